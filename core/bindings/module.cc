@@ -1,0 +1,19 @@
+// The Python module sesame._native: a table of contents. Each room's binding is in its own file.
+#include <nanobind/nanobind.h>
+
+#include "core/bindings/error_translation.h"
+
+namespace sesame::bindings {
+
+void register_machine(nanobind::module_& module);
+void register_trace(nanobind::module_& module);
+
+}  // namespace sesame::bindings
+
+NB_MODULE(_native, module) {
+  sesame::bindings::register_error_translation();
+  sesame::bindings::register_trace(module);
+#ifdef SESAME_HAS_MACHINE_BINDING
+  sesame::bindings::register_machine(module);
+#endif
+}
