@@ -1,0 +1,78 @@
+#include "core/pdes/executive.h"
+
+#include "core/base/check.h"
+
+extern "C" void sesame_switch_stack(void** save, void* load);
+
+namespace sesame::pdes {
+
+thread_local Fiber* current_fiber = nullptr;
+
+namespace {
+constexpr uint64_t kSwitchesPerTick = 1 << 14;
+}
+
+void Executive::make_ready(Fiber& fiber) {
+  CHECK(!fiber.ready_);
+  fiber.ready_ = true;
+  fiber.next_ready_ = nullptr;
+  if (ready_tail_ == nullptr) {
+    ready_head_ = &fiber;
+  } else {
+    ready_tail_->next_ready_ = &fiber;
+  }
+  ready_tail_ = &fiber;
+}
+
+Fiber* Executive::take_next() {
+  while (ready_head_ == nullptr) {
+    if (events_.empty()) return &main_;
+    events_.take_earliest().fire();
+  }
+  Fiber* next = ready_head_;
+  ready_head_ = next->next_ready_;
+  if (ready_head_ == nullptr) ready_tail_ = nullptr;
+  next->ready_ = false;
+  return next;
+}
+
+void Executive::switch_to(Fiber* next) {
+  Fiber* self = current_fiber == nullptr ? &main_ : current_fiber;
+  if (next == self) return;
+  if ((++switches_ & (kSwitchesPerTick - 1)) == 0 && on_tick_ != nullptr) on_tick_();
+  Fiber* to = next == &main_ ? nullptr : next;
+  if (on_switch_ != nullptr) on_switch_(to);
+  current_fiber = to;
+  sesame_switch_stack(&self->stack_pointer_, next->stack_pointer_);
+  after_switch();
+}
+
+void Executive::after_switch() {
+  if (gone_ == nullptr) return;
+  Fiber* gone = gone_;
+  gone_ = nullptr;
+  on_gone_(gone);
+}
+
+void Executive::block() { switch_to(take_next()); }
+
+void Executive::finish(void (*on_gone)(Fiber*)) {
+  after_switch();   // a fiber that started fresh has not yet seen off the one that ended before it
+  Fiber* next = take_next();
+  gone_ = current_fiber;
+  on_gone_ = on_gone;
+  switch_to(next);
+  CHECK(false);
+}
+
+void Executive::run() {
+  CHECK(current_fiber == nullptr);
+  switch_to(take_next());
+}
+
+void Executive::stop() {
+  switch_to(&main_);
+  CHECK(false);
+}
+
+}  // namespace sesame::pdes

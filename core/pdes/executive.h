@@ -1,0 +1,61 @@
+// The sequential executive: runs ready fibers until none is left, then takes the earliest
+// conditional event. With every fiber blocked that event is safe, since whatever happens later is
+// caused by it or by a later one. Deterministic: fibers run in the order in which they became
+// ready, events in the order (time, priority, sequence number).
+#pragma once
+
+#include <cstdint>
+
+#include "core/pdes/event_queue.h"
+#include "core/pdes/fiber.h"
+
+namespace sesame::pdes {
+
+// The fiber that runs on this thread; null outside fibers and on threads a program made itself.
+extern thread_local Fiber* current_fiber;
+
+class Executive {
+ public:
+  // `on_switch` is called before a fiber gets control (null: back in run()). It must not switch.
+  using SwitchHook = void (*)(Fiber* next);
+  // `on_tick` is called now and then from whatever fiber runs, for progress display.
+  using TickHook = void (*)();
+
+  void set_switch_hook(SwitchHook hook) { on_switch_ = hook; }
+  void set_tick_hook(TickHook hook) { on_tick_ = hook; }
+
+  void make_ready(Fiber& fiber);
+
+  // Gives way until someone calls make_ready() on the running fiber.
+  void block();
+  // Ends the running fiber: it is never switched to again. Its stack may be reused once another
+  // fiber runs; `on_gone` is called there.
+  [[noreturn]] void finish(void (*on_gone)(Fiber*));
+
+  EventQueue& events() { return events_; }
+
+  // Runs until no fiber is ready and no event is pending. Whether all fibers have finished by
+  // then, or some are blocked for ever, is for the caller to see.
+  void run();
+  // Makes run() return at once, from inside a fiber; the other fibers are left where they are.
+  [[noreturn]] void stop();
+
+  uint64_t switches() const { return switches_; }
+
+ private:
+  Fiber* take_next();
+  void switch_to(Fiber* next);
+  void after_switch();
+
+  Fiber main_;   // the context of run()
+  Fiber* ready_head_ = nullptr;
+  Fiber* ready_tail_ = nullptr;
+  Fiber* gone_ = nullptr;
+  void (*on_gone_)(Fiber*) = nullptr;
+  SwitchHook on_switch_ = nullptr;
+  TickHook on_tick_ = nullptr;
+  EventQueue events_;
+  uint64_t switches_ = 0;
+};
+
+}  // namespace sesame::pdes

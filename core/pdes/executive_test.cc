@@ -1,0 +1,122 @@
+#include "core/pdes/executive.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <string>
+
+namespace sesame::pdes {
+namespace {
+
+struct World {
+  Executive executive;
+  StackPool stacks{64 * 1024};
+  std::string log;
+  int gone = 0;
+};
+World* world = nullptr;
+
+struct Actor : Fiber {
+  void (*body)(Actor&) = nullptr;
+  char name = '?';
+};
+
+void run_actor(Fiber* fiber) {
+  auto* actor = static_cast<Actor*>(fiber);
+  actor->body(*actor);
+  world->executive.finish([](Fiber* gone) {
+    world->stacks.give_back(gone->stack());
+    ++world->gone;
+  });
+}
+
+class ExecutiveTest : public ::testing::Test {
+ protected:
+  void SetUp() override { world = &world_; }
+  Actor& spawn(char name, void (*body)(Actor&)) {
+    Actor& actor = actors_.emplace_back();
+    actor.name = name;
+    actor.body = body;
+    actor.prepare(*world_.stacks.take(), run_actor);
+    world_.executive.make_ready(actor);
+    return actor;
+  }
+  World world_;
+  std::deque<Actor> actors_;
+};
+
+void append_name(Actor& actor) { world->log += actor.name; }
+
+TEST_F(ExecutiveTest, RunsFibersInTheOrderInWhichTheyBecameReady) {
+  spawn('a', append_name);
+  spawn('b', append_name);
+  spawn('c', append_name);
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "abc");
+}
+
+TEST_F(ExecutiveTest, SeesOffEveryFiberThatEndsOnceAnotherStackRuns) {
+  for (int i = 0; i < 100; ++i) spawn('x', append_name);
+  world_.executive.run();
+  EXPECT_EQ(world_.gone, 100);
+}
+
+TEST_F(ExecutiveTest, GivesControlBackWhenTheRestIsBlockedForEver) {
+  spawn('a', [](Actor&) {
+    world->executive.block();
+    world->log += "never";
+  });
+  spawn('b', append_name);
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "b");
+}
+
+struct Wake : ConditionalEvent {
+  void fire() override {
+    world->log += label;
+    world->executive.make_ready(*target);
+  }
+  Fiber* target = nullptr;
+  char label = '?';
+};
+
+TEST_F(ExecutiveTest, TakesEventsOnlyWhenNoFiberIsReadyAndInTimeOrder) {
+  static Wake first, second;
+  first.label = '1';
+  second.label = '2';
+  second.target = &spawn('a', [](Actor& actor) {
+    world->executive.events().schedule(second, SimTime::from_ns(20));
+    world->executive.block();
+    world->log += actor.name;
+  });
+  first.target = &spawn('b', [](Actor& actor) {
+    world->executive.events().schedule(first, SimTime::from_ns(10));
+    world->executive.block();
+    world->log += actor.name;
+  });
+  spawn('c', append_name);
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "c1b2a");
+}
+
+TEST_F(ExecutiveTest, KeepsFloatingPointControlPerFiber) {
+  spawn('a', [](Actor&) {
+    unsigned flush_to_zero = 0x9fc0;
+    asm volatile("ldmxcsr %0" : : "m"(flush_to_zero));
+    world->executive.make_ready(*current_fiber);
+    world->executive.block();
+    unsigned now = 0;
+    asm volatile("stmxcsr %0" : "=m"(now));
+    world->log += (now & 0x8040) == 0x8040 ? "kept " : "lost ";
+  });
+  spawn('b', [](Actor&) {
+    unsigned now = 0;
+    asm volatile("stmxcsr %0" : "=m"(now));
+    world->log += (now & 0x8040) == 0 ? "clean " : "leaked ";
+  });
+  world_.executive.run();
+  EXPECT_EQ(world_.log, "clean kept ");
+}
+
+}  // namespace
+}  // namespace sesame::pdes

@@ -1,0 +1,90 @@
+#include "core/pdes/fiber.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+extern "C" void sesame_fiber_start();
+
+namespace sesame::pdes {
+namespace {
+
+size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
+// What sesame_switch_stack() pops, lowest address first.
+struct SwitchFrame {
+  uint32_t mxcsr;
+  uint16_t x87_control;
+  uint16_t unused;
+  void* r15;
+  void* r14;
+  void (*r13)(Fiber*);
+  Fiber* r12;
+  void* rbx;
+  void* rbp;
+  void (*return_address)();
+};
+
+}  // namespace
+
+StackPool::StackPool(size_t stack_bytes, size_t batch) : batch_(batch) {
+  const size_t page = page_bytes();
+  stack_bytes_ = (stack_bytes + page - 1) / page * page;
+}
+
+StackPool::~StackPool() {
+  for (auto [address, size] : regions_) munmap(address, size);
+}
+
+Result<> StackPool::reserve_batch() {
+  const size_t page = page_bytes();
+  const size_t stride = stack_bytes_ + page;
+  const size_t total = stride * batch_;
+  void* region = mmap(nullptr, total, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (region == MAP_FAILED) {
+    return error(std::string("cannot reserve stacks for the ranks: ") + std::strerror(errno),
+                 "use a smaller --stack-size, or raise the address-space limit (ulimit -v)");
+  }
+  char* first = static_cast<char*>(region);
+  regions_.emplace_back(first, total);
+  // Huge pages would make each rank's few touched kilobytes cost two megabytes.
+  madvise(region, total, MADV_NOHUGEPAGE);
+  for (size_t i = batch_; i-- > 0;) {
+    char* base = first + i * stride + page;
+    if (mprotect(base, stack_bytes_, PROT_READ | PROT_WRITE) != 0) {
+      return error(std::string("cannot map a stack for a rank: ") + std::strerror(errno),
+                   "the kernel limits mappings per process: sysctl -w vm.max_map_count=1000000");
+    }
+    free_.push_back(Stack{base, stack_bytes_});
+  }
+  return {};
+}
+
+Result<Stack> StackPool::take() {
+  if (free_.empty()) {
+    if (auto reserved = reserve_batch(); !reserved) return std::unexpected(reserved.error());
+  }
+  Stack stack = free_.back();
+  free_.pop_back();
+  return stack;
+}
+
+void Fiber::prepare(Stack stack, Entry entry) {
+  stack_ = stack;
+  // At function entry rsp + 8 is a multiple of 16; sesame_fiber_start calls, so rsp itself is.
+  uintptr_t top = reinterpret_cast<uintptr_t>(stack.base + stack.size_bytes) & ~uintptr_t{63};
+  auto* frame = reinterpret_cast<SwitchFrame*>(top - sizeof(SwitchFrame));
+  *frame = SwitchFrame{};
+  asm("stmxcsr %0" : "=m"(frame->mxcsr));
+  asm("fnstcw %0" : "=m"(frame->x87_control));
+  frame->r12 = this;
+  frame->r13 = entry;
+  frame->return_address = sesame_fiber_start;
+  stack_pointer_ = frame;
+}
+
+}  // namespace sesame::pdes
