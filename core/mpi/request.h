@@ -1,0 +1,67 @@
+// A pending operation: what an MPI_Request names, and what a blocking call waits for (then it
+// lives on the caller's stack). Completion has two parts: the operation is `complete` as soon as
+// its outcome is known to the simulator, and it takes effect at the simulated time `ready`, which
+// may lie ahead of the rank that asks. Who completes it charges `overhead` of CPU time then.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "core/base/units.h"
+#include "core/mpi/comm.h"
+#include "core/mpi/constants.h"
+#include "core/mpi/handle_table.h"
+
+namespace sesame::mpi {
+
+class DatatypeObject;
+struct Strand;
+struct QueuedMessage;
+struct GeneralizedRequest;
+
+struct RequestObject {
+  enum class Kind : uint8_t { kSend, kReceive, kCollective, kGeneralized };
+  enum class Mode : uint8_t { kStandard, kSynchronous, kBuffered, kReady };
+
+  Kind kind = Kind::kSend;
+  Mode mode = Mode::kStandard;
+  bool complete = false;
+  bool persistent = false;
+  bool active = true;            // false: a persistent request that is not started
+  bool wildcard_queued = false;  // receive: waits in the list of any-source receives
+  bool freed = false;            // MPI_Request_free: to be deleted on completion
+  bool on_heap = false;
+  int error = MPI_SUCCESS;
+
+  SimTime posted;
+  SimTime ready;
+  SimTime overhead;
+  Status status{};
+
+  // What is to be moved. Persistent requests keep it from start to start.
+  void* buffer = nullptr;
+  Count count = 0;
+  const DatatypeObject* type = nullptr;
+  CommObject* comm = nullptr;
+  int peer = MPI_PROC_NULL;      // rank in the communicator, or MPI_ANY_SOURCE
+  int tag = 0;
+  uint32_t context = 0;
+  uint64_t order = 0;            // receive: position in the rank's order of posting
+
+  Strand* waiter = nullptr;      // the fiber to wake on completion
+  RequestObject* next = nullptr; // in the queue that holds it
+  QueuedMessage* queued = nullptr;  // send: its message in the receiver's queue while unmatched
+  Request handle = MPI_REQUEST_NULL;
+
+  // Persistent collectives start again by calling this; generalised requests keep their callbacks.
+  std::function<void(RequestObject&)> start_collective;
+  std::unique_ptr<GeneralizedRequest> generalized;
+
+  RequestObject();
+  ~RequestObject();
+  RequestObject(const RequestObject&) = delete;
+  RequestObject& operator=(const RequestObject&) = delete;
+};
+
+}  // namespace sesame::mpi
