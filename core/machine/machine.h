@@ -1,0 +1,83 @@
+// The target machine as plain data, and its reader: nodes, cores, network constants, topology.
+// Times are SimTime, sizes bytes, bandwidths bytes per second. A Machine from read_machine is
+// valid as a whole; wrong input is an Error that names the file and line, or the override.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/units.h"
+
+namespace sesame::machine {
+
+// For messages of at most `up_to` bytes (and more than the segment before holds) the half round
+// trip of a ping-pong is latency + bytes / bandwidth.
+struct Segment {
+  uint64_t up_to = std::numeric_limits<uint64_t>::max();
+  SimTime latency;
+  double bandwidth = 0;
+};
+
+struct NetworkParameters {
+  SimTime latency;           // half ping-pong of zero bytes between neighbours, end to end
+  double bandwidth = 0;      // asymptotic
+  SimTime send_overhead;     // CPU time of the sender, part of the latency
+  SimTime receive_overhead;  // CPU time of the receiver, part of the latency
+  SimTime gap;               // least time between two injections
+  SimTime hop_latency;       // added for every hop beyond the first
+  uint64_t eager_limit = std::numeric_limits<uint64_t>::max();  // larger: rendezvous
+  std::vector<Segment> segments;  // rising up_to; never empty; the last holds every size
+};
+
+enum class TopologyKind { kCrossbar, kMesh, kTorus, kFatTree, kDragonfly };
+
+struct Topology {
+  TopologyKind kind = TopologyKind::kCrossbar;
+  std::vector<uint32_t> dims;     // mesh, torus: nodes along each dimension, last varies fastest
+  std::vector<uint32_t> arity;    // fat tree: children of a switch, from the leaf level up
+  uint32_t groups = 0;            // dragonfly
+  uint32_t routers = 0;           // dragonfly: per group
+  uint32_t nodes_per_router = 0;  // dragonfly
+};
+
+struct Machine {
+  std::string name;
+  std::string description;
+  std::string path;                  // the file it was read from
+  std::vector<std::string> sources;  // where the constants come from
+  int nodes = 0;
+  int cores = 1;             // per node: how many ranks a node takes
+  double compute_ratio = 1;  // target compute time / measured host compute time
+  Topology topology;
+  NetworkParameters network;    // between nodes
+  NetworkParameters intranode;  // inside a node, and from a rank to itself
+
+  int64_t capacity() const { return int64_t{nodes} * cores; }  // ranks
+};
+
+// An override is "dotted.key=value": "network.latency=1us", "nodes=64", "topology.dims=[8,8]". It
+// replaces or adds the key before anything is checked.
+Result<Machine> read_machine(const std::string& path, std::span<const std::string> overrides = {});
+
+// The same from text; `path` serves messages only.
+Result<Machine> parse_machine(std::string_view text, const std::string& path,
+                              std::span<const std::string> overrides = {});
+
+struct KeyInfo {
+  std::string key;      // dotted, as in an override; a segment's keys are "network.segment.N.key"
+  std::string kind;     // "duration", "bandwidth", "size", "count", "counts", "number", …
+  std::string meaning;  // one phrase
+  bool required = false;
+};
+
+// Every key that a machine file may hold, in the order of the documentation.
+std::vector<KeyInfo> machine_keys();
+
+std::string_view topology_name(TopologyKind kind);  // as in the file: "fat_tree"
+
+}  // namespace sesame::machine

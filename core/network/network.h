@@ -1,0 +1,86 @@
+// How long a message takes: LogGP with message-size segments, eager and rendezvous protocols and
+// topology distance. Immutable after create; cost() may be called from any thread and does not
+// allocate. docs/models/network.md has the equations and their sources.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/units.h"
+#include "core/machine/machine.h"
+#include "core/network/distance.h"
+
+namespace sesame::network {
+
+// What one message costs. With t the time of the send call, p the time the receive is posted:
+//   eager:       start = max(t + send_overhead, interface_free)
+//   rendezvous:  start = max(max(t + send_overhead + control_latency, p) + control_latency,
+//                            interface_free)
+//   both:        interface_free = start + injection
+//                arrival = start + latency + transfer
+//                the receive completes at max(arrival, p) + receive_overhead
+struct MessageCost {
+  SimTime send_overhead;     // CPU time of the sender
+  SimTime injection;         // how long the sender's interface is busy
+  SimTime latency;           // start of injection to arrival of a zero-byte message
+  SimTime transfer;          // bytes / bandwidth, added to the arrival
+  SimTime receive_overhead;  // CPU time of the receiver
+  SimTime control_latency;   // one way of a request-to-send or clear-to-send
+  bool rendezvous = false;
+};
+
+class Network {
+ public:
+  // `placement` as in machine::place_ranks. Fails when the ranks do not fit the machine.
+  static Result<Network> create(const machine::Machine& machine, int ranks,
+                                const std::string& placement = "block");
+
+  int ranks() const { return ranks_; }
+  int node_of(int rank) const { return static_cast<int>(places_[index(rank)]); }
+
+  // Hops between the nodes of two ranks; 0 when they share a node.
+  int hops(int from_rank, int to_rank) const {
+    return distance_.hops(&places_[index(from_rank)] + 1, &places_[index(to_rank)] + 1);
+  }
+
+  MessageCost cost(int from_rank, int to_rank, uint64_t bytes) const;
+
+ private:
+  friend SimTime ping_pong(const machine::Machine& machine, uint64_t bytes, int hops);
+
+  // One linear piece of the cost that lies wholly on one side of the eager limit.
+  struct Piece {
+    uint64_t up_to;
+    double ps_per_byte;
+    SimTime wire;  // segment latency less both overheads, at one hop
+    bool rendezvous;
+  };
+  struct Path {  // between nodes, or inside one
+    std::vector<Piece> pieces;
+    SimTime send_overhead;
+    SimTime receive_overhead;
+    SimTime gap;
+    SimTime hop_latency;
+    SimTime control_wire;  // wire latency of a zero-byte message, at one hop
+  };
+
+  Network(const machine::Machine& machine, int ranks, const std::vector<int>& nodes);
+  size_t index(int rank) const { return static_cast<size_t>(rank) * place_stride_; }
+  static Path make_path(const machine::NetworkParameters& parameters);
+  static MessageCost cost_on(const Path& path, int hops, uint64_t bytes);
+
+  int ranks_ = 0;
+  uint32_t place_stride_ = 1;
+  std::vector<uint32_t> places_;  // per rank: its node, then the node's coordinates
+  Distance distance_;
+  Path between_;
+  Path inside_;
+};
+
+// Half the round trip of a ping-pong whose receives are always posted: between nodes `hops` apart,
+// inside a node for 0 hops.
+SimTime ping_pong(const machine::Machine& machine, uint64_t bytes, int hops = 1);
+
+}  // namespace sesame::network
