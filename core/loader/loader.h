@@ -1,0 +1,146 @@
+// The loader: one private copy of the target program, and of the shared libraries that hold state,
+// for every rank, all in this process; and the part of the C library's state that a rank believes
+// is its own (streams, environment, exit handlers, random numbers, working directory, …).
+//
+// Use: inspect_program → ProgramImage::open → set_hooks → ProgramImage::load for each rank →
+// run_program on the rank's own stack; activate() at every switch. Everything belongs to the one
+// thread that runs the ranks; threads that a program starts see no rank and get the real C library.
+// Wrong programs are an Error with a hint. Sizes are bytes, times are SimTime.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/units.h"
+
+namespace sesame::loader {
+
+// ---- What the program is -----------------------------------------------------------------------
+
+enum class BinaryInterface {
+  kMpich,        // libmpi.so.12 and kin: MPICH, Intel MPI, MVAPICH, Cray
+  kMpiStandard,  // libmpi_abi.so: the interface of the MPI 5 standard
+};
+
+struct InspectOptions {
+  // Shared libraries that get a copy per rank besides the built-in list: shell patterns on the
+  // file name, for instance "libpetsc*".
+  std::vector<std::string> private_libraries;
+};
+
+struct Library {
+  std::string name;         // as it is asked for: "libgfortran.so.5"
+  std::string path;         // absolute
+  bool is_private = false;  // one copy per rank
+};
+
+struct Program {
+  std::string name;  // as the user wrote it
+  std::string path;  // absolute, symbolic links followed
+  BinaryInterface interface = BinaryInterface::kMpich;
+  std::vector<std::string> mpi_libraries;  // names that our own definitions replace
+  std::vector<Library> libraries;          // breadth first, without the MPI libraries
+  bool executable_stack = false;           // ranks need stacks mapped PROT_EXEC (trampolines)
+  int mappings_per_rank = 0;               // memory mappings of one copy, stack not counted
+};
+
+// Finds a program (on PATH when the name has no slash) and decides whether it can be simulated.
+// Does not execute any of it.
+Result<Program> inspect_program(const std::string& name, const InspectOptions& options = {});
+
+// Whether so many copies, each with a stack of so many mappings, fit the kernel's limit.
+Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per_stack = 2);
+
+// ---- What the loader needs from the simulator ----------------------------------------------------
+
+// Called while a rank is active, on its own stack; "the rank" is the active one. Functions that end
+// a rank do not return. Set once, before the first load. A hook left null has the stated default.
+struct SimulationHooks {
+  SimTime (*now)() = nullptr;              // simulated time, compute charged; default: wall clock
+  SimTime (*cpu_time)() = nullptr;         // computed so far by the rank; default: now()
+  void (*sleep)(SimTime duration) = nullptr;            // default: returns at once
+  void (*exit_rank)(int status) = nullptr;              // required; never returns
+  void (*abort_job)(int status, const char* why) = nullptr;  // default: the host exits; never returns
+  const char* (*node_name)() = nullptr;                 // default: the host's name
+  void (*write_output)(int rank, int fd, const char* data, size_t size) = nullptr;  // default: to fd
+  const char* (*current_call)() = nullptr;  // MPI call that the rank is in, or null
+  int64_t epoch_ns = 0;  // what the real-time clocks show at simulated time zero, since 1970
+};
+void set_hooks(const SimulationHooks& hooks);
+
+// ---- Copies --------------------------------------------------------------------------------------
+
+struct LaunchArguments {
+  std::vector<std::string> arguments;    // argv; the first is the program's name
+  std::vector<std::string> environment;  // "NAME=value"
+};
+
+class RankProcess;
+struct RankProcessDeleter {
+  void operator()(RankProcess* process) const;
+};
+using RankProcessPtr = std::unique_ptr<RankProcess, RankProcessDeleter>;
+
+class ImageSet;  // images.h
+
+// The program made ready for copying: files open, symbols resolved once. Outlives its copies.
+class ProgramImage {
+ public:
+  static Result<std::unique_ptr<ProgramImage>> open(const Program& program);
+  ~ProgramImage();
+
+  // Maps the rank's copy. Executes nothing of the program: constructors run in run_program.
+  Result<RankProcessPtr> load(int rank, const LaunchArguments& arguments);
+
+  const Program& program() const { return program_; }
+
+ private:
+  ProgramImage(Program program, std::unique_ptr<ImageSet> images);
+  Program program_;
+  std::unique_ptr<ImageSet> images_;
+};
+
+int rank_of(const RankProcess& process);
+
+// Tells the crash reporter where the rank's stack is: [low, low + size), with guard_size bytes
+// below low that fault.
+void set_stack(RankProcess& process, void* low, size_t size, size_t guard_size);
+
+// Makes this rank (or none) the one that the C library's state belongs to on this thread. To be
+// called at every switch, before the other stack is entered; costs a handful of stores.
+void activate(RankProcess* process);
+RankProcess* active();
+
+// Enters the program on the stack that is current now, which must belong to the rank and must be
+// active. Ends through hooks.exit_rank, after the rank's exit handlers and flushes.
+[[noreturn]] void run_program(RankProcess& process);
+
+// What the rank's C library would do at exit(): exit handlers, destructors, flush. For a
+// simulator that ends a rank otherwise (MPI_Abort flushes only: run_handlers = false).
+void finish_process(RankProcess& process, bool run_handlers);
+
+// While one lives, no rank is active: host code reached from a rank (progress lines, files, clocks)
+// sees the host's C library.
+class HostScope {
+ public:
+  HostScope() : process_(active()) { activate(nullptr); }
+  ~HostScope() { activate(process_); }
+  HostScope(const HostScope&) = delete;
+  HostScope& operator=(const HostScope&) = delete;
+
+ private:
+  RankProcess* process_;
+};
+
+// Catches SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT on an alternate stack: a rank's own handler
+// comes first, otherwise one message on the host's standard error and hooks.abort_job.
+void install_crash_reporter();
+
+// "main+0x1c (ring)" for an address in a rank's copy or in the host; for messages.
+std::string describe_address(const void* address);
+
+}  // namespace sesame::loader
