@@ -1,0 +1,121 @@
+"""Makes api.h, call_ids.h and call_ids.cc from functions.table.
+
+usage: generate_api.py TABLE OUTPUT_DIRECTORY
+"""
+
+import sys
+import textwrap
+from pathlib import Path
+
+from mpi_functions import KINDS, declare, read_functions
+
+API_HEADER = """\
+// Made from core/mpi/functions.table by generate_api.py; do not edit.
+//
+// The functions of MPI as the simulator has them inside: without prefix, counts always 64-bit,
+// handles and constants those of core/mpi/constants.h, classic functions and their large-count
+// twins one. They return an error class (MPI_SUCCESS, ...) or the code of an error that the program
+// added, and call no error handler: the entry points do.
+//
+// Arrays and statuses may live in the entry point's frame: what a non-blocking or persistent
+// operation needs of them later it copies before it returns, and handles that a call gives back
+// (also that of MPI_Comm_idup) are written before it returns. Buffers are the program's own.
+#pragma once
+
+#include "core/mpi/callbacks.h"
+#include "core/mpi/constants.h"
+#include "core/mpi/int_array.h"
+
+namespace sesame::mpi {
+
+// What stands for the weights of a graph that has none, and for an empty list of weights;
+// compared, never followed.
+inline int* const MPI_UNWEIGHTED = reinterpret_cast<int*>(kUnweightedAddress);
+inline int* const MPI_WEIGHTS_EMPTY = reinterpret_cast<int*>(kWeightsEmptyAddress);
+"""
+
+IDS_HEADER = """\
+// Made from core/mpi/functions.table by generate_api.py; do not edit.
+//
+// A number for every function of MPI, for records and messages. A classic function and its
+// large-count twin share one.
+#pragma once
+
+#include <cstdint>
+
+namespace sesame::mpi {
+
+enum class CallId : uint16_t {
+  None = 0,
+"""
+
+
+def inside_parameters(function):
+    words = []
+    for parameter in function.parameters:
+        words.append(declare(KINDS[parameter.kind].inside, parameter.name))
+        if parameter.kind == "op_function":
+            words.append("CallbackKind callback_kind")
+    return words
+
+
+def declaration(function):
+    returns = KINDS[function.returns].inside if function.returns else "int"
+    words = [word.replace(" ", "\0") for word in inside_parameters(function)]
+    text = f"{returns}\0{function.name}(" + ", ".join(words) + ");"
+    lines = textwrap.wrap(text, 100, subsequent_indent="    ", break_long_words=False)
+    return "\n".join(lines).replace("\0", " ")
+
+
+def write_api(functions, path):
+    lines = [API_HEADER]
+    section = None
+    for function in functions:
+        if function.state not in ("implemented", "mapped") or function.same_as:
+            continue
+        if function.section != section:
+            section = function.section
+            lines.append(f"\n// {section[0].upper()}{section[1:]}.")
+        lines.append(declaration(function))
+    lines.append("\n}  // namespace sesame::mpi\n")
+    path.write_text("\n".join(lines))
+
+
+def write_ids(functions, header, source):
+    ids = "".join(f"  {function.name},\n" for function in functions)
+    header.write_text(
+        f"{IDS_HEADER}{ids}}};\n\n"
+        f"inline constexpr int kCallIds = {len(functions) + 1};\n\n"
+        '// "MPI_Send".\n'
+        "const char* call_name(CallId id);\n"
+        '// The section of the table that the function stands in: "point-to-point".\n'
+        "const char* call_section(CallId id);\n\n"
+        "}  // namespace sesame::mpi\n"
+    )
+    rows = "".join(f'    {{"MPI_{f.name}", "{f.section}"}},\n' for f in functions)
+    source.write_text(
+        "// Made from core/mpi/functions.table by generate_api.py; do not edit.\n"
+        '#include "core/mpi/call_ids.h"\n\n'
+        "namespace sesame::mpi {\nnamespace {\n\n"
+        "struct Row {\n  const char* name;\n  const char* section;\n};\n\n"
+        'constexpr Row kRows[] = {\n    {"no call", "none"},\n' + rows + "};\n"
+        "static_assert(sizeof(kRows) / sizeof(Row) == kCallIds);\n\n"
+        "}  // namespace\n\n"
+        "const char* call_name(CallId id) { return kRows[static_cast<int>(id)].name; }\n"
+        "const char* call_section(CallId id) { return kRows[static_cast<int>(id)].section; }\n\n"
+        "}  // namespace sesame::mpi\n"
+    )
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    functions = read_functions(sys.argv[1])
+    output = Path(sys.argv[2])
+    output.mkdir(parents=True, exist_ok=True)
+    write_api(functions, output / "api.h")
+    write_ids(functions, output / "call_ids.h", output / "call_ids.cc")
+
+
+if __name__ == "__main__":
+    main()
