@@ -1,0 +1,28 @@
+// The text file `metadata` of a raw trace (CTF 1.8, Trace Stream Description Language): what a
+// stranger's reader needs to decode the streams, made from records.def and the names that the
+// program that wrote the trace gave.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace sesame::trace {
+
+struct Metadata {
+  // Names of calls; the position is the number in the records.
+  std::vector<std::string> call_names;
+  // What the trace is about: ("machine", "paragon"), ("ranks", "64"), … Keys are identifiers.
+  std::vector<std::pair<std::string, std::string>> environment;
+};
+
+std::string metadata_text(const Metadata& metadata);
+
+// Reads back what metadata_text wrote. Refuses the text of another format or version; `path` is
+// for its errors only.
+Result<Metadata> parse_metadata(std::string_view text, const std::string& path);
+
+}  // namespace sesame::trace

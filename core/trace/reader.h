@@ -1,0 +1,71 @@
+// Reads a raw trace back, one stream at a time in bounded memory. A stream that is cut off or
+// damaged gives the records in front of the damage and then an Error that says where it is: a
+// run that was killed leaves a readable trace.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/trace/metadata.h"
+#include "core/trace/stream_format.h"
+
+namespace sesame::trace {
+
+// Records of one type as they lie in the stream, one behind the other.
+struct RecordBatch {
+  uint8_t id = 0;
+  std::vector<std::byte> bytes;
+};
+
+struct StreamBatch {
+  std::vector<RecordBatch> records;  // one entry for each record type, in the order of the list
+  bool at_end = false;               // nothing follows
+
+  bool empty() const;
+};
+
+class StreamReader {
+ public:
+  static Result<std::unique_ptr<StreamReader>> open(const std::string& path);
+
+  StreamReader(const StreamReader&) = delete;
+  StreamReader& operator=(const StreamReader&) = delete;
+  ~StreamReader();
+
+  // Reads whole packets until about `size_bytes` of records are there or the stream ends. On
+  // damage the records in front of it come first; the next call gives the Error.
+  Result<StreamBatch> read(size_t size_bytes);
+
+  uint32_t rank() const { return rank_; }  // known after the first read
+  uint64_t discarded() const { return discarded_; }
+
+ private:
+  StreamReader(std::string path, FILE* file);
+  Result<bool> read_packet(StreamBatch& batch);
+  Result<> check_packet_start(const PacketStart& start) const;
+  Result<> take_events(StreamBatch& batch);
+  std::unexpected<Error> damage(const std::string& what) const;
+
+  std::string path_;
+  FILE* file_;
+  std::vector<std::byte> events_;  // of the packet being read
+  uint64_t offset_ = 0;            // of the packet being read
+  uint32_t rank_ = 0;
+  uint64_t packets_ = 0;
+  uint64_t discarded_ = 0;
+  std::optional<Error> pending_;   // found behind records not yet returned
+};
+
+// The metadata of a raw trace directory.
+Result<Metadata> read_metadata(const std::string& directory);
+
+// The paths of the stream files of a raw trace directory, by rank.
+Result<std::vector<std::string>> stream_files(const std::string& directory);
+
+}  // namespace sesame::trace

@@ -1,0 +1,172 @@
+#include "core/trace/writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/check.h"
+#include "core/trace/stream_format.h"
+
+namespace sesame::trace {
+
+struct Writer::Stream {
+  std::unique_ptr<std::byte[]> packet;  // null until the first record
+  size_t used = 0;                      // bytes of the packet; 0 when none is begun
+  uint64_t first_timestamp = 0;         // of the packet begun
+  uint64_t last_timestamp = 0;          // of the stream
+  uint64_t packets = 0;
+  uint64_t discarded = 0;
+  uint64_t discarded_written = 0;       // as the last packet in the file says
+  int descriptor = -1;
+};
+
+namespace {
+
+// Writes all of it, or returns the error number.
+int write_all(int descriptor, const void* data, size_t size) {
+  auto* bytes = static_cast<const char*>(data);
+  while (size > 0) {
+    ssize_t written = ::write(descriptor, bytes, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes += written;
+    size -= static_cast<size_t>(written);
+  }
+  return 0;
+}
+
+Error write_error(const std::string& path, int error_number) {
+  std::string hint;
+  if (error_number == ENOSPC || error_number == EDQUOT) {
+    hint = "the disk is full: free some space, or write the data set elsewhere with -o";
+  }
+  return Error{std::string("cannot write: ") + std::strerror(error_number), hint, path, 0};
+}
+
+}  // namespace
+
+std::string stream_file_name(uint32_t rank) {
+  std::string number = std::to_string(rank);
+  return "rank_" + std::string(number.size() < 5 ? 5 - number.size() : 0, '0') + number;
+}
+
+Writer::Writer(WriterOptions options) : options_(std::move(options)), streams_(options_.ranks) {
+  size_t largest_event = sizeof(EventStart);
+  for (size_t record : {sizeof(sesame_call_record), sizeof(sesame_message_record)}) {
+    largest_event = std::max(largest_event, sizeof(EventStart) + record);
+  }
+  CHECK(options_.packet_bytes >= sizeof(PacketStart) + largest_event);
+  CHECK(options_.packet_bytes <= kLargestPacketBytes);
+}
+
+Result<std::unique_ptr<Writer>> Writer::open(WriterOptions options) {
+  std::string path = options.directory + "/metadata";
+  std::string text = metadata_text(options.metadata);
+  int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) return std::unexpected(write_error(path, errno));
+  int failed = write_all(descriptor, text.data(), text.size());
+  if (::close(descriptor) != 0 && failed == 0) failed = errno;
+  if (failed != 0) return std::unexpected(write_error(path, failed));
+  return std::unique_ptr<Writer>(new Writer(std::move(options)));
+}
+
+Writer::~Writer() { (void)close(); }
+
+void Writer::append(uint32_t rank, const sesame_call_record& record) {
+  append_bytes(rank, SESAME_RECORD_call, record.end_ps, &record, sizeof record);
+}
+
+void Writer::append(uint32_t rank, const sesame_message_record& record) {
+  append_bytes(rank, SESAME_RECORD_message, record.receive_complete_ps, &record, sizeof record);
+}
+
+void Writer::append_bytes(uint32_t rank, uint8_t id, int64_t timestamp_ps, const void* record,
+                          size_t size) {
+  CHECK(rank < streams_.size());
+  Stream& stream = streams_[rank];
+  if (failure_ || written_bytes_ >= options_.limit_bytes) [[unlikely]] {
+    ++stream.discarded;
+    ++discarded_;
+    return;
+  }
+  if (stream.used + sizeof(EventStart) + size > options_.packet_bytes) write_packet(rank, stream);
+  if (stream.used == 0) begin_packet(stream);
+  // A stream's order is the order of appending: a receive that completed while its rank was
+  // busy elsewhere is stamped with the time at which the stream has arrived.
+  auto timestamp = static_cast<uint64_t>(std::max<int64_t>(timestamp_ps, 0));
+  stream.last_timestamp = std::max(stream.last_timestamp, timestamp);
+  if (stream.used == sizeof(PacketStart)) stream.first_timestamp = stream.last_timestamp;
+  EventStart start{id, stream.last_timestamp};
+  std::memcpy(stream.packet.get() + stream.used, &start, sizeof start);
+  std::memcpy(stream.packet.get() + stream.used + sizeof start, record, size);
+  stream.used += sizeof start + size;
+}
+
+void Writer::begin_packet(Stream& stream) {
+  if (!stream.packet) {
+    stream.packet = std::make_unique_for_overwrite<std::byte[]>(options_.packet_bytes);
+  }
+  stream.used = sizeof(PacketStart);
+  stream.first_timestamp = stream.last_timestamp;
+}
+
+void Writer::write_packet(uint32_t rank, Stream& stream) {
+  PacketStart start{kPacketMagic,          kStreamId,      rank,
+                    stream.first_timestamp, stream.last_timestamp,
+                    stream.used * 8,       stream.used * 8, stream.packets,
+                    stream.discarded};
+  std::memcpy(stream.packet.get(), &start, sizeof start);
+  size_t size = stream.used;
+  stream.used = 0;
+  int descriptor = descriptor_of(rank, stream);
+  if (descriptor < 0) return;
+  if (int failed = write_all(descriptor, stream.packet.get(), size); failed != 0) {
+    fail(options_.directory + "/" + stream_file_name(rank), failed);
+  } else {
+    ++stream.packets;
+    stream.discarded_written = start.events_discarded;
+    written_bytes_ += size;
+  }
+  if (stream.descriptor < 0) ::close(descriptor);
+}
+
+// The open file of the stream, kept open while few are; -1 after an error.
+int Writer::descriptor_of(uint32_t rank, Stream& stream) {
+  if (stream.descriptor >= 0) return stream.descriptor;
+  std::string path = options_.directory + "/" + stream_file_name(rank);
+  int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor < 0) {
+    fail(path, errno);
+  } else if (files_kept_open_ < options_.open_files) {
+    stream.descriptor = descriptor;
+    ++files_kept_open_;
+  }
+  return descriptor;
+}
+
+void Writer::fail(const std::string& path, int error_number) {
+  if (!failure_) failure_ = write_error(path, error_number);
+}
+
+Result<> Writer::close() {
+  if (!closed_) {
+    closed_ = true;
+    for (uint32_t rank = 0; rank < streams_.size(); ++rank) {
+      Stream& stream = streams_[rank];
+      // An empty packet tells of records lost at the end.
+      if (stream.used == 0 && stream.discarded > stream.discarded_written) begin_packet(stream);
+      if (stream.used > 0 && !failure_) write_packet(rank, stream);
+      if (stream.descriptor >= 0 && ::close(stream.descriptor) != 0) {
+        fail(options_.directory + "/" + stream_file_name(rank), errno);
+      }
+      stream = Stream{};
+    }
+  }
+  if (failure_) return std::unexpected(*failure_);
+  return {};
+}
+
+}  // namespace sesame::trace

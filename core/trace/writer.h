@@ -1,0 +1,78 @@
+// Writes a raw trace: a directory with the text file `metadata` and one stream file per rank.
+//
+// append() copies a record into the rank's packet buffer; it takes no lock and, after the rank's
+// first record, allocates nothing. A full packet is written to the rank's file. Only a bounded
+// number of files stay open, so 4,096 ranks need no more descriptors than 100. A rank that never
+// appends costs a few bytes and has no file.
+//
+// A write that fails (a full disk) ends the recording: later records are counted as discarded,
+// and close() returns the error. Not safe for use by several threads at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/trace/metadata.h"
+#include "core/trace/record.h"
+
+namespace sesame::trace {
+
+struct WriterOptions {
+  std::string directory;            // exists, is empty
+  uint32_t ranks = 0;
+  Metadata metadata;
+  size_t packet_bytes = 16 * 1024;  // buffer of each rank
+  size_t open_files = 128;          // at most so many descriptors stay open
+  // Bytes in all streams together after which records are discarded and counted.
+  uint64_t limit_bytes = UINT64_MAX;
+};
+
+class Writer {
+ public:
+  // Writes the metadata, so an unwritable directory is found out here.
+  static Result<std::unique_ptr<Writer>> open(WriterOptions options);
+
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  ~Writer();  // closes; an error is lost, so call close()
+
+  void append(uint32_t rank, const sesame_call_record& record);
+  void append(uint32_t rank, const sesame_message_record& record);
+
+  // Writes what is buffered and closes the files. The first error of all writes so far.
+  Result<> close();
+
+  // The first error so far, to stop a long run early; empty when all is well.
+  const std::optional<Error>& failure() const { return failure_; }
+  uint64_t discarded() const { return discarded_; }
+  uint64_t written_bytes() const { return written_bytes_; }
+
+ private:
+  struct Stream;
+
+  explicit Writer(WriterOptions options);
+  void append_bytes(uint32_t rank, uint8_t id, int64_t timestamp_ps, const void* record,
+                    size_t size);
+  void begin_packet(Stream& stream);
+  void write_packet(uint32_t rank, Stream& stream);
+  int descriptor_of(uint32_t rank, Stream& stream);
+  void fail(const std::string& path, int error_number);
+
+  WriterOptions options_;
+  std::vector<Stream> streams_;
+  std::optional<Error> failure_;
+  uint64_t discarded_ = 0;
+  uint64_t written_bytes_ = 0;
+  size_t files_kept_open_ = 0;
+  bool closed_ = false;
+};
+
+// The name of a rank's file in the directory.
+std::string stream_file_name(uint32_t rank);
+
+}  // namespace sesame::trace
