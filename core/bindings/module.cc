@@ -7,13 +7,15 @@ namespace sesame::bindings {
 
 void register_machine(nanobind::module_& module);
 void register_trace(nanobind::module_& module);
+void register_units(nanobind::module_& module);
 
 }  // namespace sesame::bindings
 
 NB_MODULE(_native, module) {
   sesame::bindings::register_error_translation();
-  sesame::bindings::register_trace(module);
-#ifdef SESAME_HAS_MACHINE_BINDING
+#ifdef SESAME_MACHINE_BINDING
   sesame::bindings::register_machine(module);
 #endif
+  sesame::bindings::register_trace(module);
+  sesame::bindings::register_units(module);
 }

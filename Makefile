@@ -1,0 +1,65 @@
+# What to type: `make demo` to see it work, `make test` to check it. Everything is built inside
+# this folder: .venv (Python), build (C++).
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+JOBS ?= $(shell nproc)
+PACKAGES := build-essential cmake ninja-build python3-venv python3-dev libtomlplusplus-dev \
+  nlohmann-json3-dev libgtest-dev gfortran mpich libmpich-dev babeltrace2
+CXX_FILES = $(shell git ls-files '*.cc' '*.h' | grep -v '/generated/')
+
+.PHONY: help setup build test test-long demo bench lint format sanitize clean
+
+help:
+	@echo "make setup      install what building needs (Debian packages if root, and $(VENV))"
+	@echo "make build      build; only builds"
+	@echo "make test       build, then all tests but the long ones"
+	@echo "make test-long  all tests"
+	@echo "make demo       predict a real program on two machines; writes demo/report.html"
+	@echo "make bench      measure the simulator's speed; prints ratios"
+	@echo "make lint       check style, types and formatting"
+	@echo "make format     format the sources"
+	@echo "make sanitize   C++ tests with the address and undefined-behaviour sanitizers"
+	@echo "make clean      remove what was built"
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml tools/setup.sh
+	@bash tools/setup.sh $(VENV) $(PACKAGES)
+	@touch $@
+
+build: setup
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(PYTHON) -m pip install --quiet --no-build-isolation \
+	  --no-deps --disable-pip-version-check --editable . \
+	  --config-settings=build-dir=build --config-settings=cmake.define.SESAME_TESTS=ON
+
+test: build
+	@$(PYTHON) tools/run_tests.py
+
+test-long: build
+	@$(PYTHON) tools/run_tests.py --long
+
+demo: build
+	@bash tools/demo.sh $(VENV)
+
+bench: build
+	@$(PYTHON) bench/run.py
+
+lint: setup
+	$(VENV)/bin/ruff check python tests tools bench
+	$(VENV)/bin/ruff format --check python tests tools bench
+	$(VENV)/bin/mypy
+	$(VENV)/bin/clang-format --dry-run --Werror $(CXX_FILES)
+
+format: setup
+	$(VENV)/bin/ruff check --fix python tests tools bench
+	$(VENV)/bin/ruff format python tests tools bench
+	$(VENV)/bin/clang-format -i $(CXX_FILES)
+
+sanitize: setup
+	cmake -S . -B build-sanitize -G Ninja -DSESAME_TESTS=ON -DSESAME_BINDINGS=OFF \
+	  -DSESAME_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=Debug
+	cmake --build build-sanitize --parallel $(JOBS)
+	ctest --test-dir build-sanitize --output-on-failure --parallel $(JOBS)
+
+clean:
+	rm -rf build build-sanitize demo .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,117 @@
+// The raw trace in Python: record types, the writer (tests and tools), the reader by stream.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "core/bindings/unwrap.h"
+#include "core/trace/compute_times.h"
+#include "core/trace/reader.h"
+#include "core/trace/record_types.h"
+#include "core/trace/writer.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace sesame::bindings {
+namespace {
+
+using trace::StreamReader;
+using trace::Writer;
+
+nb::dict field_dict(const trace::FieldType& field) {
+  nb::dict result;
+  result["name"] = field.name;
+  // As numpy names it: "<i8", "<u4", …
+  result["dtype"] = std::string(field.is_signed ? "<i" : "<u") + std::to_string(field.size_bytes);
+  result["unit"] = field.unit;
+  result["meaning"] = field.meaning;
+  result["names"] = field.names;
+  return result;
+}
+
+nb::list record_type_list() {
+  nb::list types;
+  for (const trace::RecordType& type : trace::record_types()) {
+    nb::list fields;
+    for (const trace::FieldType& field : type.fields) fields.append(field_dict(field));
+    nb::dict result;
+    result["name"] = type.name;
+    result["id"] = type.id;
+    result["timestamp_field"] = type.timestamp_field;
+    result["meaning"] = type.meaning;
+    result["size_bytes"] = type.size_bytes;
+    result["fields"] = fields;
+    types.append(result);
+  }
+  return types;
+}
+
+// (records by type name, whether the stream is at its end)
+nb::tuple read_batch(StreamReader& reader, size_t size_bytes) {
+  trace::StreamBatch batch = unwrap(reader.read(size_bytes));
+  nb::dict records;
+  for (const trace::RecordBatch& of_type : batch.records) {
+    std::string_view name = trace::find_record_type(of_type.id)->name;
+    records[nb::str(name.data(), name.size())] =
+        nb::bytes(of_type.bytes.data(), of_type.bytes.size());
+  }
+  return nb::make_tuple(records, batch.at_end);
+}
+
+std::unique_ptr<Writer> open_writer(const std::string& directory, uint32_t ranks,
+                                    std::vector<std::string> call_names,
+                                    std::vector<std::pair<std::string, std::string>> environment,
+                                    size_t packet_bytes) {
+  trace::WriterOptions options;
+  options.directory = directory;
+  options.ranks = ranks;
+  options.metadata = {std::move(call_names), std::move(environment)};
+  options.packet_bytes = packet_bytes;
+  return unwrap(Writer::open(std::move(options)));
+}
+
+// Appends the records of a numpy structured array, given as bytes.
+template <typename Record>
+void append_all(Writer& writer, uint32_t rank, nb::bytes records) {
+  for (size_t at = 0; at + sizeof(Record) <= records.size(); at += sizeof(Record)) {
+    Record record;
+    std::memcpy(&record, records.c_str() + at, sizeof record);
+    writer.append(rank, record);
+  }
+}
+
+}  // namespace
+
+void register_trace(nb::module_& module) {
+  module.def("record_types", &record_type_list);
+  module.def("stream_files",
+             [](const std::string& directory) { return unwrap(trace::stream_files(directory)); });
+  module.def("read_call_names", [](const std::string& directory) {
+    return unwrap(trace::read_metadata(directory)).call_names;
+  });
+  module.def("write_compute_times", [](const std::string& path, const trace::ComputeTimes& times) {
+    unwrap(trace::write_compute_times(path, times));
+  });
+  module.def("read_compute_times",
+             [](const std::string& path) { return unwrap(trace::read_compute_times(path)); });
+
+  nb::class_<StreamReader>(module, "StreamReader")
+      .def_static("open", [](const std::string& path) { return unwrap(StreamReader::open(path)); })
+      .def("read", &read_batch, "size_bytes"_a)
+      .def_prop_ro("rank", &StreamReader::rank)
+      .def_prop_ro("discarded", &StreamReader::discarded);
+
+  nb::class_<Writer>(module, "TraceWriter")
+      .def_static("open", &open_writer, "directory"_a, "ranks"_a, "call_names"_a,
+                  "environment"_a = std::vector<std::pair<std::string, std::string>>{},
+                  "packet_bytes"_a = 16 * 1024)
+      .def("append_calls", &append_all<sesame_call_record>, "rank"_a, "records"_a)
+      .def("append_messages", &append_all<sesame_message_record>, "rank"_a, "records"_a)
+      .def("close", [](Writer& writer) { unwrap(writer.close()); })
+      .def_prop_ro("discarded", &Writer::discarded);
+}
+
+}  // namespace sesame::bindings

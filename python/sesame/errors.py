@@ -1,0 +1,46 @@
+"""The errors that a person can do something about. `main` prints them; nothing else does."""
+
+
+class SesameError(Exception):
+    """What is wrong, and where there is one a hint. Ends the command with `exit_status`."""
+
+    exit_status = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message}\nhint: {self.hint}"
+
+
+class InputError(SesameError):
+    """Wrong input: an option, a machine file, a program, a data set."""
+
+    exit_status = 2
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        line: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(place + message, hint=hint)
+        self.path = path
+        self.line = line
+
+
+class OutputError(SesameError):
+    """Output that cannot be written: a full disk, a missing permission, a file in the way."""
+
+
+class SimulationError(SesameError):
+    """A simulation that ended without a result."""
+
+    def __init__(self, message: str, *, hint: str | None = None, exit_status: int = 1) -> None:
+        super().__init__(message, hint=hint)
+        self.exit_status = exit_status

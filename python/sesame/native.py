@@ -1,0 +1,19 @@
+"""The core as Python sees it. The only module that imports the binding."""
+
+try:
+    from sesame import _native
+except ImportError as error:
+    raise ImportError(
+        f"the native part of sesame is missing or does not fit this Python ({error}); "
+        "in a source tree run `make build`"
+    ) from error
+
+StreamReader = _native.StreamReader
+TraceWriter = _native.TraceWriter
+parse_duration_ps = _native.parse_duration_ps
+parse_size_bytes = _native.parse_size_bytes
+read_call_names = _native.read_call_names
+read_compute_times = _native.read_compute_times
+record_types = _native.record_types
+stream_files = _native.stream_files
+write_compute_times = _native.write_compute_times

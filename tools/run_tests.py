@@ -1,0 +1,94 @@
+"""Runs the C++ tests (ctest, in build/) and the Python tests (pytest) and adds them up.
+
+The last line is `N passed, N failed, N skipped`; in front of it each skip with its reason. The
+exit status is 0 only when nothing failed and something ran.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass
+class Count:
+    passed: int = 0
+    failed: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+
+def reason_of(case: ElementTree.Element) -> str:
+    skipped = case.find("skipped")
+    text = "" if skipped is None else skipped.get("message", "")
+    if not text or text.startswith("SKIP_"):  # ctest says only that; GoogleTest printed why
+        lines = (case.findtext("system-out") or "").splitlines()
+        text = next((lines[i + 1] for i, line in enumerate(lines[:-1]) if "Skipped" in line), text)
+    return text.strip() or "no reason given"
+
+
+def count_results(path: Path, runner: str, count: Count) -> None:
+    """Adds the test cases of a JUnit file; a missing file is a failure of its own."""
+    if not path.exists():
+        count.failed.append(f"{runner} gave no results")
+        return
+    for case in ElementTree.parse(path).iter("testcase"):
+        name = ".".join(part for part in (case.get("classname"), case.get("name")) if part)
+        if runner == "ctest":
+            name = case.get("name", "")
+        if case.find("skipped") is not None or case.get("status") == "disabled":
+            count.skipped.append(f"{name}: {reason_of(case)}")
+        elif case.find("failure") is not None or case.find("error") is not None:
+            count.failed.append(name)
+        else:
+            count.passed += 1
+
+
+def run_ctest(results: Path, jobs: int, count: Count) -> None:
+    command = ["ctest", "--test-dir", str(ROOT / "build"), "--output-on-failure"]
+    command += ["--parallel", str(jobs), "--output-junit", str(results), "--progress"]
+    status = subprocess.run(command, check=False).returncode
+    before = len(count.failed)
+    count_results(results, "ctest", count)
+    if status != 0 and len(count.failed) == before:
+        count.failed.append(f"ctest ended with status {status}")
+
+
+def run_pytest(results: Path, long: bool, arguments: list[str], count: Count) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={results}", *arguments]
+    command += [] if long else ["-m", "not long"]
+    status = subprocess.run(command, check=False, cwd=ROOT).returncode
+    before = len(count.failed)
+    count_results(results, "pytest", count)
+    if status not in (0, 1) and len(count.failed) == before:
+        count.failed.append(f"pytest ended with status {status}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--long", action="store_true", help="also the tests that take minutes")
+    parser.add_argument("pytest_arguments", nargs="*", help="passed on to pytest")
+    options = parser.parse_args()
+    count = Count()
+    with tempfile.TemporaryDirectory() as directory:
+        run_ctest(Path(directory) / "ctest.xml", os.cpu_count() or 1, count)
+        pytest_results = Path(directory) / "pytest.xml"
+        run_pytest(pytest_results, options.long, options.pytest_arguments, count)
+    print()
+    for skipped in count.skipped:
+        print(f"skipped: {skipped}")
+    for failed in count.failed:
+        print(f"failed: {failed}")
+    print(f"{count.passed} passed, {len(count.failed)} failed, {len(count.skipped)} skipped")
+    return 0 if not count.failed and count.passed > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
