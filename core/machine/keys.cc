@@ -1,0 +1,190 @@
+#include "core/machine/keys.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/machine/machine.h"
+
+namespace sesame::machine {
+namespace {
+
+constexpr Key kKeys[] = {
+    {"name", Kind::kText, true, "short name of the machine"},
+    {"description", Kind::kText, false, "what machine it is, in a sentence"},
+    {"sources", Kind::kTexts, false, "where the constants come from"},
+    {"nodes", Kind::kCount, false, "number of nodes; a topology with a size of its own gives it"},
+
+    {"node.cores", Kind::kCount, false, "ranks that a node takes"},
+    {"node.compute_ratio", Kind::kRatio, false, "target compute time / host compute time"},
+    {"node.network.latency", Kind::kDuration, false, "half ping-pong of zero bytes inside a node"},
+    {"node.network.bandwidth", Kind::kBandwidth, false, "asymptotic bandwidth inside a node"},
+    {"node.network.send_overhead", Kind::kDuration, false, "sender's CPU time, part of latency"},
+    {"node.network.receive_overhead", Kind::kDuration, false,
+     "receiver's CPU time, part of latency"},
+    {"node.network.gap", Kind::kDuration, false, "least time between two injections"},
+    {"node.network.eager_limit", Kind::kSize, false, "messages above it use rendezvous"},
+    {"node.network.segment.N.up_to", Kind::kSize, false, "largest message of the segment"},
+    {"node.network.segment.N.latency", Kind::kDuration, false, "zero-byte intercept"},
+    {"node.network.segment.N.bandwidth", Kind::kBandwidth, false, "inverse slope"},
+
+    {"network.latency", Kind::kDuration, true,
+     "half ping-pong of zero bytes between neighbouring nodes"},
+    {"network.bandwidth", Kind::kBandwidth, true, "asymptotic bandwidth between nodes"},
+    {"network.send_overhead", Kind::kDuration, false, "sender's CPU time, part of latency"},
+    {"network.receive_overhead", Kind::kDuration, false, "receiver's CPU time, part of latency"},
+    {"network.gap", Kind::kDuration, false, "least time between two injections"},
+    {"network.hop_latency", Kind::kDuration, false, "added for every hop beyond the first"},
+    {"network.eager_limit", Kind::kSize, false, "messages above it use rendezvous"},
+    {"network.segment.N.up_to", Kind::kSize, false, "largest message of the segment"},
+    {"network.segment.N.latency", Kind::kDuration, false, "zero-byte intercept"},
+    {"network.segment.N.bandwidth", Kind::kBandwidth, false, "inverse slope"},
+
+    {"topology.kind", Kind::kTopology, true, "crossbar, mesh, torus, fat_tree or dragonfly"},
+    {"topology.dims", Kind::kCounts, false, "mesh, torus: nodes along each dimension"},
+    {"topology.arity", Kind::kCounts, false,
+     "fat_tree: children of a switch at each level, leaf level first"},
+    {"topology.groups", Kind::kCount, false, "dragonfly: groups of routers"},
+    {"topology.routers", Kind::kCount, false, "dragonfly: routers in a group"},
+    {"topology.nodes_per_router", Kind::kCount, false, "dragonfly: nodes at a router"},
+};
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] != b[j - 1] ? 1 : 0);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string_view last_part(std::string_view name) {
+  return name.substr(name.rfind('.') + 1);  // npos + 1 is 0
+}
+
+// Every key and every table, as patterns.
+std::vector<std::string> all_names() {
+  std::vector<std::string> names;
+  for (const Key& key : kKeys) {
+    const std::string name = key.name;
+    names.push_back(name);
+    for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+      names.push_back(name.substr(0, dot));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::span<const Key> keys() { return kKeys; }
+
+std::string pattern_of(std::string_view name) {
+  std::string pattern;
+  while (true) {
+    const size_t dot = name.find('.');
+    const std::string_view part = name.substr(0, dot);
+    // Only a segment has a number; another number is part of an unknown name and stays visible.
+    pattern += is_number(part) && pattern.ends_with("segment.") ? "N" : part;
+    if (dot == std::string_view::npos) return pattern;
+    pattern += '.';
+    name.remove_prefix(dot + 1);
+  }
+}
+
+const Key* find_key(std::string_view name) {
+  const std::string pattern = pattern_of(name);
+  const auto* it = std::ranges::find_if(kKeys, [&](const Key& key) { return key.name == pattern; });
+  return it == std::end(kKeys) ? nullptr : it;
+}
+
+bool is_table_name(std::string_view name) {
+  const std::string prefix = pattern_of(name) + ".";
+  return std::ranges::any_of(
+      kKeys, [&](const Key& key) { return std::string_view(key.name).starts_with(prefix); });
+}
+
+std::optional<std::string> nearest_name(std::string_view unknown) {
+  const std::string pattern = pattern_of(unknown);
+  std::optional<std::string> nearest;
+  size_t least = 1 + std::max<size_t>(2, last_part(pattern).size() / 3);
+  for (const std::string& name : all_names()) {
+    const size_t distance = edit_distance(pattern, name);
+    if (distance < least) {
+      least = distance;
+      nearest = name;
+    }
+  }
+  if (nearest) return nearest;
+  for (const Key& key : kKeys) {  // the right key in the wrong table
+    if (last_part(key.name) == last_part(pattern)) return key.name;
+  }
+  return std::nullopt;
+}
+
+const char* kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::kText:
+      return "text";
+    case Kind::kTexts:
+      return "texts";
+    case Kind::kCount:
+      return "count";
+    case Kind::kCounts:
+      return "counts";
+    case Kind::kRatio:
+      return "number";
+    case Kind::kDuration:
+      return "duration";
+    case Kind::kSize:
+      return "size";
+    case Kind::kBandwidth:
+      return "bandwidth";
+    case Kind::kTopology:
+      return "topology";
+  }
+  return "";
+}
+
+const char* kind_phrase(Kind kind) {
+  switch (kind) {
+    case Kind::kText:
+      return "text in quotes";
+    case Kind::kTexts:
+      return "a list of texts in quotes";
+    case Kind::kCount:
+      return "a whole number from 1 to 2147483647";
+    case Kind::kCounts:
+      return "a list of whole numbers above zero such as [16, 64]";
+    case Kind::kRatio:
+      return "a number above zero";
+    case Kind::kDuration:
+      return "a duration such as \"1.5 us\"";
+    case Kind::kSize:
+      return "a size such as \"64 KiB\"";
+    case Kind::kBandwidth:
+      return "a bandwidth such as \"28 MB/s\"";
+    case Kind::kTopology:
+      return "crossbar, mesh, torus, fat_tree or dragonfly";
+  }
+  return "";
+}
+
+std::vector<KeyInfo> machine_keys() {
+  std::vector<KeyInfo> infos;
+  for (const Key& key : kKeys) {
+    infos.push_back({key.name, kind_name(key.kind), key.meaning, key.required});
+  }
+  return infos;
+}
+
+}  // namespace sesame::machine

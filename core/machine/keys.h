@@ -1,0 +1,34 @@
+// The keys of a machine file: one list that serves reading, messages, completion and the docs.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sesame::machine {
+
+enum class Kind { kText, kTexts, kCount, kCounts, kRatio, kDuration, kSize, kBandwidth, kTopology };
+
+struct Key {
+  const char* name;  // dotted; "N" stands for the number of a segment
+  Kind kind;
+  bool required;
+  const char* meaning;
+};
+
+std::span<const Key> keys();
+
+// "network.segment.3.latency" -> "network.segment.N.latency"; other names as they are.
+std::string pattern_of(std::string_view name);
+
+const Key* find_key(std::string_view name);
+bool is_table_name(std::string_view name);  // a table that some key lies in
+
+// The key or table whose name is nearest to an unknown one, if any is near.
+std::optional<std::string> nearest_name(std::string_view unknown);
+
+const char* kind_name(Kind kind);    // "duration"
+const char* kind_phrase(Kind kind);  // "a duration such as \"1.5 us\""
+
+}  // namespace sesame::machine

@@ -1,0 +1,183 @@
+#include "core/machine/network_table.h"
+
+#include <charconv>
+#include <limits>
+
+#include "core/machine/keys.h"
+#include "core/machine/settings.h"
+
+namespace sesame::machine {
+namespace {
+
+constexpr uint64_t kEverySize = std::numeric_limits<uint64_t>::max();
+
+// Of the keys that contradict each other, the one to point at: what the user typed last.
+const Entry& to_blame(const Document& document, std::initializer_list<std::string> keys) {
+  const Entry* blamed = nullptr;
+  for (const std::string& key : keys) {
+    const Entry* entry = document.find(key);
+    if (entry == nullptr) continue;
+    if (blamed == nullptr || (blamed->override.empty() && !entry->override.empty())) blamed = entry;
+  }
+  return *blamed;
+}
+
+// An override of the table's latency or bandwidth moves the segments with it: their latencies by
+// the difference, their bandwidths by the ratio. Without that a sweep would change nothing.
+struct Shift {
+  SimTime latency;
+  double bandwidth = 1;
+};
+
+Shift shift_of(const Document& document, const std::string& table) {
+  Shift shift;
+  for (const Entry& entry : document.replaced) {
+    if (entry.key == table + ".latency" && entry.value.type == Value::Type::kText) {
+      if (const auto file = parse_duration(entry.value.text)) {
+        shift.latency = duration_or(document, entry.key, *file) - *file;
+      }
+    }
+    if (entry.key == table + ".bandwidth" && entry.value.type == Value::Type::kText) {
+      if (const auto file = parse_bandwidth(entry.value.text); file && *file > 0) {
+        shift.bandwidth = bandwidth_or(document, entry.key, *file) / *file;
+      }
+    }
+  }
+  return shift;
+}
+
+Result<Segment> read_segment(const Document& document, const std::string& table,
+                             const std::string& prefix, const NetworkParameters& parameters) {
+  const Shift shift = shift_of(document, table);
+  Segment segment;
+  segment.up_to = size_or(document, prefix + ".up_to", kEverySize);
+  segment.latency = parameters.latency;
+  segment.bandwidth = parameters.bandwidth;
+  if (const Entry* latency = document.find(prefix + ".latency")) {
+    segment.latency = duration_of(*latency);
+    if (latency->override.empty()) segment.latency += shift.latency;
+    if (segment.latency < SimTime::zero()) {
+      return document.wrong(
+          to_blame(document, {prefix + ".latency", table + ".latency"}),
+          prefix + ".latency moves with " + table + ".latency and would become negative");
+    }
+  }
+  if (const Entry* bandwidth = document.find(prefix + ".bandwidth")) {
+    segment.bandwidth = bandwidth_or(document, bandwidth->key, 0);
+    if (bandwidth->override.empty()) segment.bandwidth *= shift.bandwidth;
+  }
+  return segment;
+}
+
+// How many [[table.segment]] tables the file has.
+int count_segments(const Document& document, const std::string& table) {
+  int count = 0;
+  while (document.find(table + ".segment." + std::to_string(count)) != nullptr) ++count;
+  return count;
+}
+
+// An override may change a segment, not add one.
+Result<> check_segment_numbers(const Document& document, const std::string& table, int count) {
+  const std::string prefix = table + ".segment.";
+  for (const Entry& entry : document.entries) {
+    if (entry.override.empty() || !entry.key.starts_with(prefix)) continue;
+    int number = 0;
+    const char* end = entry.key.data() + entry.key.size();
+    std::from_chars(entry.key.data() + prefix.size(), end, number);
+    if (number < count) continue;
+    return document.wrong(entry, "no such segment, expected a number below " +
+                                     std::to_string(count) + ", got " + std::to_string(number));
+  }
+  return {};
+}
+
+Result<> check_first_segment(const Document& document, const std::string& table,
+                             const NetworkParameters& parameters) {
+  const std::string key = table + ".segment.0.latency";
+  if (parameters.segments.front().latency == parameters.latency) return {};
+  return document.wrong(to_blame(document, {key, table + ".latency"}),
+                        key + " is the time of the zero-byte message, expected " + table +
+                            ".latency (" + format_duration(parameters.latency) + "), got " +
+                            format_duration(parameters.segments.front().latency),
+                        "leave it out; an override of " + table + ".latency moves every segment");
+}
+
+Result<> read_segments(const Document& document, const std::string& table,
+                       NetworkParameters& parameters) {
+  const int count = count_segments(document, table);
+  if (auto checked = check_segment_numbers(document, table, count); !checked) return checked;
+  uint64_t before = 0;
+  for (int i = 0; i < count; ++i) {
+    const std::string prefix = table + ".segment." + std::to_string(i);
+    const Entry* up_to = document.find(prefix + ".up_to");
+    if (up_to == nullptr && i + 1 < count) return missing_key(document, prefix + ".up_to");
+    auto segment = read_segment(document, table, prefix, parameters);
+    if (!segment) return std::unexpected(segment.error());
+    if (i > 0 && segment->up_to <= before) {
+      return document.wrong(*up_to, "segments must rise, expected " + prefix + ".up_to above " +
+                                        format_size(before) + ", got " +
+                                        format_size(segment->up_to));
+    }
+    before = segment->up_to;
+    parameters.segments.push_back(*segment);
+  }
+  if (count == 0 || before != kEverySize) {
+    parameters.segments.push_back({kEverySize, parameters.latency, parameters.bandwidth});
+  }
+  return check_first_segment(document, table, parameters);
+}
+
+// What the overheads take is part of the latency; the wire cannot take less than nothing.
+Result<> check_overheads(const Document& document, const std::string& table,
+                         const NetworkParameters& parameters) {
+  const SimTime overheads = parameters.send_overhead + parameters.receive_overhead;
+  for (const Segment& segment : parameters.segments) {
+    if (overheads <= segment.latency) continue;
+    return document.wrong(
+        to_blame(document,
+                 {table + ".send_overhead", table + ".receive_overhead", table + ".latency"}),
+        table + ".send_overhead and receive_overhead are part of the latency, expected at most " +
+            format_duration(segment.latency) + " together, got " + format_duration(overheads));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::unexpected<Error> missing_key(const Document& document, const std::string& key) {
+  const Key* known = find_key(key);
+  Entry place;  // the innermost table that is there
+  for (size_t dot = key.rfind('.'); dot != std::string::npos && dot > 0;
+       dot = key.rfind('.', dot - 1)) {
+    if (const Entry* table = document.find(key.substr(0, dot))) {
+      place = *table;
+      break;
+    }
+  }
+  return document.wrong(
+      place, "missing key " + key + ", expected " + kind_phrase(known->kind) + ", got nothing",
+      key + ": " + known->meaning);
+}
+
+Result<NetworkParameters> read_network(const Document& document, const std::string& table) {
+  for (const char* key : {".latency", ".bandwidth"}) {
+    if (document.find(table + key) == nullptr) return missing_key(document, table + key);
+  }
+  NetworkParameters parameters;
+  parameters.latency = duration_or(document, table + ".latency", {});
+  parameters.bandwidth = bandwidth_or(document, table + ".bandwidth", 0);
+  parameters.send_overhead = duration_or(document, table + ".send_overhead", {});
+  parameters.receive_overhead = duration_or(document, table + ".receive_overhead", {});
+  parameters.gap = duration_or(document, table + ".gap", {});
+  parameters.hop_latency = duration_or(document, table + ".hop_latency", {});
+  parameters.eager_limit = size_or(document, table + ".eager_limit", kEverySize);
+  if (auto read = read_segments(document, table, parameters); !read) {
+    return std::unexpected(read.error());
+  }
+  if (auto checked = check_overheads(document, table, parameters); !checked) {
+    return std::unexpected(checked.error());
+  }
+  return parameters;
+}
+
+}  // namespace sesame::machine

@@ -1,0 +1,30 @@
+// Typed look-up of the keys of a machine document. check_entries finds what is wrong with any
+// single key; after it passed, the look-ups cannot fail.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/units.h"
+#include "core/machine/document.h"
+
+namespace sesame::machine {
+
+// The first unknown key or value of the wrong form, in the order of the file.
+Result<> check_entries(const Document& document);
+
+SimTime duration_of(const Entry& entry);
+
+SimTime duration_or(const Document& document, std::string_view key, SimTime otherwise);
+double bandwidth_or(const Document& document, std::string_view key, double otherwise);
+uint64_t size_or(const Document& document, std::string_view key, uint64_t otherwise);
+int count_or(const Document& document, std::string_view key, int otherwise);
+double ratio_or(const Document& document, std::string_view key, double otherwise);
+std::string text_of(const Document& document, std::string_view key);
+std::vector<std::string> texts_of(const Document& document, std::string_view key);
+std::vector<uint32_t> counts_of(const Document& document, std::string_view key);
+
+}  // namespace sesame::machine

@@ -1,0 +1,137 @@
+#include "core/machine/topology_table.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/machine/keys.h"
+#include "core/machine/network_table.h"
+#include "core/machine/settings.h"
+
+namespace sesame::machine {
+namespace {
+
+// Tables of nodes stay small enough for memory; no machine that was built comes near.
+constexpr int64_t kMostNodes = 1 << 24;
+
+struct Shape {
+  TopologyKind kind;
+  const char* name;
+  std::vector<const char*> keys;  // that belong to it and must be there
+};
+
+const Shape kShapes[] = {
+    {TopologyKind::kCrossbar, "crossbar", {}},
+    {TopologyKind::kMesh, "mesh", {"topology.dims"}},
+    {TopologyKind::kTorus, "torus", {"topology.dims"}},
+    {TopologyKind::kFatTree, "fat_tree", {"topology.arity"}},
+    {TopologyKind::kDragonfly,
+     "dragonfly",
+     {"topology.groups", "topology.routers", "topology.nodes_per_router"}},
+};
+
+Result<> check_keys(const Document& document, const Shape& shape) {
+  for (const Entry& entry : document.entries) {
+    if (!entry.key.starts_with("topology.") || entry.key == "topology.kind") continue;
+    const bool belongs =
+        std::ranges::any_of(shape.keys, [&](const char* key) { return entry.key == key; });
+    if (belongs) continue;
+    std::string expected;
+    for (const char* key : shape.keys)
+      expected += (expected.empty() ? "" : " and ") + std::string(key);
+    return document.wrong(entry,
+                          entry.key + " has no meaning for a " + shape.name + ", expected " +
+                              (expected.empty() ? "topology.kind alone" : expected) + ", got " +
+                              entry.value.shown(),
+                          "an override \"" + entry.key + "=\" removes the key");
+  }
+  for (const char* key : shape.keys) {
+    if (document.find(key) == nullptr) return missing_key(document, key);
+  }
+  return {};
+}
+
+int64_t product(const std::vector<uint32_t>& factors) {
+  int64_t result = 1;
+  for (const uint32_t factor : factors) result = std::min(result * factor, 4 * kMostNodes);
+  return result;
+}
+
+// How many nodes the topology has, or can hold; 0 for a crossbar, which holds any number.
+int64_t size_of(const Topology& topology) {
+  switch (topology.kind) {
+    case TopologyKind::kCrossbar:
+      return 0;
+    case TopologyKind::kMesh:
+    case TopologyKind::kTorus:
+      return product(topology.dims);
+    case TopologyKind::kFatTree:
+      return product(topology.arity);
+    case TopologyKind::kDragonfly:
+      return product({topology.groups, topology.routers, topology.nodes_per_router});
+  }
+  return 0;
+}
+
+const Shape& shape_of(TopologyKind kind) { return *std::ranges::find(kShapes, kind, &Shape::kind); }
+
+// Where `nodes` and the topology disagree, point at the override if one of them is, else at nodes.
+std::unexpected<Error> disagreement(const Document& document, const Topology& topology,
+                                    int64_t size, bool at_most) {
+  const Entry* nodes = document.find("nodes");
+  const Entry* blamed = nodes;
+  for (const char* key : shape_of(topology.kind).keys) {
+    const Entry* entry = document.find(key);
+    if (blamed->override.empty() && !entry->override.empty()) blamed = entry;
+  }
+  return document.wrong(*blamed,
+                        std::string("nodes and topology disagree, expected nodes = ") +
+                            (at_most ? "at most " : "") + std::to_string(size) + " for this " +
+                            shape_of(topology.kind).name + ", got " + nodes->value.text,
+                        at_most ? "" : "leave nodes out: the topology gives it");
+}
+
+}  // namespace
+
+std::string_view topology_name(TopologyKind kind) { return shape_of(kind).name; }
+
+Result<Topology> read_topology(const Document& document) {
+  const Entry& kind = *document.find("topology.kind");
+  const auto* shape = std::ranges::find_if(
+      kShapes, [&](const Shape& known) { return kind.value.text == known.name; });
+  if (shape == std::end(kShapes)) {
+    return document.wrong(kind, std::string("unknown topology.kind, expected ") +
+                                    kind_phrase(Kind::kTopology) + ", got " + kind.value.shown());
+  }
+  if (auto checked = check_keys(document, *shape); !checked) {
+    return std::unexpected(checked.error());
+  }
+  Topology topology;
+  topology.kind = shape->kind;
+  topology.dims = counts_of(document, "topology.dims");
+  topology.arity = counts_of(document, "topology.arity");
+  topology.groups = static_cast<uint32_t>(count_or(document, "topology.groups", 0));
+  topology.routers = static_cast<uint32_t>(count_or(document, "topology.routers", 0));
+  topology.nodes_per_router =
+      static_cast<uint32_t>(count_or(document, "topology.nodes_per_router", 0));
+  return topology;
+}
+
+Result<int> read_nodes(const Document& document, const Topology& topology) {
+  const Entry* given = document.find("nodes");
+  const int64_t size = size_of(topology);
+  if (given == nullptr && size == 0) return missing_key(document, "nodes");
+  const int64_t nodes = given == nullptr ? size : given->value.integer;
+  if (nodes > kMostNodes) {
+    const Entry& place =
+        given != nullptr ? *given : *document.find(*shape_of(topology.kind).keys.begin());
+    return document.wrong(place, "too many nodes, expected at most " + std::to_string(kMostNodes) +
+                                     ", got " + place.value.shown());
+  }
+  const bool exact = topology.kind == TopologyKind::kMesh || topology.kind == TopologyKind::kTorus;
+  if (size != 0 && (exact ? nodes != size : nodes > size)) {
+    return disagreement(document, topology, size, !exact);
+  }
+  return static_cast<int>(nodes);
+}
+
+}  // namespace sesame::machine

@@ -1,0 +1,151 @@
+#include "core/network/distance.h"
+
+#include <cstdlib>
+
+#include "core/base/check.h"
+
+namespace sesame::network {
+namespace {
+
+using machine::TopologyKind;
+
+// The coordinates' extents, the slowest first. A node's number written in this mixed radix is its
+// coordinates: the place in a mesh; the child taken at each level of a fat tree, root first; the
+// group, router and port of a dragonfly.
+std::vector<uint32_t> extents_of(const machine::Topology& topology) {
+  switch (topology.kind) {
+    case TopologyKind::kCrossbar:
+      return {};
+    case TopologyKind::kMesh:
+    case TopologyKind::kTorus:
+      return topology.dims;
+    case TopologyKind::kFatTree:
+      return {topology.arity.rbegin(), topology.arity.rend()};
+    case TopologyKind::kDragonfly:
+      return {topology.groups, topology.routers, topology.nodes_per_router};
+  }
+  return {};
+}
+
+// Router that owns each of a group's links to the other groups: consecutive links, spread evenly.
+std::vector<uint32_t> gateways_of(const machine::Topology& topology) {
+  if (topology.kind != TopologyKind::kDragonfly) return {};
+  const uint32_t links = topology.groups - 1;
+  const uint32_t per_router = (links + topology.routers - 1) / topology.routers;
+  std::vector<uint32_t> gateways(links);
+  for (uint32_t link = 0; link < links; ++link) gateways[link] = link / per_router;
+  return gateways;
+}
+
+}  // namespace
+
+Distance::Distance(const machine::Topology& topology, int nodes)
+    : kind_(topology.kind),
+      nodes_(nodes),
+      extents_(extents_of(topology)),
+      gateway_(gateways_of(topology)) {
+  // A crossbar has no coordinates; its nodes keep their number, to tell them apart.
+  if (extents_.empty()) extents_.push_back(static_cast<uint32_t>(nodes));
+  stride_ = static_cast<uint32_t>(extents_.size());
+  coordinates_.resize(static_cast<size_t>(nodes) * stride_);
+  for (int node = 0; node < nodes; ++node) {
+    uint32_t rest = static_cast<uint32_t>(node);
+    for (size_t i = stride_; i-- > 0;) {
+      coordinates_[static_cast<size_t>(node) * stride_ + i] = rest % extents_[i];
+      rest /= extents_[i];
+    }
+    CHECK(rest == 0);
+  }
+}
+
+int Distance::hops(const uint32_t* from, const uint32_t* to) const {
+  int sum = 0;
+  switch (kind_) {
+    case TopologyKind::kCrossbar:
+      return from[0] != to[0] ? 1 : 0;
+    case TopologyKind::kMesh:
+      for (uint32_t i = 0; i < stride_; ++i) {
+        sum += std::abs(static_cast<int>(from[i]) - static_cast<int>(to[i]));
+      }
+      return sum;
+    case TopologyKind::kTorus:
+      for (uint32_t i = 0; i < stride_; ++i) {
+        const int direct = std::abs(static_cast<int>(from[i]) - static_cast<int>(to[i]));
+        const int around = static_cast<int>(extents_[i]) - direct;
+        sum += direct < around ? direct : around;
+      }
+      return sum;
+    case TopologyKind::kFatTree:
+      // Up to the lowest common switch and down: the first digit that differs tells its level.
+      for (uint32_t i = 0; i < stride_; ++i) {
+        if (from[i] != to[i]) return static_cast<int>(2 * (stride_ - i) - 1);
+      }
+      return 0;
+    case TopologyKind::kDragonfly:
+      return dragonfly_hops(from, to);
+  }
+  return 0;
+}
+
+// Minimal routing: at most one local link, one global link, one local link; counted in routers.
+int Distance::dragonfly_hops(const uint32_t* from, const uint32_t* to) const {
+  if (from[0] == to[0]) {
+    if (from[1] != to[1]) return 2;
+    return from[2] != to[2] ? 1 : 0;
+  }
+  // A group numbers its links by the other groups in rising order, leaving itself out.
+  const bool rising = from[0] < to[0];
+  const uint32_t exit = gateway_[rising ? to[0] - 1 : to[0]];
+  const uint32_t entry = gateway_[rising ? from[0] : from[0] - 1];
+  return 2 + (exit != from[1] ? 1 : 0) + (entry != to[1] ? 1 : 0);
+}
+
+int Distance::diameter() const {
+  // Nodes of a partly filled tree or dragonfly are its lowest numbers, so that the extremes are not
+  // given by the extents alone; the last node is as far from some node as any.
+  if (nodes_ == 1) return 0;
+  int largest = 0;
+  const bool regular = kind_ == TopologyKind::kMesh || kind_ == TopologyKind::kTorus;
+  if (regular) {
+    for (const uint32_t extent : extents_) {
+      largest += static_cast<int>(kind_ == TopologyKind::kMesh ? extent - 1 : extent / 2);
+    }
+    return largest;
+  }
+  if (kind_ != TopologyKind::kDragonfly) return hops(0, nodes_ - 1);
+  const int step = static_cast<int>(extents_[2]);  // one node stands for its router
+  for (int from = 0; from < nodes_ && largest < 4; from += step) {
+    for (int to = from; to < nodes_ && largest < 4; to += step) {
+      const int distance = hops(from, to);
+      if (distance > largest) largest = distance;
+    }
+  }
+  return largest > 1 ? largest : hops(0, nodes_ - 1);
+}
+
+double Distance::mean_hops() const {
+  if (nodes_ == 1) return 0;
+  const double n = nodes_;
+  double sum = 0;
+  if (kind_ == TopologyKind::kMesh || kind_ == TopologyKind::kTorus) {
+    // The mean of |i - j| over a line of k is (k² - 1) / 3k; over a ring k / 4, or (k² - 1) / 4k
+    // when k is odd. Dimensions add; pairs of a node with itself are taken out at the end.
+    for (const uint32_t extent : extents_) {
+      const double k = extent;
+      if (kind_ == TopologyKind::kMesh)
+        sum += (k * k - 1) / (3 * k);
+      else
+        sum += extent % 2 == 0 ? k / 4 : (k * k - 1) / (4 * k);
+    }
+    return sum * n / (n - 1);
+  }
+  // By counting, from every node of a small machine, from nodes spread evenly over a large one.
+  const int sources = nodes_ <= 4096 ? nodes_ : 1024;
+  for (int i = 0; i < sources; ++i) {
+    const int from = static_cast<int>(int64_t{i} * nodes_ / sources);
+    for (int to = 0; to < nodes_; ++to) sum += hops(from, to);
+  }
+  return sum / (sources * (n - 1));
+}
+
+}  // namespace sesame::network

@@ -1,0 +1,105 @@
+#include "core/network/network.h"
+
+#include <algorithm>
+
+#include "core/machine/placement.h"
+
+namespace sesame::network {
+namespace {
+
+using machine::Machine;
+using machine::NetworkParameters;
+using machine::Segment;
+
+// Longer than any run: keeps absurd sizes on absurdly slow links inside 64 bits.
+constexpr double kLongestTransferPs = 4e18;
+
+}  // namespace
+
+Network::Network(const Machine& machine, int ranks, const std::vector<int>& nodes)
+    : ranks_(ranks),
+      distance_(machine.topology, machine.nodes),
+      between_(make_path(machine.network)),
+      inside_(make_path(machine.intranode)) {
+  place_stride_ = 1 + distance_.stride();
+  places_.resize(static_cast<size_t>(ranks) * place_stride_);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int node = nodes[static_cast<size_t>(rank)];
+    places_[index(rank)] = static_cast<uint32_t>(node);
+    std::copy_n(distance_.coordinates(node), distance_.stride(), &places_[index(rank)] + 1);
+  }
+}
+
+Result<Network> Network::create(const Machine& machine, int ranks, const std::string& placement) {
+  const auto nodes = machine::place_ranks(machine, ranks, placement);
+  if (!nodes) return std::unexpected(nodes.error());
+  return Network(machine, ranks, *nodes);
+}
+
+Network::Path Network::make_path(const NetworkParameters& parameters) {
+  const SimTime overheads = parameters.send_overhead + parameters.receive_overhead;
+  Path path{{},
+            parameters.send_overhead,
+            parameters.receive_overhead,
+            parameters.gap,
+            parameters.hop_latency,
+            parameters.segments.front().latency - overheads};
+  uint64_t begin = 0;  // the smallest size that the next piece may hold
+  for (const Segment& segment : parameters.segments) {
+    Piece piece{segment.up_to, 1e12 / segment.bandwidth, segment.latency - overheads, true};
+    const uint64_t eager_end = std::min(segment.up_to, parameters.eager_limit);
+    if (eager_end >= begin) {
+      Piece eager = piece;
+      eager.up_to = eager_end;
+      eager.rendezvous = false;
+      path.pieces.push_back(eager);
+    }
+    if (segment.up_to > parameters.eager_limit) path.pieces.push_back(piece);
+    if (segment.up_to == std::numeric_limits<uint64_t>::max()) break;
+    begin = segment.up_to + 1;
+  }
+  return path;
+}
+
+MessageCost Network::cost_on(const Path& path, int hops, uint64_t bytes) {
+  const Piece* piece = path.pieces.data();
+  while (bytes > piece->up_to) ++piece;  // the last piece holds every size
+
+  const double exact_ps = static_cast<double>(static_cast<int64_t>(bytes)) * piece->ps_per_byte;
+  const SimTime transfer =
+      SimTime::from_ps(static_cast<int64_t>(std::min(exact_ps, kLongestTransferPs) + 0.5));
+  const SimTime extra = path.hop_latency * (hops > 1 ? hops - 1 : 0);
+
+  MessageCost cost;
+  cost.send_overhead = path.send_overhead;
+  cost.receive_overhead = path.receive_overhead;
+  cost.transfer = transfer;
+  cost.injection = later(path.gap, transfer);
+  cost.latency = piece->wire + extra;
+  cost.control_latency = path.control_wire + extra;
+  if (piece->rendezvous) {
+    // Request, answer and data share the latency, so that the whole handshake fits in it.
+    const SimTime third = SimTime::from_ps(cost.latency.ps() / 3);
+    cost.control_latency = std::min(cost.control_latency, third);
+    cost.latency -= cost.control_latency * 2;
+    cost.rendezvous = true;
+  }
+  return cost;
+}
+
+MessageCost Network::cost(int from_rank, int to_rank, uint64_t bytes) const {
+  const uint32_t* from = &places_[index(from_rank)];
+  const uint32_t* to = &places_[index(to_rank)];
+  if (from[0] == to[0]) return cost_on(inside_, 0, bytes);
+  return cost_on(between_, distance_.hops(from + 1, to + 1), bytes);
+}
+
+SimTime ping_pong(const Machine& machine, uint64_t bytes, int hops) {
+  const auto path = Network::make_path(hops == 0 ? machine.intranode : machine.network);
+  const MessageCost cost = Network::cost_on(path, hops, bytes);
+  SimTime time = cost.send_overhead + cost.latency + cost.transfer + cost.receive_overhead;
+  if (cost.rendezvous) time += cost.control_latency * 2;
+  return time;
+}
+
+}  // namespace sesame::network
