@@ -1,0 +1,184 @@
+#include "core/loader/closure.h"
+
+#include <fnmatch.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <set>
+
+namespace sesame::loader {
+namespace {
+
+bool matches(const char* pattern, std::string_view name) {
+  return fnmatch(pattern, std::string(name).c_str(), 0) == 0;
+}
+
+template <size_t N>
+bool matches_any(const std::array<const char*, N>& patterns, std::string_view name) {
+  return std::ranges::any_of(patterns, [&](const char* p) { return matches(p, name); });
+}
+
+// Libraries known to keep state that belongs to one process: unit tables, handle tables.
+constexpr std::array kStateful = {"libgfortran.so*", "libmpichfort*", "libmpifort*", "libhdf5*",
+                                  "libnetcdf*", "libpnetcdf*"};
+
+// Libraries that need one of those for their error messages only and start threads of their own:
+// one copy serves all ranks.
+constexpr std::array kShared = {"libopenblas*", "libmkl_*", "libblis*"};
+
+constexpr std::array kOpenMpi = {"libmpi.so.40*", "libmpi.so.20*", "libmpi.so.1", "libopen-rte*",
+                                 "libopen-pal*", "libmpi_mpifh*", "libmpi_usempi*"};
+constexpr std::array kStandard = {"libmpi_abi.so*"};
+constexpr std::array kMpich = {"libmpi.so.12*", "libmpi.so.0", "libmpi.so", "libmpich.so*",
+                               "libmpi_cray.so*", "libmpi_gnu*.so*", "libmpi_intel*.so*",
+                               "libpmpich.so*"};
+
+struct Node {
+  std::string name;
+  std::string path;
+  std::vector<std::string> needed;
+  bool is_private = false;
+};
+
+bool is_stateful(const std::string& name, const std::vector<std::string>& patterns) {
+  if (matches_any(kStateful, name)) return true;
+  return std::ranges::any_of(patterns,
+                             [&](const std::string& p) { return matches(p.c_str(), name); });
+}
+
+// What needs MPI or a private library is itself private: it must call the rank's copy.
+void mark_private(std::vector<Node>& nodes, const std::vector<std::string>& patterns) {
+  std::map<std::string, Node*> by_name;
+  for (Node& node : nodes) {
+    by_name[node.name] = &node;
+    node.is_private = is_stateful(node.name, patterns);
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Node& node : nodes) {
+      if (node.is_private || matches_any(kShared, node.name)) continue;
+      node.is_private = std::ranges::any_of(node.needed, [&](const std::string& name) {
+        const auto entry = by_name.find(name);
+        return mpi_family(name) != MpiFamily::kNone ||
+               (entry != by_name.end() && entry->second->is_private);
+      });
+      changed |= node.is_private;
+    }
+  }
+}
+
+Result<std::string> run_and_read(const std::string& loader, const std::string& program) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return error(std::string("cannot open a pipe: ") + strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+  std::vector<std::string> words = {loader, "--list", program};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t child;
+  const int failure =
+      posix_spawn(&child, loader.c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  ssize_t count;
+  while (failure == 0 && (count = read(ends[0], buffer, sizeof buffer)) > 0)
+    text.append(buffer, static_cast<size_t>(count));
+  close(ends[0]);
+  if (failure != 0)
+    return error("cannot run the dynamic loader '" + loader + "' of '" + program +
+                 "': " + strerror(failure));
+  int status;
+  waitpid(child, &status, 0);
+  return text;
+}
+
+// "<tab>name => path (0x…)", "<tab>name => not found", "<tab>/path (0x…)".
+void parse_line(std::string_view line, std::vector<std::pair<std::string, std::string>>& out) {
+  if (line.empty() || line[0] != '\t') return;
+  line.remove_prefix(1);
+  const size_t arrow = line.find(" => ");
+  if (arrow == std::string_view::npos) {
+    const std::string_view path = line.substr(0, line.find(" ("));
+    if (!path.empty() && path[0] == '/') {
+      out.emplace_back(path.substr(path.rfind('/') + 1), path);
+      out.emplace_back(path, path);  // also when DT_NEEDED holds a path
+    }
+    return;
+  }
+  const std::string_view name = line.substr(0, arrow);
+  std::string_view path = line.substr(arrow + 4);
+  path = path.substr(0, path.find(" (0x"));
+  if (path.empty() || path[0] != '/') path = {};
+  out.emplace_back(name, path);
+}
+
+}  // namespace
+
+MpiFamily mpi_family(std::string_view library_name) {
+  const size_t slash = library_name.rfind('/');
+  if (slash != std::string_view::npos) library_name.remove_prefix(slash + 1);
+  if (matches_any(kOpenMpi, library_name)) return MpiFamily::kOpenMpi;
+  if (matches_any(kStandard, library_name)) return MpiFamily::kMpiStandard;
+  if (matches_any(kMpich, library_name)) return MpiFamily::kMpich;
+  return MpiFamily::kNone;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> list_libraries(const ElfFile& program) {
+  const Result<std::string> text = run_and_read(program.interpreter(), program.path());
+  if (!text) return std::unexpected(text.error());
+  std::vector<std::pair<std::string, std::string>> libraries;
+  for (size_t begin = 0; begin < text->size();) {
+    const size_t end = std::min(text->find('\n', begin), text->size());
+    parse_line(std::string_view(*text).substr(begin, end - begin), libraries);
+    begin = end + 1;
+  }
+  return libraries;
+}
+
+Result<Closure> find_closure(const ElfFile& program,
+                             const std::vector<std::string>& private_patterns) {
+  auto listed = list_libraries(program);
+  if (!listed) return std::unexpected(listed.error());
+  std::map<std::string, std::string> paths(listed->begin(), listed->end());
+
+  Closure closure;
+  std::vector<Node> nodes;
+  std::set<std::string> seen;
+  const std::vector<std::string> first = program.needed();
+  std::deque<std::string> queue(first.begin(), first.end());
+  while (!queue.empty()) {
+    const std::string name = queue.front();
+    queue.pop_front();
+    if (!seen.insert(name).second || name.starts_with("ld-linux")) continue;
+    if (mpi_family(name) != MpiFamily::kNone) {
+      closure.mpi_libraries.push_back(name);
+      continue;
+    }
+    const std::string path = paths[name];
+    if (path.empty()) {
+      closure.missing.push_back(name);
+      continue;
+    }
+    Result<ElfFile> file = ElfFile::open(path);
+    if (!file) return std::unexpected(file.error());
+    nodes.push_back({name, path, file->needed()});
+    queue.insert(queue.end(), nodes.back().needed.begin(), nodes.back().needed.end());
+  }
+  mark_private(nodes, private_patterns);
+  for (Node& node : nodes)
+    closure.libraries.push_back({std::move(node.name), std::move(node.path), node.is_private});
+  return closure;
+}
+
+}  // namespace sesame::loader

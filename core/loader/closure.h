@@ -1,0 +1,35 @@
+// The shared libraries that a program needs, and which of them get a copy per rank. The real
+// dynamic loader is asked where each one lies; it lists them without executing the program.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/loader/elf_file.h"
+#include "core/loader/loader.h"
+
+namespace sesame::loader {
+
+enum class MpiFamily { kNone, kMpich, kMpiStandard, kOpenMpi };
+
+// Which MPI implementation a library of this name belongs to: the library that our own definitions
+// stand in for. Language layers on top of it (libmpichfort) are kNone.
+MpiFamily mpi_family(std::string_view library_name);
+
+struct Closure {
+  std::vector<Library> libraries;          // breadth first, without the MPI libraries
+  std::vector<std::string> mpi_libraries;  // names, in the order found
+  std::vector<std::string> missing;        // names, MPI libraries not counted
+};
+
+// The path of every library that the dynamic loader finds for the program: pairs of name and path;
+// an empty path where it finds none.
+Result<std::vector<std::pair<std::string, std::string>>> list_libraries(const ElfFile& program);
+
+// Walks DT_NEEDED from the program. MPI libraries are noted and not followed.
+Result<Closure> find_closure(const ElfFile& program,
+                             const std::vector<std::string>& private_patterns);
+
+}  // namespace sesame::loader

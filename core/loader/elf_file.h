@@ -1,0 +1,89 @@
+// An ELF file of this machine's kind, mapped read-only: segments, dynamic section, symbols with
+// their versions, relocations. Every offset is checked once, on opening, so that a damaged file is
+// an Error and never a fault. Views stay valid while the object lives.
+#pragma once
+
+#include <elf.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace sesame::loader {
+
+// A relocation with its table's differences taken out: DT_RELR entries appear as R_X86_64_RELATIVE.
+struct Relocation {
+  uint64_t offset;  // address in the image's own numbering
+  uint32_t type;    // R_X86_64_…
+  uint32_t symbol;  // index in symbols(), 0 for none
+  int64_t addend;
+};
+
+class ElfFile {
+ public:
+  static Result<ElfFile> open(const std::string& path);
+  ~ElfFile();
+  ElfFile(ElfFile&& other) noexcept;
+  ElfFile& operator=(ElfFile&&) = delete;
+
+  const std::string& path() const { return path_; }
+  int descriptor() const { return descriptor_; }  // stays open for mapping
+  const Elf64_Ehdr& header() const { return *reinterpret_cast<const Elf64_Ehdr*>(data_); }
+  std::span<const Elf64_Phdr> segments() const { return segments_; }
+  const Elf64_Phdr* segment(uint32_t type) const;  // the first of its type, or null
+  std::string interpreter() const;                 // PT_INTERP, empty when there is none
+
+  std::optional<uint64_t> dynamic(int64_t tag) const;
+  bool has_dynamic_section() const { return !dynamic_.empty(); }
+  std::vector<std::string> needed() const;  // DT_NEEDED, in order
+  std::string soname() const;
+
+  std::span<const Elf64_Sym> symbols() const { return symbols_; }
+  const char* name_of(const Elf64_Sym& symbol) const { return strings_ + symbol.st_name; }
+  // The version that a reference asks for; empty when it asks for none.
+  std::string_view version_of(uint32_t symbol) const;
+  // A global or weak definition by name; the default version where there are several.
+  const Elf64_Sym* find(std::string_view name) const;
+  std::vector<Relocation> relocations() const;
+
+  // Bytes of the file by address; null when [address, address + size) is not file-backed.
+  const char* at(uint64_t address, uint64_t size) const;
+
+  // The function that contains the address, from .symtab or .dynsym; allocates nothing. Null when
+  // the file knows none; *offset is the distance from its start.
+  const char* nearest_function(uint64_t address, uint64_t* offset) const;
+
+ private:
+  ElfFile() = default;
+  Result<> read_tables();
+  Result<> read_dynamic();
+  Result<> read_symbols();
+  void read_versions();
+  void read_full_symbols();
+  uint32_t count_symbols() const;
+  bool append_table(std::vector<Relocation>& out, int64_t table_tag, int64_t size_tag) const;
+  void append_relative_table(std::vector<Relocation>& out) const;
+
+  std::string path_;
+  int descriptor_ = -1;
+  const char* data_ = nullptr;
+  uint64_t size_ = 0;
+  std::span<const Elf64_Phdr> segments_;
+  std::span<const Elf64_Dyn> dynamic_;
+  std::span<const Elf64_Sym> symbols_;
+  const char* strings_ = nullptr;
+  uint64_t strings_size_ = 0;
+  const uint16_t* version_indices_ = nullptr;
+  std::unordered_map<uint16_t, const char*> needed_versions_;
+  std::unordered_map<std::string_view, uint32_t> definitions_;
+  std::span<const Elf64_Sym> full_symbols_;  // .symtab, empty when stripped
+  const char* full_strings_ = nullptr;
+};
+
+}  // namespace sesame::loader

@@ -1,0 +1,185 @@
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "core/loader/closure.h"
+#include "core/loader/elf_file.h"
+#include "core/loader/images.h"
+#include "core/loader/loader.h"
+
+namespace sesame::loader {
+namespace {
+
+std::string quoted(const std::string& text) { return "'" + text + "'"; }
+
+Result<std::string> find_on_path(const std::string& name) {
+  const char* path = getenv("PATH");
+  const std::string directories = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
+  bool unusable = false;
+  for (size_t begin = 0; begin <= directories.size();) {
+    const size_t end = std::min(directories.find(':', begin), directories.size());
+    std::string directory = directories.substr(begin, end - begin);
+    if (directory.empty()) directory = ".";
+    const std::string candidate = directory + "/" + name;
+    struct stat status;
+    if (stat(candidate.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+      if (access(candidate.c_str(), X_OK) == 0) return candidate;
+      unusable = true;
+    }
+    begin = end + 1;
+  }
+  if (unusable) return error(quoted(name) + " is on PATH but is not executable", "chmod +x it");
+  struct stat status;
+  const bool here = stat(name.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  return error("no program " + quoted(name) + " on PATH",
+               here ? "to run the file in this directory, write ./" + name
+                    : "give its path, or install the package that contains it");
+}
+
+Result<std::string> find_program(const std::string& name) {
+  if (name.empty()) return error("the program's name is empty");
+  std::string path = name;
+  if (name.find('/') == std::string::npos) {
+    Result<std::string> found = find_on_path(name);
+    if (!found) return found;
+    path = *found;
+  }
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) == nullptr)
+    return error("no program " + quoted(name) + ": " + strerror(errno));
+  struct stat status;
+  if (stat(resolved, &status) != 0)
+    return error("no program " + quoted(name) + ": " + strerror(errno));
+  if (S_ISDIR(status.st_mode)) return error(quoted(name) + " is a directory, expected a program");
+  if (access(resolved, X_OK) != 0)
+    return error(quoted(name) + " is not executable", "chmod +x " + name);
+  return std::string(resolved);
+}
+
+Result<> refuse_script(const std::string& name, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  if (!std::getline(file, line) || !line.starts_with("#!")) return {};
+  return error(quoted(name) + " is a script (" + line + "), expected an MPI program in binary form",
+               "name the program that the script starts");
+}
+
+Result<> refuse_unloadable(const std::string& name, const ElfFile& file) {
+  const uint16_t type = file.header().e_type;
+  if (type != ET_EXEC && type != ET_DYN)
+    return error(quoted(name) + " is an object or core file, expected a linked program");
+  if (file.interpreter().empty()) {
+    if (type == ET_DYN && file.has_dynamic_section() && !file.dynamic(DT_DEBUG))
+      return error(quoted(name) + " is a shared library, expected a program");
+    return error(quoted(name) + " is statically linked, expected a program that uses the shared "
+                                "MPI library",
+                 "relink it without -static, against the shared MPI library");
+  }
+  if (type == ET_EXEC)
+    return error(quoted(name) + " is not position-independent, so it can be loaded only once, "
+                                "expected a position-independent executable",
+                 "compile with -fPIE and relink with -pie (gcc's default; drop -no-pie)");
+  if (file.interpreter().find("ld-linux") == std::string::npos)
+    return error(quoted(name) + " is built for another C library (" + file.interpreter() +
+                     "), expected the GNU C library",
+                 "rebuild it on a GNU/Linux system");
+  const Elf64_Phdr* local = file.segment(PT_TLS);
+  if (local != nullptr && local->p_memsz != 0)
+    return error(quoted(name) + " holds thread-local variables of its own (" +
+                     std::to_string(local->p_memsz) +
+                     " bytes), which all ranks would share in one process",
+                 "remove thread_local, __thread or threadprivate variables from the program, or "
+                 "move them into a shared library");
+  if (file.find("malloc") != nullptr)
+    return error(quoted(name) + " brings its own malloc, which all ranks' libraries would mix "
+                                "with the C library's",
+                 "relink it without the allocator");
+  return {};
+}
+
+bool uses_open_mpi(const ElfFile& file, const Closure& closure) {
+  for (const std::string& name : closure.mpi_libraries)
+    if (mpi_family(name) == MpiFamily::kOpenMpi) return true;
+  for (const Elf64_Sym& symbol : file.symbols())
+    if (strncmp(file.name_of(symbol), "ompi_mpi_", 9) == 0) return true;
+  return false;
+}
+
+Result<BinaryInterface> decide_interface(const std::string& name, const ElfFile& file,
+                                         const Closure& closure) {
+  if (uses_open_mpi(file, closure))
+    return error(quoted(name) + " is linked to Open MPI, expected MPICH's binary interface or the "
+                                "MPI standard's",
+                 "rebuild it with MPICH (mpicc.mpich, mpif90.mpich) or with mpicc_abi");
+  bool mpich = false, standard = false;
+  for (const std::string& library : closure.mpi_libraries) {
+    mpich |= mpi_family(library) == MpiFamily::kMpich;
+    standard |= mpi_family(library) == MpiFamily::kMpiStandard;
+  }
+  if (!mpich && !standard)
+    return error(quoted(name) + " is not an MPI program: no MPI library among those it needs",
+                 "build it with an MPI compiler, for instance mpicc.mpich");
+  if (mpich && standard)
+    return error(quoted(name) + " needs both MPICH's binary interface and the MPI standard's (" +
+                     closure.mpi_libraries[0] + ", " + closure.mpi_libraries[1] + ")",
+                 "rebuild it and its libraries with one MPI compiler");
+  return mpich ? BinaryInterface::kMpich : BinaryInterface::kMpiStandard;
+}
+
+}  // namespace
+
+Result<Program> inspect_program(const std::string& name, const InspectOptions& options) {
+  const Result<std::string> path = find_program(name);
+  if (!path) return std::unexpected(path.error());
+  if (Result<> script = refuse_script(name, *path); !script) return std::unexpected(script.error());
+  const Result<ElfFile> file = ElfFile::open(*path);
+  if (!file) return std::unexpected(file.error());
+  if (Result<> usable = refuse_unloadable(name, *file); !usable)
+    return std::unexpected(usable.error());
+  Result<Closure> closure = find_closure(*file, options.private_libraries);
+  if (!closure) return std::unexpected(closure.error());
+  const Result<BinaryInterface> interface = decide_interface(name, *file, *closure);
+  if (!interface) return std::unexpected(interface.error());
+  if (!closure->missing.empty()) {
+    std::string names = closure->missing[0];
+    for (size_t i = 1; i < closure->missing.size(); ++i) names += ", " + closure->missing[i];
+    return error(quoted(name) + " needs shared libraries that are not found: " + names,
+                 "install them, or set LD_LIBRARY_PATH to where they are");
+  }
+  Program program;
+  program.name = name;
+  program.path = *path;
+  program.interface = *interface;
+  program.mpi_libraries = std::move(closure->mpi_libraries);
+  program.libraries = std::move(closure->libraries);
+  const Elf64_Phdr* stack = file->segment(PT_GNU_STACK);
+  program.executable_stack = stack == nullptr || (stack->p_flags & PF_X) != 0;
+  const Result<int> mappings = count_mappings(program);
+  if (!mappings) return std::unexpected(mappings.error());
+  program.mappings_per_rank = *mappings;
+  return program;
+}
+
+Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per_stack) {
+  std::ifstream file("/proc/sys/vm/max_map_count");
+  int64_t limit = 0;
+  if (!(file >> limit)) return {};  // not told: the kernel will say no by itself
+  constexpr int64_t kOwn = 1000;  // the simulator's own libraries, heap and buffers
+  const int64_t needed =
+      int64_t{ranks} * (program.mappings_per_rank + mappings_per_stack) + kOwn;
+  if (needed <= limit) return {};
+  const int64_t most = (limit - kOwn) / (program.mappings_per_rank + mappings_per_stack);
+  return error(std::to_string(ranks) + " ranks of " + quoted(program.name) + " need " +
+                   std::to_string(needed) + " memory mappings, but the kernel's limit " +
+                   "vm.max_map_count is " + std::to_string(limit) + " (enough for " +
+                   std::to_string(std::max<int64_t>(most, 0)) + " ranks)",
+               "as root: sysctl -w vm.max_map_count=" + std::to_string(needed + needed / 4));
+}
+
+}  // namespace sesame::loader
