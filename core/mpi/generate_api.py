@@ -92,7 +92,7 @@ def write_ids(functions, header, source):
         "const char* call_section(CallId id);\n\n"
         "}  // namespace sesame::mpi\n"
     )
-    rows = "".join(f'    {{"MPI_{f.name}", "{f.section}"}},\n' for f in functions)
+    rows = "".join(f'    {{"{f.symbol}", "{f.section}"}},\n' for f in functions)
     source.write_text(
         "// Made from core/mpi/functions.table by generate_api.py; do not edit.\n"
         '#include "core/mpi/call_ids.h"\n\n'

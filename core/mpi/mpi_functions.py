@@ -143,6 +143,10 @@ class Function:
     variadic: bool = False
 
     @property
+    def symbol(self):
+        return self.name if self.name.startswith("MPIX_") else "MPI_" + self.name
+
+    @property
     def target(self):
         return self.same_as or self.name
 

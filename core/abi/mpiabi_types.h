@@ -1,0 +1,70 @@
+// Handles and statuses of the MPI 5 standard interface. A handle is a pointer to an incomplete
+// type: predefined ones are numbers below 4096; the others are our own handles, which as unsigned
+// numbers are never below that, widened with zeros. So a handle's integer (MPI_Comm_toint and the
+// like) is its low half.
+#pragma once
+
+#include <cstdint>
+
+#include "core/abi/mpiabi_constants.h"
+
+namespace sesame::abi {
+
+using namespace sesame::mpi;
+
+// A handle is passed and returned like the pointer that the program declares.
+template <ConstantKind kind>
+struct AbiHandle {
+  using Inside = int;
+
+  // 0, which is no handle of ours, for numbers that name nothing.
+  static int in(AbiHandle handle) {
+    const int number = static_cast<int>(static_cast<uint32_t>(handle.value));
+    return handle.value < kEndOfPredefined ? constant_in<kind>(number, 0) : number;
+  }
+  static AbiHandle out(int handle) {
+    const auto number = static_cast<uint32_t>(handle);
+    return {static_cast<uint32_t>(constant_out<kind>(handle, static_cast<int>(number)))};
+  }
+
+  static constexpr uintptr_t kEndOfPredefined = 4096;
+  uintptr_t value;
+};
+
+using AbiComm = AbiHandle<ConstantKind::comm>;
+using AbiDatatype = AbiHandle<ConstantKind::datatype>;
+using AbiErrhandler = AbiHandle<ConstantKind::errhandler>;
+using AbiGroup = AbiHandle<ConstantKind::group>;
+using AbiInfo = AbiHandle<ConstantKind::info>;
+using AbiMessage = AbiHandle<ConstantKind::message>;
+using AbiOp = AbiHandle<ConstantKind::op>;
+using AbiRequest = AbiHandle<ConstantKind::request>;
+using AbiSession = AbiHandle<ConstantKind::session>;
+using AbiWin = AbiHandle<ConstantKind::win>;
+
+// Files are pointers inside as well; only the null handle differs.
+struct AbiFile {
+  using Inside = File;
+  static constexpr uintptr_t kNull = 0x118;
+
+  static File in(AbiFile file) {
+    return file.value == kNull ? nullptr : reinterpret_cast<File>(file.value);
+  }
+  static AbiFile out(File file) {
+    return {file == nullptr ? kNull : reinterpret_cast<uintptr_t>(file)};
+  }
+
+  uintptr_t value;
+};
+
+struct AbiStatus {
+  int MPI_SOURCE;
+  int MPI_TAG;
+  int MPI_ERROR;
+  int count_lo;  // the rest is private to an implementation; these two as in Status
+  int count_hi_and_cancelled;
+  int unused[3];
+};
+static_assert(sizeof(AbiStatus) == 32);
+
+}  // namespace sesame::abi

@@ -1,0 +1,50 @@
+// What every interface's entry points share: how symbols are defined, and results of ours that are
+// wider than the classic function's. An object stands for one such argument during a call: get()
+// is passed on, store() hands the result to the program.
+#pragma once
+
+#include <climits>
+
+#include "core/mpi/constants.h"
+
+// A function with the name that programs link to, and its second name for profiling tools.
+#define SESAME_ENTRY extern "C" __attribute__((visibility("default")))
+#define SESAME_PROFILE(name) \
+  extern "C" __attribute__((visibility("default"), alias(#name))) decltype(name) P##name;
+
+namespace sesame::abi {
+
+using namespace sesame::mpi;
+
+template <typename Narrow>
+class NarrowOut {
+ public:
+  explicit NarrowOut(Narrow* target) : target_(target) {}
+  Count* get() { return target_ == nullptr ? nullptr : &value_; }
+  // What does not fit is undefined (MPI 4.0, section 4.2.5).
+  void store() {
+    if (target_ == nullptr || value_ == kUnset) return;
+    *target_ = static_cast<Narrow>(value_);
+    if (*target_ != value_) *target_ = MPI_UNDEFINED;
+  }
+
+ protected:
+  static constexpr Count kUnset = LLONG_MIN;
+  Narrow* target_;
+  Count value_ = kUnset;
+};
+
+template <typename Narrow>
+class NarrowInOut : public NarrowOut<Narrow> {
+ public:
+  explicit NarrowInOut(Narrow* target) : NarrowOut<Narrow>(target) {
+    if (target != nullptr) this->value_ = *target;
+  }
+};
+
+using CountOut = NarrowOut<int>;
+using CountInOut = NarrowInOut<int>;
+using SizeOut = NarrowOut<Aint>;
+using SizeInOut = NarrowInOut<Aint>;
+
+}  // namespace sesame::abi
