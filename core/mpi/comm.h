@@ -13,11 +13,13 @@
 namespace sesame::mpi {
 
 class AttributeSet;
+struct AttachedBuffer;
 struct ErrhandlerObject;
 struct InfoObject;
 struct Topology;
 
-// World ranks in group order; immutable.
+// World ranks in group order; immutable. Also carries other lists that ranks share (the arrays of a
+// graph topology).
 class Members {
  public:
   explicit Members(std::vector<int> world_ranks);
@@ -30,11 +32,13 @@ class Members {
 
  private:
   std::vector<int> world_ranks_;
-  std::vector<std::pair<int, int>> by_world_rank_;   // empty when the list ascends
+  bool ascends_ = false;
+  mutable std::vector<std::pair<int, int>> by_world_rank_;   // made when needed, if not ascending
 };
 using MembersRef = std::shared_ptr<const Members>;
 
 struct GroupObject : Counted {
+  Group handle = MPI_GROUP_NULL;
   MembersRef members;
   int my_rank = MPI_UNDEFINED;
 };
@@ -56,7 +60,7 @@ struct CommObject : Counted {
   std::unique_ptr<AttributeSet> attributes;
   std::unique_ptr<Topology> topology;
   InfoObject* info = nullptr;
-  bool revoked_by_free = false;
+  std::unique_ptr<AttachedBuffer> attached_buffer;   // for buffered sends
 
   CommObject();
   ~CommObject();

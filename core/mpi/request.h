@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "core/base/units.h"
+#include "core/mpi/callbacks.h"
 #include "core/mpi/comm.h"
 #include "core/mpi/constants.h"
 #include "core/mpi/handle_table.h"
@@ -17,10 +18,23 @@ namespace sesame::mpi {
 
 class DatatypeObject;
 struct Strand;
+struct AttachedBuffer;
 struct QueuedMessage;
-struct GeneralizedRequest;
+struct RequestObject;
 
-struct RequestObject {
+// The rarer parts of a request.
+struct RequestExtra {
+  // Persistent collectives start again by calling this.
+  std::function<void(RequestObject&)> start_collective;
+  // Generalised requests: the program's functions.
+  Function query = nullptr;
+  Function free = nullptr;
+  Function cancel = nullptr;
+  CallbackKind callback_kind = CallbackKind::kC;
+  void* extra_state = nullptr;
+};
+
+struct RequestObject : Counted {
   enum class Kind : uint8_t { kSend, kReceive, kCollective, kGeneralized };
   enum class Mode : uint8_t { kStandard, kSynchronous, kBuffered, kReady };
 
@@ -31,7 +45,7 @@ struct RequestObject {
   bool active = true;            // false: a persistent request that is not started
   bool wildcard_queued = false;  // receive: waits in the list of any-source receives
   bool freed = false;            // MPI_Request_free: to be deleted on completion
-  bool on_heap = false;
+  bool holds_objects = false;    // owns references to its type and communicator
   int error = MPI_SUCCESS;
 
   SimTime posted;
@@ -51,17 +65,32 @@ struct RequestObject {
 
   Strand* waiter = nullptr;      // the fiber to wake on completion
   RequestObject* next = nullptr; // in the queue that holds it
+  AttachedBuffer* attached = nullptr;  // buffered send: whose space it uses
   QueuedMessage* queued = nullptr;  // send: its message in the receiver's queue while unmatched
   Request handle = MPI_REQUEST_NULL;
 
-  // Persistent collectives start again by calling this; generalised requests keep their callbacks.
-  std::function<void(RequestObject&)> start_collective;
-  std::unique_ptr<GeneralizedRequest> generalized;
+  std::unique_ptr<RequestExtra> extra;
 
-  RequestObject();
-  ~RequestObject();
+  RequestObject() = default;
+  ~RequestObject() {
+    if (holds_objects) release_objects();
+  }
   RequestObject(const RequestObject&) = delete;
   RequestObject& operator=(const RequestObject&) = delete;
+
+  // Requests that outlive the call which made them keep their type and communicator alive.
+  void hold_objects();
+
+  // Requests come and go with every message: freed ones are kept for use again.
+  static void* operator new(size_t size);
+  static void operator delete(void* request);
+
+ private:
+  void release_objects();
 };
+
+// Fills in what is to be moved; the caller has checked the arguments.
+void describe_operation(RequestObject& request, RequestObject::Kind kind, void* buffer, Count count,
+                        const DatatypeObject& type, int peer, int tag, CommObject& comm);
 
 }  // namespace sesame::mpi

@@ -3,19 +3,23 @@
 // a fiber with a clock of its own. All of it belongs to one thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "core/mpi/buffered.h"
 #include "core/mpi/call_profile.h"
 #include "core/mpi/comm.h"
-#include "core/mpi/compute_clock.h"
+#include "core/mpi/compute_meter.h"
 #include "core/mpi/datatype.h"
 #include "core/mpi/matching.h"
 #include "core/mpi/object_tables.h"
 #include "core/mpi/op.h"
+#include "core/mpi/recorder.h"
 #include "core/mpi/request.h"
 #include "core/network/network.h"
 #include "core/pdes/executive.h"
@@ -26,14 +30,36 @@ struct Rank;
 struct World;
 
 struct Strand : pdes::Fiber {
+  struct Wake : pdes::ConditionalEvent {
+    void fire() override;
+    Strand* strand = nullptr;
+  };
+
   Rank* rank = nullptr;
   SimTime now;
   SimTime waited;                 // simulated time spent blocked, for the rank's table
+  int outstanding = 0;            // requests still to complete before the strand goes on
+  bool awaits_any = false;        // any one completion wakes it, by the event below
+  Wake wake;
+  int idle_polls = 0;             // in a row, without notable work between them
   int call_depth = 0;             // > 0 while inside an MPI call
   uint16_t call = 0;              // the CallId of the outermost call
-  const char* waiting_for = nullptr;           // for the explanation of a deadlock
-  const RequestObject* waiting_request = nullptr;
+  const RequestObject* waiting_request = nullptr;   // one of them, to explain a deadlock
   std::function<void()> body;     // helper strands only
+  int saved_errno = 0;
+};
+
+// Messages by size: class 0 holds empty ones, class k those of 2^(k-1) to 2^k - 1 bytes.
+struct SizeClass {
+  uint64_t count = 0;
+  uint64_t bytes = 0;
+};
+
+// A message that a matched probe took out of the queue.
+struct MessageHolder : Counted {
+  QueuedMessage* message = nullptr;
+  CommObject* comm = nullptr;
+  ~MessageHolder() { release(comm); }
 };
 
 struct Rank {
@@ -43,7 +69,9 @@ struct Rank {
   World& world;
   const int id;
   Strand main;
-  ComputeClock compute;
+  SimTime computed;               // target compute time so far
+  SimTime compute_before_call;    // host compute time that led to the current call, unscaled
+  RecordedCompute recorded;
   Matching matching;
   SimTime interface_free;         // when the rank's network interface can inject again
 
@@ -51,6 +79,7 @@ struct Rank {
   OpTable ops;
   ObjectTables objects;
   HandleTable<RequestObject, 0xac000000> requests;
+  HandleTable<MessageHolder, 0xa8000000> messages;
   CallProfile profile;
 
   bool initialized = false;
@@ -58,9 +87,14 @@ struct Rank {
   bool ended = false;
   int exit_status = 0;
   uint32_t next_context = 0;
+  // What the current call is about, for its record.
+  uint64_t call_bytes = 0;
+  int call_peer = -1;
+  int call_tag = 0;
+  uint32_t call_context = 0;
   int thread_level = MPI_THREAD_SINGLE;
   std::string error_detail;       // what the last failed call says about itself
-  struct AttachedBuffer* attached_buffer = nullptr;
+  std::unique_ptr<AttachedBuffer> attached_buffer;   // for buffered sends
 };
 
 // What the simulation is told and gives back at the seams; set by core/sim.
@@ -71,17 +105,20 @@ struct WorldHooks {
 };
 
 struct World {
-  World(network::Network network, int ranks, size_t stack_bytes);
+  World(network::Network network, int ranks);
   ~World();
 
   pdes::Executive executive;
   network::Network network;
+  MessagePool pool;
+  ComputeMeter meter;
   std::vector<std::unique_ptr<Rank>> ranks;
   pdes::StackPool helper_stacks;  // for non-blocking collectives
   WorldHooks hooks;
-  MessageRecorder* recorder = nullptr;
+  Recorder* recorder = nullptr;
   uint64_t messages = 0;
   uint64_t message_bytes = 0;
+  std::array<SizeClass, 65> sizes{};
 
   int size() const { return static_cast<int>(ranks.size()); }
   // The one shared copy of this list of world ranks.
@@ -90,14 +127,23 @@ struct World {
   // Starts `body` on a strand of its own beside the running one, at the same simulated time.
   void start_strand(Rank& rank, SimTime now, std::function<void()> body);
 
+  // A helper strand whose body has ended waits for the next one.
+  void park(Strand& strand);
+  const std::vector<std::unique_ptr<Strand>>& busy_strands() const { return busy_strands_; }
+
  private:
   std::unordered_multimap<uint64_t, std::weak_ptr<const Members>> interned_;
+  std::vector<std::unique_ptr<Strand>> busy_strands_;
   std::vector<std::unique_ptr<Strand>> idle_strands_;
 };
 
 // The strand that runs on this thread. Ends the job with a sentence when a thread that the program
 // made itself calls MPI.
-Strand& self();
+[[noreturn, gnu::cold]] Strand& no_strand();
+inline Strand& self() {
+  pdes::Fiber* fiber = pdes::current_fiber;
+  return fiber != nullptr ? *static_cast<Strand*>(fiber) : no_strand();
+}
 inline Rank& this_rank() { return *self().rank; }
 
 }  // namespace sesame::mpi

@@ -1,0 +1,115 @@
+#include "core/mpi/call.h"
+
+#include "core/mpi/errhandler.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/object_tables.h"
+#include "core/mpi/session.h"
+
+namespace sesame::mpi {
+namespace {
+
+// Polls with less work than this between them are one wait.
+constexpr SimTime kIdleWork = SimTime::from_ns(2000);
+
+}  // namespace
+
+bool is_polling(CallId id) {
+  switch (id) {
+    case CallId::Test:
+    case CallId::Testall:
+    case CallId::Testany:
+    case CallId::Testsome:
+    case CallId::Iprobe:
+    case CallId::Improbe:
+    case CallId::Request_get_status:
+    case CallId::Request_get_status_all:
+    case CallId::Request_get_status_any:
+    case CallId::Request_get_status_some:
+      return true;
+    default:
+      return false;
+  }
+}
+
+SimTime charge_compute(Strand& strand, bool polling) {
+  Rank& rank = *strand.rank;
+  const ComputeMeter& meter = rank.world.meter;
+  SimTime host;
+  SimTime target;
+  switch (meter.options().mode) {
+    case ComputeMode::kMeasured:
+      host = rank.world.meter.measure();
+      target = meter.scale(host);
+      break;
+    case ComputeMode::kNone:
+      break;
+    case ComputeMode::kFixed:
+      if (!polling) target = meter.options().fixed;
+      break;
+    case ComputeMode::kRecorded:
+      // How often a program polls depends on the machine, so polls have no place in the record.
+      if (!polling && rank.recorded.next < rank.recorded.durations_ps.size()) {
+        host = SimTime::from_ps(rank.recorded.durations_ps[rank.recorded.next]);
+        target = meter.scale(host);
+      }
+      if (!polling) ++rank.recorded.next;
+      break;
+  }
+  strand.now += target;
+  rank.computed += target;
+  rank.compute_before_call += host;
+  return target;
+}
+
+void resume_compute(Strand& strand) { strand.rank->world.meter.resume(); }
+
+void CallScope::enter() {
+  const bool polling = is_polling(id_);
+  const SimTime computed = charge_compute(strand_, polling);
+  if (!polling || computed > kIdleWork) strand_.idle_polls = 0;
+  strand_.call = static_cast<uint16_t>(id_);
+  begin_ = strand_.now;
+  Rank& rank = *strand_.rank;
+  rank.call_bytes = 0;
+  rank.call_peer = -1;
+  rank.call_tag = 0;
+  rank.call_context = 0;
+}
+
+void CallScope::leave() {
+  Rank& rank = *strand_.rank;
+  CallProfile::Entry& entry = rank.profile.at(static_cast<uint16_t>(id_));
+  ++entry.count;
+  entry.time += strand_.now - begin_;
+  entry.bytes += rank.call_bytes;
+  if (rank.world.recorder != nullptr) {
+    rank.world.recorder->record(CallRecord{rank.id, static_cast<uint16_t>(id_), begin_, strand_.now,
+                                           rank.compute_before_call, rank.call_peer, rank.call_tag,
+                                           rank.call_context, rank.call_bytes, is_polling(id_)});
+  }
+  rank.compute_before_call = SimTime::zero();
+  strand_.call = 0;
+  resume_compute(strand_);
+}
+
+int CallScope::raise(int error, CommObject* comm) {
+  return raise_error(comm, error, call_name(id_));
+}
+
+int CallScope::raise_on_comm(int error, Comm comm) {
+  return raise(error, find_comm(*strand_.rank, comm));
+}
+
+int CallScope::raise_on_session(int error, Session session) {
+  return raise_session_error(session, error, call_name(id_));
+}
+
+void CallScope::not_implemented() {
+  const Rank& rank = *strand_.rank;
+  rank.world.hooks.abort_job(
+      1, "rank " + std::to_string(rank.id) + " called " + call_name(id_) +
+             ", which the simulated MPI does not have yet");
+  __builtin_unreachable();
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,120 @@
+// Beginning and end of the job, clocks, memory and the name of the node (MPI 4.1, chapters 9, 11).
+#include "core/mpi/environment.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "core/mpi/api.h"
+#include "core/mpi/arguments.h"
+#include "core/mpi/call.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/object_tables.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+// What reading a clock costs the program: about what the vDSO's clock_gettime takes on current
+// x86-64 processors (20 to 30 ns). It also makes loops that wait for the clock come to an end when
+// compute time does not count.
+constexpr SimTime kClockReadCost = SimTime::from_ns(25);
+
+}  // namespace
+
+SimTime read_clock() {
+  Strand& strand = self();
+  if (strand.call_depth == 0) charge_compute(strand, true);
+  strand.now += kClockReadCost;
+  const SimTime now = strand.now;
+  if (strand.call_depth == 0) resume_compute(strand);
+  return now;
+}
+
+void sleep_for(SimTime duration) {
+  Strand& strand = self();
+  if (strand.call_depth == 0) charge_compute(strand, true);
+  strand.now += duration;
+  if (strand.call_depth == 0) resume_compute(strand);
+}
+
+int Init(int*, char***) {
+  int provided = 0;
+  return Init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &provided);
+}
+
+int Init_thread(int*, char***, int required, int* provided) {
+  Rank& rank = this_rank();
+  if (rank.initialized) return fail(MPI_ERR_OTHER, "MPI_Init has been called already");
+  create_world_communicators(rank);
+  rank.initialized = true;
+  // Only the thread that started the program may call: MPI_THREAD_FUNNELED at most.
+  rank.thread_level = required < MPI_THREAD_FUNNELED ? required : MPI_THREAD_FUNNELED;
+  *provided = rank.thread_level;
+  return MPI_SUCCESS;
+}
+
+int Finalize() {
+  Rank& rank = this_rank();
+  if (!rank.initialized || rank.finalized) {
+    return fail(MPI_ERR_OTHER, rank.finalized ? "MPI_Finalize has been called already"
+                                              : "MPI_Init has not been called");
+  }
+  const int error = delete_self_attributes(rank);
+  rank.finalized = true;
+  return error;
+}
+
+int Initialized(int* flag) {
+  *flag = this_rank().initialized ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int Finalized(int* flag) {
+  *flag = this_rank().finalized ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int Query_thread(int* provided) {
+  *provided = this_rank().thread_level;
+  return MPI_SUCCESS;
+}
+
+int Is_thread_main(int* flag) {
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
+int Abort(Comm, int errorcode) {
+  const Rank& rank = this_rank();
+  rank.world.hooks.abort_job(errorcode == 0 ? 1 : errorcode & 0xff,
+                             "rank " + std::to_string(rank.id) + " called MPI_Abort with code " +
+                                 std::to_string(errorcode));
+  return MPI_SUCCESS;
+}
+
+double Wtime() { return read_clock().seconds(); }
+double Wtick() { return 1e-9; }
+
+int Get_processor_name(char* name, int* length) {
+  const Rank& rank = this_rank();
+  const char* node = rank.world.hooks.node_name(rank.world.network.node_of(rank.id));
+  std::strncpy(name, node, MPI_MAX_PROCESSOR_NAME - 1);
+  name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
+  *length = static_cast<int>(std::strlen(name));
+  return MPI_SUCCESS;
+}
+
+int Alloc_mem(Aint size, Info, void* baseptr) {
+  if (size < 0) return fail(MPI_ERR_ARG, "the size is negative");
+  void* memory = std::malloc(size == 0 ? 1 : static_cast<size_t>(size));
+  if (memory == nullptr) return fail(MPI_ERR_NO_MEM, "out of memory");
+  *static_cast<void**>(baseptr) = memory;
+  return MPI_SUCCESS;
+}
+
+int Free_mem(void* base) {
+  std::free(base);
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,309 @@
+#include "core/mpi/matching.h"
+
+#include "core/base/check.h"
+#include "core/mpi/messaging.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+uint64_t channel_key(uint32_t context, int source) {
+  return (static_cast<uint64_t>(context) << 32) | static_cast<uint32_t>(source);
+}
+
+// Fibonacci hashing: the high bits of the product depend on all bits of the key.
+size_t slot_of(uint64_t key, size_t mask) {
+  return static_cast<size_t>((key * 0x9e3779b97f4a7c15ull) >> 32) & mask;
+}
+
+constexpr size_t kFirstChannels = 4;
+
+}  // namespace
+
+MessagePool::~MessagePool() = default;
+
+QueuedMessage* MessagePool::take() {
+  if (free_ == nullptr) {
+    constexpr size_t kBlock = 64;
+    blocks_.push_back(std::make_unique<QueuedMessage[]>(kBlock));
+    for (size_t i = 0; i < kBlock; ++i) {
+      blocks_.back()[i].next = free_;
+      free_ = &blocks_.back()[i];
+    }
+  }
+  QueuedMessage* message = free_;
+  free_ = message->next;
+  message->next = nullptr;
+  message->payload = nullptr;
+  message->sender = nullptr;
+  message->attached = nullptr;
+  message->rendezvous = false;
+  return message;
+}
+
+void MessagePool::give_back(QueuedMessage* message) {
+  if (message->payload != nullptr && message->payload != message->inline_payload) {
+    delete[] message->payload;
+  }
+  message->next = free_;
+  free_ = message;
+}
+
+Matching::Channel& Matching::channel(uint32_t context, int source) {
+  const uint64_t key = channel_key(context, source);
+  if (channels_.empty()) [[unlikely]] channels_.resize(kFirstChannels);
+  const size_t mask = channels_.size() - 1;
+  size_t slot = slot_of(key, mask);
+  while (channels_[slot].key != key) {
+    if (channels_[slot].key == kEmpty) {
+      if (2 * (used_channels_ + 1) > channels_.size()) {
+        grow();
+        return channel(context, source);
+      }
+      ++used_channels_;
+      channels_[slot].key = key;
+      break;
+    }
+    slot = (slot + 1) & mask;
+  }
+  return channels_[slot];
+}
+
+void Matching::grow() {
+  std::vector<Channel> old(channels_.size() * 2);
+  old.swap(channels_);
+  const size_t mask = channels_.size() - 1;
+  for (const Channel& channel : old) {
+    if (channel.key == kEmpty) continue;
+    size_t slot = slot_of(channel.key, mask);
+    while (channels_[slot].key != kEmpty) slot = (slot + 1) & mask;
+    channels_[slot] = channel;
+  }
+}
+
+RequestObject* Matching::meet_receive(Channel& channel, uint32_t context, int tag) {
+  RequestObject* previous = nullptr;
+  RequestObject* receive = channel.first_receive;
+  while (receive != nullptr && receive->tag != tag && receive->tag != MPI_ANY_TAG) {
+    previous = receive;
+    receive = receive->next;
+  }
+  if (first_wildcard_ != nullptr) [[unlikely]] {
+    for (RequestObject* wildcard = first_wildcard_; wildcard != nullptr; wildcard = wildcard->next) {
+      if (receive != nullptr && receive->order < wildcard->order) break;
+      if (wildcard->context == context && (wildcard->tag == tag || wildcard->tag == MPI_ANY_TAG)) {
+        return nullptr;
+      }
+    }
+  }
+  if (receive != nullptr) remove_receive(channel, previous, receive);
+  return receive;
+}
+
+void Matching::remove_receive(Channel& channel, RequestObject* previous, RequestObject* receive) {
+  (previous == nullptr ? channel.first_receive : previous->next) = receive->next;
+  if (channel.last_receive == receive) channel.last_receive = previous;
+  receive->next = nullptr;
+}
+
+void Matching::enqueue(Channel& channel, QueuedMessage* message) {
+  message->next = nullptr;
+  (channel.last_message == nullptr ? channel.first_message : channel.last_message->next) = message;
+  channel.last_message = message;
+  link_any(message);
+  if (first_wildcard_ != nullptr && first_wildcard_for(*message) != nullptr) schedule_event();
+  if (probe_ != nullptr) notify_probe(*message);
+}
+
+void Matching::link_any(QueuedMessage* message) {
+  message->next_any = nullptr;
+  message->previous_any = last_any_;
+  (last_any_ == nullptr ? first_any_ : last_any_->next_any) = message;
+  last_any_ = message;
+  ++queued_count_;
+}
+
+void Matching::unlink(QueuedMessage* message) {
+  Channel& from = channel(message->context, message->source);
+  QueuedMessage* previous = nullptr;
+  for (QueuedMessage* m = from.first_message; m != message; m = m->next) previous = m;
+  (previous == nullptr ? from.first_message : previous->next) = message->next;
+  if (from.last_message == message) from.last_message = previous;
+  message->next = nullptr;
+  (message->previous_any == nullptr ? first_any_ : message->previous_any->next_any) =
+      message->next_any;
+  (message->next_any == nullptr ? last_any_ : message->next_any->previous_any) =
+      message->previous_any;
+  --queued_count_;
+}
+
+QueuedMessage* Matching::meet_message_or_queue(RequestObject& receive) {
+  receive.order = next_order_++;
+  receive.next = nullptr;
+  if (receive.peer == MPI_ANY_SOURCE) {
+    receive.wildcard_queued = true;
+    (last_wildcard_ == nullptr ? first_wildcard_ : last_wildcard_->next) = &receive;
+    last_wildcard_ = &receive;
+    if (first_any_ != nullptr) schedule_event();
+    return nullptr;
+  }
+  Channel& from = channel(receive.context, receive.peer);
+  for (QueuedMessage* message = from.first_message; message != nullptr; message = message->next) {
+    if (receive.tag != MPI_ANY_TAG && receive.tag != message->tag) continue;
+    if (first_wildcard_ != nullptr && is_held(*message, receive.order)) break;
+    unlink(message);
+    return message;
+  }
+  (from.last_receive == nullptr ? from.first_receive : from.last_receive->next) = &receive;
+  from.last_receive = &receive;
+  return nullptr;
+}
+
+RequestObject* Matching::first_wildcard_for(const QueuedMessage& message) const {
+  for (RequestObject* wildcard = first_wildcard_; wildcard != nullptr; wildcard = wildcard->next) {
+    if (selector_of(*wildcard).accepts(message)) return wildcard;
+  }
+  return nullptr;
+}
+
+bool Matching::is_held(const QueuedMessage& message, uint64_t before_order) const {
+  const RequestObject* wildcard = first_wildcard_for(message);
+  return wildcard != nullptr && wildcard->order < before_order;
+}
+
+// The queue's earliest arrival that some any-source receive accepts. Channels deliver in order, so
+// the earliest of all is also the first of its channel that the receive accepts.
+QueuedMessage* Matching::earliest_for_wildcards() const {
+  QueuedMessage* best = nullptr;
+  for (QueuedMessage* m = first_any_; m != nullptr; m = m->next_any) {
+    if (best != nullptr && (m->arrival > best->arrival ||
+                            (m->arrival == best->arrival && m->source >= best->source))) {
+      continue;
+    }
+    if (first_wildcard_for(*m) != nullptr) best = m;
+  }
+  return best;
+}
+
+void Matching::schedule_event() {
+  pdes::EventQueue& events = rank_.world.executive.events();
+  if (const QueuedMessage* earliest = earliest_for_wildcards()) {
+    events.schedule(event_, earliest->arrival);
+  } else {
+    events.withdraw(event_);
+  }
+}
+
+// Nothing can arrive before the earliest message any more, so its match is certain.
+void Matching::settle_earliest() {
+  QueuedMessage* message = earliest_for_wildcards();
+  CHECK(message != nullptr);
+  RequestObject* wildcard = first_wildcard_for(*message);
+  Channel& from = channel(message->context, message->source);
+  RequestObject* previous = nullptr;
+  RequestObject* receive = from.first_receive;
+  while (receive != nullptr && receive->tag != message->tag && receive->tag != MPI_ANY_TAG) {
+    previous = receive;
+    receive = receive->next;
+  }
+  if (receive != nullptr && receive->order < wildcard->order) {
+    remove_receive(from, previous, receive);
+  } else {
+    receive = wildcard;
+    remove_wildcard(wildcard);
+  }
+  unlink(message);
+  deliver(rank_, *receive, message);
+  match_released();
+}
+
+void Matching::remove_wildcard(RequestObject* receive) {
+  RequestObject* previous = nullptr;
+  for (RequestObject* w = first_wildcard_; w != receive; w = w->next) previous = w;
+  (previous == nullptr ? first_wildcard_ : previous->next) = receive->next;
+  if (last_wildcard_ == receive) last_wildcard_ = previous;
+  receive->next = nullptr;
+  receive->wildcard_queued = false;
+}
+
+// Once an any-source receive is gone, messages that it held back may fit receives that name their
+// source. In the order of arrival in the queue, which keeps the order of every channel.
+void Matching::match_released() {
+  for (QueuedMessage* m = first_any_; m != nullptr;) {
+    QueuedMessage* next = m->next_any;
+    Channel& from = channel(m->context, m->source);
+    if (from.first_receive != nullptr) {
+      if (RequestObject* receive = meet_receive(from, m->context, m->tag)) {
+        unlink(m);
+        deliver(rank_, *receive, m);
+      }
+    }
+    m = next;
+  }
+  schedule_event();
+}
+
+bool Matching::withdraw(RequestObject& receive) {
+  if (receive.complete) return false;
+  if (receive.wildcard_queued) {
+    remove_wildcard(&receive);
+    match_released();
+    return true;
+  }
+  Channel& from = channel(receive.context, receive.peer);
+  RequestObject* previous = nullptr;
+  for (RequestObject* r = from.first_receive; r != nullptr; previous = r, r = r->next) {
+    if (r != &receive) continue;
+    remove_receive(from, previous, r);
+    return true;
+  }
+  return false;
+}
+
+QueuedMessage* Matching::find(const Selector& selector, SimTime by) {
+  if (selector.source != MPI_ANY_SOURCE) {
+    for (QueuedMessage* m = channel(selector.context, selector.source).first_message; m != nullptr;
+         m = m->next) {
+      if (selector.accepts_tag(m->tag) && first_wildcard_for(*m) == nullptr) {
+        return m->arrival <= by ? m : nullptr;
+      }
+    }
+    return nullptr;
+  }
+  QueuedMessage* best = nullptr;
+  for (QueuedMessage* m = first_any_; m != nullptr; m = m->next_any) {
+    if (!selector.accepts(*m) || m->arrival > by || first_wildcard_for(*m) != nullptr) continue;
+    if (best == nullptr || m->arrival < best->arrival ||
+        (m->arrival == best->arrival && m->source < best->source)) {
+      best = m;
+    }
+  }
+  return best;
+}
+
+void Matching::Probe::fire() { strand->rank->world.executive.make_ready(*strand); }
+
+void Matching::notify_probe(const QueuedMessage& message) {
+  if (probe_->strand == nullptr || !probe_->selector.accepts(message)) return;
+  if (probe_->is_scheduled() && probe_->time() <= message.arrival) return;
+  rank_.world.executive.events().schedule(*probe_, message.arrival);
+}
+
+QueuedMessage* Matching::wait_for(const Selector& selector) {
+  Strand& strand = self();
+  pdes::Executive& executive = rank_.world.executive;
+  for (;;) {
+    QueuedMessage* message = find(selector, SimTime::never());
+    if (message != nullptr && selector.source != MPI_ANY_SOURCE) return message;
+    if (probe_ == nullptr) probe_ = std::make_unique<Probe>();
+    probe_->selector = selector;
+    probe_->strand = &strand;
+    if (message != nullptr) executive.events().schedule(*probe_, message->arrival);
+    executive.block();
+    executive.events().withdraw(*probe_);
+    probe_->strand = nullptr;
+    if (message = find(selector, SimTime::never()); message != nullptr) return message;
+  }
+}
+
+}  // namespace sesame::mpi

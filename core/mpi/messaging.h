@@ -1,0 +1,50 @@
+// Moving one message: what MPI_Send and MPI_Recv, their relatives and the messages inside
+// collectives have in common. Times follow the LogGP model (docs/models/network.md); data goes
+// from the sender's buffer to the receiver's in one copy when the receive is posted first, and
+// through a queue entry otherwise. Requests must have their operation fields set.
+#pragma once
+
+#include <span>
+
+#include "core/mpi/matching.h"
+#include "core/mpi/request.h"
+
+namespace sesame::mpi {
+
+struct Rank;
+struct Strand;
+
+// Sends and receives on the running strand; the request may be complete on return. A peer of
+// MPI_PROC_NULL completes at once. Sends must name a peer.
+void post_send(Strand& strand, RequestObject& request);
+void post_receive(Strand& strand, RequestObject& request);
+// Receives a message that a matched probe took out of the queue.
+void receive_matched(Strand& strand, RequestObject& request, QueuedMessage* message);
+
+// A queued message meets a receive of `receiver`: moves the data and completes both sides. Frees
+// the message.
+void deliver(Rank& receiver, RequestObject& receive, QueuedMessage* message);
+
+// The operation's outcome is known: takes effect at `ready`. Wakes who waits for it.
+void complete(RequestObject& request, SimTime ready);
+
+// Blocks the strand until the requests are complete and moves its clock to where the last of them
+// has taken effect, overheads included.
+void await(Strand& strand, RequestObject& request);
+void await_all(Strand& strand, std::span<RequestObject* const> requests);
+// Blocks until at least one (not null, active) is complete; the index of the one that took effect
+// first. The clock moves to that moment, its overhead included.
+size_t await_any(Strand& strand, std::span<RequestObject* const> requests);
+
+// True when the request has taken effect by now. If that cannot be known yet, lets everything
+// earlier happen first. Costs a little simulated time, so that programs that poll get on.
+bool has_taken_effect(Strand& strand, RequestObject& request);
+// Gives way until everything earlier than now has happened; charges one poll.
+void let_earlier_happen(Strand& strand);
+// A poll was in vain and nothing can change before `until`: repeated polls skip ahead.
+void note_idle_poll(Strand& strand, SimTime until);
+
+// Where strands wait that an event wakes.
+void schedule_wake(Strand& strand, SimTime time);
+
+}  // namespace sesame::mpi

@@ -1,0 +1,43 @@
+// Where the simulated MPI reports what happened, if anybody wants to know. One implementation
+// writes a data set's raw streams (core/sim).
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/units.h"
+
+namespace sesame::mpi {
+
+struct CallRecord {
+  int rank;
+  uint16_t call;
+  SimTime begin;
+  SimTime end;
+  SimTime compute_before;   // host compute time since the call before, unscaled
+  int peer;                 // world rank, -1 for none
+  int tag;
+  uint32_t context;
+  uint64_t bytes;
+  bool polling;             // one of the calls that a program repeats until something has changed
+};
+
+struct MessageRecord {
+  int source;               // world ranks
+  int destination;
+  int tag;
+  uint32_t context;
+  uint64_t bytes;
+  SimTime sent;
+  SimTime arrived;
+  SimTime received;
+  bool rendezvous;
+};
+
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  virtual void record(const CallRecord& call) = 0;
+  virtual void record(const MessageRecord& message) = 0;
+};
+
+}  // namespace sesame::mpi

@@ -1,0 +1,130 @@
+#include "core/mpi/transfer.h"
+
+#include <array>
+
+#include "core/mpi/messaging.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+// The simulator's own operations on requests live on the stack of the collective.
+void describe_internal(RequestObject& request, RequestObject::Kind kind, const void* buffer,
+                       Count count, const DatatypeObject& type, int peer, int tag,
+                       CommObject& comm) {
+  describe_operation(request, kind, const_cast<void*>(buffer), count, type, peer, tag, comm);
+  request.context = comm.context + 1;
+}
+
+Strand& running() { return self(); }
+
+}  // namespace
+
+void Transfer::note(const RequestObject& request) {
+  if (request.error != MPI_SUCCESS && error_ == MPI_SUCCESS) error_ = request.error;
+}
+
+void Transfer::start_send(RequestObject& request, const void* buffer, Count count,
+                          const DatatypeObject& type, int to) {
+  describe_internal(request, RequestObject::Kind::kSend, buffer, count, type, to, tag_, comm_);
+  post_send(running(), request);
+}
+
+void Transfer::start_receive(RequestObject& request, void* buffer, Count count,
+                             const DatatypeObject& type, int from) {
+  describe_internal(request, RequestObject::Kind::kReceive, buffer, count, type, from, tag_, comm_);
+  post_receive(running(), request);
+}
+
+void Transfer::send(const void* buffer, Count count, const DatatypeObject& type, int to) {
+  RequestObject request;
+  start_send(request, buffer, count, type, to);
+  await(running(), request);
+}
+
+void Transfer::receive(void* buffer, Count count, const DatatypeObject& type, int from) {
+  RequestObject request;
+  start_receive(request, buffer, count, type, from);
+  await(running(), request);
+  note(request);
+}
+
+void Transfer::send_receive(const void* send_buffer, Count send_count,
+                            const DatatypeObject& send_type, int to, void* receive_buffer,
+                            Count receive_count, const DatatypeObject& receive_type, int from) {
+  RequestObject receive;
+  RequestObject send;
+  start_receive(receive, receive_buffer, receive_count, receive_type, from);
+  start_send(send, send_buffer, send_count, send_type, to);
+  RequestObject* both[] = {&receive, &send};
+  await_all(running(), both);
+  note(receive);
+}
+
+void Transfer::wait_all(std::span<RequestObject> requests) {
+  std::array<RequestObject*, 32> few;
+  std::vector<RequestObject*> many;
+  std::span<RequestObject*> pointers(few);
+  if (requests.size() > few.size()) {
+    many.resize(requests.size());
+    pointers = many;
+  }
+  for (size_t i = 0; i < requests.size(); ++i) pointers[i] = &requests[i];
+  await_all(running(), pointers.first(requests.size()));
+  for (const RequestObject& request : requests) note(request);
+}
+
+int run_collective(CommObject& comm, const CollectiveBody& body) {
+  Transfer transfer(comm, static_cast<int>(comm.next_collective++));
+  const int error = body(transfer);
+  return error != MPI_SUCCESS ? error : transfer.error();
+}
+
+namespace {
+
+// Runs the body beside the program; the request completes where the strand's clock ends.
+void launch(RequestObject& request, const CollectiveBody& body) {
+  CommObject& comm = *request.comm;
+  const int tag = static_cast<int>(comm.next_collective++);
+  Strand& caller = self();
+  caller.rank->world.start_strand(*caller.rank, caller.now, [&request, body, &comm, tag] {
+    Transfer transfer(comm, tag);
+    const int error = body(transfer);
+    request.error = error != MPI_SUCCESS ? error : transfer.error();
+    complete(request, self().now);
+  });
+}
+
+RequestObject* new_collective_request(CommObject& comm) {
+  auto* request = new RequestObject;
+  request->kind = RequestObject::Kind::kCollective;
+  request->comm = &comm;
+  request->status = Status{0, 0, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_SUCCESS};
+  request->hold_objects();
+  return request;
+}
+
+}  // namespace
+
+int start_collective(CommObject& comm, CollectiveBody body, Request* handle) {
+  RequestObject* request = new_collective_request(comm);
+  *handle = this_rank().requests.add(request);
+  request->handle = *handle;
+  launch(*request, body);
+  return MPI_SUCCESS;
+}
+
+int prepare_collective(CommObject& comm, CollectiveBody body, Request* handle) {
+  RequestObject* request = new_collective_request(comm);
+  request->persistent = true;
+  request->active = false;
+  request->extra = std::make_unique<RequestExtra>();
+  request->extra->start_collective = [body = std::move(body)](RequestObject& started) {
+    launch(started, body);
+  };
+  *handle = this_rank().requests.add(request);
+  request->handle = *handle;
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::mpi

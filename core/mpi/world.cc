@@ -1,0 +1,108 @@
+#include "core/mpi/world.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/check.h"
+
+namespace sesame::mpi {
+namespace {
+
+constexpr size_t kHelperStackBytes = 256 * 1024;
+
+uint64_t content_hash(const std::vector<int>& values) {
+  uint64_t hash = 0xcbf29ce484222325ull ^ values.size();
+  for (int value : values) {
+    hash = (hash ^ static_cast<uint32_t>(value)) * 0x100000001b3ull;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+void run_helper(pdes::Fiber* fiber) {
+  auto* strand = static_cast<Strand*>(fiber);
+  for (;;) {
+    strand->body();
+    strand->body = nullptr;
+    strand->rank->world.park(*strand);
+  }
+}
+
+}  // namespace
+
+void Strand::Wake::fire() { strand->rank->world.executive.make_ready(*strand); }
+
+Rank::Rank(World& owner, int id_in) : world(owner), id(id_in), matching(*this) {
+  main.rank = this;
+  // Contexts 0 to 3 belong to MPI_COMM_WORLD and MPI_COMM_SELF.
+  next_context = 4;
+}
+
+Rank::~Rank() = default;
+
+World::World(network::Network network_in, int rank_count)
+    : network(std::move(network_in)), helper_stacks(kHelperStackBytes, 16) {
+  ranks.reserve(static_cast<size_t>(rank_count));
+  for (int id = 0; id < rank_count; ++id) ranks.push_back(std::make_unique<Rank>(*this, id));
+}
+
+World::~World() = default;
+
+MembersRef World::intern(std::vector<int> world_ranks) {
+  const uint64_t hash = content_hash(world_ranks);
+  auto [begin, end] = interned_.equal_range(hash);
+  for (auto entry = begin; entry != end;) {
+    MembersRef members = entry->second.lock();
+    if (members == nullptr) {
+      entry = interned_.erase(entry);
+    } else if (members->world_ranks() == world_ranks) {
+      return members;
+    } else {
+      ++entry;
+    }
+  }
+  auto members = std::make_shared<const Members>(std::move(world_ranks));
+  interned_.emplace(hash, members);
+  return members;
+}
+
+void World::start_strand(Rank& rank, SimTime now, std::function<void()> body) {
+  std::unique_ptr<Strand> strand;
+  if (idle_strands_.empty()) {
+    strand = std::make_unique<Strand>();
+    Result<pdes::Stack> stack = helper_stacks.take();
+    if (!stack) hooks.abort_job(1, stack.error().to_string());
+    strand->prepare(*stack, run_helper);
+  } else {
+    strand = std::move(idle_strands_.back());
+    idle_strands_.pop_back();
+  }
+  strand->rank = &rank;
+  strand->now = now;
+  strand->waited = SimTime::zero();
+  strand->call_depth = 1;   // what it calls back is inside the collective
+  strand->body = std::move(body);
+  Strand* started = strand.get();
+  busy_strands_.push_back(std::move(strand));
+  executive.make_ready(*started);
+}
+
+void World::park(Strand& strand) {
+  auto place = std::find_if(busy_strands_.begin(), busy_strands_.end(),
+                            [&strand](const auto& busy) { return busy.get() == &strand; });
+  CHECK(place != busy_strands_.end());
+  idle_strands_.push_back(std::move(*place));
+  *place = std::move(busy_strands_.back());
+  busy_strands_.pop_back();
+  executive.block();
+}
+
+Strand& no_strand() {
+  std::fputs("sesame: a thread that the program started itself called MPI\n"
+             "hint: only the thread that started the program may call MPI in a simulation\n",
+             stderr);
+  std::_Exit(2);
+}
+
+}  // namespace sesame::mpi
