@@ -116,19 +116,24 @@ bool is_table_name(std::string_view name) {
 std::optional<std::string> nearest_name(std::string_view unknown) {
   const std::string pattern = pattern_of(unknown);
   std::optional<std::string> nearest;
-  size_t least = 1 + std::max<size_t>(2, last_part(pattern).size() / 3);
-  for (const std::string& name : all_names()) {
+  size_t least = pattern.size() + 1;
+  for (const Key& key : kKeys) {  // the right word in the wrong table
+    const size_t distance = edit_distance(pattern, key.name);
+    if (last_part(key.name) == last_part(pattern) && distance < least) {
+      least = distance;
+      nearest = key.name;
+    }
+  }
+  if (nearest) return nearest;
+  least = 1 + std::max<size_t>(2, last_part(pattern).size() / 3);
+  for (const std::string& name : all_names()) {  // a wrong letter or two
     const size_t distance = edit_distance(pattern, name);
     if (distance < least) {
       least = distance;
       nearest = name;
     }
   }
-  if (nearest) return nearest;
-  for (const Key& key : kKeys) {  // the right key in the wrong table
-    if (last_part(key.name) == last_part(pattern)) return key.name;
-  }
-  return std::nullopt;
+  return nearest;
 }
 
 const char* kind_name(Kind kind) {

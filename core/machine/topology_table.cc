@@ -84,10 +84,11 @@ std::unexpected<Error> disagreement(const Document& document, const Topology& to
     if (blamed->override.empty() && !entry->override.empty()) blamed = entry;
   }
   return document.wrong(*blamed,
-                        std::string("nodes and topology disagree, expected nodes = ") +
-                            (at_most ? "at most " : "") + std::to_string(size) + " for this " +
-                            shape_of(topology.kind).name + ", got " + nodes->value.text,
-                        at_most ? "" : "leave nodes out: the topology gives it");
+                        std::string("nodes and topology disagree, expected ") +
+                            (at_most ? "at most " : "") + std::to_string(size) +
+                            " nodes for this " + shape_of(topology.kind).name + ", got " +
+                            nodes->value.text,
+                        at_most ? "" : "leave nodes out, or set topology.dims to match");
 }
 
 }  // namespace
