@@ -82,6 +82,8 @@ struct Rank {
   HandleTable<MessageHolder, 0xa8000000> messages;
   CallProfile profile;
 
+  void* process = nullptr;        // the loader's, whose room lies beside this one
+
   bool initialized = false;
   bool finalized = false;
   bool ended = false;

@@ -1,0 +1,98 @@
+#include "core/sim/deadlock.h"
+
+#include <algorithm>
+
+#include "core/mpi/call_ids.h"
+
+namespace sesame::sim {
+namespace {
+
+using mpi::RequestObject;
+using mpi::Strand;
+
+constexpr size_t kMostRanks = 16;
+
+const char* name_of(uint16_t call) { return mpi::call_name(static_cast<mpi::CallId>(call)); }
+
+// The world rank that must act for the request to complete, or -1.
+int waited_for(const RequestObject* request) {
+  if (request == nullptr || request->peer < 0 || request->comm == nullptr) return -1;
+  return (*request->comm->remote)[request->peer];
+}
+
+std::string describe(const RequestObject* request) {
+  if (request == nullptr) return "";
+  using Kind = RequestObject::Kind;
+  const bool internal = request->comm != nullptr && request->context != request->comm->context;
+  std::string text;
+  switch (request->kind) {
+    case Kind::kSend:
+      text = " waits for rank " + std::to_string(waited_for(request)) + " to receive";
+      break;
+    case Kind::kReceive:
+      text = request->peer == mpi::MPI_ANY_SOURCE
+                 ? " waits for a message from any rank"
+                 : " waits for a message from rank " + std::to_string(waited_for(request));
+      break;
+    case Kind::kCollective:
+      return " waits for a non-blocking collective";
+    case Kind::kGeneralized:
+      return " waits for a generalized request that nobody completes";
+  }
+  if (internal) return text + " in the collective";
+  if (request->tag != mpi::MPI_ANY_TAG) text += " with tag " + std::to_string(request->tag);
+  return text;
+}
+
+// Ranks that wait for each other in a circle, if there are some.
+std::string describe_circle(const mpi::World& world) {
+  const size_t count = world.ranks.size();
+  std::vector<int> seen(count, -1);
+  for (size_t start = 0; start < count; ++start) {
+    int at = static_cast<int>(start);
+    std::vector<int> path;
+    while (at >= 0 && !world.ranks[static_cast<size_t>(at)]->ended &&
+           seen[static_cast<size_t>(at)] < 0) {
+      seen[static_cast<size_t>(at)] = static_cast<int>(start);
+      path.push_back(at);
+      at = waited_for(world.ranks[static_cast<size_t>(at)]->main.waiting_request);
+    }
+    const auto circle = std::find(path.begin(), path.end(), at);
+    if (circle == path.end()) continue;
+    if (path.end() - circle > static_cast<ptrdiff_t>(kMostRanks)) {
+      return "\n  " + std::to_string(path.end() - circle) + " ranks wait for each other in a circle";
+    }
+    std::string text = "\n  in a circle: ";
+    for (auto rank = circle; rank != path.end(); ++rank) text += std::to_string(*rank) + " -> ";
+    return text + std::to_string(*circle);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string explain_deadlock(const mpi::World& world) {
+  std::string lines;
+  size_t blocked = 0;
+  for (const auto& rank : world.ranks) {
+    if (rank->ended) continue;
+    if (++blocked > kMostRanks) continue;
+    const Strand& strand = rank->main;
+    lines += "\n  rank " + std::to_string(rank->id) + " in " +
+             (strand.call_depth > 0 ? name_of(strand.call) : "its program");
+    const RequestObject* request = strand.waiting_request;
+    const Strand* helper = nullptr;
+    for (const auto& busy : world.busy_strands()) {
+      if (busy->rank == rank.get()) helper = busy.get();
+    }
+    const bool in_helper = request != nullptr &&
+                           request->kind == RequestObject::Kind::kCollective && helper != nullptr;
+    lines += describe(request);
+    if (in_helper) lines += ", which" + describe(helper->waiting_request);
+  }
+  if (blocked > kMostRanks) lines += "\n  and " + std::to_string(blocked - kMostRanks) + " more";
+  return "deadlock: " + std::to_string(blocked) + " of " + std::to_string(world.size()) +
+         " ranks wait for something that cannot happen" + lines + describe_circle(world);
+}
+
+}  // namespace sesame::sim

@@ -1,0 +1,13 @@
+// Says why a simulation cannot go on: which rank waits for whom, in which call.
+#pragma once
+
+#include <string>
+
+#include "core/mpi/world.h"
+
+namespace sesame::sim {
+
+// A few lines for people. REQUIRES: some rank has not ended and none can run.
+std::string explain_deadlock(const mpi::World& world);
+
+}  // namespace sesame::sim

@@ -1,0 +1,63 @@
+// The host program of a simulation:
+//   sesame-simulator-…  SCENARIO.json       runs it; exit status: that of the simulated job, 2 for
+//                                           wrong input, 130 when interrupted
+//   sesame-simulator-…  --inspect PROGRAM   says which MPI binary interface a program wants, as JSON
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/loader/loader.h"
+#include "core/sim/scenario.h"
+#include "core/sim/simulation.h"
+
+namespace {
+
+constexpr int kWrongInput = 2;
+constexpr int kInterrupted = 130;
+
+int refuse(const sesame::Error& error) {
+  std::fprintf(stderr, "%s\n", error.to_string().c_str());
+  return kWrongInput;
+}
+
+int inspect(const char* name) {
+  auto program = sesame::loader::inspect_program(name);
+  if (!program) return refuse(program.error());
+  const bool mpich = program->interface == sesame::loader::BinaryInterface::kMpich;
+  nlohmann::json json{{"interface", mpich ? "mpich" : "mpiabi"}, {"path", program->path}};
+  std::printf("%s\n", json.dump().c_str());
+  return 0;
+}
+
+// Everything that a run leaves behind lies in the directory that its caller made and clears away.
+void interrupt(int) { _exit(kInterrupted); }
+
+int simulate(const char* path) {
+  signal(SIGINT, interrupt);
+  signal(SIGTERM, interrupt);
+  signal(SIGPIPE, SIG_IGN);
+  auto scenario = sesame::sim::read_scenario(path);
+  if (!scenario) return refuse(scenario.error());
+  auto simulation = sesame::sim::Simulation::prepare(*scenario);
+  if (!simulation) return refuse(simulation.error());
+  auto status = (*simulation)->run();
+  if (!status) return refuse(status.error());
+  const std::string& text = (*simulation)->outcome_text();
+  if (!text.empty()) std::fprintf(stderr, "sesame: %s\n", text.c_str());
+  std::fflush(nullptr);
+  // Exit handlers and destructors of the programs' libraries must not run: their ranks have ended.
+  _exit(*status);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--inspect") == 0) return inspect(argv[2]);
+  if (argc == 2 && argv[1][0] != '-') return simulate(argv[1]);
+  std::fprintf(stderr, "usage: %s SCENARIO.json | --inspect PROGRAM\n", argv[0]);
+  return kWrongInput;
+}

@@ -1,0 +1,95 @@
+#include "core/sim/raw_recorder.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/mpi/call_ids.h"
+
+namespace sesame::sim {
+namespace {
+
+bool completes_later(const sesame_message_record& a, const sesame_message_record& b) {
+  return a.receive_complete_ps > b.receive_complete_ps;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RawRecorder>> RawRecorder::open(const std::string& directory, int ranks,
+                                                       const std::string& machine,
+                                                       const network::Network& network) {
+  trace::WriterOptions options;
+  options.directory = directory;
+  options.ranks = static_cast<uint32_t>(ranks);
+  for (int call = 0; call < mpi::kCallIds; ++call) {
+    options.metadata.call_names.emplace_back(mpi::call_name(static_cast<mpi::CallId>(call)));
+  }
+  options.metadata.environment = {{"machine", machine}, {"ranks", std::to_string(ranks)}};
+  auto writer = trace::Writer::open(std::move(options));
+  if (!writer) return std::unexpected(writer.error());
+  return std::unique_ptr<RawRecorder>(new RawRecorder(std::move(*writer), ranks, network));
+}
+
+RawRecorder::RawRecorder(std::unique_ptr<trace::Writer> writer, int ranks,
+                         const network::Network& network)
+    : writer_(std::move(writer)), streams_(static_cast<size_t>(ranks)), network_(network) {}
+
+void RawRecorder::record(const mpi::CallRecord& call) {
+  const auto rank = static_cast<uint32_t>(call.rank);
+  Stream& stream = streams_[rank];
+  flush(rank, stream, call.end.ps());
+  sesame_call_record record{};
+  record.begin_ps = call.begin.ps();
+  record.end_ps = call.end.ps();
+  record.compute_before_ps = call.compute_before.ps();
+  record.bytes = call.bytes;
+  record.peer = call.peer;
+  record.tag = call.tag;
+  record.context = call.context;
+  record.call = call.call;
+  record.flags = call.polling ? SESAME_CALL_POLL : 0;
+  stream.last_ps = record.end_ps;
+  writer_->append(rank, record);
+}
+
+void RawRecorder::record(const mpi::MessageRecord& message) {
+  sesame_message_record record{};
+  record.send_ps = message.sent.ps();
+  record.arrival_ps = message.arrived.ps();
+  record.receive_complete_ps = message.received.ps();
+  record.bytes = message.bytes;
+  record.source = message.source;
+  record.destination = message.destination;
+  record.tag = message.tag;
+  record.context = message.context;
+  record.protocol = message.rendezvous ? SESAME_PROTOCOL_RENDEZVOUS : SESAME_PROTOCOL_EAGER;
+  if (network_.node_of(message.source) == network_.node_of(message.destination)) {
+    record.flags |= SESAME_MESSAGE_IN_NODE;
+  }
+  if (message.context % 2 == 1) record.flags |= SESAME_MESSAGE_OF_COLLECTIVE;
+  auto& pending = streams_[static_cast<size_t>(message.destination)].pending;
+  pending.push_back(record);
+  std::push_heap(pending.begin(), pending.end(), completes_later);
+}
+
+void RawRecorder::flush(uint32_t rank, Stream& stream, int64_t until_ps) {
+  auto& pending = stream.pending;
+  while (!pending.empty() && pending.front().receive_complete_ps <= until_ps) {
+    std::pop_heap(pending.begin(), pending.end(), completes_later);
+    sesame_message_record record = pending.back();
+    pending.pop_back();
+    // The message may have been in time for a receive that the rank had left behind: the rank
+    // learns of it no earlier than of what the stream holds already.
+    record.receive_complete_ps = std::max(record.receive_complete_ps, stream.last_ps);
+    stream.last_ps = record.receive_complete_ps;
+    writer_->append(rank, record);
+  }
+}
+
+Result<> RawRecorder::close() {
+  for (size_t rank = 0; rank < streams_.size(); ++rank) {
+    flush(static_cast<uint32_t>(rank), streams_[rank], std::numeric_limits<int64_t>::max());
+  }
+  return writer_->close();
+}
+
+}  // namespace sesame::sim

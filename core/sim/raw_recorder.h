@@ -1,0 +1,45 @@
+// Writes what the simulated MPI reports into a data set's raw streams, one per rank. A stream's
+// records must rise in time, but a message is known as soon as it has met its receive, which may
+// complete much later: messages wait until their rank has got there.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/mpi/recorder.h"
+#include "core/network/network.h"
+#include "core/trace/writer.h"
+
+namespace sesame::sim {
+
+class RawRecorder : public mpi::Recorder {
+ public:
+  // Streams for `ranks` ranks in the directory, which must exist.
+  static Result<std::unique_ptr<RawRecorder>> open(const std::string& directory, int ranks,
+                                                   const std::string& machine,
+                                                   const network::Network& network);
+
+  void record(const mpi::CallRecord& call) override;
+  void record(const mpi::MessageRecord& message) override;
+  Result<> close();
+
+  const std::optional<Error>& failure() const { return writer_->failure(); }
+  uint64_t discarded() const { return writer_->discarded(); }
+
+ private:
+  struct Stream {
+    std::vector<sesame_message_record> pending;   // a heap, the earliest completion first
+    int64_t last_ps = 0;
+  };
+
+  RawRecorder(std::unique_ptr<trace::Writer> writer, int ranks, const network::Network& network);
+  void flush(uint32_t rank, Stream& stream, int64_t until_ps);
+
+  std::unique_ptr<trace::Writer> writer_;
+  std::vector<Stream> streams_;
+  const network::Network& network_;
+};
+
+}  // namespace sesame::sim

@@ -1,0 +1,16 @@
+// The compute times of an earlier run, rank by rank, for a run that repeats them. The file is
+// little-endian: the number of ranks (u64), for each rank its number of durations (u64), then all
+// durations (i64, picoseconds of host time), rank after rank.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace sesame::sim {
+
+// Fails unless the file holds exactly `ranks` ranks.
+Result<std::vector<std::vector<int64_t>>> read_recorded_compute(const std::string& path, int ranks);
+
+}  // namespace sesame::sim

@@ -1,0 +1,161 @@
+#include "core/sim/result.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/mpi/call_ids.h"
+#include "core/sim/simulation.h"
+
+namespace sesame::sim {
+namespace {
+
+using Json = nlohmann::json;
+
+const char* outcome_name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kCompleted: return "completed";
+    case Outcome::kFailed: return "failed";
+    case Outcome::kAborted: return "aborted";
+    case Outcome::kDeadlock: return "deadlock";
+  }
+  return "";
+}
+
+SimTime time_in_calls(const mpi::Rank& rank) {
+  SimTime total;
+  for (const auto& entry : rank.profile.entries()) total += entry.time;
+  return total;
+}
+
+Json rank_table(const mpi::World& world, const std::vector<uint64_t>& messages,
+                const std::vector<uint64_t>& bytes) {
+  Json table;
+  for (const auto& rank : world.ranks) {
+    const auto id = static_cast<size_t>(rank->id);
+    const double calls_s = time_in_calls(*rank).seconds();
+    const double wait_s = rank->main.waited.seconds();
+    table["end_s"].push_back(rank->main.now.seconds());
+    table["compute_s"].push_back(rank->computed.seconds());
+    table["communication_s"].push_back(std::max(0.0, calls_s - wait_s));
+    table["wait_s"].push_back(wait_s);
+    table["messages_sent"].push_back(messages[id]);
+    table["bytes_sent"].push_back(bytes[id]);
+    table["exit_status"].push_back(rank->exit_status);
+  }
+  return table;
+}
+
+Json call_table(const mpi::World& world) {
+  struct Total {
+    uint64_t count = 0;
+    uint64_t bytes = 0;
+    SimTime time;
+    SimTime most;
+  };
+  std::map<uint16_t, Total> totals;
+  for (const auto& rank : world.ranks) {
+    for (const auto& entry : rank->profile.entries()) {
+      Total& total = totals[entry.call];
+      total.count += entry.count;
+      total.bytes += entry.bytes;
+      total.time += entry.time;
+      total.most = later(total.most, entry.time);
+    }
+  }
+  Json calls = Json::array();
+  for (const auto& [call, total] : totals) {
+    calls.push_back({{"name", mpi::call_name(static_cast<mpi::CallId>(call))},
+                     {"count", total.count},
+                     {"time_s", total.time.seconds()},
+                     {"bytes", total.bytes},
+                     {"max_rank_time_s", total.most.seconds()}});
+  }
+  return calls;
+}
+
+// Who sent how much to whom; adds up the senders' totals on the way.
+Json traffic_matrix(const mpi::World& world, std::vector<uint64_t>* sent_messages,
+                    std::vector<uint64_t>* sent_bytes) {
+  Json matrix = Json::array();
+  for (const auto& rank : world.ranks) {
+    std::map<int, std::pair<uint64_t, uint64_t>> from;
+    for (const auto& channel : rank->matching.channels()) {
+      if (channel.messages == 0) continue;
+      auto& [messages, bytes] = from[channel.source_world];
+      messages += channel.messages;
+      bytes += channel.bytes;
+    }
+    for (const auto& [source, traffic] : from) {
+      matrix.push_back({source, rank->id, traffic.first, traffic.second});
+      (*sent_messages)[static_cast<size_t>(source)] += traffic.first;
+      (*sent_bytes)[static_cast<size_t>(source)] += traffic.second;
+    }
+  }
+  return matrix;
+}
+
+Json size_table(const mpi::World& world) {
+  Json sizes = Json::array();
+  for (size_t k = 0; k < world.sizes.size(); ++k) {
+    if (world.sizes[k].count == 0) continue;
+    // Class 0 (no data) is -1; class k holds sizes from 2^(k-1).
+    sizes.push_back({static_cast<int>(k) - 1, world.sizes[k].count, world.sizes[k].bytes});
+  }
+  return sizes;
+}
+
+Json to_json(const Simulation& simulation) {
+  const mpi::World& world = simulation.world();
+  SimTime end;
+  for (const auto& rank : world.ranks) end = later(end, rank->main.now);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::vector<uint64_t> messages(world.ranks.size());
+  std::vector<uint64_t> bytes(world.ranks.size());
+  Json json;
+  json["predicted_time_s"] = end.seconds();
+  json["ranks"] = world.size();
+  json["machine"] = simulation.machine().name;
+  json["messages"] = world.messages;
+  json["bytes"] = world.message_bytes;
+  json["wall_time_s"] = simulation.wall_seconds();
+  json["startup_s"] = simulation.startup_seconds();
+  json["messages_per_second"] =
+      simulation.wall_seconds() > 0
+          ? static_cast<double>(world.messages) / simulation.wall_seconds()
+          : 0.0;
+  json["switches"] = world.executive.switches();
+  json["exit_status"] = simulation.exit_status();
+  json["outcome"] = outcome_name(simulation.outcome());
+  json["outcome_text"] = simulation.outcome_text();
+  json["matrix"] = traffic_matrix(world, &messages, &bytes);
+  json["rank_table"] = rank_table(world, messages, bytes);
+  json["calls"] = call_table(world);
+  json["message_sizes"] = size_table(world);
+  json["peak_rss_bytes"] = static_cast<int64_t>(usage.ru_maxrss) * 1024;
+  return json;
+}
+
+}  // namespace
+
+Result<> write_result(const Simulation& simulation, const std::string& path) {
+  const std::string partial = path + ".partial";
+  std::ofstream file(partial);
+  file << to_json(simulation).dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  file.close();
+  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
+    const int error_number = errno;
+    std::remove(partial.c_str());
+    return error_at(path, 0, std::string("cannot write the result: ") + std::strerror(error_number));
+  }
+  return {};
+}
+
+}  // namespace sesame::sim

@@ -1,0 +1,38 @@
+// What to simulate: the program, the machine, how compute time is had, and what to write. Read
+// from a JSON file that the command line makes (docs/formats/scenario.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/mpi/compute_meter.h"
+
+namespace sesame::sim {
+
+struct Scenario {
+  std::string program;
+  std::vector<std::string> arguments;
+  int ranks = 1;
+  std::string machine;                   // path of the machine file
+  std::vector<std::string> overrides;    // "network.latency=1us"
+  std::string placement = "block";       // "block", "cyclic" or the path of a file
+  mpi::ComputeMode compute = mpi::ComputeMode::kMeasured;
+  int64_t fixed_compute_ps = 0;
+  std::string recorded_compute;          // path; docs/formats/scenario.md has its layout
+  std::string output_directory;          // exists; gets result.json and raw/
+  bool record = false;
+  bool label_output = false;
+  bool program_stdout_to_stderr = false;
+  uint64_t stack_bytes = 8 << 20;
+  std::vector<std::string> private_libraries;
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::string working_directory;
+  uint64_t seed = 1;
+  int progress_descriptor = -1;
+};
+
+Result<Scenario> read_scenario(const std::string& path);
+
+}  // namespace sesame::sim

@@ -1,0 +1,297 @@
+#include "core/sim/simulation.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "core/mpi/call.h"
+#include "core/mpi/environment.h"
+#include "core/sim/deadlock.h"
+#include "core/sim/program_output.h"
+#include "core/sim/recorded_compute.h"
+#include "core/sim/result.h"
+
+extern char** environ;
+
+namespace sesame::sim {
+namespace {
+
+constexpr double kProgressIntervalSeconds = 0.2;
+constexpr size_t kGuardBytes = 4096;
+
+// What the real-time clocks show at simulated time zero in runs that must repeat exactly:
+// 2000-01-01 00:00:00 UTC.
+constexpr int64_t kFixedEpochNs = 946'684'800LL * 1'000'000'000LL;
+
+Simulation* running = nullptr;
+
+double monotonic_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+int64_t wall_epoch_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+loader::RankProcess* process_of(const mpi::Rank& rank) {
+  return static_cast<loader::RankProcess*>(rank.process);
+}
+
+}  // namespace
+
+// What the executive and the loader call while ranks run.
+struct Hooks {
+  static void on_switch(pdes::Fiber* next) {
+    loader::activate(next == nullptr ? nullptr
+                                     : process_of(*static_cast<mpi::Strand*>(next)->rank));
+  }
+
+  static void run_rank(pdes::Fiber* fiber) {
+    auto* strand = static_cast<mpi::Strand*>(fiber);
+    mpi::resume_compute(*strand);
+    loader::run_program(*process_of(*strand->rank));
+  }
+
+  static void exit_rank(int status) {
+    mpi::Strand& strand = mpi::self();
+    if (strand.call_depth == 0) mpi::charge_compute(strand, true);
+    mpi::Rank& rank = *strand.rank;
+    rank.ended = true;
+    rank.exit_status = status;
+    ++running->ended_ranks_;
+    rank.world.executive.finish([](pdes::Fiber*) {});
+  }
+
+  static void abort_job(int status, const std::string& why) {
+    running->outcome_ = Outcome::kAborted;
+    running->exit_status_ = status;
+    running->outcome_text_ = why;
+    if (pdes::current_fiber == nullptr) {
+      std::fprintf(stderr, "sesame: %s\n", why.c_str());
+      std::_Exit(status);
+    }
+    running->world_->executive.stop();
+  }
+  static void abort_from_program(int status, const char* why) { abort_job(status, why); }
+
+  static SimTime cpu_time() {
+    mpi::Strand& strand = mpi::self();
+    mpi::read_clock();
+    return strand.rank->computed;
+  }
+  static const char* name_of_node(int node) {
+    static std::string name;
+    name = running->machine_.name + "-" + std::to_string(node);
+    return name.c_str();
+  }
+  static const char* node_name() {
+    const mpi::Rank& rank = mpi::this_rank();
+    return name_of_node(rank.world.network.node_of(rank.id));
+  }
+  static const char* current_call() {
+    const mpi::Strand& strand = mpi::self();
+    return strand.call_depth > 0 ? mpi::call_name(static_cast<mpi::CallId>(strand.call)) : nullptr;
+  }
+  static void on_tick() { running->report_progress(false); }
+};
+
+Simulation::Simulation(Scenario scenario, machine::Machine machine, network::Network network)
+    : scenario_(std::move(scenario)),
+      machine_(std::move(machine)),
+      world_(std::make_unique<mpi::World>(std::move(network), scenario_.ranks)) {}
+
+// The ranks' copies, stacks and objects end with the process: their destructors would run code of
+// programs that have ended.
+Simulation::~Simulation() = default;
+
+Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario) {
+  const double begin = monotonic_seconds();
+  raise_descriptor_limit();
+  auto machine = machine::read_machine(scenario.machine, scenario.overrides);
+  if (!machine) return std::unexpected(machine.error());
+  auto network = network::Network::create(*machine, scenario.ranks, scenario.placement);
+  if (!network) return std::unexpected(network.error());
+
+  std::unique_ptr<Simulation> simulation(
+      new Simulation(scenario, std::move(*machine), std::move(*network)));
+  running = simulation.get();
+  mpi::ComputeOptions compute;
+  compute.mode = scenario.compute;
+  compute.ratio = simulation->machine_.compute_ratio;
+  compute.fixed = SimTime::from_ps(scenario.fixed_compute_ps);
+  simulation->world_->meter.configure(compute);
+  if (auto read = simulation->read_compute_times(); !read) return std::unexpected(read.error());
+
+  if (scenario.record) {
+    const std::string raw = scenario.output_directory + "/raw";
+    if (mkdir(raw.c_str(), 0777) != 0 && errno != EEXIST) {
+      return error_at(raw, 0, std::string("cannot make the directory: ") + std::strerror(errno));
+    }
+    auto recorder = RawRecorder::open(raw, scenario.ranks, simulation->machine_.name,
+                                      simulation->world_->network);
+    if (!recorder) return std::unexpected(recorder.error());
+    simulation->recorder_ = std::move(*recorder);
+    simulation->world_->recorder = simulation->recorder_.get();
+  }
+  simulation->set_hooks();
+  if (auto loaded = simulation->load_ranks(); !loaded) return std::unexpected(loaded.error());
+  simulation->startup_seconds_ = monotonic_seconds() - begin;
+  return simulation;
+}
+
+Result<> Simulation::read_compute_times() {
+  if (scenario_.compute != mpi::ComputeMode::kRecorded) return {};
+  auto durations = read_recorded_compute(scenario_.recorded_compute, scenario_.ranks);
+  if (!durations) return std::unexpected(durations.error());
+  for (size_t rank = 0; rank < durations->size(); ++rank) {
+    world_->ranks[rank]->recorded.durations_ps = std::move((*durations)[rank]);
+  }
+  return {};
+}
+
+void Simulation::set_hooks() {
+  world_->executive.set_switch_hook(Hooks::on_switch);
+  world_->executive.set_tick_hook(Hooks::on_tick);
+  world_->hooks.abort_job = Hooks::abort_job;
+  world_->hooks.node_name = Hooks::name_of_node;
+
+  loader::SimulationHooks hooks;
+  hooks.now = mpi::read_clock;
+  hooks.cpu_time = Hooks::cpu_time;
+  hooks.sleep = mpi::sleep_for;
+  hooks.exit_rank = Hooks::exit_rank;
+  hooks.abort_job = Hooks::abort_from_program;
+  hooks.node_name = Hooks::node_name;
+  hooks.write_output = write_program_output;
+  hooks.current_call = Hooks::current_call;
+  hooks.epoch_ns =
+      scenario_.compute == mpi::ComputeMode::kMeasured ? wall_epoch_ns() : kFixedEpochNs;
+  loader::set_hooks(hooks);
+  configure_program_output(scenario_.label_output, scenario_.program_stdout_to_stderr);
+  loader::install_crash_reporter();
+}
+
+Result<> Simulation::load_ranks() {
+  loader::InspectOptions options;
+  options.private_libraries = scenario_.private_libraries;
+  auto program = loader::inspect_program(scenario_.program, options);
+  if (!program) return std::unexpected(program.error());
+  if (auto fits = loader::check_mapping_limit(*program, scenario_.ranks); !fits) return fits;
+  if (!scenario_.working_directory.empty() && chdir(scenario_.working_directory.c_str()) != 0) {
+    return error_at(scenario_.working_directory, 0,
+                    std::string("cannot work in this directory: ") + std::strerror(errno));
+  }
+  auto image = loader::ProgramImage::open(*program);
+  if (!image) return std::unexpected(image.error());
+  image_ = std::move(*image);
+
+  loader::LaunchArguments launch;
+  launch.arguments.push_back(scenario_.program);
+  launch.arguments.insert(launch.arguments.end(), scenario_.arguments.begin(),
+                          scenario_.arguments.end());
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    launch.environment.emplace_back(*variable);
+  }
+  for (const auto& [name, value] : scenario_.environment) {
+    std::erase_if(launch.environment,
+                  [&name](const std::string& entry) { return entry.starts_with(name + "="); });
+    launch.environment.push_back(name + "=" + value);
+  }
+
+  stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes,
+                                              static_cast<size_t>(scenario_.ranks));
+  for (auto& rank : world_->ranks) {
+    auto process = image_->load(rank->id, launch);
+    if (!process) return std::unexpected(process.error());
+    auto stack = stacks_->take();
+    if (!stack) return std::unexpected(stack.error());
+    loader::set_stack(**process, stack->base, stack->size_bytes, kGuardBytes);
+    rank->process = process->get();
+    processes_.push_back(std::move(*process));
+    rank->main.prepare(*stack, Hooks::run_rank);
+  }
+  return {};
+}
+
+Result<int> Simulation::run() {
+  begin_seconds_ = monotonic_seconds();
+  for (auto& rank : world_->ranks) world_->executive.make_ready(rank->main);
+  world_->executive.run();
+  wall_seconds_ = monotonic_seconds() - begin_seconds_;
+  loader::activate(nullptr);
+  flush_program_output();
+  judge();
+  report_progress(true);
+  if (recorder_ != nullptr) {
+    if (auto closed = recorder_->close(); !closed) return std::unexpected(closed.error());
+  }
+  if (auto written = write_result(*this, scenario_.output_directory + "/result.json"); !written) {
+    return std::unexpected(written.error());
+  }
+  return exit_status_;
+}
+
+// What became of the job, unless a rank has said so by aborting it.
+void Simulation::judge() {
+  if (outcome_ == Outcome::kAborted) return;
+  if (ended_ranks_ < scenario_.ranks) {
+    outcome_ = Outcome::kDeadlock;
+    outcome_text_ = explain_deadlock(*world_);
+    exit_status_ = 1;
+    return;
+  }
+  for (const auto& rank : world_->ranks) {
+    if (rank->exit_status != 0) {
+      outcome_ = Outcome::kFailed;
+      exit_status_ = rank->exit_status;
+      outcome_text_ = "rank " + std::to_string(rank->id) + " ended with exit status " +
+                      std::to_string(rank->exit_status);
+      return;
+    }
+    if (rank->initialized && !rank->finalized) {
+      outcome_ = Outcome::kFailed;
+      exit_status_ = 1;
+      outcome_text_ = "rank " + std::to_string(rank->id) + " ended without calling MPI_Finalize";
+      return;
+    }
+  }
+}
+
+void Simulation::report_progress(bool always) {
+  if (scenario_.progress_descriptor < 0) return;
+  const loader::HostScope host;
+  const double now = monotonic_seconds();
+  if (!always && now - last_progress_seconds_ < kProgressIntervalSeconds) return;
+  last_progress_seconds_ = now;
+  SimTime latest;
+  for (const auto& rank : world_->ranks) latest = later(latest, rank->main.now);
+  char line[256];
+  const int length =
+      std::snprintf(line, sizeof line,
+                    "{\"simulated_time_s\": %.9g, \"messages\": %llu, \"ranks_finished\": %d, "
+                    "\"wall_time_s\": %.3f}\n",
+                    latest.seconds(), static_cast<unsigned long long>(world_->messages),
+                    ended_ranks_, now - begin_seconds_);
+  if (write(scenario_.progress_descriptor, line, static_cast<size_t>(length)) < 0) {
+    scenario_.progress_descriptor = -1;   // nobody reads it any more
+  }
+}
+
+}  // namespace sesame::sim
