@@ -47,6 +47,7 @@ class AttributeSet {
 
   // Replaces an attribute after its delete function has succeeded. `object` is the owner's handle.
   int set(KeyvalObject& keyval, int object, AttributeType type, void* value);
+  // Success if there is none.
   int remove(KeyvalObject& keyval, int object);
   // The last one set first; stops at a delete function that fails.
   int remove_all(int object);

@@ -21,6 +21,7 @@ struct ErrhandlerObject : Counted {
   Kind kind = Kind::kFatal;
   Function function = nullptr;   // of the program, for the last four kinds
   Errhandler handle = MPI_ERRORS_ARE_FATAL;
+  int user_references = 1;       // handles that the program has yet to free
 };
 
 // Null when the handle is not that of an error handler.

@@ -14,6 +14,8 @@ namespace sesame::mpi {
 
 // The text of a predefined error class ("invalid rank"), never null.
 const char* error_class_text(int error_class);
+// Whether MPI itself defines this class.
+bool is_error_class(int error_class);
 
 }  // namespace sesame::mpi
 

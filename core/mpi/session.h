@@ -21,7 +21,7 @@ struct SessionObject : Counted {
   ~SessionObject();
 };
 
-SessionObject* find_session(Rank& rank, Session handle);
+int check_session(Session handle, SessionObject** session);
 
 // Applies the session's error handler; see raise_error().
 [[gnu::cold]] int raise_session_error(Session session, int error, const char* function_name);
