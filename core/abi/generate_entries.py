@@ -180,8 +180,8 @@ def body(interface, function, large):
     call = f"mpi::{function.target}({', '.join(passed_on(function, arguments, large))})"
     if boxes or consumed:
         stores = [a.store for a in arguments if a.store]
-        lines += [*boxes, f"const int error = {call};", *stores]
-        lines.append(finish(interface, function, "error"))
+        lines += [*boxes, f"const int outcome = {call};", *stores]
+        lines.append(finish(interface, function, "outcome"))
     else:
         lines.append(finish(interface, function, call))
     return [a.declaration for a in arguments], lines

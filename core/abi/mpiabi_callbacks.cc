@@ -1,0 +1,116 @@
+// How functions of a program with the MPI 5 standard interface are called. There is no Fortran layer
+// below the standard's, which uses C functions only.
+#include "core/abi/mpiabi_translate.h"
+#include "core/abi/operation_chunks.h"
+#include "core/mpi/callbacks.h"
+
+namespace sesame::abi {
+namespace {
+
+using OpFunction = void (*)(void*, void*, int*, AbiDatatype*);
+using LargeOpFunction = void (*)(void*, void*, Count*, AbiDatatype*);
+// The handle of a communicator, datatype or window comes first; all are passed alike.
+using CopyFunction = int (*)(uintptr_t, int, void*, void*, void*, int*);
+using DeleteFunction = int (*)(uintptr_t, int, void*, void*);
+template <typename Handle>
+using ErrorFunction = void (*)(Handle*, int*, ...);
+using QueryFunction = int (*)(void*, AbiStatus*);
+using FreeFunction = int (*)(void*);
+using CancelFunction = int (*)(void*, int);
+
+// MPI_COMM_DUP_FN and its relatives.
+constexpr uintptr_t kDuplicate = 1;
+
+template <typename Type>
+Type as(Function function) {
+  return reinterpret_cast<Type>(function);
+}
+
+void invoke_op(Function function, CallbackKind kind, const void* in, void* inout, Count count,
+               Datatype datatype) {
+  void* input = const_cast<void*>(in);
+  AbiDatatype type = AbiDatatype::out(datatype);
+  if (kind == CallbackKind::kCLargeCount) {
+    as<LargeOpFunction>(function)(input, inout, &count, &type);
+    return;
+  }
+  for_each_chunk(input, inout, count, datatype, [&](void* from, void* to, int length) {
+    as<OpFunction>(function)(from, to, &length, &type);
+  });
+}
+
+uintptr_t owner_out(AttributeOwner owner, int object) {
+  switch (owner) {
+    case AttributeOwner::kComm:
+      return AbiComm::out(object).value;
+    case AttributeOwner::kDatatype:
+      return AbiDatatype::out(object).value;
+    case AttributeOwner::kWin:
+      return AbiWin::out(object).value;
+  }
+  return 0;
+}
+
+int copy_attribute(const AttributeFunction& function, AttributeOwner owner, int object, int keyval,
+                   void* extra_state, AttributeType, void* value, void** copy, bool* keep) {
+  *keep = false;
+  if (function.function == nullptr) return MPI_SUCCESS;
+  if (reinterpret_cast<uintptr_t>(function.function) == kDuplicate) {
+    *copy = value;
+    *keep = true;
+    return MPI_SUCCESS;
+  }
+  int flag = 0;
+  const int error = as<CopyFunction>(function.function)(
+      owner_out(owner, object), keyval_out(keyval), extra_state, value, copy, &flag);
+  *keep = flag != 0;
+  return error_in(error);
+}
+
+int delete_attribute(const AttributeFunction& function, AttributeOwner owner, int object,
+                     int keyval, void* extra_state, AttributeType, void* value) {
+  if (function.function == nullptr) return MPI_SUCCESS;
+  return error_in(as<DeleteFunction>(function.function)(owner_out(owner, object),
+                                                        keyval_out(keyval), value, extra_state));
+}
+
+template <typename Handle>
+void call_errhandler(Function function, typename Handle::Inside object, int error) {
+  Handle handle = Handle::out(object);
+  int code = error_out(error);
+  as<ErrorFunction<Handle>>(function)(&handle, &code);
+}
+
+int grequest_query(Function function, CallbackKind, void* extra_state, Status* status) {
+  AbiStatus given{};
+  status_out(*status, &given);
+  const int error = as<QueryFunction>(function)(extra_state, &given);
+  status_in(given, status);
+  return error_in(error);
+}
+
+int grequest_free(Function function, CallbackKind, void* extra_state) {
+  return error_in(as<FreeFunction>(function)(extra_state));
+}
+
+int grequest_cancel(Function function, CallbackKind, void* extra_state, bool complete) {
+  return error_in(as<CancelFunction>(function)(extra_state, complete));
+}
+
+constexpr Callbacks kCallbacks = {
+    .invoke_op = invoke_op,
+    .copy_attribute = copy_attribute,
+    .delete_attribute = delete_attribute,
+    .comm_errhandler = call_errhandler<AbiComm>,
+    .win_errhandler = call_errhandler<AbiWin>,
+    .file_errhandler = call_errhandler<AbiFile>,
+    .session_errhandler = call_errhandler<AbiSession>,
+    .grequest_query = grequest_query,
+    .grequest_free = grequest_free,
+    .grequest_cancel = grequest_cancel,
+};
+
+}  // namespace
+}  // namespace sesame::abi
+
+const sesame::mpi::Callbacks& sesame::mpi::callbacks() { return sesame::abi::kCallbacks; }

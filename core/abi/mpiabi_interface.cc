@@ -1,0 +1,73 @@
+// Entry points of the MPI 5 standard interface that the generator does not make: a handle's integer
+// and what names the interface itself.
+#include "core/abi/mpiabi_types.h"
+#include "core/abi/narrow.h"
+#include "core/abi/version.h"
+#include "core/mpi/call.h"
+
+namespace sesame::abi {
+
+#define SESAME_CONVERSIONS(Handle, name)                                             \
+  SESAME_ENTRY int MPI_##name##_toint(Handle handle) {                               \
+    return static_cast<int>(static_cast<uint32_t>(handle.value));                    \
+  }                                                                                  \
+  SESAME_PROFILE(MPI_##name##_toint)                                                 \
+  SESAME_ENTRY Handle MPI_##name##_fromint(int handle) {                             \
+    return Handle{static_cast<uint32_t>(handle)};                                    \
+  }                                                                                  \
+  SESAME_PROFILE(MPI_##name##_fromint)
+
+SESAME_CONVERSIONS(AbiComm, Comm)
+SESAME_CONVERSIONS(AbiDatatype, Type)
+SESAME_CONVERSIONS(AbiErrhandler, Errhandler)
+SESAME_CONVERSIONS(AbiGroup, Group)
+SESAME_CONVERSIONS(AbiInfo, Info)
+SESAME_CONVERSIONS(AbiMessage, Message)
+SESAME_CONVERSIONS(AbiOp, Op)
+SESAME_CONVERSIONS(AbiRequest, Request)
+SESAME_CONVERSIONS(AbiSession, Session)
+SESAME_CONVERSIONS(AbiWin, Win)
+#undef SESAME_CONVERSIONS
+
+// There are no files yet but the null handle.
+SESAME_ENTRY int MPI_File_toint(AbiFile file) {
+  if (file.value == AbiFile::kNull) return static_cast<int>(AbiFile::kNull);
+  CallScope(CallId::File_toint).not_implemented();
+}
+SESAME_PROFILE(MPI_File_toint)
+SESAME_ENTRY AbiFile MPI_File_fromint(int file) {
+  if (file == static_cast<int>(AbiFile::kNull)) return {AbiFile::kNull};
+  CallScope(CallId::File_fromint).not_implemented();
+}
+SESAME_PROFILE(MPI_File_fromint)
+
+SESAME_ENTRY Aint MPI_Aint_add(Aint base, Aint displacement) { return base + displacement; }
+SESAME_PROFILE(MPI_Aint_add)
+SESAME_ENTRY Aint MPI_Aint_diff(Aint address, Aint base) { return address - base; }
+SESAME_PROFILE(MPI_Aint_diff)
+
+// A hint to profiling tools, of which there is none.
+SESAME_ENTRY int MPI_Pcontrol(int, ...) { return MPI_SUCCESS; }
+SESAME_PROFILE(MPI_Pcontrol)
+
+SESAME_ENTRY int MPI_Get_version(int* version, int* subversion) {
+  *version = 5;
+  *subversion = 0;
+  return MPI_SUCCESS;
+}
+SESAME_PROFILE(MPI_Get_version)
+
+SESAME_ENTRY int MPI_Abi_get_version(int* abi_major, int* abi_minor) {
+  *abi_major = 1;
+  *abi_minor = 0;
+  return MPI_SUCCESS;
+}
+SESAME_PROFILE(MPI_Abi_get_version)
+
+SESAME_ENTRY int MPI_Get_library_version(char* version, int* length) {
+  *length = write_library_version("MPI 5 standard", version);
+  return MPI_SUCCESS;
+}
+SESAME_PROFILE(MPI_Get_library_version)
+
+}  // namespace sesame::abi

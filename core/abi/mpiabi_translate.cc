@@ -1,0 +1,163 @@
+#include "core/abi/mpiabi_translate.h"
+
+#include "core/mpi/api.h"
+
+namespace sesame::abi {
+
+void status_in(const AbiStatus& status, Status* inside) {
+  *inside = {status.count_lo, status.count_hi_and_cancelled, rank_in(status.MPI_SOURCE),
+             tag_in(status.MPI_TAG), error_in(status.MPI_ERROR)};
+}
+
+void status_out(const Status& status, AbiStatus* abi) {
+  abi->MPI_SOURCE = rank_out(status.MPI_SOURCE);
+  abi->MPI_TAG = tag_out(status.MPI_TAG);
+  abi->MPI_ERROR = error_out(status.MPI_ERROR);
+  abi->count_lo = status.count_lo;
+  abi->count_hi_and_cancelled = status.count_hi_and_cancelled;
+}
+
+// ---- How long an array of types is ---------------------------------------------------------------
+
+Count peers(Comm comm) {
+  int is_inter = 0;
+  int size = 0;
+  if (mpi::Comm_test_inter(comm, &is_inter) != MPI_SUCCESS) return 0;
+  const int error = is_inter ? mpi::Comm_remote_size(comm, &size) : mpi::Comm_size(comm, &size);
+  return error == MPI_SUCCESS ? size : 0;
+}
+
+Count send_peers(const void* sendbuf, Comm comm) {
+  return sendbuf == MPI_IN_PLACE ? 0 : peers(comm);
+}
+
+namespace {
+
+struct Neighbors {
+  int in = 0;
+  int out = 0;
+};
+
+Neighbors neighbors(Comm comm) {
+  Neighbors count;
+  int topology = MPI_UNDEFINED;
+  if (mpi::Topo_test(comm, &topology) != MPI_SUCCESS) return count;
+  if (topology == MPI_CART) {
+    int dimensions = 0;
+    if (mpi::Cartdim_get(comm, &dimensions) == MPI_SUCCESS) count.in = count.out = 2 * dimensions;
+  } else if (topology == MPI_GRAPH) {
+    int rank = 0;
+    if (mpi::Comm_rank(comm, &rank) == MPI_SUCCESS &&
+        mpi::Graph_neighbors_count(comm, rank, &count.in) == MPI_SUCCESS) {
+      count.out = count.in;
+    }
+  } else if (topology == MPI_DIST_GRAPH) {
+    int weighted = 0;
+    mpi::Dist_graph_neighbors_count(comm, &count.in, &count.out, &weighted);
+  }
+  return count;
+}
+
+}  // namespace
+
+Count in_neighbors(Comm comm) { return neighbors(comm).in; }
+Count out_neighbors(Comm comm) { return neighbors(comm).out; }
+
+// ---- Results -------------------------------------------------------------------------------------
+
+namespace {
+
+void store_status(const Status& status, AbiStatus* target) {
+  constexpr int kUnset = StatusOut::kUnset;
+  if (status.MPI_SOURCE != kUnset || status.MPI_TAG != kUnset) {
+    target->MPI_SOURCE = rank_out(status.MPI_SOURCE);
+    target->MPI_TAG = tag_out(status.MPI_TAG);
+    target->count_lo = status.count_lo;
+    target->count_hi_and_cancelled = status.count_hi_and_cancelled;
+  }
+  if (status.MPI_ERROR != kUnset) target->MPI_ERROR = error_out(status.MPI_ERROR);
+}
+
+}  // namespace
+
+void StatusOut::store() {
+  if (target_ != nullptr) store_status(status_, target_);
+}
+
+StatusArrayOut::StatusArrayOut(AbiStatus* target, Count size)
+    : target_(target), statuses_(target == nullptr ? 0 : size) {
+  for (Count i = 0; i < statuses_.size(); ++i) statuses_[i] = StatusOut::kEmpty;
+}
+
+void StatusArrayOut::store() {
+  for (Count i = 0; i < statuses_.size(); ++i) store_status(statuses_[i], &target_[i]);
+}
+
+namespace {
+
+// The values of predefined attributes that are constants, where programs can point to them.
+constexpr int kRanks[] = {-1, -3, -4};
+constexpr int kLastCodes = 1024;
+constexpr auto kCodes = [] {
+  std::array<int, kLastCodes> codes{};
+  for (int i = 0; i < kLastCodes; ++i) codes[static_cast<size_t>(i)] = kAbiLastCode + i;
+  return codes;
+}();
+
+const int* rank_constant(int rank) {
+  for (const int& constant : kRanks) {
+    if (constant == rank_out(rank)) return &constant;
+  }
+  return nullptr;
+}
+
+const int* code_constant(int code) {
+  const int index = std::clamp(error_out(code) - kAbiLastCode, 0, kLastCodes - 1);
+  return &kCodes[static_cast<size_t>(index)];
+}
+
+}  // namespace
+
+AttributeOut::AttributeOut(void* target, int keyval)
+    : target_(static_cast<void**>(target)), keyval_(keyval) {
+  const bool is_translated =
+      keyval == MPI_HOST || keyval == MPI_IO || keyval == MPI_LASTUSEDCODE;
+  if (!is_translated) keyval_ = MPI_KEYVAL_INVALID;
+  if (is_translated && target_ != nullptr) *target_ = nullptr;
+}
+
+void AttributeOut::store() {
+  if (keyval_ == MPI_KEYVAL_INVALID || target_ == nullptr || *target_ == nullptr) return;
+  const int value = *static_cast<const int*>(*target_);
+  const int* constant = keyval_ == MPI_LASTUSEDCODE ? code_constant(value) : rank_constant(value);
+  if (constant != nullptr) *target_ = const_cast<int*>(constant);
+}
+
+void BufferAddressOut::store() {
+  if (target_ == nullptr || value_ == kUnset) return;
+  *target_ = value_ == MPI_BUFFER_AUTOMATIC ? reinterpret_cast<void*>(kAbiBufferAutomatic) : value_;
+}
+
+// Where the constants stand: MPI 4.1, section 5.1.13. Types made by large-count functions keep
+// their sizes elsewhere.
+void ContentIntegers::store() {
+  if (target_ == nullptr) return;
+  Count integers = 0, addresses = 0, large_counts = 0, datatypes = 0;
+  int combiner = 0;
+  if (mpi::Type_get_envelope_c(datatype_, &integers, &addresses, &large_counts, &datatypes,
+                               &combiner) != MPI_SUCCESS ||
+      integers == 0 || (combiner != MPI_COMBINER_SUBARRAY && combiner != MPI_COMBINER_DARRAY)) {
+    return;
+  }
+  target_[integers - 1] = order_out(target_[integers - 1]);
+  if (combiner != MPI_COMBINER_DARRAY) return;
+  const int dimensions = target_[2];
+  int* distributions = target_ + 3 + (large_counts == 0 ? dimensions : 0);
+  for (int i = 0; i < dimensions; ++i) {
+    int& argument = distributions[dimensions + i];
+    distributions[i] = distribution_out(distributions[i]);
+    argument = distribution_argument_out(argument);
+  }
+}
+
+}  // namespace sesame::abi

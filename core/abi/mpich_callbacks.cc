@@ -1,0 +1,126 @@
+// How functions of a program with the MPICH interface are called, C and Fortran.
+#include "core/abi/narrow.h"
+#include "core/abi/operation_chunks.h"
+#include "core/mpi/callbacks.h"
+
+namespace sesame::abi {
+namespace {
+
+// Types of the program's functions in C.
+using OpFunction = void (*)(void*, void*, int*, Datatype*);
+using LargeOpFunction = void (*)(void*, void*, Count*, Datatype*);
+using CopyFunction = int (*)(int, int, void*, void*, void*, int*);
+using DeleteFunction = int (*)(int, int, void*, void*);
+template <typename Handle>
+using ErrorFunction = void (*)(Handle*, int*, ...);
+using QueryFunction = int (*)(void*, Status*);
+using FreeFunction = int (*)(void*);
+using CancelFunction = int (*)(void*, int);
+
+// Those of the Fortran layer, which call Fortran's.
+using CopyProxy = int (*)(Function, int, int, void*, AttributeType, void*, void**, int*);
+using DeleteProxy = int (*)(Function, int, int, AttributeType, void*, void*);
+
+// Fortran's own: the error code comes back through the last argument.
+using FortranQueryFunction = void (*)(void*, Status*, Fint*);
+using FortranFreeFunction = void (*)(void*, Fint*);
+using FortranCancelFunction = void (*)(void*, Fint*, Fint*);
+
+template <typename Type>
+Type as(Function function) {
+  return reinterpret_cast<Type>(function);
+}
+
+void invoke_op(Function function, CallbackKind kind, const void* in, void* inout, Count count,
+               Datatype datatype) {
+  void* input = const_cast<void*>(in);
+  if (kind == CallbackKind::kCLargeCount) {
+    as<LargeOpFunction>(function)(input, inout, &count, &datatype);
+    return;
+  }
+  // A Fortran function takes the same addresses.
+  for_each_chunk(input, inout, count, datatype, [&](void* from, void* to, int length) {
+    as<OpFunction>(function)(from, to, &length, &datatype);
+  });
+}
+
+int copy_attribute(const AttributeFunction& function, AttributeOwner, int object, int keyval,
+                   void* extra_state, AttributeType type, void* value, void** copy, bool* keep) {
+  *keep = false;
+  if (function.function == nullptr) return MPI_SUCCESS;
+  int flag = 0;
+  int error;
+  if (function.proxy != nullptr) {
+    error = as<CopyProxy>(function.proxy)(function.function, object, keyval, extra_state, type,
+                                          value, copy, &flag);
+  } else {
+    error =
+        as<CopyFunction>(function.function)(object, keyval, extra_state, value, copy, &flag);
+  }
+  *keep = flag != 0;
+  return error;
+}
+
+int delete_attribute(const AttributeFunction& function, AttributeOwner, int object, int keyval,
+                     void* extra_state, AttributeType type, void* value) {
+  if (function.function == nullptr) return MPI_SUCCESS;
+  if (function.proxy != nullptr) {
+    return as<DeleteProxy>(function.proxy)(function.function, object, keyval, type, value,
+                                           extra_state);
+  }
+  return as<DeleteFunction>(function.function)(object, keyval, value, extra_state);
+}
+
+// Fortran's take the same addresses.
+template <typename Handle>
+void call_errhandler(Function function, Handle object, int error) {
+  as<ErrorFunction<Handle>>(function)(&object, &error);
+}
+
+int grequest_query(Function function, CallbackKind kind, void* extra_state, Status* status) {
+  if (kind != CallbackKind::kFortran) return as<QueryFunction>(function)(extra_state, status);
+  Fint error = MPI_SUCCESS;
+  as<FortranQueryFunction>(function)(extra_state, status, &error);
+  return error;
+}
+
+int grequest_free(Function function, CallbackKind kind, void* extra_state) {
+  if (kind != CallbackKind::kFortran) return as<FreeFunction>(function)(extra_state);
+  Fint error = MPI_SUCCESS;
+  as<FortranFreeFunction>(function)(extra_state, &error);
+  return error;
+}
+
+int grequest_cancel(Function function, CallbackKind kind, void* extra_state, bool complete) {
+  if (kind != CallbackKind::kFortran) return as<CancelFunction>(function)(extra_state, complete);
+  Fint error = MPI_SUCCESS;
+  Fint flag = complete;
+  as<FortranCancelFunction>(function)(extra_state, &flag, &error);
+  return error;
+}
+
+constexpr Callbacks kCallbacks = {
+    .invoke_op = invoke_op,
+    .copy_attribute = copy_attribute,
+    .delete_attribute = delete_attribute,
+    .comm_errhandler = call_errhandler<Comm>,
+    .win_errhandler = call_errhandler<Win>,
+    .file_errhandler = call_errhandler<File>,
+    .session_errhandler = call_errhandler<Session>,
+    .grequest_query = grequest_query,
+    .grequest_free = grequest_free,
+    .grequest_cancel = grequest_cancel,
+};
+
+}  // namespace
+
+// MPI_DUP_FN and its relatives are this function.
+SESAME_ENTRY int MPIR_Dup_fn(int, int, void*, void* value, void* copy, int* flag) {
+  *static_cast<void**>(copy) = value;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::abi
+
+const sesame::mpi::Callbacks& sesame::mpi::callbacks() { return sesame::abi::kCallbacks; }

@@ -1,0 +1,103 @@
+// What MPICH's own Fortran layer (libmpichfort.so.12, libmpifort.so.12: the application's file, on
+// top of our C functions) and its C++ layer need from below beside the functions of MPI. Their
+// names and arguments are those of MPICH 4; a program meets them only through these layers.
+#include "core/abi/mpich_fortran.h"
+
+#include "core/abi/narrow.h"
+#include "core/mpi/call.h"
+#include "core/mpi/callbacks.h"
+#include "core/mpi/tools.h"
+
+namespace sesame::abi {
+
+// ---- Attributes whose values are Fortran integers --------------------------------------------------
+
+SESAME_ENTRY int MPII_Comm_get_attr(Comm comm, int keyval, void* value, int* flag,
+                                    AttributeType asked) {
+  CallScope call(CallId::Comm_get_attr);
+  return call.finish_comm(Comm_get_attribute(comm, keyval, asked, value, flag), comm);
+}
+
+SESAME_ENTRY int MPII_Comm_set_attr(Comm comm, int keyval, void* value, AttributeType type) {
+  CallScope call(CallId::Comm_set_attr);
+  return call.finish_comm(Comm_set_attribute(comm, keyval, type, value), comm);
+}
+
+SESAME_ENTRY int MPII_Type_get_attr(Datatype datatype, int keyval, void* value, int* flag,
+                                    AttributeType asked) {
+  CallScope call(CallId::Type_get_attr);
+  return call.finish(Type_get_attribute(datatype, keyval, asked, value, flag));
+}
+
+SESAME_ENTRY int MPII_Type_set_attr(Datatype datatype, int keyval, void* value,
+                                    AttributeType type) {
+  CallScope call(CallId::Type_set_attr);
+  return call.finish(Type_set_attribute(datatype, keyval, type, value));
+}
+
+SESAME_ENTRY int MPII_Win_get_attr(Win, int, void*, int*, AttributeType) {
+  CallScope(CallId::Win_get_attr).not_implemented();
+}
+
+SESAME_ENTRY int MPII_Win_set_attr(Win, int, void*, AttributeType) {
+  CallScope(CallId::Win_set_attr).not_implemented();
+}
+
+// ---- Functions of the program that are Fortran's ---------------------------------------------------
+
+SESAME_ENTRY void MPII_Keyval_set_proxy(int keyval, Function copy, Function remove) {
+  Keyval_set_proxies(keyval, copy, remove);
+}
+
+SESAME_ENTRY void MPII_Grequest_set_lang_f77(Request request) { Grequest_set_fortran(request); }
+
+// The C++ bindings, removed in MPI-3, tell here that a function has C++ arguments.
+SESAME_ENTRY void MPII_Op_set_cxx(Op, Function) {
+  CallScope(CallId::Op_create).not_implemented();
+}
+
+SESAME_ENTRY void MPII_Errhandler_set_cxx(Errhandler, Function) {
+  CallScope(CallId::Errhandler_create).not_implemented();
+}
+
+// ---- Data -----------------------------------------------------------------------------------------
+
+#define SESAME_DATA(declaration) __attribute__((visibility("default"))) extern declaration
+extern "C" {
+// Constant addresses: C programs read these, mpi_f08 those with MPIR_C_.
+SESAME_DATA(int* const MPI_UNWEIGHTED);
+SESAME_DATA(int* const MPI_WEIGHTS_EMPTY);
+SESAME_DATA(int* MPIR_C_MPI_UNWEIGHTED);
+SESAME_DATA(int* MPIR_C_MPI_WEIGHTS_EMPTY);
+SESAME_DATA(void* const MPI_T_PVAR_ALL_HANDLES);
+// Where the module mpi_f08 keeps its ignored statuses. Required by MPI, used by nobody.
+SESAME_DATA(Status* MPI_F08_STATUS_IGNORE);
+SESAME_DATA(Status* MPI_F08_STATUSES_IGNORE);
+// The addresses of Fortran's MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE. The Fortran layer of each
+// rank sets them at the rank's MPI_Init and looks at them later: see FortranState.
+SESAME_DATA(Fint* MPI_F_STATUS_IGNORE);
+SESAME_DATA(Fint* MPI_F_STATUSES_IGNORE);
+
+int* const MPI_UNWEIGHTED = reinterpret_cast<int*>(kUnweightedAddress);
+int* const MPI_WEIGHTS_EMPTY = reinterpret_cast<int*>(kWeightsEmptyAddress);
+int* MPIR_C_MPI_UNWEIGHTED = reinterpret_cast<int*>(kUnweightedAddress);
+int* MPIR_C_MPI_WEIGHTS_EMPTY = reinterpret_cast<int*>(kWeightsEmptyAddress);
+void* const MPI_T_PVAR_ALL_HANDLES = mpi::MPI_T_PVAR_ALL_HANDLES;
+Status* MPI_F08_STATUS_IGNORE = nullptr;
+Status* MPI_F08_STATUSES_IGNORE = nullptr;
+Fint* MPI_F_STATUS_IGNORE = nullptr;
+Fint* MPI_F_STATUSES_IGNORE = nullptr;
+}
+#undef SESAME_DATA
+
+void save_fortran_state(FortranState* state) {
+  state->status_ignore = MPI_F_STATUS_IGNORE;
+  state->statuses_ignore = MPI_F_STATUSES_IGNORE;
+}
+
+void load_fortran_state(const FortranState& state) {
+  MPI_F_STATUS_IGNORE = state.status_ignore;
+  MPI_F_STATUSES_IGNORE = state.statuses_ignore;
+}
+
+}  // namespace sesame::abi
