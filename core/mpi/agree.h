@@ -1,0 +1,64 @@
+// The small collectives by which ranks agree on a new communicator. They are made of simulated
+// messages and take simulated time as in a real MPI: recursive doubling for the maximum,
+// dissemination (Bruck's algorithm) for gathering to all, a binomial tree for broadcasts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/mpi/transfer.h"
+
+namespace sesame::mpi {
+
+struct Rank;
+
+// The ranks that take part: all of a communicator, or some of them. Integers only.
+class Circle {
+ public:
+  // All ranks of an intra-communicator. The Transfer must outlive the Circle.
+  explicit Circle(Transfer& transfer);
+  // These ranks of the communicator, in this order; the caller is number `me` among them.
+  Circle(Transfer& transfer, std::vector<int> ranks, int me);
+
+  int size() const { return size_; }
+  int me() const { return me_; }
+
+  // Every value becomes the greatest one that any rank brought.
+  void maximum(std::span<int> values);
+  // What all ranks brought, in order; everyone brings as many values.
+  std::vector<int> gather_to_all(std::span<const int> mine);
+  // Everyone gets the root's values, however many there are.
+  void broadcast(std::vector<int>& values, int root);
+
+ private:
+  int peer(int number) const { return ranks_.empty() ? number : ranks_[static_cast<size_t>(number)]; }
+  void send(std::span<const int> values, int to);
+  void receive(std::span<int> values, int from);
+  void broadcast_fixed(std::span<int> values, int root);
+
+  Transfer& transfer_;
+  std::vector<int> ranks_;   // empty: all
+  int size_;
+  int me_;
+  const DatatypeObject& int_type_;
+};
+
+// Two ranks tell each other lists of values.
+std::vector<int> exchange_lists(Transfer& transfer, const std::vector<int>& mine, int peer);
+
+// The two sides of an inter-communicator: every rank gets what the leader (rank 0) of the other
+// side brought. `mine` counts on leaders only.
+std::vector<int> exchange_between_groups(Transfer& inter, std::vector<int> mine);
+// The maximum over both groups.
+void maximum_of_both_groups(Transfer& inter, std::span<int> values);
+
+// Finds `count` matching contexts in a row that all ranks of the new communicator have free, and
+// takes them: the greatest proposal of all. `maximum` is over everyone who takes part.
+// `concurrent`: the call is non-blocking, so that others may be under way on the same rank; then a
+// second round makes sure that nobody has given the proposal away meanwhile.
+uint32_t agree_on_context(Rank& rank, uint32_t count, bool concurrent,
+                          const std::function<void(std::span<int>)>& maximum);
+
+}  // namespace sesame::mpi

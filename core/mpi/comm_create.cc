@@ -1,0 +1,356 @@
+// MPI_Comm_dup, _create, _create_group, _split and their relatives (MPI 4.1, section 7.4).
+#include "core/mpi/comm_create.h"
+
+#include <algorithm>
+
+#include "core/mpi/agree.h"
+#include "core/mpi/api.h"
+#include "core/mpi/arguments.h"
+#include "core/mpi/attributes.h"
+#include "core/mpi/buffered.h"
+#include "core/mpi/errhandler.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/group.h"
+#include "core/mpi/info.h"
+#include "core/mpi/topology.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+// No communicator has it: that of one whose ranks have not agreed yet.
+constexpr uint32_t kNoContext = 0xfffffff0;
+
+CommObject* new_comm(const CommObject* parent, MembersRef local, int my_rank) {
+  auto* comm = new CommObject;
+  comm->rank = my_rank;
+  comm->local = comm->remote = std::move(local);
+  if (parent != nullptr) {
+    comm->errhandler = parent->errhandler;
+    retain(comm->errhandler);
+  }
+  return comm;
+}
+
+void attach_info(CommObject& comm, const InfoObject* info) {
+  if (info == nullptr) return;
+  release(comm.info);
+  comm.info = new InfoObject;
+  comm.info->entries = info->entries;
+}
+
+// Everything of a duplicate but its context.
+int begin_duplicate(const CommObject& parent, const InfoObject* info, CommObject** newcomm) {
+  Rank& rank = this_rank();
+  CommObject* comm =
+      parent.is_inter ? add_inter(rank, &parent, parent.local, parent.remote, kNoContext)
+                      : add_intra(rank, &parent, parent.local, kNoContext);
+  if (const int error = copy_attributes(parent, *comm); error != MPI_SUCCESS) {
+    discard(rank, comm);
+    return error;
+  }
+  if (parent.topology != nullptr) comm->topology = std::make_unique<Topology>(*parent.topology);
+  attach_info(*comm, info);
+  *newcomm = comm;
+  return MPI_SUCCESS;
+}
+
+uint32_t contexts_of(const CommObject& comm) {
+  return comm.is_inter ? kInterContexts : kIntraContexts;
+}
+
+int duplicate(Comm comm, bool with_info, Info info, Comm* newcomm) {
+  CommObject* parent;
+  MPI_TRY(check_comm(comm, &parent));
+  MPI_TRY(check_out(newcomm, "newcomm"));
+  InfoObject* hints = parent->info;
+  if (with_info) MPI_TRY(check_info(info, &hints));
+  CommObject* copy;
+  MPI_TRY(begin_duplicate(*parent, hints, &copy));
+  *newcomm = copy->handle;
+  return run_collective(*parent, [copy](Transfer& transfer) {
+    set_context(*copy, agree_with_all(this_rank(), transfer, contexts_of(*copy), false));
+    return MPI_SUCCESS;
+  });
+}
+
+int start_duplicate(Comm comm, bool with_info, Info info, Comm* newcomm, Request* request) {
+  CommObject* parent;
+  MPI_TRY(check_comm(comm, &parent));
+  MPI_TRY(check_out(newcomm, "newcomm"));
+  MPI_TRY(check_out(request, "request"));
+  InfoObject* hints = parent->info;
+  if (with_info) MPI_TRY(check_info(info, &hints));
+  CommObject* copy;
+  MPI_TRY(begin_duplicate(*parent, hints, &copy));
+  *newcomm = copy->handle;
+  return start_collective(
+      *parent,
+      [copy](Transfer& transfer) {
+        set_context(*copy, agree_with_all(this_rank(), transfer, contexts_of(*copy), true));
+        return MPI_SUCCESS;
+      },
+      request);
+}
+
+// The caller's position in a group whose members must all be in the communicator's.
+int check_subgroup(const CommObject& comm, const GroupObject& group) {
+  for (int world_rank : group.members->world_ranks()) {
+    if (comm.local->rank_of(world_rank) == MPI_UNDEFINED) {
+      return fail(MPI_ERR_GROUP, "the group has a rank that the communicator has not: rank " +
+                                     std::to_string(world_rank) + " of MPI_COMM_WORLD");
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+int create_intra(CommObject& parent, const GroupObject& group, Comm* newcomm) {
+  Rank& rank = this_rank();
+  return run_collective(parent, [&](Transfer& transfer) {
+    const uint32_t context = agree_with_all(rank, transfer, kIntraContexts, false);
+    if (group.my_rank != MPI_UNDEFINED) {
+      *newcomm = add_intra(rank, &parent, group.members, context)->handle;
+    }
+    return MPI_SUCCESS;
+  });
+}
+
+int create_inter(CommObject& parent, const GroupObject& group, Comm* newcomm) {
+  Rank& rank = this_rank();
+  return run_collective(parent, [&](Transfer& transfer) {
+    const uint32_t context = agree_with_all(rank, transfer, kInterContexts, false);
+    MembersRef remote =
+        rank.world.intern(exchange_between_groups(transfer, group.members->world_ranks()));
+    if (group.my_rank != MPI_UNDEFINED && remote->size() > 0) {
+      *newcomm = add_inter(rank, &parent, group.members, std::move(remote), context)->handle;
+    }
+    return MPI_SUCCESS;
+  });
+}
+
+// The ranks of one color, sorted by (key, rank), from the (color, key) of all ranks.
+std::vector<int> ranks_of_color(const std::vector<int>& all, int color) {
+  std::vector<std::pair<int, int>> chosen;   // (key, rank)
+  for (size_t i = 0; i < all.size(); i += 2) {
+    if (all[i] == color) chosen.emplace_back(all[i + 1], static_cast<int>(i / 2));
+  }
+  std::sort(chosen.begin(), chosen.end());
+  std::vector<int> ranks;
+  ranks.reserve(chosen.size());
+  for (const auto& [key, rank] : chosen) ranks.push_back(rank);
+  return ranks;
+}
+
+int split_inter(Transfer& transfer, int color, int key, CommObject** newcomm) {
+  Rank& rank = this_rank();
+  const CommObject& parent = transfer.comm();
+  Transfer local_transfer = transfer.local();
+  const int mine[2] = {color, key};
+  const std::vector<int> local = Circle(local_transfer).gather_to_all(mine);
+  const std::vector<int> remote = exchange_between_groups(transfer, local);
+  const uint32_t context = agree_with_all(rank, transfer, kInterContexts, false);
+  if (color == MPI_UNDEFINED) return MPI_SUCCESS;
+  const std::vector<int> partners = ranks_of_color(remote, color);
+  if (partners.empty()) return MPI_SUCCESS;
+  World& world = rank.world;
+  *newcomm = add_inter(rank, &parent,
+                       world.intern(world_ranks_at(*parent.local, ranks_of_color(local, color))),
+                       world.intern(world_ranks_at(*parent.remote, partners)), context);
+  return MPI_SUCCESS;
+}
+
+int split(CommObject& parent, int color, int key, CommObject** newcomm) {
+  *newcomm = nullptr;
+  return run_collective(parent, [&](Transfer& transfer) {
+    return parent.is_inter ? split_inter(transfer, color, key, newcomm)
+                           : split_intra(transfer, color, key, newcomm);
+  });
+}
+
+// Ranks that share memory share a node; the simulated machine offers no other level.
+int split_by_node(CommObject& parent, int key, CommObject** newcomm) {
+  const Rank& rank = this_rank();
+  return split(parent, rank.world.network.node_of(rank.id), key, newcomm);
+}
+
+bool asks_for_shared_memory(Info handle) {
+  const InfoObject* info = find_info(this_rank(), handle);
+  const std::string* type = info != nullptr ? info->find("mpi_hw_resource_type") : nullptr;
+  return type != nullptr && (*type == "mpi_shared_memory" || *type == "node" || *type == "Machine");
+}
+
+}  // namespace
+
+CommObject* add_intra(Rank& rank, const CommObject* parent, MembersRef local, uint32_t context) {
+  const int my_rank = local->rank_of(rank.id);
+  CommObject* comm = new_comm(parent, std::move(local), my_rank);
+  comm->handle = rank.objects.comms.add(comm);
+  set_context(*comm, context);
+  return comm;
+}
+
+CommObject* add_inter(Rank& rank, const CommObject* parent, MembersRef local, MembersRef remote,
+                      uint32_t context) {
+  const int my_rank = local->rank_of(rank.id);
+  CommObject* comm = new_comm(parent, local, my_rank);
+  comm->is_inter = true;
+  comm->low_group = (*local)[0] < (*remote)[0];
+  comm->remote = std::move(remote);
+  comm->local_comm = new_comm(nullptr, std::move(local), my_rank);
+  comm->handle = rank.objects.comms.add(comm);
+  set_context(*comm, context);
+  return comm;
+}
+
+void set_context(CommObject& comm, uint32_t context) {
+  comm.context = context;
+  if (comm.local_comm != nullptr) comm.local_comm->context = context + kIntraContexts;
+}
+
+void discard(Rank& rank, CommObject* comm) { release(rank.objects.comms.remove(comm->handle)); }
+
+uint32_t agree_with_all(Rank& rank, Transfer& transfer, uint32_t contexts, bool concurrent) {
+  if (transfer.comm().is_inter) {
+    return agree_on_context(rank, contexts, concurrent, [&transfer](std::span<int> values) {
+      maximum_of_both_groups(transfer, values);
+    });
+  }
+  Circle circle(transfer);
+  return agree_on_context(rank, contexts, concurrent,
+                          [&circle](std::span<int> values) { circle.maximum(values); });
+}
+
+int split_intra(Transfer& transfer, int color, int key, CommObject** newcomm) {
+  Rank& rank = this_rank();
+  const CommObject& parent = transfer.comm();
+  const int mine[2] = {color, key};
+  std::vector<int> ranks;
+  {
+    // Thousands of ranks are here at once: keep the whole list no longer than needed.
+    const std::vector<int> all = Circle(transfer).gather_to_all(mine);
+    if (color != MPI_UNDEFINED) ranks = ranks_of_color(all, color);
+  }
+  MembersRef members;
+  if (color != MPI_UNDEFINED) {
+    members = rank.world.intern(world_ranks_at(*parent.local, ranks));
+    ranks = {};
+  }
+  const uint32_t context = agree_with_all(rank, transfer, kIntraContexts, false);
+  if (members != nullptr) *newcomm = add_intra(rank, &parent, std::move(members), context);
+  return MPI_SUCCESS;
+}
+
+int subset_tag(int tag) { return 0x40000000 | (tag & 0x0fffffff); }
+
+std::vector<int> world_ranks_at(const Members& members, const std::vector<int>& ranks) {
+  std::vector<int> world_ranks;
+  world_ranks.reserve(ranks.size());
+  for (int rank : ranks) world_ranks.push_back(members[rank]);
+  return world_ranks;
+}
+
+// MPI 4 no longer hands hints on to a duplicate, MPICH still does; the program may not notice.
+int Comm_dup(Comm comm, Comm* newcomm) { return duplicate(comm, false, MPI_INFO_NULL, newcomm); }
+
+int Comm_dup_with_info(Comm comm, Info info, Comm* newcomm) {
+  return duplicate(comm, true, info, newcomm);
+}
+
+int Comm_idup(Comm comm, Comm* newcomm, Request* request) {
+  return start_duplicate(comm, false, MPI_INFO_NULL, newcomm, request);
+}
+
+int Comm_idup_with_info(Comm comm, Info info, Comm* newcomm, Request* request) {
+  return start_duplicate(comm, true, info, newcomm, request);
+}
+
+int Comm_create(Comm comm, Group group, Comm* newcomm) {
+  CommObject* parent;
+  MPI_TRY(check_comm(comm, &parent));
+  GroupObject* members;
+  MPI_TRY(check_group(group, &members));
+  MPI_TRY(check_out(newcomm, "newcomm"));
+  MPI_TRY(check_subgroup(*parent, *members));
+  *newcomm = MPI_COMM_NULL;
+  return parent->is_inter ? create_inter(*parent, *members, newcomm)
+                          : create_intra(*parent, *members, newcomm);
+}
+
+int Comm_create_group(Comm comm, Group group, int tag, Comm* newcomm) {
+  CommObject* parent;
+  MPI_TRY(check_comm(comm, &parent));
+  if (parent->is_inter) {
+    return fail(MPI_ERR_COMM, "the communicator is an inter-communicator");
+  }
+  GroupObject* members;
+  MPI_TRY(check_group(group, &members));
+  MPI_TRY(check_out(newcomm, "newcomm"));
+  if (tag < 0) return fail(MPI_ERR_TAG, "the tag is negative: " + std::to_string(tag));
+  MPI_TRY(check_subgroup(*parent, *members));
+  *newcomm = MPI_COMM_NULL;
+  if (members->my_rank == MPI_UNDEFINED) return MPI_SUCCESS;
+  std::vector<int> ranks;
+  for (int world_rank : members->members->world_ranks()) {
+    ranks.push_back(parent->local->rank_of(world_rank));
+  }
+  Rank& rank = this_rank();
+  Transfer transfer(*parent, subset_tag(tag));
+  Circle circle(transfer, std::move(ranks), members->my_rank);
+  const uint32_t context =
+      agree_on_context(rank, kIntraContexts, false,
+                       [&circle](std::span<int> values) { circle.maximum(values); });
+  *newcomm = add_intra(rank, parent, members->members, context)->handle;
+  return transfer.error();
+}
+
+int Comm_split(Comm comm, int color, int key, Comm* newcomm) {
+  CommObject* parent;
+  MPI_TRY(check_comm(comm, &parent));
+  MPI_TRY(check_out(newcomm, "newcomm"));
+  if (color < 0 && color != MPI_UNDEFINED) {
+    return fail(MPI_ERR_ARG, "the color is negative: " + std::to_string(color));
+  }
+  CommObject* part;
+  MPI_TRY(split(*parent, color, key, &part));
+  *newcomm = part != nullptr ? part->handle : MPI_COMM_NULL;
+  return MPI_SUCCESS;
+}
+
+int Comm_split_type(Comm comm, int split_type, int key, Info info, Comm* newcomm) {
+  CommObject* parent;
+  MPI_TRY(check_comm(comm, &parent));
+  MPI_TRY(check_out(newcomm, "newcomm"));
+  InfoObject* hints;
+  MPI_TRY(check_info(info, &hints));
+  *newcomm = MPI_COMM_NULL;
+  CommObject* part = nullptr;
+  Rank& rank = this_rank();
+  switch (split_type) {
+    case MPI_COMM_TYPE_SHARED:
+      MPI_TRY(split_by_node(*parent, key, &part));
+      break;
+    case MPI_COMM_TYPE_HW_UNGUIDED:
+      MPI_TRY(split_by_node(*parent, key, &part));
+      // Must be a true part: there is no level below the node.
+      if (part != nullptr && part->size() == parent->size()) {
+        discard(rank, part);
+        part = nullptr;
+      }
+      break;
+    case MPI_COMM_TYPE_HW_GUIDED:
+      MPI_TRY(split(*parent, asks_for_shared_memory(info) ? rank.world.network.node_of(rank.id)
+                                                          : MPI_UNDEFINED,
+                    key, &part));
+      break;
+    case MPI_COMM_TYPE_RESOURCE_GUIDED:
+    case MPI_UNDEFINED:
+      MPI_TRY(split(*parent, MPI_UNDEFINED, key, &part));
+      break;
+    default:
+      return fail(MPI_ERR_ARG, "there is no split type " + std::to_string(split_type));
+  }
+  if (part != nullptr) *newcomm = part->handle;
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::mpi
