@@ -1,0 +1,165 @@
+#include "core/mpi/collectives/allreduce.h"
+
+#include <bit>
+#include <utility>
+
+#include "core/mpi/api.h"
+#include "core/mpi/collectives/bcast.h"
+#include "core/mpi/collectives/halving.h"
+#include "core/mpi/collectives/reduce.h"
+#include "core/mpi/collectives/thresholds.h"
+#include "core/mpi/collectives/validate.h"
+#include "core/mpi/collectives/workspace.h"
+
+namespace sesame::mpi {
+namespace collectives {
+namespace {
+
+// Of each of the first pairs the even rank gives its vector to the odd one and later gets the
+// result from it. False: this rank only waits for the result.
+bool fold_in(Transfer& transfer, const CoreRanks& ranks, void* vector, void* scratch,
+             const Reduction& reduction) {
+  const int rank = transfer.rank();
+  if (!ranks.is_paired(rank)) return true;
+  if (!ranks.is_core(rank)) {
+    transfer.send(vector, reduction.count, *reduction.type, rank + 1);
+    return false;
+  }
+  transfer.receive(scratch, reduction.count, *reduction.type, rank - 1);
+  reduction.combine(scratch, vector, reduction.count);
+  return true;
+}
+
+void fold_out(Transfer& transfer, const CoreRanks& ranks, void* vector,
+              const Reduction& reduction) {
+  const int rank = transfer.rank();
+  if (!ranks.is_paired(rank)) return;
+  if (ranks.is_core(rank)) {
+    transfer.send(vector, reduction.count, *reduction.type, rank - 1);
+  } else {
+    transfer.receive(vector, reduction.count, *reduction.type, rank + 1);
+  }
+}
+
+}  // namespace
+
+void allreduce_doubling(Transfer& transfer, void* vector, const Reduction& reduction) {
+  const CoreRanks ranks(transfer.size(), CoreRanks::Kept::kOdd);
+  const Count count = reduction.count;
+  const DatatypeObject& type = *reduction.type;
+  TypedWorkspace scratch(count, type);
+  void* result = vector;
+  void* other = scratch.data();
+  if (fold_in(transfer, ranks, vector, other, reduction)) {
+    const int core = ranks.core_of(transfer.rank());
+    for (int mask = 1; mask < ranks.count; mask *= 2) {
+      const int peer = ranks.rank_of(core ^ mask);
+      transfer.send_receive(result, count, type, peer, other, count, type, peer);
+      if (reduction.is_commutative() || peer < transfer.rank()) {
+        reduction.combine(other, result, count);
+      } else {
+        reduction.combine(result, other, count);
+        std::swap(result, other);
+      }
+    }
+    reduction.copy_elements(result, vector, count);
+  }
+  fold_out(transfer, ranks, vector, reduction);
+}
+
+void allreduce_halving_doubling(Transfer& transfer, void* vector, const Reduction& reduction) {
+  const CoreRanks ranks(transfer.size(), CoreRanks::Kept::kOdd);
+  const EvenPieces pieces(reduction.count, ranks.count);
+  const DatatypeObject& type = *reduction.type;
+  TypedWorkspace scratch(reduction.count, type);
+  char* const data = static_cast<char*>(vector);
+  if (fold_in(transfer, ranks, vector, scratch.data(), reduction)) {
+    const int core = ranks.core_of(transfer.rank());
+    Window window = halve_vector(transfer, reduction, ranks, pieces, core, data,
+                                 static_cast<char*>(scratch.data()));
+    const auto at = [&](Window w) { return shift(data, reduction.offset(pieces.begin(w.first))); };
+    const auto length = [&](Window w) { return pieces.length(w.first, w.end); };
+    for (int mask = ranks.count / 2; mask > 0; mask /= 2) {
+      const int peer = ranks.rank_of(core ^ mask);
+      const Window theirs = sibling(window, core, mask);
+      transfer.send_receive(at(window), length(window), type, peer, at(theirs), length(theirs),
+                            type, peer);
+      window = joined(window, theirs);
+    }
+  }
+  fold_out(transfer, ranks, vector, reduction);
+}
+
+namespace {
+
+int allreduce_intra(Transfer& transfer, const void* send, void* receive,
+                    const Reduction& reduction) {
+  if (reduction.count == 0) return MPI_SUCCESS;
+  if (send != MPI_IN_PLACE) reduction.copy_elements(send, receive, reduction.count);
+  const Count core_ranks = std::bit_floor(static_cast<unsigned>(transfer.size()));
+  if (reduction.bytes() > kThresholds.allreduce_short && reduction.op->is_predefined() &&
+      reduction.count >= core_ranks) {
+    allreduce_halving_doubling(transfer, receive, reduction);
+  } else {
+    allreduce_doubling(transfer, receive, reduction);
+  }
+  return transfer.error();
+}
+
+// Each group reduces at its rank 0; these exchange the results and broadcast the other's.
+int allreduce_inter(Transfer& transfer, const void* send, void* receive,
+                    const Reduction& reduction) {
+  if (reduction.count == 0) return MPI_SUCCESS;
+  const Count count = reduction.count;
+  const bool first = transfer.rank() == 0;
+  TypedWorkspace result(first ? count : 0, *reduction.type);
+  Transfer local = transfer.local();
+  int error = reduce_intra(local, send, result.data(), reduction, 0);
+  if (first) {
+    transfer.send_receive(result.data(), count, *reduction.type, 0, receive, count,
+                          *reduction.type, 0);
+  }
+  error = first_error(error, bcast(local, Target{receive, count, reduction.type}, 0));
+  return first_error(error, transfer.error());
+}
+
+int launch_allreduce(const Launch& launch, const void* sendbuf, void* recvbuf, Count count,
+                     Datatype datatype, Op op, Comm comm) {
+  CommObject* object = nullptr;
+  Reduction reduction;
+  MPI_TRY(take_comm(comm, &object));
+  MPI_TRY(take_reduction(count, datatype, op, &reduction));
+  MPI_TRY(check_reduction_buffers(*object, sendbuf, recvbuf, reduction));
+  note_call(*object, reduction.bytes());
+  return launch(*object,
+                [sendbuf, recvbuf, reduction = std::move(reduction)](Transfer& transfer) {
+                  return allreduce(transfer, sendbuf, recvbuf, reduction);
+                });
+}
+
+}  // namespace
+
+int allreduce(Transfer& transfer, const void* send, void* receive, const Reduction& reduction) {
+  return transfer.comm().is_inter ? allreduce_inter(transfer, send, receive, reduction)
+                                  : allreduce_intra(transfer, send, receive, reduction);
+}
+
+}  // namespace collectives
+
+using collectives::Launch;
+using collectives::launch_allreduce;
+
+int Allreduce(const void* sendbuf, void* recvbuf, Count count, Datatype datatype, Op op,
+              Comm comm) {
+  return launch_allreduce(Launch::now(), sendbuf, recvbuf, count, datatype, op, comm);
+}
+int Iallreduce(const void* sendbuf, void* recvbuf, Count count, Datatype datatype, Op op,
+               Comm comm, Request* request) {
+  return launch_allreduce(Launch::start(request), sendbuf, recvbuf, count, datatype, op, comm);
+}
+int Allreduce_init(const void* sendbuf, void* recvbuf, Count count, Datatype datatype, Op op,
+                   Comm comm, Info, Request* request) {
+  return launch_allreduce(Launch::prepare(request), sendbuf, recvbuf, count, datatype, op, comm);
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,18 @@
+// MPI_Allreduce: the combination of all ranks' vectors, in rank order, on all ranks.
+#pragma once
+
+#include "core/mpi/collectives/blocks.h"
+#include "core/mpi/transfer.h"
+
+namespace sesame::mpi::collectives {
+
+// The rank's own vector stands in `vector` already, where the result is left.
+void allreduce_doubling(Transfer& transfer, void* vector, const Reduction& reduction);
+// Reduce-scatter by recursive halving, then allgather by recursive doubling (Rabenseifner 1997).
+// Commutative operations, at least as many elements as the largest power of two of ranks.
+void allreduce_halving_doubling(Transfer& transfer, void* vector, const Reduction& reduction);
+
+// `send` may be MPI_IN_PLACE.
+int allreduce(Transfer& transfer, const void* send, void* receive, const Reduction& reduction);
+
+}  // namespace sesame::mpi::collectives

@@ -1,0 +1,176 @@
+#include "core/mpi/collectives/bcast.h"
+
+#include <bit>
+
+#include "core/mpi/api.h"
+#include "core/mpi/collectives/thresholds.h"
+#include "core/mpi/collectives/validate.h"
+#include "core/mpi/collectives/workspace.h"
+
+namespace sesame::mpi {
+namespace collectives {
+
+void bcast_binomial(Transfer& transfer, const Target& buffer, int root) {
+  const int size = transfer.size();
+  const int relative = (transfer.rank() - root + size) % size;
+  int mask = 1;
+  for (; mask < size; mask *= 2) {
+    if ((relative & mask) == 0) continue;
+    transfer.receive(buffer.data, buffer.count, *buffer.type, (relative - mask + root) % size);
+    break;
+  }
+  for (mask /= 2; mask > 0; mask /= 2) {
+    if (relative + mask >= size) continue;
+    transfer.send(buffer.data, buffer.count, *buffer.type, (relative + mask + root) % size);
+  }
+}
+
+namespace {
+
+// The data cut in one piece for each rank, counted from the root: rounded up, so that the last
+// pieces may be short or empty.
+struct Pieces {
+  Pieces(char* data, Count bytes, int ranks)
+      : data(data), total(bytes), length((bytes + ranks - 1) / ranks) {}
+
+  Count begin(int piece) const { return std::min(piece * length, total); }
+  Count bytes(int first, int count) const { return begin(first + count) - begin(first); }
+  char* at(int piece) const { return data + begin(piece); }
+
+  char* data;
+  Count total;
+  Count length;
+};
+
+void scatter_pieces(Transfer& transfer, const Pieces& pieces, int root) {
+  const int size = transfer.size();
+  const int relative = (transfer.rank() - root + size) % size;
+  int mask = 1;
+  for (; mask < size; mask *= 2) {
+    if ((relative & mask) == 0) continue;
+    const Count bytes = pieces.bytes(relative, std::min(mask, size - relative));
+    if (bytes > 0) {
+      transfer.receive(pieces.at(relative), bytes, byte_type(), (relative - mask + root) % size);
+    }
+    break;
+  }
+  for (mask /= 2; mask > 0; mask /= 2) {
+    const int child = relative + mask;
+    if (child >= size) continue;
+    const Count bytes = pieces.bytes(child, std::min(mask, size - child));
+    if (bytes > 0) transfer.send(pieces.at(child), bytes, byte_type(), (child + root) % size);
+  }
+}
+
+}  // namespace
+
+void bcast_scatter_doubling(Transfer& transfer, char* data, Count bytes, int root) {
+  const int size = transfer.size();
+  const Pieces pieces(data, bytes, size);
+  scatter_pieces(transfer, pieces, root);
+  const int relative = (transfer.rank() - root + size) % size;
+  for (int mask = 1; mask < size; mask *= 2) {
+    const int mine = relative & ~(mask - 1);
+    const int theirs = mine ^ mask;
+    const int peer = ((relative ^ mask) + root) % size;
+    transfer.send_receive(pieces.at(mine), pieces.bytes(mine, mask), byte_type(), peer,
+                          pieces.at(theirs), pieces.bytes(theirs, mask), byte_type(), peer);
+  }
+}
+
+void bcast_scatter_ring(Transfer& transfer, char* data, Count bytes, int root) {
+  const int size = transfer.size();
+  const int rank = transfer.rank();
+  const Pieces pieces(data, bytes, size);
+  scatter_pieces(transfer, pieces, root);
+  const int left = (rank - 1 + size) % size;
+  const int right = (rank + 1) % size;
+  int have = (rank - root + size) % size;
+  for (int step = 1; step < size; ++step) {
+    const int coming = (have - 1 + size) % size;
+    transfer.send_receive(pieces.at(have), pieces.bytes(have, 1), byte_type(), right,
+                          pieces.at(coming), pieces.bytes(coming, 1), byte_type(), left);
+    have = coming;
+  }
+}
+
+namespace {
+
+void bcast_long(Transfer& transfer, char* data, Count bytes, int root) {
+  if (bytes <= kThresholds.bcast_long &&
+      std::has_single_bit(static_cast<unsigned>(transfer.size()))) {
+    bcast_scatter_doubling(transfer, data, bytes, root);
+  } else {
+    bcast_scatter_ring(transfer, data, bytes, root);
+  }
+}
+
+int bcast_intra(Transfer& transfer, const Target& buffer, int root) {
+  const Count bytes = buffer.bytes();
+  if (bytes == 0) return MPI_SUCCESS;
+  if (bytes <= kThresholds.bcast_short || transfer.size() < kThresholds.bcast_min_ranks) {
+    bcast_binomial(transfer, buffer, root);
+  } else if (buffer.type->is_contiguous()) {
+    bcast_long(transfer, static_cast<char*>(buffer.data), bytes, root);
+  } else {
+    Workspace packed(bytes);
+    const bool root_here = transfer.rank() == root;
+    if (root_here) pack(buffer.data, buffer.count, *buffer.type, packed.data());
+    bcast_long(transfer, packed.data(), bytes, root);
+    if (!root_here) unpack(packed.data(), buffer.data, buffer.count, *buffer.type);
+  }
+  return transfer.error();
+}
+
+// The root sends to rank 0 of the other group, which passes it on there.
+int bcast_inter(Transfer& transfer, const Target& buffer, int root) {
+  if (root == MPI_PROC_NULL || buffer.bytes() == 0) return MPI_SUCCESS;
+  if (root == MPI_ROOT) {
+    transfer.send(buffer.data, buffer.count, *buffer.type, 0);
+    return transfer.error();
+  }
+  if (transfer.rank() == 0) transfer.receive(buffer.data, buffer.count, *buffer.type, root);
+  Transfer local = transfer.local();
+  return first_error(transfer.error(), bcast_intra(local, buffer, 0));
+}
+
+int launch_bcast(const Launch& launch, void* data, Count count, Datatype datatype, int root,
+                 Comm comm) {
+  CommObject* object = nullptr;
+  Target buffer;
+  MPI_TRY(take_comm(comm, &object));
+  MPI_TRY(check_root(*object, root));
+  if (!is_idle(*object, root)) {
+    MPI_TRY(take_target(data, count, datatype, &buffer));
+    note_call(*object, buffer.bytes(), root);
+  } else {
+    buffer.type = DatatypeRef(&byte_type());
+  }
+  return launch(*object, [buffer = std::move(buffer), root](Transfer& transfer) {
+    return bcast(transfer, buffer, root);
+  });
+}
+
+}  // namespace
+
+int bcast(Transfer& transfer, const Target& buffer, int root) {
+  return transfer.comm().is_inter ? bcast_inter(transfer, buffer, root)
+                                  : bcast_intra(transfer, buffer, root);
+}
+
+}  // namespace collectives
+
+using collectives::Launch;
+
+int Bcast(void* buffer, Count count, Datatype datatype, int root, Comm comm) {
+  return collectives::launch_bcast(Launch::now(), buffer, count, datatype, root, comm);
+}
+int Ibcast(void* buffer, Count count, Datatype datatype, int root, Comm comm, Request* request) {
+  return collectives::launch_bcast(Launch::start(request), buffer, count, datatype, root, comm);
+}
+int Bcast_init(void* buffer, Count count, Datatype datatype, int root, Comm comm, Info,
+               Request* request) {
+  return collectives::launch_bcast(Launch::prepare(request), buffer, count, datatype, root, comm);
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,91 @@
+// What collectives move: typed parts of the program's buffers, addresses inside them, and local
+// copies between them. Copies cost no simulated time. Counts are elements, offsets bytes.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "core/mpi/constants.h"
+#include "core/mpi/datatype.h"
+#include "core/mpi/datatype_predefined.h"
+#include "core/mpi/op.h"
+#include "core/mpi/pack.h"
+
+namespace sesame::mpi::collectives {
+
+// Address arithmetic in integers: the base may be MPI_BOTTOM.
+inline char* shift(void* base, Aint bytes) {
+  return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(base) +
+                                 static_cast<uintptr_t>(bytes));
+}
+inline const char* shift(const void* base, Aint bytes) {
+  return shift(const_cast<void*>(base), bytes);
+}
+
+// A part that is sent, and one that is received into. They hold a reference to their type, so
+// that a non-blocking collective may capture them. The type of MPI_IN_PLACE is null.
+struct Source {
+  const void* data = nullptr;
+  Count count = 0;
+  DatatypeRef type;
+
+  bool is_in_place() const { return data == MPI_IN_PLACE; }
+  Count bytes() const { return count * type->size(); }
+  const void* at(Count elements) const { return shift(data, elements * type->extent()); }
+};
+
+struct Target {
+  void* data = nullptr;
+  Count count = 0;
+  DatatypeRef type;
+
+  Count bytes() const { return count * type->size(); }
+  void* at(Count elements) const { return shift(data, elements * type->extent()); }
+};
+
+inline const DatatypeObject& byte_type() {
+  static const DatatypeObject* const type = predefined_object(MPI_BYTE);
+  return *type;
+}
+
+inline void copy(const void* from, Count from_count, const DatatypeObject& from_type, void* to,
+                 Count to_count, const DatatypeObject& to_type) {
+  if (from_type.is_contiguous() && to_type.is_contiguous()) {
+    const Count from_bytes = from_count * from_type.size();
+    const Count to_bytes = to_count * to_type.size();
+    const Count bytes = from_bytes < to_bytes ? from_bytes : to_bytes;
+    if (bytes > 0 && from != to) std::memmove(to, from, static_cast<size_t>(bytes));
+  } else if (from != to || &from_type != &to_type) {
+    copy_typed(from, from_count, from_type, to, to_count, to_type);
+  }
+}
+
+inline void pack(const void* from, Count count, const DatatypeObject& type, char* to) {
+  copy(from, count, type, to, count * type.size(), byte_type());
+}
+inline void unpack(const char* from, void* to, Count count, const DatatypeObject& type) {
+  copy(from, count * type.size(), byte_type(), to, count, type);
+}
+
+// What a reduction combines: vectors of `count` elements by `op`.
+struct Reduction {
+  Count count = 0;
+  DatatypeRef type;
+  OpRef op;
+
+  Count bytes() const { return count * type->size(); }
+  bool is_commutative() const { return op->is_commutative(); }
+  Aint offset(Count elements) const { return elements * type->extent(); }
+
+  // inout[i] = in[i] op inout[i]
+  void combine(const void* in, void* inout, Count elements) const {
+    if (elements > 0) reduce_local(in, inout, elements, *type, *op);
+  }
+  void copy_elements(const void* from, void* to, Count elements) const {
+    copy(from, elements, *type, to, elements, *type);
+  }
+};
+
+inline int first_error(int first, int second) { return first != MPI_SUCCESS ? first : second; }
+
+}  // namespace sesame::mpi::collectives

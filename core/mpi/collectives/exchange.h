@@ -1,0 +1,116 @@
+// The patterns that MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw share: everyone has a block for
+// everyone. `out(i)` gives the block for rank i, `in(i)` the place for the block from rank i. A
+// rank's block for itself is copied, not sent.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "core/mpi/collectives/blocks.h"
+#include "core/mpi/collectives/thresholds.h"
+#include "core/mpi/collectives/workspace.h"
+#include "core/mpi/transfer.h"
+
+namespace sesame::mpi::collectives {
+
+struct OutBlock {
+  const void* data;
+  Count count;
+  const DatatypeObject* type;
+  bool is_empty() const { return count == 0 || type->size() == 0; }
+};
+
+struct InBlock {
+  void* data;
+  Count count;
+  const DatatypeObject* type;
+  Count bytes() const { return count * type->size(); }
+  bool is_empty() const { return count == 0 || type->size() == 0; }
+};
+
+template <typename Out, typename In>
+void copy_own_block(int rank, const Out& out, const In& in) {
+  const OutBlock from = out(rank);
+  const InBlock to = in(rank);
+  copy(from.data, from.count, *from.type, to.data, to.count, *to.type);
+}
+
+// Non-blocking messages to and from all, a batch of peers at a time; empty blocks are not sent.
+template <typename Out, typename In>
+void exchange_scattered(Transfer& transfer, const Out& out, const In& in) {
+  const int size = transfer.size();
+  const int rank = transfer.rank();
+  const int batch = std::min(kThresholds.alltoall_batch, size);
+  copy_own_block(rank, out, in);
+  RequestBatch requests(2 * static_cast<size_t>(batch));
+  for (int begin = 0; begin < size; begin += batch) {
+    const int end = std::min(begin + batch, size);
+    for (int i = begin; i < end; ++i) {
+      const int peer = (rank + i) % size;
+      const InBlock to = in(peer);
+      if (peer == rank || to.is_empty()) continue;
+      transfer.start_receive(requests.next(), to.data, to.count, *to.type, peer);
+    }
+    for (int i = begin; i < end; ++i) {
+      const int peer = (rank - i + size) % size;
+      const OutBlock from = out(peer);
+      if (peer == rank || from.is_empty()) continue;
+      transfer.start_send(requests.next(), from.data, from.count, *from.type, peer);
+    }
+    transfer.wait_all(requests.started());
+    requests.clear();
+  }
+}
+
+// p - 1 steps; in each every rank sends to one other and receives from one other, the same one if
+// the number of ranks is a power of two.
+template <typename Out, typename In>
+void exchange_pairwise(Transfer& transfer, const Out& out, const In& in) {
+  const int size = transfer.size();
+  const int rank = transfer.rank();
+  const bool power_of_two = std::has_single_bit(static_cast<unsigned>(size));
+  copy_own_block(rank, out, in);
+  for (int step = 1; step < size; ++step) {
+    const int to_rank = power_of_two ? rank ^ step : (rank + step) % size;
+    const int from_rank = power_of_two ? to_rank : (rank - step + size) % size;
+    const OutBlock from = out(to_rank);
+    const InBlock to = in(from_rank);
+    transfer.send_receive(from.data, from.count, *from.type, to_rank, to.data, to.count, *to.type,
+                          from_rank);
+  }
+}
+
+// MPI_IN_PLACE: the pairs (i, j), i < j, swap their blocks in lexicographic order, so that a rank
+// meets its peers in ascending order.
+template <typename In>
+void exchange_in_place(Transfer& transfer, const In& in) {
+  for (int peer = 0; peer < transfer.size(); ++peer) {
+    if (peer == transfer.rank()) continue;
+    const InBlock block = in(peer);
+    Workspace staged(block.bytes());
+    pack(block.data, block.count, *block.type, staged.data());
+    transfer.send_receive(staged.data(), block.bytes(), byte_type(), peer, block.data,
+                          block.count, *block.type, peer);
+  }
+}
+
+// Inter-communicators: as many steps as the larger group has ranks.
+template <typename Out, typename In>
+void exchange_between_groups(Transfer& transfer, const Out& out, const In& in) {
+  const int peers = transfer.remote_size();
+  const int steps = std::max(transfer.size(), peers);
+  const int rank = transfer.rank();
+  for (int step = 0; step < steps; ++step) {
+    const int to_rank = (rank + step) % steps;
+    const int from_rank = (rank - step + steps) % steps;
+    const OutBlock nothing{nullptr, 0, &byte_type()};
+    const InBlock nowhere{nullptr, 0, &byte_type()};
+    const OutBlock from = to_rank < peers ? out(to_rank) : nothing;
+    const InBlock to = from_rank < peers ? in(from_rank) : nowhere;
+    transfer.send_receive(from.data, from.count, *from.type,
+                          to_rank < peers ? to_rank : MPI_PROC_NULL, to.data, to.count, *to.type,
+                          from_rank < peers ? from_rank : MPI_PROC_NULL);
+  }
+}
+
+}  // namespace sesame::mpi::collectives

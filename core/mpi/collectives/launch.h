@@ -1,0 +1,65 @@
+// The three forms in which MPI offers every collective: blocking, non-blocking and persistent. The
+// entry points of one collective check its arguments once, capture them in a body and launch it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/mpi/int_array.h"
+#include "core/mpi/transfer.h"
+
+namespace sesame::mpi::collectives {
+
+class Launch {
+ public:
+  static Launch now() { return Launch(Form::kBlocking, nullptr); }
+  static Launch start(Request* request) { return Launch(Form::kNonBlocking, request); }
+  static Launch prepare(Request* request) { return Launch(Form::kPersistent, request); }
+
+  // Whether the body runs after the call has returned, so that it must own its arguments.
+  bool outlives_call() const { return form_ != Form::kBlocking; }
+
+  // `body` is called as int(Transfer&) and owns what it needs.
+  template <typename Body>
+  int operator()(CommObject& comm, Body body) const {
+    switch (form_) {
+      case Form::kBlocking:
+        return run_collective(comm, std::ref(body));
+      case Form::kNonBlocking:
+        return start_collective(comm, std::move(body), request_);
+      case Form::kPersistent:
+        return prepare_collective(comm, std::move(body), request_);
+    }
+    __builtin_unreachable();
+  }
+
+ private:
+  enum class Form { kBlocking, kNonBlocking, kPersistent };
+  Launch(Form form, Request* request) : form_(form), request_(request) {}
+
+  Form form_;
+  Request* request_;
+};
+
+// Counts or displacements by rank: the program's own array while the call lasts, a copy for forms
+// that go on after it.
+class RankArray {
+ public:
+  RankArray() = default;
+  RankArray(IntArray array, int length, const Launch& launch) : view_(array) {
+    if (!launch.outlives_call() || array.is_null()) return;
+    owned_ = std::make_shared<const std::vector<Count>>(array.copy(static_cast<size_t>(length)));
+    view_ = IntArray(owned_->data());
+  }
+
+  Count operator[](int rank) const { return view_[static_cast<size_t>(rank)]; }
+  bool is_null() const { return view_.is_null(); }
+
+ private:
+  IntArray view_;
+  std::shared_ptr<const std::vector<Count>> owned_;
+};
+
+}  // namespace sesame::mpi::collectives

@@ -1,0 +1,47 @@
+// What the neighbourhood collectives share: a message to each neighbour that the topology has as a
+// destination and one from each that it has as a source, all under way at once.
+#pragma once
+
+#include <variant>
+
+#include "core/mpi/collectives/exchange.h"
+#include "core/mpi/collectives/launch.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/topology.h"
+
+namespace sesame::mpi::collectives {
+
+// The communicator of a neighbourhood collective and its neighbours.
+int take_neighbors(Comm handle, CommObject** comm, Neighbors* neighbors);
+
+// `out(i)` gives the block for destination i, `in(i)` the place for that from source i.
+//
+// Several messages between one pair of ranks are told apart by their order. In a grid that is one
+// or two ranks wide and wraps round, both neighbours in a dimension are one rank: what goes in
+// the negative direction arrives from the positive one, so that the two are received in exchanged
+// order (MPI 4.1, section 8.6).
+template <typename Out, typename In>
+void exchange_with_neighbors(Transfer& transfer, const Neighbors& neighbors, const Out& out,
+                             const In& in) {
+  const int sources = static_cast<int>(neighbors.sources.size());
+  const int destinations = static_cast<int>(neighbors.destinations.size());
+  const bool grid =
+      std::holds_alternative<CartesianTopology>(transfer.comm().topology->shape);
+  RequestBatch requests(neighbors.sources.size() + neighbors.destinations.size());
+  for (int i = 0; i < sources; ++i) {
+    const int slot = grid ? i ^ 1 : i;
+    const int source = neighbors.sources[static_cast<size_t>(slot)];
+    if (source == MPI_PROC_NULL) continue;
+    const InBlock to = in(slot);
+    transfer.start_receive(requests.next(), to.data, to.count, *to.type, source);
+  }
+  for (int i = 0; i < destinations; ++i) {
+    const int destination = neighbors.destinations[static_cast<size_t>(i)];
+    if (destination == MPI_PROC_NULL) continue;
+    const OutBlock from = out(i);
+    transfer.start_send(requests.next(), from.data, from.count, *from.type, destination);
+  }
+  transfer.wait_all(requests.started());
+}
+
+}  // namespace sesame::mpi::collectives

@@ -1,0 +1,209 @@
+#include "core/mpi/collectives/reduce.h"
+
+#include <bit>
+#include <utility>
+
+#include "core/mpi/api.h"
+#include "core/mpi/collectives/halving.h"
+#include "core/mpi/collectives/thresholds.h"
+#include "core/mpi/collectives/validate.h"
+#include "core/mpi/collectives/workspace.h"
+
+namespace sesame::mpi {
+namespace collectives {
+
+// Where order matters the tree's root is rank 0, whose subtrees are in rank order.
+void reduce_binomial(Transfer& transfer, const void* send, void* receive,
+                     const Reduction& reduction, int root) {
+  const int size = transfer.size();
+  const int rank = transfer.rank();
+  const int tree_root = reduction.is_commutative() ? root : 0;
+  const int relative = (rank - tree_root + size) % size;
+  const DatatypeObject& type = *reduction.type;
+  const Count count = reduction.count;
+  const bool is_leaf = relative % 2 != 0 || relative + 1 >= size;
+  const bool own_receive = rank == root;
+  if (is_leaf && relative != 0) {
+    const void* mine = send == MPI_IN_PLACE ? receive : send;
+    transfer.send(mine, count, type, (relative - (relative & -relative) + tree_root) % size);
+  } else {
+    TypedWorkspace incoming(count, type);
+    TypedWorkspace own_result(own_receive ? 0 : count, type);
+    void* result = own_receive ? receive : own_result.data();
+    void* other = incoming.data();
+    if (send != MPI_IN_PLACE) reduction.copy_elements(send, result, count);
+    int mask = 1;
+    for (; mask < size && (relative & mask) == 0; mask *= 2) {
+      if (relative + mask >= size) continue;
+      transfer.receive(other, count, type, (relative + mask + tree_root) % size);
+      if (reduction.is_commutative()) {
+        reduction.combine(other, result, count);
+      } else {
+        reduction.combine(result, other, count);
+        std::swap(result, other);
+      }
+    }
+    if (relative != 0) {
+      transfer.send(result, count, type, (relative - mask + tree_root) % size);
+    } else if (tree_root != root) {
+      transfer.send(result, count, type, root);
+    } else {
+      reduction.copy_elements(result, receive, count);
+    }
+  }
+  if (own_receive && tree_root != root) transfer.receive(receive, count, type, tree_root);
+}
+
+namespace {
+
+// The reduced pieces travel up a binomial tree of core ranks to the root's. A root that is not a
+// core rank takes the place of core rank 0.
+void gather_pieces(Transfer& transfer, const Reduction& reduction, const CoreRanks& ranks,
+                   const EvenPieces& pieces, int core, Window window, char* vector, int root) {
+  const DatatypeObject& type = *reduction.type;
+  const bool root_replaces = !ranks.is_core(root);
+  const int root_core = root_replaces ? 0 : ranks.core_of(root);
+  const auto at = [&](Window w) { return vector + reduction.offset(pieces.begin(w.first)); };
+  const auto length = [&](Window w) { return pieces.length(w.first, w.end); };
+  if (root_replaces && transfer.rank() == root) {
+    core = 0;
+    window = {0, 1};
+    transfer.receive(at(window), length(window), type, ranks.rank_of(0));
+  } else if (root_replaces && core == 0) {
+    transfer.send(at(window), length(window), type, root);
+    return;
+  } else if (core < 0) {
+    return;
+  }
+  for (int mask = ranks.count / 2; mask > 0; mask /= 2) {
+    const int peer_core = core ^ mask;
+    const int peer = root_replaces && peer_core == 0 ? root : ranks.rank_of(peer_core);
+    if (peer_core / mask == root_core / mask) {
+      transfer.send(at(window), length(window), type, peer);
+      return;
+    }
+    const Window theirs = sibling(window, core, mask);
+    transfer.receive(at(theirs), length(theirs), type, peer);
+    window = joined(window, theirs);
+  }
+}
+
+}  // namespace
+
+void reduce_scatter_gather(Transfer& transfer, const void* send, void* receive,
+                           const Reduction& reduction, int root) {
+  const int rank = transfer.rank();
+  const Count count = reduction.count;
+  const CoreRanks ranks(transfer.size(), CoreRanks::Kept::kEven);
+  const EvenPieces pieces(count, ranks.count);
+  TypedWorkspace scratch(count, *reduction.type);
+  TypedWorkspace own_result(rank == root ? 0 : count, *reduction.type);
+  char* const vector = static_cast<char*>(rank == root ? receive : own_result.data());
+  if (send != MPI_IN_PLACE) reduction.copy_elements(send, vector, count);
+  int core = -1;
+  Window window{0, 0};
+  if (!ranks.is_core(rank)) {
+    transfer.send(vector, count, *reduction.type, rank - 1);
+  } else {
+    if (ranks.is_paired(rank)) {
+      transfer.receive(scratch.data(), count, *reduction.type, rank + 1);
+      reduction.combine(scratch.data(), vector, count);
+    }
+    core = ranks.core_of(rank);
+    window = halve_vector(transfer, reduction, ranks, pieces, core, vector,
+                          static_cast<char*>(scratch.data()));
+  }
+  gather_pieces(transfer, reduction, ranks, pieces, core, window, vector, root);
+}
+
+int reduce_intra(Transfer& transfer, const void* send, void* receive, const Reduction& reduction,
+                 int root) {
+  if (reduction.count == 0) return MPI_SUCCESS;
+  const Count core_ranks = std::bit_floor(static_cast<unsigned>(transfer.size()));
+  if (reduction.bytes() > kThresholds.reduce_short && reduction.op->is_predefined() &&
+      reduction.count >= core_ranks) {
+    reduce_scatter_gather(transfer, send, receive, reduction, root);
+  } else {
+    reduce_binomial(transfer, send, receive, reduction, root);
+  }
+  return transfer.error();
+}
+
+namespace {
+
+// The other group reduces at its rank 0, which sends the result to the root.
+int reduce_inter(Transfer& transfer, const void* send, void* receive, const Reduction& reduction,
+                 int root) {
+  if (root == MPI_PROC_NULL || reduction.count == 0) return MPI_SUCCESS;
+  if (root == MPI_ROOT) {
+    transfer.receive(receive, reduction.count, *reduction.type, 0);
+    return transfer.error();
+  }
+  const bool first = transfer.rank() == 0;
+  TypedWorkspace result(first ? reduction.count : 0, *reduction.type);
+  Transfer local = transfer.local();
+  const int error = reduce_intra(local, send, result.data(), reduction, 0);
+  if (first) transfer.send(result.data(), reduction.count, *reduction.type, root);
+  return first_error(error, transfer.error());
+}
+
+// A buffer that does not matter on this rank is not looked at.
+int check_reduce_buffers(const CommObject& comm, const void* sendbuf, void* recvbuf,
+                         const Reduction& reduction, int root) {
+  const Datatype datatype = reduction.type->handle();
+  const DatatypeObject* type = nullptr;
+  if (is_idle(comm, root)) return MPI_SUCCESS;
+  if (!is_root(comm, root)) {
+    MPI_TRY(check_not_in_place(sendbuf));
+    return check_buffer(sendbuf, reduction.count, datatype, &type);
+  }
+  if (!comm.is_inter) return check_reduction_buffers(comm, sendbuf, recvbuf, reduction);
+  MPI_TRY(check_not_in_place(recvbuf));
+  return check_buffer(recvbuf, reduction.count, datatype, &type);
+}
+
+int launch_reduce(const Launch& launch, const void* sendbuf, void* recvbuf, Count count,
+                  Datatype datatype, Op op, int root, Comm comm) {
+  CommObject* object = nullptr;
+  Reduction reduction;
+  MPI_TRY(take_comm(comm, &object));
+  MPI_TRY(check_root(*object, root));
+  if (!is_idle(*object, root)) {
+    MPI_TRY(take_reduction(count, datatype, op, &reduction));
+    MPI_TRY(check_reduce_buffers(*object, sendbuf, recvbuf, reduction, root));
+    note_call(*object, reduction.bytes(), root);
+  }
+  return launch(*object, [sendbuf, recvbuf, reduction = std::move(reduction),
+                          root](Transfer& transfer) {
+    return reduce(transfer, sendbuf, recvbuf, reduction, root);
+  });
+}
+
+}  // namespace
+
+int reduce(Transfer& transfer, const void* send, void* receive, const Reduction& reduction,
+           int root) {
+  return transfer.comm().is_inter ? reduce_inter(transfer, send, receive, reduction, root)
+                                  : reduce_intra(transfer, send, receive, reduction, root);
+}
+
+}  // namespace collectives
+
+using collectives::Launch;
+using collectives::launch_reduce;
+
+int Reduce(const void* sendbuf, void* recvbuf, Count count, Datatype datatype, Op op, int root,
+           Comm comm) {
+  return launch_reduce(Launch::now(), sendbuf, recvbuf, count, datatype, op, root, comm);
+}
+int Ireduce(const void* sendbuf, void* recvbuf, Count count, Datatype datatype, Op op, int root,
+            Comm comm, Request* request) {
+  return launch_reduce(Launch::start(request), sendbuf, recvbuf, count, datatype, op, root, comm);
+}
+int Reduce_init(const void* sendbuf, void* recvbuf, Count count, Datatype datatype, Op op,
+                int root, Comm comm, Info, Request* request) {
+  return launch_reduce(Launch::prepare(request), sendbuf, recvbuf, count, datatype, op, root,
+                       comm);
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,16 @@
+// MPI_Scan and MPI_Exscan: the combination of the vectors of all ranks up to the own one,
+// inclusive or exclusive. Intra-communicators only.
+#pragma once
+
+#include "core/mpi/collectives/blocks.h"
+#include "core/mpi/transfer.h"
+
+namespace sesame::mpi::collectives {
+
+enum class ScanKind { kInclusive, kExclusive };
+
+// `send` may be MPI_IN_PLACE. An exclusive scan leaves the receive buffer of rank 0 alone.
+void scan_doubling(Transfer& transfer, ScanKind kind, const void* send, void* receive,
+                   const Reduction& reduction);
+
+}  // namespace sesame::mpi::collectives

@@ -1,0 +1,168 @@
+#include "core/mpi/collectives/scatter.h"
+
+#include <bit>
+
+#include "core/mpi/api.h"
+#include "core/mpi/collectives/thresholds.h"
+#include "core/mpi/collectives/validate.h"
+#include "core/mpi/collectives/workspace.h"
+
+namespace sesame::mpi {
+namespace collectives {
+namespace {
+
+// The root sends the parts of `blocks` ranks from `first` on, counted from the root. Where that
+// wraps round behind the last rank, they are brought together before.
+void send_subtree(Transfer& transfer, const Source& all, int root, int first, int blocks) {
+  const int size = transfer.size();
+  const int begin = (first + root) % size;
+  if (begin + blocks <= size) {
+    transfer.send(all.at(begin * all.count), blocks * all.count, *all.type, begin);
+    return;
+  }
+  Workspace staged(blocks * all.bytes());
+  const int before_wrap = size - begin;
+  pack(all.at(begin * all.count), before_wrap * all.count, *all.type, staged.data());
+  pack(all.data, (blocks - before_wrap) * all.count, *all.type,
+       staged.at(before_wrap * all.bytes()));
+  transfer.send(staged.data(), blocks * all.bytes(), byte_type(), begin);
+}
+
+void scatter_from_root(Transfer& transfer, const Source& all, const Target& mine, int root) {
+  const int size = transfer.size();
+  for (int child = static_cast<int>(std::bit_ceil(static_cast<unsigned>(size)) / 2); child > 0;
+       child /= 2) {
+    send_subtree(transfer, all, root, child, std::min(child, size - child));
+  }
+  if (mine.data != MPI_IN_PLACE) {
+    copy(all.at(root * all.count), all.count, *all.type, mine.data, mine.count, *mine.type);
+  }
+}
+
+}  // namespace
+
+void scatter_binomial(Transfer& transfer, const Source& all, const Target& mine, int root) {
+  const int size = transfer.size();
+  const int relative = (transfer.rank() - root + size) % size;
+  if (relative == 0) {
+    if (all.bytes() > 0) scatter_from_root(transfer, all, mine, root);
+    return;
+  }
+  const Count block = mine.bytes();
+  if (block == 0) return;
+  const int lowest_bit = relative & -relative;
+  const int parent = (relative - lowest_bit + root) % size;
+  const int subtree = std::min(lowest_bit, size - relative);
+  if (subtree == 1) {
+    transfer.receive(mine.data, mine.count, *mine.type, parent);
+    return;
+  }
+  Workspace staged(subtree * block);
+  transfer.receive(staged.data(), subtree * block, byte_type(), parent);
+  for (int child = lowest_bit / 2; child > 0; child /= 2) {
+    if (child >= subtree) continue;
+    const int blocks = std::min(child, subtree - child);
+    transfer.send(staged.at(child * block), blocks * block, byte_type(),
+                  (relative + child + root) % size);
+  }
+  unpack(staged.data(), mine.data, mine.count, *mine.type);
+}
+
+namespace {
+
+int scatter_intra(Transfer& transfer, const Source& all, const Target& mine, int root) {
+  scatter_binomial(transfer, all, mine, root);
+  return transfer.error();
+}
+
+// Short: the root sends everything to rank 0 of the other group, which scatters it there. Long:
+// the root sends to everyone.
+int scatter_inter(Transfer& transfer, const Source& all, const Target& mine, int root) {
+  if (root == MPI_PROC_NULL) return MPI_SUCCESS;
+  if (root == MPI_ROOT) {
+    const int receivers = transfer.remote_size();
+    if (all.bytes() * receivers < kThresholds.scatter_inter_short) {
+      transfer.send(all.data, receivers * all.count, *all.type, 0);
+    } else {
+      for (int i = 0; i < receivers; ++i) {
+        transfer.send(all.at(i * all.count), all.count, *all.type, i);
+      }
+    }
+    return transfer.error();
+  }
+  const Count total = mine.bytes() * transfer.size();
+  if (total >= kThresholds.scatter_inter_short) {
+    transfer.receive(mine.data, mine.count, *mine.type, root);
+    return transfer.error();
+  }
+  Workspace staged(transfer.rank() == 0 ? total : 0);
+  if (transfer.rank() == 0) transfer.receive(staged.data(), total, byte_type(), root);
+  Transfer local = transfer.local();
+  const Source together{staged.data(), mine.bytes(), DatatypeRef(&byte_type())};
+  scatter_binomial(local, together, mine, 0);
+  return first_error(transfer.error(), local.error());
+}
+
+// Arguments that do not matter on this rank are not looked at.
+int take_scatter_parts(const CommObject& comm, int root, const void* sendbuf, Count sendcount,
+                       Datatype sendtype, void* recvbuf, Count recvcount, Datatype recvtype,
+                       Source* all, Target* mine) {
+  if (is_idle(comm, root)) return MPI_SUCCESS;
+  const bool root_here = is_root(comm, root);
+  if (!root_here) return take_target(recvbuf, recvcount, recvtype, mine);
+  MPI_TRY(take_source(sendbuf, sendcount, sendtype, all));
+  if (comm.is_inter) return MPI_SUCCESS;
+  if (recvbuf == MPI_IN_PLACE) {
+    mine->data = recvbuf;
+    return MPI_SUCCESS;
+  }
+  MPI_TRY(take_target(recvbuf, recvcount, recvtype, mine));
+  return recvcount == 0 ? MPI_SUCCESS : check_distinct(all->at(root * all->count), mine->data);
+}
+
+int launch_scatter(const Launch& launch, const void* sendbuf, Count sendcount, Datatype sendtype,
+                   void* recvbuf, Count recvcount, Datatype recvtype, int root, Comm comm) {
+  CommObject* object = nullptr;
+  Source all;
+  Target mine;
+  MPI_TRY(take_comm(comm, &object));
+  MPI_TRY(check_root(*object, root));
+  MPI_TRY(take_scatter_parts(*object, root, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                             recvtype, &all, &mine));
+  note_call(*object, all.type ? all.bytes() * object->remote_size() : 0, root);
+  return launch(*object,
+                [all = std::move(all), mine = std::move(mine), root](Transfer& transfer) {
+                  return scatter(transfer, all, mine, root);
+                });
+}
+
+}  // namespace
+
+int scatter(Transfer& transfer, const Source& all, const Target& mine, int root) {
+  return transfer.comm().is_inter ? scatter_inter(transfer, all, mine, root)
+                                  : scatter_intra(transfer, all, mine, root);
+}
+
+}  // namespace collectives
+
+using collectives::Launch;
+using collectives::launch_scatter;
+
+int Scatter(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
+            Count recvcount, Datatype recvtype, int root, Comm comm) {
+  return launch_scatter(Launch::now(), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                        root, comm);
+}
+int Iscatter(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
+             Count recvcount, Datatype recvtype, int root, Comm comm, Request* request) {
+  return launch_scatter(Launch::start(request), sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                        recvtype, root, comm);
+}
+int Scatter_init(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
+                 Count recvcount, Datatype recvtype, int root, Comm comm, Info,
+                 Request* request) {
+  return launch_scatter(Launch::prepare(request), sendbuf, sendcount, sendtype, recvbuf,
+                        recvcount, recvtype, root, comm);
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,31 @@
+// Blocks that each have a datatype of their own and a displacement in bytes, as MPI_Alltoallw and
+// MPI_Neighbor_alltoallw have them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/mpi/collectives/exchange.h"
+#include "core/mpi/collectives/launch.h"
+
+namespace sesame::mpi::collectives {
+
+struct TypedBlocks {
+  void* data = nullptr;
+  RankArray counts;
+  RankArray displacements;
+  std::shared_ptr<const std::vector<DatatypeRef>> types;
+
+  void* at(int i) const { return shift(data, displacements[i]); }
+  const DatatypeObject* type(int i) const { return (*types)[static_cast<size_t>(i)].get(); }
+  OutBlock out(int i) const { return {at(i), counts[i], type(i)}; }
+  InBlock in(int i) const { return {at(i), counts[i], type(i)}; }
+  Count bytes(int i) const { return counts[i] * type(i)->size(); }
+};
+
+// Checks and takes over the arguments for `length` blocks.
+int take_typed_blocks(const void* buffer, IntArray counts, IntArray displacements,
+                      const Datatype* types, int length, const Launch& launch,
+                      TypedBlocks* blocks);
+
+}  // namespace sesame::mpi::collectives
