@@ -1,5 +1,6 @@
 #include "core/loader/closure.h"
 
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <spawn.h>
 #include <sys/wait.h>

@@ -17,6 +17,8 @@
 #include "core/base/error.h"
 #include "core/base/units.h"
 
+struct timespec;
+
 namespace sesame::loader {
 
 // ---- What the program is -----------------------------------------------------------------------
@@ -94,6 +96,7 @@ class ProgramImage {
   ~ProgramImage();
 
   // Maps the rank's copy. Executes nothing of the program: constructors run in run_program.
+  // The arguments must outlive the copy; ranks may share them.
   Result<RankProcessPtr> load(int rank, const LaunchArguments& arguments);
 
   const Program& program() const { return program_; }
@@ -122,6 +125,10 @@ RankProcess* active();
 // What the rank's C library would do at exit(): exit handlers, destructors, flush. For a
 // simulator that ends a rank otherwise (MPI_Abort flushes only: run_handlers = false).
 void finish_process(RankProcess& process, bool run_handlers);
+
+// The host's clocks. While a rank is active, clock_gettime and its like read simulated time in the
+// simulator's own code too, and write() to 1 and 2 goes to the output hook; HostScope avoids both.
+int host_clock_gettime(int clock, timespec* result);
 
 // While one lives, no rank is active: host code reached from a rank (progress lines, files, clocks)
 // sees the host's C library.

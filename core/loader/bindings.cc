@@ -1,0 +1,16 @@
+#include "core/loader/bindings.h"
+
+namespace sesame::loader {
+
+std::unordered_map<std::string_view, void*> all_bindings() {
+  BindingTable table;
+  for (auto* bind : {bind_start, bind_clocks, bind_sleeps, bind_exits, bind_streams,
+                     bind_descriptors, bind_random, bind_text, bind_getopt, bind_environment,
+                     bind_directories, bind_signals, bind_identity})
+    bind(table);
+  std::unordered_map<std::string_view, void*> by_name;
+  for (const Binding& binding : table) by_name.emplace(binding.name, binding.function);
+  return by_name;
+}
+
+}  // namespace sesame::loader

@@ -1,0 +1,33 @@
+// Which function of ours a symbol of the program or of a private library is bound to instead of the
+// C library's. One file per subject adds its own.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace sesame::loader {
+
+struct Binding {
+  const char* name;
+  void* function;
+};
+using BindingTable = std::vector<Binding>;
+
+void bind_start(BindingTable& table);        // start.cc: __libc_start_main, __tls_get_addr
+void bind_clocks(BindingTable& table);       // clock.cc
+void bind_sleeps(BindingTable& table);       // sleep.cc
+void bind_exits(BindingTable& table);        // exit.cc
+void bind_streams(BindingTable& table);      // stream.cc
+void bind_descriptors(BindingTable& table);  // descriptor.cc
+void bind_random(BindingTable& table);       // random.cc
+void bind_text(BindingTable& table);         // text.cc
+void bind_getopt(BindingTable& table);       // getopt.cc
+void bind_environment(BindingTable& table);  // environment.cc
+void bind_directories(BindingTable& table);  // directory.cc
+void bind_signals(BindingTable& table);      // signals.cc
+void bind_identity(BindingTable& table);     // identity.cc
+
+std::unordered_map<std::string_view, void*> all_bindings();
+
+}  // namespace sesame::loader

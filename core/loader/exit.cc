@@ -1,0 +1,186 @@
+// How a rank ends: exit handlers, quick exits, aborts. None of them ends the simulator.
+#include "core/loader/exit.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "core/loader/bindings.h"
+#include "core/loader/crash.h"
+#include "core/loader/images.h"
+#include "core/loader/real.h"
+#include "core/loader/signals.h"
+#include "core/loader/stream.h"
+
+extern "C" void __assert_fail(const char*, const char*, unsigned int, const char*);
+
+namespace sesame::loader {
+namespace {
+
+using Kind = ExitHandler::Kind;
+
+void call(const ExitHandler& handler, int status) {
+  switch (handler.kind) {
+    case Kind::kPlain:
+      reinterpret_cast<void (*)()>(handler.function)();
+      break;
+    case Kind::kWithStatus:
+      reinterpret_cast<void (*)(int, void*)>(handler.function)(status, handler.argument);
+      break;
+    case Kind::kWithArgument:
+      reinterpret_cast<void (*)(void*)>(handler.function)(handler.argument);
+      break;
+  }
+}
+
+// Last registered first; a handler may register more, or call exit, which goes on with the rest.
+void run_handlers(std::vector<ExitHandler>& handlers, int status) {
+  while (!handlers.empty()) {
+    const ExitHandler handler = handlers.back();
+    handlers.pop_back();
+    call(handler, status);
+  }
+}
+
+[[noreturn]] void end_rank(int status) {
+  hooks().exit_rank(status & 0xff);
+  abort();
+}
+
+}  // namespace
+
+void finish_process(RankProcess& process, bool run_handlers_too) {
+  if (process.finished) return;
+  if (run_handlers_too) {
+    run_handlers(process.exit_handlers, 0);
+    run_finalizers(process);
+  }
+  process.finished = true;
+  flush_streams(process);
+}
+
+void exit_process(RankProcess& process, int status) {
+  run_handlers(process.exit_handlers, status);
+  run_finalizers(process);
+  process.finished = true;
+  flush_streams(process);
+  end_rank(status);
+}
+
+extern "C" {
+
+void rank_exit(int status) {
+  if (RankProcess* process = current()) exit_process(*process, status);
+  REAL(exit)(status);
+}
+GLOBAL_NAME(exit);
+
+void rank__exit(int status) {
+  if (current() != nullptr) end_rank(status);
+  REAL(_exit)(status);
+}
+GLOBAL_NAME(_exit);
+
+void rank__Exit(int status) { rank__exit(status); }
+GLOBAL_NAME(_Exit);
+
+void rank_quick_exit(int status) {
+  if (RankProcess* process = current()) {
+    run_handlers(process->quick_exit_handlers, status);
+    end_rank(status);
+  }
+  REAL(quick_exit)(status);
+}
+GLOBAL_NAME(quick_exit);
+
+void rank_abort() {
+  if (RankProcess* process = current()) {
+    deliver_signal(*process, SIGABRT);
+    report_abort(*process, nullptr);
+  }
+  REAL(abort)();
+}
+GLOBAL_NAME(abort);
+
+void rank___assert_fail(const char* condition, const char* file, unsigned int line,
+                        const char* function) {
+  RankProcess* process = current();
+  if (process == nullptr) REAL(__assert_fail)(condition, file, line, function);
+  fprintf(stderr, "%s: %s:%u: %s: Assertion `%s' failed.\n",
+          process->variable<char*>(Variable::kProgramShortName), file, line, function, condition);
+  rank_abort();
+}
+
+int rank___cxa_atexit(void (*function)(void*), void* argument, void* library) {
+  if (RankProcess* process = current()) {
+    process->exit_handlers.push_back(
+        {Kind::kWithArgument, reinterpret_cast<void*>(function), argument, library});
+  }
+  return 0;  // in a thread of the program: it would outlive the rank
+}
+
+int rank___cxa_thread_atexit_impl(void (*function)(void*), void* argument, void* library) {
+  return rank___cxa_atexit(function, argument, library);
+}
+
+int rank_atexit(void (*function)()) {
+  if (RankProcess* process = current())
+    process->exit_handlers.push_back(
+        {Kind::kPlain, reinterpret_cast<void*>(function), nullptr, nullptr});
+  return 0;
+}
+
+int rank_on_exit(void (*function)(int, void*), void* argument) {
+  if (RankProcess* process = current())
+    process->exit_handlers.push_back(
+        {Kind::kWithStatus, reinterpret_cast<void*>(function), argument, nullptr});
+  return 0;
+}
+
+int rank_at_quick_exit(void (*function)()) {
+  if (RankProcess* process = current())
+    process->quick_exit_handlers.push_back(
+        {Kind::kPlain, reinterpret_cast<void*>(function), nullptr, nullptr});
+  return 0;
+}
+
+int rank___cxa_at_quick_exit(void (*function)(void*), void* library) {
+  if (RankProcess* process = current())
+    process->quick_exit_handlers.push_back(
+        {Kind::kWithArgument, reinterpret_cast<void*>(function), nullptr, library});
+  return 0;
+}
+
+// An image ends: what it registered and has not been run yet runs now.
+void rank___cxa_finalize(void* library) {
+  RankProcess* process = current();
+  if (process == nullptr || library == nullptr) return;
+  std::vector<ExitHandler>& handlers = process->exit_handlers;
+  for (size_t i = handlers.size(); i-- > 0;) {
+    if (i >= handlers.size() || handlers[i].library != library) continue;
+    const ExitHandler handler = handlers[i];
+    handlers.erase(handlers.begin() + static_cast<std::ptrdiff_t>(i));
+    call(handler, 0);
+  }
+}
+
+}  // extern "C"
+
+void bind_exits(BindingTable& table) {
+  BIND(table, exit);
+  BIND(table, _exit);
+  BIND(table, _Exit);
+  BIND(table, quick_exit);
+  BIND(table, abort);
+  BIND(table, __assert_fail);
+  BIND(table, __cxa_atexit);
+  BIND(table, __cxa_thread_atexit_impl);
+  BIND(table, atexit);
+  BIND(table, on_exit);
+  BIND(table, at_quick_exit);
+  BIND(table, __cxa_at_quick_exit);
+  BIND(table, __cxa_finalize);
+}
+
+}  // namespace sesame::loader

@@ -1,0 +1,53 @@
+// What a rank learns about where it runs: the target machine's node, and a process number that is
+// the same in every run, as programs seed random numbers with it.
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/loader/bindings.h"
+#include "core/loader/process.h"
+#include "core/loader/real.h"
+#include "core/loader/signals.h"
+
+namespace sesame::loader {
+
+extern "C" {
+
+int rank_gethostname(char* name, size_t size) {
+  if (current() == nullptr) return REAL(gethostname)(name, size);
+  const char* node = hooks().node_name();
+  const size_t needed = strlen(node) + 1;
+  memcpy(name, node, std::min(size, needed));
+  if (needed <= size) return 0;
+  errno = ENAMETOOLONG;
+  return -1;
+}
+GLOBAL_NAME(gethostname);
+
+int rank___gethostname_chk(char* name, size_t size, size_t) { return rank_gethostname(name, size); }
+
+int rank_uname(utsname* result) {
+  const int status = REAL(uname)(result);
+  if (current() == nullptr || status != 0) return status;
+  strncpy(result->nodename, hooks().node_name(), sizeof result->nodename - 1);
+  result->nodename[sizeof result->nodename - 1] = '\0';
+  return 0;
+}
+
+pid_t rank_getpid() {
+  const RankProcess* process = current();
+  return process == nullptr ? REAL(getpid)() : kFirstPid + process->rank;
+}
+
+}  // extern "C"
+
+void bind_identity(BindingTable& table) {
+  BIND(table, gethostname);
+  BIND(table, __gethostname_chk);
+  BIND(table, uname);
+  BIND(table, getpid);
+}
+
+}  // namespace sesame::loader

@@ -1,0 +1,267 @@
+#include "core/loader/images.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <ios>
+#include <map>
+
+#include "core/base/check.h"
+#include "core/loader/resolve.h"
+
+namespace sesame::loader {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+uint64_t page_down(uint64_t address) { return address & ~(kPage - 1); }
+uint64_t page_up(uint64_t address) { return page_down(address + kPage - 1); }
+
+// Zero pages after the data up to this size share the template's mapping; longer ones get an
+// anonymous mapping of their own, which faults faster and can use huge pages.
+constexpr uint64_t kSmallBss = 64 * 1024;
+
+int protection_of(const Elf64_Phdr& segment) {
+  return ((segment.p_flags & PF_R) ? PROT_READ : 0) | ((segment.p_flags & PF_W) ? PROT_WRITE : 0) |
+         ((segment.p_flags & PF_X) ? PROT_EXEC : 0);
+}
+
+// Read-only pieces that follow each other in memory as in the file become one mapping. That makes
+// constants executable, which harms nobody here, and saves two mappings per rank.
+void append_file_piece(std::vector<Piece>& pieces, const Elf64_Phdr& segment) {
+  const uint64_t address = page_down(segment.p_vaddr);
+  const uint64_t end = page_up(segment.p_vaddr + segment.p_filesz);
+  const uint64_t offset = page_down(segment.p_offset);
+  if (!pieces.empty()) {
+    Piece& last = pieces.back();
+    if (last.source == Piece::Source::kFile && last.address - last.file_offset == address - offset &&
+        address <= last.address + last.size + 512 * kPage) {
+      last.size = std::max(last.size, end - last.address);
+      last.protection |= protection_of(segment);
+      return;
+    }
+  }
+  pieces.push_back({Piece::Source::kFile, protection_of(segment), address, end - address, offset});
+}
+
+// `relocated_end` is where the last relocation of the file ends: COPY relocations lie in .bss.
+void append_template_piece(std::vector<Piece>& pieces, const Elf64_Phdr& segment,
+                           uint64_t relocated_end, uint64_t& template_size) {
+  const uint64_t address = page_down(segment.p_vaddr);
+  const uint64_t file_end = page_up(segment.p_vaddr + segment.p_filesz);
+  const uint64_t memory_end = page_up(segment.p_vaddr + segment.p_memsz);
+  const uint64_t data_end = std::max(file_end, std::min(page_up(relocated_end), memory_end));
+  const uint64_t end = memory_end - data_end <= kSmallBss ? memory_end : data_end;
+  const int protection = protection_of(segment) | PROT_READ | PROT_WRITE;
+  Piece* last = pieces.empty() ? nullptr : &pieces.back();
+  if (last != nullptr && last->source == Piece::Source::kTemplate &&
+      address <= last->address + last->size) {  // adjoins, or shares a page
+    const uint64_t merged_end = std::max(end, last->address + last->size);
+    template_size += merged_end - (last->address + last->size);
+    last->size = merged_end - last->address;
+    last->protection |= protection;
+  } else if (end > address) {
+    pieces.push_back(
+        {Piece::Source::kTemplate, protection, address, end - address, template_size});
+    template_size += end - address;
+  }
+  if (memory_end > end)
+    pieces.push_back({Piece::Source::kZero, protection, end, memory_end - end, 0});
+}
+
+Result<> make_template(Image& image, const std::vector<bool>& writable) {
+  for (const Piece& piece : image.pieces)
+    if (piece.source == Piece::Source::kTemplate) image.template_size += piece.size;
+  if (image.template_size == 0) return {};
+  image.template_descriptor = memfd_create("sesame-template", MFD_CLOEXEC);
+  if (image.template_descriptor < 0 ||
+      ftruncate(image.template_descriptor, static_cast<off_t>(image.template_size)) != 0)
+    return error(std::string("cannot make a template in memory: ") + strerror(errno));
+  void* data = mmap(nullptr, image.template_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+                    image.template_descriptor, 0);
+  if (data == MAP_FAILED)
+    return error(std::string("cannot map a template: ") + strerror(errno));
+  image.template_data = static_cast<char*>(data);
+  size_t index = 0;
+  for (const Elf64_Phdr& segment : image.file.segments()) {
+    if (segment.p_type != PT_LOAD || !writable[index++] || segment.p_filesz == 0) continue;
+    char* place = image.template_at(segment.p_vaddr, segment.p_filesz);
+    CHECK(place != nullptr);
+    memcpy(place, image.file.at(segment.p_vaddr, segment.p_filesz), segment.p_filesz);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Image>> open_image(const std::string& path) {
+  Result<ElfFile> file = ElfFile::open(path);
+  if (!file) return std::unexpected(file.error());
+  auto image = std::make_unique<Image>(std::move(*file));
+  image->name = path.substr(path.rfind('/') + 1);
+  const std::vector<bool> writable = find_writable_segments(image->file);
+  image->pieces = plan_pieces(image->file, writable);
+  if (image->pieces.empty()) return error("'" + path + "' has nothing to load");
+  image->begin = image->pieces.front().address;
+  image->size = image->pieces.back().address + image->pieces.back().size - image->begin;
+  if (const Elf64_Phdr* header = image->file.segment(PT_GNU_EH_FRAME))
+    image->eh_frame_header = header->p_vaddr;
+  if (Result<> made = make_template(*image, writable); !made) return std::unexpected(made.error());
+  return image;
+}
+
+// One copy of each shared library serves all ranks. One that the simulator already uses (libc,
+// libstdc++) is used for the program as well.
+Result<> open_shared_libraries(const Program& program) {
+  for (const Library& library : program.libraries) {
+    if (library.is_private) continue;
+    if (dlopen(library.name.c_str(), RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL) != nullptr) continue;
+    if (dlopen(library.path.c_str(), RTLD_LAZY | RTLD_GLOBAL) == nullptr)
+      return error("cannot load a library of '" + program.name + "': " + dlerror());
+  }
+  return {};
+}
+
+void connect(ImageSet& set, const std::map<std::string, int>& index_of) {
+  for (auto& image : set.images)
+    for (const std::string& name : image->file.needed())
+      if (const auto entry = index_of.find(name); entry != index_of.end())
+        image->needed.push_back(entry->second);
+  std::vector<bool> visited(set.images.size());
+  const std::function<void(uint32_t)> visit = [&](uint32_t index) {
+    if (visited[index]) return;
+    visited[index] = true;
+    for (int next : set.images[index]->needed) visit(static_cast<uint32_t>(next));
+    set.start_order.push_back(index);
+  };
+  visited[0] = true;
+  for (int next : set.images[0]->needed) visit(static_cast<uint32_t>(next));
+  for (uint32_t i = 1; i < set.images.size(); ++i) visit(i);  // reached through shared libraries
+  set.start_order.push_back(0);
+}
+
+}  // namespace
+
+std::vector<bool> find_writable_segments(const ElfFile& file) {
+  std::vector<bool> writable;
+  const std::vector<Relocation> relocations = file.relocations();
+  for (const Elf64_Phdr& segment : file.segments()) {
+    if (segment.p_type != PT_LOAD) continue;
+    writable.push_back((segment.p_flags & PF_W) != 0 ||
+                       std::ranges::any_of(relocations, [&](const Relocation& relocation) {
+                         return relocation.offset >= segment.p_vaddr &&
+                                relocation.offset < segment.p_vaddr + segment.p_memsz;
+                       }));
+  }
+  return writable;
+}
+
+std::vector<Piece> plan_pieces(const ElfFile& file, const std::vector<bool>& writable) {
+  std::vector<Piece> pieces;
+  uint64_t template_size = 0, relocated_end = 0;
+  for (const Relocation& relocation : file.relocations()) {
+    const uint64_t size = relocation.type == R_X86_64_COPY && relocation.symbol < file.symbols().size()
+                              ? file.symbols()[relocation.symbol].st_size
+                              : sizeof(uint64_t);
+    relocated_end = std::max(relocated_end, relocation.offset + size);
+  }
+  size_t index = 0;
+  for (const Elf64_Phdr& segment : file.segments()) {
+    if (segment.p_type != PT_LOAD) continue;
+    const bool is_template = writable[index++];
+    if (segment.p_memsz == 0) continue;
+    if (is_template) {
+      append_template_piece(pieces, segment, relocated_end, template_size);
+    } else {
+      append_file_piece(pieces, segment);
+    }
+  }
+  return pieces;
+}
+
+Result<int> count_mappings(const Program& program) {
+  std::vector<std::string> paths = {program.path};
+  for (const Library& library : program.libraries)
+    if (library.is_private) paths.push_back(library.path);
+  int count = 0;
+  for (const std::string& path : paths) {
+    const Result<ElfFile> file = ElfFile::open(path);
+    if (!file) return std::unexpected(file.error());
+    const std::vector<Piece> pieces = plan_pieces(*file, find_writable_segments(*file));
+    count += static_cast<int>(pieces.size());
+  }
+  return count;
+}
+
+Image::~Image() {
+  if (template_data != nullptr) munmap(template_data, template_size);
+  if (template_descriptor >= 0) close(template_descriptor);
+}
+
+char* Image::template_at(uint64_t address, uint64_t bytes) {
+  for (const Piece& piece : pieces) {
+    if (piece.source != Piece::Source::kTemplate || address < piece.address) continue;
+    const uint64_t offset = address - piece.address;
+    if (offset < piece.size && bytes <= piece.size - offset)
+      return template_data + piece.file_offset + offset;
+  }
+  return nullptr;
+}
+
+Result<std::unique_ptr<ImageSet>> ImageSet::build(const Program& program) {
+  // std::cout and its kin are copied into the ranks' images: they must be alive by then.
+  static std::ios_base::Init streams;
+  if (Result<> opened = open_shared_libraries(program); !opened)
+    return std::unexpected(opened.error());
+  auto set = std::make_unique<ImageSet>();
+  std::vector<std::string> paths = {program.path};
+  std::map<std::string, int> index_of;
+  for (const Library& library : program.libraries) {
+    if (!library.is_private) continue;
+    index_of[library.name] = static_cast<int>(paths.size());
+    paths.push_back(library.path);
+  }
+  for (const std::string& path : paths) {
+    Result<std::unique_ptr<Image>> image = open_image(path);
+    if (!image) return std::unexpected(image.error());
+    set->images.push_back(std::move(*image));
+  }
+  connect(*set, index_of);
+  if (Result<> resolved = resolve(*set, program); !resolved)
+    return std::unexpected(resolved.error());
+  return set;
+}
+
+Result<uint64_t> map_image(const Image& image) {
+  const auto failed = [&] {
+    const int reason = errno;
+    return error("cannot map a copy of '" + image.name + "': " + strerror(reason),
+                 reason == ENOMEM ? "raise the limits: sysctl vm.max_map_count, ulimit -v" : "");
+  };
+  char* base = nullptr;
+  for (size_t i = 0; i < image.pieces.size(); ++i) {
+    const Piece& piece = image.pieces[i];
+    // The first mapping reserves the whole span; gaps keep it, as nobody looks there.
+    const bool is_first = i == 0;
+    const bool is_zero = piece.source == Piece::Source::kZero;
+    const int flags = MAP_PRIVATE | (is_zero ? MAP_ANONYMOUS | MAP_NORESERVE : 0) |
+                      (is_first ? 0 : MAP_FIXED);
+    const int descriptor = is_zero ? -1
+                           : piece.source == Piece::Source::kFile ? image.file.descriptor()
+                                                                  : image.template_descriptor;
+    void* at = is_first ? nullptr : base + (piece.address - image.begin);
+    void* mapped = mmap(at, is_first ? image.size : piece.size, piece.protection, flags, descriptor,
+                        static_cast<off_t>(piece.file_offset));
+    if (mapped == MAP_FAILED) {
+      const auto result = failed();
+      if (base != nullptr) munmap(base, image.size);
+      return result;
+    }
+    if (is_first) base = static_cast<char*>(mapped);
+  }
+  return reinterpret_cast<uint64_t>(base) - image.begin;
+}
+
+}  // namespace sesame::loader

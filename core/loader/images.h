@@ -1,0 +1,114 @@
+// The program and its private libraries made ready for copying. An image is one file: pages that
+// no rank changes are mapped from the file itself and shared by all; pages that hold data come,
+// copy on write, from a template in which every address that is the same for all ranks is already
+// filled in. What depends on where a copy lies is a list of fix-ups.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/loader/elf_file.h"
+#include "core/loader/loader.h"
+#include "core/loader/process.h"
+
+namespace sesame::loader {
+
+// One mapping of a copy.
+struct Piece {
+  enum class Source : uint8_t { kFile, kTemplate, kZero } source;
+  int protection;
+  uint64_t address;      // page-aligned, the image's own numbering
+  uint64_t size;         // whole pages
+  uint64_t file_offset;  // in the file or in the template
+};
+
+// Decides the mappings of one copy of a file. `writable` tells for each PT_LOAD whether its pages
+// may differ between ranks.
+std::vector<Piece> plan_pieces(const ElfFile& file, const std::vector<bool>& writable);
+
+// For each PT_LOAD in order: writable, or relocated although read-only (DT_TEXTREL).
+std::vector<bool> find_writable_segments(const ElfFile& file);
+
+// How many mappings one copy of the program and its private libraries takes.
+Result<int> count_mappings(const Program& program);
+
+struct Image {
+  explicit Image(ElfFile opened) : file(std::move(opened)) {}
+  ~Image();
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  ElfFile file;
+  std::string name;  // file name, for messages
+  std::vector<Piece> pieces;
+  uint64_t begin = 0, size = 0;  // the span of addresses
+  int template_descriptor = -1;
+  char* template_data = nullptr;  // all template pieces, one after another
+  uint64_t template_size = 0;
+  uint64_t eh_frame_header = 0;  // address of PT_GNU_EH_FRAME, 0 when there is none
+  std::vector<int> needed;       // images, by index
+
+  // The template's bytes for an address; null outside.
+  char* template_at(uint64_t address, uint64_t bytes);
+};
+
+inline constexpr uint32_t kNoImage = ~uint32_t{0};
+
+// *(image + offset) = base of target_image + addend
+struct Fixup {
+  uint32_t image;
+  uint32_t target_image;  // an image, or images.size() for the rank's block
+  uint64_t offset;
+  uint64_t addend;
+};
+
+// An R_X86_64_COPY between private images, done after the fix-ups.
+struct CopyFixup {
+  uint32_t image, source_image;
+  uint64_t offset, source_offset, size;
+};
+
+// A function that chooses the address (IFUNC), called when the rank starts.
+struct ChosenFixup {
+  uint32_t image, resolver_image;
+  uint64_t offset, resolver;
+};
+
+// An object of a shared library of which each rank has a bitwise copy in its block (std::cout).
+struct Clone {
+  const void* original;
+  uint64_t size;
+  uint64_t block_offset;
+};
+
+// Where a variable lives: an offset in an image (or in the block).
+struct VariablePlace {
+  uint32_t image = kNoImage;
+  uint64_t offset = 0;
+};
+
+class ImageSet {
+ public:
+  static Result<std::unique_ptr<ImageSet>> build(const Program& program);
+
+  std::vector<std::unique_ptr<Image>> images;  // the program is the first; then breadth first
+  std::vector<Fixup> fixups;
+  std::vector<CopyFixup> copies;
+  std::vector<ChosenFixup> chosen;
+  std::vector<Clone> clones;
+  std::array<VariablePlace, kVariableCount> variables;
+  uint64_t block_size = 0;
+  std::vector<uint32_t> start_order;       // images, dependencies first, the program last
+  std::vector<std::string> unresolved;     // symbols that abort the rank when called
+
+  uint32_t block_image() const { return static_cast<uint32_t>(images.size()); }
+};
+
+// Maps a file's pieces at a free place; returns what is to be added to its addresses.
+Result<uint64_t> map_image(const Image& image);
+
+}  // namespace sesame::loader

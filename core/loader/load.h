@@ -1,0 +1,21 @@
+// Which copy an address lies in: for the exception runtime, and for messages about crashes.
+#pragma once
+
+#include <cstdint>
+
+namespace sesame::loader {
+
+struct Image;
+
+struct CopyPlace {
+  const Image* image = nullptr;  // null: in no copy
+  uint64_t base = 0;             // what was added to the image's addresses
+};
+
+void register_copy(uint64_t begin, const Image* image, uint64_t base);
+void unregister_copy(uint64_t begin);
+
+// Looks in the active rank's copies first. Allocates nothing, so that a crash can ask.
+CopyPlace find_copy(const void* address);
+
+}  // namespace sesame::loader

@@ -1,0 +1,213 @@
+#include "core/loader/process.h"
+
+#include <cxxabi.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "core/base/check.h"
+#include "core/loader/images.h"
+#include "core/loader/real.h"
+
+namespace sesame::loader {
+
+thread_local constinit RankProcess* g_active = nullptr;
+
+namespace {
+
+SimTime wall_clock_now() {
+  timespec now;
+  REAL(clock_gettime)(CLOCK_MONOTONIC, &now);
+  return SimTime::from_ns(now.tv_sec * 1'000'000'000 + now.tv_nsec);
+}
+
+void ignore_sleep(SimTime) {}
+
+void exit_host(int status) { REAL(_exit)(status); }
+
+void abort_host(int status, const char* why) {
+  const std::string line = std::string(why) + "\n";
+  (void)!REAL(write)(2, line.data(), line.size());
+  REAL(_exit)(status);
+}
+
+const char* host_node_name() {
+  static char name[256];
+  REAL(gethostname)(name, sizeof name - 1);
+  return name;
+}
+
+void write_to_host(int, int fd, const char* data, size_t size) {
+  while (size > 0) {
+    const ssize_t written = REAL(write)(fd, data, size);
+    if (written <= 0) return;
+    data += written;
+    size -= static_cast<size_t>(written);
+  }
+}
+
+const char* no_call() { return nullptr; }
+
+// The thread that runs the ranks has the host's C library state put aside here while one is active.
+struct HostState {
+  FILE* in = nullptr;
+  FILE* out = nullptr;
+  FILE* err = nullptr;
+  char** environment = nullptr;
+  int error_number = 0;
+  ExceptionState exceptions;
+  locale_t locale = nullptr;
+  int directory = -1;
+  int file_mode_mask = 0;
+};
+
+SimulationHooks g_hooks;
+HostState g_host;
+bool g_swap_directories = false;
+bool g_swap_locales = false;
+RankProcess* g_directory_owner = nullptr;  // whose directory and mask are in force
+
+ExceptionState* exception_state() {
+  return reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
+}
+
+void put_aside_host() {
+  g_host.in = stdin;
+  g_host.out = stdout;
+  g_host.err = stderr;
+  g_host.environment = environ;
+  g_host.error_number = errno;
+  g_host.exceptions = *exception_state();
+}
+
+void restore_host() {
+  stdin = g_host.in;
+  stdout = g_host.out;
+  stderr = g_host.err;
+  environ = g_host.environment;
+  *exception_state() = g_host.exceptions;
+}
+
+// A rank that never moved counts as being where the host is.
+void swap_directory(const RankProcess* next) {
+  const int directory = next != nullptr && next->directory >= 0 ? next->directory : g_host.directory;
+  const int mask = next != nullptr && next->file_mode_mask >= 0 ? next->file_mode_mask
+                                                                : g_host.file_mode_mask;
+  CHECK(REAL(fchdir)(directory) == 0);
+  ::umask(static_cast<mode_t>(mask));
+}
+
+void swap_rare_state(RankProcess* next) {
+  const int error_number = errno;
+  const auto is_plain = [](const RankProcess* p) {
+    return p == nullptr || (p->directory < 0 && p->file_mode_mask < 0);
+  };
+  if (g_swap_directories && next != g_directory_owner &&
+      !(is_plain(next) && is_plain(g_directory_owner))) {
+    swap_directory(next);
+    g_directory_owner = next;
+  }
+  if (g_swap_locales)
+    uselocale(next != nullptr && next->locale != nullptr ? next->locale : g_host.locale);
+  errno = error_number;
+}
+
+}  // namespace
+
+const SimulationHooks& hooks() { return g_hooks; }
+
+void set_hooks(const SimulationHooks& hooks) {
+  g_hooks = hooks;
+  if (g_hooks.now == nullptr) g_hooks.now = wall_clock_now;
+  if (g_hooks.cpu_time == nullptr) g_hooks.cpu_time = g_hooks.now;
+  if (g_hooks.sleep == nullptr) g_hooks.sleep = ignore_sleep;
+  if (g_hooks.exit_rank == nullptr) g_hooks.exit_rank = exit_host;
+  if (g_hooks.abort_job == nullptr) g_hooks.abort_job = abort_host;
+  if (g_hooks.node_name == nullptr) g_hooks.node_name = host_node_name;
+  if (g_hooks.write_output == nullptr) g_hooks.write_output = write_to_host;
+  if (g_hooks.current_call == nullptr) g_hooks.current_call = no_call;
+}
+
+void swap_directories_from_now_on() {
+  g_directory_owner = current();
+  if (g_swap_directories) return;
+  g_host.directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  g_host.file_mode_mask = static_cast<int>(::umask(0));
+  ::umask(static_cast<mode_t>(g_host.file_mode_mask));
+  g_swap_directories = true;
+}
+
+void swap_locales_from_now_on() {
+  if (g_swap_locales) return;
+  g_host.locale = uselocale(nullptr);
+  g_swap_locales = true;
+}
+
+void activate(RankProcess* next) {
+  RankProcess* previous = g_active;
+  if (previous == next) return;
+  ExceptionState* exceptions = exception_state();
+  if (previous == nullptr) {
+    put_aside_host();
+  } else {
+    previous->error_number = errno;
+    previous->exceptions = *exceptions;
+  }
+  g_active = next;
+  if (next == nullptr) {
+    restore_host();
+    errno = g_host.error_number;
+  } else {
+    stdin = next->variable<FILE*>(Variable::kStdin);
+    stdout = next->variable<FILE*>(Variable::kStdout);
+    stderr = next->variable<FILE*>(Variable::kStderr);
+    environ = next->variable<char**>(Variable::kEnviron);
+    *exceptions = next->exceptions;
+    errno = next->error_number;
+  }
+  if (g_swap_directories || g_swap_locales) [[unlikely]]
+    swap_rare_state(next);
+}
+
+RankProcess* active() { return g_active; }
+
+int rank_of(const RankProcess& process) { return process.rank; }
+
+void set_stack(RankProcess& process, void* low, size_t size, size_t guard_size) {
+  process.stack_low = static_cast<char*>(low);
+  process.stack_size = size;
+  process.guard_size = guard_size;
+}
+
+Variable variable_named(std::string_view symbol) {
+  struct Name {
+    std::string_view symbol;
+    Variable variable;
+  };
+  static constexpr Name kNames[] = {
+      {"stdin", Variable::kStdin},
+      {"stdout", Variable::kStdout},
+      {"stderr", Variable::kStderr},
+      {"environ", Variable::kEnviron},
+      {"__environ", Variable::kEnviron},
+      {"_environ", Variable::kEnviron},
+      {"optarg", Variable::kOptarg},
+      {"optind", Variable::kOptind},
+      {"opterr", Variable::kOpterr},
+      {"optopt", Variable::kOptopt},
+      {"program_invocation_name", Variable::kProgramName},
+      {"__progname_full", Variable::kProgramName},
+      {"program_invocation_short_name", Variable::kProgramShortName},
+      {"__progname", Variable::kProgramShortName},
+  };
+  for (const Name& name : kNames)
+    if (name.symbol == symbol) return name.variable;
+  return Variable::kCount;
+}
+
+}  // namespace sesame::loader

@@ -1,0 +1,128 @@
+// What one rank owns besides the pages of its copy: the C library's variables and state that the
+// program believes to be those of its process. Internal to the loader; belongs to the one thread
+// that runs the ranks.
+#pragma once
+
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/loader/loader.h"
+
+struct tm;
+
+namespace sesame::loader {
+
+class ImageSet;
+
+// The C library's variables that each rank has for itself. Their storage is the program's own where
+// the linker gave it one (R_X86_64_COPY), else the rank's block.
+enum class Variable : uint8_t {
+  kStdin, kStdout, kStderr, kEnviron, kOptarg, kOptind, kOpterr, kOptopt,
+  kProgramName, kProgramShortName, kCount
+};
+inline constexpr size_t kVariableCount = static_cast<size_t>(Variable::kCount);
+
+// One registered call for the end of the rank.
+struct ExitHandler {
+  enum class Kind : uint8_t { kPlain, kWithStatus, kWithArgument } kind;
+  void* function;
+  void* argument;
+  void* library;  // __dso_handle of the registering image, or null
+};
+
+struct RandomState {
+  random_data data = {};
+  std::array<char, 128> table = {};
+};
+
+// The part of the exception runtime's state that belongs to a flow of control; the layout is fixed
+// by the Itanium C++ ABI (__cxa_eh_globals).
+struct ExceptionState {
+  void* caught = nullptr;
+  unsigned int uncaught = 0;
+};
+
+// Where getopt stands inside a group of short options, and the operands it has passed over.
+struct OptionScan {
+  const char* next = nullptr;
+  int first_operand = 1;
+  int last_operand = 1;
+  bool started = false;
+};
+
+class RankProcess {
+ public:
+  RankProcess() = default;
+  ~RankProcess();
+  RankProcess(const RankProcess&) = delete;
+  RankProcess& operator=(const RankProcess&) = delete;
+
+  template <typename T>
+  T& variable(Variable which) const {
+    return *static_cast<T*>(variables[static_cast<size_t>(which)]);
+  }
+
+  int rank = 0;
+  ImageSet* images = nullptr;
+  const LaunchArguments* arguments = nullptr;
+  // By image: what is added to an image's addresses; one more entry for the block.
+  std::unique_ptr<uint64_t[]> bases;
+  std::unique_ptr<char[]> block;  // variables, and clones of the C++ streams
+  std::array<void*, kVariableCount> variables = {};
+  std::unique_ptr<std::unique_ptr<char[]>[]> thread_storage;  // by image, made on first use
+
+  FILE* in = nullptr;
+  FILE* out = nullptr;
+  FILE* err = nullptr;
+
+  int error_number = 0;
+  ExceptionState exceptions;
+
+  std::vector<ExitHandler> exit_handlers;
+  std::vector<ExitHandler> quick_exit_handlers;
+  bool libraries_initialized = false;
+  bool finished = false;
+
+  // What few ranks ever touch; made on first use.
+  std::unique_ptr<RandomState> random;
+  std::unique_ptr<drand48_data> random48;
+  std::unique_ptr<std::array<struct sigaction, NSIG>> signals;
+  std::unique_ptr<tm> broken_down_time;
+  std::vector<std::unique_ptr<char[]>> own_strings;  // environment strings that we allocated
+  std::vector<char*> own_environment;
+  std::vector<std::string> locale_names;
+  locale_t locale = nullptr;  // null: the host's
+  int directory = -1;         // descriptor; -1: the host's
+  int file_mode_mask = -1;    // -1: the host's
+  char* token = nullptr;      // strtok
+  OptionScan options;
+
+  char* stack_low = nullptr;
+  size_t stack_size = 0;
+  size_t guard_size = 0;
+};
+
+// The active rank of this thread, null in the simulator and in threads of the program.
+extern thread_local constinit RankProcess* g_active;
+inline RankProcess* current() { return g_active; }
+
+// The hooks in force; those left null have been given their defaults.
+const SimulationHooks& hooks();
+
+// Which variable a symbol names, or kCount.
+Variable variable_named(std::string_view symbol);
+
+// From the moment that one rank has a directory, mask or locale of its own, switches must swap it.
+void swap_directories_from_now_on();
+void swap_locales_from_now_on();
+
+}  // namespace sesame::loader

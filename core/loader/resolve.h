@@ -1,0 +1,18 @@
+// Symbol resolution, done once for all ranks: writes into the templates what is the same for every
+// copy, and lists the rest as fix-ups.
+#pragma once
+
+#include "core/base/error.h"
+#include "core/loader/images.h"
+
+namespace sesame::loader {
+
+// A symbol is looked for in the program, its private libraries, the rank's variables, our versions
+// of C library functions, the simulator's own exports (MPI), and last the shared libraries. A
+// function found nowhere is bound to a stub that aborts the job with its name when called.
+Result<> resolve(ImageSet& set, const Program& program);
+
+// The module number by which thread-local variables of a private library are asked for.
+inline constexpr uint64_t kThreadModule = uint64_t{0x5e5a} << 48;
+
+}  // namespace sesame::loader
