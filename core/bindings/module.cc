@@ -13,9 +13,7 @@ void register_units(nanobind::module_& module);
 
 NB_MODULE(_native, module) {
   sesame::bindings::register_error_translation();
-#ifdef SESAME_MACHINE_BINDING
   sesame::bindings::register_machine(module);
-#endif
   sesame::bindings::register_trace(module);
   sesame::bindings::register_units(module);
 }

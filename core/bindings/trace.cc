@@ -7,7 +7,6 @@
 #include <nanobind/stl/vector.h>
 
 #include "core/bindings/unwrap.h"
-#include "core/trace/compute_times.h"
 #include "core/trace/reader.h"
 #include "core/trace/record_types.h"
 #include "core/trace/writer.h"
@@ -92,11 +91,6 @@ void register_trace(nb::module_& module) {
   module.def("read_call_names", [](const std::string& directory) {
     return unwrap(trace::read_metadata(directory)).call_names;
   });
-  module.def("write_compute_times", [](const std::string& path, const trace::ComputeTimes& times) {
-    unwrap(trace::write_compute_times(path, times));
-  });
-  module.def("read_compute_times",
-             [](const std::string& path) { return unwrap(trace::read_compute_times(path)); });
 
   nb::class_<StreamReader>(module, "StreamReader")
       .def_static("open", [](const std::string& path) { return unwrap(StreamReader::open(path)); })

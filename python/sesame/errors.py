@@ -44,3 +44,20 @@ class SimulationError(SesameError):
     def __init__(self, message: str, *, hint: str | None = None, exit_status: int = 1) -> None:
         super().__init__(message, hint=hint)
         self.exit_status = exit_status
+
+
+class Interrupted(SesameError):
+    """Ended by Ctrl-C."""
+
+    exit_status = 130
+
+    def __init__(self) -> None:
+        super().__init__("interrupted")
+
+
+class AlreadyReported(SesameError):
+    """The simulator has said on stderr what is wrong; only the exit status is left to pass on."""
+
+    def __init__(self, exit_status: int) -> None:
+        super().__init__("")
+        self.exit_status = exit_status

@@ -10,10 +10,11 @@ except ImportError as error:
 
 StreamReader = _native.StreamReader
 TraceWriter = _native.TraceWriter
+machine_keys = _native.machine_keys
 parse_duration_ps = _native.parse_duration_ps
 parse_size_bytes = _native.parse_size_bytes
+ping_pong_table = _native.ping_pong_table
 read_call_names = _native.read_call_names
-read_compute_times = _native.read_compute_times
+read_machine = _native.read_machine
 record_types = _native.record_types
 stream_files = _native.stream_files
-write_compute_times = _native.write_compute_times

@@ -1,0 +1,1 @@
+"""What data sets say: tables, plots and reports."""

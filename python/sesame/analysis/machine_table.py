@@ -1,0 +1,75 @@
+"""A machine model in words: for `sesame machine` and for reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sesame import native
+from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+
+SIZES = [0, 8, 1024, 64 * 1024, 1 << 20, 4 << 20]
+
+
+def headline(model: dict[str, Any]) -> tuple[str, str, str, str]:
+    """Nodes, cores of a node, latency, bandwidth."""
+    network = model["network"]
+    return (
+        format_count(model["nodes"]),
+        str(model["cores"]),
+        format_seconds(network["latency_s"]),
+        f"{format_bytes(network['bandwidth_bytes_per_s'])}/s",
+    )
+
+
+def parameter_rows(model: dict[str, Any]) -> list[tuple[str, str]]:
+    """(parameter, value) in the order in which a person asks."""
+    topology = dict(model["topology"])
+    kind = topology.pop("kind")
+    diameter, mean = topology.pop("diameter_hops"), topology.pop("mean_hops")
+    shape = ", ".join(f"{key} {value}" for key, value in topology.items())
+    return [
+        ("nodes", format_count(model["nodes"])),
+        ("cores of a node", str(model["cores"])),
+        ("ranks at most", format_count(model["ranks"])),
+        ("computation, times the host's", f"{model['compute_ratio']:g}"),
+        ("topology", f"{kind}, {shape}" if shape else kind),
+        ("hops, at most and on average", f"{diameter} and {mean:.1f}"),
+        *_network_rows("between nodes", model["network"]),
+        *_network_rows("inside a node", model["node_network"]),
+    ]
+
+
+def _network_rows(where: str, network: dict[str, Any]) -> list[tuple[str, str]]:
+    eager = network["eager_limit_bytes"]
+    rows = [
+        (f"latency {where}", format_seconds(network["latency_s"])),
+        (f"bandwidth {where}", f"{format_bytes(network['bandwidth_bytes_per_s'])}/s"),
+        (f"send overhead {where}", format_seconds(network["send_overhead_s"])),
+        (f"receive overhead {where}", format_seconds(network["receive_overhead_s"])),
+        (f"gap {where}", format_seconds(network["gap_s"])),
+        (f"hop latency {where}", format_seconds(network["hop_latency_s"])),
+        (f"eager up to, {where}", "any size" if eager is None else format_bytes(eager)),
+    ]
+    segments = network["segments"]
+    if len(segments) > 1:
+        for segment in segments:
+            limit = segment["up_to_bytes"]
+            size = "larger" if limit is None else f"up to {format_bytes(limit)}"
+            speed = f"{format_bytes(segment['bandwidth_bytes_per_s'])}/s"
+            value = f"{format_seconds(segment['latency_s'])} + size at {speed}"
+            rows.append((f"messages {where}, {size}", value))
+    return rows
+
+
+def ping_pong_rows(path: Path, overrides: tuple[str, ...]) -> list[tuple[str, str, str]]:
+    """(size, half round trip, bandwidth) between neighbouring nodes."""
+    table = native.ping_pong_table(str(path), list(overrides), SIZES)
+    return [
+        (
+            format_bytes(row["size_bytes"]),
+            format_seconds(row["time_s"]),
+            f"{format_bytes(row['bandwidth_bytes_per_s'])}/s" if row["size_bytes"] else "",
+        )
+        for row in table
+    ]

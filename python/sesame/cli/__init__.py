@@ -1,0 +1,52 @@
+"""The command line: one file per verb. `main` is the only place that prints an error."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from sesame import __version__
+from sesame.cli.info import info
+from sesame.cli.machine import machine
+from sesame.cli.simulate import simulate
+from sesame.errors import AlreadyReported, Interrupted, SesameError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="sesame")
+def cli() -> None:
+    """Predict how a parallel program behaves on a machine that you do not have yet."""
+
+
+cli.add_command(simulate)
+cli.add_command(machine)
+cli.add_command(info)
+
+
+def _end(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt  # SIGTERM must clean up as Ctrl-C does
+
+
+def main() -> NoReturn:
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        status = cli.main(prog_name="sesame", standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except AlreadyReported as error:
+        sys.exit(error.exit_status)
+    except SesameError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_status)
+    except (KeyboardInterrupt, click.Abort):
+        print("error: interrupted", file=sys.stderr)
+        sys.exit(Interrupted.exit_status)
+    except BrokenPipeError:  # the reader of our output has gone
+        sys.stderr.close()
+        sys.exit(1)

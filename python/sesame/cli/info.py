@@ -1,0 +1,46 @@
+"""`sesame info`"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from sesame.datasets import DataSet, describe
+
+
+@click.command()
+@click.argument("path", metavar="DATASET", type=click.Path(path_type=Path))
+@click.option("--fields", is_flag=True, help="Also the fields of every record type.")
+@click.option("--json", "as_json", is_flag=True, help="The whole info.json, on stdout.")
+def info(path: Path, fields: bool, as_json: bool) -> None:
+    """Say what is in a data set."""
+    data_set = DataSet(path)
+    if as_json:
+        click.echo(json.dumps(data_set.info, indent=2))
+        return
+    console = Console(highlight=False)
+    for name, value in describe.facts(data_set):
+        console.print(f"[bold]{name:>14}[/]  ", end="")
+        console.print(value, markup=False)
+    table = Table("record type", "records", "meaning", box=None, header_style="bold")
+    table.columns[1].justify = "right"
+    for name, rows, meaning in describe.record_counts(data_set):
+        table.add_row(name, f"{rows:,}", meaning)
+    console.print()
+    console.print(table)
+    if fields:
+        for name in data_set.record_types:
+            _print_fields(console, data_set, name)
+
+
+def _print_fields(console: Console, data_set: DataSet, name: str) -> None:
+    table = Table("field", "type", "unit", "meaning", box=None, header_style="bold", title=name)
+    table.title_justify = "left"
+    for line in describe.field_lines(data_set, name):
+        table.add_row(*line)
+    console.print()
+    console.print(table)

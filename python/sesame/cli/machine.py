@@ -1,0 +1,97 @@
+"""`sesame machine list|show|check`"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from sesame import native
+from sesame.analysis.machine_table import headline, parameter_rows, ping_pong_rows
+from sesame.machines import find_machine, shipped
+
+
+@click.group()
+def machine() -> None:
+    """List, show and check machine models."""
+
+
+@machine.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One object for each model, on stdout.")
+def list_machines(as_json: bool) -> None:
+    """List the machine models that come with Sesame."""
+    machines = {name: native.read_machine(str(path)) for name, path in shipped().items()}
+    if as_json:
+        click.echo(json.dumps(machines, indent=2))
+        return
+    table = Table("name", "nodes", "cores", "latency", "bandwidth", "description")
+    table.box, table.header_style = None, "bold"
+    for name, model in machines.items():
+        table.add_row(name, *headline(model), model["description"])
+    Console(highlight=False).print(table)
+
+
+@machine.command("show")
+@click.argument("name")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a key first, for instance network.latency=1us. May be repeated.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One object in SI units, on stdout.")
+@click.option("--keys", is_flag=True, help="Also every key that a machine file may hold.")
+def show(name: str, overrides: tuple[str, ...], as_json: bool, keys: bool) -> None:
+    """Show a machine model: NAME is one of the list or a machine file."""
+    path = find_machine(name)
+    model = native.read_machine(str(path), list(overrides))
+    if as_json:
+        click.echo(json.dumps(model, indent=2))
+        return
+    console = Console(highlight=False)
+    _print_model(console, model)
+    _print_ping_pong(console, path, overrides)
+    if keys:
+        _print_keys(console)
+
+
+@machine.command("check")
+@click.argument("file", type=click.Path(path_type=Path))
+def check(file: Path) -> None:
+    """Check a machine FILE; says the line of what is wrong."""
+    model = native.read_machine(str(file))
+    click.echo(f"{file}: good: {model['name']}, {model['nodes']} nodes, {model['ranks']} ranks")
+
+
+def _print_model(console: Console, model: dict[str, Any]) -> None:
+    console.print(f"[bold]{model['name']}[/]  ", end="")
+    console.print(model["description"], markup=False)
+    table = Table("parameter", "value", box=None, header_style="bold")
+    for name, value in parameter_rows(model):
+        table.add_row(name, value)
+    console.print(table)
+    for source in model["sources"]:
+        console.print(f"  {source}", markup=False)
+
+
+def _print_ping_pong(console: Console, path: Path, overrides: tuple[str, ...]) -> None:
+    table = Table("message", "half round trip", "bandwidth", header_style="bold", box=None)
+    table.title, table.title_justify = "ping-pong between neighbours", "left"
+    for row in ping_pong_rows(path, overrides):
+        table.add_row(*row)
+    console.print()
+    console.print(table)
+
+
+def _print_keys(console: Console) -> None:
+    table = Table("key", "kind", "needed", "meaning", header_style="bold", box=None)
+    for key in native.machine_keys():
+        needed = "yes" if key["required"] else ""
+        table.add_row(key["key"], key["kind"], needed, key["meaning"])
+    console.print()
+    console.print(table)

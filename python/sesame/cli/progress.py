@@ -1,0 +1,88 @@
+"""The progress line: one line on a terminal's stderr that goes when the run is over."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import IO, Any
+
+from sesame.analysis.quantities import format_count, format_seconds
+
+ERASE = "\r\x1b[K"
+PATIENCE_S = 0.5  # a run that is over by then shows none
+
+
+class ProgressLine:
+    """Shows how far a simulation is. The program's own output passes through it unharmed."""
+
+    def __init__(self, ranks: int, label: str = "") -> None:
+        self._ranks = ranks
+        self._label = label
+        self._lock = threading.Lock()
+        self._text = ""
+        self.shown = sys.stderr.isatty()
+        # Where both go to the same terminal, the line must step aside for the program's output.
+        self.in_the_way = self.shown and sys.stdout.isatty()
+
+    def __enter__(self) -> ProgressLine:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._lock:
+            self._erase()
+            self.shown = False
+
+    def update(self, report: dict[str, Any]) -> None:
+        wall = float(report.get("wall_time_s", 0))
+        if not self.shown or wall < PATIENCE_S:
+            return
+        messages = int(report.get("messages", 0))
+        text = (
+            f"{self._label}simulated {format_seconds(float(report.get('simulated_time_s', 0)))}, "
+            f"{format_count(messages)} messages, "
+            f"{report.get('ranks_finished', 0)} of {self._ranks} ranks ended, "
+            f"{format_seconds(wall)} so far"
+        )
+        with self._lock:
+            if self.shown:
+                self._text = text
+                self._draw()
+
+    def pump(self, pipes: Sequence[IO[bytes]]) -> None:
+        """Copies the program's stdout and stderr to ours until both end."""
+        threads = [
+            threading.Thread(target=self._copy, args=pair, daemon=True)
+            for pair in zip(pipes, (sys.stdout.buffer, sys.stderr.buffer), strict=True)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _copy(self, source: IO[bytes], sink: IO[bytes]) -> None:
+        while data := os.read(source.fileno(), 1 << 16):
+            with self._lock:
+                self._erase()
+                sink.write(data)
+                sink.flush()
+                if data.endswith(b"\n"):  # else the program has begun a line of its own
+                    self._draw()
+
+    def _draw(self) -> None:
+        if self._text:
+            width = os.get_terminal_size(sys.stderr.fileno()).columns - 1
+            sys.stderr.write(ERASE + self._text[:width])
+            sys.stderr.flush()
+
+    def _erase(self) -> None:
+        if self._text and self.shown:
+            sys.stderr.write(ERASE)
+            sys.stderr.flush()

@@ -1,0 +1,15 @@
+"""Data sets: the one form in which every verb records and every analysis reads."""
+
+from sesame.datasets.reader import DataSet
+from sesame.datasets.schema import Field, RecordType, all_record_types, record_type
+from sesame.datasets.writer import DataSetWriter, check_destination
+
+__all__ = [
+    "DataSet",
+    "DataSetWriter",
+    "Field",
+    "RecordType",
+    "all_record_types",
+    "check_destination",
+    "record_type",
+]

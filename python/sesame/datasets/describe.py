@@ -1,0 +1,46 @@
+"""A data set in words, for `sesame info` and the head of a report."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from sesame.datasets.reader import DataSet
+
+
+def facts(data_set: DataSet) -> list[tuple[str, str]]:
+    """What a stranger wants to know first, as (name, value); empty values are left out."""
+    info = data_set.info
+    target = info.get("target_system", {})
+    instrument = info.get("instrument", {})
+    pairs = [
+        ("title", info.get("title")),
+        ("description", info.get("description")),
+        ("contact", info.get("contact")),
+        ("instrument", " ".join(str(part) for part in instrument.values())),
+        ("target system", target.get("name")),
+        ("host", info.get("host", {}).get("name")),
+        ("ranks", info.get("ranks")),
+        ("command", shlex.join(info.get("command", []))),
+        ("compute time", info.get("compute")),
+        ("seed", info.get("seed")),
+        ("begun", info.get("begin_time")),
+        ("outcome", info.get("result", {}).get("outcome")),
+        ("records lost", info.get("raw", {}).get("discarded") or None),
+        ("size", f"{data_set.size_bytes():,} bytes"),
+    ]
+    return [(name, str(value)) for name, value in pairs if value not in (None, "")]
+
+
+def record_counts(data_set: DataSet) -> list[tuple[str, int, str]]:
+    """(record type, number of records, meaning)"""
+    return [
+        (name, described["rows"], described["meaning"])
+        for name, described in data_set.record_types.items()
+    ]
+
+
+def field_lines(data_set: DataSet, name: str) -> list[tuple[str, str, str, str]]:
+    """(field, type, unit, meaning) of one record type."""
+    fields: list[dict[str, Any]] = data_set.record_types[name]["fields"]
+    return [(f["name"], f["type"], f["unit"], f["meaning"]) for f in fields]

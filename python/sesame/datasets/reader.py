@@ -1,0 +1,87 @@
+"""Reads a data set."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sesame.datasets.writer import FORMAT_VERSION
+from sesame.errors import InputError
+
+
+class DataSet:
+    """A data set on disk: `info` is info.json; records are read when they are asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.info = _read_info(path)
+
+    @property
+    def record_types(self) -> dict[str, dict[str, Any]]:
+        types: dict[str, dict[str, Any]] = self.info["record_types"]
+        return types
+
+    def has(self, name: str) -> bool:
+        """Whether there are any records of this type."""
+        return self.record_types.get(name, {}).get("rows", 0) > 0
+
+    def table(self, name: str, columns: list[str] | None = None) -> pa.Table:
+        """All records of a type."""
+        with self._open(name) as file:
+            return self._guard(name, lambda: file.read(columns=columns))
+
+    def batches(
+        self, name: str, columns: list[str] | None = None, rows: int = 1 << 18
+    ) -> Iterator[pa.RecordBatch]:
+        """The records of a type, a bounded number at a time."""
+        with self._open(name) as file:
+            batches = file.iter_batches(batch_size=rows, columns=columns)
+            while (batch := self._guard(name, lambda: next(batches, None))) is not None:
+                yield batch
+
+    def size_bytes(self) -> int:
+        return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
+
+    def _open(self, name: str) -> pq.ParquetFile:
+        if name not in self.record_types:
+            known = ", ".join(self.record_types) or "none"
+            raise InputError(f"no records of type {name}, there are: {known}", path=str(self.path))
+        return self._guard(name, lambda: pq.ParquetFile(self.path / f"{name}.parquet"))
+
+    def _guard(self, name: str, read: Any) -> Any:
+        try:
+            return read()
+        except (OSError, pa.ArrowException) as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(
+                f"cannot read these records: {reason}", path=str(self.path / f"{name}.parquet")
+            ) from error
+
+
+def _read_info(path: Path) -> dict[str, Any]:
+    file = path / "info.json"
+    try:
+        info = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError("this is no data set: it has no info.json", path=str(path)) from None
+    except NotADirectoryError:
+        raise InputError("this is no data set: not a directory", path=str(path)) from None
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror}", path=str(file)) from error
+    except ValueError as error:
+        line = getattr(error, "lineno", None)
+        raise InputError(f"not JSON: {error}", path=str(file), line=line) from error
+    if not isinstance(info, dict) or not isinstance(info.get("record_types"), dict):
+        raise InputError("this is not the info.json of a data set", path=str(file))
+    if info.get("format_version") != FORMAT_VERSION:
+        raise InputError(
+            f"data set format {info.get('format_version')}, expected {FORMAT_VERSION}",
+            path=str(file),
+            hint="read it with the version of sesame that wrote it",
+        )
+    return info

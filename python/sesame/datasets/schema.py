@@ -1,0 +1,140 @@
+"""Record types: what a record of each type is and what its fields mean.
+
+The types that are written while a program runs come from the core's one list (records.def). The
+types that are computed when a run is over (who sent how much to whom) are listed here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from sesame import native
+
+ARROW_TYPES = {
+    "int64": pa.int64(),
+    "int32": pa.int32(),
+    "uint64": pa.uint64(),
+    "uint32": pa.uint32(),
+    "uint16": pa.uint16(),
+    "uint8": pa.uint8(),
+    "float64": pa.float64(),
+    "text": pa.string(),
+    "name": pa.dictionary(pa.int32(), pa.string()),
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    type: str  # a key of ARROW_TYPES
+    unit: str
+    meaning: str
+
+    def to_json(self) -> dict[str, str]:
+        return {
+            "name": self.name,
+            "type": self.type,
+            "unit": self.unit,
+            "meaning": self.meaning,
+        }
+
+
+@dataclass(frozen=True)
+class RecordType:
+    name: str
+    meaning: str
+    fields: tuple[Field, ...]
+
+    def arrow_schema(self) -> pa.Schema:
+        """Units and meanings travel in the Parquet file, too."""
+        return pa.schema(
+            [
+                pa.field(
+                    field.name,
+                    ARROW_TYPES[field.type],
+                    metadata={"unit": field.unit, "meaning": field.meaning},
+                )
+                for field in self.fields
+            ],
+            metadata={"record_type": self.name, "meaning": self.meaning},
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"meaning": self.meaning, "fields": [field.to_json() for field in self.fields]}
+
+
+SUMMARY_TYPES = (
+    RecordType(
+        "rank",
+        "What one rank did in the whole run",
+        (
+            Field("rank", "uint32", "rank", "the rank"),
+            Field("end_s", "float64", "s", "simulated time at which the rank ended"),
+            Field("compute_s", "float64", "s", "simulated time spent in computation"),
+            Field("communication_s", "float64", "s", "simulated time spent in MPI calls, at work"),
+            Field("wait_s", "float64", "s", "simulated time spent in MPI calls, waiting"),
+            Field("messages_sent", "uint64", "", "messages that the rank sent"),
+            Field("bytes_sent", "uint64", "B", "data in these messages"),
+            Field("exit_status", "int32", "", "exit status of the rank"),
+        ),
+    ),
+    RecordType(
+        "call_total",
+        "All calls of one MPI function together",
+        (
+            Field("name", "text", "", "the function"),
+            Field("count", "uint64", "", "number of calls by all ranks"),
+            Field("time_s", "float64", "s", "simulated time in these calls, over all ranks"),
+            Field("bytes", "uint64", "B", "data given to these calls"),
+            Field("max_rank_time_s", "float64", "s", "the largest time of one rank"),
+        ),
+    ),
+    RecordType(
+        "pair",
+        "All messages from one rank to another together",
+        (
+            Field("source", "uint32", "rank", "the sender"),
+            Field("destination", "uint32", "rank", "the receiver"),
+            Field("messages", "uint64", "", "number of messages"),
+            Field("bytes", "uint64", "B", "data in these messages"),
+        ),
+    ),
+    RecordType(
+        "message_size",
+        "Messages by size, in powers of two",
+        (
+            Field("at_least_bytes", "uint64", "B", "smallest size in this class; up to twice it"),
+            Field("count", "uint64", "", "number of messages"),
+            Field("bytes", "uint64", "B", "data in these messages"),
+        ),
+    ),
+)
+
+
+def _raw_type(described: dict[str, Any]) -> RecordType:
+    """A record type of the core, as Parquet holds it: names in words, the rank as a column."""
+    fields = [] if described["name"] == "message" else [
+        Field("rank", "uint32", "rank", "the rank that this record is about")
+    ]
+    for field in described["fields"]:
+        kind = "name" if field["names"] else _type_of(field["dtype"])
+        fields.append(Field(field["name"], kind, field["unit"], field["meaning"]))
+    return RecordType(described["name"], described["meaning"], tuple(fields))
+
+
+def _type_of(dtype: str) -> str:
+    return {"i": "int", "u": "uint"}[dtype[1]] + str(8 * int(dtype[2:]))
+
+
+@cache
+def all_record_types() -> dict[str, RecordType]:
+    raw = [_raw_type(described) for described in native.record_types()]
+    return {record.name: record for record in (*raw, *SUMMARY_TYPES)}
+
+
+def record_type(name: str) -> RecordType:
+    return all_record_types()[name]

@@ -1,0 +1,113 @@
+"""Writes a data set: first beside its place, then moved there, so that none is half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sesame.datasets.raw import RawSummary, convert_raw
+from sesame.datasets.schema import record_type
+from sesame.errors import OutputError
+
+FORMAT_VERSION = 1
+
+
+def check_destination(path: Path, *, force: bool) -> None:
+    """Says before a run what would keep its output from being written."""
+    if path.exists() and not force:
+        raise OutputError(f"{path}: already there", hint="--force writes over it")
+    if force and path.exists() and path.suffix == ".sesame" and not is_data_set(path):
+        raise OutputError(f"{path}: this is no data set; remove it yourself if it may go")
+    parent = path.parent
+    if not parent.is_dir():
+        raise OutputError(f"{path}: there is no directory {parent}")
+    try:
+        # os.access says yes to root even on a read-only file system, so try.
+        with tempfile.TemporaryFile(dir=parent) as file:
+            file.write(b"\0" * 4096)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot write there: {error.strerror}") from error
+
+
+def is_data_set(path: Path) -> bool:
+    return (path / "info.json").is_file()
+
+
+class DataSetWriter:
+    """`with DataSetWriter(path) as writer:` … `writer.finish(info)`; without finish nothing stays.
+
+    `directory` is where the parts are written until then; `raw` is its folder of raw streams.
+    """
+
+    def __init__(self, path: Path, *, force: bool = False) -> None:
+        check_destination(path, force=force)
+        self.path = path
+        self.directory = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        self.raw = self.directory / "raw"
+        self.rows: dict[str, int] = {}
+        self._finished = False
+
+    def __enter__(self) -> DataSetWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._finished:
+            shutil.rmtree(self.directory, ignore_errors=True)
+        if isinstance(error, OSError) and error.errno is not None:
+            raise OutputError(f"{self.path}: cannot write: {error.strerror}") from error
+
+    def write_records(self, name: str, columns: dict[str, Any]) -> None:
+        """The records of one type from columns by field name."""
+        schema = record_type(name).arrow_schema()
+        table = pa.Table.from_pydict({key: columns[key] for key in schema.names}, schema=schema)
+        self.write_table(name, table)
+
+    def write_table(self, name: str, table: pa.Table) -> None:
+        pq.write_table(table, self.directory / f"{name}.parquet", compression="zstd")
+        self.rows[name] = table.num_rows
+
+    def take_raw(self, *, keep: bool) -> RawSummary:
+        """Converts the raw streams and, unless they are to be kept, removes them."""
+        summary = convert_raw(self.raw, self.directory)
+        self.rows.update(summary.rows)
+        if not keep:
+            shutil.rmtree(self.raw)
+        return summary
+
+    def finish(self, info: dict[str, Any]) -> None:
+        """Writes info.json and moves the whole to its place."""
+        described = {
+            name: {**record_type(name).to_json(), "file": f"{name}.parquet", "rows": rows}
+            for name, rows in sorted(self.rows.items())
+        }
+        head = {"format": "sesame data set", "format_version": FORMAT_VERSION}
+        text = json.dumps({**head, **info, "record_types": described}, indent=2) + "\n"
+        (self.directory / "info.json").write_text(text, encoding="utf-8")
+        # mkdtemp gives a directory that only its owner can read.
+        umask = os.umask(0)
+        os.umask(umask)
+        self.directory.chmod(0o777 & ~umask)
+        self._move_into_place()
+        self._finished = True
+
+    def _move_into_place(self) -> None:
+        if not self.path.exists():
+            self.directory.rename(self.path)
+            return
+        old = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.old.", dir=self.path.parent))
+        self.path.rename(old / "data")
+        self.directory.rename(self.path)
+        shutil.rmtree(old, ignore_errors=True)

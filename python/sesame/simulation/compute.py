@@ -1,0 +1,93 @@
+"""Where the time of computation comes from: measured, none, fixed, or recorded in a data set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sesame import native
+from sesame.datasets import DataSet
+from sesame.errors import InputError
+
+POLL = 1  # flag of a call, core/trace/record.h
+
+
+@dataclass(frozen=True)
+class Compute:
+    mode: str = "measured"
+    fixed_ps: int = 0
+    recorded: Path | None = None  # a data set
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a second run gives the same times."""
+        return self.mode != "measured"
+
+    def to_json(self, recorded_file: Path | None = None) -> dict[str, Any]:
+        return {
+            "mode": self.mode,
+            "fixed_ps": self.fixed_ps,
+            "recorded": None if recorded_file is None else str(recorded_file),
+        }
+
+    def __str__(self) -> str:
+        if self.mode == "fixed":
+            return f"fixed:{self.fixed_ps}ps"
+        return self.mode if self.recorded is None else f"recorded:{self.recorded}"
+
+
+def parse_compute(text: str) -> Compute:
+    """Reads `measured`, `none`, `fixed:1us` or `recorded:DATASET`."""
+    mode, colon, value = text.partition(":")
+    if mode in ("measured", "none") and not colon:
+        return Compute(mode)
+    if mode == "fixed" and value:
+        try:
+            return Compute(mode, fixed_ps=native.parse_duration_ps(value))
+        except InputError as error:
+            raise InputError(f"--compute {text}: {error.message}", hint=error.hint) from error
+    if mode == "recorded" and value:
+        return Compute(mode, recorded=Path(value))
+    raise InputError(
+        f"--compute {text}: expected measured, none, fixed:DURATION or recorded:DATASET",
+        hint="for instance --compute fixed:1us",
+    )
+
+
+def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:
+    """For every rank the computation before each of its calls, polls left out, in order."""
+    if data_set.info.get("ranks") != ranks:
+        raise InputError(
+            f"computation was recorded with {data_set.info.get('ranks')} ranks, "
+            f"this run has {ranks}",
+            path=str(data_set.path),
+            hint="run with the same number of ranks, or record again",
+        )
+    if not data_set.has("call"):
+        raise InputError(
+            "no computation is recorded here: there are no records of calls",
+            path=str(data_set.path),
+            hint="record with `sesame simulate --compute measured -o FILE.sesame`",
+        )
+    parts: list[list[np.ndarray[Any, Any]]] = [[] for _ in range(ranks)]
+    for batch in data_set.batches("call", ["rank", "compute_before_ps", "flags"]):
+        rank, time, flags = (column.to_numpy() for column in batch.columns)
+        keep = (flags & POLL) == 0
+        rank, time = rank[keep], time[keep]
+        edges = np.flatnonzero(np.diff(rank)) + 1  # a rank's records stand together
+        starts = np.concatenate(([0], edges)) if len(rank) else []
+        for start, piece in zip(starts, np.split(time, edges), strict=False):
+            parts[int(rank[start])].append(piece)
+    empty = np.zeros(0, np.int64)
+    return [np.concatenate(pieces) if pieces else empty for pieces in parts]
+
+
+def write_recorded(times: list[np.ndarray[Any, Any]], path: Path) -> None:
+    """Little-endian: ranks (u64), for each rank its count (u64), then all times (i64, ps)."""
+    with path.open("wb") as file:
+        np.array([len(times), *map(len, times)], "<u8").tofile(file)
+        for rank in times:
+            rank.astype("<i8").tofile(file)

@@ -1,0 +1,141 @@
+"""The native simulator as a child process: find it, ask it about a program, run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import sesame
+from sesame.errors import InputError, SimulationError
+
+Progress = Callable[[dict[str, Any]], None]
+INTERFACES = ("mpich", "mpiabi")
+PATIENCE_S = 5.0  # between asking a host to end and ending it
+
+
+def find_host(interface: str) -> Path:
+    """The simulator for one MPI binary interface; SESAME_BIN names another folder to look in."""
+    name = f"sesame-simulator-{interface}"
+    folders = [Path(entry) / "bin" for entry in sesame.__path__]
+    if "SESAME_BIN" in os.environ:
+        folders.insert(0, Path(os.environ["SESAME_BIN"]))
+    for folder in folders:
+        if os.access(folder / name, os.X_OK):
+            return folder / name
+    raise SimulationError(
+        f"{name} is missing, looked in {', '.join(map(str, folders))}",
+        hint="install sesame again; in a source tree run `make build`",
+    )
+
+
+def inspect_program(program: str) -> str:
+    """The MPI binary interface of a program. Raises InputError with why it cannot be simulated."""
+    answer = subprocess.run(
+        [find_host("mpich"), "--inspect", program], capture_output=True, text=True, check=False
+    )
+    if answer.returncode != 0:
+        message, _, hint = answer.stderr.strip().partition("\nhint: ")
+        raise InputError(message or f"{program}: cannot be simulated", hint=hint or None)
+    interface = json.loads(answer.stdout)["interface"]
+    if interface not in INTERFACES:
+        raise InputError(f"{program}: linked to an MPI of the interface {interface}")
+    return str(interface)
+
+
+@dataclass(frozen=True)
+class HostRun:
+    status: int  # as the shell would say it; 128 + n for a host ended by signal n
+    result: dict[str, Any] | None  # result.json; None when the host could not begin or was ended
+
+
+class Host:
+    """One run of the simulator. `ended` may be called from another thread to stop it."""
+
+    def __init__(
+        self,
+        executable: Path,
+        *,
+        stdin: int | IO[bytes] | None = None,
+        stdout: int | IO[bytes] | None = None,
+        stderr: int | IO[bytes] | None = None,
+    ) -> None:
+        self._executable = executable
+        self._streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def run(
+        self,
+        scenario: dict[str, Any],
+        directory: Path,
+        *,
+        progress: Progress | None = None,
+        pump: Callable[[Sequence[IO[bytes]]], None] | None = None,
+    ) -> HostRun:
+        """Runs a scenario whose output_directory is `directory`.
+
+        `progress` is called from another thread. `pump` gets the host's stdout and stderr when
+        they are pipes and returns at their end.
+        """
+        read_end, write_end = os.pipe()
+        scenario_file = directory / "scenario.json"
+        text = json.dumps({**scenario, "progress_fd": write_end if progress else -1})
+        scenario_file.write_text(text, encoding="utf-8")
+        try:
+            process = self._process = subprocess.Popen(
+                [self._executable, scenario_file], pass_fds=[write_end], **self._streams
+            )
+        finally:
+            os.close(write_end)
+        watcher = threading.Thread(target=_watch, args=(read_end, progress), daemon=True)
+        watcher.start()
+        try:
+            if pump is not None and process.stdout and process.stderr:
+                pump([process.stdout, process.stderr])
+            status = process.wait()
+        except BaseException:  # Ctrl-C above all: the child must not outlive us
+            self.stop()
+            raise
+        finally:
+            watcher.join(timeout=1)
+            scenario_file.unlink(missing_ok=True)
+        return HostRun(status if status >= 0 else 128 - status, _read_result(directory))
+
+    def stop(self) -> None:
+        """Ends the host, first politely."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _watch(read_end: int, progress: Progress | None) -> None:
+    with os.fdopen(read_end, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            with suppress(ValueError):
+                report = json.loads(line)
+                if progress is not None:
+                    progress(report)
+
+
+def _read_result(directory: Path) -> dict[str, Any] | None:
+    try:
+        result: dict[str, Any] = json.loads((directory / "result.json").read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise SimulationError(f"the simulator wrote a result that is not JSON: {error}") from error
+    return result

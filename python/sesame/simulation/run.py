@@ -1,0 +1,182 @@
+"""One simulation: run the host, turn what it wrote into a data set."""
+
+from __future__ import annotations
+
+import platform
+import signal
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import sesame
+from sesame.datasets import DataSet, DataSetWriter
+from sesame.datasets.raw import RawSummary
+from sesame.errors import AlreadyReported, Interrupted, SimulationError
+from sesame.simulation.compute import recorded_times, write_recorded
+from sesame.simulation.host import Host, HostRun, Progress
+from sesame.simulation.scenario import Scenario
+
+SCALARS = (
+    "predicted_time_s",
+    "ranks",
+    "machine",
+    "messages",
+    "bytes",
+    "wall_time_s",
+    "messages_per_second",
+    "startup_s",
+    "peak_rss_bytes",
+    "exit_status",
+    "outcome",
+    "outcome_text",
+)
+
+
+@dataclass(frozen=True)
+class Keep:
+    """How much of a run a data set holds."""
+
+    records: bool = True  # every call and message, not only the sums
+    raw: bool = True  # the streams as they were written
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run gave, as result.json of the host holds it."""
+
+    result: dict[str, Any]
+
+    @property
+    def scalars(self) -> dict[str, Any]:
+        return {key: self.result[key] for key in SCALARS if key in self.result}
+
+    @property
+    def exit_status(self) -> int:
+        return int(self.result["exit_status"])
+
+
+def simulate(
+    scenario: Scenario, host: Host, *, progress: Progress | None = None, **more: Any
+) -> RunResult:
+    """Runs a scenario for its result only."""
+    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+        return _run(scenario, host, Path(directory), False, progress, more)
+
+
+def simulate_into(
+    writer: DataSetWriter,
+    scenario: Scenario,
+    host: Host,
+    keep: Keep,
+    *,
+    progress: Progress | None = None,
+    **more: Any,
+) -> RunResult:
+    """Runs a scenario and finishes the data set with what it gave."""
+    begin = datetime.now(UTC)
+    machine_file = scenario.machine.read_text(encoding="utf-8")
+    outcome = _run(scenario, host, writer.directory, keep.records, progress, more)
+    _write_summaries(writer, outcome.result)
+    (writer.directory / "result.json").unlink()
+    raw = None
+    if keep.records:
+        raw = writer.take_raw(keep=keep.raw)
+    writer.finish(_info(scenario, outcome, machine_file, begin, raw, keep))
+    return outcome
+
+
+def _run(
+    scenario: Scenario,
+    host: Host,
+    directory: Path,
+    record: bool,
+    progress: Progress | None,
+    more: dict[str, Any],
+) -> RunResult:
+    text = scenario.to_json()
+    text |= {"output_directory": str(directory.resolve()), "record": record}
+    recorded_file = directory / "recorded_compute"
+    if scenario.compute.recorded is not None:
+        times = recorded_times(DataSet(scenario.compute.recorded), scenario.ranks)
+        write_recorded(times, recorded_file)
+        text["compute"] = scenario.compute.to_json(recorded_file.resolve())
+    if record:
+        (directory / "raw").mkdir()
+    run = host.run(text, directory, progress=progress, **more)
+    recorded_file.unlink(missing_ok=True)
+    return RunResult(_checked(run))
+
+
+def _checked(run: HostRun) -> dict[str, Any]:
+    """The result; without one, why there is none."""
+    if run.result is not None:
+        return run.result
+    if run.status == 130:
+        raise Interrupted
+    if run.status == 2:
+        raise AlreadyReported(2)  # the host said on stderr what is wrong
+    if run.status > 128:
+        name = signal.Signals(run.status - 128).name
+        raise SimulationError(
+            f"the simulator was ended by {name}",
+            hint="the program may have overwritten memory; try it under a real MPI"
+            if name in ("SIGSEGV", "SIGBUS", "SIGABRT")
+            else "was there enough memory?",
+            exit_status=run.status,
+        )
+    raise SimulationError(f"the simulator gave no result and ended with status {run.status}")
+
+
+def _write_summaries(writer: DataSetWriter, result: dict[str, Any]) -> None:
+    ranks = result["rank_table"]
+    writer.write_records("rank", {"rank": list(range(len(ranks["end_s"]))), **ranks})
+    calls = result["calls"]
+    names = ("name", "count", "time_s", "bytes", "max_rank_time_s")
+    writer.write_records("call_total", {name: [call[name] for call in calls] for name in names})
+    _write_rows(writer, "pair", ("source", "destination", "messages", "bytes"), result["matrix"])
+    sizes = [
+        (0 if low < 0 else 1 << low, count, size) for low, count, size in result["message_sizes"]
+    ]
+    _write_rows(writer, "message_size", ("at_least_bytes", "count", "bytes"), sizes)
+
+
+def _write_rows(writer: DataSetWriter, name: str, fields: tuple[str, ...], rows: list[Any]) -> None:
+    columns = zip(*rows, strict=True) if rows else [()] * len(fields)
+    writer.write_records(name, dict(zip(fields, map(list, columns), strict=True)))
+
+
+def _info(
+    scenario: Scenario,
+    outcome: RunResult,
+    machine_file: str,
+    begin: datetime,
+    raw: RawSummary | None,
+    keep: Keep,
+) -> dict[str, Any]:
+    program = Path(scenario.program).name
+    machine = outcome.result["machine"]
+    info: dict[str, Any] = {
+        "title": f"{program} on {scenario.ranks} simulated ranks of {machine}",
+        "description": "A simulated run: times are those of the target system, not of the host.",
+        "contact": "",
+        "instrument": {"name": "sesame simulate", "version": sesame.__version__},
+        "target_system": {"name": machine, "machine_file": machine_file},
+        "host": {"name": platform.node(), "system": platform.platform()},
+        "ranks": scenario.ranks,
+        "begin_time": begin.isoformat(timespec="seconds"),
+        "command": scenario.command,
+        "compute": str(scenario.compute),
+        "seed": scenario.seed,
+        "scenario": scenario.to_json(),
+        "result": outcome.scalars,
+    }
+    if raw is not None:
+        info["raw"] = {
+            "format": "CTF 1.8",
+            "directory": "raw" if keep.raw else None,
+            "discarded": raw.discarded,
+            "damage": raw.damage,
+        }
+    return info

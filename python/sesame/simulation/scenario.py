@@ -1,0 +1,51 @@
+"""What to simulate, as the native host reads it (docs/formats/scenario.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sesame.simulation.compute import Compute
+
+
+@dataclass(frozen=True)
+class Scenario:
+    program: str
+    arguments: tuple[str, ...]
+    ranks: int
+    machine: Path
+    overrides: tuple[str, ...] = ()
+    placement: str = "block"  # block, cyclic or file:PATH
+    compute: Compute = field(default_factory=Compute)
+    label_output: bool = False
+    program_stdout: str = "stdout"
+    stack_size_bytes: int = 8 << 20
+    private_libraries: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+    working_directory: Path | None = None
+    seed: int = 1
+
+    @property
+    def command(self) -> list[str]:
+        return [self.program, *self.arguments]
+
+    def to_json(self) -> dict[str, Any]:
+        """Without what belongs to one run: where its files go and the progress pipe."""
+        directory = self.working_directory
+        return {
+            "program": self.program,
+            "arguments": list(self.arguments),
+            "ranks": self.ranks,
+            "machine": str(self.machine),
+            "overrides": list(self.overrides),
+            "placement": self.placement,
+            "compute": self.compute.to_json(),
+            "label_output": self.label_output,
+            "program_stdout": self.program_stdout,
+            "stack_size_bytes": self.stack_size_bytes,
+            "private_libraries": list(self.private_libraries),
+            "environment": dict(self.environment),
+            "working_directory": None if directory is None else str(directory),
+            "seed": self.seed,
+        }
