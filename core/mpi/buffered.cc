@@ -49,7 +49,7 @@ int flushed_request(Request* handle) {
   auto* request = new RequestObject;
   request->kind = RequestObject::Kind::kCollective;
   complete(*request, self().now);
-  *handle = request->handle = this_rank().requests.add(request);
+  *handle = this_rank().requests.add(request);
   return MPI_SUCCESS;
 }
 
@@ -70,7 +70,8 @@ int reserve_buffer(RequestObject& request) {
                                     " bytes left and the message needs " + std::to_string(needed));
   }
   buffer->in_use += needed;
-  request.attached = buffer;
+  request.extra = std::make_unique<RequestExtra>();
+  request.extra->attached = buffer;
   return MPI_SUCCESS;
 }
 

@@ -141,7 +141,7 @@ int retire_some(Strand& strand, RequestList& list, Request* handles, int found, 
   int only_error = MPI_SUCCESS;
   for (int k = 0; k < found; ++k) {
     RequestObject& request = *list.at(static_cast<size_t>(indices[k]));
-    if (charge_first || k > 0) strand.now += request.overhead;
+    if (charge_first || k > 0) strand.now += request.overhead();
     Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[k];
     const int error = retire(request, &handles[indices[k]], status, true);
     failed |= error != MPI_SUCCESS;
@@ -199,7 +199,7 @@ int Waitsome(int count, Request* handles, int* found, int* indices, Status* stat
   }
   Strand& strand = self();
   const size_t first = await_any(strand, list.span());
-  const SimTime overhead = list.at(first)->overhead;
+  const SimTime overhead = list.at(first)->overhead();
   strand.now -= overhead;   // all that had taken effect by then pay in turn
   *found = static_cast<int>(taken_effect(strand, list, indices));
   return retire_some(strand, list, handles, *found, indices, statuses, true);
@@ -232,7 +232,7 @@ int Testall(int count, Request* handles, int* flag, Status* statuses) {
     return MPI_SUCCESS;
   }
   for (RequestObject* request : list.span()) {
-    if (request != nullptr) strand.now += request->overhead;
+    if (request != nullptr) strand.now += request->overhead();
   }
   return retire_all(list, handles, statuses);
 }
@@ -258,7 +258,7 @@ int Testany(int count, Request* handles, int* index, int* flag, Status* status) 
   }
   const size_t first = static_cast<size_t>(indices[0]);
   *index = indices[0];
-  strand.now += list.at(first)->overhead;
+  strand.now += list.at(first)->overhead();
   return retire(*list.at(first), &handles[first], status, false);
 }
 
@@ -296,7 +296,7 @@ int look_at(Request handle, bool* done, Status* status) {
   Strand& strand = self();
   *done = has_taken_effect(strand, *request);
   if (!*done) return MPI_SUCCESS;
-  strand.now -= request->overhead;   // it is paid when the request is completed
+  strand.now -= request->overhead();   // it is paid when the request is completed
   if (request->kind == Kind::kGeneralized) MPI_TRY(query_generalized(*request));
   if (status != MPI_STATUS_IGNORE) {
     const int error = status->MPI_ERROR;
@@ -388,7 +388,8 @@ int Start(Request* handle) {
   request->complete = false;
   request->error = MPI_SUCCESS;
   request->status = Status{};
-  request->overhead = SimTime::zero();
+  request->overhead_ps = 0;
+  request->order = 0;
   Strand& strand = self();
   switch (request->kind) {
     case Kind::kSend:

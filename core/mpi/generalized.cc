@@ -37,7 +37,7 @@ int Grequest_start(Function query_fn, Function free_fn, Function cancel_fn, void
   request->extra->free = free_fn;
   request->extra->cancel = cancel_fn;
   request->extra->extra_state = extra_state;
-  *handle = request->handle = this_rank().requests.add(request);
+  *handle = this_rank().requests.add(request);
   return MPI_SUCCESS;
 }
 

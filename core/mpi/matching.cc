@@ -16,6 +16,11 @@ size_t slot_of(uint64_t key, size_t mask) {
   return static_cast<size_t>((key * 0x9e3779b97f4a7c15ull) >> 32) & mask;
 }
 
+// The order in which messages of different channels reach a receive from any source.
+bool arrives_before(const QueuedMessage& a, const QueuedMessage& b) {
+  return a.arrival != b.arrival ? a.arrival < b.arrival : a.source < b.source;
+}
+
 constexpr size_t kFirstChannels = 4;
 
 }  // namespace
@@ -79,6 +84,29 @@ void Matching::grow() {
     while (channels_[slot].key != kEmpty) slot = (slot + 1) & mask;
     channels_[slot] = channel;
   }
+  listed_.clear();
+  for (size_t slot = 0; slot < channels_.size(); ++slot) {
+    if (channels_[slot].is_listed) listed_.push_back(static_cast<uint32_t>(slot));
+  }
+}
+
+template <typename Visit>
+void Matching::visit_queued(Visit visit) const {
+  for (size_t i = 0; i < listed_.size();) {
+    Channel& channel = const_cast<Channel&>(channels_[listed_[i]]);
+    if (channel.first_message == nullptr) {   // a good time to forget it
+      channel.is_listed = 0;
+      listed_[i] = listed_.back();
+      listed_.pop_back();
+      continue;
+    }
+    for (QueuedMessage* m = channel.first_message; m != nullptr;) {
+      QueuedMessage* next = m->next;   // the visitor may unlink m
+      if (!visit(m)) break;
+      m = next;
+    }
+    ++i;
+  }
 }
 
 RequestObject* Matching::meet_receive(Channel& channel, uint32_t context, int tag) {
@@ -110,17 +138,12 @@ void Matching::enqueue(Channel& channel, QueuedMessage* message) {
   message->next = nullptr;
   (channel.last_message == nullptr ? channel.first_message : channel.last_message->next) = message;
   channel.last_message = message;
-  link_any(message);
+  if (!channel.is_listed) {
+    channel.is_listed = 1;
+    listed_.push_back(static_cast<uint32_t>(&channel - channels_.data()));
+  }
   if (first_wildcard_ != nullptr && first_wildcard_for(*message) != nullptr) schedule_event();
   if (probe_ != nullptr) notify_probe(*message);
-}
-
-void Matching::link_any(QueuedMessage* message) {
-  message->next_any = nullptr;
-  message->previous_any = last_any_;
-  (last_any_ == nullptr ? first_any_ : last_any_->next_any) = message;
-  last_any_ = message;
-  ++queued_count_;
 }
 
 void Matching::unlink(QueuedMessage* message) {
@@ -130,11 +153,6 @@ void Matching::unlink(QueuedMessage* message) {
   (previous == nullptr ? from.first_message : previous->next) = message->next;
   if (from.last_message == message) from.last_message = previous;
   message->next = nullptr;
-  (message->previous_any == nullptr ? first_any_ : message->previous_any->next_any) =
-      message->next_any;
-  (message->next_any == nullptr ? last_any_ : message->next_any->previous_any) =
-      message->previous_any;
-  --queued_count_;
 }
 
 QueuedMessage* Matching::meet_message_or_queue(RequestObject& receive) {
@@ -144,7 +162,7 @@ QueuedMessage* Matching::meet_message_or_queue(RequestObject& receive) {
     receive.wildcard_queued = true;
     (last_wildcard_ == nullptr ? first_wildcard_ : last_wildcard_->next) = &receive;
     last_wildcard_ = &receive;
-    if (first_any_ != nullptr) schedule_event();
+    if (!listed_.empty()) schedule_event();
     return nullptr;
   }
   Channel& from = channel(receive.context, receive.peer);
@@ -175,13 +193,12 @@ bool Matching::is_held(const QueuedMessage& message, uint64_t before_order) cons
 // the earliest of all is also the first of its channel that the receive accepts.
 QueuedMessage* Matching::earliest_for_wildcards() const {
   QueuedMessage* best = nullptr;
-  for (QueuedMessage* m = first_any_; m != nullptr; m = m->next_any) {
-    if (best != nullptr && (m->arrival > best->arrival ||
-                            (m->arrival == best->arrival && m->source >= best->source))) {
-      continue;
-    }
-    if (first_wildcard_for(*m) != nullptr) best = m;
-  }
+  visit_queued([&](QueuedMessage* m) {
+    if (best != nullptr && !arrives_before(*m, *best)) return false;
+    if (first_wildcard_for(*m) == nullptr) return true;
+    best = m;
+    return false;
+  });
   return best;
 }
 
@@ -227,19 +244,17 @@ void Matching::remove_wildcard(RequestObject* receive) {
 }
 
 // Once an any-source receive is gone, messages that it held back may fit receives that name their
-// source. In the order of arrival in the queue, which keeps the order of every channel.
+// source.
 void Matching::match_released() {
-  for (QueuedMessage* m = first_any_; m != nullptr;) {
-    QueuedMessage* next = m->next_any;
+  visit_queued([&](QueuedMessage* m) {
     Channel& from = channel(m->context, m->source);
-    if (from.first_receive != nullptr) {
-      if (RequestObject* receive = meet_receive(from, m->context, m->tag)) {
-        unlink(m);
-        deliver(rank_, *receive, m);
-      }
+    if (from.first_receive == nullptr) return false;
+    if (RequestObject* receive = meet_receive(from, m->context, m->tag)) {
+      unlink(m);
+      deliver(rank_, *receive, m);
     }
-    m = next;
-  }
+    return true;
+  });
   schedule_event();
 }
 
@@ -271,13 +286,12 @@ QueuedMessage* Matching::find(const Selector& selector, SimTime by) {
     return nullptr;
   }
   QueuedMessage* best = nullptr;
-  for (QueuedMessage* m = first_any_; m != nullptr; m = m->next_any) {
-    if (!selector.accepts(*m) || m->arrival > by || first_wildcard_for(*m) != nullptr) continue;
-    if (best == nullptr || m->arrival < best->arrival ||
-        (m->arrival == best->arrival && m->source < best->source)) {
-      best = m;
-    }
-  }
+  visit_queued([&](QueuedMessage* m) {
+    if (m->arrival > by || (best != nullptr && !arrives_before(*m, *best))) return false;
+    if (!selector.accepts(*m) || first_wildcard_for(*m) != nullptr) return true;
+    best = m;
+    return false;
+  });
   return best;
 }
 

@@ -23,9 +23,10 @@ struct Rank;
 
 // A message in a receiver's queue: it is eager and brings its data, or it announces data that its
 // sender holds until a receive has met it.
-struct QueuedMessage {
-  static constexpr size_t kInlineBytes = 64;
+struct alignas(64) QueuedMessage {
+  static constexpr size_t kInlineBytes = 40;
 
+  QueuedMessage* next = nullptr;   // same context and source, in the order sent
   uint32_t context = 0;
   int source = 0;                  // rank in the sender's group
   int tag = 0;
@@ -33,15 +34,13 @@ struct QueuedMessage {
   uint64_t bytes = 0;
   SimTime sent;                    // when the send call had the message ready
   SimTime arrival;                 // of the data, or of the request to send
-  bool rendezvous = false;
   RequestObject* sender = nullptr; // to be completed on matching; null when it is complete already
-  AttachedBuffer* attached = nullptr;  // buffered send: space to give back
   char* payload = nullptr;         // the packed data; null while the sender holds it
-  QueuedMessage* next = nullptr;       // same context and source, in the order sent
-  QueuedMessage* next_any = nullptr;   // all of the rank's queue
-  QueuedMessage* previous_any = nullptr;
+  AttachedBuffer* attached = nullptr;  // buffered send: space to give back
+  bool rendezvous = false;
   char inline_payload[kInlineBytes];
 };
+static_assert(sizeof(QueuedMessage) == 128);
 
 // The messages of one job that are in no queue, for use again. One thread.
 class MessagePool {
@@ -70,8 +69,8 @@ struct Selector {
 
 class Matching {
  public:
-  // Traffic from one source on one context.
-  struct Channel {
+  // Traffic from one source on one context: a cache line.
+  struct alignas(64) Channel {
     uint64_t key = kEmpty;
     QueuedMessage* first_message = nullptr;
     QueuedMessage* last_message = nullptr;
@@ -80,7 +79,8 @@ class Matching {
     SimTime last_arrival;        // messages of one channel do not overtake each other
     uint64_t bytes = 0;
     uint32_t messages = 0;
-    int source_world = -1;
+    int32_t source_world : 31 = 0;
+    uint32_t is_listed : 1 = 0;  // in the list of channels that may have messages queued
   };
   static constexpr uint64_t kEmpty = UINT64_MAX;
 
@@ -107,8 +107,6 @@ class Matching {
 
   bool has_wildcards() const { return first_wildcard_ != nullptr; }
   const std::vector<Channel>& channels() const { return channels_; }
-  QueuedMessage* first_queued() const { return first_any_; }
-  size_t queued_count() const { return queued_count_; }
 
  private:
   struct WildcardEvent : pdes::ConditionalEvent {
@@ -126,7 +124,10 @@ class Matching {
     return Selector{receive.context, receive.peer, receive.tag};
   }
   void grow();
-  void link_any(QueuedMessage* message);
+  // Calls `visit` for the first queued messages of the channels, and goes on in a channel for as
+  // long as it returns true.
+  template <typename Visit>
+  void visit_queued(Visit visit) const;
   void remove_receive(Channel& channel, RequestObject* previous, RequestObject* receive);
   void remove_wildcard(RequestObject* receive);
   RequestObject* first_wildcard_for(const QueuedMessage& message) const;
@@ -140,9 +141,8 @@ class Matching {
   Rank& rank_;
   std::vector<Channel> channels_;   // open addressing, a power of two
   size_t used_channels_ = 0;
-  QueuedMessage* first_any_ = nullptr;
-  QueuedMessage* last_any_ = nullptr;
-  size_t queued_count_ = 0;
+  // Slots of the channels with messages queued, and of some whose messages are gone.
+  mutable std::vector<uint32_t> listed_;
   RequestObject* first_wildcard_ = nullptr;
   RequestObject* last_wildcard_ = nullptr;
   WildcardEvent event_;

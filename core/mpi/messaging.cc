@@ -16,6 +16,17 @@ namespace {
 // of MPICH 4.0 on the machines this was written on takes 40 to 120 ns.
 constexpr SimTime kPollCost = SimTime::from_ns(100);
 
+uint32_t overhead_ps(const network::MessageCost& cost) {
+  return static_cast<uint32_t>(cost.receive_overhead.ps());
+}
+
+// Takes over the space that a buffered send has reserved, if it has.
+AttachedBuffer* take_attached(RequestObject& send) {
+  return send.mode == RequestObject::Mode::kBuffered && send.extra != nullptr
+             ? std::exchange(send.extra->attached, nullptr)
+             : nullptr;
+}
+
 Count bytes_of(const RequestObject& request) { return request.count * request.type->size(); }
 
 void pack_payload(const RequestObject& send, char* out, Count bytes) {
@@ -106,7 +117,7 @@ struct Outgoing {
 void meet_posted(Outgoing& out, RequestObject& send, RequestObject& receive) {
   const Count accepted = accept(receive, send.comm->rank, send.tag, out.bytes);
   move_direct(send, receive, accepted);
-  receive.overhead = out.cost.receive_overhead;
+  receive.overhead_ps = overhead_ps(out.cost);
   SimTime arrival = out.arrival;
   if (out.cost.rendezvous) {
     const RendezvousTimes times = rendezvous(out.sender, out.cost, out.arrival, receive.posted);
@@ -118,10 +129,9 @@ void meet_posted(Outgoing& out, RequestObject& send, RequestObject& receive) {
   const SimTime received = later(arrival, receive.posted);
   record_message(out.sender.world,
                  {out.sender.id, out.target.id, send.tag, send.context, out.bytes, out.begun,
-                  arrival, received + receive.overhead, out.cost.rendezvous});
-  if (send.attached != nullptr) {
-    release_buffer(*send.attached, static_cast<Count>(out.bytes), received);
-    send.attached = nullptr;
+                  arrival, received + receive.overhead(), out.cost.rendezvous});
+  if (AttachedBuffer* attached = take_attached(send)) {
+    release_buffer(*attached, static_cast<Count>(out.bytes), received);
   }
   complete(receive, received);
 }
@@ -136,8 +146,7 @@ void queue_message(Outgoing& out, Matching::Channel& channel, RequestObject& sen
   message->sent = out.begun;
   message->arrival = out.arrival;
   message->rendezvous = out.cost.rendezvous;
-  message->attached = send.attached;
-  send.attached = nullptr;
+  message->attached = take_attached(send);
   const bool waits = out.cost.rendezvous || send.mode == RequestObject::Mode::kSynchronous;
   if (waits && send.mode != RequestObject::Mode::kBuffered) {
     message->sender = &send;
@@ -210,7 +219,7 @@ void deliver(Rank& receiver, RequestObject& receive, QueuedMessage* message) {
   const network::MessageCost cost = world.network.cost(sender.id, receiver.id, message->bytes);
   const Count accepted = accept(receive, message->source, message->tag, message->bytes);
   move_queued(*message, receive, accepted);
-  receive.overhead = cost.receive_overhead;
+  receive.overhead_ps = overhead_ps(cost);
   SimTime arrival = message->arrival;
   RequestObject* send = message->sender;
   if (send != nullptr) send->queued = nullptr;
@@ -223,7 +232,7 @@ void deliver(Rank& receiver, RequestObject& receive, QueuedMessage* message) {
   }
   const SimTime received = later(arrival, receive.posted);
   record_message(world, {sender.id, receiver.id, message->tag, message->context, message->bytes,
-                         message->sent, arrival, received + receive.overhead, message->rendezvous});
+                         message->sent, arrival, received + receive.overhead(), message->rendezvous});
   if (message->attached != nullptr) {
     release_buffer(*message->attached, static_cast<Count>(message->bytes), received);
   }
@@ -259,7 +268,7 @@ void await(Strand& strand, RequestObject& request) {
     strand.waited += request.ready - strand.now;
     strand.now = request.ready;
   }
-  strand.now += request.overhead;
+  strand.now += request.overhead();
 }
 
 void await_all(Strand& strand, std::span<RequestObject* const> requests) {
@@ -288,7 +297,7 @@ void await_all(Strand& strand, std::span<RequestObject* const> requests) {
     if (request == nullptr || !request->active) continue;
     request->waiter = nullptr;
     if (request->ready <= strand.now) {
-      strand.now += request->overhead;
+      strand.now += request->overhead();
     } else {
       order[count++] = request;
     }
@@ -300,7 +309,7 @@ void await_all(Strand& strand, std::span<RequestObject* const> requests) {
       strand.waited += request->ready - strand.now;
       strand.now = request->ready;
     }
-    strand.now += request->overhead;
+    strand.now += request->overhead();
   }
 }
 
@@ -336,7 +345,7 @@ size_t await_any(Strand& strand, std::span<RequestObject* const> requests) {
     strand.waited += requests[best]->ready - strand.now;
     strand.now = requests[best]->ready;
   }
-  strand.now += requests[best]->overhead;
+  strand.now += requests[best]->overhead();
   return best;
 }
 
@@ -354,7 +363,7 @@ void let_earlier_happen(Strand& strand) {
 bool has_taken_effect(Strand& strand, RequestObject& request) {
   if (!request.complete) let_earlier_happen(strand);
   if (request.complete && request.ready <= strand.now) {
-    strand.now += request.overhead;
+    strand.now += request.overhead();
     strand.idle_polls = 0;
     return true;
   }

@@ -63,7 +63,7 @@ int new_request(Kind kind, Mode mode, const void* buffer, Count count, Datatype 
 }
 
 void publish(RequestObject* request, Request* handle) {
-  *handle = request->handle = this_rank().requests.add(request);
+  *handle = this_rank().requests.add(request);
 }
 
 int start(Kind kind, Mode mode, const void* buffer, Count count, Datatype datatype, int peer,

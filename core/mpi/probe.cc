@@ -183,7 +183,7 @@ int Imrecv(void* buf, Count count, Datatype datatype, Message* handle, Request* 
     request->hold_objects();
     receive_matched(strand, *request, message);
   }
-  *out = request->handle = strand.rank->requests.add(request.get());
+  *out = strand.rank->requests.add(request.get());
   request.release();
   return MPI_SUCCESS;
 }

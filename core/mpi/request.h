@@ -32,26 +32,14 @@ struct RequestExtra {
   Function cancel = nullptr;
   CallbackKind callback_kind = CallbackKind::kC;
   void* extra_state = nullptr;
+  // Buffered sends: whose space they use.
+  AttachedBuffer* attached = nullptr;
 };
 
-struct RequestObject : Counted {
+// Two cache lines: programs with thousands of ranks have tens of thousands of these in flight.
+struct alignas(64) RequestObject {
   enum class Kind : uint8_t { kSend, kReceive, kCollective, kGeneralized };
   enum class Mode : uint8_t { kStandard, kSynchronous, kBuffered, kReady };
-
-  Kind kind = Kind::kSend;
-  Mode mode = Mode::kStandard;
-  bool complete = false;
-  bool persistent = false;
-  bool active = true;            // false: a persistent request that is not started
-  bool wildcard_queued = false;  // receive: waits in the list of any-source receives
-  bool freed = false;            // MPI_Request_free: to be deleted on completion
-  bool holds_objects = false;    // owns references to its type and communicator
-  int error = MPI_SUCCESS;
-
-  SimTime posted;
-  SimTime ready;
-  SimTime overhead;
-  Status status{};
 
   // What is to be moved. Persistent requests keep it from start to start.
   void* buffer = nullptr;
@@ -61,14 +49,27 @@ struct RequestObject : Counted {
   int peer = MPI_PROC_NULL;      // rank in the communicator, or MPI_ANY_SOURCE
   int tag = 0;
   uint32_t context = 0;
-  uint64_t order = 0;            // receive: position in the rank's order of posting
 
+  Kind kind = Kind::kSend;
+  Mode mode = Mode::kStandard;
+  bool complete = false;
+  bool persistent = false;
+  bool active = true;            // false: a persistent request that is not started
+  bool wildcard_queued = false;  // receive: waits in the list of any-source receives
+  bool freed = false;            // MPI_Request_free: to be deleted on completion
+  bool holds_objects = false;    // owns references to its type and communicator
+
+  uint32_t overhead_ps = 0;      // CPU time to be charged by whoever completes it
+  SimTime ready;
+  SimTime posted;
   Strand* waiter = nullptr;      // the fiber to wake on completion
   RequestObject* next = nullptr; // in the queue that holds it
-  AttachedBuffer* attached = nullptr;  // buffered send: whose space it uses
-  QueuedMessage* queued = nullptr;  // send: its message in the receiver's queue while unmatched
-  Request handle = MPI_REQUEST_NULL;
-
+  union {
+    uint64_t order = 0;          // receive: position in the rank's order of posting
+    QueuedMessage* queued;       // send: its message in the receiver's queue while unmatched
+  };
+  Status status{};
+  int error = MPI_SUCCESS;
   std::unique_ptr<RequestExtra> extra;
 
   RequestObject() = default;
@@ -77,6 +78,8 @@ struct RequestObject : Counted {
   }
   RequestObject(const RequestObject&) = delete;
   RequestObject& operator=(const RequestObject&) = delete;
+
+  SimTime overhead() const { return SimTime::from_ps(overhead_ps); }
 
   // Requests that outlive the call which made them keep their type and communicator alive.
   void hold_objects();
@@ -88,6 +91,10 @@ struct RequestObject : Counted {
  private:
   void release_objects();
 };
+static_assert(sizeof(RequestObject) == 128);
+
+// For tables of requests, which own them alone.
+inline void release(RequestObject* request) { delete request; }
 
 // Fills in what is to be moved; the caller has checked the arguments.
 void describe_operation(RequestObject& request, RequestObject::Kind kind, void* buffer, Count count,

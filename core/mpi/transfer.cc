@@ -109,7 +109,6 @@ RequestObject* new_collective_request(CommObject& comm) {
 int start_collective(CommObject& comm, CollectiveBody body, Request* handle) {
   RequestObject* request = new_collective_request(comm);
   *handle = this_rank().requests.add(request);
-  request->handle = *handle;
   launch(*request, body);
   return MPI_SUCCESS;
 }
@@ -123,7 +122,6 @@ int prepare_collective(CommObject& comm, CollectiveBody body, Request* handle) {
     launch(started, body);
   };
   *handle = this_rank().requests.add(request);
-  request->handle = *handle;
   return MPI_SUCCESS;
 }
 

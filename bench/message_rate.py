@@ -1,0 +1,107 @@
+"""Simulated messages per second of `sesame simulate`, and the ratio to SimGrid's SMPI.
+
+Runs the ring and the 2-D halo exchange of 8-byte messages (bench/programs) at several numbers of
+ranks, compute time not counted on either side, then SMPI on the same program in the same run.
+Prints one line per run; figures are medians of --repeat runs. Needs mpicc; SMPI is compared when
+smpicc and smpirun are installed (Debian: simgrid, libsimgrid-dev).
+
+    python bench/message_rate.py [--ranks 16,256,1024,4096] [--peer-ranks 1024] [--repeat 3]
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PROGRAMS = Path(__file__).parent / "programs"
+MESSAGES_PER_ROUND = {"ring": 1, "halo": 4}
+# Enough rounds that a run takes a second or so.
+TARGET_MESSAGES = 6_000_000
+PEER_MESSAGES = 120_000
+
+PLATFORM = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="cluster" prefix="node-" suffix="" radical="0-{last}" speed="1Gf" bw="12GBps"
+           lat="1us"/>
+</platform>
+"""
+
+
+def build(compiler: str, name: str, directory: Path) -> Path:
+    program = directory / f"{name}.{Path(compiler).name}"
+    command = [compiler, "-O2", "-w", str(PROGRAMS / f"{name}.c"), "-o", str(program)]
+    subprocess.run(command, check=True)
+    return program
+
+
+def sesame_run(program: Path, ranks: int, rounds: int) -> dict:
+    command = [sys.executable, "-m", "sesame", "simulate", "-n", str(ranks), "--machine",
+               "infiniband", "--compute", "none", "--json", "--", str(program), str(rounds)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    if "correct" not in done.stderr + done.stdout:
+        raise SystemExit(f"wrong answer from {' '.join(command)}")
+    return json.loads(done.stdout)
+
+
+def peer_rate(program: Path, ranks: int, rounds: int, messages: int, directory: Path) -> float:
+    """Messages per second of SMPI, tuned: no compute simulation, no privatisation, raw contexts."""
+    platform = directory / "platform.xml"
+    platform.write_text(PLATFORM.format(last=ranks - 1))
+    hosts = directory / "hosts"
+    hosts.write_text("".join(f"node-{i}\n" for i in range(ranks)))
+    options = ["smpi/simulate-computation:no", "smpi/privatization:no", "contexts/factory:raw",
+               "contexts/stack-size:64", "network/optim:Lazy", "smpi/display-timing:no"]
+    command = ["smpirun", "-np", str(ranks), "-platform", str(platform), "-hostfile", str(hosts),
+               *[f"--cfg={option}" for option in options], "--log=root.thres:error"]
+    begin = time.monotonic()
+    subprocess.run([*command, str(program), "1"], check=True, capture_output=True)
+    startup = time.monotonic() - begin
+    begin = time.monotonic()
+    subprocess.run([*command, str(program), str(rounds)], check=True, capture_output=True)
+    return messages / max(time.monotonic() - begin - startup, 1e-9)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", default="16,256,1024,4096")
+    parser.add_argument("--peer-ranks", default="1024")
+    parser.add_argument("--repeat", type=int, default=3)
+    arguments = parser.parse_args()
+    peer_ranks = {int(n) for n in arguments.peer_ranks.split(",") if n}
+    has_peer = shutil.which("smpicc") and shutil.which("smpirun")
+    compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc")
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        for program_name, per_round in MESSAGES_PER_ROUND.items():
+            program = build(compiler, program_name, directory)
+            rates = {}
+            for ranks in (int(n) for n in arguments.ranks.split(",")):
+                rounds = max(TARGET_MESSAGES // (ranks * per_round), 10)
+                runs = [sesame_run(program, ranks, rounds) for _ in range(arguments.repeat)]
+                rates[ranks] = statistics.median(run["messages_per_second"] for run in runs)
+                startup = statistics.median(run["startup_s"] for run in runs)
+                memory = statistics.median(run["peak_rss_bytes"] for run in runs)
+                print(f"{program_name:5} {ranks:5} ranks: {rates[ranks] / 1e6:7.2f} million "
+                      f"messages/s, start-up {startup / ranks * 1e6:6.1f} us/rank, "
+                      f"memory {memory / ranks / 1024:7.1f} KiB/rank in all", flush=True)
+                if ranks in peer_ranks and has_peer:
+                    smpi = build("smpicc", program_name, directory)
+                    peer_rounds = max(PEER_MESSAGES // (ranks * per_round), 10)
+                    rate = peer_rate(smpi, ranks, peer_rounds, ranks * per_round * peer_rounds,
+                                     directory)
+                    print(f"{program_name:5} {ranks:5} ranks: SMPI {rate / 1e6:.4f} million "
+                          f"messages/s, ratio {rates[ranks] / rate:.0f}", flush=True)
+            values = list(rates.values())
+            print(f"{program_name:5} flatness (fastest / slowest): {max(values) / min(values):.2f}")
+    if not has_peer:
+        print("SMPI is not installed: no comparison (Debian packages simgrid, libsimgrid-dev)")
+
+
+if __name__ == "__main__":
+    main()
