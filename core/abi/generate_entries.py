@@ -112,9 +112,9 @@ class MpiAbi:
     name = "mpiabi"
 
     def has(self, function):
-        return not function.symbol.startswith("MPIX_") and not function.name.endswith(
-            ("_c2f", "_f2c", "_c2f08", "_f082c", "_f082f", "_f2f08")
-        )
+        if function.name.startswith("MPIX_"):
+            return function.name.startswith(("MPIX_Grequest_", "MPIX_Type_iov"))
+        return not function.name.endswith(("_c2f", "_f2c", "_c2f08", "_f082c", "_f082f", "_f2f08"))
 
     def abi_type(self, type_):
         for inside in HANDLES.values():

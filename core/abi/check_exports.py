@@ -1,0 +1,60 @@
+"""Checks that an executable of ours exports what MPI libraries of its interface export.
+
+usage: check_exports.py EXECUTABLE LIBRARY...
+
+A symbol that we leave out is in LEFT_OUT with the reason. Libraries that are not there are passed
+over; without any the check is skipped (exit status 77).
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+LEFT_OUT = {
+    r"P?QMPI_.*": "MPICH's experimental interface for several tools at once",
+    r"MPIR_Err_.*": "MPICH's own error reporting, for its I/O library inside the same file",
+    r"MPII_Version_.*": "texts for the command mpichversion",
+    r"MPIR_F08_.*": "their addresses are what matters, and each rank's Fortran layer has its own",
+    r"MPIR_fortran_(true|false)": "of the C library's own conversions",
+}
+LEFT_OUT_OF_STANDARD = {
+    r"MPII_.*": "for MPICH's Fortran layer, which does not stand on the standard interface",
+}
+
+
+def exported(path):
+    output = subprocess.run(
+        ["nm", "-D", "--defined-only", path], check=True, capture_output=True, text=True
+    ).stdout
+    return {line.split()[2].split("@")[0] for line in output.splitlines()}
+
+
+def is_of_mpi(symbol):
+    return re.match(r"P?Q?MPI[XIR]?_|MPII_", symbol) is not None
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    ours = exported(sys.argv[1])
+    libraries = [path for path in sys.argv[2:] if Path(path).exists()]
+    if not libraries:
+        print("none of the libraries is here:", *sys.argv[2:])
+        sys.exit(77)
+    failed = False
+    for library in libraries:
+        theirs = {symbol for symbol in exported(library) if is_of_mpi(symbol)}
+        patterns = [*LEFT_OUT, *(LEFT_OUT_OF_STANDARD if "abi" in Path(library).name else ())]
+        left_out = {s for s in theirs if any(re.fullmatch(p, s) for p in patterns)}
+        missing = sorted(theirs - ours - left_out)
+        print(f"{library}: {len(theirs)} symbols, {len(theirs & ours)} exported by us,",
+              f"{len(left_out - ours)} left out, {len(missing)} missing")  # fmt: skip
+        for symbol in missing:
+            print(f"  missing: {symbol}")
+        failed = failed or bool(missing) or len(theirs) < 1000
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+// Fakes of the functions that only a Fortran layer calls.
+#include "core/mpi/callbacks.h"
+
+namespace sesame::mpi {
+
+int Comm_get_attribute(Comm, int, AttributeType, void*, int*) { return MPI_SUCCESS; }
+int Comm_set_attribute(Comm, int, AttributeType, void*) { return MPI_SUCCESS; }
+int Type_get_attribute(Datatype, int, AttributeType, void*, int*) { return MPI_SUCCESS; }
+int Type_set_attribute(Datatype, int, AttributeType, void*) { return MPI_SUCCESS; }
+void Keyval_set_proxies(int, Function, Function) {}
+void Grequest_set_fortran(Request) {}
+
+}  // namespace sesame::mpi
