@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from sesame.analysis.quantities import format_count, format_seconds
+from sesame.simulation import Host
 
 ERASE = "\r\x1b[K"
 PATIENCE_S = 0.5  # a run that is over by then shows none
@@ -24,8 +27,6 @@ class ProgressLine:
         self._lock = threading.Lock()
         self._text = ""
         self.shown = sys.stderr.isatty()
-        # Where both go to the same terminal, the line must step aside for the program's output.
-        self.in_the_way = self.shown and sys.stdout.isatty()
 
     def __enter__(self) -> ProgressLine:
         return self
@@ -39,6 +40,16 @@ class ProgressLine:
         with self._lock:
             self._erase()
             self.shown = False
+
+    def host(self, executable: Path, **streams: Any) -> Host:
+        """A host whose output goes through `pump`, so that the line can step aside for it."""
+        if self.shown:
+            streams |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return Host(executable, **streams)
+
+    def run_options(self) -> dict[str, Any]:
+        """What Host.run needs to know of the line."""
+        return {"progress": self.update, "pump": self.pump} if self.shown else {}
 
     def update(self, report: dict[str, Any]) -> None:
         wall = float(report.get("wall_time_s", 0))

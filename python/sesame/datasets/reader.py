@@ -28,7 +28,7 @@ class DataSet:
 
     def has(self, name: str) -> bool:
         """Whether there are any records of this type."""
-        return self.record_types.get(name, {}).get("rows", 0) > 0
+        return bool(self.record_types.get(name, {}).get("rows", 0))
 
     def table(self, name: str, columns: list[str] | None = None) -> pa.Table:
         """All records of a type."""

@@ -117,9 +117,11 @@ SUMMARY_TYPES = (
 
 def _raw_type(described: dict[str, Any]) -> RecordType:
     """A record type of the core, as Parquet holds it: names in words, the rank as a column."""
-    fields = [] if described["name"] == "message" else [
-        Field("rank", "uint32", "rank", "the rank that this record is about")
-    ]
+    fields = (
+        []
+        if described["name"] == "message"
+        else [Field("rank", "uint32", "rank", "the rank that this record is about")]
+    )
     for field in described["fields"]:
         kind = "name" if field["names"] else _type_of(field["dtype"])
         fields.append(Field(field["name"], kind, field["unit"], field["meaning"]))

@@ -78,8 +78,10 @@ def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:
         keep = (flags & POLL) == 0
         rank, time = rank[keep], time[keep]
         edges = np.flatnonzero(np.diff(rank)) + 1  # a rank's records stand together
-        starts = np.concatenate(([0], edges)) if len(rank) else []
-        for start, piece in zip(starts, np.split(time, edges), strict=False):
+        if len(rank) == 0:
+            continue
+        starts = [0, *edges.tolist()]
+        for start, piece in zip(starts, np.split(time, edges), strict=True):
             parts[int(rank[start])].append(piece)
     empty = np.zeros(0, np.int64)
     return [np.concatenate(pieces) if pieces else empty for pieces in parts]

@@ -68,7 +68,7 @@ class Host:
         stderr: int | IO[bytes] | None = None,
     ) -> None:
         self._executable = executable
-        self._streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+        self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(
@@ -90,7 +90,11 @@ class Host:
         scenario_file.write_text(text, encoding="utf-8")
         try:
             process = self._process = subprocess.Popen(
-                [self._executable, scenario_file], pass_fds=[write_end], **self._streams
+                [self._executable, scenario_file],
+                pass_fds=[write_end],
+                stdin=self._stdin,
+                stdout=self._stdout,
+                stderr=self._stderr,
             )
         finally:
             os.close(write_end)

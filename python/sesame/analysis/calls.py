@@ -1,0 +1,39 @@
+"""MPI functions in classes, for colours in plots."""
+
+from __future__ import annotations
+
+COMPUTE, POINT_TO_POINT, COMPLETION, COLLECTIVE, OTHER = range(5)
+
+CLASS_NAMES = (
+    "computation",
+    "point-to-point",
+    "wait and test",
+    "collective",
+    "other calls",
+)
+# Colour-blind safe (Okabe and Ito, 2008); computation is pale, since it is what one wants to see.
+CLASS_COLOURS = ("#cfe3d4", "#0072b2", "#d55e00", "#cc79a7", "#999999")
+
+_POINT_TO_POINT = ("send", "recv", "probe", "start")
+_COLLECTIVE = (
+    "barrier",
+    "bcast",
+    "gather",
+    "scatter",
+    "alltoall",
+    "reduce",
+    "scan",
+    "neighbor_",
+)
+
+
+def call_class(name: str) -> int:
+    """The class of `MPI_Isend` and the like."""
+    word = name.removeprefix("P").removeprefix("MPI_").lower()
+    if word.startswith(("wait", "test")):
+        return COMPLETION
+    if any(part in word for part in _COLLECTIVE) and word != "reduce_local":
+        return COLLECTIVE
+    if any(part in word for part in _POINT_TO_POINT):
+        return POINT_TO_POINT
+    return OTHER

@@ -1,0 +1,182 @@
+"""A report: one page of HTML that needs nothing else and no network."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import plotly.graph_objects as go
+import plotly.offline
+
+import sesame
+from sesame import native
+from sesame.analysis import plots
+from sesame.analysis.curve import curve_figure
+from sesame.analysis.machine_table import parameter_rows, ping_pong_rows
+from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.datasets import DataSet, describe
+from sesame.errors import InputError, OutputError
+from sesame.simulation import Point, RunResult, Scenario
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class Section:
+    title: str
+    about: str
+    html: str
+    note: str = ""
+
+
+def write_report(data_set: DataSet, path: Path) -> None:
+    """The report of one run, from its data set alone."""
+    result = data_set.info["result"]
+    _write(
+        path,
+        title=data_set.info["title"],
+        subtitle=shlex.join(data_set.info["command"]),
+        prediction=format_seconds(result["predicted_time_s"]),
+        outcome=result["outcome"],
+        outcome_text=result.get("outcome_text", ""),
+        cards=_cards(data_set),
+        sections=_sections(data_set),
+        machine=_machine(data_set.info["scenario"], data_set.info["target_system"]),
+        facts=describe.facts(data_set),
+    )
+
+
+def write_sweep_report(
+    scenario: Scenario, runs: Sequence[tuple[Point, RunResult]], path: Path
+) -> None:
+    """The report of a series: its curve and a table of its runs."""
+    times = [run.result["predicted_time_s"] for _, run in runs]
+    machine = runs[0][1].result["machine"]
+    program = Path(scenario.program).name
+    curve = Section(
+        "Predicted time", "Each point is one simulated run.", _figure_html(curve_figure(runs))
+    )
+    _write(
+        path,
+        title=f"{program} on {machine}: a series of {len(runs)} runs",
+        subtitle=shlex.join(scenario.command),
+        prediction=f"{format_seconds(min(times))} to {format_seconds(max(times))}",
+        outcome=next((r.result["outcome"] for _, r in runs if r.exit_status), "completed"),
+        outcome_text="",
+        cards=[],
+        sections=[curve, Section("Runs", "", _template("runs.html").render(runs=_run_rows(runs)))],
+        machine=None,
+        facts=[("compute time", str(scenario.compute)), ("seed", str(scenario.seed))],
+    )
+
+
+def _run_rows(runs: Sequence[tuple[Point, RunResult]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "ranks": point.ranks,
+            "settings": ", ".join(point.overrides),
+            "predicted": format_seconds(run.result["predicted_time_s"]),
+            "messages": format_count(run.result["messages"]),
+            "bytes": format_bytes(run.result["bytes"]),
+            "wall": format_seconds(run.result["wall_time_s"]),
+            "outcome": run.result["outcome"],
+        }
+        for point, run in runs
+    ]
+
+
+def _cards(data_set: DataSet) -> list[tuple[str, str]]:
+    result = data_set.info["result"]
+    ranks = data_set.table("rank")
+    whole = float(ranks.column("end_s").to_numpy().sum()) or 1.0
+
+    def share(key: str) -> str:
+        return f"{100 * float(ranks.column(key).to_numpy().sum()) / whole:.0f} %"
+
+    return [
+        ("ranks", format_count(result["ranks"])),
+        ("computation", share("compute_s")),
+        ("communication", share("communication_s")),
+        ("waiting", share("wait_s")),
+        ("messages", format_count(result["messages"])),
+        ("data sent", format_bytes(result["bytes"])),
+        ("simulated in", format_seconds(result["wall_time_s"])),
+        ("messages/s simulated", format_count(result["messages_per_second"])),
+    ]
+
+
+def _sections(data_set: DataSet) -> list[Section]:
+    wanted: list[tuple[str, str, str, Callable[[DataSet], plots.Plot]]] = [
+        ("call", "Time line", "What every rank did when.", plots.timeline_plot),
+        ("rank", "Ranks", "Where the time of each rank went.", plots.rank_plot),
+        ("call_total", "MPI calls", "Time in each function, all ranks together.", plots.call_plot),
+        ("pair", "Who talks to whom", "Data sent from rank to rank.", plots.matrix_plot),
+        ("message_size", "Message sizes", "Number of messages by size.", plots.size_plot),
+    ]
+    sections = []
+    for record_type, title, about, draw in wanted:
+        if data_set.has(record_type):
+            plot = draw(data_set)
+            note = plot.note + _loss(data_set, record_type)
+            sections.append(Section(title, about, _figure_html(plot.figure), note))
+    return sections
+
+
+def _loss(data_set: DataSet, record_type: str) -> str:
+    raw = data_set.info.get("raw", {})
+    if record_type != "call" or not (raw.get("discarded") or raw.get("damage")):
+        return ""
+    return f" Not all was recorded: {raw['discarded']:,} records were lost."
+
+
+def _machine(scenario: dict[str, Any], target: dict[str, Any]) -> dict[str, Any] | None:
+    """The machine as it was: from the text in the data set, since the file may have changed."""
+    overrides = scenario["overrides"]
+    with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
+        file.write(target["machine_file"])
+        file.flush()
+        try:
+            model = native.read_machine(file.name, overrides)
+        except InputError:  # written by a version that knew other keys
+            return None
+        return {
+            "description": model["description"],
+            "rows": parameter_rows(model),
+            "sources": model["sources"],
+            "overrides": overrides,
+            "text": target["machine_file"],
+            "ping_pong": ping_pong_rows(Path(file.name), tuple(overrides)),
+        }
+
+
+def _figure_html(figure: go.Figure) -> str:
+    config = {"displaylogo": False, "responsive": True}
+    html: str = figure.to_html(full_html=False, include_plotlyjs=False, config=config)
+    return html
+
+
+def _template(name: str) -> jinja2.Template:
+    loader = jinja2.FileSystemLoader(TEMPLATES)
+    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True)
+    return environment.get_template(name)
+
+
+def _write(path: Path, **content: Any) -> None:
+    """Whole or not at all: beside its place first."""
+    html = _template("report.html").render(
+        **content, version=sesame.__version__, plotly_script=plotly.offline.get_plotlyjs()
+    )
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(html, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot write: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)

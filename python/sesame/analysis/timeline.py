@@ -1,0 +1,85 @@
+"""What every rank did when: the state that fills most of each of a limited number of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sesame.analysis.calls import CLASS_NAMES, COMPUTE, call_class
+from sesame.datasets import DataSet
+
+Array = np.ndarray[Any, Any]
+OVER = -1  # the rank has ended
+
+MOST_ROWS = 256
+MOST_COLUMNS = 1000
+
+
+@dataclass(frozen=True)
+class Timeline:
+    states: Array  # [row][column], a class of calls or OVER
+    ranks_per_row: int
+    cell_s: float
+    records: int
+
+
+def bin_timeline(data_set: DataSet, rows: int = MOST_ROWS, columns: int = MOST_COLUMNS) -> Timeline:
+    """Adds up the time of every class in every cell, exactly, and takes the largest."""
+    end_s = data_set.table("rank", ["end_s"]).column("end_s").to_numpy()
+    ranks = len(end_s)
+    ranks_per_row = -(-ranks // rows)
+    rows = -(-ranks // ranks_per_row)
+    cell_ps = max(float(end_s.max()) * 1e12 / columns, 1.0)
+    row_of = np.arange(ranks) // ranks_per_row
+
+    classes = len(CLASS_NAMES)
+    time = np.zeros((classes, rows, columns))
+    records = 0
+    for rank, call, begin, end in _calls(data_set):
+        records += len(rank)
+        for kind in range(1, classes):
+            chosen = (call == kind) & (end > begin)
+            _add_intervals(
+                time[kind], row_of[rank[chosen]], begin[chosen] / cell_ps, end[chosen] / cell_ps
+            )
+
+    alive = np.zeros((rows, columns))
+    _add_intervals(alive, row_of, np.zeros(ranks), end_s * 1e12 / cell_ps)
+    time[COMPUTE] = np.maximum(alive - time[1:].sum(axis=0), 0)
+    states = time.argmax(axis=0).astype(np.int8)
+    states[alive < 1e-9] = OVER
+    return Timeline(states, ranks_per_row, cell_ps * 1e-12, records)
+
+
+def _calls(data_set: DataSet) -> Iterator[tuple[Array, Array, Array, Array]]:
+    """(rank, class, begin_ps, end_ps), a bounded number at a time."""
+    for batch in data_set.batches("call", ["rank", "call", "begin_ps", "end_ps"]):
+        names = batch.column("call").dictionary.to_pylist()
+        class_of = np.array([call_class(name) for name in names] or [0])
+        yield (
+            batch.column("rank").to_numpy(),
+            class_of[batch.column("call").indices.to_numpy()],
+            batch.column("begin_ps").to_numpy(),
+            batch.column("end_ps").to_numpy(),
+        )
+
+
+def _add_intervals(cells: Array, row: Array, begin: Array, end: Array) -> None:
+    """Adds to every cell of a row the part of it that each [begin, end) covers."""
+    rows, columns = cells.shape
+    begin = np.clip(begin, 0, columns)
+    end = np.clip(end, 0, columns)
+    first = np.minimum(begin.astype(np.int64), columns - 1)
+    last = np.minimum(end.astype(np.int64), columns - 1)
+    # The cover of a cell is its share of the interval's start and end; whole cells between them
+    # come from the difference array `step`, one column wider for the end of the last cell.
+    size = rows * (columns + 1)
+    at_first = row * (columns + 1) + first
+    at_last = row * (columns + 1) + last
+    cover = np.bincount(at_last, end - last, size) - np.bincount(at_first, begin - first, size)
+    step = np.bincount(at_first, minlength=size) - np.bincount(at_last, minlength=size)
+    whole = np.cumsum(step.reshape(rows, columns + 1), axis=1)
+    cells += (cover.reshape(rows, columns + 1) + whole)[:, :columns]

@@ -1,0 +1,293 @@
+"""`sesame simulate`"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from sesame import native
+from sesame.analysis.curve import check_plot, write_plot
+from sesame.analysis.report import write_report, write_sweep_report
+from sesame.cli.progress import ProgressLine
+from sesame.cli.series import Series
+from sesame.cli.summary import print_curve, print_summary
+from sesame.datasets import DataSet, DataSetWriter, check_destination
+from sesame.errors import InputError, OutputError
+from sesame.machines import find_machine
+from sesame.simulation import (
+    Keep,
+    Point,
+    RunResult,
+    Scenario,
+    Sweep,
+    find_host,
+    parse_compute,
+    points_of,
+    simulate_into,
+)
+from sesame.simulation import simulate as run_simulation
+from sesame.simulation.host import inspect_program
+
+PROGRAM_STATUS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+@click.command(context_settings=PROGRAM_STATUS)
+@click.option(
+    "-n", "--ranks", default="1", metavar="N[,N…]", help="Number of ranks; a list runs a series."
+)
+@click.option(
+    "--machine", required=True, help="A model of `sesame machine list`, or a machine file."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="NAME.sesame",
+    help="Write a data set: every call and message.",
+)
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    metavar="FILE.html",
+    help="Write a page with time lines, matrix and tables.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE.png|svg",
+    help="Draw the curve of a series.",
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="One JSON object on stdout; the program's output goes to stderr.",
+)
+@click.option(
+    "--compute",
+    default="measured",
+    metavar="MODE",
+    help="Time of computation: measured, none, fixed:1us (before each call) or recorded:DATASET.",
+)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a key of the machine, as network.latency=1us.",
+)
+@click.option(
+    "--sweep",
+    "sweeps",
+    multiple=True,
+    metavar="KEY=V,V,…",
+    help="Run a series over values of a key of the machine.",
+)
+@click.option(
+    "--placement",
+    default="block",
+    metavar="block|cyclic|FILE",
+    help="Which rank runs on which node.",
+)
+@click.option("--label", is_flag=True, help="Put the rank in front of each line that it prints.")
+@click.option("--stack-size", default="8MiB", metavar="SIZE", help="Stack of each rank.")
+@click.option(
+    "--private-library",
+    "private_libraries",
+    multiple=True,
+    metavar="PATTERN",
+    help="A library with state, of which each rank needs its own copy.",
+)
+@click.option(
+    "--env",
+    "environment",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a variable in the program's environment.",
+)
+@click.option(
+    "--cwd",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="The program's working directory.",
+)
+@click.option("--seed", default=1, help="Seed of the random streams.")
+@click.option(
+    "--no-records", is_flag=True, help="Only sums in the data set, not every call and message."
+)
+@click.option("--no-raw", is_flag=True, help="No raw streams in the data set, only Parquet.")
+@click.option("--force", is_flag=True, help="Write over an existing data set.")
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def simulate(**options: Any) -> int:
+    """Predict how an MPI program runs on a machine.
+
+    PROGRAM is the unmodified binary, linked to MPICH or to the MPI 5 standard interface. Its
+    ranks run here; their communication takes the time that the machine model says.
+
+    \b
+    sesame simulate -n 64 --machine paragon --report run.html -- ./app input.dat
+    """
+    ranks = _parse_ranks(options["ranks"])
+    points = points_of(ranks, [Sweep.parse(text) for text in options["sweeps"]])
+    _check_outputs(options, series=len(points) > 1)
+    scenario = _scenario(options, ranks[0])
+    for point in points:  # every wrong value is found before the first run
+        native.read_machine(str(scenario.machine), [*scenario.overrides, *point.overrides])
+    executable = find_host(inspect_program(scenario.program))
+    if len(points) > 1:
+        return _run_series(options, scenario, executable, points)
+    return _run_one(options, replace(scenario, **_of_point(scenario, points[0])), executable)
+
+
+def _of_point(scenario: Scenario, point: Point) -> dict[str, Any]:
+    return {"ranks": point.ranks, "overrides": (*scenario.overrides, *point.overrides)}
+
+
+def _parse_ranks(text: str) -> list[int]:
+    try:
+        ranks = [int(part) for part in text.split(",")]
+    except ValueError:
+        ranks = [0]
+    if min(ranks) < 1:
+        raise InputError(
+            f"-n {text}: expected a number of ranks, or several with commas between",
+            hint="for instance -n 64, or -n 4,16,64",
+        )
+    return ranks
+
+
+def _scenario(options: dict[str, Any], ranks: int) -> Scenario:
+    placement = options["placement"]
+    if placement not in ("block", "cyclic"):
+        if not Path(placement).is_file():
+            raise InputError(f"--placement {placement}: expected block, cyclic or a file")
+        placement = f"file:{Path(placement).resolve()}"
+    directory = options["cwd"]
+    return Scenario(
+        program=options["program"],
+        arguments=tuple(options["arguments"]),
+        ranks=ranks,
+        machine=find_machine(options["machine"]).resolve(),
+        overrides=tuple(_assignment("--set", text) for text in options["overrides"]),
+        placement=placement,
+        compute=parse_compute(options["compute"]),
+        label_output=options["label"],
+        program_stdout="stderr" if options["as_json"] else "stdout",
+        stack_size_bytes=native.parse_size_bytes(options["stack_size"]),
+        private_libraries=options["private_libraries"],
+        environment=tuple(_variable(text) for text in options["environment"]),
+        working_directory=None if directory is None else directory.resolve(),
+        seed=options["seed"],
+    )
+
+
+def _assignment(option: str, text: str) -> str:
+    key, equals, value = text.partition("=")
+    if not (key and equals and value):
+        raise InputError(f"{option} {text}: expected KEY=VALUE")
+    return text
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise InputError(f"--env {text}: expected NAME=VALUE")
+    return name, value
+
+
+def _check_outputs(options: dict[str, Any], *, series: bool) -> None:
+    """Before a run that may be long: can its output be written?"""
+    if options["output"] is not None:
+        if series:
+            raise InputError(
+                "-o writes the data set of one run, and this is a series",
+                hint="--report, --plot or --json keep a series",
+            )
+        check_destination(options["output"], force=options["force"])
+    if options["plot"] is not None:
+        if not series:
+            raise InputError("--plot draws a series: give --sweep, or several numbers with -n")
+        check_plot(options["plot"])
+    for path in (options["report"], options["plot"]):
+        if path is not None:
+            check_file(path)
+
+
+def check_file(path: Path) -> None:
+    """A file that is written over without asking, once it is known to be writable."""
+    if path.is_dir():
+        raise OutputError(f"{path}: this is a directory")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent) as file:
+            file.write(b"\0" * 4096)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot write there: {error.strerror}") from error
+    if path.exists() and not os.access(path, os.W_OK):
+        raise OutputError(f"{path}: cannot write over it")
+
+
+def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> int:
+    console = Console(stderr=True, highlight=False)
+    keep = Keep(records=not options["no_records"], raw=not options["no_raw"])
+    with ExitStack() as stack:
+        path = options["output"]
+        if path is None and options["report"] is not None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-"))
+            path = Path(folder) / "run.sesame"
+            keep = replace(keep, raw=False)
+        outcome = _run_with_progress(scenario, executable, path, keep, options["force"])
+        written: dict[str, str] = {}
+        if options["output"] is not None:
+            written["data_set"] = str(options["output"])
+        if options["report"] is not None:
+            write_report(DataSet(path), options["report"])
+            written["report"] = str(options["report"])
+    if options["as_json"]:
+        click.echo(json.dumps({**outcome.scalars, **written}))
+    else:
+        print_summary(console, outcome)
+    for name, file in written.items():
+        console.print(f"{name.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
+    return outcome.exit_status
+
+
+def _run_with_progress(
+    scenario: Scenario, executable: Path, path: Path | None, keep: Keep, force: bool
+) -> RunResult:
+    with ProgressLine(scenario.ranks) as line:
+        host, more = line.host(executable), line.run_options()
+        if path is None:
+            return run_simulation(scenario, host, **more)
+        with DataSetWriter(path, force=force) as writer:
+            return simulate_into(writer, scenario, host, keep, **more)
+
+
+def _run_series(
+    options: dict[str, Any], scenario: Scenario, executable: Path, points: list[Point]
+) -> int:
+    console = Console(stderr=True, highlight=False)
+    series = Series(executable, console)
+    runs = list(series.run(points, lambda p: replace(scenario, **_of_point(scenario, p))))
+    if options["as_json"]:
+        described = [
+            {**run.scalars, "parameters": {"ranks": point.ranks, **dict(point.settings)}}
+            for point, run in runs
+        ]
+        whole = {"program": scenario.program, "machine": runs[0][1].result["machine"]}
+        click.echo(json.dumps({**whole, "runs": described}))
+    print_curve(console, runs)
+    if options["plot"] is not None:
+        write_plot(runs, options["plot"])
+        console.print(f"plot: {options['plot']}", soft_wrap=True, markup=False)
+    if options["report"] is not None:
+        write_sweep_report(scenario, runs, options["report"])
+        console.print(f"report: {options['report']}", soft_wrap=True, markup=False)
+    return next((run.exit_status for _, run in runs if run.exit_status != 0), 0)

@@ -1,0 +1,97 @@
+"""What a run gave, as tables on the terminal."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.simulation import Point, RunResult
+
+MOST_CALLS = 8
+BAR_WIDTH = 40
+
+
+def print_summary(console: Console, outcome: RunResult) -> None:
+    result = outcome.result
+    console.print(
+        f"[bold]predicted time {format_seconds(result['predicted_time_s'])}[/] "
+        f"on {result['ranks']} ranks of {result['machine']}"
+    )
+    if result["outcome"] != "completed":
+        console.print(f"[bold red]{result['outcome']}[/] (exit status {outcome.exit_status})")
+    console.print(_rank_table(result["rank_table"]))
+    console.print(_call_table(result))
+    console.print(
+        f"{format_count(result['messages'])} messages, {format_bytes(result['bytes'])}; simulated "
+        f"in {format_seconds(result['wall_time_s'])}, "
+        f"{format_count(result['messages_per_second'])} messages/s, "
+        f"memory {format_bytes(result['peak_rss_bytes'])}"
+    )
+
+
+def _rank_table(ranks: dict[str, list[float]]) -> Table:
+    table = Table("per rank", "min", "mean", "max", box=None, header_style="bold", pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, key in (
+        ("computation", "compute_s"),
+        ("communication", "communication_s"),
+        ("waiting", "wait_s"),
+        ("end", "end_s"),
+    ):
+        values = ranks[key]
+        figures = (min(values), statistics.fmean(values), max(values))
+        table.add_row(name, *map(format_seconds, figures))
+    return table
+
+
+def _call_table(result: dict[str, Any]) -> Table:
+    calls = sorted(result["calls"], key=lambda call: -call["time_s"])
+    whole = sum(result["rank_table"]["end_s"]) or 1.0
+    table = Table("call", "calls", "time", "of all", box=None, header_style="bold", pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for call in calls[:MOST_CALLS]:
+        table.add_row(
+            call["name"],
+            format_count(call["count"]),
+            format_seconds(call["time_s"]),
+            f"{100 * call['time_s'] / whole:.1f} %",
+        )
+    if len(calls) > MOST_CALLS:
+        rest = sum(call["time_s"] for call in calls[MOST_CALLS:])
+        table.add_row(
+            f"{len(calls) - MOST_CALLS} others",
+            format_count(sum(call["count"] for call in calls[MOST_CALLS:])),
+            format_seconds(rest),
+            f"{100 * rest / whole:.1f} %",
+        )
+    return table
+
+
+def print_curve(console: Console, runs: list[tuple[Point, RunResult]]) -> None:
+    """The predicted times of a series as a table with bars."""
+    keys = [key for key, _ in runs[0][0].settings]
+    longest = max(run.result["predicted_time_s"] for _, run in runs) or 1.0
+    table = Table("ranks", *keys, "predicted", "", "messages", box=None, header_style="bold")
+    table.columns[0].justify = "right"
+    for point, run in runs:
+        time = run.result["predicted_time_s"]
+        table.add_row(
+            str(point.ranks),
+            *(value for _, value in point.settings),
+            format_seconds(time),
+            _bar(time / longest),
+            format_count(run.result["messages"]),
+        )
+    console.print(table)
+
+
+def _bar(part: float) -> str:
+    eighths = round(part * BAR_WIDTH * 8)
+    full, rest = divmod(eighths, 8)
+    return "█" * full + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[rest]

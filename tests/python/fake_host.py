@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""A stand-in for the native simulator: the same command line, scenario, result.json and raw
+streams, with a made-up program: every rank computes, passes a message round a ring and joins an
+all-reduce, some times over. What `program` is called decides how the run ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from sesame import native
+
+CALLS = ["MPI_Init", "MPI_Send", "MPI_Recv", "MPI_Allreduce", "MPI_Test", "MPI_Finalize"]
+DTYPES = {
+    described["name"]: np.dtype([(f["name"], f["dtype"]) for f in described["fields"]])
+    for described in native.record_types()
+}
+US = 1_000_000  # ps
+
+
+def inspect(program: str) -> int:
+    if program == "not-mpi":
+        print("not-mpi: this is not an MPI program\nhint: link it to MPICH", file=sys.stderr)
+        return 2
+    print(json.dumps({"interface": "mpiabi" if program == "abi" else "mpich"}))
+    return 0
+
+
+def latency_ps(scenario: dict) -> int:
+    model = native.read_machine(scenario["machine"], scenario["overrides"])
+    return round(model["network"]["latency_s"] * 1e12)
+
+
+def simulate(scenario: dict) -> int:
+    program = scenario["program"]
+    output = sys.stderr if scenario["program_stdout"] == "stderr" else sys.stdout
+    print(f"hello from {program} {' '.join(scenario['arguments'])}", file=output, flush=True)
+    if program == "refused":
+        print("refused: more ranks than mappings\nhint: raise vm.max_map_count", file=sys.stderr)
+        return 2
+    if program == "crashing-host":
+        os.abort()
+    if program == "slow":
+        for i in range(100):
+            report = {"simulated_time_s": i, "messages": i, "ranks_finished": 0, "wall_time_s": i}
+            if scenario["progress_fd"] >= 0:
+                os.write(scenario["progress_fd"], json.dumps(report).encode() + b"\n")
+            time.sleep(0.1)
+    ranks, rounds = scenario["ranks"], int((scenario["arguments"] or ["5"])[0])
+    run = Run(ranks, rounds, latency_ps(scenario), compute_of(scenario))
+    if scenario["record"]:
+        run.write_raw(Path(scenario["output_directory"]) / "raw")
+    status = 3 if program == "failing" else 0
+    result = run.result(status)
+    (Path(scenario["output_directory"]) / "result.json").write_text(json.dumps(result))
+    return status
+
+
+def compute_of(scenario: dict) -> list[list[int]] | int:
+    compute = scenario["compute"]
+    if compute["mode"] == "recorded":
+        words = np.fromfile(compute["recorded"], "<u8")
+        counts = words[1 : 1 + int(words[0])].astype(int)
+        return [part.tolist() for part in np.split(words[1 + len(counts) :], np.cumsum(counts))]
+    return {"none": 0, "fixed": compute["fixed_ps"], "measured": 37 * US}[compute["mode"]]
+
+
+class Run:
+    def __init__(self, ranks: int, rounds: int, latency: int, compute: object) -> None:
+        self.ranks, self.latency, self.compute = ranks, latency, compute
+        self.calls: list[list[tuple]] = [[] for _ in range(ranks)]
+        self.messages: list[list[tuple]] = [[] for _ in range(ranks)]
+        now = [0] * ranks
+        for _ in range(rounds):
+            sent = [0] * ranks
+            for rank in range(ranks):
+                sent[rank] = self.call(rank, now, 1, 10 * US, (rank + 1) % ranks, 64)
+            for rank in range(ranks):
+                source = (rank - 1) % ranks
+                arrival = sent[source] + self.latency
+                self.call(rank, now, 4, US, source, 0, poll=True)
+                begin = now[rank] + self.compute_time(rank)
+                self.call(rank, now, 2, max(arrival - begin, US), source, 64)
+                message = (sent[source], arrival, now[rank], 64, source, rank, 7, 0, 0, 0)
+                self.messages[rank].append(message)
+            end = max(now[r] + self.compute_time(r) for r in range(ranks)) + 3 * self.latency
+            for rank in range(ranks):
+                self.call(rank, now, 3, end - now[rank] - self.compute_time(rank), -1, 8)
+        self.end = now
+
+    def compute_time(self, rank: int) -> int:
+        if isinstance(self.compute, int):
+            return self.compute * (1 + rank % 3)
+        calls = sum(1 for call in self.calls[rank] if call[-1] == 0)
+        return int(self.compute[rank][calls])
+
+    def call(self, rank, now, call, duration, peer, size, poll=False) -> int:
+        compute = 0 if poll else self.compute_time(rank)
+        begin = now[rank] + compute
+        now[rank] = begin + duration
+        record = (begin, now[rank], compute, size, peer, 7, 0, call, int(poll))
+        self.calls[rank].append(record)
+        return begin
+
+    def write_raw(self, directory: Path) -> None:
+        writer = native.TraceWriter.open(str(directory), self.ranks, CALLS, [("machine", "fake")])
+        for rank in range(self.ranks):
+            writer.append_calls(rank, np.array(self.calls[rank], DTYPES["call"]).tobytes())
+            writer.append_messages(
+                rank, np.array(self.messages[rank], DTYPES["message"]).tobytes()
+            )
+        writer.close()
+
+    def result(self, status: int) -> dict:
+        rounds = len(self.messages[0])
+        calls = [np.array(c, DTYPES["call"]) for c in self.calls]
+        compute = [float(c["compute_before_ps"].sum()) * 1e-12 for c in calls]
+        inside = [float((c["end_ps"] - c["begin_ps"]).sum()) * 1e-12 for c in calls]
+        everything = np.concatenate(calls)
+        duration = (everything["end_ps"] - everything["begin_ps"]) * 1e-12
+        return {
+            "predicted_time_s": max(self.end) * 1e-12,
+            "ranks": self.ranks,
+            "machine": "fake",
+            "messages": self.ranks * rounds,
+            "bytes": self.ranks * rounds * 64,
+            "wall_time_s": 0.01,
+            "startup_s": 0.001,
+            "messages_per_second": self.ranks * rounds / 0.01,
+            "exit_status": status,
+            "outcome": "failed" if status else "completed",
+            "outcome_text": f"rank 0 ended with status {status}" if status else "",
+            "rank_table": {
+                "end_s": [end * 1e-12 for end in self.end],
+                "compute_s": compute,
+                "communication_s": [0.4 * time for time in inside],
+                "wait_s": [0.6 * time for time in inside],
+                "messages_sent": [rounds] * self.ranks,
+                "bytes_sent": [64 * rounds] * self.ranks,
+                "exit_status": [status] + [0] * (self.ranks - 1),
+            },
+            "calls": [
+                {
+                    "name": CALLS[call],
+                    "count": int((everything["call"] == call).sum()),
+                    "time_s": float(duration[everything["call"] == call].sum()),
+                    "bytes": int(everything["bytes"][everything["call"] == call].sum()),
+                    "max_rank_time_s": float(duration[everything["call"] == call].max()),
+                }
+                for call in sorted({int(c) for c in everything["call"]})
+            ],
+            "matrix": [[r, (r + 1) % self.ranks, rounds, 64 * rounds] for r in range(self.ranks)],
+            "message_sizes": [[6, self.ranks * rounds, 64 * self.ranks * rounds]],
+            "peak_rss_bytes": 1 << 24,
+        }
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--inspect":
+        sys.exit(inspect(sys.argv[2]))
+    sys.exit(simulate(json.loads(Path(sys.argv[1]).read_text())))
