@@ -80,8 +80,8 @@ struct TypeShape {
   }
 };
 
-// Where a type map begins and ends. `explicit_` bounds come from MPI_LB, MPI_UB and resizing, and
-// win over natural ones. A type map without data has size 0 and all bounds 0 unless explicit.
+// Where a type map begins and ends. `explicit_` bounds come from MPI_LB and MPI_UB, and win over
+// natural ones. A type map without data has size 0 and all bounds 0 unless explicit.
 struct TypeBounds {
   Count size = 0;
   Count element_count = 0;  // basic elements in one copy

@@ -87,6 +87,22 @@ class BoundsCollector {
   bool explicit_lb_ = false, explicit_ub_ = false, fits_ = true;
 };
 
+// The type that this one only renames: a duplicate, one copy.
+const DatatypeObject& original(const DatatypeObject& type) {
+  const TypeShape& shape = type.shape();
+  const bool is_copy = shape.kind == TypeShape::Kind::kVector && shape.count == 1 &&
+                       shape.blocklength == 1 && shape.displacement == 0 &&
+                       shape.types[0]->lb() == type.lb() && shape.types[0]->ub() == type.ub();
+  return is_copy ? original(*shape.types[0]) : type;
+}
+
+bool all_same(const std::vector<DatatypeRef>& types) {
+  for (const DatatypeRef& type : types) {
+    if (&original(*type) != &original(*types[0])) return false;
+  }
+  return true;
+}
+
 Aint round_up(Aint value, Aint unit) { return (value + unit - 1) / unit * unit; }
 
 }  // namespace
@@ -148,7 +164,9 @@ void DatatypeBuilder::make_struct(std::vector<DatatypeRef> types, std::vector<Ai
   shape.displacements = std::move(displacements);
   shape.blocklengths = std::move(lengths);
   shape.types = std::move(types);
-  bound_shape(true);
+  // MPI pads every structure to its alignment; MPICH, whose programs we run, makes a structure of
+  // one type a list of blocks, which it does not pad.
+  bound_shape(!all_same(object_->shape_.types));
 }
 
 void DatatypeBuilder::make_resized(const DatatypeObject& old, Aint lb, Aint extent) {
@@ -156,7 +174,9 @@ void DatatypeBuilder::make_resized(const DatatypeObject& old, Aint lb, Aint exte
   TypeBounds& bounds = object_->bounds_;
   if (__builtin_add_overflow(lb, extent, &bounds.ub)) failed_ = true;
   bounds.lb = lb;
-  bounds.explicit_lb = bounds.explicit_ub = true;
+  // MPI would have these win over other types' bounds in a structure; in MPICH, whose programs we
+  // run, they erase older markers and count as natural bounds from here on.
+  bounds.explicit_lb = bounds.explicit_ub = false;
   lay_out();
 }
 
