@@ -76,18 +76,27 @@ void mark_private(std::vector<Node>& nodes, const std::vector<std::string>& patt
 
 Result<std::string> run_and_read(const std::string& loader, const std::string& program) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return error(std::string("cannot open a pipe: ") + strerror(errno));
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return error(std::string("cannot open a pipe: ") + strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-  std::vector<std::string> words = {loader, "--list", program};
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  std::vector<std::string> words = {loader, program};
+  // Not the option --list, which gives up at the first library that is missing.
+  std::vector<std::string> variables = {"LD_TRACE_LOADED_OBJECTS=1"};
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (strncmp(*variable, "LD_PRELOAD=", 11) != 0) variables.emplace_back(*variable);
+  const auto pointers = [](std::vector<std::string>& texts) {
+    std::vector<char*> list;
+    for (std::string& text : texts) list.push_back(text.data());
+    list.push_back(nullptr);
+    return list;
+  };
   pid_t child;
   const int failure =
-      posix_spawn(&child, loader.c_str(), &actions, nullptr, arguments.data(), environ);
+      posix_spawn(&child, loader.c_str(), &actions, nullptr,
+                                  pointers(words).data(), pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   std::string text;

@@ -45,6 +45,7 @@ class OptionParser {
     argument_ = nullptr;
     if (index_ == 0 || !scan_.started) {
       if (index_ == 0) index_ = 1;
+      if (!scan_.started) bad_ = 0;  // as glibc's, whose variable holds '?' until the first call
       scan_ = {nullptr, index_, index_, true};
     }
     if (scan_.next == nullptr || *scan_.next == '\0') {

@@ -1,0 +1,96 @@
+// Copies of programs and of private libraries in C, C++ and Fortran.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "core/loader/testing/probe_runner.h"
+
+namespace sesame::loader {
+namespace {
+
+TEST(Image, GivesEveryRankItsOwnGlobalsAndStatics) {
+  REQUIRE_PROGRAMS();
+  for (const char* program : {"globals", "globals_stripped"}) {
+    const RunResult result = run_probe("-n 3", program);
+    EXPECT_EQ(output_of(result, 0), "6 10 7 102 one\n");
+    EXPECT_EQ(output_of(result, 1), "7 20 14 103 two\n");
+    EXPECT_EQ(output_of(result, 2), "8 30 21 104 three\n");
+    EXPECT_EQ(status_of(result, 2), 2);
+  }
+}
+
+std::string classes_output(int rank, const std::string& word) {
+  const std::string pi = rank == 0 ? "3.142 1" : "3.1416 2";
+  const std::string caught = rank == 0 ? "17" : "inner";
+  const std::string unwound = "destroy unwound\n", built = "construct unwound\n";
+  return "construct one\nconstruct two\nconstruct local\n" + pi + "\n" + built + built + built +
+         unwound + unwound + unwound + "caught " + caught + " within from the depth\n" + "read " +
+         word + "\nslept " + (rank == 0 ? "3600.000" : "3600.0000") + "\n";
+}
+
+TEST(Image, RunsConstructorsStreamsAndExceptionsOfCxxPerRank) {
+  REQUIRE_PROGRAMS();
+  for (const char* program : {"classes", "classes_pic"}) {
+    const RunResult result = run_probe("-n 2", program, "", "word\\n");
+    const std::string end = "destroy local\ndestroy two\ndestroy one\n";
+    EXPECT_EQ(output_of(result, 0), classes_output(0, "word") + end) << result.text;
+    EXPECT_EQ(output_of(result, 1), classes_output(1, "nothing") + end) << result.text;
+    EXPECT_EQ(output_of(result, 1, 2), "error stream 1\n");
+    EXPECT_EQ(status_of(result, 0), 0);
+  }
+}
+
+TEST(Image, AbortsTheJobOnAnExceptionThatNobodyCatches) {
+  REQUIRE_PROGRAMS();
+  const RunResult result = run_probe("-n 2", "classes", "throw");
+  EXPECT_NE(output_of(result, 1, 2).find("what():  from the depth"), std::string::npos)
+      << result.text;
+  EXPECT_NE(result.text.find("sesame: rank 1 called abort()"), std::string::npos);
+  EXPECT_EQ(result.status, 128 + 6);
+}
+
+TEST(Image, RunsFortranWithUnitsPerRankAndFlushesThem) {
+  REQUIRE_PROGRAMS();
+  const RunResult result = run_probe("-n 2", "fortran", "", "321\\n");
+  EXPECT_EQ(output_of(result, 0),
+            " count          40   1.0000000000000000     \nnumber 321 end F\nticks 0 cpu 0.0050\n"
+            "scratch 0\ninner 7 of 0\n");
+  EXPECT_EQ(output_of(result, 1),
+            " count          41   2.0000000000000000     \nnumber -1 end T\nticks 0 cpu 0.0050\n"
+            "scratch 1\ninner 7 of 1\n");
+  EXPECT_EQ(output_of(result, 1, 2), "error unit 1\nSTOP 3\n");
+  EXPECT_EQ(status_of(result, 0), 0);
+  EXPECT_EQ(status_of(result, 1), 3);
+}
+
+TEST(Image, CopiesALibraryWithStateThreadStorageAndVariablesOfTheProgram) {
+  REQUIRE_PROGRAMS();
+  const RunResult result = run_probe("-n 2 --private liblibrary*", "library_user");
+  // calls + constructed, library_value, thread-local, relocated name, the program's own answer
+  EXPECT_EQ(output_of(result, 0), "7 13 1001 beta 42 21\n") << result.text;
+  EXPECT_EQ(output_of(result, 1), "8 14 1002 beta 42 21\n") << result.text;
+}
+
+TEST(Image, LeavesNothingInSharedMemory) {
+  REQUIRE_PROGRAMS();
+  const std::string before = run_command("ls -A /dev/shm").text;
+  run_command("timeout -s KILL 0.05 " SESAME_LOADER_PROBE " -n 2000 " + program_path("fortran"));
+  EXPECT_EQ(run_command("ls -A /dev/shm").text, before);
+}
+
+TEST(Image, LoadsAThousandRanksInLittleTimeAndMemory) {
+  REQUIRE_PROGRAMS();
+  for (const char* program : {"globals", "fortran"}) {
+    const RunResult result = run_probe("-n 1000 --measure", program);
+    double load_us = 0, memory_kb = 0;
+    ASSERT_EQ(sscanf(result.text.c_str(), "1000 ranks: load %lf us and %lf kB", &load_us, &memory_kb),
+              2)
+        << result.text.substr(0, 400);
+    printf("%s: %s", program, result.text.substr(0, result.text.find('\n') + 1).c_str());
+    EXPECT_LT(memory_kb, 96) << "stack and output included";
+    EXPECT_LT(load_us, 2000) << "on a busy machine; see bench/ for the figure";
+  }
+}
+
+}  // namespace
+}  // namespace sesame::loader
