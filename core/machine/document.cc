@@ -1,6 +1,8 @@
 #include "core/machine/document.h"
 
 #define TOML_EXCEPTIONS 0
+// toml++ 3.3 asserts on a wrong character after "[" before it reports it: wrong input is no bug.
+#define TOML_ASSERT(condition) static_cast<void>(0)
 #define TOML_ENABLE_FORMATTERS 1
 #include <toml++/toml.h>
 

@@ -322,6 +322,27 @@ TEST(MachineFile, HugeSizesAreRefusedNotOverflown) {
             std::string::npos);
 }
 
+TEST(MachineFile, DamagedAnywhereIsReadOrRefusedWithAReason) {
+  const std::string text = kMesh;
+  for (size_t at = 0; at < text.size(); ++at) {
+    for (const char* damage : {"", "0", "-", "\"", "[", "]", "\n", "=", ".", "\x80", "\x01"}) {
+      std::string damaged = text;
+      damaged.replace(at, 1, damage);
+      const auto machine = parse_machine(damaged, "m.toml");
+      if (machine) {
+        EXPECT_GT(machine->nodes, 0);
+        EXPECT_GT(machine->network.bandwidth, 0);
+      } else {
+        EXPECT_FALSE(machine.error().message.empty());
+      }
+    }
+    const auto machine = parse_machine(text.substr(0, at), "m.toml");
+    if (!machine) {
+      EXPECT_EQ(machine.error().path, "m.toml");
+    }
+  }
+}
+
 TEST(MachineKeys, AreAllReadable) {
   size_t required = 0;
   for (const KeyInfo& info : machine_keys()) {

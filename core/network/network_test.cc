@@ -137,6 +137,27 @@ TEST(Network, SmallMessagesAreSpacedByTheGap) {
   EXPECT_EQ(network->cost(0, 2, 201).injection, SimTime::from_ns(4020));
 }
 
+TEST(Network, MessagesSentAtOnceFollowOneAnother) {
+  const Machine machine = machine_of();
+  const auto network = Network::create(machine, 64);
+  ASSERT_TRUE(network);
+  for (const uint64_t bytes : {8, 16000}) {  // spaced by the gap; by the bytes
+    const MessageCost cost = network->cost(0, 2, bytes);
+    SimTime now;
+    SimTime interface_free;
+    SimTime received;
+    constexpr int kMessages = 10;
+    for (int i = 0; i < kMessages; ++i) {
+      now += cost.send_overhead;
+      const SimTime start = later(now, interface_free);
+      interface_free = start + cost.injection;
+      received = start + cost.latency + cost.transfer + cost.receive_overhead;
+    }
+    const SimTime step = later(later(cost.send_overhead, SimTime::from_ns(4000)), cost.transfer);
+    EXPECT_EQ(received, ping_pong(machine, bytes) + step * (kMessages - 1));
+  }
+}
+
 TEST(Network, MessageToItselfUsesTheNodesConstants) {
   const auto network = Network::create(machine_of(), 64);
   ASSERT_TRUE(network);
