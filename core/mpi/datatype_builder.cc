@@ -13,12 +13,13 @@ using Wide = __int128;
 constexpr Wide kLargest = std::numeric_limits<Count>::max();
 constexpr Wide kSmallest = std::numeric_limits<Count>::min();
 
-// An interval that grows; empty at first.
+// The least lower and the greatest upper bound; a type of negative extent has `to` below `from`.
 struct Interval {
   Wide low = kLargest;
   Wide high = kSmallest;
-  bool is_empty() const { return low > high; }
+  bool is_empty = true;
   void add(Wide from, Wide to) {
+    is_empty = false;
     low = std::min(low, from);
     high = std::max(high, to);
   }
@@ -52,12 +53,11 @@ class BoundsCollector {
 
   // False when something does not fit.
   bool result(bool pad_to_alignment, TypeBounds* bounds) {
-    Wide low = natural_.is_empty() ? 0 : natural_.low,
-         high = natural_.is_empty() ? 0 : natural_.high;
+    Wide low = natural_.is_empty ? 0 : natural_.low, high = natural_.is_empty ? 0 : natural_.high;
     if (explicit_lb_) low = explicit_low_;
     if (explicit_ub_) {
       high = explicit_high_;
-    } else if (natural_.is_empty()) {
+    } else if (natural_.is_empty) {
       high = low;
     } else if (pad_to_alignment && (high - low) % alignment_ != 0) {
       const Wide excess = (high - low) % alignment_;
@@ -69,8 +69,8 @@ class BoundsCollector {
     bounds->element_count = static_cast<Count>(elements_);
     bounds->lb = static_cast<Aint>(low);
     bounds->ub = static_cast<Aint>(high);
-    bounds->true_lb = data_.is_empty() ? 0 : static_cast<Aint>(data_.low);
-    bounds->true_ub = data_.is_empty() ? 0 : static_cast<Aint>(data_.high);
+    bounds->true_lb = data_.is_empty ? 0 : static_cast<Aint>(data_.low);
+    bounds->true_ub = data_.is_empty ? 0 : static_cast<Aint>(data_.high);
     bounds->alignment = alignment_;
     bounds->explicit_lb = explicit_lb_;
     bounds->explicit_ub = explicit_ub_;
