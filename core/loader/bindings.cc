@@ -6,7 +6,7 @@ std::unordered_map<std::string_view, void*> all_bindings() {
   BindingTable table;
   for (auto* bind : {bind_start, bind_clocks, bind_sleeps, bind_exits, bind_streams,
                      bind_descriptors, bind_random, bind_text, bind_getopt, bind_environment,
-                     bind_directories, bind_signals, bind_identity})
+                     bind_directories, bind_signals, bind_identity, bind_dynamic})
     bind(table);
   std::unordered_map<std::string_view, void*> by_name;
   for (const Binding& binding : table) by_name.emplace(binding.name, binding.function);

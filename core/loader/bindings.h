@@ -27,6 +27,7 @@ void bind_environment(BindingTable& table);  // environment.cc
 void bind_directories(BindingTable& table);  // directory.cc
 void bind_signals(BindingTable& table);      // signals.cc
 void bind_identity(BindingTable& table);     // identity.cc
+void bind_dynamic(BindingTable& table);      // dynamic.cc
 
 std::unordered_map<std::string_view, void*> all_bindings();
 

@@ -170,6 +170,14 @@ char* make_stack(bool executable) {
   return static_cast<char*>(memory) + kGuard;
 }
 
+int count_mappings() {
+  std::ifstream file("/proc/self/maps");
+  std::string line;
+  int count = 0;
+  while (std::getline(file, line)) ++count;
+  return count;
+}
+
 sesame::Result<> load_all(ProgramImage& image, const LaunchArguments& arguments) {
   g_ranks.resize(static_cast<size_t>(g_options.ranks));
   for (int r = 0; r < g_options.ranks; ++r) {
@@ -236,17 +244,20 @@ int main(int argc, char** argv) {
   auto image = ProgramImage::open(*program);
   if (!image) return fail(image.error());
 
+  const int mappings_before = count_mappings();
   const double memory_before = private_kb(), begin = wall_seconds();
   if (auto loaded = load_all(**image, arguments); !loaded) return fail(loaded.error());
   const double loaded_at = wall_seconds();
+  const int mappings = count_mappings() - mappings_before;
   run_all();
   const double end = wall_seconds();
   if (g_options.measure) {
-    printf("%d ranks: load %.1f us and %.1f kB per rank with the whole run; run %.1f us per rank; %d "
-           "mappings\n",
+    printf("%d ranks: load %.1f us and %.1f kB per rank with the whole run; run %.1f us per rank; "
+           "mappings per rank %.2f, expected %d\n",
            g_options.ranks, (loaded_at - begin) / g_options.ranks * 1e6,
            (private_kb() - memory_before) / g_options.ranks,
-           (end - loaded_at) / g_options.ranks * 1e6, program->mappings_per_rank);
+           (end - loaded_at) / g_options.ranks * 1e6,
+           static_cast<double>(mappings) / g_options.ranks, program->mappings_per_rank + 2);
   }
   print_all();
   int worst = 0;
