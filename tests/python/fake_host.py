@@ -112,9 +112,7 @@ class Run:
         writer = native.TraceWriter.open(str(directory), self.ranks, CALLS, [("machine", "fake")])
         for rank in range(self.ranks):
             writer.append_calls(rank, np.array(self.calls[rank], DTYPES["call"]).tobytes())
-            writer.append_messages(
-                rank, np.array(self.messages[rank], DTYPES["message"]).tobytes()
-            )
+            writer.append_messages(rank, np.array(self.messages[rank], DTYPES["message"]).tobytes())
         writer.close()
 
     def result(self, status: int) -> dict:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame import native
-from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.analysis.quantities import format_bytes, format_count, format_seconds, format_size
 
 SIZES = [0, 8, 1024, 64 * 1024, 1 << 20, 4 << 20]
 
@@ -67,7 +67,7 @@ def ping_pong_rows(path: Path, overrides: tuple[str, ...]) -> list[tuple[str, st
     table = native.ping_pong_table(str(path), list(overrides), SIZES)
     return [
         (
-            format_bytes(row["size_bytes"]),
+            format_size(row["size_bytes"]),
             format_seconds(row["time_s"]),
             f"{format_bytes(row['bandwidth_bytes_per_s'])}/s" if row["size_bytes"] else "",
         )

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from sesame.analysis.calls import CLASS_COLOURS, CLASS_NAMES, COMPUTE, call_class
-from sesame.analysis.quantities import format_bytes, format_seconds
+from sesame.analysis.quantities import format_bytes, format_seconds, format_size
 from sesame.analysis.timeline import OVER, bin_timeline
 from sesame.datasets import DataSet
 
@@ -25,7 +25,8 @@ LAYOUT: dict[str, Any] = {
     "margin": {"l": 70, "r": 20, "t": 20, "b": 50},
     "paper_bgcolor": "rgba(0,0,0,0)",
     "plot_bgcolor": "#ffffff",
-    "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+    "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
+    "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#b4bec8", "activecolor": "#5b6b7b"},
     "hoverlabel": {"font": {"family": "system-ui, sans-serif"}},
 }
 GRID = {"gridcolor": "#e8ecf0", "zeroline": False}
@@ -162,26 +163,24 @@ def _binned_timeline(data_set: DataSet) -> Plot:
     rows, columns = timeline.states.shape
     factor, unit = time_unit(_end_s(data_set))
     figure = _timeline_figure(int(data_set.info["ranks"]), rows)
-    # A class is a step of the colour scale; cells of ranks that have ended stay empty.
-    steps = len(CLASS_COLOURS)
+    # A class is a step of the colour scale, below them white for ranks that have ended.
+    colours = ("#ffffff", *CLASS_COLOURS)
     scale = [
-        [(kind + side) / steps, colour]
-        for kind, colour in enumerate(CLASS_COLOURS)
+        [(step + side) / len(colours), colour]
+        for step, colour in enumerate(colours)
         for side in (0, 1)
     ]
-    states = timeline.states.astype(float)
-    states[timeline.states == OVER] = np.nan
     figure.add_heatmap(
-        z=states,
+        z=timeline.states,
         x=(np.arange(columns) + 0.5) * timeline.cell_s * factor,
         y=(np.arange(rows) + 0.5) * timeline.ranks_per_row - 0.5,
-        zmin=-0.5,
-        zmax=steps - 0.5,
+        zmin=OVER - 0.5,
+        zmax=len(CLASS_COLOURS) - 0.5,
         colorscale=scale,
         showscale=False,
         hovertemplate=f"rank %{{y:.0f}} at %{{x:.6g}} {unit}<extra></extra>",
     )
-    for kind in range(steps):
+    for kind in range(len(CLASS_COLOURS)):
         if (timeline.states == kind).any():
             _legend_entry(figure, kind)
     figure.update_xaxes(title=f"simulated time ({unit})", showgrid=False)
@@ -244,7 +243,7 @@ def call_plot(data_set: DataSet, most: int = 20) -> Plot:
         hovertemplate=f"%{{y}}: %{{x:.4g}} {unit}, %{{text}}<extra></extra>",
     )
     figure.update_xaxes(title=f"simulated time over all ranks ({unit})")
-    figure.update_yaxes(showgrid=False)
+    figure.update_yaxes(showgrid=False, ticksuffix="  ")
     left = len(rows) - len(shown)
     return Plot(figure, f"{left} functions with less time are left out." if left else "")
 
@@ -262,14 +261,16 @@ def matrix_plot(data_set: DataSet) -> Plot:
     size = np.bincount(position, table.column("bytes").to_numpy(), cells * cells)
     count = np.bincount(position, table.column("messages").to_numpy(), cells * cells)
     size, count = size.reshape(cells, cells), count.reshape(cells, cells)
-    shown = np.where(count > 0, size, np.nan)
+    shown = np.where(count > 0, size, np.nan).astype(np.float32)
     figure = _figure(560, width=680, margin={**LAYOUT["margin"], "r": 90})
     axis = np.arange(cells) * per_cell
     figure.add_heatmap(
         z=shown,
         x=axis,
         y=axis,
-        customdata=count,
+        customdata=count.astype(np.float32),
+        zmin=0,
+        zmax=float(size.max()),
         colorscale="Viridis",
         reversescale=True,
         colorbar={"title": {"text": "bytes"}, "exponentformat": "SI"},
@@ -291,6 +292,7 @@ def size_plot(data_set: DataSet) -> Plot:
     labels = [_size_label(row["at_least_bytes"]) for row in rows]
     figure = _figure(300, bargap=0.1)
     figure.add_bar(
+        width=None if len(labels) > 3 else 0.3,
         x=labels,
         y=[row["count"] for row in rows],
         marker={"color": CLASS_COLOURS[1]},
@@ -305,11 +307,8 @@ def size_plot(data_set: DataSet) -> Plot:
 def _size_label(low: int) -> str:
     if low <= 1:
         return ("0 B", "1 B")[low]
-    return f"{_binary(low)} to {_binary(2 * low - 1)}" if low < 1024 else f"from {_binary(low)}"
-
-
-def _binary(size: int) -> str:
-    for factor, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= factor:
-            return f"{size // factor} {unit}"
-    return f"{size} B"
+    return (
+        f"{format_size(low)} to {format_size(2 * low - 1)}"
+        if low < 1024
+        else f"from {format_size(low)}"
+    )

@@ -17,6 +17,14 @@ def format_bytes(size: float) -> str:
     return f"{size:.0f} B"
 
 
+def format_size(size: int) -> str:
+    """A size of a message, in powers of two as sizes are chosen: 64 KiB."""
+    for factor, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= factor:
+            return f"{size / factor:g} {unit}" if size % factor == 0 else f"{size:,} B"
+    return f"{size} B"
+
+
 def format_count(count: float) -> str:
     for factor, unit in ((1e9, "G"), (1e6, "M")):
         if count >= factor:

@@ -12,7 +12,7 @@ from sesame.analysis.quantities import format_bytes, format_count, format_second
 from sesame.simulation import Point, RunResult
 
 MOST_CALLS = 8
-BAR_WIDTH = 40
+BAR_WIDTH = 30
 
 
 def print_summary(console: Console, outcome: RunResult) -> None:

@@ -24,7 +24,7 @@ def check_destination(path: Path, *, force: bool) -> None:
     """Says before a run what would keep its output from being written."""
     if path.exists() and not force:
         raise OutputError(f"{path}: already there", hint="--force writes over it")
-    if force and path.exists() and path.suffix == ".sesame" and not is_data_set(path):
+    if path.exists() and not is_data_set(path):
         raise OutputError(f"{path}: this is no data set; remove it yourself if it may go")
     parent = path.parent
     if not parent.is_dir():

@@ -20,6 +20,7 @@ class Compute:
     mode: str = "measured"
     fixed_ps: int = 0
     recorded: Path | None = None  # a data set
+    text: str = "measured"  # as the user wrote it
 
     @property
     def repeatable(self) -> bool:
@@ -34,23 +35,21 @@ class Compute:
         }
 
     def __str__(self) -> str:
-        if self.mode == "fixed":
-            return f"fixed:{self.fixed_ps}ps"
-        return self.mode if self.recorded is None else f"recorded:{self.recorded}"
+        return self.text
 
 
 def parse_compute(text: str) -> Compute:
     """Reads `measured`, `none`, `fixed:1us` or `recorded:DATASET`."""
     mode, colon, value = text.partition(":")
     if mode in ("measured", "none") and not colon:
-        return Compute(mode)
+        return Compute(mode, text=text)
     if mode == "fixed" and value:
         try:
-            return Compute(mode, fixed_ps=native.parse_duration_ps(value))
+            return Compute(mode, fixed_ps=native.parse_duration_ps(value), text=text)
         except InputError as error:
             raise InputError(f"--compute {text}: {error.message}", hint=error.hint) from error
     if mode == "recorded" and value:
-        return Compute(mode, recorded=Path(value))
+        return Compute(mode, recorded=Path(value), text=text)
     raise InputError(
         f"--compute {text}: expected measured, none, fixed:DURATION or recorded:DATASET",
         hint="for instance --compute fixed:1us",

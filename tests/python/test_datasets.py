@@ -1,0 +1,193 @@
+"""Data sets: written whole or not at all, read back as they were, damage said in words."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sesame import native
+from sesame.datasets import DataSet, DataSetWriter, all_record_types, record_type
+from sesame.datasets.raw import convert_raw
+from sesame.errors import InputError, OutputError
+
+DTYPES = {
+    described["name"]: np.dtype([(f["name"], f["dtype"]) for f in described["fields"]])
+    for described in native.record_types()
+}
+CALLS = ["MPI_Send", "MPI_Recv"]
+
+
+def calls(count: int) -> np.ndarray:
+    array = np.zeros(count, DTYPES["call"])
+    array["begin_ps"] = np.arange(count) * 100
+    array["end_ps"] = array["begin_ps"] + 50
+    array["call"] = np.arange(count) % 2
+    array["peer"] = -1
+    return array
+
+
+def write_raw(folder: Path, streams: dict[int, np.ndarray]) -> None:
+    folder.mkdir()
+    writer = native.TraceWriter.open(str(folder), 100, CALLS)
+    for rank, records in streams.items():
+        writer.append_calls(rank, records.tobytes())
+    writer.close()
+
+
+def test_raw_streams_become_the_same_records_in_parquet(tmp_path):
+    streams = {3: calls(1000), 70: calls(5)}
+    write_raw(tmp_path / "raw", streams)
+    with DataSetWriter(tmp_path / "a.sesame") as writer:
+        shutil.move(tmp_path / "raw", writer.raw)
+        summary = writer.take_raw(keep=False)
+        writer.finish({"ranks": 100})
+    assert summary.rows == {"call": 1005, "message": 0}
+    table = DataSet(tmp_path / "a.sesame").table("call")
+    assert table.schema.equals(record_type("call").arrow_schema(), check_metadata=True)
+    assert table.column("rank").to_pylist() == [3] * 1000 + [70] * 5
+    for name in ("begin_ps", "end_ps", "peer"):
+        expected = np.concatenate([streams[3][name], streams[70][name]])
+        assert (table.column(name).to_numpy() == expected).all()
+    assert table.column("call").to_pylist()[:3] == ["MPI_Send", "MPI_Recv", "MPI_Send"]
+
+
+def test_cut_off_stream_gives_what_is_whole_and_says_so(tmp_path):
+    write_raw(tmp_path / "raw", {0: calls(1000), 1: calls(10)})
+    stream = tmp_path / "raw/rank_00000"
+    stream.write_bytes(stream.read_bytes()[:-30])
+    summary = convert_raw(tmp_path / "raw", tmp_path)
+    assert summary.rows["call"] == 999 + 10
+    assert len(summary.damage) == 1
+    assert "rank_00000: the stream is cut off" in summary.damage[0]
+
+
+def test_call_without_a_name_is_kept(tmp_path):
+    records = calls(1)
+    records["call"] = 9
+    write_raw(tmp_path / "raw", {0: records})
+    convert_raw(tmp_path / "raw", tmp_path)
+    import pyarrow.parquet as pq
+
+    assert pq.read_table(tmp_path / "call.parquet").column("call").to_pylist() == ["unknown 9"]
+
+
+def test_babeltrace2_reads_the_raw_streams(run_path):
+    if shutil.which("babeltrace2") is None:
+        pytest.skip("babeltrace2 is not installed")
+    done = subprocess.run(
+        ["babeltrace2", "--clock-cycles", run_path / "raw"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    data_set = DataSet(run_path)
+    lines = done.stdout.splitlines()
+    for name in ("call", "message"):
+        found = [line for line in lines if f" {name}: " in line]
+        assert len(found) == data_set.record_types[name]["rows"]
+    sends = data_set.table("call").filter(
+        np.array(data_set.table("call").column("call").to_pylist()) == "MPI_Send"
+    )
+    assert sum('"MPI_Send"' in line for line in lines) == sends.num_rows
+    first = data_set.table("call").slice(0, 1).to_pylist()[0]
+    assert any(
+        f"begin_ps = {first['begin_ps']}," in line and "rank = 0 }" in line for line in lines
+    )
+    assert "discarded" not in done.stderr
+
+
+def test_data_set_tells_everything_a_stranger_needs(run_path):
+    info = DataSet(run_path).info
+    for key in ("title", "description", "instrument", "target_system", "host", "begin_time"):
+        assert info[key], key
+    assert info["target_system"]["machine_file"].startswith("# Intel Paragon")
+    assert info["command"] == ["ring", "20"]
+    assert info["scenario"]["ranks"] == info["ranks"] == 8
+    for name, described in info["record_types"].items():
+        assert (run_path / described["file"]).is_file()
+        assert described["rows"] == DataSet(run_path).table(name).num_rows
+        for field in described["fields"]:
+            assert field["meaning"], f"{name}.{field['name']}"
+
+
+def test_records_agree_with_the_sums(run_path):
+    data_set = DataSet(run_path)
+    result = data_set.info["result"]
+    assert data_set.table("message").num_rows == result["messages"]
+    assert sum(data_set.table("pair").column("bytes").to_pylist()) == result["bytes"]
+    totals = {row["name"]: row["count"] for row in data_set.table("call_total").to_pylist()}
+    names = data_set.table("call").column("call").to_pylist()
+    assert totals == {name: names.count(name) for name in set(names)}
+
+
+def test_nothing_is_left_of_a_data_set_that_was_not_finished(tmp_path):
+    with pytest.raises(RuntimeError), DataSetWriter(tmp_path / "a.sesame") as writer:
+        (writer.directory / "file").write_text("x")
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_full_disk_is_an_error_in_words(tmp_path):
+    full = pytest.raises(OutputError, match="No space left")
+    with full, DataSetWriter(tmp_path / "a.sesame"):
+        Path("/dev/full").write_text("x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_force_does_not_remove_what_is_no_data_set(tmp_path):
+    (tmp_path / "a.sesame").mkdir()
+    (tmp_path / "a.sesame/thesis.tex").write_text("years of work")
+    with pytest.raises(OutputError, match="no data set"):
+        DataSetWriter(tmp_path / "a.sesame", force=True)
+    (tmp_path / "notes").write_text("years of work")
+    with pytest.raises(OutputError, match="no data set"):
+        DataSetWriter(tmp_path / "notes", force=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "it has no info.json"),
+        ("{", "not JSON"),
+        ("[]", "not the info.json of a data set"),
+        ('{"record_types": {}, "format_version": 99}', "data set format 99, expected 1"),
+    ],
+)
+def test_what_is_no_data_set_is_refused(tmp_path, text, message):
+    if text is not None:
+        (tmp_path / "info.json").write_text(text)
+    with pytest.raises(InputError, match=message):
+        DataSet(tmp_path)
+
+
+def test_damaged_parquet_is_an_error_in_words(run_path, tmp_path):
+    shutil.copytree(run_path, tmp_path / "b.sesame")
+    (tmp_path / "b.sesame/rank.parquet").write_bytes(b"PAR1 no more")
+    with pytest.raises(InputError, match=r"rank\.parquet: cannot read these records"):
+        DataSet(tmp_path / "b.sesame").table("rank")
+
+
+def test_every_field_has_a_unit_that_is_known():
+    units = {"", "s", "ps", "B", "rank", "bits"}
+    for record in all_record_types().values():
+        for field in record.fields:
+            assert field.unit in units, f"{record.name}.{field.name}"
+
+
+def test_info_shows_the_data_set(sesame, run_path):
+    run = sesame("info", str(run_path), "--fields")
+    assert run.status == 0
+    for text in ("ring on 8 simulated ranks", "call", "compute_before_ps", "unscaled"):
+        assert text in run.stdout
+    assert json.loads(sesame("info", "--json", str(run_path)).stdout)["ranks"] == 8
+
+
+def test_info_refuses_what_is_no_data_set(sesame, tmp_path):
+    run = sesame("info", str(tmp_path))
+    assert run.status == 2
+    assert "this is no data set" in run.stderr
