@@ -10,9 +10,10 @@ namespace {
 
 TEST(Image, GivesEveryRankItsOwnGlobalsAndStatics) {
   REQUIRE_PROGRAMS();
-  for (const char* program : {"globals", "globals_stripped"}) {
+  for (const char* program : {"globals", "globals_stripped", "globals_one_segment", "globals_gold",
+                              "globals_packed", "globals_no_plt"}) {
     const RunResult result = run_probe("-n 3", program);
-    EXPECT_EQ(output_of(result, 0), "6 10 7 102 one\n");
+    EXPECT_EQ(output_of(result, 0), "6 10 7 102 one\n") << program << "\n" << result.text;
     EXPECT_EQ(output_of(result, 1), "7 20 14 103 two\n");
     EXPECT_EQ(output_of(result, 2), "8 30 21 104 three\n");
     EXPECT_EQ(status_of(result, 2), 2);

@@ -132,6 +132,23 @@ Result<BinaryInterface> decide_interface(const std::string& name, const ElfFile&
   return mpich ? BinaryInterface::kMpich : BinaryInterface::kMpiStandard;
 }
 
+// Their runtimes must be the first library of the process and watch one program.
+Result<> refuse_sanitizers(const std::string& name, const Closure& closure) {
+  for (const Library& library : closure.libraries)
+    for (const char* prefix : {"libasan.", "libtsan.", "liblsan.", "libmsan."})
+      if (library.name.starts_with(prefix))
+        return error(quoted(name) + " is built with a sanitizer (" + library.name +
+                         "), which watches one program per process",
+                     "rebuild it without -fsanitize");
+  return {};
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 }  // namespace
 
 Result<Program> inspect_program(const std::string& name, const InspectOptions& options) {
@@ -146,12 +163,12 @@ Result<Program> inspect_program(const std::string& name, const InspectOptions& o
   if (!closure) return std::unexpected(closure.error());
   const Result<BinaryInterface> interface = decide_interface(name, *file, *closure);
   if (!interface) return std::unexpected(interface.error());
-  if (!closure->missing.empty()) {
-    std::string names = closure->missing[0];
-    for (size_t i = 1; i < closure->missing.size(); ++i) names += ", " + closure->missing[i];
-    return error(quoted(name) + " needs shared libraries that are not found: " + names,
+  if (!closure->missing.empty())
+    return error(quoted(name) + " needs shared libraries that are not found: " +
+                     join(closure->missing),
                  "install them, or set LD_LIBRARY_PATH to where they are");
-  }
+  if (Result<> refused = refuse_sanitizers(name, *closure); !refused)
+    return std::unexpected(refused.error());
   Program program;
   program.name = name;
   program.path = *path;

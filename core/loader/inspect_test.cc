@@ -127,6 +127,15 @@ TEST_F(Inspect, NamesMissingLibrariesButNeedsNoMpiLibrary) {
   expect_words(refusal(directory_ + "/two"), {"not found: libgone.so.3", "LD_LIBRARY_PATH"});
 }
 
+TEST_F(Inspect, RefusesSanitizers) {
+  REQUIRE_PROGRAMS();
+  const std::string build = "cd " + directory_ + " && echo 'int MPI_Finalize(void); int main(void)" +
+                            "{return MPI_Finalize();}' > m.c && " +
+                            "mpicc.mpich -fsanitize=address m.c -o watched";
+  if (run_command(build).status != 0) GTEST_SKIP() << "no address sanitizer";
+  expect_words(refusal(directory_ + "/watched"), {"built with a sanitizer (libasan."});
+}
+
 TEST_F(Inspect, FindsAProgramOnPath) {
   REQUIRE_PROGRAMS();
   const std::string path = std::string(SESAME_LOADER_PROGRAMS) + ":" + getenv("PATH");

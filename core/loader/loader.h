@@ -114,7 +114,9 @@ int rank_of(const RankProcess& process);
 void set_stack(RankProcess& process, void* low, size_t size, size_t guard_size);
 
 // Makes this rank (or none) the one that the C library's state belongs to on this thread. To be
-// called at every switch, before the other stack is entered; costs a handful of stores.
+// called at every switch, before the other stack is entered; costs a handful of stores. The
+// variables stdin, stdout, stderr and environ are the rank's until the next call: other threads of
+// the simulator must not use them.
 void activate(RankProcess* process);
 RankProcess* active();
 
