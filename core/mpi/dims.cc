@@ -49,7 +49,7 @@ class Factoring {
   }
 
  private:
-  static constexpr int kNone = 0x7fffffff;
+  static constexpr long long kNone = 1LL << 32;
 
   // Completes factors_[place...] so that the last one is below best_largest_.
   void search(int number, int place) {
@@ -72,8 +72,8 @@ class Factoring {
 
   std::vector<int> factors_;
   std::vector<int> best_;
-  int best_largest_ = kNone;
-  int best_difference_ = kNone;
+  long long best_largest_ = kNone;
+  long long best_difference_ = kNone;
 };
 
 }  // namespace

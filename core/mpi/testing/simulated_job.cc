@@ -70,10 +70,13 @@ kind = "crossbar"
 
 namespace {
 
+const char* const kInsideNode = "[node.network]\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\n";
+
 network::Network make_network(int ranks, const std::string& network, int cores) {
   const std::string text = "name = \"test\"\nnodes = " +
                            std::to_string((ranks + cores - 1) / cores) + "\n[node]\ncores = " +
-                           std::to_string(cores) + "\n" + network;
+                           std::to_string(cores) + "\n" +
+                           (cores > 1 ? kInsideNode : "") + network;
   Result<machine::Machine> machine = machine::parse_machine(text, "test.toml");
   if (!machine) std::fprintf(stderr, "%s\n", machine.error().to_string().c_str());
   CHECK(machine);
