@@ -100,6 +100,8 @@ class Mpich:
             box = f"{name}_box"
             prepare = f"{NARROW[parameter.kind]} {box}({name});"
             return Argument(declaration, prepare, f"{box}.get()", f"{box}.store();")
+        if parameter.kind in ("weights", "weights_out"):
+            return Argument(declaration, "", f"weights_in({name}, {parameter.length})", "")
         return Argument(declaration, "", name, "")
 
     def result(self, expression):

@@ -30,6 +30,8 @@ int MPI_T_pvar_start(void*, void*);
 int MPI_Address(void*, Aint*);
 int MPI_Get_library_version(char*, int*);
 Comm MPI_Comm_f2c(Fint);
+int MPI_Dist_graph_create_adjacent(Comm, int, const int*, const int*, int, const int*, const int*,
+                                   Info, int, Comm*);
 int MPIR_Dup_fn(int, int, void*, void*, void*, int*);
 extern int* const MPI_UNWEIGHTED;
 }
@@ -40,6 +42,7 @@ Count seen_count;
 std::vector<Count> seen_counts;
 std::vector<Count> seen_displacements;
 CallbackKind seen_kind;
+const int* seen_weights;
 Count result_count;
 int result_error;
 }  // namespace
@@ -75,6 +78,11 @@ int Comm_free(Comm* comm) {
 }
 int Op_create(Function, CallbackKind kind, int, Op*) {
   seen_kind = kind;
+  return MPI_SUCCESS;
+}
+int Dist_graph_create_adjacent(Comm, int, const int*, const int* weights, int, const int*,
+                               const int*, Info, int, Comm*) {
+  seen_weights = weights;
   return MPI_SUCCESS;
 }
 int Get_address(const void* location, Aint* address) {
@@ -194,6 +202,19 @@ TEST(MpichEntries, TheLibraryNamesItself) {
 TEST(MpichEntries, GraphWeightsThatAreNoneAreKnownInside) {
   EXPECT_EQ(::MPI_UNWEIGHTED, sesame::mpi::MPI_UNWEIGHTED);
   EXPECT_NE(::MPI_UNWEIGHTED, nullptr);
+}
+
+TEST(MpichEntries, FortransGraphWeightsThatAreNoneAreNullAndKnownInside) {
+  const auto create = [](int degree, const int* weights) {
+    Comm comm = MPI_COMM_NULL;
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, nullptr, weights, 0, nullptr, nullptr,
+                                   MPI_INFO_NULL, 0, &comm);
+    return seen_weights;
+  };
+  const int weights[] = {1, 2};
+  EXPECT_EQ(create(2, nullptr), sesame::mpi::MPI_UNWEIGHTED);
+  EXPECT_EQ(create(0, nullptr), nullptr);
+  EXPECT_EQ(create(2, weights), weights);
 }
 
 // ---- Callbacks -----------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 // What the generated entry points of the MPICH interface need. Handles, constants and statuses are
-// ours, so there is nothing to translate.
+// ours, so there is hardly anything to translate.
 #pragma once
 
 #include "core/abi/narrow.h"
+#include "core/mpi/api.h"
 
 namespace sesame::abi {
 
@@ -10,6 +11,13 @@ namespace sesame::abi {
 template <typename Handle>
 Handle object_at(const Handle* handle) {
   return handle == nullptr ? Handle{} : *handle;
+}
+
+// MPI_UNWEIGHTED of the module mpi_f08 is null: MPICH's C library gives it its value at MPI_Init,
+// in a variable that here is the rank's own. No other list of weights that has any may be null.
+template <typename Pointer>
+Pointer weights_in(Pointer weights, int size) {
+  return weights == nullptr && size > 0 ? MPI_UNWEIGHTED : weights;
 }
 
 }  // namespace sesame::abi

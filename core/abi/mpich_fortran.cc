@@ -1,8 +1,6 @@
 // What MPICH's own Fortran layer (libmpichfort.so.12, libmpifort.so.12: the application's file, on
 // top of our C functions) and its C++ layer need from below beside the functions of MPI. Their
 // names and arguments are those of MPICH 4; a program meets them only through these layers.
-#include "core/abi/mpich_fortran.h"
-
 #include "core/abi/narrow.h"
 #include "core/mpi/call.h"
 #include "core/mpi/callbacks.h"
@@ -73,8 +71,9 @@ SESAME_DATA(void* const MPI_T_PVAR_ALL_HANDLES);
 // Where the module mpi_f08 keeps its ignored statuses. Required by MPI, used by nobody.
 SESAME_DATA(Status* MPI_F08_STATUS_IGNORE);
 SESAME_DATA(Status* MPI_F08_STATUSES_IGNORE);
-// The addresses of Fortran's MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE. The Fortran layer of each
-// rank sets them at the rank's MPI_Init and looks at them later: see FortranState.
+// The addresses of Fortran's MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE. The Fortran layer of a rank
+// sets them at the rank's MPI_Init and compares with them later, so each rank needs variables of
+// its own by these names; the loader gives them. These here are for tools that look for the names.
 SESAME_DATA(Fint* MPI_F_STATUS_IGNORE);
 SESAME_DATA(Fint* MPI_F_STATUSES_IGNORE);
 
@@ -89,15 +88,5 @@ Fint* MPI_F_STATUS_IGNORE = nullptr;
 Fint* MPI_F_STATUSES_IGNORE = nullptr;
 }
 #undef SESAME_DATA
-
-void save_fortran_state(FortranState* state) {
-  state->status_ignore = MPI_F_STATUS_IGNORE;
-  state->statuses_ignore = MPI_F_STATUSES_IGNORE;
-}
-
-void load_fortran_state(const FortranState& state) {
-  MPI_F_STATUS_IGNORE = state.status_ignore;
-  MPI_F_STATUSES_IGNORE = state.statuses_ignore;
-}
 
 }  // namespace sesame::abi
