@@ -190,11 +190,11 @@ void record(void* function, const void* in, void* inout, Count count, Datatype d
   EXPECT_EQ(function, &lengths);
   EXPECT_EQ(datatype, MPI_CHAR);
   lengths.push_back(count);
-  const auto* from = static_cast<const char*>(in);
-  auto* to = static_cast<char*>(inout);
-  if (count < 10) {
-    for (Count i = 0; i < count; ++i) to[i] = static_cast<char>(10 * from[i] + to[i]);
-  }
+  // The long vector of the test below exists in length only.
+  if (count > 1 || lengths.size() > 1) return;
+  const char from = *static_cast<const char*>(in);
+  char& to = *static_cast<char*>(inout);
+  to = static_cast<char>(10 * from + to);
 }
 
 TEST_F(OpTest, UserOperationsAreCalledThroughTheInvoker) {
