@@ -436,9 +436,4 @@ int Cancel(Request* handle) {
   return MPI_SUCCESS;
 }
 
-int Test_cancelled(const Status* status, int* flag) {
-  *flag = status->cancelled() ? 1 : 0;
-  return MPI_SUCCESS;
-}
-
 }  // namespace sesame::mpi

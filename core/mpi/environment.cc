@@ -104,6 +104,9 @@ int Get_processor_name(char* name, int* length) {
   return MPI_SUCCESS;
 }
 
+// Target machines have no hardware description finer than their nodes.
+int Get_hw_resource_info(Info* hw_info) { return Info_create(hw_info); }
+
 int Alloc_mem(Aint size, Info, void* baseptr) {
   if (size < 0) return fail(MPI_ERR_ARG, "the size is negative");
   void* memory = std::malloc(size == 0 ? 1 : static_cast<size_t>(size));

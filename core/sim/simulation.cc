@@ -202,7 +202,7 @@ Result<> Simulation::load_ranks() {
   if (!image) return std::unexpected(image.error());
   image_ = std::move(*image);
 
-  loader::LaunchArguments launch;
+  loader::LaunchArguments& launch = launch_;
   launch.arguments.push_back(scenario_.program);
   launch.arguments.insert(launch.arguments.end(), scenario_.arguments.begin(),
                           scenario_.arguments.end());

@@ -49,6 +49,7 @@ class Simulation {
   std::unique_ptr<mpi::World> world_;
   std::unique_ptr<pdes::StackPool> stacks_;
   std::unique_ptr<loader::ProgramImage> image_;
+  loader::LaunchArguments launch_;   // shared by the ranks
   std::vector<loader::RankProcessPtr> processes_;
   std::unique_ptr<RawRecorder> recorder_;
   Outcome outcome_ = Outcome::kCompleted;
