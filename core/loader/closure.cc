@@ -27,7 +27,13 @@ bool matches_any(const std::array<const char*, N>& patterns, std::string_view na
 
 // Libraries known to keep state that belongs to one process: unit tables, handle tables.
 constexpr std::array kStateful = {"libgfortran.so*", "libmpichfort*", "libmpifort*", "libhdf5*",
-                                  "libnetcdf*", "libpnetcdf*"};
+                                  "libnetcdf*",      "libpnetcdf*",   "libifcore*",  "libifport*",
+                                  "libnvf*",         "libpgf90*",     "libflang*"};
+
+// Libraries that are one per process by nature; their variables are seen to one by one.
+constexpr std::array kSystem = {"libc.so*",      "libm.so*",  "libstdc++.so*", "libgcc_s.so*",
+                                "libpthread.so*", "librt.so*", "libdl.so*",     "libgomp.so*",
+                                "libresolv.so*", "libutil.so*", "libmvec.so*"};
 
 // Libraries that need one of those for their error messages only and start threads of their own:
 // one copy serves all ranks.
@@ -53,12 +59,27 @@ bool is_stateful(const std::string& name, const std::vector<std::string>& patter
                              [&](const std::string& p) { return matches(p.c_str(), name); });
 }
 
+// The variables of libraries that the program holds itself (R_X86_64_COPY).
+std::set<std::string> copied_variables(const ElfFile& program) {
+  std::set<std::string> names;
+  for (const Relocation& relocation : program.relocations())
+    if (relocation.type == R_X86_64_COPY && relocation.symbol < program.symbols().size())
+      names.insert(program.name_of(program.symbols()[relocation.symbol]));
+  return names;
+}
+
+// A library whose variables the program holds must work on each rank's, so it is private.
+bool defines_any(const ElfFile& library, const std::set<std::string>& names) {
+  return std::ranges::any_of(
+      names, [&](const std::string& name) { return library.find(name) != nullptr; });
+}
+
 // What needs MPI or a private library is itself private: it must call the rank's copy.
 void mark_private(std::vector<Node>& nodes, const std::vector<std::string>& patterns) {
   std::map<std::string, Node*> by_name;
   for (Node& node : nodes) {
     by_name[node.name] = &node;
-    node.is_private = is_stateful(node.name, patterns);
+    node.is_private = node.is_private || is_stateful(node.name, patterns);
   }
   for (bool changed = true; changed;) {
     changed = false;
@@ -163,6 +184,7 @@ Result<Closure> find_closure(const ElfFile& program,
   std::map<std::string, std::string> paths(listed->begin(), listed->end());
 
   Closure closure;
+  const std::set<std::string> copied = copied_variables(program);
   std::vector<Node> nodes;
   std::set<std::string> seen;
   const std::vector<std::string> first = program.needed();
@@ -182,7 +204,8 @@ Result<Closure> find_closure(const ElfFile& program,
     }
     Result<ElfFile> file = ElfFile::open(path);
     if (!file) return std::unexpected(file.error());
-    nodes.push_back({name, path, file->needed()});
+    const bool is_held = !matches_any(kSystem, name) && defines_any(*file, copied);
+    nodes.push_back({name, path, file->needed(), is_held});
     queue.insert(queue.end(), nodes.back().needed.begin(), nodes.back().needed.end());
   }
   mark_private(nodes, private_patterns);

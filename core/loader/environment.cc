@@ -33,11 +33,6 @@ char** environment_of(const RankProcess& process) {
   return process.variable<char**>(Variable::kEnviron);
 }
 
-void set_environment(RankProcess& process, char** environment) {
-  process.variable<char**>(Variable::kEnviron) = environment;
-  environ = environment;
-}
-
 // The list as one that we may change, without its closing null.
 std::vector<char*>& own_list(RankProcess& process) {
   std::vector<char*>& list = process.own_environment;

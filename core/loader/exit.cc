@@ -48,6 +48,12 @@ void run_handlers(std::vector<ExitHandler>& handlers, int status) {
   abort();
 }
 
+// A child that a rank forked is a process of its own: when it ends, nothing of ours goes on.
+void end_if_forked(int status) {
+  static const pid_t own = host_pid();
+  if (REAL(getpid)() != own) REAL(_exit)(status);
+}
+
 }  // namespace
 
 void finish_process(RankProcess& process, bool run_handlers_too) {
@@ -71,13 +77,19 @@ void exit_process(RankProcess& process, int status) {
 extern "C" {
 
 void rank_exit(int status) {
-  if (RankProcess* process = current()) exit_process(*process, status);
+  if (RankProcess* process = current()) {
+    end_if_forked(status);
+    exit_process(*process, status);
+  }
   REAL(exit)(status);
 }
 GLOBAL_NAME(exit);
 
 void rank__exit(int status) {
-  if (current() != nullptr) end_rank(status);
+  if (current() != nullptr) {
+    end_if_forked(status);
+    end_rank(status);
+  }
   REAL(_exit)(status);
 }
 GLOBAL_NAME(_exit);

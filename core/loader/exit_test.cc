@@ -52,6 +52,14 @@ TEST(Exit, RunsOnlyQuickHandlersOnQuickExit) {
   EXPECT_EQ(status_of(result, 1), 5);
 }
 
+TEST(Exit, EndsAForkedChildForGood) {
+  REQUIRE_PROGRAMS();
+  const RunResult result = end_by("fork");
+  EXPECT_EQ(status_of(result, 1), 21);
+  EXPECT_EQ(result.text.find("ended with", result.text.find("rank 1 ended with") + 8),
+            std::string::npos) << "the child went on with the simulation";
+}
+
 TEST(Exit, KeepsTheLowEightBitsOfTheStatus) {
   REQUIRE_PROGRAMS();
   EXPECT_EQ(status_of(end_by("large"), 1), 7);

@@ -160,16 +160,25 @@ TEST_F(Inspect, TellsPrivateFromSharedLibraries) {
   }
 }
 
+bool is_private(const std::string& program_name, const std::string& library_name,
+                const InspectOptions& options = {}) {
+  const Result<Program> program = inspect_program(program_path(program_name), options);
+  for (const Library& library : program->libraries)
+    if (library.name == library_name) return library.is_private;
+  ADD_FAILURE() << "no " << library_name;
+  return false;
+}
+
 TEST_F(Inspect, MakesLibrariesPrivateByPattern) {
   REQUIRE_PROGRAMS();
-  const auto is_private = [](const InspectOptions& options) {
-    const Result<Program> program = inspect_program(program_path("library_user"), options);
-    for (const Library& library : program->libraries)
-      if (library.name == "liblibrary.so") return library.is_private;
-    return false;
-  };
-  EXPECT_FALSE(is_private({}));
-  EXPECT_TRUE(is_private({{"liblib*"}}));
+  EXPECT_FALSE(is_private("fortran", "libquadmath.so.0"));
+  EXPECT_TRUE(is_private("fortran", "libquadmath.so.0", {{"libquad*"}}));
+}
+
+TEST_F(Inspect, MakesALibraryPrivateWhoseVariablesTheProgramHolds) {
+  REQUIRE_PROGRAMS();
+  EXPECT_TRUE(is_private("library_user", "liblibrary.so"));
+  EXPECT_FALSE(is_private("classes", "libstdc++.so.6"));  // std::cout
 }
 
 TEST_F(Inspect, KnowsTheNamesOfMpiLibraries) {

@@ -25,6 +25,9 @@ void set_variables(RankProcess& process) {
     const VariablePlace& place = process.images->variables[i];
     process.variables[i] = reinterpret_cast<void*>(process.bases[place.image] + place.offset);
   }
+  process.switched.in = process.in;
+  process.switched.out = process.out;
+  process.switched.err = process.err;
   char* name = const_cast<char*>(process.arguments->arguments[0].c_str());
   process.variable<FILE*>(Variable::kStdin) = process.in;
   process.variable<FILE*>(Variable::kStdout) = process.out;

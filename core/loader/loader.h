@@ -60,7 +60,8 @@ Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per
 // ---- What the loader needs from the simulator ----------------------------------------------------
 
 // Called while a rank is active, on its own stack; "the rank" is the active one. Functions that end
-// a rank do not return. Set once, before the first load. A hook left null has the stated default.
+// a rank do not return; they call activate(nullptr) before they leave the stack or call exit(). Set
+// once, before the first load. A hook left null has the stated default.
 struct SimulationHooks {
   SimTime (*now)() = nullptr;              // simulated time, compute charged; default: wall clock
   SimTime (*cpu_time)() = nullptr;         // computed so far by the rank; default: now()

@@ -53,44 +53,45 @@ void write_to_host(int, int fd, const char* data, size_t size) {
 
 const char* no_call() { return nullptr; }
 
-// The thread that runs the ranks has the host's C library state put aside here while one is active.
+// The host's C library state, put aside while a rank is active.
 struct HostState {
-  FILE* in = nullptr;
-  FILE* out = nullptr;
-  FILE* err = nullptr;
-  char** environment = nullptr;
-  int error_number = 0;
-  ExceptionState exceptions;
+  SwitchedState switched;
   locale_t locale = nullptr;
   int directory = -1;
   int file_mode_mask = 0;
 };
 
 SimulationHooks g_hooks;
+int g_host_pid = 0;
 HostState g_host;
 bool g_swap_directories = false;
 bool g_swap_locales = false;
 RankProcess* g_directory_owner = nullptr;  // whose directory and mask are in force
 
-ExceptionState* exception_state() {
-  return reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
+// Where the C++ runtime and the C library keep their part of this thread's state.
+struct ThreadState {
+  ExceptionState* exceptions = nullptr;
+  int* error_number = nullptr;
+};
+thread_local constinit ThreadState t_state;
+
+void find_thread_state() {
+  t_state.exceptions = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
+  t_state.error_number = &errno;
 }
 
-void put_aside_host() {
-  g_host.in = stdin;
-  g_host.out = stdout;
-  g_host.err = stderr;
-  g_host.environment = environ;
-  g_host.error_number = errno;
-  g_host.exceptions = *exception_state();
+void save(SwitchedState& state) {
+  state.exceptions = *t_state.exceptions;
+  state.error_number = *t_state.error_number;
 }
 
-void restore_host() {
-  stdin = g_host.in;
-  stdout = g_host.out;
-  stderr = g_host.err;
-  environ = g_host.environment;
-  *exception_state() = g_host.exceptions;
+void restore(const SwitchedState& state) {
+  stdin = state.in;
+  stdout = state.out;
+  stderr = state.err;
+  environ = state.environment;
+  *t_state.exceptions = state.exceptions;
+  *t_state.error_number = state.error_number;
 }
 
 // A rank that never moved counts as being where the host is.
@@ -121,8 +122,11 @@ void swap_rare_state(RankProcess* next) {
 
 const SimulationHooks& hooks() { return g_hooks; }
 
+int host_pid() { return g_host_pid; }
+
 void set_hooks(const SimulationHooks& hooks) {
   g_hooks = hooks;
+  g_host_pid = REAL(getpid)();
   if (g_hooks.now == nullptr) g_hooks.now = wall_clock_now;
   if (g_hooks.cpu_time == nullptr) g_hooks.cpu_time = g_hooks.now;
   if (g_hooks.sleep == nullptr) g_hooks.sleep = ignore_sleep;
@@ -151,27 +155,32 @@ void swap_locales_from_now_on() {
 void activate(RankProcess* next) {
   RankProcess* previous = g_active;
   if (previous == next) return;
-  ExceptionState* exceptions = exception_state();
+  if (t_state.exceptions == nullptr) [[unlikely]]
+    find_thread_state();
+  SwitchedState& host = g_host.switched;
   if (previous == nullptr) {
-    put_aside_host();
-  } else {
-    previous->error_number = errno;
-    previous->exceptions = *exceptions;
+    host.in = stdin;
+    host.out = stdout;
+    host.err = stderr;
+    host.environment = environ;
   }
+  save(previous == nullptr ? host : previous->switched);
   g_active = next;
-  if (next == nullptr) {
-    restore_host();
-    errno = g_host.error_number;
-  } else {
-    stdin = next->variable<FILE*>(Variable::kStdin);
-    stdout = next->variable<FILE*>(Variable::kStdout);
-    stderr = next->variable<FILE*>(Variable::kStderr);
-    environ = next->variable<char**>(Variable::kEnviron);
-    *exceptions = next->exceptions;
-    errno = next->error_number;
-  }
+  restore(next == nullptr ? host : next->switched);
   if (g_swap_directories || g_swap_locales) [[unlikely]]
     swap_rare_state(next);
+}
+
+void set_stream(RankProcess& process, Variable which, FILE* file) {
+  process.variable<FILE*>(which) = file;
+  if (which == Variable::kStdin) stdin = process.switched.in = file;
+  if (which == Variable::kStdout) stdout = process.switched.out = file;
+  if (which == Variable::kStderr) stderr = process.switched.err = file;
+}
+
+void set_environment(RankProcess& process, char** environment) {
+  process.variable<char**>(Variable::kEnviron) = environment;
+  environ = process.switched.environment = environment;
 }
 
 RankProcess* active() { return g_active; }
@@ -204,6 +213,8 @@ Variable variable_named(std::string_view symbol) {
       {"__progname_full", Variable::kProgramName},
       {"program_invocation_short_name", Variable::kProgramShortName},
       {"__progname", Variable::kProgramShortName},
+      {"signgam", Variable::kSignOfGamma},
+      {"__signgam", Variable::kSignOfGamma},
   };
   for (const Name& name : kNames)
     if (name.symbol == symbol) return name.variable;

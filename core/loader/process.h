@@ -27,7 +27,7 @@ class ImageSet;
 // the linker gave it one (R_X86_64_COPY), else the rank's block.
 enum class Variable : uint8_t {
   kStdin, kStdout, kStderr, kEnviron, kOptarg, kOptind, kOpterr, kOptopt,
-  kProgramName, kProgramShortName, kCount
+  kProgramName, kProgramShortName, kSignOfGamma, kCount
 };
 inline constexpr size_t kVariableCount = static_cast<size_t>(Variable::kCount);
 
@@ -51,6 +51,16 @@ struct ExceptionState {
   unsigned int uncaught = 0;
 };
 
+// What a switch between ranks exchanges: one cache line.
+struct alignas(64) SwitchedState {
+  FILE* in = nullptr;
+  FILE* out = nullptr;
+  FILE* err = nullptr;
+  char** environment = nullptr;
+  ExceptionState exceptions;
+  int error_number = 0;
+};
+
 // Where getopt stands inside a group of short options, and the operands it has passed over.
 struct OptionScan {
   const char* next = nullptr;
@@ -71,6 +81,10 @@ class RankProcess {
     return *static_cast<T*>(variables[static_cast<size_t>(which)]);
   }
 
+  // What the rank's variables stdin, stdout, stderr and environ hold. A program that assigns to one
+  // of them itself, without freopen or setenv, is not noticed.
+  SwitchedState switched;
+
   int rank = 0;
   ImageSet* images = nullptr;
   const LaunchArguments* arguments = nullptr;
@@ -80,12 +94,10 @@ class RankProcess {
   std::array<void*, kVariableCount> variables = {};
   std::unique_ptr<std::unique_ptr<char[]>[]> thread_storage;  // by image, made on first use
 
+  // The streams that the rank began with.
   FILE* in = nullptr;
   FILE* out = nullptr;
   FILE* err = nullptr;
-
-  int error_number = 0;
-  ExceptionState exceptions;
 
   std::vector<ExitHandler> exit_handlers;
   std::vector<ExitHandler> quick_exit_handlers;
@@ -115,8 +127,15 @@ class RankProcess {
 extern thread_local constinit RankProcess* g_active;
 inline RankProcess* current() { return g_active; }
 
+// Makes a variable of the active rank hold another value: its own, and the host's of that name.
+void set_stream(RankProcess& process, Variable which, FILE* file);
+void set_environment(RankProcess& process, char** environment);
+
 // The hooks in force; those left null have been given their defaults.
 const SimulationHooks& hooks();
+
+// The process that the hooks were set in.
+int host_pid();
 
 // Which variable a symbol names, or kCount.
 Variable variable_named(std::string_view symbol);

@@ -126,8 +126,7 @@ uint64_t* lay_out_stack(RankProcess& process, char* top) {
   words.push_back(0);
   append_auxiliary_vector(words, process, random_bytes, name);
   uint64_t* start = stack.push_words(words);
-  environ = reinterpret_cast<char**>(start + 1 + arguments.arguments.size() + 1);
-  process.variable<char**>(Variable::kEnviron) = environ;
+  set_environment(process, reinterpret_cast<char**>(start + 1 + arguments.arguments.size() + 1));
   return start;
 }
 

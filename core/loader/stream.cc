@@ -4,6 +4,7 @@
 // translate them.
 #include "core/loader/stream.h"
 
+#include <stdio_ext.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -73,9 +74,13 @@ void flush_streams(RankProcess& process) {
     if (FILE* file = process.variable<FILE*>(variable)) REAL(fflush)(file);
 }
 
+// What was not flushed by the rank's end is lost, as in a process that ended by _exit.
 void close_streams(RankProcess& process) {
-  for (FILE* file : {process.in, process.out, process.err})
-    if (file != nullptr) fclose(file);
+  for (FILE* file : {process.in, process.out, process.err}) {
+    if (file == nullptr) continue;
+    __fpurge(file);
+    REAL(fclose)(file);
+  }
   process.in = process.out = process.err = nullptr;
 }
 
@@ -141,9 +146,9 @@ FILE* rank_freopen(const char* path, const char* mode, FILE* file) {
   REAL(fflush)(file);
   FILE* opened = path == nullptr ? nullptr : fopen(path, mode);
   if (opened == nullptr) return nullptr;
-  if (file == process->in) stdin = process->variable<FILE*>(Variable::kStdin) = opened;
-  if (file == process->out) stdout = process->variable<FILE*>(Variable::kStdout) = opened;
-  if (file == process->err) stderr = process->variable<FILE*>(Variable::kStderr) = opened;
+  if (file == process->in) set_stream(*process, Variable::kStdin, opened);
+  if (file == process->out) set_stream(*process, Variable::kStdout, opened);
+  if (file == process->err) set_stream(*process, Variable::kStderr, opened);
   return opened;
 }
 

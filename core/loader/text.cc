@@ -1,7 +1,8 @@
 // Functions of the C library that remember something between calls: strtok, the broken-down time,
-// the locale.
+// the locale; and lgamma, which leaves the sign in a variable.
 #include <langinfo.h>
 #include <locale.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -105,6 +106,18 @@ char* rank_setlocale(int category, const char* name) {
 }
 GLOBAL_NAME(setlocale);
 
+#define LEAVE_SIGN(name, type)                                                              \
+  type rank_##name(type x) {                                                                \
+    int sign = 0;                                                                           \
+    const type result = name##_r(x, &sign);                                                 \
+    if (RankProcess* process = current()) process->variable<int>(Variable::kSignOfGamma) = sign; \
+    return result;                                                                          \
+  }
+LEAVE_SIGN(lgamma, double)
+LEAVE_SIGN(lgammaf, float)
+LEAVE_SIGN(lgammal, long double)
+#undef LEAVE_SIGN
+
 }  // extern "C"
 
 void bind_text(BindingTable& table) {
@@ -112,6 +125,10 @@ void bind_text(BindingTable& table) {
   BIND(table, localtime);
   BIND(table, gmtime);
   BIND(table, setlocale);
+  BIND(table, lgamma);
+  BIND_AS(table, "gamma", lgamma);
+  BIND(table, lgammaf);
+  BIND(table, lgammal);
 }
 
 }  // namespace sesame::loader

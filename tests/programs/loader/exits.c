@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void first(void) { puts("registered first"); }
@@ -40,6 +41,13 @@ int main(int argc, char **argv) {
   if (strcmp(how, "abort") == 0) abort();
   if (strcmp(how, "assert") == 0) assert(rank == 7);
   if (strcmp(how, "raise") == 0) raise(SIGTERM);
+  if (strcmp(how, "fork") == 0) {
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) _exit(21);
+    waitpid(child, &status, 0);
+    exit(WEXITSTATUS(status));
+  }
   if (strcmp(how, "large") == 0) return 256 + 7;
   return 6;
 }

@@ -1,6 +1,7 @@
 /* Uses library.c; also a function that is chosen by processor. */
 #include "library.h"
 
+#include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 
@@ -22,6 +23,10 @@ int main(int argc, char **argv) {
   }
   if (rank == 0) MPI_Barrier(MPI_COMM_WORLD);
   int count = library_count();
+  volatile double argument = rank == 0 ? -0.5 : -1.5;
+  double logarithm = lgamma(argument);
+  MPI_Barrier(MPI_COMM_WORLD);
+  printf("%.3f %d\n", logarithm, signgam);
   printf("%d %d %d %s %d %d\n", count, library_value, *library_thread_count(),
          library_names[1], library_ask(), chosen());
   MPI_Finalize();
