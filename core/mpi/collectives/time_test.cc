@@ -1,0 +1,319 @@
+// Simulated times against the closed forms of docs/models/collectives.md. On the test crossbar a
+// message of m bytes takes T(m) = 2 us + m * 1 ns from the send to the end of the receive, sends
+// leave a rank max(0.3 us, m * 1 ns) apart, and finishing a receive takes 0.4 us.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "core/mpi/collectives/test_data.h"
+
+namespace sesame::mpi {
+namespace {
+
+using namespace testing;
+
+constexpr double kLatency = 2000;   // ns
+constexpr double kReceiveOverhead = 400;
+double message(double bytes) { return kLatency + bytes; }
+double apart(double bytes) { return std::max(300.0, bytes); }
+int log2_ceil(int ranks) { return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1))); }
+int log2_floor(int ranks) { return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks))) - 1; }
+
+// When the last rank leaves the collective, which all enter at time 0.
+double measured_ns(int ranks, const std::function<void(int rank)>& call) {
+  SimulatedJob job(ranks);
+  return static_cast<double>(job.run(call).ps()) / 1000;
+}
+
+void expect_time(double measured, double expected, const std::string& what) {
+  EXPECT_NEAR(measured, expected, 0.01 * expected) << what;
+}
+
+std::string describe(int ranks, Count bytes) {
+  return std::to_string(ranks) + " ranks, " + std::to_string(bytes) + " bytes";
+}
+
+const Comm kWorld = MPI_COMM_WORLD;
+
+TEST(TimeOfBarrier, IsARoundForEachDoublingOfDistance) {
+  for (const int ranks : {2, 3, 8, 13, 64, 100}) {
+    expect_time(measured_ns(ranks, [](int) { Barrier(kWorld); }), log2_ceil(ranks) * kLatency,
+                describe(ranks, 0));
+  }
+}
+
+double bcast_ns(int ranks, Count bytes) {
+  return measured_ns(ranks, [bytes](int) {
+    std::vector<char> data(static_cast<size_t>(bytes));
+    Bcast(data.data(), bytes, MPI_BYTE, 0, kWorld);
+  });
+}
+
+TEST(TimeOfBcast, IsThatOfABinomialTreeWhenShort) {
+  for (const int ranks : {2, 4, 16, 64, 256}) {
+    for (const Count bytes : {1, 8, 1000, 12288}) {
+      expect_time(bcast_ns(ranks, bytes), log2_ceil(ranks) * message(static_cast<double>(bytes)),
+                  describe(ranks, bytes));
+    }
+  }
+}
+
+TEST(TimeOfBcast, IsThatOfScatterAndRecursiveDoublingWhenLonger) {
+  for (const int ranks : {8, 16, 64}) {
+    for (const Count bytes : {16384, 524288}) {
+      const double share = (ranks - 1.0) / ranks * static_cast<double>(bytes);
+      expect_time(bcast_ns(ranks, bytes), 2 * (log2_ceil(ranks) * kLatency + share),
+                  describe(ranks, bytes));
+    }
+  }
+}
+
+TEST(TimeOfBcast, IsThatOfScatterAndRingWhenLongest) {
+  for (const int ranks : {8, 16}) {
+    const Count bytes = 1 << 20;
+    const double share = (ranks - 1.0) / ranks * static_cast<double>(bytes);
+    expect_time(bcast_ns(ranks, bytes),
+                (log2_ceil(ranks) + ranks - 1) * kLatency + 2 * share, describe(ranks, bytes));
+  }
+}
+
+TEST(TimeOfGatherAndScatter, IsThatOfABinomialTree) {
+  for (const int ranks : {2, 8, 64}) {
+    for (const Count bytes : {8, 1000, 20000}) {
+      const double expected =
+          log2_ceil(ranks) * kLatency + (ranks - 1.0) * static_cast<double>(bytes);
+      std::vector<char> all(static_cast<size_t>(ranks * bytes));
+      const double gather = measured_ns(ranks, [&all, bytes](int) {
+        std::vector<char> mine(static_cast<size_t>(bytes));
+        Gather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, 0, kWorld);
+      });
+      const double scatter = measured_ns(ranks, [&all, bytes](int) {
+        std::vector<char> mine(static_cast<size_t>(bytes));
+        Scatter(all.data(), bytes, MPI_BYTE, mine.data(), bytes, MPI_BYTE, 0, kWorld);
+      });
+      expect_time(gather, expected, "gather, " + describe(ranks, bytes));
+      expect_time(scatter, expected, "scatter, " + describe(ranks, bytes));
+    }
+  }
+}
+
+TEST(TimeOfGathervAndScatterv, GrowsWithEveryRank) {
+  for (const int ranks : {2, 9, 40}) {
+    for (const int bytes : {8, 1000}) {
+      const std::vector<int> counts(static_cast<size_t>(ranks), bytes);
+      std::vector<int> places;
+      for (int i = 0; i < ranks; ++i) places.push_back(i * bytes);
+      std::vector<char> all(static_cast<size_t>(ranks * bytes));
+      const double gather = measured_ns(ranks, [&](int) {
+        std::vector<char> mine(static_cast<size_t>(bytes));
+        Gatherv(mine.data(), bytes, MPI_BYTE, all.data(), counts.data(), places.data(), MPI_BYTE,
+                0, kWorld);
+      });
+      const double scatter = measured_ns(ranks, [&](int) {
+        std::vector<char> mine(static_cast<size_t>(bytes));
+        Scatterv(all.data(), counts.data(), places.data(), MPI_BYTE, mine.data(), bytes, MPI_BYTE,
+                 0, kWorld);
+      });
+      expect_time(gather, message(bytes) + (ranks - 2) * kReceiveOverhead,
+                  "gatherv, " + describe(ranks, bytes));
+      expect_time(scatter, message(bytes) + (ranks - 2) * apart(bytes),
+                  "scatterv, " + describe(ranks, bytes));
+    }
+  }
+}
+
+double allgather_ns(int ranks, Count bytes) {
+  return measured_ns(ranks, [ranks, bytes](int) {
+    std::vector<char> mine(static_cast<size_t>(bytes));
+    std::vector<char> all(static_cast<size_t>(ranks * bytes));
+    Allgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, kWorld);
+  });
+}
+
+TEST(TimeOfAllgather, IsThatOfDoublingRoundsWhenShort) {
+  // A power of two doubles recursively, other numbers go by Bruck; the form is the same.
+  for (const int ranks : {2, 3, 7, 16, 50, 128}) {
+    for (const Count bytes : {8, 1000}) {
+      expect_time(allgather_ns(ranks, bytes),
+                  log2_ceil(ranks) * kLatency + (ranks - 1.0) * static_cast<double>(bytes),
+                  describe(ranks, bytes));
+    }
+  }
+}
+
+TEST(TimeOfAllgather, IsThatOfARingWhenLong) {
+  for (const int ranks : {3, 8, 11}) {
+    expect_time(allgather_ns(ranks, 200'000), (ranks - 1) * message(200'000),
+                describe(ranks, 200'000));
+  }
+}
+
+TEST(TimeOfAllgatherv, IsThatOfARingOfPiecesWhenLong) {
+  const int ranks = 7;
+  const int bytes = 4 * 32768;
+  std::vector<int> counts(ranks, bytes);
+  std::vector<int> places;
+  for (int i = 0; i < ranks; ++i) places.push_back(i * bytes);
+  const double measured = measured_ns(ranks, [&](int) {
+    std::vector<char> mine(bytes);
+    std::vector<char> all(static_cast<size_t>(ranks * bytes));
+    Allgatherv(mine.data(), bytes, MPI_BYTE, all.data(), counts.data(), places.data(), MPI_BYTE,
+               kWorld);
+  });
+  expect_time(measured, (ranks - 1) * 4 * message(32768), describe(ranks, bytes));
+}
+
+double alltoall_ns(int ranks, Count bytes) {
+  return measured_ns(ranks, [ranks, bytes](int) {
+    std::vector<char> out(static_cast<size_t>(ranks * bytes));
+    std::vector<char> in(static_cast<size_t>(ranks * bytes));
+    Alltoall(out.data(), bytes, MPI_BYTE, in.data(), bytes, MPI_BYTE, kWorld);
+  });
+}
+
+TEST(TimeOfAlltoall, IsThatOfBrucksRoundsWhenShort) {
+  for (const int ranks : {8, 11, 64, 100}) {
+    for (const Count bytes : {1, 64, 256}) {
+      double expected = 0;
+      for (int bit = 1; bit < ranks; bit *= 2) {
+        int moved = 0;
+        for (int i = 0; i < ranks; ++i) moved += (i & bit) != 0;
+        expected += message(static_cast<double>(moved * bytes));
+      }
+      expect_time(alltoall_ns(ranks, bytes), expected, describe(ranks, bytes));
+    }
+  }
+}
+
+TEST(TimeOfAlltoall, IsThatOfBatchesOfMessagesWhenLonger) {
+  for (const int ranks : {4, 16, 32, 80}) {
+    for (const Count bytes : {1000, 32768}) {
+      double expected = 0;
+      for (int begin = 0; begin < ranks; begin += 32) {
+        const int peers = std::min(32, ranks - begin) - (begin == 0 ? 1 : 0);
+        expected += message(static_cast<double>(bytes)) +
+                    (peers - 1) * apart(static_cast<double>(bytes));
+      }
+      expect_time(alltoall_ns(ranks, bytes), expected, describe(ranks, bytes));
+    }
+  }
+}
+
+TEST(TimeOfAlltoall, IsThatOfPairwiseStepsWhenLong) {
+  for (const int ranks : {4, 7, 16}) {
+    expect_time(alltoall_ns(ranks, 50'000), (ranks - 1) * message(50'000),
+                describe(ranks, 50'000));
+  }
+}
+
+double reduce_ns(int ranks, Count bytes, Op op) {
+  return measured_ns(ranks, [bytes, op](int) {
+    std::vector<char> in(static_cast<size_t>(bytes));
+    std::vector<char> out(static_cast<size_t>(bytes));
+    Reduce(in.data(), out.data(), bytes, MPI_SIGNED_CHAR, op, 0, kWorld);
+  });
+}
+
+double allreduce_ns(int ranks, Count bytes, Op op) {
+  return measured_ns(ranks, [bytes, op](int) {
+    std::vector<char> in(static_cast<size_t>(bytes));
+    std::vector<char> out(static_cast<size_t>(bytes));
+    Allreduce(in.data(), out.data(), bytes, MPI_SIGNED_CHAR, op, kWorld);
+  });
+}
+
+TEST(TimeOfReduce, IsThatOfABinomialTreeWhenShort) {
+  for (const int ranks : {2, 16, 128}) {
+    for (const Count bytes : {1, 2048}) {
+      expect_time(reduce_ns(ranks, bytes, MPI_SUM),
+                  log2_ceil(ranks) * message(static_cast<double>(bytes)), describe(ranks, bytes));
+    }
+  }
+}
+
+TEST(TimeOfReduceAndAllreduce, IsThatOfHalvingAndDoublingWhenLong) {
+  for (const int ranks : {2, 16, 128}) {
+    for (const Count bytes : {4096, 1 << 20}) {
+      const double expected = 2 * (log2_ceil(ranks) * kLatency +
+                                   (ranks - 1.0) / ranks * static_cast<double>(bytes));
+      expect_time(reduce_ns(ranks, bytes, MPI_SUM), expected, "reduce, " + describe(ranks, bytes));
+      expect_time(allreduce_ns(ranks, bytes, MPI_SUM), expected,
+                  "allreduce, " + describe(ranks, bytes));
+    }
+  }
+}
+
+TEST(TimeOfAllreduce, IsThatOfRecursiveDoublingWhenShort) {
+  for (const int ranks : {2, 16, 1024}) {
+    expect_time(allreduce_ns(ranks, 8, MPI_SUM), log2_ceil(ranks) * message(8),
+                describe(ranks, 8));
+  }
+  // Beyond a power of two some ranks give their vector to a neighbour before and get the result
+  // after. More than half of the core ranks must have one for both steps to show.
+  for (const int ranks : {7, 13, 100}) {
+    expect_time(allreduce_ns(ranks, 8, MPI_SUM), (log2_floor(ranks) + 2) * message(8),
+                describe(ranks, 8));
+  }
+  expect_time(allreduce_ns(17, 8, MPI_SUM), (log2_floor(17) + 1) * message(8), describe(17, 8));
+}
+
+double reduce_scatter_ns(int ranks, Count block, bool ordered) {
+  return measured_ns(ranks, [ranks, block, ordered](int) {
+    const Op op = ordered ? make_op(compose, false) : MPI_SUM;
+    const Datatype type = ordered ? make_affine_type() : MPI_INT64_T;
+    std::vector<int64_t> in(static_cast<size_t>(ranks * block));
+    std::vector<int64_t> out(static_cast<size_t>(block));
+    Reduce_scatter_block(in.data(), out.data(), block, type, op, kWorld);
+  });
+}
+
+TEST(TimeOfReduceScatter, IsThatOfRecursiveHalvingWhenShort) {
+  for (const int ranks : {2, 16, 64}) {
+    const double expected = log2_ceil(ranks) * kLatency + (ranks - 1) * 800.0;
+    expect_time(reduce_scatter_ns(ranks, 100, false), expected, describe(ranks, 800));
+    expect_time(reduce_scatter_ns(ranks, 100, true), expected,
+                "ordered, " + describe(ranks, 800));
+  }
+}
+
+TEST(TimeOfReduceScatter, IsThatOfPairwiseStepsWhenLong) {
+  for (const int ranks : {4, 7}) {
+    expect_time(reduce_scatter_ns(ranks, 30'000, false), (ranks - 1) * message(240'000),
+                describe(ranks, 240'000));
+  }
+}
+
+TEST(TimeOfScan, IsThatOfRecursiveDoubling) {
+  for (const int ranks : {2, 16, 128}) {
+    for (const Count count : {1, 1000}) {
+      const double measured = measured_ns(ranks, [count](int) {
+        std::vector<double> in(static_cast<size_t>(count));
+        std::vector<double> out(static_cast<size_t>(count));
+        Scan(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, kWorld);
+      });
+      expect_time(measured, log2_ceil(ranks) * message(8.0 * static_cast<double>(count)),
+                  describe(ranks, 8 * count));
+    }
+  }
+}
+
+TEST(TimeOfNeighborAlltoall, IsThatOfOneMessageAndTheOtherInjections) {
+  const double measured = measured_ns(16, [](int) {
+    const int dims[2] = {4, 4};
+    const int periods[2] = {1, 1};
+    Comm grid = MPI_COMM_NULL;
+    Cart_create(kWorld, 2, dims, periods, 0, &grid);
+    Barrier(grid);
+    const SimTime begin = self().now;
+    std::vector<char> out(4 * 5000);
+    std::vector<char> in(4 * 5000);
+    Neighbor_alltoall(out.data(), 5000, MPI_BYTE, in.data(), 5000, MPI_BYTE, grid);
+    self().now -= begin;
+  });
+  expect_time(measured, message(5000) + 3 * apart(5000), "16 ranks");
+}
+
+}  // namespace
+}  // namespace sesame::mpi
