@@ -42,7 +42,7 @@ demo: build
 	@bash tools/demo.sh $(VENV)
 
 bench: build
-	@$(PYTHON) bench/run.py
+	@for program in bench/*.py; do $(PYTHON) $$program || exit 1; done
 
 lint: setup
 	$(VENV)/bin/ruff check python tests tools bench

@@ -1,0 +1,5 @@
+"""`python -m sesame`"""
+
+from sesame.cli import main
+
+main()
