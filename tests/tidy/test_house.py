@@ -163,7 +163,7 @@ def test_no_file_is_too_long():
 
 
 def cxx_functions(path: Path) -> list[tuple[str, int]]:
-    """(first line, length) of the functions that stand at the margin, as formatted code has them."""
+    """(first line, length) of the functions at the margin, as formatted code has them."""
     functions, head, begin = [], "", -1
     for number, line in enumerate(path.read_text().splitlines()):
         if line.startswith("}"):

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# demo.sh VENV: compiles examples/heat.c with an ordinary mpicc and predicts it on two machines.
+# The second run repeats the computation that the first one measured, so that the two differ in
+# the machine alone.
+set -euo pipefail
+venv=$1
+ranks=16
+sesame=$venv/bin/sesame
+
+mpicc=$(command -v "$venv/bin/mpicc" mpicc.mpich mpicc | head -n 1) || {
+  echo "demo: no mpicc; install MPICH (Debian: libmpich-dev)" >&2
+  exit 1
+}
+mkdir -p demo
+"$mpicc" -O2 -o demo/heat examples/heat.c -lm
+
+predict() {  # predict MACHINE OPTIONS…
+  echo
+  echo "\$ sesame simulate -n $ranks --machine $* -- demo/heat"
+  "$sesame" simulate -n "$ranks" --machine "$@" --force -- demo/heat
+}
+
+predict infiniband -o demo/infiniband.sesame --report demo/report.html
+predict paragon -o demo/paragon.sesame --report demo/report-paragon.html \
+  --compute recorded:demo/infiniband.sesame
+
+echo
+echo "Predicted from one measurement of the computation, on $ranks ranks:"
+for machine in infiniband paragon; do
+  "$sesame" info --json "demo/$machine.sesame" | "$venv/bin/python" -c '
+import json, sys
+
+result = json.load(sys.stdin)["result"]
+print("  {:<12}{:.4g} s".format(result["machine"], result["predicted_time_s"]))'
+done
+echo "Open in a browser:"
+echo "  $PWD/demo/report.html          (infiniband)"
+echo "  $PWD/demo/report-paragon.html  (paragon)"
