@@ -76,7 +76,9 @@ GLOBAL_NAME(clock);
 clock_t rank_times(tms* result) {
   if (current() == nullptr) return REAL(times)(result);
   const int64_t ticks_per_second = sysconf(_SC_CLK_TCK);
-  const auto ticks = [&](SimTime time) { return time.ps() / (1'000'000'000'000 / ticks_per_second); };
+  const auto ticks = [&](SimTime time) {
+    return time.ps() / (1'000'000'000'000 / ticks_per_second);
+  };
   if (result != nullptr) *result = {ticks(hooks().cpu_time()), 0, 0, 0};
   return ticks(hooks().now());
 }

@@ -31,20 +31,20 @@ constexpr std::array kStateful = {"libgfortran.so*", "libmpichfort*", "libmpifor
                                   "libnvf*",         "libpgf90*",     "libflang*"};
 
 // Libraries that are one per process by nature; their variables are seen to one by one.
-constexpr std::array kSystem = {"libc.so*",      "libm.so*",  "libstdc++.so*", "libgcc_s.so*",
-                                "libpthread.so*", "librt.so*", "libdl.so*",     "libgomp.so*",
-                                "libresolv.so*", "libutil.so*", "libmvec.so*"};
+constexpr std::array kSystem = {"libc.so*",       "libm.so*",    "libstdc++.so*", "libgcc_s.so*",
+                                "libpthread.so*", "librt.so*",   "libdl.so*",     "libgomp.so*",
+                                "libresolv.so*",  "libutil.so*", "libmvec.so*"};
 
 // Libraries that need one of those for their error messages only and start threads of their own:
 // one copy serves all ranks.
 constexpr std::array kShared = {"libopenblas*", "libmkl_*", "libblis*"};
 
-constexpr std::array kOpenMpi = {"libmpi.so.40*", "libmpi.so.20*", "libmpi.so.1", "libopen-rte*",
-                                 "libopen-pal*", "libmpi_mpifh*", "libmpi_usempi*"};
+constexpr std::array kOpenMpi = {"libmpi.so.40*", "libmpi.so.20*", "libmpi.so.1",   "libopen-rte*",
+                                 "libopen-pal*",  "libmpi_mpifh*", "libmpi_usempi*"};
 constexpr std::array kStandard = {"libmpi_abi.so*"};
-constexpr std::array kMpich = {"libmpi.so.12*", "libmpi.so.0", "libmpi.so", "libmpich.so*",
-                               "libmpi_cray.so*", "libmpi_gnu*.so*", "libmpi_intel*.so*",
-                               "libpmpich.so*"};
+constexpr std::array kMpich = {"libmpi.so.12*",     "libmpi.so.0",     "libmpi.so",
+                               "libmpich.so*",      "libmpi_cray.so*", "libmpi_gnu*.so*",
+                               "libmpi_intel*.so*", "libpmpich.so*"};
 
 struct Node {
   std::string name;
@@ -115,9 +115,8 @@ Result<std::string> run_and_read(const std::string& loader, const std::string& p
     return list;
   };
   pid_t child;
-  const int failure =
-      posix_spawn(&child, loader.c_str(), &actions, nullptr,
-                                  pointers(words).data(), pointers(variables).data());
+  const int failure = posix_spawn(&child, loader.c_str(), &actions, nullptr, pointers(words).data(),
+                                  pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   std::string text;

@@ -96,11 +96,16 @@ bool is_stack_overflow(const RankProcess& process, const siginfo_t& info) {
 
 const char* name_of(int number) {
   switch (number) {
-    case SIGSEGV: return "segmentation fault";
-    case SIGBUS: return "bus error";
-    case SIGFPE: return "arithmetic error";
-    case SIGILL: return "illegal instruction";
-    default: return "abort";
+    case SIGSEGV:
+      return "segmentation fault";
+    case SIGBUS:
+      return "bus error";
+    case SIGFPE:
+      return "arithmetic error";
+    case SIGILL:
+      return "illegal instruction";
+    default:
+      return "abort";
   }
 }
 
@@ -170,7 +175,8 @@ void report_abort(RankProcess& process, const char* what, int signal_number) {
   if (what == nullptr) {
     message.add("sesame: rank %d called abort()", process.rank);
   } else {
-    message.add("sesame: rank %d was ended by a signal that it sent itself: %s", process.rank, what);
+    message.add("sesame: rank %d was ended by a signal that it sent itself: %s", process.rank,
+                what);
   }
   add_call(message);
   message.add("\n");

@@ -46,8 +46,7 @@ ssize_t rank_writev(int fd, const iovec* parts, int count) {
   RankProcess* process = current();
   if (process == nullptr || !is_output(fd)) return REAL(writev)(fd, parts, count);
   ssize_t total = 0;
-  for (int i = 0; i < count; ++i)
-    total += rank_write(fd, parts[i].iov_base, parts[i].iov_len);
+  for (int i = 0; i < count; ++i) total += rank_write(fd, parts[i].iov_base, parts[i].iov_len);
   return total;
 }
 GLOBAL_NAME(writev);
@@ -59,7 +58,9 @@ ssize_t rank_read(int fd, void* data, size_t size) {
 }
 GLOBAL_NAME(read);
 
-ssize_t rank___read_chk(int fd, void* data, size_t size, size_t) { return rank_read(fd, data, size); }
+ssize_t rank___read_chk(int fd, void* data, size_t size, size_t) {
+  return rank_read(fd, data, size);
+}
 
 ssize_t rank_readv(int fd, const iovec* parts, int count) {
   const RankProcess* process = current();

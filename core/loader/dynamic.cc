@@ -65,8 +65,8 @@ int rank_dladdr(const void* address, Dl_info* result) {
   result->dli_fname = copy.image->file.path().c_str();
   result->dli_fbase = reinterpret_cast<void*>(copy.base + copy.image->begin);
   uint64_t offset = 0;
-  result->dli_sname = copy.image->file.nearest_function(
-      reinterpret_cast<uint64_t>(address) - copy.base, &offset);
+  result->dli_sname =
+      copy.image->file.nearest_function(reinterpret_cast<uint64_t>(address) - copy.base, &offset);
   if (result->dli_sname != nullptr)
     result->dli_saddr = const_cast<char*>(static_cast<const char*>(address)) - offset;
   return 1;

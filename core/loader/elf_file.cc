@@ -48,12 +48,19 @@ ElfFile::~ElfFile() {
 }
 
 ElfFile::ElfFile(ElfFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)),
-      data_(std::exchange(other.data_, nullptr)), size_(other.size_), segments_(other.segments_),
-      dynamic_(other.dynamic_), symbols_(other.symbols_), strings_(other.strings_),
-      strings_size_(other.strings_size_), version_indices_(other.version_indices_),
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(other.size_),
+      segments_(other.segments_),
+      dynamic_(other.dynamic_),
+      symbols_(other.symbols_),
+      strings_(other.strings_),
+      strings_size_(other.strings_size_),
+      version_indices_(other.version_indices_),
       needed_versions_(std::move(other.needed_versions_)),
-      definitions_(std::move(other.definitions_)), full_symbols_(other.full_symbols_),
+      definitions_(std::move(other.definitions_)),
+      full_symbols_(other.full_symbols_),
       full_strings_(other.full_strings_) {}
 
 const char* ElfFile::at(uint64_t address, uint64_t size) const {
@@ -90,9 +97,8 @@ Result<> ElfFile::read_tables() {
     if (segment.p_filesz > size_ || segment.p_offset > size_ - segment.p_filesz)
       return damaged(path_, "a segment lies outside the file");
     constexpr uint64_t kLargest = uint64_t{1} << 46;  // half of the address space
-    if (segment.p_type == PT_LOAD &&
-        (segment.p_vaddr > kLargest || segment.p_memsz > kLargest ||
-         segment.p_filesz > segment.p_memsz))
+    if (segment.p_type == PT_LOAD && (segment.p_vaddr > kLargest || segment.p_memsz > kLargest ||
+                                      segment.p_filesz > segment.p_memsz))
       return damaged(path_, "a segment has an impossible size");
   }
   if (Result<> result = read_dynamic(); !result) return result;
@@ -144,7 +150,8 @@ uint32_t ElfFile::count_symbols() const {
   const auto* words = reinterpret_cast<const uint32_t*>(start);
   const uint32_t bucket_count = words[0], first = words[1], bloom_words = words[2];
   const uint64_t buckets_at = *table + 16 + uint64_t{8} * bloom_words;
-  const auto* buckets = reinterpret_cast<const uint32_t*>(at(buckets_at, uint64_t{4} * bucket_count));
+  const auto* buckets =
+      reinterpret_cast<const uint32_t*>(at(buckets_at, uint64_t{4} * bucket_count));
   if (buckets == nullptr) return 0;
   uint32_t last = 0;
   for (uint32_t i = 0; i < bucket_count; ++i) last = std::max(last, buckets[i]);

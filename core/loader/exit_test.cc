@@ -14,8 +14,8 @@ TEST(Exit, RunsHandlersLastFirstAndThenDestructorsWhenMainReturns) {
   REQUIRE_PROGRAMS();
   const RunResult result = end_by("return");
   EXPECT_EQ(output_of(result, 0), "constructor\nbeforedestructor\n");
-  EXPECT_EQ(output_of(result, 1), std::string("constructor\nbeforestatus 6 of on_exit\n") +
-                                      kHandlers + "destructor\n");
+  EXPECT_EQ(output_of(result, 1),
+            std::string("constructor\nbeforestatus 6 of on_exit\n") + kHandlers + "destructor\n");
   EXPECT_EQ(status_of(result, 0), 0);
   EXPECT_EQ(status_of(result, 1), 6);
 }
@@ -23,8 +23,8 @@ TEST(Exit, RunsHandlersLastFirstAndThenDestructorsWhenMainReturns) {
 TEST(Exit, EndsOnlyTheRankThatCallsExit) {
   REQUIRE_PROGRAMS();
   const RunResult result = end_by("exit");
-  EXPECT_EQ(output_of(result, 1), std::string("constructor\nbeforestatus 3 of on_exit\n") +
-                                      kHandlers + "destructor\n");
+  EXPECT_EQ(output_of(result, 1),
+            std::string("constructor\nbeforestatus 3 of on_exit\n") + kHandlers + "destructor\n");
   EXPECT_EQ(status_of(result, 0), 0);
   EXPECT_EQ(status_of(result, 1), 3);
 }
@@ -57,7 +57,8 @@ TEST(Exit, EndsAForkedChildForGood) {
   const RunResult result = end_by("fork");
   EXPECT_EQ(status_of(result, 1), 21);
   EXPECT_EQ(result.text.find("ended with", result.text.find("rank 1 ended with") + 8),
-            std::string::npos) << "the child went on with the simulation";
+            std::string::npos)
+      << "the child went on with the simulation";
 }
 
 TEST(Exit, KeepsTheLowEightBitsOfTheStatus) {
@@ -86,7 +87,8 @@ TEST(Exit, NamesASignalThatARankSendsItself) {
   REQUIRE_PROGRAMS();
   const RunResult result = end_by("raise");
   EXPECT_NE(result.text.find("rank 1 was ended by a signal that it sent itself: Terminated"),
-            std::string::npos) << result.text;
+            std::string::npos)
+      << result.text;
   EXPECT_EQ(result.status, 128 + 15);
 }
 

@@ -26,8 +26,13 @@ class OptionParser {
  public:
   OptionParser(RankProcess& process, int argc, char** argv, const char* options,
                const option* long_options, int* long_index, bool long_only, bool posix)
-      : scan_(process.options), argc_(argc), argv_(argv), options_(options),
-        long_options_(long_options), long_index_(long_index), long_only_(long_only),
+      : scan_(process.options),
+        argc_(argc),
+        argv_(argv),
+        options_(options),
+        long_options_(long_options),
+        long_index_(long_index),
+        long_only_(long_only),
         argument_(process.variable<char*>(Variable::kOptarg)),
         index_(process.variable<int>(Variable::kOptind)),
         bad_(process.variable<int>(Variable::kOptopt)),
@@ -214,8 +219,8 @@ class OptionParser {
 
   int ambiguous_option(const char* text, size_t length, const char* prefix) {
     if (verbose_) {
-      std::string message = std::string(argv_[0]) + ": option '" + prefix + text +
-                            "' is ambiguous; possibilities:";
+      std::string message =
+          std::string(argv_[0]) + ": option '" + prefix + text + "' is ambiguous; possibilities:";
       for (const option* known = long_options_; known->name != nullptr; ++known)
         if (strncmp(known->name, text, length) == 0)
           message += std::string(" '") + prefix + known->name + "'";

@@ -84,11 +84,12 @@ TEST(Image, LoadsAThousandRanksInLittleTimeAndMemory) {
   for (const char* program : {"globals", "fortran"}) {
     const RunResult result = run_probe("-n 1000 --measure", program);
     double load_us = 0, memory_kb = 0, run_us = 0, mappings = 0, expected_mappings = 0;
-    ASSERT_EQ(sscanf(result.text.c_str(),
-                     "1000 ranks: load %lf us and %lf kB per rank with the whole run; run %lf us per "
-                     "rank; mappings per rank %lf, expected %lf",
-                     &load_us, &memory_kb, &run_us, &mappings, &expected_mappings),
-              5)
+    ASSERT_EQ(
+        sscanf(result.text.c_str(),
+               "1000 ranks: load %lf us and %lf kB per rank with the whole run; run %lf us per "
+               "rank; mappings per rank %lf, expected %lf",
+               &load_us, &memory_kb, &run_us, &mappings, &expected_mappings),
+        5)
         << result.text.substr(0, 400);
     printf("%s: %s", program, result.text.substr(0, result.text.find('\n') + 1).c_str());
     EXPECT_LT(memory_kb, 96) << "stack and output included";

@@ -38,7 +38,8 @@ void append_file_piece(std::vector<Piece>& pieces, const Elf64_Phdr& segment) {
   const uint64_t offset = page_down(segment.p_offset);
   if (!pieces.empty()) {
     Piece& last = pieces.back();
-    if (last.source == Piece::Source::kFile && last.address - last.file_offset == address - offset &&
+    if (last.source == Piece::Source::kFile &&
+        last.address - last.file_offset == address - offset &&
         address <= last.address + last.size + 512 * kPage) {
       last.size = std::max(last.size, end - last.address);
       last.protection |= protection_of(segment);
@@ -65,8 +66,7 @@ void append_template_piece(std::vector<Piece>& pieces, const Elf64_Phdr& segment
     last->size = merged_end - last->address;
     last->protection |= protection;
   } else if (end > address) {
-    pieces.push_back(
-        {Piece::Source::kTemplate, protection, address, end - address, template_size});
+    pieces.push_back({Piece::Source::kTemplate, protection, address, end - address, template_size});
     template_size += end - address;
   }
   if (memory_end > end)
@@ -83,8 +83,7 @@ Result<> make_template(Image& image, const std::vector<bool>& writable) {
     return error(std::string("cannot make a template in memory: ") + strerror(errno));
   void* data = mmap(nullptr, image.template_size, PROT_READ | PROT_WRITE, MAP_SHARED,
                     image.template_descriptor, 0);
-  if (data == MAP_FAILED)
-    return error(std::string("cannot map a template: ") + strerror(errno));
+  if (data == MAP_FAILED) return error(std::string("cannot map a template: ") + strerror(errno));
   image.template_data = static_cast<char*>(data);
   size_t index = 0;
   for (const Elf64_Phdr& segment : image.file.segments()) {
@@ -162,9 +161,10 @@ std::vector<Piece> plan_pieces(const ElfFile& file, const std::vector<bool>& wri
   std::vector<Piece> pieces;
   uint64_t template_size = 0, relocated_end = 0;
   for (const Relocation& relocation : file.relocations()) {
-    const uint64_t size = relocation.type == R_X86_64_COPY && relocation.symbol < file.symbols().size()
-                              ? file.symbols()[relocation.symbol].st_size
-                              : sizeof(uint64_t);
+    const uint64_t size =
+        relocation.type == R_X86_64_COPY && relocation.symbol < file.symbols().size()
+            ? file.symbols()[relocation.symbol].st_size
+            : sizeof(uint64_t);
     relocated_end = std::max(relocated_end, relocation.offset + size);
   }
   size_t index = 0;
@@ -246,9 +246,9 @@ Result<uint64_t> map_image(const Image& image) {
     // The first mapping reserves the whole span; gaps keep it, as nobody looks there.
     const bool is_first = i == 0;
     const bool is_zero = piece.source == Piece::Source::kZero;
-    const int flags = MAP_PRIVATE | (is_zero ? MAP_ANONYMOUS | MAP_NORESERVE : 0) |
-                      (is_first ? 0 : MAP_FIXED);
-    const int descriptor = is_zero ? -1
+    const int flags =
+        MAP_PRIVATE | (is_zero ? MAP_ANONYMOUS | MAP_NORESERVE : 0) | (is_first ? 0 : MAP_FIXED);
+    const int descriptor = is_zero                                ? -1
                            : piece.source == Piece::Source::kFile ? image.file.descriptor()
                                                                   : image.template_descriptor;
     void* at = is_first ? nullptr : base + (piece.address - image.begin);

@@ -77,13 +77,15 @@ Result<> refuse_unloadable(const std::string& name, const ElfFile& file) {
   if (file.interpreter().empty()) {
     if (type == ET_DYN && file.has_dynamic_section() && !file.dynamic(DT_DEBUG))
       return error(quoted(name) + " is a shared library, expected a program");
-    return error(quoted(name) + " is statically linked, expected a program that uses the shared "
-                                "MPI library",
+    return error(quoted(name) +
+                     " is statically linked, expected a program that uses the shared "
+                     "MPI library",
                  "relink it without -static, against the shared MPI library");
   }
   if (type == ET_EXEC)
-    return error(quoted(name) + " is not position-independent, so it can be loaded only once, "
-                                "expected a position-independent executable",
+    return error(quoted(name) +
+                     " is not position-independent, so it can be loaded only once, "
+                     "expected a position-independent executable",
                  "compile with -fPIE and relink with -pie (gcc's default; drop -no-pie)");
   if (file.interpreter().find("ld-linux") == std::string::npos)
     return error(quoted(name) + " is built for another C library (" + file.interpreter() +
@@ -97,8 +99,9 @@ Result<> refuse_unloadable(const std::string& name, const ElfFile& file) {
                  "remove thread_local, __thread or threadprivate variables from the program, or "
                  "move them into a shared library");
   if (file.find("malloc") != nullptr)
-    return error(quoted(name) + " brings its own malloc, which all ranks' libraries would mix "
-                                "with the C library's",
+    return error(quoted(name) +
+                     " brings its own malloc, which all ranks' libraries would mix "
+                     "with the C library's",
                  "relink it without the allocator");
   return {};
 }
@@ -114,8 +117,9 @@ bool uses_open_mpi(const ElfFile& file, const Closure& closure) {
 Result<BinaryInterface> decide_interface(const std::string& name, const ElfFile& file,
                                          const Closure& closure) {
   if (uses_open_mpi(file, closure))
-    return error(quoted(name) + " is linked to Open MPI, expected MPICH's binary interface or the "
-                                "MPI standard's",
+    return error(quoted(name) +
+                     " is linked to Open MPI, expected MPICH's binary interface or the "
+                     "MPI standard's",
                  "rebuild it with MPICH (mpicc.mpich, mpif90.mpich) or with mpicc_abi");
   bool mpich = false, standard = false;
   for (const std::string& library : closure.mpi_libraries) {
@@ -164,9 +168,9 @@ Result<Program> inspect_program(const std::string& name, const InspectOptions& o
   const Result<BinaryInterface> interface = decide_interface(name, *file, *closure);
   if (!interface) return std::unexpected(interface.error());
   if (!closure->missing.empty())
-    return error(quoted(name) + " needs shared libraries that are not found: " +
-                     join(closure->missing),
-                 "install them, or set LD_LIBRARY_PATH to where they are");
+    return error(
+        quoted(name) + " needs shared libraries that are not found: " + join(closure->missing),
+        "install them, or set LD_LIBRARY_PATH to where they are");
   if (Result<> refused = refuse_sanitizers(name, *closure); !refused)
     return std::unexpected(refused.error());
   Program program;
@@ -187,9 +191,8 @@ Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per
   std::ifstream file("/proc/sys/vm/max_map_count");
   int64_t limit = 0;
   if (!(file >> limit)) return {};  // not told: the kernel will say no by itself
-  constexpr int64_t kOwn = 1000;  // the simulator's own libraries, heap and buffers
-  const int64_t needed =
-      int64_t{ranks} * (program.mappings_per_rank + mappings_per_stack) + kOwn;
+  constexpr int64_t kOwn = 1000;    // the simulator's own libraries, heap and buffers
+  const int64_t needed = int64_t{ranks} * (program.mappings_per_rank + mappings_per_stack) + kOwn;
   if (needed <= limit) return {};
   const int64_t most = (limit - kOwn) / (program.mappings_per_rank + mappings_per_stack);
   return error(std::to_string(ranks) + " ranks of " + quoted(program.name) + " need " +

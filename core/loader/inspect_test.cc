@@ -50,7 +50,8 @@ void expect_words(const std::string& text, std::initializer_list<const char*> wo
 }
 
 TEST_F(Inspect, NamesAProgramThatIsNotOnPath) {
-  expect_words(refusal("no-such-program-here"), {"no program 'no-such-program-here' on PATH", "hint"});
+  expect_words(refusal("no-such-program-here"),
+               {"no program 'no-such-program-here' on PATH", "hint"});
 }
 
 TEST_F(Inspect, NamesAFileThatDoesNotExist) {
@@ -64,7 +65,8 @@ TEST_F(Inspect, RefusesAFileThatMayNotBeExecuted) {
 }
 
 TEST_F(Inspect, RefusesAScriptAndShowsItsFirstLine) {
-  expect_words(refusal(file("run.sh", "#!/bin/sh\nexec ./ring\n")), {"is a script (#!/bin/sh)", "hint"});
+  expect_words(refusal(file("run.sh", "#!/bin/sh\nexec ./ring\n")),
+               {"is a script (#!/bin/sh)", "hint"});
 }
 
 TEST_F(Inspect, RefusesWhatIsNoElfFile) {
@@ -114,14 +116,13 @@ TEST_F(Inspect, RecognisesOpenMpi) {
 }
 
 TEST_F(Inspect, NamesMissingLibrariesButNeedsNoMpiLibrary) {
-  const std::string build =
-      "cd " + directory_ + " && echo 'int f(void){return 0;}' > l.c && " +
-      "cc -shared -fPIC l.c -o libmpi.so.12 -Wl,-soname,libmpi.so.12 && " +
-      "cc -shared -fPIC l.c -o libgone.so.3 -Wl,-soname,libgone.so.3 && " +
-      "echo 'int f(void); int main(void){return f();}' > m.c && " +
-      "cc m.c -o one -Wl,--no-as-needed ./libmpi.so.12 && "
-      "cc m.c -o two -Wl,--no-as-needed ./libmpi.so.12 ./libgone.so.3 && "
-      "rm lib*";
+  const std::string build = "cd " + directory_ + " && echo 'int f(void){return 0;}' > l.c && " +
+                            "cc -shared -fPIC l.c -o libmpi.so.12 -Wl,-soname,libmpi.so.12 && " +
+                            "cc -shared -fPIC l.c -o libgone.so.3 -Wl,-soname,libgone.so.3 && " +
+                            "echo 'int f(void); int main(void){return f();}' > m.c && " +
+                            "cc m.c -o one -Wl,--no-as-needed ./libmpi.so.12 && "
+                            "cc m.c -o two -Wl,--no-as-needed ./libmpi.so.12 ./libgone.so.3 && "
+                            "rm lib*";
   ASSERT_EQ(run_command(build).status, 0);
   EXPECT_EQ(refusal(directory_ + "/one"), "accepted");
   expect_words(refusal(directory_ + "/two"), {"not found: libgone.so.3", "LD_LIBRARY_PATH"});
@@ -129,9 +130,9 @@ TEST_F(Inspect, NamesMissingLibrariesButNeedsNoMpiLibrary) {
 
 TEST_F(Inspect, RefusesSanitizers) {
   REQUIRE_PROGRAMS();
-  const std::string build = "cd " + directory_ + " && echo 'int MPI_Finalize(void); int main(void)" +
-                            "{return MPI_Finalize();}' > m.c && " +
-                            "mpicc.mpich -fsanitize=address m.c -o watched";
+  const std::string build =
+      "cd " + directory_ + " && echo 'int MPI_Finalize(void); int main(void)" +
+      "{return MPI_Finalize();}' > m.c && " + "mpicc.mpich -fsanitize=address m.c -o watched";
   if (run_command(build).status != 0) GTEST_SKIP() << "no address sanitizer";
   expect_words(refusal(directory_ + "/watched"), {"built with a sanitizer (libasan."});
 }
@@ -154,7 +155,8 @@ TEST_F(Inspect, TellsPrivateFromSharedLibraries) {
   EXPECT_EQ(program->mpi_libraries, std::vector<std::string>{"libmpich.so.12"});
   EXPECT_TRUE(program->executable_stack);  // an internal procedure is passed as an argument
   for (const Library& library : program->libraries) {
-    const bool expected = library.name == "libgfortran.so.5" || library.name == "libmpichfort.so.12";
+    const bool expected =
+        library.name == "libgfortran.so.5" || library.name == "libmpichfort.so.12";
     EXPECT_EQ(library.is_private, expected) << library.name;
     EXPECT_NE(library.name, "libucp.so.0") << "only MPICH itself needs it";
   }

@@ -57,25 +57,29 @@ Result<Program> inspect_program(const std::string& name, const InspectOptions& o
 // Whether so many copies, each with a stack of so many mappings, fit the kernel's limit.
 Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per_stack = 2);
 
-// ---- What the loader needs from the simulator ----------------------------------------------------
+// ---- What the loader needs from the simulator
+// ----------------------------------------------------
 
 // Called while a rank is active, on its own stack; "the rank" is the active one. Functions that end
 // a rank do not return; they call activate(nullptr) before they leave the stack or call exit(). Set
 // once, before the first load. A hook left null has the stated default.
 struct SimulationHooks {
-  SimTime (*now)() = nullptr;              // simulated time, compute charged; default: wall clock
-  SimTime (*cpu_time)() = nullptr;         // computed so far by the rank; default: now()
-  void (*sleep)(SimTime duration) = nullptr;            // default: returns at once
-  void (*exit_rank)(int status) = nullptr;              // required; never returns
-  void (*abort_job)(int status, const char* why) = nullptr;  // default: the host exits; never returns
-  const char* (*node_name)() = nullptr;                 // default: the host's name
-  void (*write_output)(int rank, int fd, const char* data, size_t size) = nullptr;  // default: to fd
-  const char* (*current_call)() = nullptr;  // MPI call that the rank is in, or null
+  SimTime (*now)() = nullptr;       // simulated time, compute charged; default: wall clock
+  SimTime (*cpu_time)() = nullptr;  // computed so far by the rank; default: now()
+  void (*sleep)(SimTime duration) = nullptr;  // default: returns at once
+  void (*exit_rank)(int status) = nullptr;    // required; never returns
+  void (*abort_job)(int status,
+                    const char* why) = nullptr;  // default: the host exits; never returns
+  const char* (*node_name)() = nullptr;          // default: the host's name
+  void (*write_output)(int rank, int fd, const char* data,
+                       size_t size) = nullptr;  // default: to fd
+  const char* (*current_call)() = nullptr;      // MPI call that the rank is in, or null
   int64_t epoch_ns = 0;  // what the real-time clocks show at simulated time zero, since 1970
 };
 void set_hooks(const SimulationHooks& hooks);
 
-// ---- Copies --------------------------------------------------------------------------------------
+// ---- Copies
+// --------------------------------------------------------------------------------------
 
 struct LaunchArguments {
   std::vector<std::string> arguments;    // argv; the first is the program's name

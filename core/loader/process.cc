@@ -96,9 +96,10 @@ void restore(const SwitchedState& state) {
 
 // A rank that never moved counts as being where the host is.
 void swap_directory(const RankProcess* next) {
-  const int directory = next != nullptr && next->directory >= 0 ? next->directory : g_host.directory;
-  const int mask = next != nullptr && next->file_mode_mask >= 0 ? next->file_mode_mask
-                                                                : g_host.file_mode_mask;
+  const int directory =
+      next != nullptr && next->directory >= 0 ? next->directory : g_host.directory;
+  const int mask =
+      next != nullptr && next->file_mode_mask >= 0 ? next->file_mode_mask : g_host.file_mode_mask;
   CHECK(REAL(fchdir)(directory) == 0);
   ::umask(static_cast<mode_t>(mask));
 }

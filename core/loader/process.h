@@ -26,8 +26,18 @@ class ImageSet;
 // The C library's variables that each rank has for itself. Their storage is the program's own where
 // the linker gave it one (R_X86_64_COPY), else the rank's block.
 enum class Variable : uint8_t {
-  kStdin, kStdout, kStderr, kEnviron, kOptarg, kOptind, kOpterr, kOptopt,
-  kProgramName, kProgramShortName, kSignOfGamma, kCount
+  kStdin,
+  kStdout,
+  kStderr,
+  kEnviron,
+  kOptarg,
+  kOptind,
+  kOpterr,
+  kOptopt,
+  kProgramName,
+  kProgramShortName,
+  kSignOfGamma,
+  kCount
 };
 inline constexpr size_t kVariableCount = static_cast<size_t>(Variable::kCount);
 

@@ -26,8 +26,8 @@ TEST(Process, ParsesOptionsLikeARealProcessInEveryRank) {
   REQUIRE_PROGRAMS();
   for (const std::string arguments :
        {"", "-v -s 5 file -l3 -V", "one -vs 5 two -- -v three", "--verbose --size=7 a --si 8 b -l",
-        "--ver", "--flag x --flag=3", "--size", "-s", "-q --nothing", "-vqV a b c -s4 d", "--level=3 --level",
-        "a b c", "-- a b", "- -v -", ": -s", "--verb -v --vers"}) {
+        "--ver", "--flag x --flag=3", "--size", "-s", "-q --nothing", "-vqV a b c -s4 d",
+        "--level=3 --level", "a b c", "-- a b", "- -v -", ": -s", "--verb -v --vers"}) {
     const std::string expected = real_output("getopt", arguments + " 2>/dev/null");
     const std::string messages = real_output("getopt", arguments + " 2>&1 >/dev/null");
     const RunResult result = run_probe("-n 2", "getopt", arguments);
@@ -50,12 +50,11 @@ TEST(Process, HonoursPosixlyCorrectInGetopt) {
 
 TEST(Process, KeepsTokensEnvironmentDirectoryMaskTimeAndLocalePerRank) {
   REQUIRE_PROGRAMS();
-  const RunResult result = run_command("umask 022; cd /tmp; HOME=/root printf '' | " SESAME_LOADER_PROBE
-                                       " -n 3 " + program_path("text"));
-  EXPECT_EQ(output_of(result, 0),
-            "a0 b0 c0 | value 0 0 home A 1 | - 000 | day 1 C C\n");
-  EXPECT_EQ(output_of(result, 1),
-            "a1 b1 c1 | value 1 1 - B 1 | /usr/lib 077 | day 2 C C.UTF-8\n");
+  const RunResult result =
+      run_command("umask 022; cd /tmp; HOME=/root printf '' | " SESAME_LOADER_PROBE " -n 3 " +
+                  program_path("text"));
+  EXPECT_EQ(output_of(result, 0), "a0 b0 c0 | value 0 0 home A 1 | - 000 | day 1 C C\n");
+  EXPECT_EQ(output_of(result, 1), "a1 b1 c1 | value 1 1 - B 1 | /usr/lib 077 | day 2 C C.UTF-8\n");
   EXPECT_EQ(output_of(result, 2), "a2 b2 c2 | value 2 2 home C 1 | /etc 000 | day 3 C C\n");
 }
 
@@ -71,9 +70,10 @@ TEST(Process, ShowsSimulatedTimeOnAllClocks) {
 TEST(Process, HasPipesForStandardStreamsAndTheTargetsNodeName) {
   REQUIRE_PROGRAMS();
   const RunResult result = run_probe("-n 2", "descriptors", "", "a line\\n77\\n");
-  EXPECT_EQ(output_of(result, 0),
-            "printf 0\nwrite\nwritev\n0 1 2 | tty 0 fifo 1 seek -1 | node-even node-even pid 10000\n"
-            "read a line\nscanned 1 77\n");
+  EXPECT_EQ(
+      output_of(result, 0),
+      "printf 0\nwrite\nwritev\n0 1 2 | tty 0 fifo 1 seek -1 | node-even node-even pid 10000\n"
+      "read a line\nscanned 1 77\n");
   EXPECT_EQ(output_of(result, 1),
             "printf 1\nwrite\nwritev\n0 1 2 | tty 0 fifo 1 seek -1 | node-odd node-odd pid 10001\n"
             "read end of file\nscanned -1 -1\n");
@@ -115,7 +115,8 @@ TEST(Process, ReportsAFaultWithRankAddressAndFunctions) {
   REQUIRE_PROGRAMS();
   const RunResult result = run_probe("-n 2", "signals", "fault");
   EXPECT_NE(result.text.find("rank 1 crashed: segmentation fault at address 0x10"),
-            std::string::npos) << result.text;
+            std::string::npos)
+      << result.text;
   EXPECT_NE(result.text.find("#0 fault_here+0x"), std::string::npos) << result.text;
   EXPECT_NE(result.text.find("main+0x"), std::string::npos) << result.text;
   EXPECT_EQ(result.status, 128 + 11);

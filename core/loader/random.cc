@@ -37,9 +37,7 @@ long rank_random() {
   return result;
 }
 
-int rank_rand() {
-  return current() == nullptr ? REAL(rand)() : static_cast<int>(rank_random());
-}
+int rank_rand() { return current() == nullptr ? REAL(rand)() : static_cast<int>(rank_random()); }
 
 void rank_srandom(unsigned int seed) {
   RankProcess* process = current();

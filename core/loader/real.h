@@ -7,18 +7,18 @@
 #include <dlfcn.h>
 
 // The C library's own function: the next definition after the executable's.
-#define REAL(name)                                                                      \
-  (*[]() {                                                                              \
-    static constinit decltype(&::name) function = nullptr;                              \
-    if (function == nullptr) function = (decltype(&::name))dlsym(RTLD_NEXT, #name);     \
-    return function;                                                                    \
+#define REAL(name)                                                                  \
+  (*[]() {                                                                          \
+    static constinit decltype(&::name) function = nullptr;                          \
+    if (function == nullptr) function = (decltype(&::name))dlsym(RTLD_NEXT, #name); \
+    return function;                                                                \
   }())
 
 // To stand after the definition of extern "C" rank_NAME, in the same file. The assembler name keeps
 // clear of the declarations (and macros) of the C library's headers.
-#define GLOBAL_NAME(name)                                                               \
-  extern "C" [[gnu::alias("rank_" #name), gnu::visibility("default"), gnu::used]]       \
-  decltype(rank_##name) global_##name __asm__(#name)
+#define GLOBAL_NAME(name)                                             \
+  extern "C" [[gnu::alias("rank_" #name), gnu::visibility("default"), \
+               gnu::used]] decltype(rank_##name) global_##name __asm__(#name)
 
 #define BIND(table, name) (table).push_back({#name, reinterpret_cast<void*>(&rank_##name)})
 #define BIND_AS(table, symbol, name) \

@@ -23,7 +23,7 @@ struct Target {
 };
 
 // Streams of the C++ library whose formatting state a rank must have for itself.
-constexpr const char* kStreams[] = {"_ZSt4cout",  "_ZSt3cin",   "_ZSt4cerr",  "_ZSt4clog",
+constexpr const char* kStreams[] = {"_ZSt4cout",  "_ZSt3cin",  "_ZSt4cerr",  "_ZSt4clog",
                                     "_ZSt5wcout", "_ZSt4wcin", "_ZSt5wcerr", "_ZSt5wclog"};
 
 [[noreturn]] void call_of_missing(const char* name) {
@@ -139,7 +139,8 @@ class Resolver {
 
   Target find_outside(const char* name, std::string_view version) const {
     const auto absolute = [](const void* address) {
-      return Target{Target::Kind::kAbsolute, kNoImage, reinterpret_cast<uint64_t>(address), nullptr};
+      return Target{Target::Kind::kAbsolute, kNoImage, reinterpret_cast<uint64_t>(address),
+                    nullptr};
     };
     if (const auto binding = bindings_.find(name); binding != bindings_.end())
       return absolute(binding->second);
@@ -282,7 +283,8 @@ class Resolver {
       image = target.image;
       value = target.value;
     }
-    if (relocation.type == R_X86_64_DTPMOD64) return store(relocation.offset, kThreadModule | image);
+    if (relocation.type == R_X86_64_DTPMOD64)
+      return store(relocation.offset, kThreadModule | image);
     return store(relocation.offset, value + static_cast<uint64_t>(relocation.addend));
   }
 
@@ -290,12 +292,12 @@ class Resolver {
   Result<> apply_thread_offset(const Relocation& relocation) {
     const char* name =
         relocation.symbol == 0 ? "" : file().name_of(file().symbols()[relocation.symbol]);
-    const Target target =
-        relocation.symbol == 0 ? Target{} : find(relocation.symbol);
+    const Target target = relocation.symbol == 0 ? Target{} : find(relocation.symbol);
     if (target.kind != Target::Kind::kAbsolute)
-      return refuse("its thread-local variables are of the initial-exec kind, expected the "
-                    "general kind (-ftls-model=global-dynamic)" +
-                    (*name == '\0' ? std::string() : std::string(": ") + name));
+      return refuse(
+          "its thread-local variables are of the initial-exec kind, expected the "
+          "general kind (-ftls-model=global-dynamic)" +
+          (*name == '\0' ? std::string() : std::string(": ") + name));
     const auto thread = reinterpret_cast<uint64_t>(__builtin_thread_pointer());
     return store(relocation.offset,
                  target.value - thread + static_cast<uint64_t>(relocation.addend));

@@ -144,8 +144,7 @@ extern "C" void* rank___tls_get_addr(ThreadIndex* index) {
     // A thread that the program started: one set of variables per thread, in use by one rank.
     static thread_local std::vector<std::unique_ptr<char[]>> storage;
     if (storage.size() <= image_index) storage.resize(image_index + 1);
-    if (storage[image_index] == nullptr)
-      storage[image_index] = std::make_unique<char[]>(64 * 1024);
+    if (storage[image_index] == nullptr) storage[image_index] = std::make_unique<char[]>(64 * 1024);
     return storage[image_index].get() + index->offset;
   }
   const size_t count = process->images->images.size();
@@ -203,8 +202,7 @@ void run_finalizers(RankProcess& process) {
     for (uint64_t i = array.count; i-- > 0;)
       if (array.functions[i] != 0 && array.functions[i] != ~uint64_t{0})
         reinterpret_cast<FiniFunction>(array.functions[i])();
-    if (const auto fini = file.dynamic(DT_FINI))
-      reinterpret_cast<FiniFunction>(base + *fini)();
+    if (const auto fini = file.dynamic(DT_FINI)) reinterpret_cast<FiniFunction>(base + *fini)();
   }
 }
 
@@ -213,8 +211,7 @@ void run_program(RankProcess& process) {
   // In this frame, so that no callee's frame lies over it; the frame is never returned to.
   const size_t size = start_size(process);
   uint64_t* start = lay_out_stack(process, static_cast<char*>(__builtin_alloca(size)) + size);
-  const uint64_t entry =
-      process.bases[0] + process.images->images[0]->file.header().e_entry;
+  const uint64_t entry = process.bases[0] + process.images->images[0]->file.header().e_entry;
   // rdx = 0: no exit handler of the dynamic loader's; the images' ends are run by exit.
   asm volatile(
       "mov %0, %%rsp\n\t"

@@ -1,7 +1,7 @@
-// Standard streams. A copy's stdin, stdout and stderr are FILEs of its own, and the host's variables
-// of these names point to them while the rank is active, so that the C library's own functions need
-// no replacement. Only libstdc++ remembers the host's FILEs from before: functions that it calls
-// translate them.
+// Standard streams. A copy's stdin, stdout and stderr are FILEs of its own, and the host's
+// variables of these names point to them while the rank is active, so that the C library's own
+// functions need no replacement. Only libstdc++ remembers the host's FILEs from before: functions
+// that it calls translate them.
 #include "core/loader/stream.h"
 
 #include <stdio_ext.h>

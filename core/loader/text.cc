@@ -18,19 +18,18 @@ tm* broken_down_time_of(RankProcess& process) {
   return process.broken_down_time.get();
 }
 
-constexpr std::pair<int, const char*> kCategories[] = {
-    {LC_CTYPE, "LC_CTYPE"},
-    {LC_NUMERIC, "LC_NUMERIC"},
-    {LC_TIME, "LC_TIME"},
-    {LC_COLLATE, "LC_COLLATE"},
-    {LC_MONETARY, "LC_MONETARY"},
-    {LC_MESSAGES, "LC_MESSAGES"},
-    {LC_PAPER, "LC_PAPER"},
-    {LC_NAME, "LC_NAME"},
-    {LC_ADDRESS, "LC_ADDRESS"},
-    {LC_TELEPHONE, "LC_TELEPHONE"},
-    {LC_MEASUREMENT, "LC_MEASUREMENT"},
-    {LC_IDENTIFICATION, "LC_IDENTIFICATION"}};
+constexpr std::pair<int, const char*> kCategories[] = {{LC_CTYPE, "LC_CTYPE"},
+                                                       {LC_NUMERIC, "LC_NUMERIC"},
+                                                       {LC_TIME, "LC_TIME"},
+                                                       {LC_COLLATE, "LC_COLLATE"},
+                                                       {LC_MONETARY, "LC_MONETARY"},
+                                                       {LC_MESSAGES, "LC_MESSAGES"},
+                                                       {LC_PAPER, "LC_PAPER"},
+                                                       {LC_NAME, "LC_NAME"},
+                                                       {LC_ADDRESS, "LC_ADDRESS"},
+                                                       {LC_TELEPHONE, "LC_TELEPHONE"},
+                                                       {LC_MEASUREMENT, "LC_MEASUREMENT"},
+                                                       {LC_IDENTIFICATION, "LC_IDENTIFICATION"}};
 
 // LC_ALL: one name when all categories agree, else "LC_CTYPE=…;LC_NUMERIC=…;…".
 std::string describe_locale(locale_t locale) {
@@ -106,12 +105,12 @@ char* rank_setlocale(int category, const char* name) {
 }
 GLOBAL_NAME(setlocale);
 
-#define LEAVE_SIGN(name, type)                                                              \
-  type rank_##name(type x) {                                                                \
-    int sign = 0;                                                                           \
-    const type result = name##_r(x, &sign);                                                 \
+#define LEAVE_SIGN(name, type)                                                                   \
+  type rank_##name(type x) {                                                                     \
+    int sign = 0;                                                                                \
+    const type result = name##_r(x, &sign);                                                      \
     if (RankProcess* process = current()) process->variable<int>(Variable::kSignOfGamma) = sign; \
-    return result;                                                                          \
+    return result;                                                                               \
   }
 LEAVE_SIGN(lgamma, double)
 LEAVE_SIGN(lgammaf, float)

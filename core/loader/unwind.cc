@@ -68,8 +68,7 @@ int find_object(void* address, dl_find_object* result) {
     return REAL(_dl_find_object)(address, result);
   *result = {};
   result->dlfo_map_start = reinterpret_cast<void*>(copy.base + copy.image->begin);
-  result->dlfo_map_end =
-      reinterpret_cast<void*>(copy.base + copy.image->begin + copy.image->size);
+  result->dlfo_map_end = reinterpret_cast<void*>(copy.base + copy.image->begin + copy.image->size);
   result->dlfo_eh_frame = reinterpret_cast<void*>(copy.base + copy.image->eh_frame_header);
   return 0;
 }

@@ -1,6 +1,6 @@
 // A host that does as little as a simulator can: runs N copies of a program as fibers in turn, with
-// a handful of MPI functions that only know rank, size and a barrier. Tests drive it; it prints what
-// every rank wrote, rank by rank, and how it ended.
+// a handful of MPI functions that only know rank, size and a barrier. Tests drive it; it prints
+// what every rank wrote, rank by rank, and how it ended.
 //
 //   loader_probe [-n RANKS] [--direct] [--measure] [--private PATTERN] PROGRAM [ARGUMENT…]
 #include <sys/mman.h>
@@ -234,8 +234,7 @@ int main(int argc, char** argv) {
   }
   set_hooks(make_hooks());
   install_crash_reporter();
-  const sesame::Result<Program> program =
-      inspect_program(g_options.command[0], g_options.inspect);
+  const sesame::Result<Program> program = inspect_program(g_options.command[0], g_options.inspect);
   if (!program) return fail(program.error());
   if (auto fits = check_mapping_limit(*program, g_options.ranks); !fits) return fail(fits.error());
   LaunchArguments arguments{g_options.command, {}};
@@ -252,12 +251,12 @@ int main(int argc, char** argv) {
   run_all();
   const double end = wall_seconds();
   if (g_options.measure) {
-    printf("%d ranks: load %.1f us and %.1f kB per rank with the whole run; run %.1f us per rank; "
-           "mappings per rank %.2f, expected %d\n",
-           g_options.ranks, (loaded_at - begin) / g_options.ranks * 1e6,
-           (private_kb() - memory_before) / g_options.ranks,
-           (end - loaded_at) / g_options.ranks * 1e6,
-           static_cast<double>(mappings) / g_options.ranks, program->mappings_per_rank + 2);
+    printf(
+        "%d ranks: load %.1f us and %.1f kB per rank with the whole run; run %.1f us per rank; "
+        "mappings per rank %.2f, expected %d\n",
+        g_options.ranks, (loaded_at - begin) / g_options.ranks * 1e6,
+        (private_kb() - memory_before) / g_options.ranks, (end - loaded_at) / g_options.ranks * 1e6,
+        static_cast<double>(mappings) / g_options.ranks, program->mappings_per_rank + 2);
   }
   print_all();
   int worst = 0;

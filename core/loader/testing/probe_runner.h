@@ -29,8 +29,8 @@ std::string output_of(const RunResult& result, int rank, int fd = 1);
 int status_of(const RunResult& result, int rank);
 
 // Skips when the machine has no MPICH compilers.
-#define REQUIRE_PROGRAMS()                                                       \
-  if (access(program_path("library_user").c_str(), X_OK) != 0)                   \
+#define REQUIRE_PROGRAMS()                                     \
+  if (access(program_path("library_user").c_str(), X_OK) != 0) \
   GTEST_SKIP() << "MPICH's compilers are not installed (libmpich-dev, gfortran)"
 
 }  // namespace sesame::loader
