@@ -1,0 +1,57 @@
+"""tools/run_tests.py adds up what ctest and pytest report."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+SPEC = importlib.util.spec_from_file_location(
+    "run_tests", Path(__file__).resolve().parents[2] / "tools/run_tests.py"
+)
+run_tests = importlib.util.module_from_spec(SPEC)
+sys.modules["run_tests"] = run_tests
+SPEC.loader.exec_module(run_tests)
+
+CTEST = """<testsuite>
+<testcase name="trace.A" classname="trace.A" status="run"><system-out>ok</system-out></testcase>
+<testcase name="trace.B" classname="trace.B" status="fail"><failure message=""/></testcase>
+<testcase name="trace.C" classname="trace.C" status="notrun">
+<skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
+<system-out>[ RUN      ] C
+/x/c_test.cc:12: Skipped
+there is no mpicc
+</system-out></testcase>
+</testsuite>"""
+PYTEST = """<testsuites><testsuite>
+<testcase classname="tests.a" name="one"/>
+<testcase classname="tests.a" name="two"><skipped message="no babeltrace2"/></testcase>
+<testcase classname="tests.a" name="three"><error message="x"/></testcase>
+</testsuite></testsuites>"""
+
+
+def count(tmp_path, text, runner):
+    path = tmp_path / "results.xml"
+    if text is not None:
+        path.write_text(text)
+    counted = run_tests.Count()
+    run_tests.count_results(path, runner, counted)
+    return counted
+
+
+def test_results_of_ctest_are_counted_with_the_reasons_of_skips(tmp_path):
+    counted = count(tmp_path, CTEST, "ctest")
+    assert counted.passed == 1
+    assert counted.failed == ["trace.B"]
+    assert counted.skipped == ["trace.C: there is no mpicc"]
+
+
+def test_results_of_pytest_are_counted_with_the_reasons_of_skips(tmp_path):
+    counted = count(tmp_path, PYTEST, "pytest")
+    assert counted.passed == 1
+    assert counted.failed == ["tests.a.three"]
+    assert counted.skipped == ["tests.a.two: no babeltrace2"]
+
+
+def test_missing_results_are_a_failure(tmp_path):
+    assert count(tmp_path, None, "ctest").failed == ["ctest gave no results"]
