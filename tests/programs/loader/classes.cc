@@ -65,7 +65,8 @@ int main(int argc, char** argv) {
   std::cout << "read " << word << "\n";
   const auto before = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(std::chrono::hours(1));
-  std::cout << "slept " << std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count()
+  std::cout << "slept "
+            << std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count()
             << "\n";
   if (argc > 1 && rank == 1) deep(1);  // not caught
   MPI_Finalize();
