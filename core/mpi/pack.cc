@@ -18,7 +18,30 @@ using Kind = LayoutNode::Kind;
 constexpr Count kStackStaging = 2048;
 constexpr Count kHeapStaging = 64 * 1024;
 
-// Blocks up to this size that are not a power of two are moved as that many single words.
+// Copies of `size` bytes where kWord <= size <= 2 * kWord: two words, which may overlap.
+template <size_t kWord>
+[[gnu::always_inline]] inline void copy_two_words(char* to, const char* from, size_t size) {
+  std::memcpy(to, from, kWord);
+  std::memcpy(to + size - kWord, from + size - kWord, kWord);
+}
+
+[[gnu::always_inline]] inline void copy_small(char* to, const char* from, size_t size) {
+  if (size > 32) {
+    copy_two_words<32>(to, from, size);
+  } else if (size > 16) {
+    copy_two_words<16>(to, from, size);
+  } else if (size > 8) {
+    copy_two_words<8>(to, from, size);
+  } else {
+    std::memcpy(to, from, size);
+  }
+}
+
+// How a block of a size known at run time only is copied.
+constexpr int kAnySize = 0;
+constexpr int kSmallSize = -1;  // at most 64 bytes: without a call
+
+// Calls f with the block size as a constant, where a loop for it alone is worth having.
 template <typename F>
 [[gnu::always_inline]] inline void with_block_size(Count block, F&& f) {
   switch (block) {
@@ -30,22 +53,26 @@ template <typename F>
       return f.template operator()<4>();
     case 8:
       return f.template operator()<8>();
-    case 12:
-      return f.template operator()<12>();
     case 16:
       return f.template operator()<16>();
     case 24:
       return f.template operator()<24>();
     case 32:
       return f.template operator()<32>();
-    case 40:
-      return f.template operator()<40>();
-    case 48:
-      return f.template operator()<48>();
-    case 64:
-      return f.template operator()<64>();
     default:
-      return f.template operator()<0>();
+      if (block > 8 && block <= 64) return f.template operator()<kSmallSize>();
+      return f.template operator()<kAnySize>();
+  }
+}
+
+template <int kSize>
+[[gnu::always_inline]] inline void copy_block(char* to, const char* from, size_t size) {
+  if constexpr (kSize > 0) {
+    std::memcpy(to, from, kSize);
+  } else if constexpr (kSize == kSmallSize) {
+    copy_small(to, from, size);
+  } else {
+    std::memcpy(to, from, size);
   }
 }
 
@@ -63,16 +90,15 @@ struct Mover {
     packed += size;
   }
 
-  // kSize 0: the size is known at run time only.
   template <int kSize, typename Place>
   [[gnu::always_inline]] void blocks(Count count, Count size, Place&& place) {
     const size_t bytes = kSize > 0 ? kSize : static_cast<size_t>(size);
     char* to = packed;
     for (Count i = 0; i < count; ++i, to += bytes) {
       if constexpr (kPack) {
-        std::memcpy(to, place(i), bytes);
+        copy_block<kSize>(to, place(i), bytes);
       } else {
-        std::memcpy(place(i), to, bytes);
+        copy_block<kSize>(place(i), to, bytes);
       }
     }
     packed = to;
