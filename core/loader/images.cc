@@ -216,6 +216,7 @@ Result<std::unique_ptr<ImageSet>> ImageSet::build(const Program& program) {
   if (Result<> opened = open_shared_libraries(program); !opened)
     return std::unexpected(opened.error());
   auto set = std::make_unique<ImageSet>();
+  set->executable_stack = program.executable_stack;
   std::vector<std::string> paths = {program.path};
   std::map<std::string, int> index_of;
   for (const Library& library : program.libraries) {

@@ -46,7 +46,7 @@ struct Program {
   BinaryInterface interface = BinaryInterface::kMpich;
   std::vector<std::string> mpi_libraries;  // names that our own definitions replace
   std::vector<Library> libraries;          // breadth first, without the MPI libraries
-  bool executable_stack = false;           // ranks need stacks mapped PROT_EXEC (trampolines)
+  bool executable_stack = false;           // ranks need to execute code on their stacks
   int mappings_per_rank = 0;               // memory mappings of one copy, stack not counted
 };
 
@@ -115,7 +115,8 @@ class ProgramImage {
 int rank_of(const RankProcess& process);
 
 // Tells the crash reporter where the rank's stack is: [low, low + size), with guard_size bytes
-// below low that fault.
+// below low that fault; makes it executable when the program needs that (trampolines of nested
+// functions). `low` and `size` are whole pages.
 void set_stack(RankProcess& process, void* low, size_t size, size_t guard_size);
 
 // Makes this rank (or none) the one that the C library's state belongs to on this thread. To be

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -192,6 +193,8 @@ void set_stack(RankProcess& process, void* low, size_t size, size_t guard_size) 
   process.stack_low = static_cast<char*>(low);
   process.stack_size = size;
   process.guard_size = guard_size;
+  if (process.images->executable_stack)
+    CHECK(mprotect(low, size, PROT_READ | PROT_WRITE | PROT_EXEC) == 0);
 }
 
 Variable variable_named(std::string_view symbol) {

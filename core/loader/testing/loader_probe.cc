@@ -161,9 +161,8 @@ double private_kb() {
   return total;
 }
 
-char* make_stack(bool executable) {
-  const int protection = PROT_READ | PROT_WRITE | (executable ? PROT_EXEC : 0);
-  void* memory = mmap(nullptr, g_options.stack_size + kGuard, protection,
+char* make_stack() {
+  void* memory = mmap(nullptr, g_options.stack_size + kGuard, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   mprotect(memory, kGuard, PROT_NONE);
@@ -186,7 +185,7 @@ sesame::Result<> load_all(ProgramImage& image, const LaunchArguments& arguments)
     Rank& rank = g_ranks[static_cast<size_t>(r)];
     rank.process = std::move(*process);
     const size_t size = g_options.stack_size;
-    rank.stack = make_stack(image.program().executable_stack);
+    rank.stack = make_stack();
     if (rank.stack == nullptr) return sesame::error("no memory for a stack");
     set_stack(*rank.process, rank.stack, size, kGuard);
     getcontext(&rank.context);
