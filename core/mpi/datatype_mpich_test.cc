@@ -166,7 +166,8 @@ std::string output_of(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return text;
   std::array<char, 4096> buffer;
-  while (size_t size = fread(buffer.data(), 1, buffer.size(), pipe)) text.append(buffer.data(), size);
+  while (size_t size = fread(buffer.data(), 1, buffer.size(), pipe))
+    text.append(buffer.data(), size);
   return pclose(pipe) == 0 ? text : std::string();
 }
 
@@ -181,11 +182,13 @@ std::string print_ours() {
 
 // The program as MPICH runs it; empty when it cannot be built here.
 std::string print_mpich() {
-  const auto program = std::filesystem::temp_directory_path() /
-                       ("sesame_random_types_" + std::to_string(getpid()));
+  const auto program =
+      std::filesystem::temp_directory_path() / ("sesame_random_types_" + std::to_string(getpid()));
   const std::string source = SESAME_SOURCE_DIR "/tests/programs/datatypes/random_types.c";
   std::string text;
-  if (std::system(("mpicc.mpich -O1 -o " + program.string() + " " + source + " 2>/dev/null").c_str()) == 0) {
+  if (std::system(
+          ("mpicc.mpich -O1 -o " + program.string() + " " + source + " 2>/dev/null").c_str()) ==
+      0) {
     text = output_of(program.string() + " 1 " + std::to_string(kTypes));
   }
   std::filesystem::remove(program);
