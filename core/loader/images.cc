@@ -216,7 +216,6 @@ Result<std::unique_ptr<ImageSet>> ImageSet::build(const Program& program) {
   if (Result<> opened = open_shared_libraries(program); !opened)
     return std::unexpected(opened.error());
   auto set = std::make_unique<ImageSet>();
-  set->executable_stack = program.executable_stack;
   std::vector<std::string> paths = {program.path};
   std::map<std::string, int> index_of;
   for (const Library& library : program.libraries) {
@@ -227,6 +226,8 @@ Result<std::unique_ptr<ImageSet>> ImageSet::build(const Program& program) {
   for (const std::string& path : paths) {
     Result<std::unique_ptr<Image>> image = open_image(path);
     if (!image) return std::unexpected(image.error());
+    const Elf64_Phdr* stack = (*image)->file.segment(PT_GNU_STACK);
+    set->executable_stack |= stack == nullptr || (stack->p_flags & PF_X) != 0;
     set->images.push_back(std::move(*image));
   }
   connect(*set, index_of);
