@@ -14,6 +14,19 @@ void take_greater(std::span<int> values, std::span<const int> others) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], others[i]);
 }
 
+// Agreements draw their numbers from this many series.
+constexpr uint32_t kSeries = 32;
+constexpr uint32_t kSeriesStep = 4;   // as many contexts as one agreement takes at most
+
+// The least free number in a series that depends on who asks and how often it has failed.
+uint32_t proposal_apart(uint32_t next_free, uint64_t identity, uint64_t attempt) {
+  uint64_t mixed = (identity + attempt * 0x632be59bd9b4e019ull) * 0x9e3779b97f4a7c15ull;
+  mixed ^= mixed >> 32;
+  const auto series = static_cast<uint32_t>(mixed % kSeries) * kSeriesStep;
+  constexpr uint32_t kPeriod = kSeries * kSeriesStep;
+  return next_free + (series + kPeriod - next_free % kPeriod) % kPeriod;
+}
+
 }  // namespace
 
 Circle::Circle(Transfer& transfer)
@@ -121,27 +134,24 @@ void maximum_of_both_groups(Transfer& inter, std::span<int> values) {
   take_greater(values, exchange_between_groups(inter, {values.begin(), values.end()}));
 }
 
-uint32_t agree_on_context(Rank& rank, uint32_t count, bool concurrent,
+uint32_t agree_on_context(Rank& rank, uint32_t count, AgreementKind kind,
                           const std::function<void(std::span<int>)>& maximum) {
   int& under_way = rank.objects.agreements;
-  const bool contended = concurrent || under_way > 0;
+  const bool contended = kind.concurrent || under_way > 0;
   ++under_way;
-  for (;;) {
-    int proposal[2] = {static_cast<int>(rank.next_context), contended ? 1 : 0};
+  for (uint64_t attempt = 0;; ++attempt) {
+    const bool apart = kind.concurrent || attempt > 0;
+    const uint32_t mine =
+        apart ? proposal_apart(rank.next_context, kind.identity, attempt) : rank.next_context;
+    int proposal[2] = {static_cast<int>(mine), contended ? 1 : 0};
     maximum(proposal);
     const auto context = static_cast<uint32_t>(proposal[0]);
-    const bool still_free = context >= rank.next_context;
-    if (still_free) rank.next_context = context + count;
-    if (proposal[1] == 0) {
-      --under_way;
-      return context;
-    }
-    int refused = still_free ? 0 : 1;
-    maximum(std::span(&refused, 1));
-    if (refused == 0) {
-      --under_way;
-      return context;
-    }
+    int refused = context < rank.next_context ? 1 : 0;
+    if (refused == 0) rank.next_context = context + count;
+    if (proposal[1] != 0) maximum(std::span(&refused, 1));
+    if (refused != 0) continue;
+    --under_way;
+    return context;
   }
 }
 

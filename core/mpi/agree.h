@@ -54,11 +54,18 @@ std::vector<int> exchange_between_groups(Transfer& inter, std::vector<int> mine)
 // The maximum over both groups.
 void maximum_of_both_groups(Transfer& inter, std::span<int> values);
 
+// What tells an agreement from others that may be under way on the same ranks at the same time.
+// All ranks that take part must say the same.
+struct AgreementKind {
+  bool concurrent = false;   // non-blocking: the rank may begin others meanwhile
+  uint64_t identity = 0;
+};
+
 // Finds `count` matching contexts in a row that all ranks of the new communicator have free, and
-// takes them: the greatest proposal of all. `maximum` is over everyone who takes part.
-// `concurrent`: the call is non-blocking, so that others may be under way on the same rank; then a
-// second round makes sure that nobody has given the proposal away meanwhile.
-uint32_t agree_on_context(Rank& rank, uint32_t count, bool concurrent,
+// takes them: the greatest proposal of all. `maximum` is over everyone who takes part. When others
+// may be under way, a second round makes sure that nobody has given the proposal away meanwhile;
+// proposals of different agreements then differ, so that the greatest always goes through.
+uint32_t agree_on_context(Rank& rank, uint32_t count, AgreementKind kind,
                           const std::function<void(std::span<int>)>& maximum);
 
 }  // namespace sesame::mpi

@@ -32,13 +32,6 @@ CommObject* new_comm(const CommObject* parent, MembersRef local, int my_rank) {
   return comm;
 }
 
-void attach_info(CommObject& comm, const InfoObject* info) {
-  if (info == nullptr) return;
-  release(comm.info);
-  comm.info = new InfoObject;
-  comm.info->entries = info->entries;
-}
-
 // Everything of a duplicate but its context.
 int begin_duplicate(const CommObject& parent, const InfoObject* info, CommObject** newcomm) {
   Rank& rank = this_rank();
@@ -50,7 +43,7 @@ int begin_duplicate(const CommObject& parent, const InfoObject* info, CommObject
     return error;
   }
   if (parent.topology != nullptr) comm->topology = std::make_unique<Topology>(*parent.topology);
-  attach_info(*comm, info);
+  take_hints(*comm, info);
   *newcomm = comm;
   return MPI_SUCCESS;
 }
@@ -69,7 +62,7 @@ int duplicate(Comm comm, bool with_info, Info info, Comm* newcomm) {
   MPI_TRY(begin_duplicate(*parent, hints, &copy));
   *newcomm = copy->handle;
   return run_collective(*parent, [copy](Transfer& transfer) {
-    set_context(*copy, agree_with_all(this_rank(), transfer, contexts_of(*copy), false));
+    set_context(*copy, agree_with_all(this_rank(), transfer, contexts_of(*copy)));
     return MPI_SUCCESS;
   });
 }
@@ -107,7 +100,7 @@ int check_subgroup(const CommObject& comm, const GroupObject& group) {
 int create_intra(CommObject& parent, const GroupObject& group, Comm* newcomm) {
   Rank& rank = this_rank();
   return run_collective(parent, [&](Transfer& transfer) {
-    const uint32_t context = agree_with_all(rank, transfer, kIntraContexts, false);
+    const uint32_t context = agree_with_all(rank, transfer, kIntraContexts);
     if (group.my_rank != MPI_UNDEFINED) {
       *newcomm = add_intra(rank, &parent, group.members, context)->handle;
     }
@@ -118,7 +111,7 @@ int create_intra(CommObject& parent, const GroupObject& group, Comm* newcomm) {
 int create_inter(CommObject& parent, const GroupObject& group, Comm* newcomm) {
   Rank& rank = this_rank();
   return run_collective(parent, [&](Transfer& transfer) {
-    const uint32_t context = agree_with_all(rank, transfer, kInterContexts, false);
+    const uint32_t context = agree_with_all(rank, transfer, kInterContexts);
     MembersRef remote =
         rank.world.intern(exchange_between_groups(transfer, group.members->world_ranks()));
     if (group.my_rank != MPI_UNDEFINED && remote->size() > 0) {
@@ -148,7 +141,7 @@ int split_inter(Transfer& transfer, int color, int key, CommObject** newcomm) {
   const int mine[2] = {color, key};
   const std::vector<int> local = Circle(local_transfer).gather_to_all(mine);
   const std::vector<int> remote = exchange_between_groups(transfer, local);
-  const uint32_t context = agree_with_all(rank, transfer, kInterContexts, false);
+  const uint32_t context = agree_with_all(rank, transfer, kInterContexts);
   if (color == MPI_UNDEFINED) return MPI_SUCCESS;
   const std::vector<int> partners = ranks_of_color(remote, color);
   if (partners.empty()) return MPI_SUCCESS;
@@ -209,14 +202,25 @@ void set_context(CommObject& comm, uint32_t context) {
 
 void discard(Rank& rank, CommObject* comm) { release(rank.objects.comms.remove(comm->handle)); }
 
+void take_hints(CommObject& comm, const InfoObject* info) {
+  if (info == nullptr) return;
+  if (comm.info == nullptr) comm.info = new InfoObject;
+  for (const auto& [key, value] : info->entries) {
+    if (key.starts_with("mpi_")) comm.info->set(key, value);
+  }
+}
+
 uint32_t agree_with_all(Rank& rank, Transfer& transfer, uint32_t contexts, bool concurrent) {
-  if (transfer.comm().is_inter) {
-    return agree_on_context(rank, contexts, concurrent, [&transfer](std::span<int> values) {
+  const CommObject& comm = transfer.comm();
+  const AgreementKind kind{concurrent, (uint64_t{comm.context} << 32) |
+                                           static_cast<uint32_t>(transfer.tag())};
+  if (comm.is_inter) {
+    return agree_on_context(rank, contexts, kind, [&transfer](std::span<int> values) {
       maximum_of_both_groups(transfer, values);
     });
   }
   Circle circle(transfer);
-  return agree_on_context(rank, contexts, concurrent,
+  return agree_on_context(rank, contexts, kind,
                           [&circle](std::span<int> values) { circle.maximum(values); });
 }
 
@@ -235,7 +239,7 @@ int split_intra(Transfer& transfer, int color, int key, CommObject** newcomm) {
     members = rank.world.intern(world_ranks_at(*parent.local, ranks));
     ranks = {};
   }
-  const uint32_t context = agree_with_all(rank, transfer, kIntraContexts, false);
+  const uint32_t context = agree_with_all(rank, transfer, kIntraContexts);
   if (members != nullptr) *newcomm = add_intra(rank, &parent, std::move(members), context);
   return MPI_SUCCESS;
 }
@@ -297,7 +301,7 @@ int Comm_create_group(Comm comm, Group group, int tag, Comm* newcomm) {
   Transfer transfer(*parent, subset_tag(tag));
   Circle circle(transfer, std::move(ranks), members->my_rank);
   const uint32_t context =
-      agree_on_context(rank, kIntraContexts, false,
+      agree_on_context(rank, kIntraContexts, {},
                        [&circle](std::span<int> values) { circle.maximum(values); });
   *newcomm = add_intra(rank, parent, members->members, context)->handle;
   return transfer.error();

@@ -27,8 +27,13 @@ void set_context(CommObject& comm, uint32_t context);
 // Takes an object out of the table again: the caller's handle is no longer good.
 void discard(Rank& rank, CommObject* comm);
 
+// Adds these hints to the communicator's; null for none. Hints that no MPI knows are dropped, as
+// MPICH does.
+void take_hints(CommObject& comm, const InfoObject* info);
+
 // Agrees with all ranks of the transfer's communicator (both groups of an inter-communicator).
-uint32_t agree_with_all(Rank& rank, Transfer& transfer, uint32_t contexts, bool concurrent);
+// `concurrent` in a non-blocking call.
+uint32_t agree_with_all(Rank& rank, Transfer& transfer, uint32_t contexts, bool concurrent = false);
 
 // MPI_Comm_split of an intra-communicator: *newcomm is null for color MPI_UNDEFINED.
 int split_intra(Transfer& transfer, int color, int key, CommObject** newcomm);

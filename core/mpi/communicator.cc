@@ -6,10 +6,10 @@
 #include "core/mpi/api.h"
 #include "core/mpi/arguments.h"
 #include "core/mpi/attributes.h"
+#include "core/mpi/comm_create.h"
 #include "core/mpi/errors.h"
 #include "core/mpi/group.h"
 #include "core/mpi/info.h"
-#include "core/mpi/transfer.h"
 #include "core/mpi/world.h"
 
 namespace sesame::mpi {
@@ -154,9 +154,7 @@ int Comm_set_info(Comm comm, Info info) {
   MPI_TRY(check_comm(comm, &object));
   InfoObject* hints;
   MPI_TRY(check_info(info, &hints));
-  if (hints == nullptr) return MPI_SUCCESS;
-  if (object->info == nullptr) object->info = new InfoObject;
-  for (const auto& [key, value] : hints->entries) object->info->set(key, value);
+  take_hints(*object, hints);
   return MPI_SUCCESS;
 }
 

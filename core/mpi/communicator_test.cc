@@ -183,6 +183,26 @@ TEST(Comm, NonBlockingDuplicatesGetContextsOfTheirOwn) {
   });
 }
 
+// Every rank has both under way at once, and they meet in opposite orders.
+TEST(Comm, NonBlockingDuplicatesMayBeginInAnyOrder) {
+  on_ranks(4, [](int rank) {
+    Comm parents[2], copies[2];
+    Comm_dup(MPI_COMM_WORLD, &parents[0]);
+    Comm_dup(MPI_COMM_WORLD, &parents[1]);
+    Request requests[2];
+    const int first = rank % 2;
+    Comm_idup(parents[first], &copies[first], &requests[first]);
+    Comm_idup(parents[1 - first], &copies[1 - first], &requests[1 - first]);
+    // A blocking one in between must not wait for them.
+    Comm third;
+    ASSERT_EQ(Comm_dup(MPI_COMM_WORLD, &third), MPI_SUCCESS);
+    ASSERT_EQ(Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    for (const Comm comm : {copies[0], copies[1], third}) {
+      EXPECT_EQ(sum_around(comm, 1), rank == 0 ? 4 : rank + 1);
+    }
+  });
+}
+
 TEST(Comm, CreateTakesDisjointGroupsAndCreateGroupOnlyItsMembers) {
   on_ranks(6, [](int rank) {
     Group world, mine;

@@ -188,7 +188,7 @@ int Comm_create_from_group(Group group, const char* stringtag, Info info, Errhan
   Transfer transfer(*rank.objects.world, subset_tag(tag_of_text(stringtag)));
   Circle circle(transfer, members->members->world_ranks(), members->my_rank);
   const uint32_t context =
-      agree_on_context(rank, kIntraContexts, false,
+      agree_on_context(rank, kIntraContexts, {},
                        [&circle](std::span<int> values) { circle.maximum(values); });
   CommObject* comm = add_intra(rank, nullptr, members->members, context);
   set_errhandler(*comm, handler);
@@ -221,7 +221,7 @@ int Intercomm_create_from_groups(Group local_group, int local_leader, Group remo
   Circle circle(transfer, local->members->world_ranks(), local->my_rank);
   const int other_leader = (*remote->members)[remote_leader];
   const uint32_t context =
-      agree_on_context(rank, kInterContexts, false, [&](std::span<int> values) {
+      agree_on_context(rank, kInterContexts, {}, [&](std::span<int> values) {
         circle.maximum(values);
         std::vector<int> greater(values.begin(), values.end());
         if (local->my_rank == local_leader) {

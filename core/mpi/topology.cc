@@ -46,7 +46,7 @@ int create_with_topology(CommObject& parent, int ranks, std::unique_ptr<Topology
   *newcomm = MPI_COMM_NULL;
   Rank& rank = this_rank();
   return run_collective(parent, [&](Transfer& transfer) {
-    const uint32_t context = agree_with_all(rank, transfer, kIntraContexts, false);
+    const uint32_t context = agree_with_all(rank, transfer, kIntraContexts);
     if (parent.rank >= ranks) return MPI_SUCCESS;
     MembersRef members = parent.local;
     if (ranks < parent.size()) {

@@ -21,6 +21,7 @@ class Transfer {
   Transfer(CommObject& comm, int tag) : comm_(comm), tag_(tag) {}
 
   CommObject& comm() const { return comm_; }
+  int tag() const { return tag_; }
   int rank() const { return comm_.rank; }
   int size() const { return comm_.size(); }
   int remote_size() const { return comm_.remote_size(); }
