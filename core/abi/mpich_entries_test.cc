@@ -32,6 +32,7 @@ int MPI_Get_library_version(char*, int*);
 Comm MPI_Comm_f2c(Fint);
 int MPI_Dist_graph_create_adjacent(Comm, int, const int*, const int*, int, const int*, const int*,
                                    Info, int, Comm*);
+int MPII_Comm_get_attr(Comm, int, void*, int*, AttributeType);
 int MPIR_Dup_fn(int, int, void*, void*, void*, int*);
 extern int* const MPI_UNWEIGHTED;
 }
@@ -48,6 +49,8 @@ int result_error;
 }  // namespace
 
 namespace sesame::mpi {
+
+extern int seen_keyval;  // fakes/attributes.cc
 
 int Send(const void*, Count count, Datatype, int, int, Comm) {
   seen_count = count;
@@ -215,6 +218,17 @@ TEST(MpichEntries, FortransGraphWeightsThatAreNoneAreNullAndKnownInside) {
   EXPECT_EQ(create(2, nullptr), sesame::mpi::MPI_UNWEIGHTED);
   EXPECT_EQ(create(0, nullptr), nullptr);
   EXPECT_EQ(create(2, weights), weights);
+}
+
+TEST(MpichEntries, FortransPredefinedKeyvalsAreOneMore) {
+  const auto get = [](int keyval) {
+    MPII_Comm_get_attr(MPI_COMM_WORLD, keyval, nullptr, nullptr, AttributeType::kAddressInteger);
+    return seen_keyval;
+  };
+  EXPECT_EQ(get(1681915906), MPI_TAG_UB);  // MPI_TAG_UB of mpif.h
+  EXPECT_EQ(get(1681915918), MPI_APPNUM);  // MPI_APPNUM of mpif.h
+  EXPECT_EQ(get(MPI_TAG_UB), MPI_TAG_UB);
+  EXPECT_EQ(get(0x64400010), 0x64400010);
 }
 
 // ---- Callbacks -----------------------------------------------------------------------------------

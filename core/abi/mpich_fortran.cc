@@ -10,10 +10,17 @@ namespace sesame::abi {
 
 // ---- Attributes whose values are Fortran integers --------------------------------------------------
 
+// Fortran's predefined keyvals are C's, which are odd, plus one.
+static int predefined_in(int keyval) {
+  const bool is_predefined = keyval > MPI_TAG_UB && keyval <= MPI_APPNUM + 1;
+  return is_predefined && keyval % 2 == 0 ? keyval - 1 : keyval;
+}
+
 SESAME_ENTRY int MPII_Comm_get_attr(Comm comm, int keyval, void* value, int* flag,
                                     AttributeType asked) {
   CallScope call(CallId::Comm_get_attr);
-  return call.finish_comm(Comm_get_attribute(comm, keyval, asked, value, flag), comm);
+  const int error = Comm_get_attribute(comm, predefined_in(keyval), asked, value, flag);
+  return call.finish_comm(error, comm);
 }
 
 SESAME_ENTRY int MPII_Comm_set_attr(Comm comm, int keyval, void* value, AttributeType type) {
