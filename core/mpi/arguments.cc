@@ -58,7 +58,12 @@ int check_peer(const CommObject& comm, int peer, int tag, Direction direction) {
 }
 
 int check_request(Request handle, RequestObject** request) {
-  *request = this_rank().requests.find(handle);
+  Rank& rank = this_rank();
+  if (handle == kSentRequest) {
+    *request = &rank.world.sent;
+    return MPI_SUCCESS;
+  }
+  *request = rank.requests.find(handle);
   if (*request != nullptr) return MPI_SUCCESS;
   return fail(MPI_ERR_REQUEST, "no such request, or it was freed");
 }

@@ -71,7 +71,7 @@ int retire(RequestObject& request, Request* handle, Status* status, bool sets_er
     const int freed = free_generalized(request);
     if (error == MPI_SUCCESS) error = freed;
   }
-  delete this_rank().requests.remove(*handle);
+  if (*handle != kSentRequest) delete this_rank().requests.remove(*handle);
   *handle = MPI_REQUEST_NULL;
   return error;
 }
@@ -331,7 +331,8 @@ int Request_get_status_any(int count, const Request* handles, int* index, int* f
   *flag = 1;
   bool any = false;
   for (int i = 0; i < count; ++i) {
-    RequestObject* request = this_rank().requests.find(handles[i]);
+    RequestObject* request = nullptr;
+    if (handles[i] != MPI_REQUEST_NULL) MPI_TRY(check_request(handles[i], &request));
     if (request == nullptr || !request->active) continue;
     any = true;
     bool done = false;
@@ -352,7 +353,8 @@ int Request_get_status_some(int count, const Request* handles, int* found, int* 
                             Status* statuses) {
   *found = MPI_UNDEFINED;
   for (int i = 0; i < count; ++i) {
-    RequestObject* request = this_rank().requests.find(handles[i]);
+    RequestObject* request = nullptr;
+    if (handles[i] != MPI_REQUEST_NULL) MPI_TRY(check_request(handles[i], &request));
     if (request == nullptr || !request->active) continue;
     if (*found == MPI_UNDEFINED) *found = 0;
     bool done = false;
@@ -366,6 +368,10 @@ int Request_get_status_some(int count, const Request* handles, int* found, int* 
 int Request_free(Request* handle) {
   RequestObject* request = nullptr;
   MPI_TRY(check_request(*handle, &request));
+  if (*handle == kSentRequest) {
+    *handle = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+  }
   this_rank().requests.remove(*handle);
   *handle = MPI_REQUEST_NULL;
   int error = MPI_SUCCESS;

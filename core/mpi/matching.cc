@@ -7,15 +7,6 @@
 namespace sesame::mpi {
 namespace {
 
-uint64_t channel_key(uint32_t context, int source) {
-  return (static_cast<uint64_t>(context) << 32) | static_cast<uint32_t>(source);
-}
-
-// Fibonacci hashing: the high bits of the product depend on all bits of the key.
-size_t slot_of(uint64_t key, size_t mask) {
-  return static_cast<size_t>((key * 0x9e3779b97f4a7c15ull) >> 32) & mask;
-}
-
 // The order in which messages of different channels reach a receive from any source.
 bool arrives_before(const QueuedMessage& a, const QueuedMessage& b) {
   return a.arrival != b.arrival ? a.arrival < b.arrival : a.source < b.source;
@@ -55,7 +46,7 @@ void MessagePool::give_back(QueuedMessage* message) {
 }
 
 Matching::Channel& Matching::channel(uint32_t context, int source) {
-  const uint64_t key = channel_key(context, source);
+  const uint64_t key = key_of(context, source);
   if (channels_.empty()) [[unlikely]] channels_.resize(kFirstChannels);
   const size_t mask = channels_.size() - 1;
   size_t slot = slot_of(key, mask);

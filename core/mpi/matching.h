@@ -87,6 +87,11 @@ class Matching {
   explicit Matching(Rank& rank) : rank_(rank), event_(*this) {}
 
   Channel& channel(uint32_t context, int source);
+  // Starts loading the channel into the cache.
+  void prefetch(uint32_t context, int source) const {
+    if (channels_.empty()) return;
+    __builtin_prefetch(&channels_[slot_of(key_of(context, source), channels_.size() - 1)], 1);
+  }
 
   // A message arrives: the receive that it meets (unlinked), or null when it has to be queued.
   RequestObject* meet_receive(Channel& channel, uint32_t context, int tag);
@@ -109,6 +114,13 @@ class Matching {
   const std::vector<Channel>& channels() const { return channels_; }
 
  private:
+  static uint64_t key_of(uint32_t context, int source) {
+    return (static_cast<uint64_t>(context) << 32) | static_cast<uint32_t>(source);
+  }
+  // Fibonacci hashing: the high bits of the product depend on all bits of the key.
+  static size_t slot_of(uint64_t key, size_t mask) {
+    return static_cast<size_t>((key * 0x9e3779b97f4a7c15ull) >> 32) & mask;
+  }
   struct WildcardEvent : pdes::ConditionalEvent {
     explicit WildcardEvent(Matching& owner) : matching(owner) {}
     void fire() override { matching.settle_earliest(); }

@@ -161,16 +161,32 @@ void queue_message(Outgoing& out, Matching::Channel& channel, RequestObject& sen
 
 }  // namespace
 
-void post_send(Strand& strand, RequestObject& request) {
-  Rank& rank = *strand.rank;
-  World& world = rank.world;
-  if (request.peer == MPI_PROC_NULL) {
+Route route_of(const Strand& strand, const RequestObject& send) {
+  if (send.peer == MPI_PROC_NULL) return {};
+  World& world = strand.rank->world;
+  Rank& target = *world.ranks[static_cast<size_t>((*send.comm->remote)[send.peer])];
+  // With thousands of ranks the receiver's side is not in the cache; it is on its way while the
+  // cost is worked out.
+  target.matching.prefetch(send.context, send.comm->rank);
+  return {&target, world.network.cost(strand.rank->id, target.id,
+                                      static_cast<uint64_t>(bytes_of(send)))};
+}
+
+bool leaves_at_once(const Route& route, const RequestObject& send) {
+  return route.target == nullptr || send.mode == RequestObject::Mode::kBuffered ||
+         (!route.cost.rendezvous && send.mode != RequestObject::Mode::kSynchronous);
+}
+
+void post_send(Strand& strand, RequestObject& request, const Route& route) {
+  if (route.target == nullptr) {
     complete(request, strand.now);
     return;
   }
-  Rank& target = *world.ranks[static_cast<size_t>((*request.comm->remote)[request.peer])];
+  Rank& rank = *strand.rank;
+  World& world = rank.world;
+  Rank& target = *route.target;
+  const network::MessageCost& cost = route.cost;
   const uint64_t bytes = static_cast<uint64_t>(bytes_of(request));
-  const network::MessageCost cost = world.network.cost(rank.id, target.id, bytes);
   strand.now += cost.send_overhead;
 
   Matching::Channel& channel = target.matching.channel(request.context, request.comm->rank);

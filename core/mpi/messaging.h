@@ -8,15 +8,28 @@
 
 #include "core/mpi/matching.h"
 #include "core/mpi/request.h"
+#include "core/network/network.h"
 
 namespace sesame::mpi {
 
 struct Rank;
 struct Strand;
 
+// Where a message goes and what it costs.
+struct Route {
+  Rank* target = nullptr;   // null: MPI_PROC_NULL
+  network::MessageCost cost;
+};
+Route route_of(const Strand& strand, const RequestObject& send);
+// Whether the send will be complete when post_send() returns: its data leaves at once.
+bool leaves_at_once(const Route& route, const RequestObject& send);
+
 // Sends and receives on the running strand; the request may be complete on return. A peer of
 // MPI_PROC_NULL completes at once. Sends must name a peer.
-void post_send(Strand& strand, RequestObject& request);
+void post_send(Strand& strand, RequestObject& request, const Route& route);
+inline void post_send(Strand& strand, RequestObject& request) {
+  post_send(strand, request, route_of(strand, request));
+}
 void post_receive(Strand& strand, RequestObject& request);
 // Receives a message that a matched probe took out of the queue.
 void receive_matched(Strand& strand, RequestObject& request, QueuedMessage* message);

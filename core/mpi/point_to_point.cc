@@ -66,22 +66,26 @@ void publish(RequestObject* request, Request* handle) {
   *handle = this_rank().requests.add(request);
 }
 
-int start(Kind kind, Mode mode, const void* buffer, Count count, Datatype datatype, int peer,
-          int tag, Comm comm, Request* handle) {
-  RequestObject* request = nullptr;
-  MPI_TRY(new_request(kind, mode, buffer, count, datatype, peer, tag, comm, &request));
-  if (mode == Mode::kBuffered) {
-    if (const int error = reserve_buffer(*request); error != MPI_SUCCESS) {
-      delete request;
-      return error;
-    }
+int start_send(Mode mode, const void* buffer, Count count, Datatype datatype, int dest, int tag,
+               Comm comm, Request* handle) {
+  RequestObject leaving;
+  MPI_TRY(describe_checked(leaving, Kind::kSend, buffer, count, datatype, dest, tag, comm));
+  leaving.mode = mode;
+  if (mode == Mode::kBuffered) MPI_TRY(reserve_buffer(leaving));
+  Strand& strand = self();
+  const Route route = route_of(strand, leaving);
+  if (leaves_at_once(route, leaving)) {
+    post_send(strand, leaving, route);
+    *handle = kSentRequest;
+    return MPI_SUCCESS;
   }
+  auto* request = new RequestObject;
+  describe_operation(*request, Kind::kSend, leaving.buffer, count, *leaving.type, dest, tag,
+                     *leaving.comm);
+  request->mode = mode;
+  request->hold_objects();
   publish(request, handle);
-  if (kind == Kind::kSend) {
-    post_send(self(), *request);
-  } else {
-    post_receive(self(), *request);
-  }
+  post_send(strand, *request, route);
   return MPI_SUCCESS;
 }
 
@@ -123,23 +127,28 @@ int Recv(void* buf, Count count, Datatype datatype, int source, int tag, Comm co
 
 int Isend(const void* buf, Count count, Datatype datatype, int dest, int tag, Comm comm,
           Request* request) {
-  return start(Kind::kSend, Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
+  return start_send(Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
 }
 int Issend(const void* buf, Count count, Datatype datatype, int dest, int tag, Comm comm,
            Request* request) {
-  return start(Kind::kSend, Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
+  return start_send(Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
 }
 int Irsend(const void* buf, Count count, Datatype datatype, int dest, int tag, Comm comm,
            Request* request) {
-  return start(Kind::kSend, Mode::kReady, buf, count, datatype, dest, tag, comm, request);
+  return start_send(Mode::kReady, buf, count, datatype, dest, tag, comm, request);
 }
 int Ibsend(const void* buf, Count count, Datatype datatype, int dest, int tag, Comm comm,
            Request* request) {
-  return start(Kind::kSend, Mode::kBuffered, buf, count, datatype, dest, tag, comm, request);
+  return start_send(Mode::kBuffered, buf, count, datatype, dest, tag, comm, request);
 }
 int Irecv(void* buf, Count count, Datatype datatype, int source, int tag, Comm comm,
           Request* request) {
-  return start(Kind::kReceive, Mode::kStandard, buf, count, datatype, source, tag, comm, request);
+  RequestObject* receive = nullptr;
+  MPI_TRY(new_request(Kind::kReceive, Mode::kStandard, buf, count, datatype, source, tag, comm,
+                      &receive));
+  publish(receive, request);
+  post_receive(self(), *receive);
+  return MPI_SUCCESS;
 }
 
 int Send_init(const void* buf, Count count, Datatype datatype, int dest, int tag, Comm comm,

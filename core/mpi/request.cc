@@ -11,7 +11,7 @@ namespace {
 struct FreeRequest {
   FreeRequest* next;
 };
-thread_local FreeRequest* free_requests = nullptr;
+constinit thread_local FreeRequest* free_requests = nullptr;
 
 }  // namespace
 

@@ -93,6 +93,10 @@ struct alignas(64) RequestObject {
 };
 static_assert(sizeof(RequestObject) == 128);
 
+// The handle of all non-blocking sends whose data left at once: there is nothing to keep of them.
+// What it means is World::sent, complete since the beginning of time.
+inline constexpr Request kSentRequest = 0x6c000001;
+
 // For tables of requests, which own them alone.
 inline void release(RequestObject* request) { delete request; }
 

@@ -45,6 +45,8 @@ World::World(network::Network network_in, int rank_count)
     : network(std::move(network_in)), helper_stacks(kHelperStackBytes, 16) {
   // Requests keep the receiver's overhead in 32 bits of picoseconds.
   CHECK(network.cost(0, rank_count - 1, 0).receive_overhead.ps() <= UINT32_MAX);
+  sent.kind = RequestObject::Kind::kSend;
+  sent.complete = true;
   ranks.reserve(static_cast<size_t>(rank_count));
   for (int id = 0; id < rank_count; ++id) ranks.push_back(std::make_unique<Rank>(*this, id));
 }

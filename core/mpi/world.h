@@ -113,6 +113,7 @@ struct World {
   pdes::Executive executive;
   network::Network network;
   MessagePool pool;
+  RequestObject sent;             // what kSentRequest means; always complete
   ComputeMeter meter;
   std::vector<std::unique_ptr<Rank>> ranks;
   pdes::StackPool helper_stacks;  // for non-blocking collectives

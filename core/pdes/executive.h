@@ -12,7 +12,7 @@
 namespace sesame::pdes {
 
 // The fiber that runs on this thread; null outside fibers and on threads a program made itself.
-extern thread_local Fiber* current_fiber;
+extern constinit thread_local Fiber* current_fiber;
 
 class Executive {
  public:
