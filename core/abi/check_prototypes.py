@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "mpi"))
 
-from mpi_functions import KINDS, read_functions  # noqa: E402
+from mpi_functions import KINDS, read_functions
 
 PROTOTYPE = re.compile(r"(int|double|void ?\*|MPIX?_\w+) (MPIX?_\w+)\(([^()]*)\) ?;")
 

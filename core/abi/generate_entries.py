@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "mpi"))
 
-from mpi_functions import CONSTANTS, HANDLES, KINDS, declare, read_functions  # noqa: E402
+from mpi_functions import CONSTANTS, HANDLES, KINDS, declare, read_functions
 
 # Symbols beside the functions of the table, defined by hand.
 EXTRA_SYMBOLS = {
@@ -229,7 +229,8 @@ def write_entries(interface, functions, directory, files):
         path = directory / f"{interface.name}_entries_{index + 1}.cc"
         path.write_text(
             "// Made from core/mpi/functions.table by generate_entries.py; do not edit.\n"
-            f'#include "core/abi/{header}"\n#include "core/mpi/api.h"\n#include "core/mpi/call.h"\n\n'
+            f'#include "core/abi/{header}"\n#include "core/mpi/api.h"\n'
+            '#include "core/mpi/call.h"\n\n'
             "namespace sesame::abi {\n\n"
             + "\n".join(texts[index * size : (index + 1) * size])
             + "\n}  // namespace sesame::abi\n"

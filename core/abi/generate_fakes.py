@@ -9,8 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "mpi"))
 
-from generate_api import declaration  # noqa: E402
-from mpi_functions import read_functions  # noqa: E402
+from generate_api import declaration
+from mpi_functions import read_functions
 
 
 def main():

@@ -9,7 +9,8 @@
 
 namespace sesame::mpi {
 
-// ---- Status fields -------------------------------------------------------------------------------
+// ---- Status fields
+// -------------------------------------------------------------------------------
 
 namespace {
 
@@ -61,7 +62,8 @@ int Test_cancelled(const Status* status, int* flag) {
   return MPI_SUCCESS;
 }
 
-// ---- Deprecated ----------------------------------------------------------------------------------
+// ---- Deprecated
+// ----------------------------------------------------------------------------------
 
 int Type_extent(Datatype datatype, Count* extent) {
   Count lower_bound = 0;
@@ -80,7 +82,8 @@ int Type_ub(Datatype datatype, Count* displacement) {
   return MPI_SUCCESS;
 }
 
-// ---- ABI information -----------------------------------------------------------------------------
+// ---- ABI information
+// -----------------------------------------------------------------------------
 
 namespace {
 

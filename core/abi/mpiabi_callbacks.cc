@@ -1,5 +1,5 @@
-// How functions of a program with the MPI 5 standard interface are called. There is no Fortran layer
-// below the standard's, which uses C functions only.
+// How functions of a program with the MPI 5 standard interface are called. There is no Fortran
+// layer below the standard's, which uses C functions only.
 #include "core/abi/mpiabi_translate.h"
 #include "core/abi/operation_chunks.h"
 #include "core/mpi/callbacks.h"

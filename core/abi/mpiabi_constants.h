@@ -11,9 +11,35 @@
 namespace sesame::abi {
 
 enum class ConstantKind {
-  access_mode, combiner, comm, comparison, datatype, distribution, distribution_argument, errhandler,
-  error, group, info, keyval, lock_type, message, op, order, rank, request, session, split_type, tag,
-  thread_level, topology, typeclass, whence, win, win_assertion, win_flavor, win_model,
+  access_mode,
+  combiner,
+  comm,
+  comparison,
+  datatype,
+  distribution,
+  distribution_argument,
+  errhandler,
+  error,
+  group,
+  info,
+  keyval,
+  lock_type,
+  message,
+  op,
+  order,
+  rank,
+  request,
+  session,
+  split_type,
+  tag,
+  thread_level,
+  topology,
+  typeclass,
+  whence,
+  win,
+  win_assertion,
+  win_flavor,
+  win_model,
 };
 
 struct Constant {

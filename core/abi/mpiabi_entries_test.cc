@@ -39,7 +39,8 @@ int MPI_Comm_toint(AbiComm);
 AbiComm MPI_Comm_fromint(int);
 }
 
-// ---- The fakes -----------------------------------------------------------------------------------
+// ---- The fakes
+// -----------------------------------------------------------------------------------
 
 namespace {
 struct Seen {
@@ -127,8 +128,18 @@ int Type_get_envelope_c(Datatype, Count* integers, Count* addresses, Count* larg
 }
 // size, rank, ndims, gsizes, distribs, dargs, psizes, order
 int Type_get_contents(Datatype, int, int, int, int* integers, Aint*, Datatype* types) {
-  const int contents[] = {6, 1, 2, 100, 200, MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC,
-                          MPI_DISTRIBUTE_DFLT_DARG, 4, 2, 3, MPI_ORDER_FORTRAN};
+  const int contents[] = {6,
+                          1,
+                          2,
+                          100,
+                          200,
+                          MPI_DISTRIBUTE_BLOCK,
+                          MPI_DISTRIBUTE_CYCLIC,
+                          MPI_DISTRIBUTE_DFLT_DARG,
+                          4,
+                          2,
+                          3,
+                          MPI_ORDER_FORTRAN};
   std::memcpy(integers, contents, sizeof(contents));
   types[0] = MPI_DOUBLE;
   return MPI_SUCCESS;
@@ -165,16 +176,18 @@ int Dist_graph_create_adjacent(Comm, int, const int*, const int* weights, int, c
 
 }  // namespace sesame::mpi
 
-// ---- Tests ---------------------------------------------------------------------------------------
+// ---- Tests
+// ---------------------------------------------------------------------------------------
 
 namespace {
 
 TEST(MpiAbiConstants, EveryConstantGoesInAndComesBack) {
   int constants = 0;
-#define SESAME_ABI_CONSTANT(kind, name, value)                                                     \
-  EXPECT_EQ(constant_in<ConstantKind::kind>(value, kInvalid), sesame::mpi::name) << #name;         \
-  EXPECT_EQ(constant_out<ConstantKind::kind>(sesame::mpi::name, kInvalid), static_cast<int>(value)) \
-      << #name;                                                                                    \
+#define SESAME_ABI_CONSTANT(kind, name, value)                                             \
+  EXPECT_EQ(constant_in<ConstantKind::kind>(value, kInvalid), sesame::mpi::name) << #name; \
+  EXPECT_EQ(constant_out<ConstantKind::kind>(sesame::mpi::name, kInvalid),                 \
+            static_cast<int>(value))                                                       \
+      << #name;                                                                            \
   ++constants;
 #include "core/abi/mpiabi_constants.def"
 #undef SESAME_ABI_CONSTANT
@@ -335,7 +348,8 @@ TEST(MpiAbiEntries, GraphWeightsThatAreNoneAreKnownInside) {
   EXPECT_EQ(seen.weights, MPI_WEIGHTS_EMPTY);
 }
 
-// ---- Callbacks -----------------------------------------------------------------------------------
+// ---- Callbacks
+// -----------------------------------------------------------------------------------
 
 void check_type(void*, void* inout, int* length, AbiDatatype* datatype) {
   EXPECT_EQ(datatype->value, 0x214u);
@@ -381,8 +395,7 @@ void handle(AbiComm* comm, int* code, ...) {
 TEST(MpiAbiCallbacks, AnErrorHandlerSeesTheStandardsErrorClass) {
   callbacks().comm_errhandler(reinterpret_cast<Function>(handle), MPI_COMM_WORLD, MPI_ERR_COUNT);
   EXPECT_EQ(handled_code, 2);
-  callbacks().comm_errhandler(reinterpret_cast<Function>(handle), MPI_COMM_WORLD,
-                              MPI_ERR_TRUNCATE);
+  callbacks().comm_errhandler(reinterpret_cast<Function>(handle), MPI_COMM_WORLD, MPI_ERR_TRUNCATE);
   EXPECT_EQ(handled_code, 15);
 }
 

@@ -7,14 +7,14 @@
 
 namespace sesame::abi {
 
-#define SESAME_CONVERSIONS(Handle, name)                                             \
-  SESAME_ENTRY int MPI_##name##_toint(Handle handle) {                               \
-    return static_cast<int>(static_cast<uint32_t>(handle.value));                    \
-  }                                                                                  \
-  SESAME_PROFILE(MPI_##name##_toint)                                                 \
-  SESAME_ENTRY Handle MPI_##name##_fromint(int handle) {                             \
-    return Handle{static_cast<uint32_t>(handle)};                                    \
-  }                                                                                  \
+#define SESAME_CONVERSIONS(Handle, name)                          \
+  SESAME_ENTRY int MPI_##name##_toint(Handle handle) {            \
+    return static_cast<int>(static_cast<uint32_t>(handle.value)); \
+  }                                                               \
+  SESAME_PROFILE(MPI_##name##_toint)                              \
+  SESAME_ENTRY Handle MPI_##name##_fromint(int handle) {          \
+    return Handle{static_cast<uint32_t>(handle)};                 \
+  }                                                               \
   SESAME_PROFILE(MPI_##name##_fromint)
 
 SESAME_CONVERSIONS(AbiComm, Comm)

@@ -17,7 +17,8 @@ void status_out(const Status& status, AbiStatus* abi) {
   abi->count_hi_and_cancelled = status.count_hi_and_cancelled;
 }
 
-// ---- How long an array of types is ---------------------------------------------------------------
+// ---- How long an array of types is
+// ---------------------------------------------------------------
 
 Count peers(Comm comm) {
   int is_inter = 0;
@@ -63,7 +64,8 @@ Neighbors neighbors(Comm comm) {
 Count in_neighbors(Comm comm) { return neighbors(comm).in; }
 Count out_neighbors(Comm comm) { return neighbors(comm).out; }
 
-// ---- Results -------------------------------------------------------------------------------------
+// ---- Results
+// -------------------------------------------------------------------------------------
 
 namespace {
 
@@ -120,8 +122,7 @@ const int* code_constant(int code) {
 
 AttributeOut::AttributeOut(void* target, int keyval)
     : target_(static_cast<void**>(target)), keyval_(keyval) {
-  const bool is_translated =
-      keyval == MPI_HOST || keyval == MPI_IO || keyval == MPI_LASTUSEDCODE;
+  const bool is_translated = keyval == MPI_HOST || keyval == MPI_IO || keyval == MPI_LASTUSEDCODE;
   if (!is_translated) keyval_ = MPI_KEYVAL_INVALID;
   if (is_translated && target_ != nullptr) *target_ = nullptr;
 }

@@ -17,7 +17,8 @@ namespace sesame::abi {
 
 inline constexpr int kInvalid = -1000000;
 
-// ---- Values --------------------------------------------------------------------------------------
+// ---- Values
+// --------------------------------------------------------------------------------------
 
 inline Comm comm_in(AbiComm handle) { return AbiComm::in(handle); }
 inline Datatype datatype_in(AbiDatatype handle) { return AbiDatatype::in(handle); }
@@ -54,7 +55,8 @@ inline int error_in(int error) {
   return constant_in<ConstantKind::error>(error, error);
 }
 inline int error_out(int error) {
-  if (error == MPI_SUCCESS) [[likely]] return error;
+  if (error == MPI_SUCCESS) [[likely]]
+    return error;
   if (error > MPI_ERR_LASTCODE) return error - MPI_ERR_LASTCODE + kAbiLastCode;
   return constant_out<ConstantKind::error>(error, error);
 }
@@ -63,8 +65,8 @@ inline int error_out(int error) {
 inline int keyval_in(int keyval) { return constant_in<ConstantKind::keyval>(keyval, keyval); }
 inline int keyval_out(int keyval) { return constant_out<ConstantKind::keyval>(keyval, keyval); }
 
-#define SESAME_ABI_TRANSLATION(kind)                                                             \
-  inline int kind##_in(int value) { return constant_in<ConstantKind::kind>(value, kInvalid); }   \
+#define SESAME_ABI_TRANSLATION(kind)                                                           \
+  inline int kind##_in(int value) { return constant_in<ConstantKind::kind>(value, kInvalid); } \
   inline int kind##_out(int value) { return constant_out<ConstantKind::kind>(value, value); }
 SESAME_ABI_TRANSLATION(combiner)
 SESAME_ABI_TRANSLATION(comparison)
@@ -117,7 +119,8 @@ inline constexpr uintptr_t kAbiBufferAutomatic = 2;
 template <typename Pointer>
 Pointer buffer_in(Pointer buffer) {
   const auto address = reinterpret_cast<uintptr_t>(buffer);
-  if (address - 1 > 1) [[likely]] return buffer;
+  if (address - 1 > 1) [[likely]]
+    return buffer;
   return address == kAbiInPlace ? MPI_IN_PLACE : MPI_BUFFER_AUTOMATIC;
 }
 
@@ -134,7 +137,8 @@ Pointer weights_in(Pointer weights) {
 void status_in(const AbiStatus& status, Status* inside);
 void status_out(const Status& status, AbiStatus* abi);
 
-// ---- How long an array of types is ---------------------------------------------------------------
+// ---- How long an array of types is
+// ---------------------------------------------------------------
 
 // 0 where the communicator is wrong, which the call itself will find.
 Count peers(Comm comm);
@@ -142,7 +146,8 @@ Count send_peers(const void* sendbuf, Comm comm);  // MPI_IN_PLACE: the types ar
 Count in_neighbors(Comm comm);
 Count out_neighbors(Comm comm);
 
-// ---- Results -------------------------------------------------------------------------------------
+// ---- Results
+// -------------------------------------------------------------------------------------
 
 // Integers; what the call does not set the program's variable keeps.
 template <int (*translate)(int)>

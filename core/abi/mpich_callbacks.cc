@@ -54,8 +54,7 @@ int copy_attribute(const AttributeFunction& function, AttributeOwner, int object
     error = as<CopyProxy>(function.proxy)(function.function, object, keyval, extra_state, type,
                                           value, copy, &flag);
   } else {
-    error =
-        as<CopyFunction>(function.function)(object, keyval, extra_state, value, copy, &flag);
+    error = as<CopyFunction>(function.function)(object, keyval, extra_state, value, copy, &flag);
   }
   *keep = flag != 0;
   return error;

@@ -231,7 +231,8 @@ TEST(MpichEntries, FortransPredefinedKeyvalsAreOneMore) {
   EXPECT_EQ(get(0x64400010), 0x64400010);
 }
 
-// ---- Callbacks -----------------------------------------------------------------------------------
+// ---- Callbacks
+// -----------------------------------------------------------------------------------
 
 void add_ints(void* in, void* inout, int* length, Datatype* datatype) {
   EXPECT_EQ(*datatype, MPI_INT);

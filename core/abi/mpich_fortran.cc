@@ -8,7 +8,8 @@
 
 namespace sesame::abi {
 
-// ---- Attributes whose values are Fortran integers --------------------------------------------------
+// ---- Attributes whose values are Fortran integers
+// --------------------------------------------------
 
 // Fortran's predefined keyvals are C's, which are odd, plus one.
 static int predefined_in(int keyval) {
@@ -48,7 +49,8 @@ SESAME_ENTRY int MPII_Win_set_attr(Win, int, void*, AttributeType) {
   CallScope(CallId::Win_set_attr).not_implemented();
 }
 
-// ---- Functions of the program that are Fortran's ---------------------------------------------------
+// ---- Functions of the program that are Fortran's
+// ---------------------------------------------------
 
 SESAME_ENTRY void MPII_Keyval_set_proxy(int keyval, Function copy, Function remove) {
   Keyval_set_proxies(keyval, copy, remove);
@@ -57,15 +59,14 @@ SESAME_ENTRY void MPII_Keyval_set_proxy(int keyval, Function copy, Function remo
 SESAME_ENTRY void MPII_Grequest_set_lang_f77(Request request) { Grequest_set_fortran(request); }
 
 // The C++ bindings, removed in MPI-3, tell here that a function has C++ arguments.
-SESAME_ENTRY void MPII_Op_set_cxx(Op, Function) {
-  CallScope(CallId::Op_create).not_implemented();
-}
+SESAME_ENTRY void MPII_Op_set_cxx(Op, Function) { CallScope(CallId::Op_create).not_implemented(); }
 
 SESAME_ENTRY void MPII_Errhandler_set_cxx(Errhandler, Function) {
   CallScope(CallId::Errhandler_create).not_implemented();
 }
 
-// ---- Data -----------------------------------------------------------------------------------------
+// ---- Data
+// -----------------------------------------------------------------------------------------
 
 #define SESAME_DATA(declaration) __attribute__((visibility("default"))) extern declaration
 extern "C" {

@@ -8,14 +8,14 @@
 
 namespace sesame::abi {
 
-#define SESAME_CONVERSIONS(Handle, name)                                   \
-  SESAME_ENTRY Fint MPI_##name##_c2f(Handle handle) { return handle; }     \
-  SESAME_PROFILE(MPI_##name##_c2f)                                         \
-  SESAME_ENTRY Handle MPI_##name##_f2c(Fint handle) { return handle; }     \
-  SESAME_PROFILE(MPI_##name##_f2c)                                         \
-  SESAME_ENTRY int MPI_##name##_toint(Handle handle) { return handle; }    \
-  SESAME_PROFILE(MPI_##name##_toint)                                       \
-  SESAME_ENTRY Handle MPI_##name##_fromint(int handle) { return handle; }  \
+#define SESAME_CONVERSIONS(Handle, name)                                  \
+  SESAME_ENTRY Fint MPI_##name##_c2f(Handle handle) { return handle; }    \
+  SESAME_PROFILE(MPI_##name##_c2f)                                        \
+  SESAME_ENTRY Handle MPI_##name##_f2c(Fint handle) { return handle; }    \
+  SESAME_PROFILE(MPI_##name##_f2c)                                        \
+  SESAME_ENTRY int MPI_##name##_toint(Handle handle) { return handle; }   \
+  SESAME_PROFILE(MPI_##name##_toint)                                      \
+  SESAME_ENTRY Handle MPI_##name##_fromint(int handle) { return handle; } \
   SESAME_PROFILE(MPI_##name##_fromint)
 
 SESAME_CONVERSIONS(Comm, Comm)
@@ -31,16 +31,16 @@ SESAME_CONVERSIONS(Win, Win)
 #undef SESAME_CONVERSIONS
 
 // There are no files yet but the null handle, which is 0 in Fortran and null in C.
-#define SESAME_FILE_CONVERSIONS(to_integer, from_integer)                        \
-  SESAME_ENTRY int MPI_File_##to_integer(File file) {                            \
-    if (file == nullptr) return 0;                                               \
-    CallScope(CallId::File_##to_integer).not_implemented();                      \
-  }                                                                              \
-  SESAME_PROFILE(MPI_File_##to_integer)                                          \
-  SESAME_ENTRY File MPI_File_##from_integer(int file) {                          \
-    if (file == 0) return nullptr;                                               \
-    CallScope(CallId::File_##from_integer).not_implemented();                    \
-  }                                                                              \
+#define SESAME_FILE_CONVERSIONS(to_integer, from_integer)     \
+  SESAME_ENTRY int MPI_File_##to_integer(File file) {         \
+    if (file == nullptr) return 0;                            \
+    CallScope(CallId::File_##to_integer).not_implemented();   \
+  }                                                           \
+  SESAME_PROFILE(MPI_File_##to_integer)                       \
+  SESAME_ENTRY File MPI_File_##from_integer(int file) {       \
+    if (file == 0) return nullptr;                            \
+    CallScope(CallId::File_##from_integer).not_implemented(); \
+  }                                                           \
   SESAME_PROFILE(MPI_File_##from_integer)
 
 SESAME_FILE_CONVERSIONS(c2f, f2c)
@@ -48,11 +48,11 @@ SESAME_FILE_CONVERSIONS(toint, fromint)
 #undef SESAME_FILE_CONVERSIONS
 
 // A status has the same layout in C, in Fortran and in the module mpi_f08.
-#define SESAME_STATUS_CONVERSION(name, From, To)          \
-  SESAME_ENTRY int name(const From* from, To* to) {       \
-    std::memcpy(to, from, sizeof(Status));                \
-    return MPI_SUCCESS;                                   \
-  }                                                       \
+#define SESAME_STATUS_CONVERSION(name, From, To)    \
+  SESAME_ENTRY int name(const From* from, To* to) { \
+    std::memcpy(to, from, sizeof(Status));          \
+    return MPI_SUCCESS;                             \
+  }                                                 \
   SESAME_PROFILE(name)
 
 SESAME_STATUS_CONVERSION(MPI_Status_c2f, Status, Fint)

@@ -10,7 +10,8 @@
 // A function with the name that programs link to, and its second name for profiling tools.
 #define SESAME_ENTRY extern "C" __attribute__((visibility("default")))
 #define SESAME_PROFILE(name) \
-  extern "C" __attribute__((visibility("default"), copy(name), alias(#name))) decltype(name) P##name;
+  extern "C"                 \
+      __attribute__((visibility("default"), copy(name), alias(#name))) decltype(name) P##name;
 
 namespace sesame::abi {
 

@@ -46,8 +46,8 @@ struct Callbacks {
   // `object` is the handle of a communicator, datatype or window. The copy goes to *copy, and
   // *keep tells whether the new object gets the attribute.
   int (*copy_attribute)(const AttributeFunction& function, AttributeOwner owner, int object,
-                        int keyval, void* extra_state, AttributeType type, void* value,
-                        void** copy, bool* keep);
+                        int keyval, void* extra_state, AttributeType type, void* value, void** copy,
+                        bool* keep);
   int (*delete_attribute)(const AttributeFunction& function, AttributeOwner owner, int object,
                           int keyval, void* extra_state, AttributeType type, void* value);
 

@@ -211,8 +211,7 @@ def _check(path, functions):
             _fail(path, number, f"{function.name} is here twice")
         names.add(function.name)
         if function.errors not in ("", "returned") and (
-            not function.parameter(function.errors)
-            or function.handler()[0] not in HANDLER_OBJECTS
+            not function.parameter(function.errors) or function.handler()[0] not in HANDLER_OBJECTS
         ):
             _fail(path, number, f"errors={function.errors} names no parameter with a handler")
     for number, function in functions:

@@ -1,8 +1,8 @@
 // The tool information interface (MPI_T): it can be initialised and asked, and knows no variable,
 // event, category or enumeration. A question about the n-th of anything is an invalid index, a
 // question by name an invalid name, and a handle is always invalid.
-#include "core/mpi/api.h"
 #include "core/mpi/tools.h"
+#include "core/mpi/api.h"
 
 namespace sesame::mpi {
 namespace {
