@@ -194,7 +194,7 @@ QueuedMessage* Matching::earliest_for_wildcards() const {
 }
 
 void Matching::schedule_event() {
-  pdes::EventQueue& events = rank_.world.executive.events();
+  pdes::EventQueue& events = rank_->world.executive.events();
   if (const QueuedMessage* earliest = earliest_for_wildcards()) {
     events.schedule(event_, earliest->arrival);
   } else {
@@ -221,7 +221,7 @@ void Matching::settle_earliest() {
     remove_wildcard(wildcard);
   }
   unlink(message);
-  deliver(rank_, *receive, message);
+  deliver(*rank_, *receive, message);
   match_released();
 }
 
@@ -242,7 +242,7 @@ void Matching::match_released() {
     if (from.first_receive == nullptr) return false;
     if (RequestObject* receive = meet_receive(from, m->context, m->tag)) {
       unlink(m);
-      deliver(rank_, *receive, m);
+      deliver(*rank_, *receive, m);
     }
     return true;
   });
@@ -291,12 +291,12 @@ void Matching::Probe::fire() { strand->rank->world.executive.make_ready(*strand)
 void Matching::notify_probe(const QueuedMessage& message) {
   if (probe_->strand == nullptr || !probe_->selector.accepts(message)) return;
   if (probe_->is_scheduled() && probe_->time() <= message.arrival) return;
-  rank_.world.executive.events().schedule(*probe_, message.arrival);
+  rank_->world.executive.events().schedule(*probe_, message.arrival);
 }
 
 QueuedMessage* Matching::wait_for(const Selector& selector) {
   Strand& strand = self();
-  pdes::Executive& executive = rank_.world.executive;
+  pdes::Executive& executive = rank_->world.executive;
   for (;;) {
     QueuedMessage* message = find(selector, SimTime::never());
     if (message != nullptr && selector.source != MPI_ANY_SOURCE) return message;

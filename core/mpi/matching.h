@@ -84,7 +84,9 @@ class Matching {
   };
   static constexpr uint64_t kEmpty = UINT64_MAX;
 
-  explicit Matching(Rank& rank) : rank_(rank), event_(*this) {}
+  Matching() : event_(*this) {}
+  // Before anything else.
+  void set_rank(Rank& rank) { rank_ = &rank; }
 
   Channel& channel(uint32_t context, int source);
   // Starts loading the channel into the cache.
@@ -150,7 +152,7 @@ class Matching {
   void match_released();
   void notify_probe(const QueuedMessage& message);
 
-  Rank& rank_;
+  Rank* rank_ = nullptr;
   std::vector<Channel> channels_;   // open addressing, a power of two
   size_t used_channels_ = 0;
   // Slots of the channels with messages queued, and of some whose messages are gone.

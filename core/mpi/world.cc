@@ -33,7 +33,9 @@ void run_helper(pdes::Fiber* fiber) {
 
 void Strand::Wake::fire() { strand->rank->world.executive.make_ready(*strand); }
 
-Rank::Rank(World& owner, int id_in) : world(owner), id(id_in), matching(*this) {
+Rank::Rank(World& owner, int id_in)
+    : world(owner), id(id_in), matching(owner.matchings[static_cast<size_t>(id_in)]) {
+  matching.set_rank(*this);
   main.rank = this;
   // Contexts 0 to 3 belong to MPI_COMM_WORLD and MPI_COMM_SELF.
   next_context = 4;
@@ -42,7 +44,9 @@ Rank::Rank(World& owner, int id_in) : world(owner), id(id_in), matching(*this) {
 Rank::~Rank() = default;
 
 World::World(network::Network network_in, int rank_count)
-    : network(std::move(network_in)), helper_stacks(kHelperStackBytes, 16) {
+    : network(std::move(network_in)),
+      matchings(std::make_unique<Matching[]>(static_cast<size_t>(rank_count))),
+      helper_stacks(kHelperStackBytes, 16) {
   // Requests keep the receiver's overhead in 32 bits of picoseconds.
   CHECK(network.cost(0, rank_count - 1, 0).receive_overhead.ps() <= UINT32_MAX);
   sent.kind = RequestObject::Kind::kSend;

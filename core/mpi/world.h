@@ -83,7 +83,7 @@ struct Rank {
   int call_tag = 0;
   uint32_t call_context = 0;
   int exit_status = 0;
-  Matching matching;
+  Matching& matching;             // one of World::matchings
   HandleTable<RequestObject, 0xac000000> requests;
   CallProfile profile;
   DatatypeTable datatypes;
@@ -115,6 +115,8 @@ struct World {
   MessagePool pool;
   RequestObject sent;             // what kSentRequest means; always complete
   ComputeMeter meter;
+  // Side by side, since every message looks into its receiver's.
+  std::unique_ptr<Matching[]> matchings;
   std::vector<std::unique_ptr<Rank>> ranks;
   pdes::StackPool helper_stacks;  // for non-blocking collectives
   WorldHooks hooks;
