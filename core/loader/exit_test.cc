@@ -61,6 +61,13 @@ TEST(Exit, EndsAForkedChildForGood) {
       << "the child went on with the simulation";
 }
 
+TEST(Exit, LetsASignalEndTheSimulatorWhileARankComputes) {
+  REQUIRE_PROGRAMS();
+  const RunResult result = run_command("timeout --preserve-status -k 5 -s INT 0.5 " SESAME_LOADER_PROBE
+                                       " -n 2 " + program_path("exits") + " never");
+  EXPECT_EQ(result.status, 130) << result.text;
+}
+
 TEST(Exit, KeepsTheLowEightBitsOfTheStatus) {
   REQUIRE_PROGRAMS();
   EXPECT_EQ(status_of(end_by("large"), 1), 7);

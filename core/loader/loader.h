@@ -138,6 +138,10 @@ void finish_process(RankProcess& process, bool run_handlers);
 // simulator's own code too, and write() to 1 and 2 goes to the output hook; HostScope avoids both.
 int host_clock_gettime(int clock, timespec* result);
 
+// Ends the simulator at once, whatever is active: exit() and _exit() end the active rank when there
+// is one. May be called by a signal handler.
+[[noreturn]] void host_exit(int status);
+
 // While one lives, no rank is active: host code reached from a rank (progress lines, files, clocks)
 // sees the host's C library.
 class HostScope {

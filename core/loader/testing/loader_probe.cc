@@ -4,10 +4,10 @@
 //
 //   loader_probe [-n RANKS] [--direct] [--measure] [--private PATTERN] PROGRAM [ARGUMENT…]
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -233,6 +233,7 @@ int main(int argc, char** argv) {
   }
   set_hooks(make_hooks());
   install_crash_reporter();
+  signal(SIGINT, [](int) { host_exit(130); });
   const sesame::Result<Program> program = inspect_program(g_options.command[0], g_options.inspect);
   if (!program) return fail(program.error());
   if (auto fits = check_mapping_limit(*program, g_options.ranks); !fits) return fail(fits.error());

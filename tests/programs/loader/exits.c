@@ -48,6 +48,8 @@ int main(int argc, char **argv) {
     waitpid(child, &status, 0);
     exit(WEXITSTATUS(status));
   }
+  if (strcmp(how, "never") == 0)
+    for (volatile long i = 0;; ++i) continue;
   if (strcmp(how, "large") == 0) return 256 + 7;
   return 6;
 }
