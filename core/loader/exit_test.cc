@@ -63,8 +63,9 @@ TEST(Exit, EndsAForkedChildForGood) {
 
 TEST(Exit, LetsASignalEndTheSimulatorWhileARankComputes) {
   REQUIRE_PROGRAMS();
-  const RunResult result = run_command("timeout --preserve-status -k 5 -s INT 0.5 " SESAME_LOADER_PROBE
-                                       " -n 2 " + program_path("exits") + " never");
+  const RunResult result =
+      run_command("timeout --preserve-status -k 5 -s INT 0.5 " SESAME_LOADER_PROBE " -n 2 " +
+                  program_path("exits") + " never");
   EXPECT_EQ(result.status, 130) << result.text;
 }
 
