@@ -1,6 +1,6 @@
-"""Compiles the programs beside this file with real MPI compilers and runs them as simulated ranks.
+"""Compiles programs with real MPI compilers and runs them as simulated ranks.
 
-usage: check_programs.py SIMULATOR_DIRECTORY MACHINE_FILE MPI_PACKAGE
+usage: check_programs.py SIMULATOR_DIRECTORY MACHINE_FILE MPI_PACKAGE SOURCE...
 
 Each program checks what differs between binary interfaces and prints how many checks failed. A
 compiler that is not there is passed over; without any the check is skipped (exit status 77).
@@ -13,19 +13,18 @@ import sys
 import tempfile
 from pathlib import Path
 
-PROGRAMS = Path(__file__).resolve().parent / "programs"
 EXPECTED = "0 checks failed"
 
 
-def recipes(package):
-    """(source, interface, compiler command) for each way to compile."""
-    python_mpi = package / "bin"
+def recipes(source, package):
+    """(source, interface, compiler) for each way to compile the program."""
+    source = Path(source).resolve()
+    if source.suffix == ".f90":
+        return [(source, "mpich", "mpif90.mpich")]
     return [
-        ("interface.c", "mpich", ["mpicc.mpich"]),
-        ("interface.f90", "mpich", ["mpif90.mpich"]),
-        ("interface_f08.f90", "mpich", ["mpif90.mpich"]),
-        ("interface.c", "mpich", [str(python_mpi / "mpicc")]),
-        ("interface.c", "mpiabi", [str(python_mpi / "mpicc_abi")]),
+        (source, "mpich", "mpicc.mpich"),
+        (source, "mpich", str(package / "bin/mpicc")),
+        (source, "mpiabi", str(package / "bin/mpicc_abi")),
     ]
 
 
@@ -42,15 +41,15 @@ def simulate(simulator, machine, program, ranks, directory):
 def check(recipe, simulators, machine, directory):
     source, interface, compiler = recipe
     program = directory / "program"
-    command = [*compiler, str(PROGRAMS / source), "-o", str(program)]
-    subprocess.run(command, check=True, cwd=directory)
+    subprocess.run([compiler, source, "-o", program], check=True, cwd=directory)
     good = True
     for ranks in (1, 2, 5):
         run = simulate(
             simulators / f"sesame-simulator-{interface}", machine, program, ranks, directory
         )
         passed = run.returncode == 0 and EXPECTED in run.stdout
-        print(f"{source}, {Path(compiler[0]).name}, {ranks} ranks:", "good" if passed else "WRONG")
+        how = f"{source.name}, {Path(compiler).name}, {ranks} ranks"
+        print(f"{how}: {'good' if passed else 'WRONG'}")
         if not passed:
             print(f"exit status {run.returncode}\n{run.stdout}{run.stderr}")
         good = good and passed
@@ -58,10 +57,11 @@ def check(recipe, simulators, machine, directory):
 
 
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) < 5:
         sys.exit(__doc__)
     simulators, machine, package = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
-    chosen = [recipe for recipe in recipes(package) if shutil.which(recipe[2][0])]
+    known = [recipe for source in sys.argv[4:] for recipe in recipes(source, package)]
+    chosen = [recipe for recipe in known if shutil.which(recipe[2])]
     if not chosen:
         print("no MPI compiler is here")
         sys.exit(77)
