@@ -22,9 +22,12 @@ struct Target {
   const Elf64_Sym* symbol = nullptr;  // for kInImage
 };
 
-// Streams of the C++ library whose formatting state a rank must have for itself.
-constexpr const char* kStreams[] = {"_ZSt4cout",  "_ZSt3cin",  "_ZSt4cerr",  "_ZSt4clog",
-                                    "_ZSt5wcout", "_ZSt4wcin", "_ZSt5wcerr", "_ZSt5wclog"};
+// Variables of the host that a rank must have for itself: the formatting state of the C++ library's
+// streams, and where MPICH's Fortran layer notes the addresses of its ignored statuses.
+constexpr const char* kClonedVariables[] = {
+    "_ZSt4cout",  "_ZSt3cin",  "_ZSt4cerr",  "_ZSt4clog",
+    "_ZSt5wcout", "_ZSt4wcin", "_ZSt5wcerr", "_ZSt5wclog",
+    "MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"};
 
 [[noreturn]] void call_of_missing(const char* name) {
   const RankProcess* process = current();
@@ -171,7 +174,7 @@ class Resolver {
     }
     const Target target = find_outside(name, file().version_of(index));
     const bool is_stream =
-        std::ranges::any_of(kStreams, [&](const char* n) { return strcmp(n, name) == 0; });
+        std::ranges::any_of(kClonedVariables, [&](const char* n) { return strcmp(n, name) == 0; });
     if (is_stream && target.kind == Target::Kind::kAbsolute)
       return clone_of(reinterpret_cast<const void*>(target.value), name);
     return target;

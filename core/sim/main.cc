@@ -34,7 +34,7 @@ int inspect(const char* name) {
 }
 
 // Everything that a run leaves behind lies in the directory that its caller made and clears away.
-void interrupt(int) { _exit(kInterrupted); }
+void interrupt(int) { sesame::loader::host_exit(kInterrupted); }
 
 int simulate(const char* path) {
   signal(SIGINT, interrupt);
