@@ -1,0 +1,146 @@
+"""What the integration tests share: real compilers, real mpiexec, the real simulator.
+
+Programs are compiled once in a session. A test whose tool is not installed is skipped, and says
+which one; packages that programs come from are installed where apt-get is permitted.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SESAME = [sys.executable, "-c", "from sesame.cli import main; main()"]
+VENV_BIN = Path(sys.executable).parent
+
+
+@dataclass
+class Outcome:
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.stdout)
+
+
+def run(command: list[str], cwd: Path, timeout: float = 300, stdin: str | None = None) -> Outcome:
+    # The C library's output buffers make the order of ranks' lines a matter of chance otherwise.
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=cwd, timeout=timeout, check=False,
+        input=stdin if stdin is not None else "",
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """One MPI installation: its compilers by language, and how it starts programs."""
+
+    name: str
+    compilers: dict[str, str]
+    mpiexec: str
+
+
+def _wheel(name: str) -> str:
+    return str(VENV_BIN / name)
+
+
+MPIS = {
+    "debian": Mpi(
+        "Debian's MPICH",
+        {"c": "mpicc.mpich", "cc": "mpicxx.mpich", "f90": "mpif90.mpich"},
+        "mpiexec.mpich",
+    ),
+    "wheel": Mpi(
+        "the mpich wheel", {"c": _wheel("mpicc"), "cc": _wheel("mpicxx")}, _wheel("mpiexec")
+    ),
+    "wheel-abi": Mpi(
+        "the mpich wheel, MPI 5 interface",
+        {"c": _wheel("mpicc_abi"), "cc": _wheel("mpicxx_abi")},
+        _wheel("mpiexec"),
+    ),
+}
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """compiled(source, mpi="debian", flags=()): the program made from a source of this repository."""
+    folder = tmp_path_factory.mktemp("programs")
+
+    @functools.cache
+    def compile_program(source: str, mpi: str = "debian", flags: tuple[str, ...] = ()) -> Path:
+        path = ROOT / source
+        compiler = MPIS[mpi].compilers.get(path.suffix[1:])
+        if compiler is None or shutil.which(compiler) is None:
+            pytest.skip(f"{MPIS[mpi].name} has no compiler for {path.suffix} here")
+        program = folder / f"{path.stem}-{mpi}-{abs(hash(flags)) % 10000}"
+        command = [compiler, "-O2", "-w", *flags, str(path), "-o", str(program), "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return program
+
+    return compile_program
+
+
+@pytest.fixture
+def mpiexec(tmp_path: Path) -> Callable[..., Outcome]:
+    """mpiexec(ranks, program, *arguments, mpi="debian"): a real run."""
+
+    def execute(ranks: int, program: Path, *arguments: str, mpi: str = "debian") -> Outcome:
+        starter = MPIS[mpi].mpiexec
+        if shutil.which(starter) is None:
+            pytest.skip(f"{starter} is not installed")
+        return run([starter, "-n", str(ranks), str(program), *arguments], tmp_path)
+
+    return execute
+
+
+@pytest.fixture
+def simulate(tmp_path: Path) -> Callable[..., Outcome]:
+    """simulate(*options_and_program): `sesame simulate …` in an empty directory."""
+
+    def execute(*arguments: object, cwd: Path | None = None, stdin: str | None = None) -> Outcome:
+        command = [*SESAME, "simulate", *map(str, arguments)]
+        return run(command, cwd or tmp_path, stdin=stdin)
+
+    return execute
+
+
+@functools.cache
+def _install(package: str) -> bool:
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        return False
+    command = ["apt-get", "install", "-y", "--no-install-recommends", package]
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for _ in range(2):
+        if subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0:
+            return True
+        subprocess.run(["apt-get", "update"], capture_output=True, check=False)
+    return False
+
+
+@pytest.fixture
+def debian_program() -> Callable[[str, str], str]:
+    """debian_program(package, path): a program of a Debian package, installed when missing."""
+
+    def find(package: str, name: str) -> str:
+        found = shutil.which(name)
+        if found is None and _install(package):
+            found = shutil.which(name)
+        if found is None:
+            pytest.skip(f"{name} is not installed: apt-get install {package}")
+        return found
+
+    return find

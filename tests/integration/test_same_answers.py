@@ -1,0 +1,59 @@
+"""Programs print under the simulator what they print under mpiexec."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+CASES = [
+    ("examples/nbody.cc", ("256", "3")),
+    ("examples/samplesort.c", ("5000",)),
+    ("examples/heat.c", ("96", "100")),
+    ("examples/cg.f90", ("64", "30")),
+    ("examples/transpose.f90", ("12",)),
+    ("tests/programs/answers/environment.c", ("--flag", "two words")),
+    ("tests/programs/answers/mpif.f90", ()),
+]
+TIMES = re.compile(r"[0-9.e+-]+ s$", re.MULTILINE)
+
+
+def without_times(text: str) -> list[str]:
+    """The lines, sorted, since ranks print in any order under mpiexec."""
+    return sorted(TIMES.sub("", text).splitlines())
+
+
+@pytest.mark.parametrize("mpi", ["debian", "wheel", "wheel-abi"])
+@pytest.mark.parametrize(("source", "arguments"), CASES, ids=[case[0] for case in CASES])
+def test_a_program_gives_the_same_answer_as_under_mpiexec(
+    source, arguments, mpi, compiled, mpiexec, simulate
+):
+    program = compiled(source, mpi)
+    for ranks in (2, 3, 4):
+        real = mpiexec(ranks, program, *arguments, mpi=mpi)
+        ours = simulate("-n", ranks, "--machine", "infiniband", "--", program, *arguments)
+        assert real.status == 0, real.stderr
+        assert ours.status == 0, ours.stderr
+        assert without_times(ours.stdout) == without_times(real.stdout)
+
+
+def test_a_stripped_program_runs_too(compiled, mpiexec, simulate):
+    program = compiled("examples/samplesort.c", "debian", ("-s",))
+    real = mpiexec(2, program, "1000")
+    ours = simulate("-n", 2, "--machine", "infiniband", "--", program, "1000")
+    assert ours.stdout == real.stdout != ""
+
+
+def test_rank_zero_reads_standard_input_and_the_others_its_end(compiled, simulate):
+    program = compiled("tests/programs/answers/stdin.c")
+    ours = simulate("-n", 3, "--machine", "infiniband", "--label", "--", program, stdin="42 words\n")
+    assert sorted(ours.stdout.splitlines()) == ["[0] read: 42 words", "[1] end", "[2] end"]
+
+
+def test_a_run_without_a_clock_repeats_exactly(compiled, simulate):
+    program = compiled("tests/programs/answers/wildcards.c")
+    command = ("-n", 16, "--machine", "paragon", "--compute", "fixed:1us", "--json", "--", program)
+    first, second = simulate(*command), simulate(*command)
+    assert first.status == 0, first.stderr
+    assert first.stderr.splitlines()[0] == second.stderr.splitlines()[0] != ""
+    assert first.json["predicted_time_s"] == second.json["predicted_time_s"] > 0
