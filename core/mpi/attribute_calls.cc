@@ -10,9 +10,7 @@
 namespace sesame::mpi {
 namespace {
 
-// A keyval's handle is 0xa4000000, two bits that tell the owner as MPICH has them, and an index.
-constexpr int kOwnerMask = 0x03c00000;
-
+// A keyval's handle is 0xa4000000, bits that tell the owner as MPICH has them, and an index.
 int owner_bits(AttributeOwner owner) {
   switch (owner) {
     case AttributeOwner::kComm: return 0x00400000;
@@ -41,7 +39,7 @@ int check_keyval(int handle, AttributeOwner owner, KeyvalObject** keyval) {
     return fail(MPI_ERR_KEYVAL, "the keyval is a predefined one, whose attribute never changes");
   }
   if (handle != MPI_KEYVAL_INVALID) {
-    *keyval = this_rank().objects.keyvals.find(handle & ~kOwnerMask);
+    *keyval = this_rank().objects.keyvals.find(handle & ~kKeyvalOwnerMask);
   }
   if (*keyval == nullptr) {
     return fail(MPI_ERR_KEYVAL, handle == MPI_KEYVAL_INVALID
@@ -118,7 +116,8 @@ int create_keyval(AttributeOwner owner, Function copy, Function remove, void* ex
   object->copy.function = copy;
   object->remove.function = remove;
   object->extra_state = extra_state;
-  object->handle = this_rank().objects.keyvals.add(object) | owner_bits(owner);
+  object->table = &this_rank().objects.keyvals;
+  object->handle = object->table->add(object) | owner_bits(owner);
   *keyval = object->handle;
   return MPI_SUCCESS;
 }
@@ -127,13 +126,14 @@ int free_keyval(AttributeOwner owner, int* keyval) {
   MPI_TRY(check_out(keyval, "the keyval"));
   KeyvalObject* object;
   MPI_TRY(check_keyval(*keyval, owner, &object));
-  release(this_rank().objects.keyvals.remove(*keyval & ~kOwnerMask));
+  object->freed = true;
+  if (object->references == 1) release(object->table->remove(*keyval & ~kKeyvalOwnerMask));
   *keyval = MPI_KEYVAL_INVALID;
   return MPI_SUCCESS;
 }
 
 void Keyval_set_proxies(int keyval, Function copy_proxy, Function delete_proxy) {
-  KeyvalObject* object = this_rank().objects.keyvals.find(keyval & ~kOwnerMask);
+  KeyvalObject* object = this_rank().objects.keyvals.find(keyval & ~kKeyvalOwnerMask);
   if (object == nullptr) return;
   object->copy.proxy = copy_proxy;
   object->remove.proxy = delete_proxy;

@@ -5,6 +5,14 @@
 
 namespace sesame::mpi {
 
+Attribute::~Attribute() {
+  if (keyval->freed && keyval->table != nullptr && keyval->references == 2) {
+    // Only the table is left beside this one.
+    release(keyval->table->remove(keyval->handle & ~kKeyvalOwnerMask));
+  }
+  release(keyval);
+}
+
 Attribute* AttributeSet::find(const KeyvalObject& keyval) {
   for (const auto& entry : entries_) {
     if (entry->keyval == &keyval) return entry.get();

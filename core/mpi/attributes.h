@@ -19,18 +19,24 @@ struct Rank;
 // The largest tag, which MPI_TAG_UB reports.
 inline constexpr int kTagUpperBound = 0x7fffffff;
 
-// Lives as long as an attribute uses it, also after MPI_Comm_free_keyval.
+struct KeyvalObject;
+using KeyvalTable = HandleTable<KeyvalObject, 0xa4000000>;
+
+// Lives, and its handle stays good, as long as an attribute uses it, also after
+// MPI_Comm_free_keyval.
 struct KeyvalObject : Counted {
   int handle = MPI_KEYVAL_INVALID;
   AttributeOwner owner = AttributeOwner::kComm;
   AttributeFunction copy;
   AttributeFunction remove;
   void* extra_state = nullptr;
+  bool freed = false;
+  KeyvalTable* table = nullptr;   // null once the rank's tables are gone
 };
 
 struct Attribute {
   explicit Attribute(KeyvalObject* keyval_in) : keyval(keyval_in) { retain(keyval); }
-  ~Attribute() { release(keyval); }
+  ~Attribute();
   Attribute(const Attribute&) = delete;
   Attribute& operator=(const Attribute&) = delete;
 
@@ -67,6 +73,9 @@ class AttributeSet {
 int create_keyval(AttributeOwner owner, Function copy, Function remove, void* extra_state,
                   int* keyval);
 int free_keyval(AttributeOwner owner, int* keyval);
+
+// The two bits of a keyval's handle that tell what its attributes hang on.
+inline constexpr int kKeyvalOwnerMask = 0x03c00000;
 
 // For MPI_Comm_dup and MPI_Comm_free.
 int copy_attributes(const CommObject& from, CommObject& to);

@@ -119,10 +119,15 @@ TEST(Attributes, OutliveTheirKeyval) {
     Comm copy;
     Comm_dup(MPI_COMM_WORLD, &copy);
     Comm_set_attr(copy, keyval, number(5));
+    Comm_set_attr(MPI_COMM_WORLD, keyval, number(6));
+    int saved = keyval;
     Comm_free_keyval(&keyval);
     EXPECT_EQ(keyval, MPI_KEYVAL_INVALID);
+    EXPECT_NE(make_keyval(note_delete), saved) << "the handle is in use";
     Comm_free(&copy);
-    EXPECT_EQ(events, (std::vector<std::string>{"delete 5"}));
+    EXPECT_EQ(Comm_delete_attr(MPI_COMM_WORLD, saved), MPI_SUCCESS);
+    EXPECT_EQ(events, (std::vector<std::string>{"delete 5", "delete 6"}));
+    EXPECT_EQ(Comm_free_keyval(&saved), MPI_ERR_KEYVAL) << "nothing uses it any more";
   });
 }
 

@@ -56,6 +56,7 @@ int duplicate(Comm comm, bool with_info, Info info, Comm* newcomm) {
   CommObject* parent;
   MPI_TRY(check_comm(comm, &parent));
   MPI_TRY(check_out(newcomm, "newcomm"));
+  *newcomm = MPI_COMM_NULL;
   InfoObject* hints = parent->info;
   if (with_info) MPI_TRY(check_info(info, &hints));
   CommObject* copy;
@@ -72,6 +73,7 @@ int start_duplicate(Comm comm, bool with_info, Info info, Comm* newcomm, Request
   MPI_TRY(check_comm(comm, &parent));
   MPI_TRY(check_out(newcomm, "newcomm"));
   MPI_TRY(check_out(request, "request"));
+  *newcomm = MPI_COMM_NULL;
   InfoObject* hints = parent->info;
   if (with_info) MPI_TRY(check_info(info, &hints));
   CommObject* copy;

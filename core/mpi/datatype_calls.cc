@@ -145,7 +145,9 @@ int Type_commit(Datatype* datatype) { return type_commit(types(), datatype); }
 
 int Type_dup(Datatype oldtype, Datatype* newtype) {
   MPI_TRY(type_dup(types(), oldtype, newtype));
-  return copy_type_attributes(this_rank(), oldtype, *newtype);
+  const int error = copy_type_attributes(this_rank(), oldtype, *newtype);
+  if (error != MPI_SUCCESS) type_free(types(), newtype);
+  return error;
 }
 int Type_free(Datatype* datatype) {
   if (types().find(*datatype) != nullptr) {

@@ -34,6 +34,9 @@ std::vector<int> all_ranks(int size) {
 ObjectTables::ObjectTables() = default;
 
 ObjectTables::~ObjectTables() {
+  for (KeyvalObject* keyval : keyvals.objects()) {
+    if (keyval != nullptr) keyval->table = nullptr;
+  }
   release(world);
   release(self);
   release(empty_group);
