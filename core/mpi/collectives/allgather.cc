@@ -96,9 +96,8 @@ int allgather_inter(Transfer& transfer, const Source& mine, const Target& all) {
   return error;
 }
 
-int launch_allgather(const Launch& launch, const void* sendbuf, Count sendcount,
-                     Datatype sendtype, void* recvbuf, Count recvcount, Datatype recvtype,
-                     Comm comm) {
+int launch_allgather(const Launch& launch, const void* sendbuf, Count sendcount, Datatype sendtype,
+                     void* recvbuf, Count recvcount, Datatype recvtype, Comm comm) {
   CommObject* object = nullptr;
   Source mine;
   Target all;
@@ -128,13 +127,13 @@ using collectives::launch_allgather;
 
 int Allgather(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
               Count recvcount, Datatype recvtype, Comm comm) {
-  return launch_allgather(Launch::now(), sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                          recvtype, comm);
+  return launch_allgather(Launch::now(), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                          comm);
 }
 int Iallgather(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                Count recvcount, Datatype recvtype, Comm comm, Request* request) {
-  return launch_allgather(Launch::start(request), sendbuf, sendcount, sendtype, recvbuf,
-                          recvcount, recvtype, comm);
+  return launch_allgather(Launch::start(request), sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                          recvtype, comm);
 }
 int Allgather_init(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                    Count recvcount, Datatype recvtype, Comm comm, Info, Request* request) {

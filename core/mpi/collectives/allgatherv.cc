@@ -71,8 +71,7 @@ void allgatherv_doubling(Transfer& transfer, const PartsOfRanks& parts) {
     const int mine = rank & ~(mask - 1);
     const int theirs = mine ^ mask;
     transfer.send_receive(packed.at(mine), packed.bytes(mine, mask), byte_type(), rank ^ mask,
-                          packed.at(theirs), packed.bytes(theirs, mask), byte_type(),
-                          rank ^ mask);
+                          packed.at(theirs), packed.bytes(theirs, mask), byte_type(), rank ^ mask);
   }
   packed.store_all_but(rank);
 }
@@ -85,8 +84,8 @@ void allgatherv_bruck(Transfer& transfer, const PartsOfRanks& parts) {
   for (int have = 1; have < size; have *= 2) {
     const int count = std::min(have, size - have);
     transfer.send_receive(packed.at(0), packed.bytes(0, count), byte_type(),
-                          (rank - have + size) % size, packed.at(have),
-                          packed.bytes(have, count), byte_type(), (rank + have) % size);
+                          (rank - have + size) % size, packed.at(have), packed.bytes(have, count),
+                          byte_type(), (rank + have) % size);
   }
   packed.store_all_but(rank);
 }
@@ -103,9 +102,7 @@ class RingWalk {
   }
 
   bool done() const { return remaining_ == 0; }
-  Count count() const {
-    return done() ? 0 : std::min(piece_, parts_.counts[rank_] - offset_);
-  }
+  Count count() const { return done() ? 0 : std::min(piece_, parts_.counts[rank_] - offset_); }
   void* address() const { return parts_.all.at(parts_.displacements[rank_] + offset_); }
   void advance() {
     const Count step = count();
@@ -200,9 +197,9 @@ int allgatherv_inter(Transfer& transfer, const Source& mine, const PartsOfRanks&
   return first_error(transfer.error(), error);
 }
 
-int launch_allgatherv(const Launch& launch, const void* sendbuf, Count sendcount,
-                      Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray displs,
-                      Datatype recvtype, Comm comm) {
+int launch_allgatherv(const Launch& launch, const void* sendbuf, Count sendcount, Datatype sendtype,
+                      void* recvbuf, IntArray recvcounts, IntArray displs, Datatype recvtype,
+                      Comm comm) {
   CommObject* object = nullptr;
   Source mine;
   PartsOfRanks parts;
@@ -211,8 +208,7 @@ int launch_allgatherv(const Launch& launch, const void* sendbuf, Count sendcount
   MPI_TRY(take_source_or_in_place(*object, sendbuf, sendcount, sendtype, &mine));
   MPI_TRY(take_target_blocks(recvbuf, recvcounts, ranks, recvtype, &parts.all));
   if (!object->is_inter && recvcounts[static_cast<size_t>(object->rank)] > 0) {
-    MPI_TRY(check_distinct(mine.data,
-                           parts.all.at(displs[static_cast<size_t>(object->rank)])));
+    MPI_TRY(check_distinct(mine.data, parts.all.at(displs[static_cast<size_t>(object->rank)])));
   }
   note_call(*object, mine.type ? mine.bytes() : 0);
   parts.counts = RankArray(recvcounts, ranks, launch);
@@ -236,8 +232,8 @@ using collectives::launch_allgatherv;
 
 int Allgatherv(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                IntArray recvcounts, IntArray displs, Datatype recvtype, Comm comm) {
-  return launch_allgatherv(Launch::now(), sendbuf, sendcount, sendtype, recvbuf, recvcounts,
-                           displs, recvtype, comm);
+  return launch_allgatherv(Launch::now(), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                           recvtype, comm);
 }
 int Iallgatherv(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                 IntArray recvcounts, IntArray displs, Datatype recvtype, Comm comm,

@@ -116,8 +116,8 @@ int allreduce_inter(Transfer& transfer, const void* send, void* receive,
   Transfer local = transfer.local();
   int error = reduce_intra(local, send, result.data(), reduction, 0);
   if (first) {
-    transfer.send_receive(result.data(), count, *reduction.type, 0, receive, count,
-                          *reduction.type, 0);
+    transfer.send_receive(result.data(), count, *reduction.type, 0, receive, count, *reduction.type,
+                          0);
   }
   error = first_error(error, bcast(local, Target{receive, count, reduction.type}, 0));
   return first_error(error, transfer.error());
@@ -131,10 +131,9 @@ int launch_allreduce(const Launch& launch, const void* sendbuf, void* recvbuf, C
   MPI_TRY(take_reduction(count, datatype, op, &reduction));
   MPI_TRY(check_reduction_buffers(*object, sendbuf, recvbuf, reduction));
   note_call(*object, reduction.bytes());
-  return launch(*object,
-                [sendbuf, recvbuf, reduction = std::move(reduction)](Transfer& transfer) {
-                  return allreduce(transfer, sendbuf, recvbuf, reduction);
-                });
+  return launch(*object, [sendbuf, recvbuf, reduction = std::move(reduction)](Transfer& transfer) {
+    return allreduce(transfer, sendbuf, recvbuf, reduction);
+  });
 }
 
 }  // namespace
@@ -153,8 +152,8 @@ int Allreduce(const void* sendbuf, void* recvbuf, Count count, Datatype datatype
               Comm comm) {
   return launch_allreduce(Launch::now(), sendbuf, recvbuf, count, datatype, op, comm);
 }
-int Iallreduce(const void* sendbuf, void* recvbuf, Count count, Datatype datatype, Op op,
-               Comm comm, Request* request) {
+int Iallreduce(const void* sendbuf, void* recvbuf, Count count, Datatype datatype, Op op, Comm comm,
+               Request* request) {
   return launch_allreduce(Launch::start(request), sendbuf, recvbuf, count, datatype, op, comm);
 }
 int Allreduce_init(const void* sendbuf, void* recvbuf, Count count, Datatype datatype, Op op,

@@ -86,7 +86,9 @@ int alltoall_inter(Transfer& transfer, const Source& out, const Target& in) {
       [&out](int rank) {
         return OutBlock{out.at(rank * out.count), out.count, out.type.get()};
       },
-      [&in](int rank) { return InBlock{in.at(rank * in.count), in.count, in.type.get()}; });
+      [&in](int rank) {
+        return InBlock{in.at(rank * in.count), in.count, in.type.get()};
+      });
   return transfer.error();
 }
 
@@ -129,8 +131,8 @@ int Ialltoall(const void* sendbuf, Count sendcount, Datatype sendtype, void* rec
 }
 int Alltoall_init(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                   Count recvcount, Datatype recvtype, Comm comm, Info, Request* request) {
-  return launch_alltoall(Launch::prepare(request), sendbuf, sendcount, sendtype, recvbuf,
-                         recvcount, recvtype, comm);
+  return launch_alltoall(Launch::prepare(request), sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                         recvtype, comm);
 }
 
 }  // namespace sesame::mpi

@@ -74,8 +74,7 @@ using collectives::Launch;
 using collectives::launch_alltoallv;
 
 int Alltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls, Datatype sendtype,
-              void* recvbuf, IntArray recvcounts, IntArray rdispls, Datatype recvtype,
-              Comm comm) {
+              void* recvbuf, IntArray recvcounts, IntArray rdispls, Datatype recvtype, Comm comm) {
   return launch_alltoallv(Launch::now(), sendbuf, sendcounts, sdispls, sendtype, recvbuf,
                           recvcounts, rdispls, recvtype, comm);
 }
@@ -88,8 +87,8 @@ int Ialltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls, Datat
 int Alltoallv_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls, Datatype sendtype,
                    void* recvbuf, IntArray recvcounts, IntArray rdispls, Datatype recvtype,
                    Comm comm, Info, Request* request) {
-  return launch_alltoallv(Launch::prepare(request), sendbuf, sendcounts, sdispls, sendtype,
-                          recvbuf, recvcounts, rdispls, recvtype, comm);
+  return launch_alltoallv(Launch::prepare(request), sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+                          recvcounts, rdispls, recvtype, comm);
 }
 
 }  // namespace sesame::mpi

@@ -69,22 +69,21 @@ int launch_alltoallw(const Launch& launch, const void* sendbuf, IntArray sendcou
 using collectives::Launch;
 using collectives::launch_alltoallw;
 
-int Alltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
-              const Datatype* sendtypes, void* recvbuf, IntArray recvcounts, IntArray rdispls,
-              const Datatype* recvtypes, Comm comm) {
+int Alltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls, const Datatype* sendtypes,
+              void* recvbuf, IntArray recvcounts, IntArray rdispls, const Datatype* recvtypes,
+              Comm comm) {
   return launch_alltoallw(Launch::now(), sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
                           recvcounts, rdispls, recvtypes, comm);
 }
 int Ialltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
                const Datatype* sendtypes, void* recvbuf, IntArray recvcounts, IntArray rdispls,
                const Datatype* recvtypes, Comm comm, Request* request) {
-  return launch_alltoallw(Launch::start(request), sendbuf, sendcounts, sdispls, sendtypes,
-                          recvbuf, recvcounts, rdispls, recvtypes, comm);
+  return launch_alltoallw(Launch::start(request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                          recvcounts, rdispls, recvtypes, comm);
 }
 int Alltoallw_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
-                   const Datatype* sendtypes, void* recvbuf, IntArray recvcounts,
-                   IntArray rdispls, const Datatype* recvtypes, Comm comm, Info,
-                   Request* request) {
+                   const Datatype* sendtypes, void* recvbuf, IntArray recvcounts, IntArray rdispls,
+                   const Datatype* recvtypes, Comm comm, Info, Request* request) {
   return launch_alltoallw(Launch::prepare(request), sendbuf, sendcounts, sdispls, sendtypes,
                           recvbuf, recvcounts, rdispls, recvtypes, comm);
 }

@@ -15,8 +15,7 @@ namespace sesame::mpi::collectives {
 
 // Address arithmetic in integers: the base may be MPI_BOTTOM.
 inline char* shift(void* base, Aint bytes) {
-  return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(base) +
-                                 static_cast<uintptr_t>(bytes));
+  return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(base) + static_cast<uintptr_t>(bytes));
 }
 inline const char* shift(const void* base, Aint bytes) {
   return shift(const_cast<void*>(base), bytes);

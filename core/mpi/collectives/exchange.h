@@ -89,8 +89,8 @@ void exchange_in_place(Transfer& transfer, const In& in) {
     const InBlock block = in(peer);
     Workspace staged(block.bytes());
     pack(block.data, block.count, *block.type, staged.data());
-    transfer.send_receive(staged.data(), block.bytes(), byte_type(), peer, block.data,
-                          block.count, *block.type, peer);
+    transfer.send_receive(staged.data(), block.bytes(), byte_type(), peer, block.data, block.count,
+                          *block.type, peer);
   }
 }
 

@@ -25,9 +25,9 @@ TEST(NonBlockingCollectives, GoOnWhileTheRankComputesAndNeedTheirArgumentsNoMore
       std::vector<int> all(static_cast<size_t>(ranks * count), -1);
       std::vector<int> news = values(rank, count);
       Request requests[4];
-      EXPECT_EQ(Iallreduce(mine.data(), reduced.data(), count, type, op, MPI_COMM_WORLD,
-                           &requests[0]),
-                MPI_SUCCESS);
+      EXPECT_EQ(
+          Iallreduce(mine.data(), reduced.data(), count, type, op, MPI_COMM_WORLD, &requests[0]),
+          MPI_SUCCESS);
       EXPECT_EQ(Iallgatherv(block.data(), count, MPI_INT, all.data(), counts.data(),
                             displacements.data(), MPI_INT, MPI_COMM_WORLD, &requests[1]),
                 MPI_SUCCESS);
@@ -67,10 +67,10 @@ TEST(PersistentCollectives, GiveTheResultOfTheirBuffersAtEveryStart) {
       EXPECT_EQ(Allreduce_init(out.data(), sums.data(), 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
                                MPI_INFO_NULL, &requests[0]),
                 MPI_SUCCESS);
-      EXPECT_EQ(Gatherv_init(out.data(), 4, MPI_INT, gathered.data(), counts.data(),
-                             displacements.data(), MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
-                             &requests[1]),
-                MPI_SUCCESS);
+      EXPECT_EQ(
+          Gatherv_init(out.data(), 4, MPI_INT, gathered.data(), counts.data(), displacements.data(),
+                       MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]),
+          MPI_SUCCESS);
       counts.assign(counts.size(), -1);
       for (int round = 0; round < 3; ++round) {
         for (int i = 0; i < 4; ++i) out[static_cast<size_t>(i)] = value(rank, 10 * round + i);
@@ -117,92 +117,94 @@ TEST(NonBlockingCollectives, GiveTheResultsOfTheBlockingOnes) {
         wait(request);
         EXPECT_EQ(result, expected) << what;
       };
-      compare("gather",
-              [&](int* r) { return Gather(in.data(), n, MPI_INT, r, n, MPI_INT, root, world); },
-              [&](int* r, Request* q) {
-                return Igather(in.data(), n, MPI_INT, r, n, MPI_INT, root, world, q);
-              });
-      compare("gatherv",
-              [&](int* r) {
-                return Gatherv(in.data(), n, MPI_INT, r, counts.data(), displacements.data(),
-                               MPI_INT, root, world);
-              },
-              [&](int* r, Request* q) {
-                return Igatherv(in.data(), n, MPI_INT, r, counts.data(), displacements.data(),
-                                MPI_INT, root, world, q);
-              });
-      compare("scatter",
-              [&](int* r) { return Scatter(in.data(), n, MPI_INT, r, n, MPI_INT, root, world); },
-              [&](int* r, Request* q) {
-                return Iscatter(in.data(), n, MPI_INT, r, n, MPI_INT, root, world, q);
-              });
-      compare("scatterv",
-              [&](int* r) {
-                return Scatterv(in.data(), counts.data(), displacements.data(), MPI_INT, r, n,
-                                MPI_INT, root, world);
-              },
-              [&](int* r, Request* q) {
-                return Iscatterv(in.data(), counts.data(), displacements.data(), MPI_INT, r, n,
-                                 MPI_INT, root, world, q);
-              });
-      compare("allgather",
-              [&](int* r) { return Allgather(in.data(), n, MPI_INT, r, n, MPI_INT, world); },
-              [&](int* r, Request* q) {
-                return Iallgather(in.data(), n, MPI_INT, r, n, MPI_INT, world, q);
-              });
-      compare("alltoall",
-              [&](int* r) { return Alltoall(in.data(), n, MPI_INT, r, n, MPI_INT, world); },
-              [&](int* r, Request* q) {
-                return Ialltoall(in.data(), n, MPI_INT, r, n, MPI_INT, world, q);
-              });
-      compare("alltoallv",
-              [&](int* r) {
-                return Alltoallv(in.data(), counts.data(), displacements.data(), MPI_INT, r,
-                                 counts.data(), displacements.data(), MPI_INT, world);
-              },
-              [&](int* r, Request* q) {
-                return Ialltoallv(in.data(), counts.data(), displacements.data(), MPI_INT, r,
-                                  counts.data(), displacements.data(), MPI_INT, world, q);
-              });
-      compare("alltoallw",
-              [&](int* r) {
-                return Alltoallw(in.data(), counts.data(), byte_displacements.data(), types.data(),
-                                 r, counts.data(), byte_displacements.data(), types.data(), world);
-              },
-              [&](int* r, Request* q) {
-                return Ialltoallw(in.data(), counts.data(), byte_displacements.data(),
-                                  types.data(), r, counts.data(), byte_displacements.data(),
-                                  types.data(), world, q);
-              });
-      compare("reduce",
-              [&](int* r) { return Reduce(in.data(), r, n, MPI_INT, MPI_MAX, root, world); },
-              [&](int* r, Request* q) {
-                return Ireduce(in.data(), r, n, MPI_INT, MPI_MAX, root, world, q);
-              });
-      compare("reduce_scatter",
-              [&](int* r) {
-                return Reduce_scatter(in.data(), r, counts.data(), MPI_INT, MPI_SUM, world);
-              },
-              [&](int* r, Request* q) {
-                return Ireduce_scatter(in.data(), r, counts.data(), MPI_INT, MPI_SUM, world, q);
-              });
-      compare("reduce_scatter_block",
-              [&](int* r) {
-                return Reduce_scatter_block(in.data(), r, n, MPI_INT, MPI_SUM, world);
-              },
-              [&](int* r, Request* q) {
-                return Ireduce_scatter_block(in.data(), r, n, MPI_INT, MPI_SUM, world, q);
-              });
-      compare("scan",
-              [&](int* r) { return Scan(in.data(), r, n, MPI_INT, MPI_SUM, world); },
-              [&](int* r, Request* q) {
-                return Iscan(in.data(), r, n, MPI_INT, MPI_SUM, world, q);
-              });
-      compare("exscan",
-              [&](int* r) { return Exscan(in.data(), r, n, MPI_INT, MPI_SUM, world); },
-              [&](int* r, Request* q) {
-                return Iexscan(in.data(), r, n, MPI_INT, MPI_SUM, world, q);
-              });
+      compare(
+          "gather",
+          [&](int* r) { return Gather(in.data(), n, MPI_INT, r, n, MPI_INT, root, world); },
+          [&](int* r, Request* q) {
+            return Igather(in.data(), n, MPI_INT, r, n, MPI_INT, root, world, q);
+          });
+      compare(
+          "gatherv",
+          [&](int* r) {
+            return Gatherv(in.data(), n, MPI_INT, r, counts.data(), displacements.data(), MPI_INT,
+                           root, world);
+          },
+          [&](int* r, Request* q) {
+            return Igatherv(in.data(), n, MPI_INT, r, counts.data(), displacements.data(), MPI_INT,
+                            root, world, q);
+          });
+      compare(
+          "scatter",
+          [&](int* r) { return Scatter(in.data(), n, MPI_INT, r, n, MPI_INT, root, world); },
+          [&](int* r, Request* q) {
+            return Iscatter(in.data(), n, MPI_INT, r, n, MPI_INT, root, world, q);
+          });
+      compare(
+          "scatterv",
+          [&](int* r) {
+            return Scatterv(in.data(), counts.data(), displacements.data(), MPI_INT, r, n, MPI_INT,
+                            root, world);
+          },
+          [&](int* r, Request* q) {
+            return Iscatterv(in.data(), counts.data(), displacements.data(), MPI_INT, r, n, MPI_INT,
+                             root, world, q);
+          });
+      compare(
+          "allgather",
+          [&](int* r) { return Allgather(in.data(), n, MPI_INT, r, n, MPI_INT, world); },
+          [&](int* r, Request* q) {
+            return Iallgather(in.data(), n, MPI_INT, r, n, MPI_INT, world, q);
+          });
+      compare(
+          "alltoall", [&](int* r) { return Alltoall(in.data(), n, MPI_INT, r, n, MPI_INT, world); },
+          [&](int* r, Request* q) {
+            return Ialltoall(in.data(), n, MPI_INT, r, n, MPI_INT, world, q);
+          });
+      compare(
+          "alltoallv",
+          [&](int* r) {
+            return Alltoallv(in.data(), counts.data(), displacements.data(), MPI_INT, r,
+                             counts.data(), displacements.data(), MPI_INT, world);
+          },
+          [&](int* r, Request* q) {
+            return Ialltoallv(in.data(), counts.data(), displacements.data(), MPI_INT, r,
+                              counts.data(), displacements.data(), MPI_INT, world, q);
+          });
+      compare(
+          "alltoallw",
+          [&](int* r) {
+            return Alltoallw(in.data(), counts.data(), byte_displacements.data(), types.data(), r,
+                             counts.data(), byte_displacements.data(), types.data(), world);
+          },
+          [&](int* r, Request* q) {
+            return Ialltoallw(in.data(), counts.data(), byte_displacements.data(), types.data(), r,
+                              counts.data(), byte_displacements.data(), types.data(), world, q);
+          });
+      compare(
+          "reduce", [&](int* r) { return Reduce(in.data(), r, n, MPI_INT, MPI_MAX, root, world); },
+          [&](int* r, Request* q) {
+            return Ireduce(in.data(), r, n, MPI_INT, MPI_MAX, root, world, q);
+          });
+      compare(
+          "reduce_scatter",
+          [&](int* r) {
+            return Reduce_scatter(in.data(), r, counts.data(), MPI_INT, MPI_SUM, world);
+          },
+          [&](int* r, Request* q) {
+            return Ireduce_scatter(in.data(), r, counts.data(), MPI_INT, MPI_SUM, world, q);
+          });
+      compare(
+          "reduce_scatter_block",
+          [&](int* r) { return Reduce_scatter_block(in.data(), r, n, MPI_INT, MPI_SUM, world); },
+          [&](int* r, Request* q) {
+            return Ireduce_scatter_block(in.data(), r, n, MPI_INT, MPI_SUM, world, q);
+          });
+      compare(
+          "scan", [&](int* r) { return Scan(in.data(), r, n, MPI_INT, MPI_SUM, world); },
+          [&](int* r, Request* q) { return Iscan(in.data(), r, n, MPI_INT, MPI_SUM, world, q); });
+      compare(
+          "exscan", [&](int* r) { return Exscan(in.data(), r, n, MPI_INT, MPI_SUM, world); },
+          [&](int* r, Request* q) { return Iexscan(in.data(), r, n, MPI_INT, MPI_SUM, world, q); });
     });
   }
 }

@@ -122,10 +122,9 @@ int launch_gather(const Launch& launch, const void* sendbuf, Count sendcount, Da
   MPI_TRY(take_gather_parts(*object, root, sendbuf, sendcount, sendtype, recvbuf, recvcount,
                             recvtype, &mine, &all));
   note_call(*object, mine.type ? mine.bytes() : 0, root);
-  return launch(*object,
-                [mine = std::move(mine), all = std::move(all), root](Transfer& transfer) {
-                  return gather(transfer, mine, all, root);
-                });
+  return launch(*object, [mine = std::move(mine), all = std::move(all), root](Transfer& transfer) {
+    return gather(transfer, mine, all, root);
+  });
 }
 
 }  // namespace
@@ -137,16 +136,16 @@ int gather(Transfer& transfer, const Source& mine, const Target& all, int root) 
 
 }  // namespace collectives
 
-using collectives::launch_gather;
 using collectives::Launch;
+using collectives::launch_gather;
 
 int Gather(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf, Count recvcount,
            Datatype recvtype, int root, Comm comm) {
   return launch_gather(Launch::now(), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                        root, comm);
 }
-int Igather(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
-            Count recvcount, Datatype recvtype, int root, Comm comm, Request* request) {
+int Igather(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf, Count recvcount,
+            Datatype recvtype, int root, Comm comm, Request* request) {
   return launch_gather(Launch::start(request), sendbuf, sendcount, sendtype, recvbuf, recvcount,
                        recvtype, root, comm);
 }

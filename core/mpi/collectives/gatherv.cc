@@ -47,8 +47,8 @@ int take_gatherv_parts(const CommObject& comm, int root, const void* sendbuf, Co
 }
 
 int launch_gatherv(const Launch& launch, const void* sendbuf, Count sendcount, Datatype sendtype,
-                   void* recvbuf, IntArray recvcounts, IntArray displs, Datatype recvtype,
-                   int root, Comm comm) {
+                   void* recvbuf, IntArray recvcounts, IntArray displs, Datatype recvtype, int root,
+                   Comm comm) {
   CommObject* object = nullptr;
   Source mine;
   Target all;
@@ -58,19 +58,19 @@ int launch_gatherv(const Launch& launch, const void* sendbuf, Count sendcount, D
                              displs, recvtype, &mine, &all));
   note_call(*object, mine.type ? mine.bytes() : 0, root);
   const int blocks = is_root(*object, root) ? object->remote_size() : 0;
-  return launch(*object, [mine = std::move(mine), all = std::move(all),
-                          counts = RankArray(recvcounts, blocks, launch),
-                          displacements = RankArray(displs, blocks, launch),
-                          root](Transfer& transfer) {
-    return gatherv(transfer, mine, all, counts, displacements, root);
-  });
+  return launch(
+      *object,
+      [mine = std::move(mine), all = std::move(all), counts = RankArray(recvcounts, blocks, launch),
+       displacements = RankArray(displs, blocks, launch), root](Transfer& transfer) {
+        return gatherv(transfer, mine, all, counts, displacements, root);
+      });
 }
 
 }  // namespace
 }  // namespace collectives
 
-using collectives::launch_gatherv;
 using collectives::Launch;
+using collectives::launch_gatherv;
 
 int Gatherv(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
             IntArray recvcounts, IntArray displs, Datatype recvtype, int root, Comm comm) {
@@ -84,10 +84,10 @@ int Igatherv(const void* sendbuf, Count sendcount, Datatype sendtype, void* recv
                         displs, recvtype, root, comm);
 }
 int Gatherv_init(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
-                 IntArray recvcounts, IntArray displs, Datatype recvtype, int root, Comm comm,
-                 Info, Request* request) {
-  return launch_gatherv(Launch::prepare(request), sendbuf, sendcount, sendtype, recvbuf,
-                        recvcounts, displs, recvtype, root, comm);
+                 IntArray recvcounts, IntArray displs, Datatype recvtype, int root, Comm comm, Info,
+                 Request* request) {
+  return launch_gatherv(Launch::prepare(request), sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                        displs, recvtype, root, comm);
 }
 
 }  // namespace sesame::mpi

@@ -14,8 +14,8 @@ Window halve_vector(Transfer& transfer, const Reduction& reduction, const CoreRa
     const Aint kept_offset = reduction.offset(pieces.begin(kept.first));
     const Count kept_count = pieces.length(kept.first, kept.end);
     transfer.send_receive(vector + reduction.offset(pieces.begin(given.first)),
-                          pieces.length(given.first, given.end), type, peer,
-                          scratch + kept_offset, kept_count, type, peer);
+                          pieces.length(given.first, given.end), type, peer, scratch + kept_offset,
+                          kept_count, type, peer);
     reduction.combine(scratch + kept_offset, vector + kept_offset, kept_count);
     window = kept;
   }

@@ -10,8 +10,8 @@ using namespace testing;
 
 // A job of two groups with an inter-communicator between them.
 struct Side {
-  int group;        // 0 or 1
-  int rank;         // in the group
+  int group;  // 0 or 1
+  int rank;   // in the group
   int size;
   int remote_size;
   Comm inter;
@@ -63,17 +63,16 @@ TEST(InterGatherAndScatter, MoveBlocksBetweenTheRootAndTheOtherGroup) {
         const bool root_here = root == MPI_ROOT;
         std::vector<int> mine = values(rank, count);
         std::vector<int> all(static_cast<size_t>(root_here ? side.remote_size * count : 0));
-        EXPECT_EQ(Gather(mine.data(), count, MPI_INT, all.data(), count, MPI_INT, root,
-                         side.inter),
+        EXPECT_EQ(Gather(mine.data(), count, MPI_INT, all.data(), count, MPI_INT, root, side.inter),
                   MPI_SUCCESS);
         for (Count i = 0; i < side.remote_size * count && root_here; ++i) {
           ASSERT_EQ(all[static_cast<size_t>(i)],
                     value(side.remote(static_cast<int>(i / count)), i % count));
         }
         std::vector<int> back(static_cast<size_t>(count), -1);
-        EXPECT_EQ(Scatter(all.data(), count, MPI_INT, back.data(), count, MPI_INT, root,
-                          side.inter),
-                  MPI_SUCCESS);
+        EXPECT_EQ(
+            Scatter(all.data(), count, MPI_INT, back.data(), count, MPI_INT, root, side.inter),
+            MPI_SUCCESS);
         if (!has_root) {
           EXPECT_TRUE(back == mine);
         }
@@ -156,14 +155,13 @@ TEST(InterReductions, CombineTheVectorsOfTheOtherGroupInRankOrder) {
       }
       const int root = side.group == 1 ? 0 : side.rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
       result.assign(result.size(), Affine{});
-      EXPECT_EQ(Reduce(mine.data(), result.data(), count, type, op, root, side.inter),
-                MPI_SUCCESS);
+      EXPECT_EQ(Reduce(mine.data(), result.data(), count, type, op, root, side.inter), MPI_SUCCESS);
       for (Count i = 0; i < count && root == MPI_ROOT; ++i) {
         EXPECT_TRUE(result[static_cast<size_t>(i)] == composed(begin, end, i));
       }
-      EXPECT_EQ(Reduce_scatter_block(mine.data(), result.data(), side.remote_size, type, op,
-                                     side.inter),
-                MPI_SUCCESS);
+      EXPECT_EQ(
+          Reduce_scatter_block(mine.data(), result.data(), side.remote_size, type, op, side.inter),
+          MPI_SUCCESS);
       for (Count i = 0; i < side.remote_size; ++i) {
         EXPECT_TRUE(result[static_cast<size_t>(i)] ==
                     composed(begin, end, side.rank * side.remote_size + i));

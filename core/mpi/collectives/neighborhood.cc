@@ -31,9 +31,8 @@ Count sum(const RankArray& counts, int length) {
   return elements;
 }
 
-int launch_allgather(const Launch& launch, const void* sendbuf, Count sendcount,
-                     Datatype sendtype, void* recvbuf, Count recvcount, Datatype recvtype,
-                     Comm comm) {
+int launch_allgather(const Launch& launch, const void* sendbuf, Count sendcount, Datatype sendtype,
+                     void* recvbuf, Count recvcount, Datatype recvtype, Comm comm) {
   CommObject* object = nullptr;
   Neighbors neighbors;
   Source mine;
@@ -46,15 +45,19 @@ int launch_allgather(const Launch& launch, const void* sendbuf, Count sendcount,
                           all = std::move(all)](Transfer& transfer) {
     exchange_with_neighbors(
         transfer, neighbors,
-        [&mine](int) { return OutBlock{mine.data, mine.count, mine.type.get()}; },
-        [&all](int i) { return InBlock{all.at(i * all.count), all.count, all.type.get()}; });
+        [&mine](int) {
+          return OutBlock{mine.data, mine.count, mine.type.get()};
+        },
+        [&all](int i) {
+          return InBlock{all.at(i * all.count), all.count, all.type.get()};
+        });
     return transfer.error();
   });
 }
 
-int launch_allgatherv(const Launch& launch, const void* sendbuf, Count sendcount,
-                      Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray displs,
-                      Datatype recvtype, Comm comm) {
+int launch_allgatherv(const Launch& launch, const void* sendbuf, Count sendcount, Datatype sendtype,
+                      void* recvbuf, IntArray recvcounts, IntArray displs, Datatype recvtype,
+                      Comm comm) {
   CommObject* object = nullptr;
   Neighbors neighbors;
   Source mine;
@@ -66,12 +69,15 @@ int launch_allgatherv(const Launch& launch, const void* sendbuf, Count sendcount
   note_call(*object, mine.bytes() * destinations_of(neighbors));
   return launch(*object, [neighbors = std::move(neighbors), mine = std::move(mine),
                           all = std::move(all), counts = RankArray(recvcounts, sources, launch),
-                          displacements = RankArray(displs, sources, launch)](
-                             Transfer& transfer) {
+                          displacements = RankArray(displs, sources, launch)](Transfer& transfer) {
     exchange_with_neighbors(
         transfer, neighbors,
-        [&mine](int) { return OutBlock{mine.data, mine.count, mine.type.get()}; },
-        [&](int i) { return InBlock{all.at(displacements[i]), counts[i], all.type.get()}; });
+        [&mine](int) {
+          return OutBlock{mine.data, mine.count, mine.type.get()};
+        },
+        [&](int i) {
+          return InBlock{all.at(displacements[i]), counts[i], all.type.get()};
+        });
     return transfer.error();
   });
 }
@@ -90,8 +96,12 @@ int launch_alltoall(const Launch& launch, const void* sendbuf, Count sendcount, 
                           in = std::move(in)](Transfer& transfer) {
     exchange_with_neighbors(
         transfer, neighbors,
-        [&out](int i) { return OutBlock{out.at(i * out.count), out.count, out.type.get()}; },
-        [&in](int i) { return InBlock{in.at(i * in.count), in.count, in.type.get()}; });
+        [&out](int i) {
+          return OutBlock{out.at(i * out.count), out.count, out.type.get()};
+        },
+        [&in](int i) {
+          return InBlock{in.at(i * in.count), in.count, in.type.get()};
+        });
     return transfer.error();
   });
 }
@@ -110,18 +120,22 @@ int launch_alltoallv(const Launch& launch, const void* sendbuf, IntArray sendcou
   MPI_TRY(take_target_blocks(recvbuf, recvcounts, sources, recvtype, &in));
   RankArray out_counts(sendcounts, destinations, launch);
   note_call(*object, sum(out_counts, destinations) * out.type->size());
-  return launch(*object, [neighbors = std::move(neighbors), out = std::move(out),
-                          in = std::move(in), out_counts = std::move(out_counts),
-                          out_displacements = RankArray(sdispls, destinations, launch),
-                          in_counts = RankArray(recvcounts, sources, launch),
-                          in_displacements = RankArray(rdispls, sources, launch)](
-                             Transfer& transfer) {
-    exchange_with_neighbors(
-        transfer, neighbors,
-        [&](int i) { return OutBlock{out.at(out_displacements[i]), out_counts[i], out.type.get()}; },
-        [&](int i) { return InBlock{in.at(in_displacements[i]), in_counts[i], in.type.get()}; });
-    return transfer.error();
-  });
+  return launch(
+      *object, [neighbors = std::move(neighbors), out = std::move(out), in = std::move(in),
+                out_counts = std::move(out_counts),
+                out_displacements = RankArray(sdispls, destinations, launch),
+                in_counts = RankArray(recvcounts, sources, launch),
+                in_displacements = RankArray(rdispls, sources, launch)](Transfer& transfer) {
+        exchange_with_neighbors(
+            transfer, neighbors,
+            [&](int i) {
+              return OutBlock{out.at(out_displacements[i]), out_counts[i], out.type.get()};
+            },
+            [&](int i) {
+              return InBlock{in.at(in_displacements[i]), in_counts[i], in.type.get()};
+            });
+        return transfer.error();
+      });
 }
 
 int launch_alltoallw(const Launch& launch, const void* sendbuf, IntArray sendcounts,
@@ -134,8 +148,8 @@ int launch_alltoallw(const Launch& launch, const void* sendbuf, IntArray sendcou
   MPI_TRY(take_neighbors(comm, &object, &neighbors));
   const int destinations = destinations_of(neighbors);
   MPI_TRY(take_typed_blocks(sendbuf, sendcounts, sdispls, sendtypes, destinations, launch, &out));
-  MPI_TRY(take_typed_blocks(recvbuf, recvcounts, rdispls, recvtypes, sources_of(neighbors),
-                            launch, &in));
+  MPI_TRY(take_typed_blocks(recvbuf, recvcounts, rdispls, recvtypes, sources_of(neighbors), launch,
+                            &in));
   Count bytes = 0;
   for (int i = 0; i < destinations; ++i) bytes += out.bytes(i);
   note_call(*object, bytes);
@@ -163,9 +177,8 @@ int Ineighbor_allgather(const void* sendbuf, Count sendcount, Datatype sendtype,
   return collectives::launch_allgather(Launch::start(request), sendbuf, sendcount, sendtype,
                                        recvbuf, recvcount, recvtype, comm);
 }
-int Neighbor_allgather_init(const void* sendbuf, Count sendcount, Datatype sendtype,
-                            void* recvbuf, Count recvcount, Datatype recvtype, Comm comm, Info,
-                            Request* request) {
+int Neighbor_allgather_init(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
+                            Count recvcount, Datatype recvtype, Comm comm, Info, Request* request) {
   return collectives::launch_allgather(Launch::prepare(request), sendbuf, sendcount, sendtype,
                                        recvbuf, recvcount, recvtype, comm);
 }
@@ -181,9 +194,9 @@ int Ineighbor_allgatherv(const void* sendbuf, Count sendcount, Datatype sendtype
   return collectives::launch_allgatherv(Launch::start(request), sendbuf, sendcount, sendtype,
                                         recvbuf, recvcounts, displs, recvtype, comm);
 }
-int Neighbor_allgatherv_init(const void* sendbuf, Count sendcount, Datatype sendtype,
-                             void* recvbuf, IntArray recvcounts, IntArray displs,
-                             Datatype recvtype, Comm comm, Info, Request* request) {
+int Neighbor_allgatherv_init(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
+                             IntArray recvcounts, IntArray displs, Datatype recvtype, Comm comm,
+                             Info, Request* request) {
   return collectives::launch_allgatherv(Launch::prepare(request), sendbuf, sendcount, sendtype,
                                         recvbuf, recvcounts, displs, recvtype, comm);
 }
@@ -195,12 +208,11 @@ int Neighbor_alltoall(const void* sendbuf, Count sendcount, Datatype sendtype, v
 }
 int Ineighbor_alltoall(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                        Count recvcount, Datatype recvtype, Comm comm, Request* request) {
-  return collectives::launch_alltoall(Launch::start(request), sendbuf, sendcount, sendtype,
-                                      recvbuf, recvcount, recvtype, comm);
+  return collectives::launch_alltoall(Launch::start(request), sendbuf, sendcount, sendtype, recvbuf,
+                                      recvcount, recvtype, comm);
 }
 int Neighbor_alltoall_init(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
-                           Count recvcount, Datatype recvtype, Comm comm, Info,
-                           Request* request) {
+                           Count recvcount, Datatype recvtype, Comm comm, Info, Request* request) {
   return collectives::launch_alltoall(Launch::prepare(request), sendbuf, sendcount, sendtype,
                                       recvbuf, recvcount, recvtype, comm);
 }
@@ -218,9 +230,8 @@ int Ineighbor_alltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdisp
                                        sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
 }
 int Neighbor_alltoallv_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
-                            Datatype sendtype, void* recvbuf, IntArray recvcounts,
-                            IntArray rdispls, Datatype recvtype, Comm comm, Info,
-                            Request* request) {
+                            Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray rdispls,
+                            Datatype recvtype, Comm comm, Info, Request* request) {
   return collectives::launch_alltoallv(Launch::prepare(request), sendbuf, sendcounts, sdispls,
                                        sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
 }
@@ -233,8 +244,7 @@ int Neighbor_alltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispl
 }
 int Ineighbor_alltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
                         const Datatype* sendtypes, void* recvbuf, IntArray recvcounts,
-                        IntArray rdispls, const Datatype* recvtypes, Comm comm,
-                        Request* request) {
+                        IntArray rdispls, const Datatype* recvtypes, Comm comm, Request* request) {
   return collectives::launch_alltoallw(Launch::start(request), sendbuf, sendcounts, sdispls,
                                        sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
 }

@@ -49,10 +49,10 @@ TEST(NeighborAlltoall, BringsWhatWentUpFromBelowEvenWhereBothNeighborsAreOneRank
       const std::vector<Aint> bytes = {0, 4, 8, 12};
       const std::vector<Datatype> types(4, MPI_INT);
       std::vector<int> in_w(4, -1);
-      EXPECT_EQ(Neighbor_alltoallw(out.data(), counts.data(), bytes.data(), types.data(),
-                                   in_w.data(), counts.data(), bytes.data(), types.data(),
-                                   grid.comm),
-                MPI_SUCCESS);
+      EXPECT_EQ(
+          Neighbor_alltoallw(out.data(), counts.data(), bytes.data(), types.data(), in_w.data(),
+                             counts.data(), bytes.data(), types.data(), grid.comm),
+          MPI_SUCCESS);
       for (int direction = 0; direction < 4; ++direction) {
         // The neighbour above sent it downwards.
         const int expected = 10 * grid.neighbor(rank, direction) + (direction ^ 1);
@@ -73,9 +73,9 @@ TEST(NeighborAllgather, CollectsTheBlocksOfTheNeighbors) {
       std::vector<int> all(12, -1);
       std::vector<int> spread(16, -1);
       Request request;
-      EXPECT_EQ(Ineighbor_allgather(mine.data(), 3, MPI_INT, all.data(), 3, MPI_INT, grid.comm,
-                                    &request),
-                MPI_SUCCESS);
+      EXPECT_EQ(
+          Ineighbor_allgather(mine.data(), 3, MPI_INT, all.data(), 3, MPI_INT, grid.comm, &request),
+          MPI_SUCCESS);
       wait(request);
       const std::vector<int> counts(4, 3);
       const std::vector<int> places = {0, 4, 8, 12};
@@ -119,9 +119,9 @@ TEST(NeighborAlltoall, FollowsTheEdgesOfADistributedGraph) {
     const int out[2] = {100 * rank + 1, 100 * rank + 2};
     int in[2] = {-1, -1};
     Request request;
-    EXPECT_EQ(Neighbor_alltoall_init(out, 1, MPI_INT, in, 1, MPI_INT, graph, MPI_INFO_NULL,
-                                     &request),
-              MPI_SUCCESS);
+    EXPECT_EQ(
+        Neighbor_alltoall_init(out, 1, MPI_INT, in, 1, MPI_INT, graph, MPI_INFO_NULL, &request),
+        MPI_SUCCESS);
     for (int round = 0; round < 2; ++round) {
       in[0] = in[1] = -1;
       EXPECT_EQ(Start(&request), MPI_SUCCESS);

@@ -173,10 +173,10 @@ int launch_reduce(const Launch& launch, const void* sendbuf, void* recvbuf, Coun
     MPI_TRY(check_reduce_buffers(*object, sendbuf, recvbuf, reduction, root));
     note_call(*object, reduction.bytes(), root);
   }
-  return launch(*object, [sendbuf, recvbuf, reduction = std::move(reduction),
-                          root](Transfer& transfer) {
-    return reduce(transfer, sendbuf, recvbuf, reduction, root);
-  });
+  return launch(*object,
+                [sendbuf, recvbuf, reduction = std::move(reduction), root](Transfer& transfer) {
+                  return reduce(transfer, sendbuf, recvbuf, reduction, root);
+                });
 }
 
 }  // namespace
@@ -200,10 +200,9 @@ int Ireduce(const void* sendbuf, void* recvbuf, Count count, Datatype datatype, 
             Comm comm, Request* request) {
   return launch_reduce(Launch::start(request), sendbuf, recvbuf, count, datatype, op, root, comm);
 }
-int Reduce_init(const void* sendbuf, void* recvbuf, Count count, Datatype datatype, Op op,
-                int root, Comm comm, Info, Request* request) {
-  return launch_reduce(Launch::prepare(request), sendbuf, recvbuf, count, datatype, op, root,
-                       comm);
+int Reduce_init(const void* sendbuf, void* recvbuf, Count count, Datatype datatype, Op op, int root,
+                Comm comm, Info, Request* request) {
+  return launch_reduce(Launch::prepare(request), sendbuf, recvbuf, count, datatype, op, root, comm);
 }
 
 }  // namespace sesame::mpi

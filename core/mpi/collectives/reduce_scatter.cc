@@ -119,9 +119,8 @@ int launch_reduce_scatter_block(const Launch& launch, const void* sendbuf, void*
 
 int reduce_scatter(Transfer& transfer, const void* send, void* receive, const Partition& parts,
                    const Reduction& reduction) {
-  return transfer.comm().is_inter
-             ? reduce_scatter_inter(transfer, send, receive, parts, reduction)
-             : reduce_scatter_intra(transfer, send, receive, parts, reduction);
+  return transfer.comm().is_inter ? reduce_scatter_inter(transfer, send, receive, parts, reduction)
+                                  : reduce_scatter_intra(transfer, send, receive, parts, reduction);
 }
 
 }  // namespace collectives
@@ -139,10 +138,10 @@ int Ireduce_scatter(const void* sendbuf, void* recvbuf, IntArray recvcounts, Dat
   return launch_reduce_scatter(Launch::start(request), sendbuf, recvbuf, recvcounts, datatype, op,
                                comm);
 }
-int Reduce_scatter_init(const void* sendbuf, void* recvbuf, IntArray recvcounts,
-                        Datatype datatype, Op op, Comm comm, Info, Request* request) {
-  return launch_reduce_scatter(Launch::prepare(request), sendbuf, recvbuf, recvcounts, datatype,
-                               op, comm);
+int Reduce_scatter_init(const void* sendbuf, void* recvbuf, IntArray recvcounts, Datatype datatype,
+                        Op op, Comm comm, Info, Request* request) {
+  return launch_reduce_scatter(Launch::prepare(request), sendbuf, recvbuf, recvcounts, datatype, op,
+                               comm);
 }
 
 int Reduce_scatter_block(const void* sendbuf, void* recvbuf, Count recvcount, Datatype datatype,
@@ -152,8 +151,8 @@ int Reduce_scatter_block(const void* sendbuf, void* recvbuf, Count recvcount, Da
 }
 int Ireduce_scatter_block(const void* sendbuf, void* recvbuf, Count recvcount, Datatype datatype,
                           Op op, Comm comm, Request* request) {
-  return launch_reduce_scatter_block(Launch::start(request), sendbuf, recvbuf, recvcount,
-                                     datatype, op, comm);
+  return launch_reduce_scatter_block(Launch::start(request), sendbuf, recvbuf, recvcount, datatype,
+                                     op, comm);
 }
 int Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, Count recvcount,
                               Datatype datatype, Op op, Comm comm, Info, Request* request) {

@@ -83,8 +83,8 @@ void reduce_scatter_pairwise(Transfer& transfer, const void* send, void* receive
   for (int step = 1; step < size; ++step) {
     const int from = (rank - step + size) % size;
     const int to = (rank + step) % size;
-    transfer.send_receive(shift(send, reduction.offset(parts.begin(to))), parts.count(to), type,
-                          to, incoming.data(), mine, type, from);
+    transfer.send_receive(shift(send, reduction.offset(parts.begin(to))), parts.count(to), type, to,
+                          incoming.data(), mine, type, from);
     reduction.combine(incoming.data(), result.data(), mine);
   }
   reduction.copy_elements(result.data(), receive, mine);
@@ -161,8 +161,7 @@ class AllBut {
   }
   void combine(const char* in, char* inout) const {
     reduction_.combine(in, inout, before_);
-    reduction_.combine(in + reduction_.offset(resume_), inout + reduction_.offset(resume_),
-                       after_);
+    reduction_.combine(in + reduction_.offset(resume_), inout + reduction_.offset(resume_), after_);
   }
   void copy(const char* from, char* to) const {
     reduction_.copy_elements(from, to, before_);
@@ -237,8 +236,7 @@ void reduce_scatter_doubling(Transfer& transfer, const void* send, void* receive
       in.copy(incoming, vector);
     }
   }
-  reduction.copy_elements(vector + reduction.offset(parts.begin(rank)), receive,
-                          parts.count(rank));
+  reduction.copy_elements(vector + reduction.offset(parts.begin(rank)), receive, parts.count(rank));
 }
 
 }  // namespace sesame::mpi::collectives

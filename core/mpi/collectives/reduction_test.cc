@@ -19,8 +19,8 @@ TEST(Allreduce, SumsOnEveryRankInPlaceOrNot) {
           const std::vector<int> mine = values(rank, count);
           std::vector<int> result(static_cast<size_t>(count), -1);
           if (in_place) result = mine;
-          EXPECT_EQ(Allreduce(in_place ? MPI_IN_PLACE : mine.data(), result.data(), count,
-                              MPI_INT, MPI_SUM, MPI_COMM_WORLD),
+          EXPECT_EQ(Allreduce(in_place ? MPI_IN_PLACE : mine.data(), result.data(), count, MPI_INT,
+                              MPI_SUM, MPI_COMM_WORLD),
                     MPI_SUCCESS);
           bool right = true;
           for (Count i = 0; i < count; ++i) {
@@ -144,9 +144,9 @@ TEST(ReduceScatter, KeepsRankOrderForOperationsThatDoNotCommute) {
         }
         const std::vector<Affine> mine = affines(rank, total);
         std::vector<Affine> result(static_cast<size_t>(total));
-        EXPECT_EQ(Reduce_scatter(mine.data(), result.data(), counts.data(), type, op,
-                                 MPI_COMM_WORLD),
-                  MPI_SUCCESS);
+        EXPECT_EQ(
+            Reduce_scatter(mine.data(), result.data(), counts.data(), type, op, MPI_COMM_WORLD),
+            MPI_SUCCESS);
         for (int i = 0; i < counts[static_cast<size_t>(rank)]; ++i) {
           EXPECT_TRUE(result[static_cast<size_t>(i)] == composed(0, ranks, begin + i))
               << ranks << " ranks, rank " << rank << ", uniform " << uniform;
@@ -241,9 +241,9 @@ TEST(Reductions, WorkOnDerivedTypesWithUserOperations) {
       EXPECT_EQ(Allreduce(mine.data(), result.data(), kCount, gapped, op, MPI_COMM_WORLD),
                 MPI_SUCCESS);
       for (Count i = 0; i < 3 * kCount; ++i) {
-        EXPECT_EQ(result[static_cast<size_t>(i)],
-                  i % 3 == 0 ? 1000 * ranks * (ranks - 1) / 2 + ranks * static_cast<int>(i / 3)
-                             : -7);
+        EXPECT_EQ(
+            result[static_cast<size_t>(i)],
+            i % 3 == 0 ? 1000 * ranks * (ranks - 1) / 2 + ranks * static_cast<int>(i / 3) : -7);
       }
     });
   }

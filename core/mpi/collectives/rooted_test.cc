@@ -16,7 +16,7 @@ TEST(Bcast, GivesEveryRankTheRootsData) {
     SimulatedJob job(ranks);
     job.run([ranks](int rank) {
       for (const Count count : {Count{0}, Count{1}, Count{100}, Count{4001}, Count{140001}}) {
-        for (int root = 0; root < ranks; root += count > 1000 ? 5 : 1) {
+        for (int root = 0; root<ranks; root += count> 1000 ? 5 : 1) {
           std::vector<int> data = values(rank, count);
           EXPECT_EQ(Bcast(data.data(), count, MPI_INT, root, MPI_COMM_WORLD), MPI_SUCCESS);
           EXPECT_TRUE(data == values(root, count)) << ranks << " ranks, root " << root;
@@ -69,8 +69,8 @@ TEST(Gather, PutsTheBlocksInRankOrderAtAnyRoot) {
           std::vector<int> all(static_cast<size_t>(ranks * count), -1);
           const bool in_place = rank == root && root % 2 == 1;
           if (in_place) std::copy(mine.begin(), mine.end(), all.begin() + root * count);
-          EXPECT_EQ(Gather(in_place ? MPI_IN_PLACE : mine.data(), count, MPI_INT, all.data(),
-                           count, MPI_INT, root, MPI_COMM_WORLD),
+          EXPECT_EQ(Gather(in_place ? MPI_IN_PLACE : mine.data(), count, MPI_INT, all.data(), count,
+                           MPI_INT, root, MPI_COMM_WORLD),
                     MPI_SUCCESS);
           for (int i = 0; i < ranks && rank == root; ++i) {
             EXPECT_TRUE(std::equal(all.begin() + i * count, all.begin() + (i + 1) * count,
@@ -93,9 +93,9 @@ TEST(Gather, UnderstandsDerivedTypes) {
         std::vector<int> mine(3 * kCount, -2);
         for (Count i = 0; i < kCount; ++i) mine[static_cast<size_t>(3 * i)] = value(rank, i);
         std::vector<int> all(static_cast<size_t>(3 * kCount * ranks), -1);
-        EXPECT_EQ(Gather(mine.data(), kCount, gapped, all.data(), kCount, gapped, root,
-                         MPI_COMM_WORLD),
-                  MPI_SUCCESS);
+        EXPECT_EQ(
+            Gather(mine.data(), kCount, gapped, all.data(), kCount, gapped, root, MPI_COMM_WORLD),
+            MPI_SUCCESS);
         for (Count i = 0; i < 3 * kCount * ranks && rank == root; ++i) {
           const Count element = i / 3;
           EXPECT_EQ(all[static_cast<size_t>(i)],

@@ -55,11 +55,12 @@ int launch_scan(const Launch& launch, ScanKind kind, const void* sendbuf, void* 
   MPI_TRY(take_reduction(count, datatype, op, &reduction));
   MPI_TRY(check_reduction_buffers(*object, sendbuf, recvbuf, reduction));
   note_call(*object, reduction.bytes());
-  return launch(*object, [kind, sendbuf, recvbuf,
-                          reduction = std::move(reduction)](Transfer& transfer) {
-    if (reduction.count > 0) scan_doubling(transfer, kind, sendbuf, recvbuf, reduction);
-    return transfer.error();
-  });
+  return launch(*object,
+                [kind, sendbuf, recvbuf, reduction = std::move(reduction)](Transfer& transfer) {
+                  if (reduction.count > 0)
+                    scan_doubling(transfer, kind, sendbuf, recvbuf, reduction);
+                  return transfer.error();
+                });
 }
 
 }  // namespace

@@ -130,10 +130,9 @@ int launch_scatter(const Launch& launch, const void* sendbuf, Count sendcount, D
   MPI_TRY(take_scatter_parts(*object, root, sendbuf, sendcount, sendtype, recvbuf, recvcount,
                              recvtype, &all, &mine));
   note_call(*object, all.type ? all.bytes() * object->remote_size() : 0, root);
-  return launch(*object,
-                [all = std::move(all), mine = std::move(mine), root](Transfer& transfer) {
-                  return scatter(transfer, all, mine, root);
-                });
+  return launch(*object, [all = std::move(all), mine = std::move(mine), root](Transfer& transfer) {
+    return scatter(transfer, all, mine, root);
+  });
 }
 
 }  // namespace
@@ -148,8 +147,8 @@ int scatter(Transfer& transfer, const Source& all, const Target& mine, int root)
 using collectives::Launch;
 using collectives::launch_scatter;
 
-int Scatter(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
-            Count recvcount, Datatype recvtype, int root, Comm comm) {
+int Scatter(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf, Count recvcount,
+            Datatype recvtype, int root, Comm comm) {
   return launch_scatter(Launch::now(), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                         root, comm);
 }
@@ -159,10 +158,9 @@ int Iscatter(const void* sendbuf, Count sendcount, Datatype sendtype, void* recv
                         recvtype, root, comm);
 }
 int Scatter_init(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
-                 Count recvcount, Datatype recvtype, int root, Comm comm, Info,
-                 Request* request) {
-  return launch_scatter(Launch::prepare(request), sendbuf, sendcount, sendtype, recvbuf,
-                        recvcount, recvtype, root, comm);
+                 Count recvcount, Datatype recvtype, int root, Comm comm, Info, Request* request) {
+  return launch_scatter(Launch::prepare(request), sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                        recvtype, root, comm);
 }
 
 }  // namespace sesame::mpi

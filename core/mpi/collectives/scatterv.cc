@@ -34,9 +34,9 @@ int scatterv(Transfer& transfer, const Source& all, const RankArray& counts,
 
 namespace {
 
-int take_scatterv_parts(const CommObject& comm, int root, const void* sendbuf,
-                        IntArray sendcounts, IntArray displs, Datatype sendtype, void* recvbuf,
-                        Count recvcount, Datatype recvtype, Source* all, Target* mine) {
+int take_scatterv_parts(const CommObject& comm, int root, const void* sendbuf, IntArray sendcounts,
+                        IntArray displs, Datatype sendtype, void* recvbuf, Count recvcount,
+                        Datatype recvtype, Source* all, Target* mine) {
   if (is_idle(comm, root)) return MPI_SUCCESS;
   if (!is_root(comm, root)) return take_target(recvbuf, recvcount, recvtype, mine);
   MPI_TRY(take_source_blocks(sendbuf, sendcounts, comm.remote_size(), sendtype, all));
@@ -50,9 +50,9 @@ int take_scatterv_parts(const CommObject& comm, int root, const void* sendbuf,
   return check_distinct(all->at(displs[static_cast<size_t>(comm.rank)]), mine->data);
 }
 
-int launch_scatterv(const Launch& launch, const void* sendbuf, IntArray sendcounts,
-                    IntArray displs, Datatype sendtype, void* recvbuf, Count recvcount,
-                    Datatype recvtype, int root, Comm comm) {
+int launch_scatterv(const Launch& launch, const void* sendbuf, IntArray sendcounts, IntArray displs,
+                    Datatype sendtype, void* recvbuf, Count recvcount, Datatype recvtype, int root,
+                    Comm comm) {
   CommObject* object = nullptr;
   Source all;
   Target mine;
@@ -65,8 +65,8 @@ int launch_scatterv(const Launch& launch, const void* sendbuf, IntArray sendcoun
   for (int i = 0; i < blocks; ++i) elements += sendcounts[static_cast<size_t>(i)];
   note_call(*object, blocks > 0 ? elements * all.type->size() : 0, root);
   return launch(*object, [all = std::move(all), counts = RankArray(sendcounts, blocks, launch),
-                          displacements = RankArray(displs, blocks, launch),
-                          mine = std::move(mine), root](Transfer& transfer) {
+                          displacements = RankArray(displs, blocks, launch), mine = std::move(mine),
+                          root](Transfer& transfer) {
     return scatterv(transfer, all, counts, displacements, mine, root);
   });
 }

@@ -53,8 +53,7 @@ TEST(Allgather, LeavesTheGapsOfADerivedTypeAlone) {
       for (const Count count : {Count{2}, Count{20000}}) {
         std::vector<int> mine = values(rank, count);
         std::vector<int> all(static_cast<size_t>(3 * count * ranks), -1);
-        EXPECT_EQ(Allgather(mine.data(), count, MPI_INT, all.data(), count, gapped,
-                            MPI_COMM_WORLD),
+        EXPECT_EQ(Allgather(mine.data(), count, MPI_INT, all.data(), count, gapped, MPI_COMM_WORLD),
                   MPI_SUCCESS);
         bool right = true;
         for (Count i = 0; i < 3 * count * ranks; ++i) {
@@ -130,8 +129,8 @@ TEST(Alltoall, TransposesTheBlocks) {
           }
           std::vector<int> in(out.size(), -1);
           if (in_place) in = out;
-          EXPECT_EQ(Alltoall(in_place ? MPI_IN_PLACE : out.data(), count, MPI_INT, in.data(),
-                             count, MPI_INT, MPI_COMM_WORLD),
+          EXPECT_EQ(Alltoall(in_place ? MPI_IN_PLACE : out.data(), count, MPI_INT, in.data(), count,
+                             MPI_INT, MPI_COMM_WORLD),
                     MPI_SUCCESS);
           bool right = true;
           for (Count i = 0; i < ranks * count; ++i) {
@@ -154,7 +153,8 @@ TEST(Alltoall, UnderstandsDerivedTypes) {
         std::vector<int> out(static_cast<size_t>(3 * count * ranks), -3);
         std::vector<int> in(static_cast<size_t>(count * ranks));
         for (Count i = 0; i < ranks * count; ++i) {
-          out[static_cast<size_t>(3 * i)] = pair_value(rank, static_cast<int>(i / count), i % count);
+          out[static_cast<size_t>(3 * i)] =
+              pair_value(rank, static_cast<int>(i / count), i % count);
         }
         EXPECT_EQ(Alltoall(out.data(), count, gapped, in.data(), count, MPI_INT, MPI_COMM_WORLD),
                   MPI_SUCCESS);
@@ -222,10 +222,10 @@ TEST(Alltoallw, GivesEveryBlockItsOwnTypeAndByteDisplacement) {
               pair_value(rank, peer, i);
         }
       }
-      EXPECT_EQ(Alltoallw(out.data(), counts.data(), displacements.data(), out_types.data(),
-                          in.data(), counts.data(), displacements.data(), in_types.data(),
-                          MPI_COMM_WORLD),
-                MPI_SUCCESS);
+      EXPECT_EQ(
+          Alltoallw(out.data(), counts.data(), displacements.data(), out_types.data(), in.data(),
+                    counts.data(), displacements.data(), in_types.data(), MPI_COMM_WORLD),
+          MPI_SUCCESS);
       for (int peer = 0; peer < ranks; ++peer) {
         for (int i = 0; i < 2; ++i) {
           EXPECT_EQ(in[static_cast<size_t>(6 * peer + i * (peer % 2 == 1 ? 1 : 3))],

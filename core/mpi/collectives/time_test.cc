@@ -14,16 +14,21 @@ namespace {
 
 using namespace testing;
 
-constexpr double kLatency = 2000;   // ns
+constexpr double kLatency = 2000;  // ns
 constexpr double kReceiveOverhead = 400;
 double message(double bytes) { return kLatency + bytes; }
 double apart(double bytes) { return std::max(300.0, bytes); }
-int log2_ceil(int ranks) { return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1))); }
-int log2_floor(int ranks) { return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks))) - 1; }
+int log2_ceil(int ranks) {
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));
+}
+int log2_floor(int ranks) {
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks))) - 1;
+}
 
 // When the last rank leaves the collective, which all enter at time 0.
-double measured_ns(int ranks, const std::function<void(int rank)>& call) {
-  SimulatedJob job(ranks);
+double measured_ns(int ranks, const std::function<void(int rank)>& call,
+                   const std::string& network = kCrossbar) {
+  SimulatedJob job(ranks, network);
   return static_cast<double>(job.run(call).ps()) / 1000;
 }
 
@@ -74,8 +79,8 @@ TEST(TimeOfBcast, IsThatOfScatterAndRingWhenLongest) {
   for (const int ranks : {8, 16}) {
     const Count bytes = 1 << 20;
     const double share = (ranks - 1.0) / ranks * static_cast<double>(bytes);
-    expect_time(bcast_ns(ranks, bytes),
-                (log2_ceil(ranks) + ranks - 1) * kLatency + 2 * share, describe(ranks, bytes));
+    expect_time(bcast_ns(ranks, bytes), (log2_ceil(ranks) + ranks - 1) * kLatency + 2 * share,
+                describe(ranks, bytes));
   }
 }
 
@@ -108,8 +113,8 @@ TEST(TimeOfGathervAndScatterv, GrowsWithEveryRank) {
       std::vector<char> all(static_cast<size_t>(ranks * bytes));
       const double gather = measured_ns(ranks, [&](int) {
         std::vector<char> mine(static_cast<size_t>(bytes));
-        Gatherv(mine.data(), bytes, MPI_BYTE, all.data(), counts.data(), places.data(), MPI_BYTE,
-                0, kWorld);
+        Gatherv(mine.data(), bytes, MPI_BYTE, all.data(), counts.data(), places.data(), MPI_BYTE, 0,
+                kWorld);
       });
       const double scatter = measured_ns(ranks, [&](int) {
         std::vector<char> mine(static_cast<size_t>(bytes));
@@ -193,8 +198,8 @@ TEST(TimeOfAlltoall, IsThatOfBatchesOfMessagesWhenLonger) {
       double expected = 0;
       for (int begin = 0; begin < ranks; begin += 32) {
         const int peers = std::min(32, ranks - begin) - (begin == 0 ? 1 : 0);
-        expected += message(static_cast<double>(bytes)) +
-                    (peers - 1) * apart(static_cast<double>(bytes));
+        expected +=
+            message(static_cast<double>(bytes)) + (peers - 1) * apart(static_cast<double>(bytes));
       }
       expect_time(alltoall_ns(ranks, bytes), expected, describe(ranks, bytes));
     }
@@ -203,8 +208,7 @@ TEST(TimeOfAlltoall, IsThatOfBatchesOfMessagesWhenLonger) {
 
 TEST(TimeOfAlltoall, IsThatOfPairwiseStepsWhenLong) {
   for (const int ranks : {4, 7, 16}) {
-    expect_time(alltoall_ns(ranks, 50'000), (ranks - 1) * message(50'000),
-                describe(ranks, 50'000));
+    expect_time(alltoall_ns(ranks, 50'000), (ranks - 1) * message(50'000), describe(ranks, 50'000));
   }
 }
 
@@ -236,8 +240,8 @@ TEST(TimeOfReduce, IsThatOfABinomialTreeWhenShort) {
 TEST(TimeOfReduceAndAllreduce, IsThatOfHalvingAndDoublingWhenLong) {
   for (const int ranks : {2, 16, 128}) {
     for (const Count bytes : {4096, 1 << 20}) {
-      const double expected = 2 * (log2_ceil(ranks) * kLatency +
-                                   (ranks - 1.0) / ranks * static_cast<double>(bytes));
+      const double expected =
+          2 * (log2_ceil(ranks) * kLatency + (ranks - 1.0) / ranks * static_cast<double>(bytes));
       expect_time(reduce_ns(ranks, bytes, MPI_SUM), expected, "reduce, " + describe(ranks, bytes));
       expect_time(allreduce_ns(ranks, bytes, MPI_SUM), expected,
                   "allreduce, " + describe(ranks, bytes));
@@ -247,8 +251,7 @@ TEST(TimeOfReduceAndAllreduce, IsThatOfHalvingAndDoublingWhenLong) {
 
 TEST(TimeOfAllreduce, IsThatOfRecursiveDoublingWhenShort) {
   for (const int ranks : {2, 16, 1024}) {
-    expect_time(allreduce_ns(ranks, 8, MPI_SUM), log2_ceil(ranks) * message(8),
-                describe(ranks, 8));
+    expect_time(allreduce_ns(ranks, 8, MPI_SUM), log2_ceil(ranks) * message(8), describe(ranks, 8));
   }
   // Beyond a power of two some ranks give their vector to a neighbour before and get the result
   // after. More than half of the core ranks must have one for both steps to show.
@@ -273,8 +276,7 @@ TEST(TimeOfReduceScatter, IsThatOfRecursiveHalvingWhenShort) {
   for (const int ranks : {2, 16, 64}) {
     const double expected = log2_ceil(ranks) * kLatency + (ranks - 1) * 800.0;
     expect_time(reduce_scatter_ns(ranks, 100, false), expected, describe(ranks, 800));
-    expect_time(reduce_scatter_ns(ranks, 100, true), expected,
-                "ordered, " + describe(ranks, 800));
+    expect_time(reduce_scatter_ns(ranks, 100, true), expected, "ordered, " + describe(ranks, 800));
   }
 }
 
@@ -297,6 +299,31 @@ TEST(TimeOfScan, IsThatOfRecursiveDoubling) {
                   describe(ranks, 8 * count));
     }
   }
+}
+
+TEST(TimeOfCollectives, CountsAMessageBeyondTheEagerLimitAsItsPingPong) {
+  // T(m) is what the machine file says, whatever the protocol.
+  const int ranks = 8;
+  const Count bytes = 10'000;
+  std::string network = kCrossbar;
+  network.insert(network.find("[topology]"), "eager_limit = \"1 KiB\"\n");
+  const double bcast = measured_ns(
+      ranks,
+      [bytes](int) {
+        std::vector<char> data(static_cast<size_t>(bytes));
+        Bcast(data.data(), bytes, MPI_BYTE, 0, kWorld);
+      },
+      network);
+  expect_time(bcast, log2_ceil(ranks) * message(bytes), "bcast");
+  const double scan = measured_ns(
+      ranks,
+      [bytes](int) {
+        std::vector<char> in(static_cast<size_t>(bytes));
+        std::vector<char> out(static_cast<size_t>(bytes));
+        Scan(in.data(), out.data(), bytes, MPI_SIGNED_CHAR, MPI_SUM, kWorld);
+      },
+      network);
+  expect_time(scan, log2_ceil(ranks) * message(bytes), "scan");
 }
 
 TEST(TimeOfNeighborAlltoall, IsThatOfOneMessageAndTheOtherInjections) {

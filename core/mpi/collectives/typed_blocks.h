@@ -25,7 +25,6 @@ struct TypedBlocks {
 
 // Checks and takes over the arguments for `length` blocks.
 int take_typed_blocks(const void* buffer, IntArray counts, IntArray displacements,
-                      const Datatype* types, int length, const Launch& launch,
-                      TypedBlocks* blocks);
+                      const Datatype* types, int length, const Launch& launch, TypedBlocks* blocks);
 
 }  // namespace sesame::mpi::collectives

@@ -7,9 +7,8 @@ namespace sesame::mpi::collectives {
 namespace {
 
 [[gnu::cold]] int negative_count(Count count, int rank) {
-  return fail(MPI_ERR_COUNT,
-              "the count for rank " + std::to_string(rank) + " is negative: " +
-                  std::to_string(count));
+  return fail(MPI_ERR_COUNT, "the count for rank " + std::to_string(rank) +
+                                 " is negative: " + std::to_string(count));
 }
 
 [[gnu::cold]] int bad_root(const CommObject& comm, int root) {
@@ -73,7 +72,8 @@ int check_counts(IntArray counts, int ranks) {
   if (counts.is_null() && ranks > 0) return fail(MPI_ERR_ARG, "the array of counts is null");
   for (int i = 0; i < ranks; ++i) {
     const Count count = counts[static_cast<size_t>(i)];
-    if (count < 0) [[unlikely]] return negative_count(count, i);
+    if (count < 0) [[unlikely]]
+      return negative_count(count, i);
   }
   return MPI_SUCCESS;
 }
@@ -110,7 +110,7 @@ int take_target_blocks(void* buffer, IntArray counts, int ranks, Datatype dataty
 
 int take_reduction(Count count, Datatype datatype, Op op, Reduction* reduction) {
   const DatatypeObject* type = nullptr;
-  MPI_TRY(check_buffer(MPI_IN_PLACE, count, datatype, &type));   // buffers are checked apart
+  MPI_TRY(check_buffer(MPI_IN_PLACE, count, datatype, &type));  // buffers are checked apart
   if (op == MPI_OP_NULL) return fail(MPI_ERR_OP, "the operation is MPI_OP_NULL");
   const OpObject* operation = this_rank().ops.find(op);
   if (operation == nullptr) return fail(MPI_ERR_OP, "no such operation, or it was freed");

@@ -31,8 +31,7 @@ int take_source_or_in_place(const CommObject& comm, const void* buffer, Count co
 // A vector of `ranks` blocks of one type. The count of the result is 0.
 int take_source_blocks(const void* buffer, IntArray counts, int ranks, Datatype datatype,
                        Source* source);
-int take_target_blocks(void* buffer, IntArray counts, int ranks, Datatype datatype,
-                       Target* target);
+int take_target_blocks(void* buffer, IntArray counts, int ranks, Datatype datatype, Target* target);
 int check_counts(IntArray counts, int ranks);
 
 int take_reduction(Count count, Datatype datatype, Op op, Reduction* reduction);

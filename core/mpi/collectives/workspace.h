@@ -16,9 +16,9 @@ namespace sesame::mpi::collectives {
 class Workspace {
  public:
   explicit Workspace(Count bytes)
-      : data_(bytes <= kInlineBytes ? inline_
-                                    : static_cast<char*>(::operator new(
-                                          static_cast<size_t>(bytes)))) {}
+      : data_(bytes <= kInlineBytes
+                  ? inline_
+                  : static_cast<char*>(::operator new(static_cast<size_t>(bytes)))) {}
   ~Workspace() {
     if (data_ != inline_) ::operator delete(data_);
   }

@@ -73,10 +73,10 @@ namespace {
 const char* const kInsideNode = "[node.network]\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\n";
 
 network::Network make_network(int ranks, const std::string& network, int cores) {
-  const std::string text = "name = \"test\"\nnodes = " +
-                           std::to_string((ranks + cores - 1) / cores) + "\n[node]\ncores = " +
-                           std::to_string(cores) + "\n" +
-                           (cores > 1 ? kInsideNode : "") + network;
+  const std::string text =
+      "name = \"test\"\nnodes = " + std::to_string((ranks + cores - 1) / cores) +
+      "\n[node]\ncores = " + std::to_string(cores) + "\n" + (cores > 1 ? kInsideNode : "") +
+      network;
   Result<machine::Machine> machine = machine::parse_machine(text, "test.toml");
   if (!machine) std::fprintf(stderr, "%s\n", machine.error().to_string().c_str());
   CHECK(machine);
@@ -106,8 +106,7 @@ void run_rank(pdes::Fiber* fiber) {
   (*current->body)(rank.id);
   current->end = later(current->end, strand->now);
   ++*current->ended;
-  rank.world.executive.finish(
-      [](pdes::Fiber* gone) { current->stacks->give_back(gone->stack()); });
+  rank.world.executive.finish([](pdes::Fiber* gone) { current->stacks->give_back(gone->stack()); });
 }
 
 }  // namespace
@@ -141,7 +140,7 @@ SimTime SimulatedJob::run(const std::function<void(int rank)>& body) {
   if (!run.aborted_because.empty()) {
     std::fprintf(stderr, "the job was aborted: %s\n", run.aborted_because.c_str());
   }
-  CHECK(ended_ == world_.size());   // otherwise some ranks wait for ever
+  CHECK(ended_ == world_.size());  // otherwise some ranks wait for ever
   return run.end;
 }
 
