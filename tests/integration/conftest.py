@@ -38,7 +38,12 @@ class Outcome:
 def run(command: list[str], cwd: Path, timeout: float = 300, stdin: str | None = None) -> Outcome:
     # The C library's output buffers make the order of ranks' lines a matter of chance otherwise.
     done = subprocess.run(
-        command, capture_output=True, text=True, cwd=cwd, timeout=timeout, check=False,
+        command,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        timeout=timeout,
+        check=False,
         input=stdin if stdin is not None else "",
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
@@ -125,7 +130,10 @@ def _install(package: str) -> bool:
     command = ["apt-get", "install", "-y", "--no-install-recommends", package]
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for _ in range(2):
-        if subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0:
+        if (
+            subprocess.run(command, env=environment, capture_output=True, check=False).returncode
+            == 0
+        ):
             return True
         subprocess.run(["apt-get", "update"], capture_output=True, check=False)
     return False

@@ -2,7 +2,9 @@
 program old_fortran
   implicit none
   include 'mpif.h'
-  integer :: rank, ranks, ierr, next, previous, k, token, got, requests(2)
+  integer :: rank, ranks, ierr, next, previous, k, requests(2)
+  ! MPI changes these behind the compiler's back.
+  integer, volatile :: token, got
   integer :: status(MPI_STATUS_SIZE), statuses(MPI_STATUS_SIZE, 2)
   real :: part, whole
   call MPI_INIT(ierr)

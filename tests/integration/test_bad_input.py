@@ -1,0 +1,195 @@
+"""What cannot be simulated, and what goes wrong in a run: a clear message, the right status."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import SESAME
+
+ON = ("-n", 2, "--machine", "infiniband")
+
+
+def shared_memory() -> set[str]:
+    return set(os.listdir("/dev/shm"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_in_shared_memory():
+    before = shared_memory()
+    yield
+    assert shared_memory() <= before
+
+
+def build(tmp_path: Path, text: str, *flags: str, compiler: str = "mpicc.mpich") -> Path:
+    source = tmp_path / "program.c"
+    source.write_text("#include <stdlib.h>\n#include <stdio.h>\n" + text)
+    program = tmp_path / "program"
+    subprocess.run([compiler, "-w", *flags, str(source), "-o", str(program)], check=True)
+    return program
+
+
+MAIN = (
+    "#include <mpi.h>\nint main(int c, char **v) { int rank; MPI_Init(&c, &v);"
+    "MPI_Comm_rank(MPI_COMM_WORLD, &rank); %s MPI_Finalize(); return 0; }"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "compiler", "said"),
+    [
+        ("int main(void) { return 0; }", (), "cc", "MPI"),
+        (MAIN % "", ("-no-pie",), "mpicc.mpich", "position"),
+        ("int main(void) { return 0; }", ("-static",), "cc", "static"),
+    ],
+    ids=["no MPI", "not position independent", "static"],
+)
+def test_a_program_that_cannot_run_is_refused_with_a_hint(
+    text, flags, compiler, said, tmp_path, simulate
+):
+    outcome = simulate(*ON, "--", build(tmp_path, text, *flags, compiler=compiler))
+    assert outcome.status == 2
+    assert said in outcome.stderr
+    assert outcome.stdout == ""
+
+
+def test_a_program_that_is_not_there_is_named(simulate):
+    outcome = simulate(*ON, "--", "no-such-program")
+    assert outcome.status == 2
+    assert "no-such-program" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('latency = "5 parsecs"', "parsecs"),
+        ('bandwidth = "-3 GB/s"', "-3 GB/s"),
+        ('latencie = "5 us"', "latencie"),
+    ],
+)
+def test_a_wrong_machine_file_is_answered_with_file_and_line(line, said, tmp_path, simulate):
+    machine = tmp_path / "mine.toml"
+    machine.write_text(
+        'name = "mine"\nnodes = 4\n[network]\nlatency = "1 us"\nbandwidth = "1 GB/s"\n'
+    )
+    key = line.split(" ")[0]
+    kept = [old for old in machine.read_text().splitlines() if not old.startswith(key + " ")]
+    machine.write_text("\n".join([*kept, line]) + "\n")
+    number = len(kept) + 1
+    outcome = simulate("-n", 2, "--machine", machine, "--", "NPmpich2")
+    assert outcome.status == 2
+    assert f"mine.toml:{number}:" in outcome.stderr
+    assert said in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ("if (rank == 1) *(volatile int *)8 = 1;", 128 + signal.SIGSEGV, "rank 1"),
+        ("if (rank == 1) abort();", 128 + signal.SIGABRT, "rank 1"),
+        ("if (rank == 1) exit(7);", 7, "rank 1"),
+        ("if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 9);", 9, "rank 1 called MPI_Abort"),
+        ("if (rank == 1) exit(0);", 1, "MPI_Finalize"),
+        ("int x; MPI_Send(&x, 1, MPI_INT, 5, 0, MPI_COMM_WORLD);", None, "rank 5"),
+        (
+            "MPI_Win w; MPI_Win_create(&rank, 4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);",
+            1,
+            "MPI_Win_create",
+        ),
+    ],
+    ids=["crash", "abort", "exit status", "MPI_Abort", "no finalize", "wrong rank", "missing call"],
+)
+def test_what_goes_wrong_in_a_rank_is_reported_with_its_number(
+    body, status, said, tmp_path, simulate
+):
+    outcome = simulate(*ON, "--", build(tmp_path, MAIN % body))
+    assert outcome.status == status if status is not None else outcome.status != 0
+    assert said in outcome.stderr
+
+
+def test_a_deadlock_is_explained(tmp_path, simulate):
+    body = "int x; MPI_Recv(&x, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
+    outcome = simulate(*ON, "--", build(tmp_path, MAIN % body))
+    assert outcome.status == 1
+    assert "deadlock" in outcome.stderr
+    assert "rank 0 in MPI_Recv waits for a message from rank 1 with tag 3" in outcome.stderr
+    assert "0 -> 1 -> 0" in outcome.stderr
+
+
+def test_more_ranks_than_the_kernel_can_map_are_refused_with_the_limit(compiled, simulate):
+    limit = int(Path("/proc/sys/vm/max_map_count").read_text())
+    program = compiled("examples/samplesort.c")
+    outcome = simulate(
+        "-n",
+        limit,
+        "--machine",
+        "infiniband",
+        "--set",
+        "topology.arity=[1000,1000]",
+        "--set",
+        "nodes=1000000",
+        "--",
+        program,
+    )
+    assert outcome.status == 2
+    assert "max_map_count" in outcome.stderr
+
+
+def test_ctrl_c_ends_a_run_at_once_and_leaves_nothing(tmp_path):
+    program = build(tmp_path, MAIN % 'puts("begun"); fflush(stdout); for (;;) rank ^= 1;')
+    before = {path.name for path in tmp_path.iterdir()}
+    process = subprocess.Popen(
+        [
+            *SESAME,
+            "simulate",
+            "-n",
+            "2",
+            "--machine",
+            "infiniband",
+            "-o",
+            "run.sesame",
+            "--",
+            str(program),
+        ],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    assert process.stdout.readline() == "begun\n"
+    os.killpg(process.pid, signal.SIGINT)
+    begin = time.monotonic()
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert time.monotonic() - begin < 10
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
+def test_a_full_disk_is_said_and_leaves_no_data_set(tmp_path, compiled, simulate):
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(small)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode != 0:
+        pytest.skip("this container may not mount")
+    try:
+        program = compiled("tests/programs/answers/wildcards.c")
+        outcome = simulate(
+            "-n", 32, "--machine", "infiniband", "-o", small / "run.sesame", "--", program
+        )
+        assert outcome.status == 2
+        assert "space" in outcome.stderr.lower()
+        assert list(small.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
