@@ -83,9 +83,8 @@ int run_collective(CommObject& comm, const CollectiveBody& body) {
 namespace {
 
 // Runs the body beside the program; the request completes where the strand's clock ends.
-void launch(RequestObject& request, const CollectiveBody& body) {
+void launch(RequestObject& request, const CollectiveBody& body, int tag) {
   CommObject& comm = *request.comm;
-  const int tag = static_cast<int>(comm.next_collective++);
   Strand& caller = self();
   caller.rank->world.start_strand(*caller.rank, caller.now, [&request, body, &comm, tag] {
     Transfer transfer(comm, tag);
@@ -109,7 +108,7 @@ RequestObject* new_collective_request(CommObject& comm) {
 int start_collective(CommObject& comm, CollectiveBody body, Request* handle) {
   RequestObject* request = new_collective_request(comm);
   *handle = this_rank().requests.add(request);
-  launch(*request, body);
+  launch(*request, body, static_cast<int>(comm.next_collective++));
   return MPI_SUCCESS;
 }
 
@@ -118,8 +117,11 @@ int prepare_collective(CommObject& comm, CollectiveBody body, Request* handle) {
   request->persistent = true;
   request->active = false;
   request->extra = std::make_unique<RequestExtra>();
-  request->extra->start_collective = [body = std::move(body)](RequestObject& started) {
-    launch(started, body);
+  // All ranks make these requests in one order but may start them in any (MPI 4.1, section 6.13):
+  // the tag belongs to the request.
+  const int tag = static_cast<int>(comm.next_collective++);
+  request->extra->start_collective = [body = std::move(body), tag](RequestObject& started) {
+    launch(started, body, tag);
   };
   *handle = this_rank().requests.add(request);
   return MPI_SUCCESS;
