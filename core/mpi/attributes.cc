@@ -1,9 +1,22 @@
 #include "core/mpi/attributes.h"
 
 #include "core/mpi/comm.h"
+#include "core/mpi/errhandler.h"
 #include "core/mpi/errors.h"
+#include "core/mpi/world.h"
 
 namespace sesame::mpi {
+namespace {
+
+// Codes that the program added pass through, others could be anything.
+int user_function_failed(const char* which, int error) {
+  const ErrorCodes* added = this_rank().objects.error_codes.get();
+  const bool known = added != nullptr && added->text_of(error) != nullptr;
+  return fail(known ? error : MPI_ERR_OTHER, "the program's attribute " + std::string(which) +
+                                                 " function returned " + std::to_string(error));
+}
+
+}  // namespace
 
 Attribute::~Attribute() {
   if (keyval->freed && keyval->table != nullptr && keyval->references == 2) {
@@ -28,9 +41,7 @@ int AttributeSet::call_delete(const Attribute& attribute, int object) const {
       callbacks().delete_attribute(keyval->remove, keyval->owner, object, keyval->handle,
                                    keyval->extra_state, attribute.type, attribute.value);
   release(keyval);
-  if (error == MPI_SUCCESS) return MPI_SUCCESS;
-  return fail(MPI_ERR_OTHER,
-              "the program's attribute delete function returned " + std::to_string(error));
+  return error == MPI_SUCCESS ? error : user_function_failed("delete", error);
 }
 
 void AttributeSet::erase(const Attribute* attribute) {
@@ -74,10 +85,7 @@ int AttributeSet::copy_to(AttributeSet& copy, int object) const {
     const int error = callbacks().copy_attribute(keyval->copy, keyval->owner, object,
                                                  keyval->handle, keyval->extra_state,
                                                  attribute.type, attribute.value, &value, &keep);
-    if (error != MPI_SUCCESS) {
-      return fail(MPI_ERR_OTHER,
-                  "the program's attribute copy function returned " + std::to_string(error));
-    }
+    if (error != MPI_SUCCESS) return user_function_failed("copy", error);
     if (!keep) continue;
     Attribute& copied = *copy.entries_.emplace_back(std::make_unique<Attribute>(keyval));
     copied.type = attribute.type;

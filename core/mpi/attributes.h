@@ -1,7 +1,7 @@
 // Attribute caching: values that a program hangs on communicators, datatypes and windows under
 // keys of its own (keyvals), with functions that copy and delete them. Everything belongs to one
-// rank. Functions return MPI error classes; that of a user's copy or delete function that fails is
-// MPI_ERR_OTHER.
+// rank. Functions return MPI error classes; for a copy or delete function of the program that fails
+// the code that it returned, if the program added that code to MPI's, and MPI_ERR_OTHER otherwise.
 #pragma once
 
 #include <memory>

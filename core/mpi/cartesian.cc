@@ -99,6 +99,7 @@ int Cart_create(Comm comm_old, int ndims, const int* dims, const int* periods, i
   CommObject* parent;
   MPI_TRY(check_parent(comm_old, &parent));
   MPI_TRY(check_out(comm_cart, "comm_cart"));
+  *comm_cart = MPI_COMM_NULL;
   int ranks = 0;
   MPI_TRY(check_grid(*parent, ndims, dims, periods, &ranks));
   CartesianTopology grid;
@@ -115,6 +116,7 @@ int Cart_sub(Comm comm, const int* remain_dims, Comm* newcomm) {
   const CartesianTopology* grid;
   MPI_TRY(check_cartesian(comm, &parent, &grid));
   MPI_TRY(check_out(newcomm, "newcomm"));
+  *newcomm = MPI_COMM_NULL;
   if (grid->ndims() > 0) MPI_TRY(check_out(remain_dims, "remain_dims"));
   // Ranks with the same coordinates in the dropped dimensions stay together, in row-major order.
   CartesianTopology kept;

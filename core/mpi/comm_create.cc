@@ -276,8 +276,8 @@ int Comm_create(Comm comm, Group group, Comm* newcomm) {
   GroupObject* members;
   MPI_TRY(check_group(group, &members));
   MPI_TRY(check_out(newcomm, "newcomm"));
-  MPI_TRY(check_subgroup(*parent, *members));
   *newcomm = MPI_COMM_NULL;
+  MPI_TRY(check_subgroup(*parent, *members));
   return parent->is_inter ? create_inter(*parent, *members, newcomm)
                           : create_intra(*parent, *members, newcomm);
 }
@@ -291,9 +291,9 @@ int Comm_create_group(Comm comm, Group group, int tag, Comm* newcomm) {
   GroupObject* members;
   MPI_TRY(check_group(group, &members));
   MPI_TRY(check_out(newcomm, "newcomm"));
+  *newcomm = MPI_COMM_NULL;
   if (tag < 0) return fail(MPI_ERR_TAG, "the tag is negative: " + std::to_string(tag));
   MPI_TRY(check_subgroup(*parent, *members));
-  *newcomm = MPI_COMM_NULL;
   if (members->my_rank == MPI_UNDEFINED) return MPI_SUCCESS;
   std::vector<int> ranks;
   for (int world_rank : members->members->world_ranks()) {
@@ -313,12 +313,13 @@ int Comm_split(Comm comm, int color, int key, Comm* newcomm) {
   CommObject* parent;
   MPI_TRY(check_comm(comm, &parent));
   MPI_TRY(check_out(newcomm, "newcomm"));
+  *newcomm = MPI_COMM_NULL;
   if (color < 0 && color != MPI_UNDEFINED) {
     return fail(MPI_ERR_ARG, "the color is negative: " + std::to_string(color));
   }
   CommObject* part;
   MPI_TRY(split(*parent, color, key, &part));
-  *newcomm = part != nullptr ? part->handle : MPI_COMM_NULL;
+  if (part != nullptr) *newcomm = part->handle;
   return MPI_SUCCESS;
 }
 

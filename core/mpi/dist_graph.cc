@@ -140,6 +140,7 @@ int Dist_graph_create_adjacent(Comm comm_old, int indegree, const int* sources,
   InfoObject* hints;
   MPI_TRY(check_info(info, &hints));
   MPI_TRY(check_out(comm_dist_graph, "comm_dist_graph"));
+  *comm_dist_graph = MPI_COMM_NULL;
   DistGraphTopology graph;
   graph.weighted = sourceweights != MPI_UNWEIGHTED;
   MPI_TRY(read_edges(*parent, indegree, sources, sourceweights, &graph.sources,
@@ -159,6 +160,7 @@ int Dist_graph_create(Comm comm_old, int n, const int* sources, const int* degre
   InfoObject* hints;
   MPI_TRY(check_info(info, &hints));
   MPI_TRY(check_out(comm_dist_graph, "comm_dist_graph"));
+  *comm_dist_graph = MPI_COMM_NULL;
   std::vector<EdgeEnd> ends;
   MPI_TRY(list_ends(*parent, n, sources, degrees, destinations, weights, &ends));
   DistGraphTopology graph;

@@ -117,11 +117,11 @@ int raise_with(const ErrhandlerObject* errhandler, int object, int error,
 }
 
 int raise_error(CommObject* comm, int error, const char* function_name) {
+  // Where no handler was set, that of MPI_COMM_SELF, and then that of MPI_COMM_WORLD, which the
+  // standard named before MPI 4: as MPICH does.
   const ObjectTables& objects = this_rank().objects;
-  if (comm == nullptr) {
-    // Before MPI 4 the standard named MPI_COMM_WORLD; programs of that time set its handler.
-    comm = objects.self;
-    if (comm != nullptr && comm->errhandler == nullptr) comm = objects.world;
+  for (CommObject* other : {objects.self, objects.world}) {
+    if ((comm == nullptr || comm->errhandler == nullptr) && other != nullptr) comm = other;
   }
   const ErrhandlerObject* errhandler = comm != nullptr ? comm->errhandler : nullptr;
   return raise_with(errhandler, comm != nullptr ? comm->handle : MPI_COMM_NULL, error,

@@ -29,8 +29,9 @@ ErrhandlerObject* find_errhandler(Rank& rank, Errhandler handle);
 // An error unless the handle may be attached to an object of this kind.
 int check_errhandler(Errhandler handle, ErrhandlerObject::Kind kind, ErrhandlerObject** errhandler);
 
-// Applies the error handler of the communicator (null: that of MPI_COMM_SELF, which MPI 4 names for
-// errors that concern no object) and returns the error, unless the handler ends the job.
+// Applies the error handler of the communicator (null: errors that concern no object) and returns
+// the error, unless the handler ends the job. Where none was set, that of MPI_COMM_SELF and then
+// that of MPI_COMM_WORLD counts.
 // `function_name` is "MPI_Send".
 [[gnu::cold]] int raise_error(CommObject* comm, int error, const char* function_name);
 // The same with a handler found elsewhere (null: MPI_ERRORS_ARE_FATAL).

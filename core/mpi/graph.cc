@@ -72,6 +72,7 @@ int Graph_create(Comm comm_old, int nnodes, const int* indx, const int* edges, i
   CommObject* parent;
   MPI_TRY(check_parent(comm_old, &parent));
   MPI_TRY(check_out(comm_graph, "comm_graph"));
+  *comm_graph = MPI_COMM_NULL;
   MPI_TRY(check_nodes(*parent, nnodes));
   auto topology = std::make_unique<Topology>();
   if (nnodes > 0) {

@@ -67,7 +67,6 @@ int expand_ranges(const GroupObject& group, int n, int (*ranges)[3], std::vector
 }
 
 int include(const GroupObject& group, const std::vector<int>& ranks, Group* newgroup) {
-  MPI_TRY(check_out(newgroup, "newgroup"));
   std::vector<bool> chosen;
   MPI_TRY(check_ranks(group, ranks, &chosen));
   std::vector<int> members;
@@ -79,7 +78,6 @@ int include(const GroupObject& group, const std::vector<int>& ranks, Group* newg
 }
 
 int exclude(const GroupObject& group, const std::vector<int>& ranks, Group* newgroup) {
-  MPI_TRY(check_out(newgroup, "newgroup"));
   std::vector<bool> chosen;
   MPI_TRY(check_ranks(group, ranks, &chosen));
   std::vector<int> members;
@@ -198,6 +196,7 @@ int Group_translate_ranks(Group group1, int n, const int* ranks1, Group group2, 
 int Group_incl(Group group, int n, const int* ranks, Group* newgroup) {
   GroupObject* object;
   MPI_TRY(check_group(group, &object));
+  MPI_TRY(check_out(newgroup, "newgroup"));
   std::vector<int> list;
   MPI_TRY(copy_ranks(n, ranks, &list));
   return include(*object, list, newgroup);
@@ -206,6 +205,7 @@ int Group_incl(Group group, int n, const int* ranks, Group* newgroup) {
 int Group_excl(Group group, int n, const int* ranks, Group* newgroup) {
   GroupObject* object;
   MPI_TRY(check_group(group, &object));
+  MPI_TRY(check_out(newgroup, "newgroup"));
   std::vector<int> list;
   MPI_TRY(copy_ranks(n, ranks, &list));
   return exclude(*object, list, newgroup);
@@ -214,6 +214,7 @@ int Group_excl(Group group, int n, const int* ranks, Group* newgroup) {
 int Group_range_incl(Group group, int n, int (*ranges)[3], Group* newgroup) {
   GroupObject* object;
   MPI_TRY(check_group(group, &object));
+  MPI_TRY(check_out(newgroup, "newgroup"));
   std::vector<int> list;
   MPI_TRY(expand_ranges(*object, n, ranges, &list));
   return include(*object, list, newgroup);
@@ -222,6 +223,7 @@ int Group_range_incl(Group group, int n, int (*ranges)[3], Group* newgroup) {
 int Group_range_excl(Group group, int n, int (*ranges)[3], Group* newgroup) {
   GroupObject* object;
   MPI_TRY(check_group(group, &object));
+  MPI_TRY(check_out(newgroup, "newgroup"));
   std::vector<int> list;
   MPI_TRY(expand_ranges(*object, n, ranges, &list));
   return exclude(*object, list, newgroup);

@@ -95,6 +95,7 @@ int Intercomm_merge(Comm intercomm, int high, Comm* newintracomm) {
     return fail(MPI_ERR_COMM, "the communicator is not an inter-communicator");
   }
   MPI_TRY(check_out(newintracomm, "newintracomm"));
+  *newintracomm = MPI_COMM_NULL;
   Rank& rank = this_rank();
   return run_collective(*parent, [&](Transfer& transfer) {
     const int mine = high != 0 ? 1 : 0;

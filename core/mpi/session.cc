@@ -55,6 +55,101 @@ int check_membership(const GroupObject& group) {
   return fail(MPI_ERR_GROUP, "the calling rank is not in the group");
 }
 
+// MPI_Session_init may ask for a level of thread support.
+int check_thread_level(const InfoObject* hints) {
+  const std::string* level = hints != nullptr ? hints->find("thread_level") : nullptr;
+  if (level == nullptr) return MPI_SUCCESS;
+  for (const char* known : {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
+                            "MPI_THREAD_MULTIPLE"}) {
+    if (*level == known) return MPI_SUCCESS;
+  }
+  return fail(MPI_ERR_INFO_VALUE, "there is no thread level '" + *level + "'");
+}
+
+int init_session(Info info, ErrhandlerObject* handler, Session* session) {
+  MPI_TRY(check_out(session, "session"));
+  *session = MPI_SESSION_NULL;
+  InfoObject* hints;
+  MPI_TRY(check_info(info, &hints));
+  MPI_TRY(check_thread_level(hints));
+  Rank& rank = this_rank();
+  // Process sets need the lists of ranks that also the two predefined communicators hold.
+  create_world_communicators(rank);
+  auto* object = new SessionObject;
+  retain(handler);
+  object->errhandler = handler;
+  object->info = new InfoObject;
+  if (hints != nullptr) object->info->entries = hints->entries;
+  object->info->set("thread_level", "MPI_THREAD_FUNNELED");
+  object->handle = rank.objects.sessions.add(object);
+  *session = object->handle;
+  return MPI_SUCCESS;
+}
+
+// There is no communicator yet: the messages go by world ranks, in the space of the collectives
+// of MPI_COMM_WORLD that are over some of its ranks.
+int create_from_group(Group group, const char* stringtag, Info info, ErrhandlerObject* handler,
+                      Comm* newcomm) {
+  GroupObject* members;
+  MPI_TRY(check_group(group, &members));
+  MPI_TRY(check_string_tag(stringtag));
+  InfoObject* hints;
+  MPI_TRY(check_info(info, &hints));
+  MPI_TRY(check_out(newcomm, "newcomm"));
+  *newcomm = MPI_COMM_NULL;
+  if (group == MPI_GROUP_EMPTY) return MPI_SUCCESS;
+  MPI_TRY(check_membership(*members));
+  Rank& rank = this_rank();
+  Transfer transfer(*rank.objects.world, subset_tag(tag_of_text(stringtag)));
+  Circle circle(transfer, members->members->world_ranks(), members->my_rank);
+  const uint32_t context =
+      agree_on_context(rank, kIntraContexts, {},
+                       [&circle](std::span<int> values) { circle.maximum(values); });
+  CommObject* comm = add_intra(rank, nullptr, members->members, context);
+  set_errhandler(*comm, handler);
+  *newcomm = comm->handle;
+  return MPI_SUCCESS;
+}
+
+int create_from_groups(Group local_group, int local_leader, Group remote_group, int remote_leader,
+                       const char* stringtag, Info info, ErrhandlerObject* handler,
+                       Comm* newintercomm) {
+  GroupObject* local;
+  GroupObject* remote;
+  MPI_TRY(check_group(local_group, &local));
+  MPI_TRY(check_group(remote_group, &remote));
+  MPI_TRY(check_string_tag(stringtag));
+  InfoObject* hints;
+  MPI_TRY(check_info(info, &hints));
+  MPI_TRY(check_out(newintercomm, "newintercomm"));
+  *newintercomm = MPI_COMM_NULL;
+  if (local_group == MPI_GROUP_EMPTY || remote_group == MPI_GROUP_EMPTY) return MPI_SUCCESS;
+  MPI_TRY(check_membership(*local));
+  if (local_leader < 0 || local_leader >= local->members->size() || remote_leader < 0 ||
+      remote_leader >= remote->members->size()) {
+    return fail(MPI_ERR_RANK, "a leader's rank is not in its group");
+  }
+  Rank& rank = this_rank();
+  Transfer transfer(*rank.objects.world, subset_tag(tag_of_text(stringtag)));
+  Circle circle(transfer, local->members->world_ranks(), local->my_rank);
+  const int other_leader = (*remote->members)[remote_leader];
+  const uint32_t context =
+      agree_on_context(rank, kInterContexts, {}, [&](std::span<int> values) {
+        circle.maximum(values);
+        std::vector<int> greater(values.begin(), values.end());
+        if (local->my_rank == local_leader) {
+          const std::vector<int> theirs = exchange_lists(transfer, greater, other_leader);
+          for (size_t i = 0; i < theirs.size(); ++i) greater[i] = std::max(greater[i], theirs[i]);
+        }
+        circle.broadcast(greater, local_leader);
+        std::copy(greater.begin(), greater.end(), values.begin());
+      });
+  CommObject* comm = add_inter(rank, nullptr, local->members, remote->members, context);
+  set_errhandler(*comm, handler);
+  *newintercomm = comm->handle;
+  return MPI_SUCCESS;
+}
+
 }  // namespace
 
 SessionObject::~SessionObject() {
@@ -77,24 +172,11 @@ int raise_session_error(Session session, int error, const char* function_name) {
 }
 
 int Session_init(Info info, Errhandler errhandler, Session* session) {
-  MPI_TRY(check_out(session, "session"));
-  InfoObject* hints;
-  MPI_TRY(check_info(info, &hints));
-  ErrhandlerObject* handler;
-  MPI_TRY(check_errhandler(errhandler, ErrhandlerObject::Kind::kSession, &handler));
-  Rank& rank = this_rank();
-  // Process sets need the lists of ranks that also the two predefined communicators hold.
-  create_world_communicators(rank);
-  auto* object = new SessionObject;
-  retain(handler);
-  object->errhandler = handler;
-  object->info = new InfoObject;
-  if (hints != nullptr) object->info->entries = hints->entries;
-  object->info->set("thread_level", "MPI_THREAD_FUNNELED");
-  object->info->set("mpi_size", std::to_string(rank.world.size()));
-  object->handle = rank.objects.sessions.add(object);
-  *session = object->handle;
-  return MPI_SUCCESS;
+  ErrhandlerObject* handler = nullptr;
+  int error = check_errhandler(errhandler, ErrhandlerObject::Kind::kSession, &handler);
+  if (error == MPI_SUCCESS) error = init_session(info, handler, session);
+  return error == MPI_SUCCESS ? error
+                              : raise_with(handler, MPI_SESSION_NULL, error, "MPI_Session_init");
 }
 
 int Session_finalize(Session* session) {
@@ -169,72 +251,29 @@ int Group_from_session_pset(Session session, const char* pset_name, Group* newgr
   return MPI_SUCCESS;
 }
 
-// There is no communicator yet: the messages go by world ranks, in the space of the collectives
-// of MPI_COMM_WORLD that are over some of its ranks.
+// The handler that the program names is that of the new communicator, and of errors in making it.
 int Comm_create_from_group(Group group, const char* stringtag, Info info, Errhandler errhandler,
                            Comm* newcomm) {
-  GroupObject* members;
-  MPI_TRY(check_group(group, &members));
-  MPI_TRY(check_string_tag(stringtag));
-  InfoObject* hints;
-  MPI_TRY(check_info(info, &hints));
-  ErrhandlerObject* handler;
-  MPI_TRY(check_errhandler(errhandler, ErrhandlerObject::Kind::kComm, &handler));
-  MPI_TRY(check_out(newcomm, "newcomm"));
-  *newcomm = MPI_COMM_NULL;
-  if (group == MPI_GROUP_EMPTY) return MPI_SUCCESS;
-  MPI_TRY(check_membership(*members));
-  Rank& rank = this_rank();
-  Transfer transfer(*rank.objects.world, subset_tag(tag_of_text(stringtag)));
-  Circle circle(transfer, members->members->world_ranks(), members->my_rank);
-  const uint32_t context =
-      agree_on_context(rank, kIntraContexts, {},
-                       [&circle](std::span<int> values) { circle.maximum(values); });
-  CommObject* comm = add_intra(rank, nullptr, members->members, context);
-  set_errhandler(*comm, handler);
-  *newcomm = comm->handle;
-  return MPI_SUCCESS;
+  ErrhandlerObject* handler = nullptr;
+  int error = check_errhandler(errhandler, ErrhandlerObject::Kind::kComm, &handler);
+  if (error == MPI_SUCCESS) error = create_from_group(group, stringtag, info, handler, newcomm);
+  return error == MPI_SUCCESS
+             ? error
+             : raise_with(handler, MPI_COMM_NULL, error, "MPI_Comm_create_from_group");
 }
 
 int Intercomm_create_from_groups(Group local_group, int local_leader, Group remote_group,
                                  int remote_leader, const char* stringtag, Info info,
                                  Errhandler errhandler, Comm* newintercomm) {
-  GroupObject* local;
-  GroupObject* remote;
-  MPI_TRY(check_group(local_group, &local));
-  MPI_TRY(check_group(remote_group, &remote));
-  MPI_TRY(check_string_tag(stringtag));
-  InfoObject* hints;
-  MPI_TRY(check_info(info, &hints));
-  ErrhandlerObject* handler;
-  MPI_TRY(check_errhandler(errhandler, ErrhandlerObject::Kind::kComm, &handler));
-  MPI_TRY(check_out(newintercomm, "newintercomm"));
-  *newintercomm = MPI_COMM_NULL;
-  if (local_group == MPI_GROUP_EMPTY || remote_group == MPI_GROUP_EMPTY) return MPI_SUCCESS;
-  MPI_TRY(check_membership(*local));
-  if (local_leader < 0 || local_leader >= local->members->size() || remote_leader < 0 ||
-      remote_leader >= remote->members->size()) {
-    return fail(MPI_ERR_RANK, "a leader's rank is not in its group");
+  ErrhandlerObject* handler = nullptr;
+  int error = check_errhandler(errhandler, ErrhandlerObject::Kind::kComm, &handler);
+  if (error == MPI_SUCCESS) {
+    error = create_from_groups(local_group, local_leader, remote_group, remote_leader, stringtag,
+                               info, handler, newintercomm);
   }
-  Rank& rank = this_rank();
-  Transfer transfer(*rank.objects.world, subset_tag(tag_of_text(stringtag)));
-  Circle circle(transfer, local->members->world_ranks(), local->my_rank);
-  const int other_leader = (*remote->members)[remote_leader];
-  const uint32_t context =
-      agree_on_context(rank, kInterContexts, {}, [&](std::span<int> values) {
-        circle.maximum(values);
-        std::vector<int> greater(values.begin(), values.end());
-        if (local->my_rank == local_leader) {
-          const std::vector<int> theirs = exchange_lists(transfer, greater, other_leader);
-          for (size_t i = 0; i < theirs.size(); ++i) greater[i] = std::max(greater[i], theirs[i]);
-        }
-        circle.broadcast(greater, local_leader);
-        std::copy(greater.begin(), greater.end(), values.begin());
-      });
-  CommObject* comm = add_inter(rank, nullptr, local->members, remote->members, context);
-  set_errhandler(*comm, handler);
-  *newintercomm = comm->handle;
-  return MPI_SUCCESS;
+  return error == MPI_SUCCESS
+             ? error
+             : raise_with(handler, MPI_COMM_NULL, error, "MPI_Intercomm_create_from_groups");
 }
 
 }  // namespace sesame::mpi

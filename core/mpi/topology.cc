@@ -43,7 +43,6 @@ int check_parent(Comm handle, CommObject** comm) {
 
 int create_with_topology(CommObject& parent, int ranks, std::unique_ptr<Topology> topology,
                          Comm* newcomm) {
-  *newcomm = MPI_COMM_NULL;
   Rank& rank = this_rank();
   return run_collective(parent, [&](Transfer& transfer) {
     const uint32_t context = agree_with_all(rank, transfer, kIntraContexts);

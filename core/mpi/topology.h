@@ -60,8 +60,8 @@ const Shape* shape_of(const Topology* topology) {
 // An intra-communicator and its topology of this kind, or MPI_ERR_TOPOLOGY.
 int check_cartesian(Comm handle, CommObject** comm, const CartesianTopology** topology);
 
-// Gives the first `ranks` ranks of the parent a new communicator with this topology, the others
-// MPI_COMM_NULL. Collective over the parent.
+// Gives the first `ranks` ranks of the parent a new communicator with this topology and leaves
+// *newcomm of the others as it is. Collective over the parent.
 int create_with_topology(CommObject& parent, int ranks, std::unique_ptr<Topology> topology,
                          Comm* newcomm);
 // An intra-communicator to make a topology on.

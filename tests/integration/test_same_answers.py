@@ -13,6 +13,9 @@ PROGRAMS = [
     ("examples/cg.f90", ("64", "30")),
     ("examples/transpose.f90", ("12",)),
     ("tests/programs/answers/environment.c", ("--flag", "two words")),
+    ("tests/programs/answers/callbacks.c", ()),
+    ("tests/programs/answers/communicators.c", ()),
+    ("tests/programs/answers/topologies.c", ()),
     ("tests/programs/answers/mpif.f90", ()),
 ]
 # The wheel brings no Fortran.
