@@ -41,8 +41,22 @@ def build(compiler: str, name: str, directory: Path) -> Path:
 
 
 def sesame_run(program: Path, ranks: int, rounds: int) -> dict:
-    command = [sys.executable, "-m", "sesame", "simulate", "-n", str(ranks), "--machine",
-               "infiniband", "--compute", "none", "--json", "--", str(program), str(rounds)]
+    command = [
+        sys.executable,
+        "-m",
+        "sesame",
+        "simulate",
+        "-n",
+        str(ranks),
+        "--machine",
+        "infiniband",
+        "--compute",
+        "none",
+        "--json",
+        "--",
+        str(program),
+        str(rounds),
+    ]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     if "correct" not in done.stderr + done.stdout:
         raise SystemExit(f"wrong answer from {' '.join(command)}")
@@ -55,10 +69,25 @@ def peer_rate(program: Path, ranks: int, rounds: int, messages: int, directory: 
     platform.write_text(PLATFORM.format(last=ranks - 1))
     hosts = directory / "hosts"
     hosts.write_text("".join(f"node-{i}\n" for i in range(ranks)))
-    options = ["smpi/simulate-computation:no", "smpi/privatization:no", "contexts/factory:raw",
-               "contexts/stack-size:64", "network/optim:Lazy", "smpi/display-timing:no"]
-    command = ["smpirun", "-np", str(ranks), "-platform", str(platform), "-hostfile", str(hosts),
-               *[f"--cfg={option}" for option in options], "--log=root.thres:error"]
+    options = [
+        "smpi/simulate-computation:no",
+        "smpi/privatization:no",
+        "contexts/factory:raw",
+        "contexts/stack-size:64",
+        "network/optim:Lazy",
+        "smpi/display-timing:no",
+    ]
+    command = [
+        "smpirun",
+        "-np",
+        str(ranks),
+        "-platform",
+        str(platform),
+        "-hostfile",
+        str(hosts),
+        *[f"--cfg={option}" for option in options],
+        "--log=root.thres:error",
+    ]
     begin = time.monotonic()
     subprocess.run([*command, str(program), "1"], check=True, capture_output=True)
     startup = time.monotonic() - begin
@@ -87,16 +116,23 @@ def main() -> None:
                 rates[ranks] = statistics.median(run["messages_per_second"] for run in runs)
                 startup = statistics.median(run["startup_s"] for run in runs)
                 memory = statistics.median(run["peak_rss_bytes"] for run in runs)
-                print(f"{program_name:5} {ranks:5} ranks: {rates[ranks] / 1e6:7.2f} million "
-                      f"messages/s, start-up {startup / ranks * 1e6:6.1f} us/rank, "
-                      f"memory {memory / ranks / 1024:7.1f} KiB/rank in all", flush=True)
+                print(
+                    f"{program_name:5} {ranks:5} ranks: {rates[ranks] / 1e6:7.2f} million "
+                    f"messages/s, start-up {startup / ranks * 1e6:6.1f} us/rank, "
+                    f"memory {memory / ranks / 1024:7.1f} KiB/rank in all",
+                    flush=True,
+                )
                 if ranks in peer_ranks and has_peer:
                     smpi = build("smpicc", program_name, directory)
                     peer_rounds = max(PEER_MESSAGES // (ranks * per_round), 10)
-                    rate = peer_rate(smpi, ranks, peer_rounds, ranks * per_round * peer_rounds,
-                                     directory)
-                    print(f"{program_name:5} {ranks:5} ranks: SMPI {rate / 1e6:.4f} million "
-                          f"messages/s, ratio {rates[ranks] / rate:.0f}", flush=True)
+                    rate = peer_rate(
+                        smpi, ranks, peer_rounds, ranks * per_round * peer_rounds, directory
+                    )
+                    print(
+                        f"{program_name:5} {ranks:5} ranks: SMPI {rate / 1e6:.4f} million "
+                        f"messages/s, ratio {rates[ranks] / rate:.0f}",
+                        flush=True,
+                    )
             values = list(rates.values())
             print(f"{program_name:5} flatness (fastest / slowest): {max(values) / min(values):.2f}")
     if not has_peer:

@@ -7,7 +7,7 @@ program conjugate_gradients
   implicit none
   integer :: rank, ranks, ierr, n, iterations, first, rows, above, below, k
   double precision, allocatable :: x(:, :), r(:, :), p(:, :), q(:, :)
-  double precision :: rr, rr_new, alpha, pq
+  double precision :: rr, rr_new, alpha, pq, begin
   character(len=32) :: argument
 
   call MPI_Init(ierr)
@@ -30,6 +30,7 @@ program conjugate_gradients
   if (rank == 0) above = MPI_PROC_NULL
   if (rank == ranks - 1) below = MPI_PROC_NULL
 
+  begin = MPI_Wtime()
   allocate (x(n, rows), r(n, rows), p(n, 0:rows + 1), q(n, rows))
   x = 0
   r = 1
@@ -48,8 +49,8 @@ program conjugate_gradients
     rr = rr_new
   end do
   pq = total(sum(x))
-  if (rank == 0) print '(i0, a, i0, a, i0, a, es12.5, a, es13.6)', n, ' x ', n, ', ', iterations, &
-    ' iterations: residual ', sqrt(rr), ', sum ', pq
+  if (rank == 0) print '(i0, a, i0, a, i0, a, es12.5, a, es13.6, a, f0.4, a)', n, ' x ', n, ', ', &
+    iterations, ' iterations: residual ', sqrt(rr), ', sum ', pq, ', ', MPI_Wtime() - begin, ' s'
   call MPI_Finalize(ierr)
 
 contains

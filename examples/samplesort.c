@@ -19,6 +19,7 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int n = argc > 1 ? atoi(argv[1]) : 100000, sample = 32;
 
+  const double begin = MPI_Wtime();
   double *mine = malloc(sizeof(double) * n);
   srand48(1234 + rank);
   for (int i = 0; i < n; i++) mine[i] = drand48();
@@ -55,8 +56,8 @@ int main(int argc, char **argv) {
   MPI_Allreduce(&wrong, &any_wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Reduce(&sum, &total, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0)
-    printf("%ld numbers %s, their sum is %.6f\n", (long)n * size, any_wrong ? "NOT SORTED" : "sorted",
-           total);
+    printf("%ld numbers %s, their sum is %.6f, %.4f s\n", (long)n * size,
+           any_wrong ? "NOT SORTED" : "sorted", total, MPI_Wtime() - begin);
   free(mine);
   free(samples);
   free(send);

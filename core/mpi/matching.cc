@@ -103,6 +103,7 @@ void Matching::visit_queued(Visit visit) const {
 RequestObject* Matching::meet_receive(Channel& channel, uint32_t context, int tag) {
   RequestObject* previous = nullptr;
   RequestObject* receive = channel.first_receive;
+  if (receive != nullptr) prefetch_whole(*receive);
   while (receive != nullptr && receive->tag != tag && receive->tag != MPI_ANY_TAG) {
     previous = receive;
     receive = receive->next;

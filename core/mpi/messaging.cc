@@ -115,6 +115,8 @@ struct Outgoing {
 };
 
 void meet_posted(Outgoing& out, RequestObject& send, RequestObject& receive) {
+  __builtin_prefetch(receive.buffer, 1);
+  __builtin_prefetch(receive.waiter, 1);
   const Count accepted = accept(receive, send.comm->rank, send.tag, out.bytes);
   move_direct(send, receive, accepted);
   receive.overhead_ps = overhead_ps(out.cost);
@@ -299,6 +301,9 @@ void await_all(Strand& strand, std::span<RequestObject* const> requests) {
     strand.outstanding = outstanding;
     strand.rank->world.executive.block();
     strand.waiting_request = nullptr;
+    for (RequestObject* request : requests) {
+      if (request != nullptr) prefetch_whole(*request);
+    }
   }
   // Each completion costs its overhead when its turn comes: the first to take effect first.
   std::array<const RequestObject*, 32> few;

@@ -15,7 +15,7 @@ constexpr uint64_t kSwitchesPerTick = 1 << 14;
 // With thousands of fibers a fiber's memory is out of the cache by the time its turn comes. While
 // one runs, the stack lines that the next will return through are on their way, and of the one
 // after it the object that the fiber is part of.
-constexpr int kStackLines = 12;
+constexpr int kStackLines = 20;
 constexpr int kObjectLines = 8;
 constexpr int kLineBytes = 64;
 

@@ -81,7 +81,7 @@ MPIS = {
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """compiled(source, mpi="debian", flags=()): the program made from a source of this repository."""
+    """compiled(source, mpi="debian", flags=()): the program made from one of our sources."""
     folder = tmp_path_factory.mktemp("programs")
 
     @functools.cache

@@ -16,7 +16,7 @@ ON = ("-n", 2, "--machine", "infiniband")
 
 
 def shared_memory() -> set[str]:
-    return set(os.listdir("/dev/shm"))
+    return {path.name for path in Path("/dev/shm").iterdir()}
 
 
 @pytest.fixture(autouse=True)

@@ -74,14 +74,14 @@ static void on_error(MPI_Comm* comm, int* code, ...) {
 static void error_handlers(void) {
   MPI_Errhandler handler, now;
   MPI_Comm part;
-  int error, error_class, keyval;
+  int error, keyval;
   MPI_Comm_create_errhandler(on_error, &handler);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
   MPI_Errhandler_free(&handler);
   MPI_Comm_split(MPI_COMM_WORLD, me == 0, 0, &part);
-  error = MPI_Send(&me, 1, MPI_INT, 1000, 0, part);
-  MPI_Error_class(error, &error_class);
-  printf("%d returned: %d, handled %d\n", me, error_class == MPI_ERR_RANK, handled);
+  /* What is returned after that differs: an error in MPICH 4, success in MPICH 5. */
+  MPI_Send(&me, 1, MPI_INT, 1000, 0, part);
+  printf("%d handled %d\n", me, handled);
   MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_RANK);
   MPI_Comm_set_errhandler(part, MPI_ERRORS_RETURN);
   MPI_Comm_get_errhandler(part, &now);
@@ -141,6 +141,9 @@ static int at_end(MPI_Comm comm, int keyval, void* value, void* state) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  /* Lines of ranks must not mix under mpiexec, and MPI_Init has turned buffering off. */
+  static char lines[1 << 16];
+  setvbuf(stdout, lines, _IOFBF, sizeof lines);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   attributes();

@@ -122,6 +122,9 @@ static void names(void) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  /* Lines of ranks must not mix under mpiexec, and MPI_Init has turned buffering off. */
+  static char lines[1 << 16];
+  setvbuf(stdout, lines, _IOFBF, sizeof lines);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   intra();
