@@ -65,7 +65,7 @@ receive_overhead = "{overhead_s * 1e9:.3f} ns"
 bandwidth = "{1 / slope:.0f} B/s"
 '''
     total = points[-1][0] / points[-1][1]
-    text = f"""name = "here"
+    text = """name = "here"
 description = "This machine: two ranks of MPICH over shared memory"
 nodes = 1
 
