@@ -7,10 +7,17 @@ venv=$1
 ranks=16
 sesame=$venv/bin/sesame
 
-mpicc=$(command -v "$venv/bin/mpicc" mpicc.mpich mpicc | head -n 1) || {
+mpicc=
+for candidate in "$venv/bin/mpicc" mpicc.mpich mpicc; do
+  if command -v "$candidate" >/dev/null; then
+    mpicc=$candidate
+    break
+  fi
+done
+if [ -z "$mpicc" ]; then
   echo "demo: no mpicc; install MPICH (Debian: libmpich-dev)" >&2
   exit 1
-}
+fi
 mkdir -p demo
 "$mpicc" -O2 -o demo/heat examples/heat.c -lm
 
