@@ -8,6 +8,7 @@ the error for each program, and the spread of the real runs, which bounds what c
 """
 
 import argparse
+import itertools
 import re
 import shutil
 import statistics
@@ -54,7 +55,7 @@ receive_overhead = "{overhead_s * 1e9:.3f} ns"
 '''
     segments = ""
     offsets_s = []
-    for (size, time_s), (next_size, next_time_s) in zip(points, points[1:], strict=False):
+    for (size, time_s), (next_size, next_time_s) in itertools.pairwise(points):
         slope = max(next_time_s - time_s, 1e-12) / (next_size - size)
         offset_s = max(time_s - slope * size, 2 * overhead_s)
         offsets_s.append(offset_s)
