@@ -44,6 +44,17 @@ int sum_around(Comm comm, int value) {
   return sum;
 }
 
+// No two communicators of the running rank have a context in common.
+void expect_distinct_contexts() {
+  const ObjectTables& objects = this_rank().objects;
+  std::vector<uint32_t> contexts{objects.world->context, objects.self->context};
+  for (const CommObject* comm : objects.comms.objects()) {
+    if (comm != nullptr) contexts.push_back(comm->context);
+  }
+  std::sort(contexts.begin(), contexts.end());
+  EXPECT_EQ(std::adjacent_find(contexts.begin(), contexts.end()), contexts.end());
+}
+
 TEST(Circle, AgreesForAnyNumberOfRanks) {
   for (int ranks = 1; ranks <= 17; ++ranks) {
     on_ranks(ranks, [ranks](int rank) {
@@ -139,12 +150,7 @@ TEST(Comm, ContextsStayUniqueAfterUnevenHistories) {
       Comm_dup(half, &more);
     }
     ASSERT_EQ(Comm_dup(MPI_COMM_WORLD, &all), MPI_SUCCESS);
-    std::vector<uint32_t> contexts{0, 2};
-    for (const CommObject* comm : this_rank().objects.comms.objects()) {
-      contexts.push_back(comm->context);
-    }
-    std::sort(contexts.begin(), contexts.end());
-    EXPECT_EQ(std::adjacent_find(contexts.begin(), contexts.end()), contexts.end());
+    expect_distinct_contexts();
     EXPECT_EQ(sum_around(all, 1), rank == 0 ? 4 : rank + 1);
   });
 }
@@ -155,8 +161,8 @@ TEST(Comm, NonBlockingDuplicatesGetContextsOfTheirOwn) {
     Comm left, right;
     Comm_split(MPI_COMM_WORLD, rank <= 1 ? 0 : MPI_UNDEFINED, 0, &left);
     Comm_split(MPI_COMM_WORLD, rank >= 1 ? 0 : MPI_UNDEFINED, 0, &right);
-    // Rank 0 has used up more contexts than the others.
-    for (int i = 0; i < 2 * (2 - rank); ++i) {
+    // The others have used up more contexts than rank 1, and as many: their proposals coincide.
+    for (int i = 0; i < (rank == 1 ? 0 : 3); ++i) {
       Comm more;
       Comm_dup(MPI_COMM_SELF, &more);
     }
@@ -171,12 +177,7 @@ TEST(Comm, NonBlockingDuplicatesGetContextsOfTheirOwn) {
     }
     ASSERT_EQ(Waitall(static_cast<Count>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
               MPI_SUCCESS);
-    std::vector<uint32_t> contexts;
-    for (const CommObject* comm : this_rank().objects.comms.objects()) {
-      contexts.push_back(comm->context);
-    }
-    std::sort(contexts.begin(), contexts.end());
-    EXPECT_EQ(std::adjacent_find(contexts.begin(), contexts.end()), contexts.end());
+    expect_distinct_contexts();
     for (const Comm copy : copies) {
       if (copy != MPI_COMM_NULL) sum_around(copy, 1);
     }
@@ -197,6 +198,7 @@ TEST(Comm, NonBlockingDuplicatesMayBeginInAnyOrder) {
     Comm third;
     ASSERT_EQ(Comm_dup(MPI_COMM_WORLD, &third), MPI_SUCCESS);
     ASSERT_EQ(Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    expect_distinct_contexts();
     for (const Comm comm : {copies[0], copies[1], third}) {
       EXPECT_EQ(sum_around(comm, 1), rank == 0 ? 4 : rank + 1);
     }
