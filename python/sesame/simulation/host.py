@@ -41,7 +41,11 @@ def inspect_program(program: str) -> str:
     answer = subprocess.run(
         [find_host("mpich"), "--inspect", program], capture_output=True, text=True, check=False
     )
-    if answer.returncode != 0:
+    if answer.returncode not in (0, 2):
+        raise SimulationError(
+            f"the simulator failed to inspect {program} and ended with status {answer.returncode}"
+        )
+    if answer.returncode == 2:
         message, _, hint = answer.stderr.strip().partition("\nhint: ")
         raise InputError(message or f"{program}: cannot be simulated", hint=hint or None)
     interface = json.loads(answer.stdout)["interface"]
