@@ -12,8 +12,7 @@ namespace sesame::bindings {
 void register_units(nb::module_& module) {
   module.def("parse_duration_ps",
              [](const std::string& text) { return unwrap(parse_duration(text)).ps(); });
-  module.def("parse_size_bytes",
-             [](const std::string& text) { return unwrap(parse_size(text)); });
+  module.def("parse_size_bytes", [](const std::string& text) { return unwrap(parse_size(text)); });
 }
 
 }  // namespace sesame::bindings

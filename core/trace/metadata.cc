@@ -72,8 +72,8 @@ std::string escaped(std::string_view text) {
 }
 
 std::string environment_text(const Metadata& metadata) {
-  std::string text = "env {\n  " + std::string(kFormatKey) +
-                     std::to_string(SESAME_TRACE_FORMAT) + ";\n";
+  std::string text =
+      "env {\n  " + std::string(kFormatKey) + std::to_string(SESAME_TRACE_FORMAT) + ";\n";
   for (const auto& [key, value] : metadata.environment) {
     text += "  " + key + " = \"" + escaped(value) + "\";\n";
   }
@@ -81,8 +81,7 @@ std::string environment_text(const Metadata& metadata) {
 }
 
 // A list of names as a TSDL enumeration; the position is the number.
-std::string enumeration_text(std::string_view integer_type,
-                             const std::vector<std::string>& names) {
+std::string enumeration_text(std::string_view integer_type, const std::vector<std::string>& names) {
   std::string text = "enum : " + std::string(integer_type) + " {\n";
   for (size_t i = 0; i < names.size(); ++i) {
     text += "      \"" + escaped(names[i]) + "\" = " + std::to_string(i) + ",\n";

@@ -16,8 +16,8 @@ TEST(Metadata, GivesBackTheNamesOfCalls) {
 TEST(Metadata, DeclaresEveryRecordTypeWithItsFields) {
   std::string text = metadata_text({{"MPI_Send"}, {{"machine", "paragon"}}});
   for (const char* expected :
-       {"name = \"call\"", "name = \"message\"", "int64_t compute_before_ps;",
-        "uint64_t bytes;", "\"rendezvous\" = 1", "\"MPI_Send\" = 0", "machine = \"paragon\""}) {
+       {"name = \"call\"", "name = \"message\"", "int64_t compute_before_ps;", "uint64_t bytes;",
+        "\"rendezvous\" = 1", "\"MPI_Send\" = 0", "machine = \"paragon\""}) {
     EXPECT_NE(text.find(expected), std::string::npos) << expected;
   }
 }

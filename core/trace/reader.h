@@ -59,7 +59,7 @@ class StreamReader {
   uint32_t rank_ = 0;
   uint64_t packets_ = 0;
   uint64_t discarded_ = 0;
-  std::optional<Error> pending_;   // found behind records not yet returned
+  std::optional<Error> pending_;  // found behind records not yet returned
 };
 
 // The metadata of a raw trace directory.

@@ -10,11 +10,15 @@ namespace {
 
 #define SESAME_RECORD_BEGIN(name, id, timestamp_field, meaning) \
   constexpr FieldType name##_fields[] = {
-#define SESAME_NAMED_FIELD(record, type, field, names, meaning)                       \
-  FieldType{#field, #type, "", meaning, #names, offsetof(sesame_##record##_record, field), \
+#define SESAME_NAMED_FIELD(record, type, field, names, meaning)      \
+  FieldType{#field,       #type,                                     \
+            "",           meaning,                                   \
+            #names,       offsetof(sesame_##record##_record, field), \
             sizeof(type), std::is_signed_v<type>},
-#define SESAME_FIELD(record, type, field, unit, meaning)                           \
-  FieldType{#field, #type, unit, meaning, "", offsetof(sesame_##record##_record, field), \
+#define SESAME_FIELD(record, type, field, unit, meaning)             \
+  FieldType{#field,       #type,                                     \
+            unit,         meaning,                                   \
+            "",           offsetof(sesame_##record##_record, field), \
             sizeof(type), std::is_signed_v<type>},
 #define SESAME_RECORD_END(name) \
   }                             \

@@ -13,7 +13,7 @@ struct FieldType {
   std::string_view c_type;  // "int64_t", …
   std::string_view unit;    // "ps", "B", "rank", "bits" or empty
   std::string_view meaning;
-  std::string_view names;   // for a number that stands for a name: which list; else empty
+  std::string_view names;  // for a number that stands for a name: which list; else empty
   size_t offset;
   size_t size_bytes;
   bool is_signed;

@@ -19,7 +19,7 @@ struct Writer::Stream {
   uint64_t last_timestamp = 0;          // of the stream
   uint64_t packets = 0;
   uint64_t discarded = 0;
-  uint64_t discarded_written = 0;       // as the last packet in the file says
+  uint64_t discarded_written = 0;  // as the last packet in the file says
   int descriptor = -1;
 };
 
@@ -114,9 +114,14 @@ void Writer::begin_packet(Stream& stream) {
 }
 
 void Writer::write_packet(uint32_t rank, Stream& stream) {
-  PacketStart start{kPacketMagic,          kStreamId,      rank,
-                    stream.first_timestamp, stream.last_timestamp,
-                    stream.used * 8,       stream.used * 8, stream.packets,
+  PacketStart start{kPacketMagic,
+                    kStreamId,
+                    rank,
+                    stream.first_timestamp,
+                    stream.last_timestamp,
+                    stream.used * 8,
+                    stream.used * 8,
+                    stream.packets,
                     stream.discarded};
   std::memcpy(stream.packet.get(), &start, sizeof start);
   size_t size = stream.used;

@@ -23,7 +23,7 @@
 namespace sesame::trace {
 
 struct WriterOptions {
-  std::string directory;            // exists, is empty
+  std::string directory;  // exists, is empty
   uint32_t ranks = 0;
   Metadata metadata;
   size_t packet_bytes = 16 * 1024;  // buffer of each rank

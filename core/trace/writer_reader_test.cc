@@ -31,9 +31,7 @@ class RawTrace : public ::testing::Test {
   std::string directory_;
 };
 
-sesame_call_record call(int64_t end_ps) {
-  return {end_ps - 10, end_ps, 5, 64, 1, 7, 0, 3, 0};
-}
+sesame_call_record call(int64_t end_ps) { return {end_ps - 10, end_ps, 5, 64, 1, 7, 0, 3, 0}; }
 
 sesame_message_record message(int64_t end_ps) {
   return {end_ps - 30, end_ps - 20, end_ps, 64, 0, 1, 7, 0, SESAME_PROTOCOL_RENDEZVOUS, 0};
@@ -177,8 +175,10 @@ TEST_F(RawTrace, GivesTheRecordsInFrontOfACut) {
     for (size_t i = 0; i < found.calls.size(); ++i) {
       ASSERT_EQ(found.calls[i].end_ps, static_cast<int64_t>(i + 1));
     }
-    if (found.error.empty()) ++unnoticed;
-    else ASSERT_NE(found.error.find("cut off"), std::string::npos) << length;
+    if (found.error.empty())
+      ++unnoticed;
+    else
+      ASSERT_NE(found.error.find("cut off"), std::string::npos) << length;
     previous = found.calls.size();
   }
   EXPECT_EQ(previous, 0u);
@@ -198,7 +198,8 @@ TEST_F(RawTrace, SurvivesRandomDamage) {
   int refused = 0;
   for (int round = 0; round < 2000; ++round) {
     std::string bad = good;
-    for (int i = 0; i < 1 + round % 8; ++i) bad[random() % bad.size()] = static_cast<char>(random());
+    for (int i = 0; i < 1 + round % 8; ++i)
+      bad[random() % bad.size()] = static_cast<char>(random());
     std::ofstream(stream_path(0), std::ios::binary | std::ios::trunc) << bad;
     Contents found = read_all(stream_path(0));
     EXPECT_LE(found.calls.size() + found.messages.size(), good.size() / 50);
