@@ -33,7 +33,8 @@ static void keep_fastest(void* in, void* inout, int* count, MPI_Datatype*) {
 
 static MPI_Datatype body_type() {
   const int lengths[] = {3, 1, 1};
-  const MPI_Aint offsets[] = {offsetof(Body, position), offsetof(Body, mass), offsetof(Body, owner)};
+  const MPI_Aint offsets[] = {offsetof(Body, position), offsetof(Body, mass),
+                              offsetof(Body, owner)};
   const MPI_Datatype types[] = {MPI_DOUBLE, MPI_DOUBLE, MPI_INT};
   MPI_Datatype packed, type;
   MPI_Type_create_struct(3, lengths, offsets, types, &packed);

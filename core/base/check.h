@@ -8,8 +8,8 @@ namespace sesame {
 
 }  // namespace sesame
 
-#define CHECK(condition)                                                   \
-  do {                                                                     \
-    if (!(condition)) [[unlikely]]                                         \
-      ::sesame::check_failed(__FILE__, __LINE__, #condition);              \
+#define CHECK(condition)                                      \
+  do {                                                        \
+    if (!(condition)) [[unlikely]]                            \
+      ::sesame::check_failed(__FILE__, __LINE__, #condition); \
   } while (0)

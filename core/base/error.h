@@ -11,10 +11,10 @@
 namespace sesame {
 
 struct Error {
-  std::string message;   // what is wrong, what was expected, what was found
-  std::string hint;      // what to do about it; may be empty
-  std::string path;      // the file it is about; may be empty
-  int line = 0;          // 1-based; 0 when no line is meant
+  std::string message;  // what is wrong, what was expected, what was found
+  std::string hint;     // what to do about it; may be empty
+  std::string path;     // the file it is about; may be empty
+  int line = 0;         // 1-based; 0 when no line is meant
 
   std::string to_string() const;
 };

@@ -29,8 +29,14 @@ class SimTime {
   constexpr SimTime operator+(SimTime other) const { return SimTime(ps_ + other.ps_); }
   constexpr SimTime operator-(SimTime other) const { return SimTime(ps_ - other.ps_); }
   constexpr SimTime operator*(int64_t factor) const { return SimTime(ps_ * factor); }
-  constexpr SimTime& operator+=(SimTime other) { ps_ += other.ps_; return *this; }
-  constexpr SimTime& operator-=(SimTime other) { ps_ -= other.ps_; return *this; }
+  constexpr SimTime& operator+=(SimTime other) {
+    ps_ += other.ps_;
+    return *this;
+  }
+  constexpr SimTime& operator-=(SimTime other) {
+    ps_ -= other.ps_;
+    return *this;
+  }
 
  private:
   explicit constexpr SimTime(int64_t ps) : ps_(ps) {}
@@ -41,10 +47,10 @@ constexpr SimTime later(SimTime a, SimTime b) { return a < b ? b : a; }
 
 // What a user writes in a machine file or on the command line, with its unit. Each returns an
 // Error that names the accepted units when the text does not fit.
-Result<SimTime> parse_duration(std::string_view text);    // "1.5 us", "0s"; s ms us ns ps
-Result<uint64_t> parse_size(std::string_view text);       // "64 KiB", "1MB", "0 B", "512"
-Result<double> parse_bandwidth(std::string_view text);    // bytes per second: "28 MB/s", "100 Gbit/s"
-Result<double> parse_frequency(std::string_view text);    // hertz: "50 MHz"
+Result<SimTime> parse_duration(std::string_view text);  // "1.5 us", "0s"; s ms us ns ps
+Result<uint64_t> parse_size(std::string_view text);     // "64 KiB", "1MB", "0 B", "512"
+Result<double> parse_bandwidth(std::string_view text);  // bytes per second: "28 MB/s", "100 Gbit/s"
+Result<double> parse_frequency(std::string_view text);  // hertz: "50 MHz"
 
 // For people: three significant digits and the fitting unit ("1.25 us", "28.0 MB/s", "64 KiB").
 std::string format_duration(SimTime duration);

@@ -25,9 +25,8 @@ struct Target {
 // Variables of the host that a rank must have for itself: the formatting state of the C++ library's
 // streams, and where MPICH's Fortran layer notes the addresses of its ignored statuses.
 constexpr const char* kClonedVariables[] = {
-    "_ZSt4cout",  "_ZSt3cin",  "_ZSt4cerr",  "_ZSt4clog",
-    "_ZSt5wcout", "_ZSt4wcin", "_ZSt5wcerr", "_ZSt5wclog",
-    "MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"};
+    "_ZSt4cout", "_ZSt3cin",   "_ZSt4cerr",  "_ZSt4clog",           "_ZSt5wcout",
+    "_ZSt4wcin", "_ZSt5wcerr", "_ZSt5wclog", "MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"};
 
 [[noreturn]] void call_of_missing(const char* name) {
   const RankProcess* process = current();

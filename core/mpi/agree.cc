@@ -16,7 +16,7 @@ void take_greater(std::span<int> values, std::span<const int> others) {
 
 // Agreements draw their numbers from this many series.
 constexpr uint32_t kSeries = 32;
-constexpr uint32_t kSeriesStep = 4;   // as many contexts as one agreement takes at most
+constexpr uint32_t kSeriesStep = 4;  // as many contexts as one agreement takes at most
 
 // The least free number in a series that depends on who asks and how often it has failed.
 uint32_t proposal_apart(uint32_t next_free, uint64_t identity, uint64_t attempt) {

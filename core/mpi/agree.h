@@ -33,13 +33,15 @@ class Circle {
   void broadcast(std::vector<int>& values, int root);
 
  private:
-  int peer(int number) const { return ranks_.empty() ? number : ranks_[static_cast<size_t>(number)]; }
+  int peer(int number) const {
+    return ranks_.empty() ? number : ranks_[static_cast<size_t>(number)];
+  }
   void send(std::span<const int> values, int to);
   void receive(std::span<int> values, int from);
   void broadcast_fixed(std::span<int> values, int root);
 
   Transfer& transfer_;
-  std::vector<int> ranks_;   // empty: all
+  std::vector<int> ranks_;  // empty: all
   int size_;
   int me_;
   const DatatypeObject& int_type_;
@@ -57,7 +59,7 @@ void maximum_of_both_groups(Transfer& inter, std::span<int> values);
 // What tells an agreement from others that may be under way on the same ranks at the same time.
 // All ranks that take part must say the same.
 struct AgreementKind {
-  bool concurrent = false;   // non-blocking: the rank may begin others meanwhile
+  bool concurrent = false;  // non-blocking: the rank may begin others meanwhile
   uint64_t identity = 0;
 };
 

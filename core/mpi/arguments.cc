@@ -22,7 +22,8 @@ namespace {
 }
 
 [[gnu::cold]] int bad_rank(const CommObject& comm, int peer) {
-  return fail(MPI_ERR_RANK, "rank " + std::to_string(peer) + " is not in the communicator, which has " +
+  return fail(MPI_ERR_RANK, "rank " + std::to_string(peer) +
+                                " is not in the communicator, which has " +
                                 std::to_string(comm.remote_size()) + " ranks");
 }
 
@@ -38,7 +39,8 @@ int check_buffer(const void* buffer, Count count, Datatype datatype, const Datat
     return fail(MPI_ERR_COUNT, "the count is negative: " + std::to_string(count));
   }
   *type = this_rank().datatypes.find(datatype);
-  if (*type == nullptr || !(*type)->is_committed()) [[unlikely]] return bad_type(datatype, *type);
+  if (*type == nullptr || !(*type)->is_committed()) [[unlikely]]
+    return bad_type(datatype, *type);
   if (buffer == nullptr && count > 0 && (*type)->is_contiguous() && (*type)->size() > 0 &&
       (*type)->is_predefined()) [[unlikely]] {
     return fail(MPI_ERR_BUFFER, "the buffer is a null pointer");

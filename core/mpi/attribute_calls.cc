@@ -13,18 +13,24 @@ namespace {
 // A keyval's handle is 0xa4000000, bits that tell the owner as MPICH has them, and an index.
 int owner_bits(AttributeOwner owner) {
   switch (owner) {
-    case AttributeOwner::kComm: return 0x00400000;
-    case AttributeOwner::kDatatype: return 0x00c00000;
-    case AttributeOwner::kWin: return 0x02000000;
+    case AttributeOwner::kComm:
+      return 0x00400000;
+    case AttributeOwner::kDatatype:
+      return 0x00c00000;
+    case AttributeOwner::kWin:
+      return 0x02000000;
   }
   return 0;
 }
 
 const char* owner_text(AttributeOwner owner) {
   switch (owner) {
-    case AttributeOwner::kComm: return "communicators";
-    case AttributeOwner::kDatatype: return "datatypes";
-    case AttributeOwner::kWin: return "windows";
+    case AttributeOwner::kComm:
+      return "communicators";
+    case AttributeOwner::kDatatype:
+      return "datatypes";
+    case AttributeOwner::kWin:
+      return "windows";
   }
   return "";
 }
@@ -42,14 +48,12 @@ int check_keyval(int handle, AttributeOwner owner, KeyvalObject** keyval) {
     *keyval = this_rank().objects.keyvals.find(handle & ~kKeyvalOwnerMask);
   }
   if (*keyval == nullptr) {
-    return fail(MPI_ERR_KEYVAL, handle == MPI_KEYVAL_INVALID
-                                    ? "the keyval is MPI_KEYVAL_INVALID"
-                                    : "no such keyval, or it was freed");
+    return fail(MPI_ERR_KEYVAL, handle == MPI_KEYVAL_INVALID ? "the keyval is MPI_KEYVAL_INVALID"
+                                                             : "no such keyval, or it was freed");
   }
   if ((*keyval)->owner != owner || (*keyval)->handle != handle) {
     return fail(MPI_ERR_KEYVAL, std::string("the keyval was made for attributes of ") +
-                                    owner_text((*keyval)->owner) + ", not of " +
-                                    owner_text(owner));
+                                    owner_text((*keyval)->owner) + ", not of " + owner_text(owner));
   }
   return MPI_SUCCESS;
 }
@@ -59,17 +63,25 @@ const int* predefined_value(Rank& rank, int keyval) {
   static constexpr int tag_ub = kTagUpperBound;
   static constexpr int no_host = MPI_PROC_NULL;
   static constexpr int io_everywhere = MPI_ANY_SOURCE;
-  static constexpr int yes = 1;   // all ranks read one simulated clock
+  static constexpr int yes = 1;  // all ranks read one simulated clock
   static constexpr int first_application = 0;
   switch (keyval) {
-    case MPI_TAG_UB: return &tag_ub;
-    case MPI_HOST: return &no_host;
-    case MPI_IO: return &io_everywhere;
-    case MPI_WTIME_IS_GLOBAL: return &yes;
-    case MPI_APPNUM: return &first_application;
-    case MPI_UNIVERSE_SIZE: return &rank.objects.universe_size;
-    case MPI_LASTUSEDCODE: return &rank.objects.last_used_code;
-    default: return nullptr;
+    case MPI_TAG_UB:
+      return &tag_ub;
+    case MPI_HOST:
+      return &no_host;
+    case MPI_IO:
+      return &io_everywhere;
+    case MPI_WTIME_IS_GLOBAL:
+      return &yes;
+    case MPI_APPNUM:
+      return &first_application;
+    case MPI_UNIVERSE_SIZE:
+      return &rank.objects.universe_size;
+    case MPI_LASTUSEDCODE:
+      return &rank.objects.last_used_code;
+    default:
+      return nullptr;
   }
 }
 
@@ -206,8 +218,7 @@ int Type_set_attribute(Datatype datatype, int keyval, AttributeType type, void* 
   return set->set(*key, datatype, type, value);
 }
 
-int Type_get_attribute(Datatype datatype, int keyval, AttributeType asked, void* value,
-                       int* flag) {
+int Type_get_attribute(Datatype datatype, int keyval, AttributeType asked, void* value, int* flag) {
   AttributeSet* set;
   MPI_TRY(check_type(datatype, &set));
   MPI_TRY(check_out(value, "attribute_val"));

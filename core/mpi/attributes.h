@@ -31,7 +31,7 @@ struct KeyvalObject : Counted {
   AttributeFunction remove;
   void* extra_state = nullptr;
   bool freed = false;
-  KeyvalTable* table = nullptr;   // null once the rank's tables are gone
+  KeyvalTable* table = nullptr;  // null once the rank's tables are gone
 };
 
 struct Attribute {

@@ -18,10 +18,10 @@ struct Strand;
 struct AttachedBuffer {
   void* address = nullptr;
   Count size = 0;
-  bool automatic = false;         // MPI_BUFFER_AUTOMATIC: as large as need be
+  bool automatic = false;  // MPI_BUFFER_AUTOMATIC: as large as need be
   Count in_use = 0;
   SimTime last_release;
-  Strand* waiter = nullptr;       // in MPI_Buffer_detach or _flush
+  Strand* waiter = nullptr;  // in MPI_Buffer_detach or _flush
 };
 
 // Takes space for the message from the communicator's buffer or the rank's, or fails with

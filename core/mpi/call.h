@@ -13,10 +13,12 @@ namespace sesame::mpi {
 class CallScope {
  public:
   explicit CallScope(CallId id) : strand_(self()), id_(id) {
-    if (strand_.call_depth++ == 0) [[likely]] enter();
+    if (strand_.call_depth++ == 0) [[likely]]
+      enter();
   }
   ~CallScope() {
-    if (--strand_.call_depth == 0) [[likely]] leave();
+    if (--strand_.call_depth == 0) [[likely]]
+      leave();
   }
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;

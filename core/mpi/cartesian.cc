@@ -11,8 +11,7 @@ namespace sesame::mpi {
 namespace {
 
 // The number of ranks in the grid, which must fit into the communicator.
-int check_grid(const CommObject& comm, int ndims, const int* dims, const int* periods,
-               int* ranks) {
+int check_grid(const CommObject& comm, int ndims, const int* dims, const int* periods, int* ranks) {
   if (ndims < 0) {
     return fail(MPI_ERR_DIMS, "the number of dimensions is negative: " + std::to_string(ndims));
   }
@@ -23,8 +22,8 @@ int check_grid(const CommObject& comm, int ndims, const int* dims, const int* pe
   long long product = 1;
   for (int i = 0; i < ndims; ++i) {
     if (dims[i] <= 0) {
-      return fail(MPI_ERR_DIMS, "dimension " + std::to_string(i) + " is not positive: " +
-                                    std::to_string(dims[i]));
+      return fail(MPI_ERR_DIMS, "dimension " + std::to_string(i) +
+                                    " is not positive: " + std::to_string(dims[i]));
     }
     product *= dims[i];
     if (product > comm.size()) {
@@ -132,9 +131,8 @@ int Cart_sub(Comm comm, const int* remain_dims, Comm* newcomm) {
     }
   }
   CommObject* part = nullptr;
-  MPI_TRY(run_collective(*parent, [&](Transfer& transfer) {
-    return split_intra(transfer, color, key, &part);
-  }));
+  MPI_TRY(run_collective(
+      *parent, [&](Transfer& transfer) { return split_intra(transfer, color, key, &part); }));
   part->topology = grid_topology(std::move(kept), part->rank);
   *newcomm = part->handle;
   return MPI_SUCCESS;

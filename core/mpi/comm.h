@@ -33,7 +33,7 @@ class Members {
  private:
   std::vector<int> world_ranks_;
   bool ascends_ = false;
-  mutable std::vector<std::pair<int, int>> by_world_rank_;   // made when needed, if not ascending
+  mutable std::vector<std::pair<int, int>> by_world_rank_;  // made when needed, if not ascending
 };
 using MembersRef = std::shared_ptr<const Members>;
 
@@ -47,20 +47,20 @@ struct CommObject : Counted {
   Comm handle = MPI_COMM_NULL;
   // Two matching contexts: messages of the program in `context`, of collectives in `context` + 1.
   uint32_t context = 0;
-  int rank = 0;           // in the local group
+  int rank = 0;  // in the local group
   MembersRef local;
-  MembersRef remote;      // whom messages go to: the other group, or `local` in an intra-communicator
+  MembersRef remote;  // whom messages go to: the other group, or `local` in an intra-communicator
   bool is_inter = false;
-  bool low_group = false;                // inter-communicator: whose members come first in a merge
-  CommObject* local_comm = nullptr;      // inter-communicator: the local group's own communicator
-  uint32_t next_collective = 0;          // sequence number of the next collective: its tag
+  bool low_group = false;            // inter-communicator: whose members come first in a merge
+  CommObject* local_comm = nullptr;  // inter-communicator: the local group's own communicator
+  uint32_t next_collective = 0;      // sequence number of the next collective: its tag
 
   std::string name;
   ErrhandlerObject* errhandler = nullptr;
   std::unique_ptr<AttributeSet> attributes;
   std::unique_ptr<Topology> topology;
   InfoObject* info = nullptr;
-  std::unique_ptr<AttachedBuffer> attached_buffer;   // for buffered sends
+  std::unique_ptr<AttachedBuffer> attached_buffer;  // for buffered sends
 
   CommObject();
   ~CommObject();

@@ -35,9 +35,9 @@ CommObject* new_comm(const CommObject* parent, MembersRef local, int my_rank) {
 // Everything of a duplicate but its context.
 int begin_duplicate(const CommObject& parent, const InfoObject* info, CommObject** newcomm) {
   Rank& rank = this_rank();
-  CommObject* comm =
-      parent.is_inter ? add_inter(rank, &parent, parent.local, parent.remote, kNoContext)
-                      : add_intra(rank, &parent, parent.local, kNoContext);
+  CommObject* comm = parent.is_inter
+                         ? add_inter(rank, &parent, parent.local, parent.remote, kNoContext)
+                         : add_intra(rank, &parent, parent.local, kNoContext);
   if (const int error = copy_attributes(parent, *comm); error != MPI_SUCCESS) {
     discard(rank, comm);
     return error;
@@ -125,7 +125,7 @@ int create_inter(CommObject& parent, const GroupObject& group, Comm* newcomm) {
 
 // The ranks of one color, sorted by (key, rank), from the (color, key) of all ranks.
 std::vector<int> ranks_of_color(const std::vector<int>& all, int color) {
-  std::vector<std::pair<int, int>> chosen;   // (key, rank)
+  std::vector<std::pair<int, int>> chosen;  // (key, rank)
   for (size_t i = 0; i < all.size(); i += 2) {
     if (all[i] == color) chosen.emplace_back(all[i + 1], static_cast<int>(i / 2));
   }
@@ -214,8 +214,8 @@ void take_hints(CommObject& comm, const InfoObject* info) {
 
 uint32_t agree_with_all(Rank& rank, Transfer& transfer, uint32_t contexts, bool concurrent) {
   const CommObject& comm = transfer.comm();
-  const AgreementKind kind{concurrent, (uint64_t{comm.context} << 32) |
-                                           static_cast<uint32_t>(transfer.tag())};
+  const AgreementKind kind{concurrent,
+                           (uint64_t{comm.context} << 32) | static_cast<uint32_t>(transfer.tag())};
   if (comm.is_inter) {
     return agree_on_context(rank, contexts, kind, [&transfer](std::span<int> values) {
       maximum_of_both_groups(transfer, values);
@@ -302,9 +302,8 @@ int Comm_create_group(Comm comm, Group group, int tag, Comm* newcomm) {
   Rank& rank = this_rank();
   Transfer transfer(*parent, subset_tag(tag));
   Circle circle(transfer, std::move(ranks), members->my_rank);
-  const uint32_t context =
-      agree_on_context(rank, kIntraContexts, {},
-                       [&circle](std::span<int> values) { circle.maximum(values); });
+  const uint32_t context = agree_on_context(
+      rank, kIntraContexts, {}, [&circle](std::span<int> values) { circle.maximum(values); });
   *newcomm = add_intra(rank, parent, members->members, context)->handle;
   return transfer.error();
 }
@@ -345,9 +344,10 @@ int Comm_split_type(Comm comm, int split_type, int key, Info info, Comm* newcomm
       }
       break;
     case MPI_COMM_TYPE_HW_GUIDED:
-      MPI_TRY(split(*parent, asks_for_shared_memory(info) ? rank.world.network.node_of(rank.id)
-                                                          : MPI_UNDEFINED,
-                    key, &part));
+      MPI_TRY(
+          split(*parent,
+                asks_for_shared_memory(info) ? rank.world.network.node_of(rank.id) : MPI_UNDEFINED,
+                key, &part));
       break;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
     case MPI_UNDEFINED:

@@ -25,9 +25,8 @@ int check_inter(Comm handle, CommObject** comm) {
 int compare_members(const Members& a, const Members& b) {
   if (&a == &b || a.world_ranks() == b.world_ranks()) return MPI_IDENT;
   if (a.size() != b.size()) return MPI_UNEQUAL;
-  const bool same_set =
-      std::all_of(a.world_ranks().begin(), a.world_ranks().end(),
-                  [&b](int rank) { return b.rank_of(rank) != MPI_UNDEFINED; });
+  const bool same_set = std::all_of(a.world_ranks().begin(), a.world_ranks().end(),
+                                    [&b](int rank) { return b.rank_of(rank) != MPI_UNDEFINED; });
   return same_set ? MPI_SIMILAR : MPI_UNEQUAL;
 }
 

@@ -322,9 +322,9 @@ TEST(Session, MakesCommunicatorsFromProcessSets) {
     Group_range_incl(group, 1, second, &high);
     Comm inter;
     const bool is_low = rank < 2;
-    ASSERT_EQ(Intercomm_create_from_groups(is_low ? low : high, is_low ? 0 : 1,
-                                           is_low ? high : low, is_low ? 1 : 0, "pair",
-                                           MPI_INFO_NULL, MPI_ERRORS_RETURN, &inter),
+    ASSERT_EQ(Intercomm_create_from_groups(is_low ? low : high, is_low ? 0 : 1, is_low ? high : low,
+                                           is_low ? 1 : 0, "pair", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                           &inter),
               MPI_SUCCESS);
     int remote = 0;
     Comm_remote_size(inter, &remote);

@@ -200,7 +200,7 @@ int Waitsome(int count, Request* handles, int* found, int* indices, Status* stat
   Strand& strand = self();
   const size_t first = await_any(strand, list.span());
   const SimTime overhead = list.at(first)->overhead();
-  strand.now -= overhead;   // all that had taken effect by then pay in turn
+  strand.now -= overhead;  // all that had taken effect by then pay in turn
   *found = static_cast<int>(taken_effect(strand, list, indices));
   return retire_some(strand, list, handles, *found, indices, statuses, true);
 }
@@ -296,7 +296,7 @@ int look_at(Request handle, bool* done, Status* status) {
   Strand& strand = self();
   *done = has_taken_effect(strand, *request);
   if (!*done) return MPI_SUCCESS;
-  strand.now -= request->overhead();   // it is paid when the request is completed
+  strand.now -= request->overhead();  // it is paid when the request is completed
   if (request->kind == Kind::kGeneralized) MPI_TRY(query_generalized(*request));
   if (status != MPI_STATUS_IGNORE) {
     const int error = status->MPI_ERROR;

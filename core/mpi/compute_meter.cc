@@ -57,7 +57,8 @@ uint64_t ComputeMeter::on_cpu(uint64_t ticks, uint64_t elapsed) {
   const uint64_t since = ticks - checkpoint_ticks_;
   const int64_t before_ns = checkpoint_cpu_ns_;
   set_checkpoint(ticks);
-  const double cpu_ticks = static_cast<double>(checkpoint_cpu_ns_ - before_ns) * 1000.0 / ps_per_tick_;
+  const double cpu_ticks =
+      static_cast<double>(checkpoint_cpu_ns_ - before_ns) * 1000.0 / ps_per_tick_;
   const double away = std::max(0.0, static_cast<double>(since) - cpu_ticks);
   return static_cast<uint64_t>(std::max(0.0, static_cast<double>(elapsed) - away));
 }

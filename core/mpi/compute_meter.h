@@ -18,8 +18,8 @@ enum class ComputeMode : uint8_t { kMeasured, kNone, kFixed, kRecorded };
 
 struct ComputeOptions {
   ComputeMode mode = ComputeMode::kMeasured;
-  double ratio = 1.0;   // target time per host time, for measured and recorded
-  SimTime fixed;        // per call, for fixed
+  double ratio = 1.0;  // target time per host time, for measured and recorded
+  SimTime fixed;       // per call, for fixed
 };
 
 // One rank's compute times from an earlier run, taken in order (recorded mode).
@@ -37,7 +37,8 @@ class ComputeMeter {
   void resume() {
     if (options_.mode != ComputeMode::kMeasured) return;
     const uint64_t ticks = __rdtsc();
-    if (ticks - charged_at_ > long_ticks_) [[unlikely]] set_checkpoint(ticks);
+    if (ticks - charged_at_ > long_ticks_) [[unlikely]]
+      set_checkpoint(ticks);
     resumed_at_ = ticks;
   }
 
@@ -46,7 +47,8 @@ class ComputeMeter {
     if (options_.mode != ComputeMode::kMeasured) return SimTime::zero();
     const uint64_t ticks = __rdtsc();
     uint64_t elapsed = ticks - resumed_at_;
-    if (elapsed > long_ticks_) [[unlikely]] elapsed = on_cpu(ticks, elapsed);
+    if (elapsed > long_ticks_) [[unlikely]]
+      elapsed = on_cpu(ticks, elapsed);
     charged_at_ = ticks;
     elapsed = elapsed > overhead_ticks_ ? elapsed - overhead_ticks_ : 0;
     return SimTime::from_ps(static_cast<int64_t>(static_cast<double>(elapsed) * ps_per_tick_));

@@ -197,8 +197,8 @@ int Type_get_contents(Datatype datatype, int max_integers, int max_addresses, in
   return type_get_contents(types(), datatype, maxima, integers, addresses, nullptr, datatypes);
 }
 int Type_get_contents_c(Datatype datatype, Count max_integers, Count max_addresses,
-                        Count max_large_counts, Count max_datatypes, int* integers,
-                        Aint* addresses, Count* large_counts, Datatype* datatypes) {
+                        Count max_large_counts, Count max_datatypes, int* integers, Aint* addresses,
+                        Count* large_counts, Datatype* datatypes) {
   const Envelope maxima{max_integers, max_addresses, max_large_counts, max_datatypes, 0};
   return type_get_contents(types(), datatype, maxima, integers, addresses, large_counts, datatypes,
                            true);

@@ -23,9 +23,7 @@ int root_floor(int value, int power) {
 }
 
 // The least r with r^power >= value.
-int root_ceil(int value, int power) {
-  return value == 1 ? 1 : root_floor(value - 1, power) + 1;
-}
+int root_ceil(int value, int power) { return value == 1 ? 1 : root_floor(value - 1, power) + 1; }
 
 // Splits a number into factors, smallest first, none below the one before.
 class Factoring {
@@ -114,8 +112,10 @@ int Dims_create(int nnodes, int ndims, int* dims) {
     if (dim < 0) return fail(MPI_ERR_DIMS, "a dimension is negative: " + std::to_string(dim));
   }
   if (create_dims(nnodes, all)) return MPI_SUCCESS;
-  return fail(MPI_ERR_DIMS, "the product of the given dimensions does not divide the number of "
-                            "nodes, " + std::to_string(nnodes));
+  return fail(MPI_ERR_DIMS,
+              "the product of the given dimensions does not divide the number of "
+              "nodes, " +
+                  std::to_string(nnodes));
 }
 
 }  // namespace sesame::mpi

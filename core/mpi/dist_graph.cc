@@ -51,10 +51,10 @@ int read_edges(const CommObject& comm, int degree, const int* nodes, const int* 
 
 // What one rank tells another about one end of an edge.
 struct EdgeEnd {
-  int to;         // who is told
-  int from;       // who tells, and as the how-manieth
+  int to;    // who is told
+  int from;  // who tells, and as the how-manieth
   int sequence;
-  int outgoing;   // 1: an edge from `to` to `other`; 0: the other way
+  int outgoing;  // 1: an edge from `to` to `other`; 0: the other way
   int other;
   int weight;
 };
@@ -67,7 +67,9 @@ std::vector<EdgeEnd> deliver_ends(Transfer& transfer, std::vector<EdgeEnd> ends)
   const int me = transfer.rank();
   const DatatypeObject& type = *this_rank().datatypes.find(MPI_INT);
   for (int step = 1; step < size; step *= 2) {
-    const auto stays = [&](const EdgeEnd& end) { return (((end.to - me + size) % size) & step) == 0; };
+    const auto stays = [&](const EdgeEnd& end) {
+      return (((end.to - me + size) % size) & step) == 0;
+    };
     const auto moving = std::stable_partition(ends.begin(), ends.end(), stays);
     const std::vector<EdgeEnd> sent(moving, ends.end());
     ends.erase(moving, ends.end());
@@ -143,8 +145,8 @@ int Dist_graph_create_adjacent(Comm comm_old, int indegree, const int* sources,
   *comm_dist_graph = MPI_COMM_NULL;
   DistGraphTopology graph;
   graph.weighted = sourceweights != MPI_UNWEIGHTED;
-  MPI_TRY(read_edges(*parent, indegree, sources, sourceweights, &graph.sources,
-                     &graph.source_weights));
+  MPI_TRY(
+      read_edges(*parent, indegree, sources, sourceweights, &graph.sources, &graph.source_weights));
   MPI_TRY(read_edges(*parent, outdegree, destinations, destweights, &graph.destinations,
                      &graph.destination_weights));
   return create_with_topology(*parent, parent->size(), topology_from(std::move(graph)),

@@ -58,8 +58,8 @@ Errhandler hand_out(ErrhandlerObject* errhandler) {
 
 [[noreturn]] void end_job(Rank& rank, int error, const char* function_name,
                           const std::string& detail) {
-  std::string text = "rank " + std::to_string(rank.id) + ": " + function_name + ": " +
-                     error_text(rank, error);
+  std::string text =
+      "rank " + std::to_string(rank.id) + ": " + function_name + ": " + error_text(rank, error);
   if (!detail.empty()) text += ": " + detail;
   rank.world.hooks.abort_job(1, text);
   __builtin_unreachable();

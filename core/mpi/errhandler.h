@@ -19,9 +19,9 @@ struct Rank;
 struct ErrhandlerObject : Counted {
   enum class Kind : uint8_t { kFatal, kAbort, kReturn, kComm, kWin, kFile, kSession };
   Kind kind = Kind::kFatal;
-  Function function = nullptr;   // of the program, for the last four kinds
+  Function function = nullptr;  // of the program, for the last four kinds
   Errhandler handle = MPI_ERRORS_ARE_FATAL;
-  int user_references = 1;       // handles that the program has yet to free
+  int user_references = 1;  // handles that the program has yet to free
 };
 
 // Null when the handle is not that of an error handler.
@@ -58,7 +58,7 @@ class ErrorCodes {
 
  private:
   struct Entry {
-    int error_class = 0;   // itself, for a class
+    int error_class = 0;  // itself, for a class
     bool has_text = false;
     std::string text;
   };

@@ -20,8 +20,8 @@ bool is_error_class(int error_class);
 }  // namespace sesame::mpi
 
 // Returns from the calling function with the error if `expression` is one.
-#define MPI_TRY(expression)                                                    \
-  do {                                                                         \
-    if (const int mpi_try_error = (expression); mpi_try_error != MPI_SUCCESS)  \
-      [[unlikely]] return mpi_try_error;                                       \
+#define MPI_TRY(expression)                                                                \
+  do {                                                                                     \
+    if (const int mpi_try_error = (expression); mpi_try_error != MPI_SUCCESS) [[unlikely]] \
+      return mpi_try_error;                                                                \
   } while (0)

@@ -77,8 +77,8 @@ int Graph_create(Comm comm_old, int nnodes, const int* indx, const int* edges, i
   auto topology = std::make_unique<Topology>();
   if (nnodes > 0) {
     MPI_TRY(check_edges(nnodes, indx, edges));
-    topology->shape = GraphTopology{shared_list(indx, nnodes),
-                                    shared_list(edges, indx[nnodes - 1])};
+    topology->shape =
+        GraphTopology{shared_list(indx, nnodes), shared_list(edges, indx[nnodes - 1])};
   }
   return create_with_topology(*parent, nnodes, std::move(topology), comm_graph);
 }

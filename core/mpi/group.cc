@@ -22,7 +22,8 @@ int check_groups(Group group1, Group group2, GroupObject** one, GroupObject** tw
 }
 
 // Ranks of the group that a call lists: all must exist, none twice. Gives the set of them.
-int check_ranks(const GroupObject& group, const std::vector<int>& ranks, std::vector<bool>* chosen) {
+int check_ranks(const GroupObject& group, const std::vector<int>& ranks,
+                std::vector<bool>* chosen) {
   chosen->assign(static_cast<size_t>(group.members->size()), false);
   for (int rank : ranks) {
     if (rank < 0 || rank >= group.members->size()) {
@@ -59,7 +60,8 @@ int expand_ranges(const GroupObject& group, int n, int (*ranges)[3], std::vector
     const long long steps = (static_cast<long long>(last) - first) / stride;
     for (long long step = 0; step <= steps; ++step) {
       const long long rank = first + step * stride;
-      if (rank < 0 || rank >= size) return fail(MPI_ERR_RANK, rank_text(static_cast<int>(rank), size));
+      if (rank < 0 || rank >= size)
+        return fail(MPI_ERR_RANK, rank_text(static_cast<int>(rank), size));
       list->push_back(static_cast<int>(rank));
     }
   }

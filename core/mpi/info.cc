@@ -130,8 +130,8 @@ int Info_set(Info info, const char* key, const char* value) {
   if (value == nullptr) return fail(MPI_ERR_INFO_VALUE, "the value is a null pointer");
   if (std::strlen(value) > MPI_MAX_INFO_VAL) {
     return fail(MPI_ERR_INFO_VALUE, "the value has " + std::to_string(std::strlen(value)) +
-                                        " characters, at most " +
-                                        std::to_string(MPI_MAX_INFO_VAL) + " are allowed");
+                                        " characters, at most " + std::to_string(MPI_MAX_INFO_VAL) +
+                                        " are allowed");
   }
   object->set(key, value);
   return MPI_SUCCESS;

@@ -42,12 +42,11 @@ int connect(CommObject& local_comm, int local_leader, CommObject* peer_comm, int
     };
     MembersRef remote = rank.world.intern(
         with_leaders(leads ? local_comm.local->world_ranks() : std::vector<int>()));
-    const uint32_t context =
-        agree_on_context(rank, kInterContexts, {}, [&](std::span<int> values) {
-          circle.maximum(values);
-          const std::vector<int> theirs = with_leaders({values.begin(), values.end()});
-          for (size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], theirs[i]);
-        });
+    const uint32_t context = agree_on_context(rank, kInterContexts, {}, [&](std::span<int> values) {
+      circle.maximum(values);
+      const std::vector<int> theirs = with_leaders({values.begin(), values.end()});
+      for (size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], theirs[i]);
+    });
     if (overlap(*local_comm.local, *remote)) {
       return fail(MPI_ERR_COMM, "the two groups of an inter-communicator have a rank in common");
     }
@@ -106,8 +105,7 @@ int Intercomm_merge(Comm intercomm, int high, Comm* newintracomm) {
     std::vector<int> members = front;
     members.insert(members.end(), back.begin(), back.end());
     const uint32_t context = agree_with_all(rank, transfer, kIntraContexts);
-    *newintracomm =
-        add_intra(rank, parent, rank.world.intern(std::move(members)), context)->handle;
+    *newintracomm = add_intra(rank, parent, rank.world.intern(std::move(members)), context)->handle;
     return MPI_SUCCESS;
   });
 }

@@ -47,7 +47,8 @@ void MessagePool::give_back(QueuedMessage* message) {
 
 Matching::Channel& Matching::channel(uint32_t context, int source) {
   const uint64_t key = key_of(context, source);
-  if (channels_.empty()) [[unlikely]] channels_.resize(kFirstChannels);
+  if (channels_.empty()) [[unlikely]]
+    channels_.resize(kFirstChannels);
   const size_t mask = channels_.size() - 1;
   size_t slot = slot_of(key, mask);
   while (channels_[slot].key != key) {
@@ -85,14 +86,14 @@ template <typename Visit>
 void Matching::visit_queued(Visit visit) const {
   for (size_t i = 0; i < listed_.size();) {
     Channel& channel = const_cast<Channel&>(channels_[listed_[i]]);
-    if (channel.first_message == nullptr) {   // a good time to forget it
+    if (channel.first_message == nullptr) {  // a good time to forget it
       channel.is_listed = 0;
       listed_[i] = listed_.back();
       listed_.pop_back();
       continue;
     }
     for (QueuedMessage* m = channel.first_message; m != nullptr;) {
-      QueuedMessage* next = m->next;   // the visitor may unlink m
+      QueuedMessage* next = m->next;  // the visitor may unlink m
       if (!visit(m)) break;
       m = next;
     }
@@ -109,7 +110,8 @@ RequestObject* Matching::meet_receive(Channel& channel, uint32_t context, int ta
     receive = receive->next;
   }
   if (first_wildcard_ != nullptr) [[unlikely]] {
-    for (RequestObject* wildcard = first_wildcard_; wildcard != nullptr; wildcard = wildcard->next) {
+    for (RequestObject* wildcard = first_wildcard_; wildcard != nullptr;
+         wildcard = wildcard->next) {
       if (receive != nullptr && receive->order < wildcard->order) break;
       if (wildcard->context == context && (wildcard->tag == tag || wildcard->tag == MPI_ANY_TAG)) {
         return nullptr;

@@ -26,16 +26,16 @@ struct Rank;
 struct alignas(64) QueuedMessage {
   static constexpr size_t kInlineBytes = 40;
 
-  QueuedMessage* next = nullptr;   // same context and source, in the order sent
+  QueuedMessage* next = nullptr;  // same context and source, in the order sent
   uint32_t context = 0;
-  int source = 0;                  // rank in the sender's group
+  int source = 0;  // rank in the sender's group
   int tag = 0;
   int source_world = 0;
   uint64_t bytes = 0;
-  SimTime sent;                    // when the send call had the message ready
-  SimTime arrival;                 // of the data, or of the request to send
-  RequestObject* sender = nullptr; // to be completed on matching; null when it is complete already
-  char* payload = nullptr;         // the packed data; null while the sender holds it
+  SimTime sent;                     // when the send call had the message ready
+  SimTime arrival;                  // of the data, or of the request to send
+  RequestObject* sender = nullptr;  // to be completed on matching; null when it is complete already
+  char* payload = nullptr;          // the packed data; null while the sender holds it
   AttachedBuffer* attached = nullptr;  // buffered send: space to give back
   bool rendezvous = false;
   char inline_payload[kInlineBytes];
@@ -57,8 +57,8 @@ class MessagePool {
 // What a receive or a probe asks for.
 struct Selector {
   uint32_t context;
-  int source;   // or MPI_ANY_SOURCE
-  int tag;      // or MPI_ANY_TAG
+  int source;  // or MPI_ANY_SOURCE
+  int tag;     // or MPI_ANY_TAG
 
   bool accepts_tag(int message_tag) const { return tag == MPI_ANY_TAG || tag == message_tag; }
   bool accepts(const QueuedMessage& message) const {
@@ -76,7 +76,7 @@ class Matching {
     QueuedMessage* last_message = nullptr;
     RequestObject* first_receive = nullptr;
     RequestObject* last_receive = nullptr;
-    SimTime last_arrival;        // messages of one channel do not overtake each other
+    SimTime last_arrival;  // messages of one channel do not overtake each other
     uint64_t bytes = 0;
     uint32_t messages = 0;
     int32_t source_world : 31 = 0;
@@ -153,7 +153,7 @@ class Matching {
   void notify_probe(const QueuedMessage& message);
 
   Rank* rank_ = nullptr;
-  std::vector<Channel> channels_;   // open addressing, a power of two
+  std::vector<Channel> channels_;  // open addressing, a power of two
   size_t used_channels_ = 0;
   // Slots of the channels with messages queued, and of some whose messages are gone.
   mutable std::vector<uint32_t> listed_;

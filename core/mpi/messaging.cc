@@ -83,7 +83,7 @@ void record_message(World& world, const MessageRecord& record) {
 // `announced` is when the request-to-send reached the receiver.
 struct RendezvousTimes {
   SimTime arrival;
-  SimTime sent;   // when the sender's buffer is free again
+  SimTime sent;  // when the sender's buffer is free again
 };
 RendezvousTimes rendezvous(Rank& sender, const network::MessageCost& cost, SimTime announced,
                            SimTime posted) {
@@ -110,7 +110,7 @@ struct Outgoing {
   Rank& target;
   const network::MessageCost& cost;
   uint64_t bytes;
-  SimTime arrival;   // of the data, or of the request to send
+  SimTime arrival;  // of the data, or of the request to send
   SimTime begun;
 };
 
@@ -154,8 +154,8 @@ void queue_message(Outgoing& out, Matching::Channel& channel, RequestObject& sen
     message->sender = &send;
     send.queued = message;
   } else if (out.bytes > 0) {
-    message->payload = out.bytes <= QueuedMessage::kInlineBytes ? message->inline_payload
-                                                                : new char[out.bytes];
+    message->payload =
+        out.bytes <= QueuedMessage::kInlineBytes ? message->inline_payload : new char[out.bytes];
     pack_payload(send, message->payload, static_cast<Count>(out.bytes));
   }
   out.target.matching.enqueue(channel, message);
@@ -170,8 +170,8 @@ Route route_of(const Strand& strand, const RequestObject& send) {
   // With thousands of ranks the receiver's side is not in the cache; it is on its way while the
   // cost is worked out.
   target.matching.prefetch(send.context, send.comm->rank);
-  return {&target, world.network.cost(strand.rank->id, target.id,
-                                      static_cast<uint64_t>(bytes_of(send)))};
+  return {&target,
+          world.network.cost(strand.rank->id, target.id, static_cast<uint64_t>(bytes_of(send)))};
 }
 
 bool leaves_at_once(const Route& route, const RequestObject& send) {
@@ -204,7 +204,8 @@ void post_send(Strand& strand, RequestObject& request, const Route& route) {
   out.arrival = later(out.arrival, channel.last_arrival);
   channel.last_arrival = out.arrival;
 
-  if (RequestObject* receive = target.matching.meet_receive(channel, request.context, request.tag)) {
+  if (RequestObject* receive =
+          target.matching.meet_receive(channel, request.context, request.tag)) {
     meet_posted(out, request, *receive);
   } else {
     queue_message(out, channel, request);
@@ -249,8 +250,9 @@ void deliver(Rank& receiver, RequestObject& receive, QueuedMessage* message) {
     complete(*send, later(arrival, receive.posted) + cost.control_latency);
   }
   const SimTime received = later(arrival, receive.posted);
-  record_message(world, {sender.id, receiver.id, message->tag, message->context, message->bytes,
-                         message->sent, arrival, received + receive.overhead(), message->rendezvous});
+  record_message(
+      world, {sender.id, receiver.id, message->tag, message->context, message->bytes, message->sent,
+              arrival, received + receive.overhead(), message->rendezvous});
   if (message->attached != nullptr) {
     release_buffer(*message->attached, static_cast<Count>(message->bytes), received);
   }

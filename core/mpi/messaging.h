@@ -17,7 +17,7 @@ struct Strand;
 
 // Where a message goes and what it costs.
 struct Route {
-  Rank* target = nullptr;   // null: MPI_PROC_NULL
+  Rank* target = nullptr;  // null: MPI_PROC_NULL
   network::MessageCost cost;
 };
 Route route_of(const Strand& strand, const RequestObject& send);

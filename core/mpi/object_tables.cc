@@ -45,7 +45,8 @@ ObjectTables::~ObjectTables() {
 }
 
 CommObject* find_comm(Rank& rank, Comm handle) {
-  if (handle == MPI_COMM_WORLD) [[likely]] return rank.objects.world;
+  if (handle == MPI_COMM_WORLD) [[likely]]
+    return rank.objects.world;
   if (handle == MPI_COMM_SELF) return rank.objects.self;
   return rank.objects.comms.find(handle);
 }
@@ -59,8 +60,8 @@ void create_world_communicators(Rank& rank) {
   MembersRef everyone = first != nullptr ? first->local : world.intern(all_ranks(world.size()));
   objects.world = create_predefined(MPI_COMM_WORLD, kWorldContext, std::move(everyone), rank.id,
                                     "MPI_COMM_WORLD");
-  objects.self = create_predefined(MPI_COMM_SELF, kSelfContext, world.intern({rank.id}), 0,
-                                   "MPI_COMM_SELF");
+  objects.self =
+      create_predefined(MPI_COMM_SELF, kSelfContext, world.intern({rank.id}), 0, "MPI_COMM_SELF");
   objects.universe_size = world.size();
 }
 

@@ -38,17 +38,17 @@ struct ObjectTables {
   HandleTable<ErrhandlerObject, 0x94000000> errhandlers;
 
   HandleTable<InfoObject, 0x9c000000> infos;
-  InfoObject* environment = nullptr;   // MPI_INFO_ENV, made on its first use
+  InfoObject* environment = nullptr;  // MPI_INFO_ENV, made on its first use
 
   // One index space; a handle also says what the attributes hang on (attributes.h).
   HandleTable<KeyvalObject, 0xa4000000> keyvals;
 
   HandleTable<SessionObject, 0xb8000000> sessions;
 
-  std::unique_ptr<ErrorCodes> error_codes;   // null until the program adds one
-  int last_used_code = MPI_ERR_LASTCODE;     // predefined attributes are addresses of integers
+  std::unique_ptr<ErrorCodes> error_codes;  // null until the program adds one
+  int last_used_code = MPI_ERR_LASTCODE;    // predefined attributes are addresses of integers
   int universe_size = 0;
-  int agreements = 0;                        // on context ids, under way (agree.h)
+  int agreements = 0;  // on context ids, under way (agree.h)
 };
 
 // Null when the handle is not that of a communicator which the rank holds.

@@ -25,8 +25,8 @@ int describe_checked(RequestObject& request, Kind kind, const void* buffer, Coun
   const DatatypeObject* type = nullptr;
   MPI_TRY(check_comm(comm_handle, &comm));
   MPI_TRY(check_buffer(buffer, count, datatype, &type));
-  MPI_TRY(check_peer(*comm, peer, tag,
-                     kind == Kind::kSend ? Direction::kSend : Direction::kReceive));
+  MPI_TRY(
+      check_peer(*comm, peer, tag, kind == Kind::kSend ? Direction::kSend : Direction::kReceive));
   describe_operation(request, kind, const_cast<void*>(buffer), count, *type, peer, tag, *comm);
   note_call(*self().rank, request);
   return MPI_SUCCESS;
@@ -34,7 +34,7 @@ int describe_checked(RequestObject& request, Kind kind, const void* buffer, Coun
 
 void give_status(const RequestObject& request, Status* status) {
   if (status == MPI_STATUS_IGNORE) return;
-  const int error = status->MPI_ERROR;   // single-completion calls leave the field alone
+  const int error = status->MPI_ERROR;  // single-completion calls leave the field alone
   *status = request.status;
   status->MPI_ERROR = error;
 }
@@ -236,8 +236,8 @@ int Isendrecv(const void* sendbuf, Count sendcount, Datatype sendtype, int dest,
   auto pair = std::make_shared<SendReceivePair>();
   MPI_TRY(describe_checked(pair->receive, Kind::kReceive, recvbuf, recvcount, recvtype, source,
                            recvtag, comm));
-  MPI_TRY(describe_checked(pair->send, Kind::kSend, sendbuf, sendcount, sendtype, dest, sendtag,
-                           comm));
+  MPI_TRY(
+      describe_checked(pair->send, Kind::kSend, sendbuf, sendcount, sendtype, dest, sendtag, comm));
   start_pair(std::move(pair), request);
   return MPI_SUCCESS;
 }
@@ -248,8 +248,8 @@ int Isendrecv_replace(void* buf, Count count, Datatype datatype, int dest, int s
   MPI_TRY(check_buffer(buf, count, datatype, &type));
   auto pair = std::make_shared<SendReceivePair>();
   pair->replaced = std::make_unique<ReplacedBuffer>(buf, count, *type);
-  MPI_TRY(describe_checked(pair->receive, Kind::kReceive, buf, count, datatype, source, recvtag,
-                           comm));
+  MPI_TRY(
+      describe_checked(pair->receive, Kind::kReceive, buf, count, datatype, source, recvtag, comm));
   MPI_TRY(describe_checked(pair->send, Kind::kSend, pair->replaced->data(), pair->replaced->size(),
                            MPI_PACKED, dest, sendtag, comm));
   start_pair(std::move(pair), request);

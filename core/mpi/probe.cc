@@ -71,8 +71,8 @@ Message hold_message(Strand& strand, QueuedMessage* message, CommObject& comm) {
 }
 
 // Describes the receive of a held message and lets go of the handle.
-int take_held(RequestObject& request, void* buffer, Count count, Datatype datatype,
-              Message* handle, QueuedMessage** message) {
+int take_held(RequestObject& request, void* buffer, Count count, Datatype datatype, Message* handle,
+              QueuedMessage** message) {
   const DatatypeObject* type = nullptr;
   MPI_TRY(check_buffer(buffer, count, datatype, &type));
   MPI_TRY(check_message(*handle, message));

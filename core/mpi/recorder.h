@@ -13,16 +13,16 @@ struct CallRecord {
   uint16_t call;
   SimTime begin;
   SimTime end;
-  SimTime compute_before;   // host compute time since the call before, unscaled
-  int peer;                 // world rank, -1 for none
+  SimTime compute_before;  // host compute time since the call before, unscaled
+  int peer;                // world rank, -1 for none
   int tag;
   uint32_t context;
   uint64_t bytes;
-  bool polling;             // one of the calls that a program repeats until something has changed
+  bool polling;  // one of the calls that a program repeats until something has changed
 };
 
 struct MessageRecord {
-  int source;               // world ranks
+  int source;  // world ranks
   int destination;
   int tag;
   uint32_t context;

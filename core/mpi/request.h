@@ -46,7 +46,7 @@ struct alignas(64) RequestObject {
   Count count = 0;
   const DatatypeObject* type = nullptr;
   CommObject* comm = nullptr;
-  int peer = MPI_PROC_NULL;      // rank in the communicator, or MPI_ANY_SOURCE
+  int peer = MPI_PROC_NULL;  // rank in the communicator, or MPI_ANY_SOURCE
   int tag = 0;
   uint32_t context = 0;
 
@@ -59,14 +59,14 @@ struct alignas(64) RequestObject {
   bool freed = false;            // MPI_Request_free: to be deleted on completion
   bool holds_objects = false;    // owns references to its type and communicator
 
-  uint32_t overhead_ps = 0;      // CPU time to be charged by whoever completes it
+  uint32_t overhead_ps = 0;  // CPU time to be charged by whoever completes it
   SimTime ready;
   SimTime posted;
-  Strand* waiter = nullptr;      // the fiber to wake on completion
-  RequestObject* next = nullptr; // in the queue that holds it
+  Strand* waiter = nullptr;       // the fiber to wake on completion
+  RequestObject* next = nullptr;  // in the queue that holds it
   union {
-    uint64_t order = 0;          // receive: position in the rank's order of posting
-    QueuedMessage* queued;       // send: its message in the receiver's queue while unmatched
+    uint64_t order = 0;     // receive: position in the rank's order of posting
+    QueuedMessage* queued;  // send: its message in the receiver's queue while unmatched
   };
   Status status{};
   int error = MPI_SUCCESS;

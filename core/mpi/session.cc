@@ -102,9 +102,8 @@ int create_from_group(Group group, const char* stringtag, Info info, ErrhandlerO
   Rank& rank = this_rank();
   Transfer transfer(*rank.objects.world, subset_tag(tag_of_text(stringtag)));
   Circle circle(transfer, members->members->world_ranks(), members->my_rank);
-  const uint32_t context =
-      agree_on_context(rank, kIntraContexts, {},
-                       [&circle](std::span<int> values) { circle.maximum(values); });
+  const uint32_t context = agree_on_context(
+      rank, kIntraContexts, {}, [&circle](std::span<int> values) { circle.maximum(values); });
   CommObject* comm = add_intra(rank, nullptr, members->members, context);
   set_errhandler(*comm, handler);
   *newcomm = comm->handle;
@@ -133,17 +132,16 @@ int create_from_groups(Group local_group, int local_leader, Group remote_group, 
   Transfer transfer(*rank.objects.world, subset_tag(tag_of_text(stringtag)));
   Circle circle(transfer, local->members->world_ranks(), local->my_rank);
   const int other_leader = (*remote->members)[remote_leader];
-  const uint32_t context =
-      agree_on_context(rank, kInterContexts, {}, [&](std::span<int> values) {
-        circle.maximum(values);
-        std::vector<int> greater(values.begin(), values.end());
-        if (local->my_rank == local_leader) {
-          const std::vector<int> theirs = exchange_lists(transfer, greater, other_leader);
-          for (size_t i = 0; i < theirs.size(); ++i) greater[i] = std::max(greater[i], theirs[i]);
-        }
-        circle.broadcast(greater, local_leader);
-        std::copy(greater.begin(), greater.end(), values.begin());
-      });
+  const uint32_t context = agree_on_context(rank, kInterContexts, {}, [&](std::span<int> values) {
+    circle.maximum(values);
+    std::vector<int> greater(values.begin(), values.end());
+    if (local->my_rank == local_leader) {
+      const std::vector<int> theirs = exchange_lists(transfer, greater, other_leader);
+      for (size_t i = 0; i < theirs.size(); ++i) greater[i] = std::max(greater[i], theirs[i]);
+    }
+    circle.broadcast(greater, local_leader);
+    std::copy(greater.begin(), greater.end(), values.begin());
+  });
   CommObject* comm = add_inter(rank, nullptr, local->members, remote->members, context);
   set_errhandler(*comm, handler);
   *newintercomm = comm->handle;
@@ -160,9 +158,8 @@ SessionObject::~SessionObject() {
 int check_session(Session handle, SessionObject** session) {
   *session = this_rank().objects.sessions.find(handle);
   if (*session != nullptr) return MPI_SUCCESS;
-  return fail(MPI_ERR_SESSION, handle == MPI_SESSION_NULL
-                                   ? "the session is MPI_SESSION_NULL"
-                                   : "no such session, or it was finalized");
+  return fail(MPI_ERR_SESSION, handle == MPI_SESSION_NULL ? "the session is MPI_SESSION_NULL"
+                                                          : "no such session, or it was finalized");
 }
 
 int raise_session_error(Session session, int error, const char* function_name) {

@@ -13,7 +13,7 @@ struct Rank;
 
 struct SessionObject : Counted {
   Session handle = MPI_SESSION_NULL;
-  ErrhandlerObject* errhandler = nullptr;   // null: MPI_ERRORS_ARE_FATAL
+  ErrhandlerObject* errhandler = nullptr;  // null: MPI_ERRORS_ARE_FATAL
   InfoObject* info = nullptr;
   int thread_level = MPI_THREAD_SINGLE;
 

@@ -16,8 +16,8 @@ struct CommObject;
 
 struct CartesianTopology {
   std::vector<int> dims;
-  std::vector<int> periods;   // 0 or 1
-  std::vector<int> coords;    // of the own rank
+  std::vector<int> periods;  // 0 or 1
+  std::vector<int> coords;   // of the own rank
 
   int ndims() const { return static_cast<int>(dims.size()); }
   std::vector<int> coords_of(int rank) const;

@@ -39,8 +39,8 @@ class Transfer {
   // MPI_PROC_NULL.
   void start_send(RequestObject& request, const void* buffer, Count count,
                   const DatatypeObject& type, int to);
-  void start_receive(RequestObject& request, void* buffer, Count count,
-                     const DatatypeObject& type, int from);
+  void start_receive(RequestObject& request, void* buffer, Count count, const DatatypeObject& type,
+                     int from);
   void wait_all(std::span<RequestObject> requests);
 
   // The first error that a message of this collective met (truncation), or MPI_SUCCESS.

@@ -89,7 +89,7 @@ void World::start_strand(Rank& rank, SimTime now, std::function<void()> body) {
   strand->rank = &rank;
   strand->now = now;
   strand->waited = SimTime::zero();
-  strand->call_depth = 1;   // what it calls back is inside the collective
+  strand->call_depth = 1;  // what it calls back is inside the collective
   strand->body = std::move(body);
   Strand* started = strand.get();
   busy_strands_.push_back(std::move(strand));
@@ -107,9 +107,10 @@ void World::park(Strand& strand) {
 }
 
 Strand& no_strand() {
-  std::fputs("sesame: a thread that the program started itself called MPI\n"
-             "hint: only the thread that started the program may call MPI in a simulation\n",
-             stderr);
+  std::fputs(
+      "sesame: a thread that the program started itself called MPI\n"
+      "hint: only the thread that started the program may call MPI in a simulation\n",
+      stderr);
   std::_Exit(2);
 }
 

@@ -37,15 +37,15 @@ struct Strand : pdes::Fiber {
 
   Rank* rank = nullptr;
   SimTime now;
-  SimTime waited;                 // simulated time spent blocked, for the rank's table
-  int outstanding = 0;            // requests still to complete before the strand goes on
-  bool awaits_any = false;        // any one completion wakes it, by the event below
+  SimTime waited;           // simulated time spent blocked, for the rank's table
+  int outstanding = 0;      // requests still to complete before the strand goes on
+  bool awaits_any = false;  // any one completion wakes it, by the event below
   Wake wake;
-  int idle_polls = 0;             // in a row, without notable work between them
-  int call_depth = 0;             // > 0 while inside an MPI call
-  uint16_t call = 0;              // the CallId of the outermost call
-  const RequestObject* waiting_request = nullptr;   // one of them, to explain a deadlock
-  std::function<void()> body;     // helper strands only
+  int idle_polls = 0;                              // in a row, without notable work between them
+  int call_depth = 0;                              // > 0 while inside an MPI call
+  uint16_t call = 0;                               // the CallId of the outermost call
+  const RequestObject* waiting_request = nullptr;  // one of them, to explain a deadlock
+  std::function<void()> body;                      // helper strands only
   int saved_errno = 0;
 };
 
@@ -74,16 +74,16 @@ struct Rank {
   bool initialized = false;
   bool finalized = false;
   bool ended = false;
-  SimTime interface_free;         // when the rank's network interface can inject again
-  SimTime computed;               // target compute time so far
-  SimTime compute_before_call;    // host compute time that led to the current call, unscaled
+  SimTime interface_free;       // when the rank's network interface can inject again
+  SimTime computed;             // target compute time so far
+  SimTime compute_before_call;  // host compute time that led to the current call, unscaled
   // What the current call is about, for its record.
   uint64_t call_bytes = 0;
   int call_peer = -1;
   int call_tag = 0;
   uint32_t call_context = 0;
   int exit_status = 0;
-  Matching& matching;             // one of World::matchings
+  Matching& matching;  // one of World::matchings
   HandleTable<RequestObject, 0xac000000> requests;
   CallProfile profile;
   DatatypeTable datatypes;
@@ -92,11 +92,11 @@ struct Rank {
   OpTable ops;
   HandleTable<MessageHolder, 0xa8000000> messages;
   RecordedCompute recorded;
-  void* process = nullptr;        // the loader's, whose room lies beside this one
+  void* process = nullptr;  // the loader's, whose room lies beside this one
   uint32_t next_context = 0;
   int thread_level = MPI_THREAD_SINGLE;
-  std::string error_detail;       // what the last failed call says about itself
-  std::unique_ptr<AttachedBuffer> attached_buffer;   // for buffered sends
+  std::string error_detail;                         // what the last failed call says about itself
+  std::unique_ptr<AttachedBuffer> attached_buffer;  // for buffered sends
 };
 
 // What the simulation is told and gives back at the seams; set by core/sim.
@@ -113,7 +113,7 @@ struct World {
   pdes::Executive executive;
   network::Network network;
   MessagePool pool;
-  RequestObject sent;             // what kSentRequest means; always complete
+  RequestObject sent;  // what kSentRequest means; always complete
   ComputeMeter meter;
   // Side by side, since every message looks into its receiver's.
   std::unique_ptr<Matching[]> matchings;

@@ -23,7 +23,7 @@ class ConditionalEvent {
  private:
   friend class EventQueue;
   SimTime time_;
-  uint64_t order_ = 0;      // priority in the top byte, then the sequence number
+  uint64_t order_ = 0;  // priority in the top byte, then the sequence number
   int64_t heap_index_ = -1;
 };
 
@@ -35,7 +35,7 @@ class EventQueue {
   // Schedules the event, or moves it if it is scheduled already (keeping its place among equals).
   void schedule(ConditionalEvent& event, SimTime time, uint8_t priority = 128);
   void withdraw(ConditionalEvent& event);
-  ConditionalEvent& take_earliest();   // REQUIRES: !empty()
+  ConditionalEvent& take_earliest();  // REQUIRES: !empty()
 
  private:
   static bool before(const ConditionalEvent& a, const ConditionalEvent& b) {

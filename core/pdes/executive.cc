@@ -75,7 +75,7 @@ void Executive::after_switch() {
 void Executive::block() { switch_to(take_next()); }
 
 void Executive::finish(void (*on_gone)(Fiber*)) {
-  after_switch();   // a fiber that started fresh has not yet seen off the one that ended before it
+  after_switch();  // a fiber that started fresh has not yet seen off the one that ended before it
   Fiber* next = take_next();
   gone_ = current_fiber;
   on_gone_ = on_gone;

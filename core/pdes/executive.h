@@ -47,7 +47,7 @@ class Executive {
   void switch_to(Fiber* next);
   void after_switch();
 
-  Fiber main_;   // the context of run()
+  Fiber main_;  // the context of run()
   Fiber* ready_head_ = nullptr;
   Fiber* ready_tail_ = nullptr;
   Fiber* gone_ = nullptr;

@@ -79,7 +79,7 @@ namespace {
 // into a few sets of the cache. Each starts a little further down, by its address.
 uintptr_t colour_bytes(const Stack& stack) {
   constexpr uintptr_t kStepBytes = 5 * 64;
-  constexpr uintptr_t kColours = 12;   // at most a page
+  constexpr uintptr_t kColours = 12;  // at most a page
   return reinterpret_cast<uintptr_t>(stack.base) / 4096 % kColours * kStepBytes;
 }
 

@@ -12,7 +12,7 @@
 namespace sesame::pdes {
 
 struct Stack {
-  char* base = nullptr;   // lowest usable address; the guard page lies just below
+  char* base = nullptr;  // lowest usable address; the guard page lies just below
   size_t size_bytes = 0;
 };
 

@@ -60,7 +60,8 @@ std::string describe_circle(const mpi::World& world) {
     const auto circle = std::find(path.begin(), path.end(), at);
     if (circle == path.end()) continue;
     if (path.end() - circle > static_cast<ptrdiff_t>(kMostRanks)) {
-      return "\n  " + std::to_string(path.end() - circle) + " ranks wait for each other in a circle";
+      return "\n  " + std::to_string(path.end() - circle) +
+             " ranks wait for each other in a circle";
     }
     std::string text = "\n  in a circle: ";
     for (auto rank = circle; rank != path.end(); ++rank) text += std::to_string(*rank) + " -> ";

@@ -1,7 +1,8 @@
 // The host program of a simulation:
 //   sesame-simulator-…  SCENARIO.json       runs it; exit status: that of the simulated job, 2 for
 //                                           wrong input, 130 when interrupted
-//   sesame-simulator-…  --inspect PROGRAM   says which MPI binary interface a program wants, as JSON
+//   sesame-simulator-…  --inspect PROGRAM   says which MPI binary interface a program wants, as
+//   JSON
 #include <signal.h>
 #include <unistd.h>
 

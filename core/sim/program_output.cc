@@ -15,7 +15,7 @@ namespace {
 struct Output {
   bool label = false;
   bool stdout_to_stderr = false;
-  std::map<std::pair<int, int>, std::string> unfinished;   // (rank, descriptor): a line's beginning
+  std::map<std::pair<int, int>, std::string> unfinished;  // (rank, descriptor): a line's beginning
 };
 
 Output& output() {
@@ -28,7 +28,7 @@ void write_fully(int descriptor, const char* data, size_t size) {
   while (size > 0) {
     const ssize_t written = write(target, data, size);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;   // nobody reads it, or the disk is full: the program's own affair
+    if (written <= 0) return;  // nobody reads it, or the disk is full: the program's own affair
     data += written;
     size -= static_cast<size_t>(written);
   }

@@ -30,7 +30,7 @@ class RawRecorder : public mpi::Recorder {
 
  private:
   struct Stream {
-    std::vector<sesame_message_record> pending;   // a heap, the earliest completion first
+    std::vector<sesame_message_record> pending;  // a heap, the earliest completion first
     int64_t last_ps = 0;
   };
 

@@ -29,10 +29,14 @@ int64_t peak_memory_bytes() {
 
 const char* outcome_name(Outcome outcome) {
   switch (outcome) {
-    case Outcome::kCompleted: return "completed";
-    case Outcome::kFailed: return "failed";
-    case Outcome::kAborted: return "aborted";
-    case Outcome::kDeadlock: return "deadlock";
+    case Outcome::kCompleted:
+      return "completed";
+    case Outcome::kFailed:
+      return "failed";
+    case Outcome::kAborted:
+      return "aborted";
+    case Outcome::kDeadlock:
+      return "deadlock";
   }
   return "";
 }
@@ -160,7 +164,8 @@ Result<> write_result(const Simulation& simulation, const std::string& path) {
   if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
     const int error_number = errno;
     std::remove(partial.c_str());
-    return error_at(path, 0, std::string("cannot write the result: ") + std::strerror(error_number));
+    return error_at(path, 0,
+                    std::string("cannot write the result: ") + std::strerror(error_number));
   }
   return {};
 }

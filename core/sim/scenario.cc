@@ -13,8 +13,7 @@ Result<mpi::ComputeMode> compute_mode(const std::string& name) {
   if (name == "none") return mpi::ComputeMode::kNone;
   if (name == "fixed") return mpi::ComputeMode::kFixed;
   if (name == "recorded") return mpi::ComputeMode::kRecorded;
-  return error("unknown compute mode \"" + name +
-               "\", expected measured, none, fixed or recorded");
+  return error("unknown compute mode \"" + name + "\", expected measured, none, fixed or recorded");
 }
 
 void read_compute(const Json& json, Scenario* scenario, Result<>* outcome) {

@@ -15,13 +15,13 @@ struct Scenario {
   std::string program;
   std::vector<std::string> arguments;
   int ranks = 1;
-  std::string machine;                   // path of the machine file
-  std::vector<std::string> overrides;    // "network.latency=1us"
-  std::string placement = "block";       // "block", "cyclic" or the path of a file
+  std::string machine;                 // path of the machine file
+  std::vector<std::string> overrides;  // "network.latency=1us"
+  std::string placement = "block";     // "block", "cyclic" or the path of a file
   mpi::ComputeMode compute = mpi::ComputeMode::kMeasured;
   int64_t fixed_compute_ps = 0;
-  std::string recorded_compute;          // path; docs/formats/scenario.md has its layout
-  std::string output_directory;          // exists; gets result.json and raw/
+  std::string recorded_compute;  // path; docs/formats/scenario.md has its layout
+  std::string output_directory;  // exists; gets result.json and raw/
   bool record = false;
   bool label_output = false;
   bool program_stdout_to_stderr = false;

@@ -114,7 +114,13 @@ struct Hooks {
     const mpi::Strand& strand = mpi::self();
     return strand.call_depth > 0 ? mpi::call_name(static_cast<mpi::CallId>(strand.call)) : nullptr;
   }
-  static void on_tick() { running->report_progress(false); }
+  static void on_tick() {
+    running->report_progress(false);
+    // A record that cannot be written is a run in vain; close() says why.
+    if (running->recorder_ != nullptr && running->recorder_->failure()) {
+      abort_job(2, "the run cannot be recorded");
+    }
+  }
 };
 
 Simulation::Simulation(Scenario scenario, machine::Machine machine, network::Network network)
@@ -296,7 +302,7 @@ void Simulation::report_progress(bool always) {
                     latest.seconds(), static_cast<unsigned long long>(world_->messages),
                     ended_ranks_, now - begin_seconds_);
   if (write(scenario_.progress_descriptor, line, static_cast<size_t>(length)) < 0) {
-    scenario_.progress_descriptor = -1;   // nobody reads it any more
+    scenario_.progress_descriptor = -1;  // nobody reads it any more
   }
 }
 

@@ -35,7 +35,7 @@ class Simulation {
   double wall_seconds() const { return wall_seconds_; }
 
  private:
-  friend struct Hooks;   // the loader's and the executive's calls back (simulation.cc)
+  friend struct Hooks;  // the loader's and the executive's calls back (simulation.cc)
 
   Simulation(Scenario scenario, machine::Machine machine, network::Network network);
   Result<> load_ranks();
@@ -49,7 +49,7 @@ class Simulation {
   std::unique_ptr<mpi::World> world_;
   std::unique_ptr<pdes::StackPool> stacks_;
   std::unique_ptr<loader::ProgramImage> image_;
-  loader::LaunchArguments launch_;   // shared by the ranks
+  loader::LaunchArguments launch_;  // shared by the ranks
   std::vector<loader::RankProcessPtr> processes_;
   std::unique_ptr<RawRecorder> recorder_;
   Outcome outcome_ = Outcome::kCompleted;

@@ -52,7 +52,7 @@ def test_a_stripped_program_runs_too(compiled, mpiexec, simulate):
     program = compiled("examples/samplesort.c", "debian", ("-s",))
     real = mpiexec(2, program, "1000")
     ours = simulate("-n", 2, "--machine", "infiniband", "--", program, "1000")
-    assert ours.stdout == real.stdout != ""
+    assert without_times(ours.stdout) == without_times(real.stdout) != []
 
 
 def test_rank_zero_reads_standard_input_and_the_others_its_end(compiled, simulate):
