@@ -59,8 +59,6 @@ class ComputeMeter {
     return SimTime::from_ps(static_cast<int64_t>(static_cast<double>(host.ps()) * options_.ratio));
   }
 
-  double ticks_per_second() const { return 1e12 / ps_per_tick_; }
-
  private:
   void calibrate();
   void set_checkpoint(uint64_t ticks);
