@@ -2,6 +2,7 @@
 // called take space, since thousands of ranks each have a profile.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -19,15 +20,27 @@ class CallProfile {
   };
 
   Entry& at(uint16_t call) {
-    for (Entry& entry : entries_) {
+    for (size_t i = 0; i < used_; ++i) {
+      if (near_[i].call == call) return near_[i];
+    }
+    for (Entry& entry : far_) {
       if (entry.call == call) return entry;
     }
-    return entries_.emplace_back(Entry{call, 0, 0, {}});
+    Entry& entry = used_ < near_.size() ? near_[used_++] : far_.emplace_back();
+    entry.call = call;
+    return entry;
   }
-  const std::vector<Entry>& entries() const { return entries_; }
+
+  template <typename Visit>
+  void visit(Visit visit) const {
+    for (size_t i = 0; i < used_; ++i) visit(near_[i]);
+    for (const Entry& entry : far_) visit(entry);
+  }
 
  private:
-  std::vector<Entry> entries_;
+  size_t used_ = 0;
+  std::array<Entry, 6> near_;  // in the cache when the rank is
+  std::vector<Entry> far_;
 };
 
 }  // namespace sesame::mpi

@@ -48,9 +48,7 @@ int sum_around(Comm comm, int value) {
 void expect_distinct_contexts() {
   const ObjectTables& objects = this_rank().objects;
   std::vector<uint32_t> contexts{objects.world->context, objects.self->context};
-  for (const CommObject* comm : objects.comms.objects()) {
-    if (comm != nullptr) contexts.push_back(comm->context);
-  }
+  objects.comms.visit([&](const CommObject& comm) { contexts.push_back(comm.context); });
   std::sort(contexts.begin(), contexts.end());
   EXPECT_EQ(std::adjacent_find(contexts.begin(), contexts.end()), contexts.end());
 }

@@ -428,12 +428,12 @@ int Cancel(Request* handle) {
     return fail(MPI_ERR_REQUEST, "a collective operation cannot be cancelled");
   }
   Rank& rank = this_rank();
+  rank.world.in_flight.deliver_all();  // it may have been met
   if (request->kind == Kind::kReceive) {
     if (request->peer == MPI_PROC_NULL || !rank.matching.withdraw(*request)) return MPI_SUCCESS;
   } else {
     if (request->queued == nullptr) return MPI_SUCCESS;
-    Rank& target = *rank.world.ranks[static_cast<size_t>((*request->comm->remote)[request->peer])];
-    target.matching.unlink(request->queued);
+    rank.world.matching_of((*request->comm->remote)[request->peer]).unlink(request->queued);
     rank.world.pool.give_back(request->queued);
     request->queued = nullptr;
   }

@@ -12,8 +12,6 @@ bool arrives_before(const QueuedMessage& a, const QueuedMessage& b) {
   return a.arrival != b.arrival ? a.arrival < b.arrival : a.source < b.source;
 }
 
-constexpr size_t kFirstChannels = 4;
-
 }  // namespace
 
 MessagePool::~MessagePool() = default;
@@ -45,47 +43,10 @@ void MessagePool::give_back(QueuedMessage* message) {
   free_ = message;
 }
 
-Matching::Channel& Matching::channel(uint32_t context, int source) {
-  const uint64_t key = key_of(context, source);
-  if (channels_.empty()) [[unlikely]]
-    channels_.resize(kFirstChannels);
-  const size_t mask = channels_.size() - 1;
-  size_t slot = slot_of(key, mask);
-  while (channels_[slot].key != key) {
-    if (channels_[slot].key == kEmpty) {
-      if (2 * (used_channels_ + 1) > channels_.size()) {
-        grow();
-        return channel(context, source);
-      }
-      ++used_channels_;
-      channels_[slot].key = key;
-      break;
-    }
-    slot = (slot + 1) & mask;
-  }
-  return channels_[slot];
-}
-
-void Matching::grow() {
-  std::vector<Channel> old(channels_.size() * 2);
-  old.swap(channels_);
-  const size_t mask = channels_.size() - 1;
-  for (const Channel& channel : old) {
-    if (channel.key == kEmpty) continue;
-    size_t slot = slot_of(channel.key, mask);
-    while (channels_[slot].key != kEmpty) slot = (slot + 1) & mask;
-    channels_[slot] = channel;
-  }
-  listed_.clear();
-  for (size_t slot = 0; slot < channels_.size(); ++slot) {
-    if (channels_[slot].is_listed) listed_.push_back(static_cast<uint32_t>(slot));
-  }
-}
-
 template <typename Visit>
-void Matching::visit_queued(Visit visit) const {
+void Matching::visit_queued(Visit visit) {
   for (size_t i = 0; i < listed_.size();) {
-    Channel& channel = const_cast<Channel&>(channels_[listed_[i]]);
+    Channel& channel = *table(static_cast<uint32_t>(listed_[i] >> 32)).find(listed_[i]);
     if (channel.first_message == nullptr) {  // a good time to forget it
       channel.is_listed = 0;
       listed_[i] = listed_.back();
@@ -134,7 +95,7 @@ void Matching::enqueue(Channel& channel, QueuedMessage* message) {
   channel.last_message = message;
   if (!channel.is_listed) {
     channel.is_listed = 1;
-    listed_.push_back(static_cast<uint32_t>(&channel - channels_.data()));
+    listed_.push_back(channel.key);
   }
   if (first_wildcard_ != nullptr && first_wildcard_for(*message) != nullptr) schedule_event();
   if (probe_ != nullptr) notify_probe(*message);
@@ -185,7 +146,7 @@ bool Matching::is_held(const QueuedMessage& message, uint64_t before_order) cons
 
 // The queue's earliest arrival that some any-source receive accepts. Channels deliver in order, so
 // the earliest of all is also the first of its channel that the receive accepts.
-QueuedMessage* Matching::earliest_for_wildcards() const {
+QueuedMessage* Matching::earliest_for_wildcards() {
   QueuedMessage* best = nullptr;
   visit_queued([&](QueuedMessage* m) {
     if (best != nullptr && !arrives_before(*m, *best)) return false;
@@ -197,7 +158,7 @@ QueuedMessage* Matching::earliest_for_wildcards() const {
 }
 
 void Matching::schedule_event() {
-  pdes::EventQueue& events = rank_->world.executive.events();
+  pdes::EventQueue& events = world_->executive.events();
   if (const QueuedMessage* earliest = earliest_for_wildcards()) {
     events.schedule(event_, earliest->arrival);
   } else {
@@ -224,7 +185,7 @@ void Matching::settle_earliest() {
     remove_wildcard(wildcard);
   }
   unlink(message);
-  deliver(*rank_, *receive, message);
+  deliver(*world_, rank_, *receive, message);
   match_released();
 }
 
@@ -245,7 +206,7 @@ void Matching::match_released() {
     if (from.first_receive == nullptr) return false;
     if (RequestObject* receive = meet_receive(from, m->context, m->tag)) {
       unlink(m);
-      deliver(*rank_, *receive, m);
+      deliver(*world_, rank_, *receive, m);
     }
     return true;
   });
@@ -294,12 +255,12 @@ void Matching::Probe::fire() { strand->rank->world.executive.make_ready(*strand)
 void Matching::notify_probe(const QueuedMessage& message) {
   if (probe_->strand == nullptr || !probe_->selector.accepts(message)) return;
   if (probe_->is_scheduled() && probe_->time() <= message.arrival) return;
-  rank_->world.executive.events().schedule(*probe_, message.arrival);
+  world_->executive.events().schedule(*probe_, message.arrival);
 }
 
 QueuedMessage* Matching::wait_for(const Selector& selector) {
   Strand& strand = self();
-  pdes::Executive& executive = rank_->world.executive;
+  pdes::Executive& executive = world_->executive;
   for (;;) {
     QueuedMessage* message = find(selector, SimTime::never());
     if (message != nullptr && selector.source != MPI_ANY_SOURCE) return message;

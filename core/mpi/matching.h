@@ -13,13 +13,14 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/mpi/channel_table.h"
 #include "core/mpi/constants.h"
 #include "core/mpi/request.h"
 #include "core/pdes/event_queue.h"
 
 namespace sesame::mpi {
 
-struct Rank;
+struct World;
 
 // A message in a receiver's queue: it is eager and brings its data, or it announces data that its
 // sender holds until a receive has met it.
@@ -37,6 +38,7 @@ struct alignas(64) QueuedMessage {
   RequestObject* sender = nullptr;  // to be completed on matching; null when it is complete already
   char* payload = nullptr;          // the packed data; null while the sender holds it
   AttachedBuffer* attached = nullptr;  // buffered send: space to give back
+  uint32_t receive_overhead_ps = 0;    // CPU time of the receiver
   bool rendezvous = false;
   char inline_payload[kInlineBytes];
 };
@@ -69,30 +71,23 @@ struct Selector {
 
 class Matching {
  public:
-  // Traffic from one source on one context: a cache line.
-  struct alignas(64) Channel {
-    uint64_t key = kEmpty;
-    QueuedMessage* first_message = nullptr;
-    QueuedMessage* last_message = nullptr;
-    RequestObject* first_receive = nullptr;
-    RequestObject* last_receive = nullptr;
-    SimTime last_arrival;  // messages of one channel do not overtake each other
-    uint64_t bytes = 0;
-    uint32_t messages = 0;
-    int32_t source_world : 31 = 0;
-    uint32_t is_listed : 1 = 0;  // in the list of channels that may have messages queued
-  };
-  static constexpr uint64_t kEmpty = UINT64_MAX;
-
   Matching() : event_(*this) {}
   // Before anything else.
-  void set_rank(Rank& rank) { rank_ = &rank; }
+  void set_owner(World& world, int rank) {
+    world_ = &world;
+    rank_ = rank;
+  }
 
-  Channel& channel(uint32_t context, int source);
+  Channel& channel(uint32_t context, int source) {
+    return table(context).at(ChannelTable::key_of(context, source));
+  }
+  // Null when there has been no traffic yet.
+  const Channel* find_channel(uint32_t context, int source) {
+    return table(context).find(ChannelTable::key_of(context, source));
+  }
   // Starts loading the channel into the cache.
-  void prefetch(uint32_t context, int source) const {
-    if (channels_.empty()) return;
-    __builtin_prefetch(&channels_[slot_of(key_of(context, source), channels_.size() - 1)], 1);
+  void prefetch(uint32_t context, int source) {
+    table(context).prefetch(ChannelTable::key_of(context, source));
   }
 
   // A message arrives: the receive that it meets (unlinked), or null when it has to be queued.
@@ -112,16 +107,16 @@ class Matching {
   // Blocks the running strand until a message fits (for any source: until the first is known).
   QueuedMessage* wait_for(const Selector& selector);
 
-  bool has_wildcards() const { return first_wildcard_ != nullptr; }
-  const std::vector<Channel>& channels() const { return channels_; }
+  template <typename Visit>
+  void visit_channels(Visit visit) const {
+    program_channels_.visit(visit);
+    collective_channels_.visit(visit);
+  }
 
  private:
-  static uint64_t key_of(uint32_t context, int source) {
-    return (static_cast<uint64_t>(context) << 32) | static_cast<uint32_t>(source);
-  }
-  // Fibonacci hashing: the high bits of the product depend on all bits of the key.
-  static size_t slot_of(uint64_t key, size_t mask) {
-    return static_cast<size_t>((key * 0x9e3779b97f4a7c15ull) >> 32) & mask;
+  // The program's own messages and those of collectives, by the parity of the context.
+  ChannelTable& table(uint32_t context) {
+    return (context & 1) == 0 ? program_channels_ : collective_channels_;
   }
   struct WildcardEvent : pdes::ConditionalEvent {
     explicit WildcardEvent(Matching& owner) : matching(owner) {}
@@ -137,31 +132,33 @@ class Matching {
   static Selector selector_of(const RequestObject& receive) {
     return Selector{receive.context, receive.peer, receive.tag};
   }
-  void grow();
   // Calls `visit` for the first queued messages of the channels, and goes on in a channel for as
   // long as it returns true.
   template <typename Visit>
-  void visit_queued(Visit visit) const;
+  void visit_queued(Visit visit);
   void remove_receive(Channel& channel, RequestObject* previous, RequestObject* receive);
   void remove_wildcard(RequestObject* receive);
   RequestObject* first_wildcard_for(const QueuedMessage& message) const;
   bool is_held(const QueuedMessage& message, uint64_t before_order) const;
-  QueuedMessage* earliest_for_wildcards() const;
+  QueuedMessage* earliest_for_wildcards();
   void schedule_event();
   void settle_earliest();
   void match_released();
   void notify_probe(const QueuedMessage& message);
 
-  Rank* rank_ = nullptr;
-  std::vector<Channel> channels_;  // open addressing, a power of two
-  size_t used_channels_ = 0;
-  // Slots of the channels with messages queued, and of some whose messages are gone.
-  mutable std::vector<uint32_t> listed_;
+  // What every message looks at comes first: the cache line before the channels.
   RequestObject* first_wildcard_ = nullptr;
-  RequestObject* last_wildcard_ = nullptr;
-  WildcardEvent event_;
-  std::unique_ptr<Probe> probe_;
   uint64_t next_order_ = 1;
+  std::unique_ptr<Probe> probe_;
+  World* world_ = nullptr;
+  int rank_ = 0;
+  ChannelTable program_channels_;
+
+  RequestObject* last_wildcard_ = nullptr;
+  // Keys of the channels with messages queued, and of some whose messages are gone.
+  std::vector<uint64_t> listed_;
+  WildcardEvent event_;
+  ChannelTable collective_channels_;
 };
 
 }  // namespace sesame::mpi

@@ -93,21 +93,10 @@ RendezvousTimes rendezvous(Rank& sender, const network::MessageCost& cost, SimTi
   return {start + cost.latency + cost.transfer, start + cost.injection};
 }
 
-void count_message(World& world, Matching::Channel& channel, int source_world, uint64_t bytes) {
-  ++channel.messages;
-  channel.bytes += bytes;
-  channel.source_world = source_world;
-  ++world.messages;
-  world.message_bytes += bytes;
-  const unsigned size_class = bytes == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(bytes));
-  ++world.sizes[size_class].count;
-  world.sizes[size_class].bytes += bytes;
-}
-
 // What the two ways of meeting (receive first, message first) share.
 struct Outgoing {
   Rank& sender;
-  Rank& target;
+  int target;
   const network::MessageCost& cost;
   uint64_t bytes;
   SimTime arrival;  // of the data, or of the request to send
@@ -130,15 +119,16 @@ void meet_posted(Outgoing& out, RequestObject& send, RequestObject& receive) {
   }
   const SimTime received = later(arrival, receive.posted);
   record_message(out.sender.world,
-                 {out.sender.id, out.target.id, send.tag, send.context, out.bytes, out.begun,
-                  arrival, received + receive.overhead(), out.cost.rendezvous});
+                 {out.sender.id, out.target, send.tag, send.context, out.bytes, out.begun, arrival,
+                  received + receive.overhead(), out.cost.rendezvous});
   if (AttachedBuffer* attached = take_attached(send)) {
     release_buffer(*attached, static_cast<Count>(out.bytes), received);
   }
   complete(receive, received);
 }
 
-void queue_message(Outgoing& out, Matching::Channel& channel, RequestObject& send) {
+// A message with everything but its data.
+QueuedMessage* new_message(const Outgoing& out, const RequestObject& send) {
   QueuedMessage* message = out.sender.world.pool.take();
   message->context = send.context;
   message->source = send.comm->rank;
@@ -147,53 +137,88 @@ void queue_message(Outgoing& out, Matching::Channel& channel, RequestObject& sen
   message->bytes = out.bytes;
   message->sent = out.begun;
   message->arrival = out.arrival;
+  message->receive_overhead_ps = overhead_ps(out.cost);
   message->rendezvous = out.cost.rendezvous;
+  return message;
+}
+
+void carry_payload(QueuedMessage& message, const RequestObject& send) {
+  if (message.bytes == 0) return;
+  message.payload = message.bytes <= QueuedMessage::kInlineBytes ? message.inline_payload
+                                                                 : new char[message.bytes];
+  pack_payload(send, message.payload, static_cast<Count>(message.bytes));
+}
+
+void queue_message(Outgoing& out, Channel& channel, RequestObject& send) {
+  QueuedMessage* message = new_message(out, send);
   message->attached = take_attached(send);
   const bool waits = out.cost.rendezvous || send.mode == RequestObject::Mode::kSynchronous;
   if (waits && send.mode != RequestObject::Mode::kBuffered) {
     message->sender = &send;
     send.queued = message;
-  } else if (out.bytes > 0) {
-    message->payload =
-        out.bytes <= QueuedMessage::kInlineBytes ? message->inline_payload : new char[out.bytes];
-    pack_payload(send, message->payload, static_cast<Count>(out.bytes));
+  } else {
+    carry_payload(*message, send);
   }
-  out.target.matching.enqueue(channel, message);
+  out.sender.world.matching_of(out.target).enqueue(channel, message);
+}
+
+// Whether the message can be put off to be delivered with others.
+bool may_fly(const Outgoing& out, const RequestObject& send) {
+  return !out.cost.rendezvous && out.bytes <= QueuedMessage::kInlineBytes &&
+         (send.mode == RequestObject::Mode::kStandard || send.mode == RequestObject::Mode::kReady);
+}
+
+void send_at_once(Outgoing& out, RequestObject& request) {
+  World& world = out.sender.world;
+  world.in_flight.deliver_all();
+  Matching& matching = world.matching_of(out.target);
+  Channel& channel = matching.channel(request.context, request.comm->rank);
+  count_message(world, channel, out.sender.id, out.bytes);
+  out.arrival = later(out.arrival, channel.last_arrival);
+  channel.last_arrival = out.arrival;
+  if (RequestObject* receive = matching.meet_receive(channel, request.context, request.tag)) {
+    meet_posted(out, request, *receive);
+  } else {
+    queue_message(out, channel, request);
+  }
 }
 
 }  // namespace
 
+void count_message(World& world, Channel& channel, int source_world, uint64_t bytes) {
+  ++channel.messages;
+  channel.bytes += bytes;
+  channel.source_world = source_world;
+  ++world.messages;
+  world.message_bytes += bytes;
+  const unsigned size_class = bytes == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(bytes));
+  ++world.sizes[size_class].count;
+  world.sizes[size_class].bytes += bytes;
+}
+
 Route route_of(const Strand& strand, const RequestObject& send) {
   if (send.peer == MPI_PROC_NULL) return {};
-  World& world = strand.rank->world;
-  Rank& target = *world.ranks[static_cast<size_t>((*send.comm->remote)[send.peer])];
-  // With thousands of ranks the receiver's side is not in the cache; it is on its way while the
-  // cost is worked out.
-  target.matching.prefetch(send.context, send.comm->rank);
-  return {&target,
-          world.network.cost(strand.rank->id, target.id, static_cast<uint64_t>(bytes_of(send)))};
+  const int target = (*send.comm->remote)[send.peer];
+  return {target, strand.rank->world.network.cost(strand.rank->id, target,
+                                                  static_cast<uint64_t>(bytes_of(send)))};
 }
 
 bool leaves_at_once(const Route& route, const RequestObject& send) {
-  return route.target == nullptr || send.mode == RequestObject::Mode::kBuffered ||
+  return route.target == MPI_PROC_NULL || send.mode == RequestObject::Mode::kBuffered ||
          (!route.cost.rendezvous && send.mode != RequestObject::Mode::kSynchronous);
 }
 
 void post_send(Strand& strand, RequestObject& request, const Route& route) {
-  if (route.target == nullptr) {
+  if (route.target == MPI_PROC_NULL) {
     complete(request, strand.now);
     return;
   }
   Rank& rank = *strand.rank;
-  World& world = rank.world;
-  Rank& target = *route.target;
   const network::MessageCost& cost = route.cost;
-  const uint64_t bytes = static_cast<uint64_t>(bytes_of(request));
   strand.now += cost.send_overhead;
-
-  Matching::Channel& channel = target.matching.channel(request.context, request.comm->rank);
-  count_message(world, channel, rank.id, bytes);
-  Outgoing out{rank, target, cost, bytes, SimTime::zero(), strand.now};
+  Outgoing out{
+      rank,      route.target, cost, static_cast<uint64_t>(bytes_of(request)), SimTime::zero(),
+      strand.now};
   if (cost.rendezvous) {
     out.arrival = strand.now + cost.control_latency;
   } else {
@@ -201,14 +226,12 @@ void post_send(Strand& strand, RequestObject& request, const Route& route) {
     rank.interface_free = start + cost.injection;
     out.arrival = start + cost.latency + cost.transfer;
   }
-  out.arrival = later(out.arrival, channel.last_arrival);
-  channel.last_arrival = out.arrival;
-
-  if (RequestObject* receive =
-          target.matching.meet_receive(channel, request.context, request.tag)) {
-    meet_posted(out, request, *receive);
+  if (may_fly(out, request)) {
+    QueuedMessage* message = new_message(out, request);
+    carry_payload(*message, request);
+    rank.world.in_flight.add(out.target, message);
   } else {
-    queue_message(out, channel, request);
+    send_at_once(out, request);
   }
   // An eager message has left its buffer; so has a buffered one, whatever its size.
   if (!request.complete && request.queued == nullptr) complete(request, strand.now);
@@ -223,36 +246,42 @@ void post_receive(Strand& strand, RequestObject& request) {
     return;
   }
   if (QueuedMessage* message = rank.matching.meet_message_or_queue(request)) {
-    deliver(rank, request, message);
+    deliver(rank.world, rank.id, request, message);
   }
 }
 
 void receive_matched(Strand& strand, RequestObject& request, QueuedMessage* message) {
   request.posted = strand.now;
-  deliver(*strand.rank, request, message);
+  deliver(strand.rank->world, strand.rank->id, request, message);
 }
 
-void deliver(Rank& receiver, RequestObject& receive, QueuedMessage* message) {
-  World& world = receiver.world;
-  Rank& sender = *world.ranks[static_cast<size_t>(message->source_world)];
-  const network::MessageCost cost = world.network.cost(sender.id, receiver.id, message->bytes);
+// The announced data of a rendezvous moves: when it arrives.
+static SimTime move_announced(World& world, int receiver, const RequestObject& receive,
+                              const QueuedMessage& message) {
+  Rank& sender = *world.ranks[static_cast<size_t>(message.source_world)];
+  const network::MessageCost cost = world.network.cost(sender.id, receiver, message.bytes);
+  const RendezvousTimes times = rendezvous(sender, cost, message.arrival, receive.posted);
+  if (message.sender != nullptr) complete(*message.sender, times.sent);
+  return times.arrival;
+}
+
+void deliver(World& world, int receiver, RequestObject& receive, QueuedMessage* message) {
   const Count accepted = accept(receive, message->source, message->tag, message->bytes);
   move_queued(*message, receive, accepted);
-  receive.overhead_ps = overhead_ps(cost);
+  receive.overhead_ps = message->receive_overhead_ps;
   SimTime arrival = message->arrival;
-  RequestObject* send = message->sender;
-  if (send != nullptr) send->queued = nullptr;
+  if (message->sender != nullptr) message->sender->queued = nullptr;
   if (message->rendezvous) {
-    const RendezvousTimes times = rendezvous(sender, cost, message->arrival, receive.posted);
-    arrival = times.arrival;
-    if (send != nullptr) complete(*send, times.sent);
-  } else if (send != nullptr) {
-    complete(*send, later(arrival, receive.posted) + cost.control_latency);
+    arrival = move_announced(world, receiver, receive, *message);
+  } else if (message->sender != nullptr) {
+    const SimTime acknowledged =
+        world.network.cost(message->source_world, receiver, message->bytes).control_latency;
+    complete(*message->sender, later(arrival, receive.posted) + acknowledged);
   }
   const SimTime received = later(arrival, receive.posted);
-  record_message(
-      world, {sender.id, receiver.id, message->tag, message->context, message->bytes, message->sent,
-              arrival, received + receive.overhead(), message->rendezvous});
+  record_message(world,
+                 {message->source_world, receiver, message->tag, message->context, message->bytes,
+                  message->sent, arrival, received + receive.overhead(), message->rendezvous});
   if (message->attached != nullptr) {
     release_buffer(*message->attached, static_cast<Count>(message->bytes), received);
   }
@@ -280,6 +309,7 @@ void await(Strand& strand, RequestObject& request) {
     request.waiter = &strand;
     strand.outstanding = 1;
     strand.waiting_request = &request;
+    strand.will_touch(request.comm);
     strand.rank->world.executive.block();
     strand.waiting_request = nullptr;
     request.waiter = nullptr;
@@ -297,15 +327,14 @@ void await_all(Strand& strand, std::span<RequestObject* const> requests) {
     if (request == nullptr || request->complete || !request->active) continue;
     request->waiter = &strand;
     strand.waiting_request = request;
+    strand.will_touch(request);
     ++outstanding;
   }
   if (outstanding > 0) {
     strand.outstanding = outstanding;
+    strand.will_touch(strand.waiting_request->comm);
     strand.rank->world.executive.block();
     strand.waiting_request = nullptr;
-    for (RequestObject* request : requests) {
-      if (request != nullptr) prefetch_whole(*request);
-    }
   }
   // Each completion costs its overhead when its turn comes: the first to take effect first.
   std::array<const RequestObject*, 32> few;

@@ -17,7 +17,7 @@ struct Strand;
 
 // Where a message goes and what it costs.
 struct Route {
-  Rank* target = nullptr;  // null: MPI_PROC_NULL
+  int target = MPI_PROC_NULL;  // world rank
   network::MessageCost cost;
 };
 Route route_of(const Strand& strand, const RequestObject& send);
@@ -34,9 +34,12 @@ void post_receive(Strand& strand, RequestObject& request);
 // Receives a message that a matched probe took out of the queue.
 void receive_matched(Strand& strand, RequestObject& request, QueuedMessage* message);
 
-// A queued message meets a receive of `receiver`: moves the data and completes both sides. Frees
+// Notes a message in the totals and its channel's.
+void count_message(World& world, Channel& channel, int source_world, uint64_t bytes);
+
+// A message meets a receive of the rank `receiver`: moves the data and completes both sides. Frees
 // the message.
-void deliver(Rank& receiver, RequestObject& receive, QueuedMessage* message);
+void deliver(World& world, int receiver, RequestObject& receive, QueuedMessage* message);
 
 // The operation's outcome is known: takes effect at `ready`. Wakes who waits for it.
 void complete(RequestObject& request, SimTime ready);

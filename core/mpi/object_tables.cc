@@ -34,9 +34,7 @@ std::vector<int> all_ranks(int size) {
 ObjectTables::ObjectTables() = default;
 
 ObjectTables::~ObjectTables() {
-  for (KeyvalObject* keyval : keyvals.objects()) {
-    if (keyval != nullptr) keyval->table = nullptr;
-  }
+  keyvals.visit([](KeyvalObject& keyval) { keyval.table = nullptr; });
   release(world);
   release(self);
   release(empty_group);

@@ -28,7 +28,7 @@ struct ObjectTables {
   // The program's communicators; null until create_world_communicators().
   CommObject* world = nullptr;
   CommObject* self = nullptr;
-  HandleTable<CommObject, 0x84000000> comms;
+  HandleTable<CommObject, 0x84000000, 0, 4> comms;
 
   GroupObject* empty_group = nullptr;
   HandleTable<GroupObject, 0x88000000> groups;

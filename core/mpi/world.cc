@@ -1,8 +1,11 @@
 #include "core/mpi/world.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 #include "core/base/check.h"
 
@@ -20,6 +23,17 @@ uint64_t content_hash(const std::vector<int>& values) {
   return hash;
 }
 
+// Room for the ranks' objects in huge pages, which need fewer address translations.
+void* allocate_block(size_t bytes) {
+  constexpr size_t kHugePage = 2 << 20;
+  const size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  void* block = std::aligned_alloc(bytes < kHugePage ? alignof(Rank) : kHugePage,
+                                   bytes < kHugePage ? bytes : whole);
+  CHECK(block != nullptr);
+  if (bytes >= kHugePage) madvise(block, whole, MADV_HUGEPAGE);
+  return block;
+}
+
 void run_helper(pdes::Fiber* fiber) {
   auto* strand = static_cast<Strand*>(fiber);
   for (;;) {
@@ -33,9 +47,8 @@ void run_helper(pdes::Fiber* fiber) {
 
 void Strand::Wake::fire() { strand->rank->world.executive.make_ready(*strand); }
 
-Rank::Rank(World& owner, int id_in)
-    : world(owner), id(id_in), matching(owner.matchings[static_cast<size_t>(id_in)]) {
-  matching.set_rank(*this);
+Rank::Rank(World& owner, int id_in) : world(owner), id(id_in) {
+  matching.set_owner(owner, id);
   main.rank = this;
   // Contexts 0 to 3 belong to MPI_COMM_WORLD and MPI_COMM_SELF.
   next_context = 4;
@@ -44,15 +57,22 @@ Rank::Rank(World& owner, int id_in)
 Rank::~Rank() = default;
 
 World::World(network::Network network_in, int rank_count)
-    : network(std::move(network_in)),
-      matchings(std::make_unique<Matching[]>(static_cast<size_t>(rank_count))),
-      helper_stacks(kHelperStackBytes, 16) {
+    : network(std::move(network_in)), in_flight(*this), helper_stacks(kHelperStackBytes, 16) {
   // Requests keep the receiver's overhead in 32 bits of picoseconds.
   CHECK(network.cost(0, rank_count - 1, 0).receive_overhead.ps() <= UINT32_MAX);
+  executive.set_yield_hook([](void* world) { static_cast<World*>(world)->in_flight.deliver_all(); },
+                           this);
   sent.kind = RequestObject::Kind::kSend;
   sent.complete = true;
   ranks.reserve(static_cast<size_t>(rank_count));
-  for (int id = 0; id < rank_count; ++id) ranks.push_back(std::make_unique<Rank>(*this, id));
+  rank_block.reset(
+      static_cast<Rank*>(allocate_block(sizeof(Rank) * static_cast<size_t>(rank_count))));
+  for (int id = 0; id < rank_count; ++id) {
+    ranks.emplace_back(new (rank_block.get() + id) Rank(*this, id));
+  }
+  const Rank& first = *ranks.front();
+  executive.set_fiber_bytes(static_cast<size_t>(reinterpret_cast<const char*>(&first.datatypes) -
+                                                reinterpret_cast<const char*>(&first)));
 }
 
 World::~World() = default;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "core/mpi/comm.h"
 #include "core/mpi/compute_meter.h"
 #include "core/mpi/datatype.h"
+#include "core/mpi/in_flight.h"
 #include "core/mpi/matching.h"
 #include "core/mpi/object_tables.h"
 #include "core/mpi/op.h"
@@ -35,11 +37,11 @@ struct Strand : pdes::Fiber {
     Strand* strand = nullptr;
   };
 
-  Rank* rank = nullptr;
-  SimTime now;
-  SimTime waited;           // simulated time spent blocked, for the rank's table
   int outstanding = 0;      // requests still to complete before the strand goes on
   bool awaits_any = false;  // any one completion wakes it, by the event below
+  Rank* rank = nullptr;
+  SimTime now;
+  SimTime waited;  // simulated time spent blocked, for the rank's table
   Wake wake;
   int idle_polls = 0;                              // in a row, without notable work between them
   int call_depth = 0;                              // > 0 while inside an MPI call
@@ -62,9 +64,9 @@ struct MessageHolder : Counted {
   ~MessageHolder() { release(comm); }
 };
 
-// Members that every message touches come first: with thousands of ranks they are rarely in the
-// cache, and each line counts.
-struct Rank {
+// What calls and messages touch comes first, down to `matching`: with thousands of ranks it is out
+// of the cache by the rank's next turn, and is loaded as one before (Executive::set_fiber_bytes).
+struct alignas(64) Rank {
   Rank(World& world, int id);
   ~Rank();
 
@@ -83,12 +85,12 @@ struct Rank {
   int call_tag = 0;
   uint32_t call_context = 0;
   int exit_status = 0;
-  Matching& matching;  // one of World::matchings
-  HandleTable<RequestObject, 0xac000000> requests;
-  CallProfile profile;
-  DatatypeTable datatypes;
   ObjectTables objects;
+  CallProfile profile;
+  HandleTable<RequestObject, 0xac000000, 0, 16> requests;
+  Matching matching;
 
+  DatatypeTable datatypes;
   OpTable ops;
   HandleTable<MessageHolder, 0xa8000000> messages;
   RecordedCompute recorded;
@@ -107,6 +109,13 @@ struct WorldHooks {
 };
 
 struct World {
+  struct FreeBlock {
+    void operator()(Rank* block) const { std::free(block); }
+  };
+  struct DestroyInPlace {
+    void operator()(Rank* rank) const { rank->~Rank(); }
+  };
+
   World(network::Network network, int ranks);
   ~World();
 
@@ -115,9 +124,9 @@ struct World {
   MessagePool pool;
   RequestObject sent;  // what kSentRequest means; always complete
   ComputeMeter meter;
-  // Side by side, since every message looks into its receiver's.
-  std::unique_ptr<Matching[]> matchings;
-  std::vector<std::unique_ptr<Rank>> ranks;
+  InFlight in_flight;
+  std::unique_ptr<Rank, FreeBlock> rank_block;  // room for all, by number
+  std::vector<std::unique_ptr<Rank, DestroyInPlace>> ranks;
   pdes::StackPool helper_stacks;  // for non-blocking collectives
   WorldHooks hooks;
   Recorder* recorder = nullptr;
@@ -126,6 +135,8 @@ struct World {
   std::array<SizeClass, 65> sizes{};
 
   int size() const { return static_cast<int>(ranks.size()); }
+  // Without a look at the list of ranks: every message needs its receiver's.
+  Matching& matching_of(int rank) { return rank_block.get()[rank].matching; }
   // The one shared copy of this list of world ranks.
   MembersRef intern(std::vector<int> world_ranks);
 

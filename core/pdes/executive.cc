@@ -15,13 +15,12 @@ constexpr uint64_t kSwitchesPerTick = 1 << 14;
 // With thousands of fibers a fiber's memory is out of the cache by the time its turn comes. While
 // one runs, the stack lines that the next will return through are on their way, and of the one
 // after it the object that the fiber is part of.
-constexpr int kStackLines = 20;
-constexpr int kObjectLines = 8;
-constexpr int kLineBytes = 64;
+constexpr size_t kStackBytes = 20 * 64;
+constexpr size_t kLineBytes = 64;
 
-void prefetch_lines(const void* begin, int lines) {
-  const char* line = static_cast<const char*>(begin);
-  for (int i = 0; i < lines; ++i) __builtin_prefetch(line + i * kLineBytes, 1);
+void prefetch_bytes(const void* begin, size_t bytes) {
+  const char* first = static_cast<const char*>(begin);
+  for (size_t at = 0; at < bytes; at += kLineBytes) __builtin_prefetch(first + at, 1);
 }
 
 }  // namespace
@@ -47,11 +46,16 @@ Fiber* Executive::take_next() {
   ready_head_ = next->next_ready_;
   if (ready_head_ == nullptr) ready_tail_ = nullptr;
   next->ready_ = false;
-  if (ready_head_ != nullptr) {
-    prefetch_lines(ready_head_->stack_pointer_, kStackLines);
-    if (ready_head_->next_ready_ != nullptr) prefetch_lines(ready_head_->next_ready_, kObjectLines);
-  }
+  if (ready_head_ != nullptr) prepare_next();
   return next;
+}
+
+void Executive::prepare_next() {
+  Fiber& next = *ready_head_;
+  prefetch_bytes(next.stack_pointer_, kStackBytes);
+  for (int i = 0; i < next.warm_count_; ++i) prefetch_bytes(next.warm_[i], 2 * kLineBytes);
+  next.warm_count_ = 0;
+  if (next.next_ready_ != nullptr) prefetch_bytes(next.next_ready_, fiber_bytes_);
 }
 
 void Executive::switch_to(Fiber* next) {
@@ -72,9 +76,13 @@ void Executive::after_switch() {
   on_gone_(gone);
 }
 
-void Executive::block() { switch_to(take_next()); }
+void Executive::block() {
+  if (on_yield_ != nullptr) on_yield_(yield_context_);
+  switch_to(take_next());
+}
 
 void Executive::finish(void (*on_gone)(Fiber*)) {
+  if (on_yield_ != nullptr) on_yield_(yield_context_);
   after_switch();  // a fiber that started fresh has not yet seen off the one that ended before it
   Fiber* next = take_next();
   gone_ = current_fiber;

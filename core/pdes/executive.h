@@ -4,6 +4,7 @@
 // ready, events in the order (time, priority, sequence number).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/pdes/event_queue.h"
@@ -20,9 +21,19 @@ class Executive {
   using SwitchHook = void (*)(Fiber* next);
   // `on_tick` is called now and then from whatever fiber runs, for progress display.
   using TickHook = void (*)();
+  // `on_yield` is called when a fiber gives way or ends: the place for work that was put off. It
+  // must not switch.
+  using YieldHook = void (*)(void* context);
 
   void set_switch_hook(SwitchHook hook) { on_switch_ = hook; }
   void set_tick_hook(TickHook hook) { on_tick_ = hook; }
+  void set_yield_hook(YieldHook hook, void* context) {
+    on_yield_ = hook;
+    yield_context_ = context;
+  }
+  // The size of the objects that the fibers are the first part of, as far as a fiber needs it
+  // whenever it goes on: loaded into the cache shortly before.
+  void set_fiber_bytes(size_t bytes) { fiber_bytes_ = bytes; }
 
   void make_ready(Fiber& fiber);
 
@@ -44,6 +55,7 @@ class Executive {
 
  private:
   Fiber* take_next();
+  void prepare_next();
   void switch_to(Fiber* next);
   void after_switch();
 
@@ -54,6 +66,9 @@ class Executive {
   void (*on_gone_)(Fiber*) = nullptr;
   SwitchHook on_switch_ = nullptr;
   TickHook on_tick_ = nullptr;
+  YieldHook on_yield_ = nullptr;
+  void* yield_context_ = nullptr;
+  size_t fiber_bytes_ = sizeof(Fiber);
   EventQueue events_;
   uint64_t switches_ = 0;
 };

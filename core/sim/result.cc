@@ -43,7 +43,7 @@ const char* outcome_name(Outcome outcome) {
 
 SimTime time_in_calls(const mpi::Rank& rank) {
   SimTime total;
-  for (const auto& entry : rank.profile.entries()) total += entry.time;
+  rank.profile.visit([&](const auto& entry) { total += entry.time; });
   return total;
 }
 
@@ -74,13 +74,13 @@ Json call_table(const mpi::World& world) {
   };
   std::map<uint16_t, Total> totals;
   for (const auto& rank : world.ranks) {
-    for (const auto& entry : rank->profile.entries()) {
+    rank->profile.visit([&](const auto& entry) {
       Total& total = totals[entry.call];
       total.count += entry.count;
       total.bytes += entry.bytes;
       total.time += entry.time;
       total.most = later(total.most, entry.time);
-    }
+    });
   }
   Json calls = Json::array();
   for (const auto& [call, total] : totals) {
@@ -99,12 +99,12 @@ Json traffic_matrix(const mpi::World& world, std::vector<uint64_t>* sent_message
   Json matrix = Json::array();
   for (const auto& rank : world.ranks) {
     std::map<int, std::pair<uint64_t, uint64_t>> from;
-    for (const auto& channel : rank->matching.channels()) {
-      if (channel.messages == 0) continue;
+    rank->matching.visit_channels([&](const mpi::Channel& channel) {
+      if (channel.messages == 0) return;
       auto& [messages, bytes] = from[channel.source_world];
       messages += channel.messages;
       bytes += channel.bytes;
-    }
+    });
     for (const auto& [source, traffic] : from) {
       matrix.push_back({source, rank->id, traffic.first, traffic.second});
       (*sent_messages)[static_cast<size_t>(source)] += traffic.first;

@@ -1,0 +1,75 @@
+// What one receiver knows of the traffic from each source on each context: a hash table with open
+// addressing. Its first slots are part of it, so that finding them takes no pointer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "core/base/units.h"
+
+namespace sesame::mpi {
+
+struct QueuedMessage;
+struct RequestObject;
+
+// Traffic from one source on one context: a cache line.
+struct alignas(64) Channel {
+  static constexpr uint64_t kNone = UINT64_MAX;
+
+  uint64_t key = kNone;
+  QueuedMessage* first_message = nullptr;
+  QueuedMessage* last_message = nullptr;
+  RequestObject* first_receive = nullptr;
+  RequestObject* last_receive = nullptr;
+  SimTime last_arrival;  // messages of one channel do not overtake each other
+  uint64_t bytes = 0;
+  uint32_t messages = 0;
+  int32_t source_world : 31 = 0;
+  uint32_t is_listed : 1 = 0;  // in the receiver's list of channels that may have messages queued
+};
+
+class ChannelTable {
+ public:
+  static uint64_t key_of(uint32_t context, int source) {
+    return (static_cast<uint64_t>(context) << 32) | static_cast<uint32_t>(source);
+  }
+
+  // Makes the channel if need be; references to others are valid until then.
+  Channel& at(uint64_t key);
+  // Null when there has been no traffic yet.
+  Channel* find(uint64_t key) {
+    uint32_t slot = first_slot(key);
+    for (; slots_[slot].key != key; slot = (slot + 1) & mask_) {
+      if (slots_[slot].key == Channel::kNone) return nullptr;
+    }
+    return &slots_[slot];
+  }
+  // Starts loading the channel into the cache.
+  void prefetch(uint64_t key) const { __builtin_prefetch(&slots_[first_slot(key)], 1); }
+
+  template <typename Visit>
+  void visit(Visit visit) const {
+    for (uint32_t slot = 0; slot <= mask_; ++slot) {
+      if (slots_[slot].key != Channel::kNone) visit(slots_[slot]);
+    }
+  }
+
+ private:
+  static constexpr uint32_t kNear = 8;
+
+  // Fibonacci hashing: the high bits of the product depend on all bits of the key.
+  uint32_t first_slot(uint64_t key) const {
+    return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15ull) >> 32) & mask_;
+  }
+  Channel& insert(uint64_t key);
+  void grow();
+
+  Channel* slots_ = near_.data();
+  uint32_t mask_ = kNear - 1;
+  uint32_t used_ = 0;
+  std::unique_ptr<Channel[]> far_;
+  std::array<Channel, kNear> near_;
+};
+
+}  // namespace sesame::mpi
