@@ -433,7 +433,7 @@ int Cancel(Request* handle) {
   } else {
     if (request->queued == nullptr) return MPI_SUCCESS;
     Rank& target = *rank.world.ranks[static_cast<size_t>((*request->comm->remote)[request->peer])];
-    target.matching.unlink(request->queued);
+    if (!target.matching.take_back(request->queued)) return MPI_SUCCESS;
     rank.world.pool.give_back(request->queued);
     request->queued = nullptr;
   }
