@@ -192,7 +192,9 @@ def _read_function(path, number, line, section, state):
         elif word.startswith("same-as="):
             function.same_as = word.removeprefix("same-as=")
         else:
-            _fail(path, number, f"expected +c, +c=told, '-> kind', errors= or same-as=, got '{word}'")
+            _fail(
+                path, number, f"expected +c, +c=told, '-> kind', errors= or same-as=, got '{word}'"
+            )
     return function
 
 
