@@ -166,6 +166,8 @@ def passed_on(function, arguments, large):
         yield argument.pass_on
         if parameter.kind == "op_function":
             yield "CallbackKind::kCLargeCount" if large else "CallbackKind::kC"
+    if function.told:
+        yield "true" if large else "false"
 
 
 def body(interface, function, large):

@@ -19,6 +19,9 @@ int MPI_Gatherv_c(const void*, Count, Datatype, void*, const Count*, const Aint*
                   Comm);
 int MPI_Get_count(const Status*, Datatype, int*);
 int MPI_Get_count_c(const Status*, Datatype, Count*);
+int MPI_Type_contiguous(int, Datatype, Datatype*);
+int MPI_Type_contiguous_c(Count, Datatype, Datatype*);
+int MPI_Type_hvector(int, int, Aint, Datatype, Datatype*);
 int MPI_Type_get_extent(Datatype, Aint*, Aint*);
 int MPI_Type_ub(Datatype, Aint*);
 int MPI_Pack(const void*, int, Datatype, void*, int, int*, Comm);
@@ -43,6 +46,7 @@ Count seen_count;
 std::vector<Count> seen_counts;
 std::vector<Count> seen_displacements;
 CallbackKind seen_kind;
+bool seen_large;
 const int* seen_weights;
 Count result_count;
 int result_error;
@@ -69,6 +73,14 @@ int Get_count(const Status*, Datatype, Count* count) {
 int Type_get_extent(Datatype, Count* lower_bound, Count* extent) {
   *lower_bound = -8;
   *extent = 100;
+  return MPI_SUCCESS;
+}
+int Type_contiguous(Count, Datatype, Datatype*, bool large) {
+  seen_large = large;
+  return MPI_SUCCESS;
+}
+int Type_create_hvector(Count, Count, Count, Datatype, Datatype*, bool large) {
+  seen_large = large;
   return MPI_SUCCESS;
 }
 int Pack(const void*, Count, Datatype, void*, Count, Count* position, Comm) {
@@ -111,6 +123,18 @@ TEST(MpichEntries, LargeCountsArriveWhole) {
   EXPECT_EQ(MPI_Send_c(nullptr, Count{5} << 32, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_SUCCESS);
   EXPECT_EQ(seen_count, Count{5} << 32);
   EXPECT_EQ(last_call.id, CallId::Send);
+}
+
+TEST(MpichEntries, ConstructorsOfDatatypesAreToldWhichFormWasCalled) {
+  Datatype type = MPI_DATATYPE_NULL;
+  seen_large = false;
+  MPI_Type_contiguous_c(2, MPI_INT, &type);
+  EXPECT_TRUE(seen_large);
+  MPI_Type_contiguous(2, MPI_INT, &type);
+  EXPECT_FALSE(seen_large);
+  seen_large = true;
+  MPI_Type_hvector(2, 1, 8, MPI_INT, &type);
+  EXPECT_FALSE(seen_large);
 }
 
 TEST(MpichEntries, TheProfilingNameIsTheSameFunction) { EXPECT_EQ(&MPI_Send, &PMPI_Send); }

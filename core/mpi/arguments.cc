@@ -48,6 +48,16 @@ int check_buffer(const void* buffer, Count count, Datatype datatype, const Datat
   return MPI_SUCCESS;
 }
 
+int check_message_buffer(const void* buffer, Count count, Datatype datatype,
+                         const DatatypeObject** type) {
+  if (count != 0) [[likely]]
+    return check_buffer(buffer, count, datatype, type);
+  const DatatypeTable& types = this_rank().datatypes;
+  *type = types.find(datatype);
+  if (*type == nullptr) *type = types.find(MPI_BYTE);
+  return MPI_SUCCESS;
+}
+
 int check_peer(const CommObject& comm, int peer, int tag, Direction direction) {
   const bool receive = direction == Direction::kReceive;
   if (peer < 0 || peer >= comm.remote_size()) {

@@ -433,7 +433,8 @@ int Cancel(Request* handle) {
     if (request->peer == MPI_PROC_NULL || !rank.matching.withdraw(*request)) return MPI_SUCCESS;
   } else {
     if (request->queued == nullptr) return MPI_SUCCESS;
-    rank.world.matching_of((*request->comm->remote)[request->peer]).unlink(request->queued);
+    Matching& target = rank.world.matching_of((*request->comm->remote)[request->peer]);
+    if (!target.take_back(request->queued)) return MPI_SUCCESS;
     rank.world.pool.give_back(request->queued);
     request->queued = nullptr;
   }

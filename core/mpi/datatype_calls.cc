@@ -83,48 +83,53 @@ int Pack_external_size(const char* datarep, Count incount, Datatype datatype, Co
   return pack_external_size(types(), datarep, incount, datatype, size);
 }
 
-int Type_contiguous(Count count, Datatype oldtype, Datatype* newtype) {
-  return type_contiguous(types(), count, oldtype, newtype);
+int Type_contiguous(Count count, Datatype oldtype, Datatype* newtype, bool large) {
+  return type_contiguous(types(), count, oldtype, newtype, large);
 }
-int Type_vector(Count count, Count blocklength, Count stride, Datatype oldtype, Datatype* newtype) {
-  return type_vector(types(), count, blocklength, stride, oldtype, newtype);
+int Type_vector(Count count, Count blocklength, Count stride, Datatype oldtype, Datatype* newtype,
+                bool large) {
+  return type_vector(types(), count, blocklength, stride, oldtype, newtype, large);
 }
 int Type_create_hvector(Count count, Count blocklength, Count stride, Datatype oldtype,
-                        Datatype* newtype) {
-  return type_create_hvector(types(), count, blocklength, stride, oldtype, newtype);
+                        Datatype* newtype, bool large) {
+  return type_create_hvector(types(), count, blocklength, stride, oldtype, newtype, large);
 }
 int Type_indexed(Count count, IntArray blocklengths, IntArray displacements, Datatype oldtype,
-                 Datatype* newtype) {
-  return type_indexed(types(), count, blocklengths, displacements, oldtype, newtype);
+                 Datatype* newtype, bool large) {
+  return type_indexed(types(), count, blocklengths, displacements, oldtype, newtype, large);
 }
 int Type_create_hindexed(Count count, IntArray blocklengths, IntArray displacements,
-                         Datatype oldtype, Datatype* newtype) {
-  return type_create_hindexed(types(), count, blocklengths, displacements, oldtype, newtype);
+                         Datatype oldtype, Datatype* newtype, bool large) {
+  return type_create_hindexed(types(), count, blocklengths, displacements, oldtype, newtype, large);
 }
 int Type_create_indexed_block(Count count, Count blocklength, IntArray displacements,
-                              Datatype oldtype, Datatype* newtype) {
-  return type_create_indexed_block(types(), count, blocklength, displacements, oldtype, newtype);
+                              Datatype oldtype, Datatype* newtype, bool large) {
+  return type_create_indexed_block(types(), count, blocklength, displacements, oldtype, newtype,
+                                   large);
 }
 int Type_create_hindexed_block(Count count, Count blocklength, IntArray displacements,
-                               Datatype oldtype, Datatype* newtype) {
-  return type_create_hindexed_block(types(), count, blocklength, displacements, oldtype, newtype);
+                               Datatype oldtype, Datatype* newtype, bool large) {
+  return type_create_hindexed_block(types(), count, blocklength, displacements, oldtype, newtype,
+                                    large);
 }
 int Type_create_struct(Count count, IntArray blocklengths, IntArray displacements,
-                       const Datatype* array_of_types, Datatype* newtype) {
-  return type_create_struct(types(), count, blocklengths, displacements, array_of_types, newtype);
+                       const Datatype* array_of_types, Datatype* newtype, bool large) {
+  return type_create_struct(types(), count, blocklengths, displacements, array_of_types, newtype,
+                            large);
 }
 int Type_create_subarray(int ndims, IntArray sizes, IntArray subsizes, IntArray starts, int order,
-                         Datatype oldtype, Datatype* newtype) {
-  return type_create_subarray(types(), ndims, sizes, subsizes, starts, order, oldtype, newtype);
+                         Datatype oldtype, Datatype* newtype, bool large) {
+  return type_create_subarray(types(), ndims, sizes, subsizes, starts, order, oldtype, newtype,
+                              large);
 }
 int Type_create_darray(int size, int rank, int ndims, IntArray gsizes, const int* distribs,
                        const int* dargs, const int* psizes, int order, Datatype oldtype,
-                       Datatype* newtype) {
+                       Datatype* newtype, bool large) {
   return type_create_darray(types(), size, rank, ndims, gsizes, distribs, dargs, psizes, order,
-                            oldtype, newtype);
+                            oldtype, newtype, large);
 }
-int Type_create_resized(Datatype oldtype, Count lb, Count extent, Datatype* newtype) {
-  return type_create_resized(types(), oldtype, lb, extent, newtype);
+int Type_create_resized(Datatype oldtype, Count lb, Count extent, Datatype* newtype, bool large) {
+  return type_create_resized(types(), oldtype, lb, extent, newtype, large);
 }
 int Type_create_f90_integer(int r, Datatype* newtype) {
   return type_create_f90_integer(types(), r, newtype);

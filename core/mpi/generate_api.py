@@ -56,6 +56,8 @@ def inside_parameters(function):
         words.append(declare(KINDS[parameter.kind].inside, parameter.name))
         if parameter.kind == "op_function":
             words.append("CallbackKind callback_kind")
+    if function.told:
+        words.append("bool large")
     return words
 
 

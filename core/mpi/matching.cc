@@ -110,6 +110,12 @@ void Matching::unlink(QueuedMessage* message) {
   message->next = nullptr;
 }
 
+bool Matching::take_back(QueuedMessage* message) {
+  if (first_wildcard_for(*message) != nullptr) return false;
+  unlink(message);
+  return true;
+}
+
 QueuedMessage* Matching::meet_message_or_queue(RequestObject& receive) {
   receive.order = next_order_++;
   receive.next = nullptr;

@@ -99,8 +99,10 @@ class Matching {
 
   // Takes back a queued receive; false when it is not queued any more.
   bool withdraw(RequestObject& receive);
-  // Takes a queued message out (matched probe, cancelled send).
+  // Takes a queued message out (matched probe).
   void unlink(QueuedMessage* message);
+  // Takes back the queued message of a cancelled send; false when a receive is going to have it.
+  bool take_back(QueuedMessage* message);
 
   // The message that a probe would see at `by` at the latest (by arrival for any source), or null.
   QueuedMessage* find(const Selector& selector, SimTime by);

@@ -137,6 +137,7 @@ class Function:
     state: str
     parameters: list[Parameter] = field(default_factory=list)
     large: bool = False
+    told: bool = False  # our function takes `bool large`
     returns: str = ""  # a kind, or nothing for an error code
     errors: str = ""
     same_as: str = ""
@@ -181,8 +182,9 @@ def _read_function(path, number, line, section, state):
     rest = words[1:]
     while rest:
         word = rest.pop(0)
-        if word == "+c":
+        if word in ("+c", "+c=told"):
             function.large = True
+            function.told = word == "+c=told"
         elif word == "->" and rest and rest[0] in KINDS:
             function.returns = rest.pop(0)
         elif word.startswith("errors="):
@@ -190,7 +192,9 @@ def _read_function(path, number, line, section, state):
         elif word.startswith("same-as="):
             function.same_as = word.removeprefix("same-as=")
         else:
-            _fail(path, number, f"expected +c, '-> kind', errors= or same-as=, got '{word}'")
+            _fail(
+                path, number, f"expected +c, +c=told, '-> kind', errors= or same-as=, got '{word}'"
+            )
     return function
 
 
@@ -205,11 +209,11 @@ def _read_parameter(path, number, word, function):
 
 
 def _check(path, functions):
-    names = set()
+    names = {}
     for number, function in functions:
         if function.name in names:
             _fail(path, number, f"{function.name} is here twice")
-        names.add(function.name)
+        names[function.name] = function
         if function.errors not in ("", "returned") and (
             not function.parameter(function.errors) or function.handler()[0] not in HANDLER_OBJECTS
         ):
@@ -217,6 +221,8 @@ def _check(path, functions):
     for number, function in functions:
         if function.same_as and function.same_as not in names:
             _fail(path, number, f"same-as={function.same_as} is not in the table")
+        if function.same_as:
+            function.told = names[function.same_as].told
 
 
 def read_functions(path):

@@ -21,16 +21,16 @@ constexpr uint32_t kArithmetic = bit(MPI_MAX) | bit(MPI_MIN) | bit(MPI_SUM) | bi
 constexpr uint32_t kLogical = bit(MPI_LAND) | bit(MPI_LOR) | bit(MPI_LXOR);
 constexpr uint32_t kBitwise = bit(MPI_BAND) | bit(MPI_BOR) | bit(MPI_BXOR);
 
-// MPI 4.1, section 6.9.2; multi-language types take logical operations too, as in MPICH.
+// MPI 4.1, section 6.9.2, and what MPICH 4.0.2 takes beyond it: logical operations on Fortran's
+// integers and multi-language types, and of them MPI_LXOR alone on floating-point types.
 constexpr uint32_t operations_of(TypeClass type_class) {
   switch (type_class) {
     case TypeClass::kCInteger:
+    case TypeClass::kFortranInteger:
     case TypeClass::kMultiLanguage:
       return kArithmetic | kLogical | kBitwise;
-    case TypeClass::kFortranInteger:
-      return kArithmetic | kBitwise;
     case TypeClass::kFloating:
-      return kArithmetic;
+      return kArithmetic | bit(MPI_LXOR);
     case TypeClass::kLogical:
       return kLogical;
     case TypeClass::kComplex:

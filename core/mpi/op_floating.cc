@@ -27,22 +27,27 @@ struct Bfloat16 {
   }
 };
 
+template <typename T>
+ReduceFunction floating_loop(Op op) {
+  return op == MPI_LXOR ? reduce_loop<T, LogicalXor> : arithmetic_loop<T>(op);
+}
+
 }  // namespace
 
 ReduceFunction floating_reduction(Op op, BasicKind kind) {
   switch (kind) {
     case BasicKind::kFloat16:
-      return arithmetic_loop<_Float16>(op);
+      return floating_loop<_Float16>(op);
     case BasicKind::kBfloat16:
-      return arithmetic_loop<Bfloat16>(op);
+      return floating_loop<Bfloat16>(op);
     case BasicKind::kFloat32:
-      return arithmetic_loop<float>(op);
+      return floating_loop<float>(op);
     case BasicKind::kFloat64:
-      return arithmetic_loop<double>(op);
+      return floating_loop<double>(op);
     case BasicKind::kFloat80:
-      return arithmetic_loop<long double>(op);
+      return floating_loop<long double>(op);
     case BasicKind::kFloat128:
-      return arithmetic_loop<__float128>(op);
+      return floating_loop<__float128>(op);
     default:
       return nullptr;
   }

@@ -78,9 +78,9 @@ TEST_F(OpTest, OperationsAreValidOnTheTypesThatTheStandardLists) {
   EXPECT_EQ(valid(MPI_INT), "yyyyyyyyyy--");
   EXPECT_EQ(valid(MPI_UNSIGNED_LONG), "yyyyyyyyyy--");
   EXPECT_EQ(valid(MPI_COUNT), "yyyyyyyyyy--");
-  EXPECT_EQ(valid(MPI_INTEGER), "yyyy-y-y-y--");
-  EXPECT_EQ(valid(MPI_DOUBLE), "yyyy--------");
-  EXPECT_EQ(valid(MPI_REAL16), "yyyy--------");
+  EXPECT_EQ(valid(MPI_INTEGER), "yyyyyyyyyy--");
+  EXPECT_EQ(valid(MPI_DOUBLE), "yyyy----y---");
+  EXPECT_EQ(valid(MPI_REAL16), "yyyy----y---");
   EXPECT_EQ(valid(MPI_LOGICAL), "----y-y-y---");
   EXPECT_EQ(valid(MPI_C_BOOL), "----y-y-y---");
   EXPECT_EQ(valid(MPI_DOUBLE_COMPLEX), "--yy--------");
@@ -92,7 +92,7 @@ TEST_F(OpTest, OperationsAreValidOnTheTypesThatTheStandardLists) {
   type_contiguous(types_, 1, MPI_INT, &derived);
   EXPECT_EQ(valid(derived), "------------");
   type_create_f90_real(types_, 15, 300, &kind);
-  EXPECT_EQ(valid(kind), "yyyy--------");
+  EXPECT_EQ(valid(kind), "yyyy----y---");
   type_get_value_index(types_, MPI_FLOAT, MPI_INT64_T, &kind);
   EXPECT_EQ(valid(kind), "----------yy");
   EXPECT_EQ(op_is_valid(*ops_.find(MPI_REPLACE), *types_.find(MPI_INT)), MPI_ERR_OP);
@@ -151,6 +151,15 @@ TEST_F(OpTest, LogicalsOfAllSizes) {
   expect_logic<int64_t>(MPI_LOGICAL8);
   expect_logic<unsigned char>(MPI_C_BOOL);
   expect_logic<unsigned char>(MPI_CXX_BOOL);
+  expect_logic<int>(MPI_INTEGER);
+}
+
+// As MPICH 4.0.2 does it, which aborts on MPI_LAND and MPI_LOR of these types.
+TEST_F(OpTest, FloatingPointTypesHaveTheExclusiveOr) {
+  EXPECT_EQ(reduce(MPI_LXOR, MPI_FLOAT, 0.5f, 0.0f), 1.0f);
+  EXPECT_EQ(reduce(MPI_LXOR, MPI_DOUBLE, 0.5, 0.25), 0.0);
+  EXPECT_EQ(reduce(MPI_LXOR, MPI_LONG_DOUBLE, 0.0L, 0.25L), 1.0L);
+  EXPECT_EQ(reduce(MPI_LXOR, MPI_REAL8, 0.0, 0.0), 0.0);
 }
 
 template <typename Value, typename Index>

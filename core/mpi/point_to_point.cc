@@ -24,7 +24,7 @@ int describe_checked(RequestObject& request, Kind kind, const void* buffer, Coun
   CommObject* comm = nullptr;
   const DatatypeObject* type = nullptr;
   MPI_TRY(check_comm(comm_handle, &comm));
-  MPI_TRY(check_buffer(buffer, count, datatype, &type));
+  MPI_TRY(check_message_buffer(buffer, count, datatype, &type));
   MPI_TRY(
       check_peer(*comm, peer, tag, kind == Kind::kSend ? Direction::kSend : Direction::kReceive));
   describe_operation(request, kind, const_cast<void*>(buffer), count, *type, peer, tag, *comm);
@@ -192,7 +192,7 @@ int Sendrecv(const void* sendbuf, Count sendcount, Datatype sendtype, int dest, 
 int Sendrecv_replace(void* buf, Count count, Datatype datatype, int dest, int sendtag, int source,
                      int recvtag, Comm comm, Status* status) {
   const DatatypeObject* type = nullptr;
-  MPI_TRY(check_buffer(buf, count, datatype, &type));
+  MPI_TRY(check_message_buffer(buf, count, datatype, &type));
   const ReplacedBuffer copy(buf, count, *type);
   return Sendrecv(copy.data(), copy.size(), MPI_PACKED, dest, sendtag, buf, count, datatype, source,
                   recvtag, comm, status);
@@ -245,7 +245,7 @@ int Isendrecv(const void* sendbuf, Count sendcount, Datatype sendtype, int dest,
 int Isendrecv_replace(void* buf, Count count, Datatype datatype, int dest, int sendtag, int source,
                       int recvtag, Comm comm, Request* request) {
   const DatatypeObject* type = nullptr;
-  MPI_TRY(check_buffer(buf, count, datatype, &type));
+  MPI_TRY(check_message_buffer(buf, count, datatype, &type));
   auto pair = std::make_shared<SendReceivePair>();
   pair->replaced = std::make_unique<ReplacedBuffer>(buf, count, *type);
   MPI_TRY(

@@ -63,6 +63,7 @@ int check_message(Message handle, QueuedMessage** message) {
 
 Message hold_message(Strand& strand, QueuedMessage* message, CommObject& comm) {
   strand.rank->matching.unlink(message);
+  if (message->sender != nullptr) message->sender->queued = nullptr;  // too late to cancel it
   auto* holder = new MessageHolder;
   holder->message = message;
   holder->comm = &comm;
@@ -74,7 +75,7 @@ Message hold_message(Strand& strand, QueuedMessage* message, CommObject& comm) {
 int take_held(RequestObject& request, void* buffer, Count count, Datatype datatype, Message* handle,
               QueuedMessage** message) {
   const DatatypeObject* type = nullptr;
-  MPI_TRY(check_buffer(buffer, count, datatype, &type));
+  MPI_TRY(check_message_buffer(buffer, count, datatype, &type));
   MPI_TRY(check_message(*handle, message));
   Rank& rank = this_rank();
   MessageHolder* holder = rank.messages.remove(*handle);

@@ -217,7 +217,7 @@ TEST(CollectiveArguments, AreErrorsOfTheirClassWhenWrong) {
     const int bad_counts[2] = {1, -1};
     const int places[2] = {0, 1};
     Datatype uncommitted;
-    Type_contiguous(2, MPI_INT, &uncommitted);
+    Type_contiguous(2, MPI_INT, &uncommitted, false);
     const Comm world = MPI_COMM_WORLD;
     EXPECT_EQ(Barrier(MPI_COMM_NULL), MPI_ERR_COMM);
     EXPECT_EQ(Bcast(data, 1, MPI_INT, 2, world), MPI_ERR_ROOT);

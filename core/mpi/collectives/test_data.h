@@ -55,7 +55,7 @@ inline std::vector<Affine> affines(int rank, Count count) {
 }
 inline Datatype make_affine_type() {
   Datatype type = MPI_DATATYPE_NULL;
-  Type_contiguous(2, MPI_UINT32_T, &type);
+  Type_contiguous(2, MPI_UINT32_T, &type, false);
   Type_commit(&type);
   return type;
 }
@@ -63,7 +63,7 @@ inline Datatype make_affine_type() {
 // One int in three: element i of a buffer of `Gapped` is in place 3 i.
 inline Datatype make_gapped_type() {
   Datatype type = MPI_DATATYPE_NULL;
-  Type_create_resized(MPI_INT, 0, 12, &type);
+  Type_create_resized(MPI_INT, 0, 12, &type, false);
   Type_commit(&type);
   return type;
 }
