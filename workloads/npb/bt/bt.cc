@@ -1,0 +1,137 @@
+// NPB pseudo-application BT (NPB specification, RNR-94-007, 3.3.5): Beam and Warming's approximate
+// factorisation, a block tridiagonal system for each line of the grid in each direction.
+#include <mpi.h>
+
+#include <string>
+
+#include "kit/phases.h"
+#include "kit/program.h"
+#include "npb/bt/block_solver.h"
+#include "npb/cfd/line_sweep.h"
+#include "npb/cfd/verification.h"
+
+namespace sesame::workload::cfd {
+namespace {
+
+constexpr Class kClasses[] = {
+    {"S",
+     12,
+     60,
+     1.0e-2,
+     {1.7034283709541311e-01, 1.2975252070034097e-02, 3.2527926989486055e-02,
+      2.6436421275166801e-02, 1.9211784131744430e-01},
+     {4.9976913345811579e-04, 4.5195666782961927e-05, 7.3973765172921357e-05,
+      7.3821238632439731e-05, 8.9269630987491446e-04}},
+    {"W",
+     24,
+     200,
+     0.8e-3,
+     {0.1125590409344e+03, 0.1180007595731e+02, 0.2710329767846e+02, 0.2469174937669e+02,
+      0.2638427874317e+03},
+     {0.4419655736008e+01, 0.4638531260002e+00, 0.1011551749967e+01, 0.9235878729944e+00,
+      0.1018045837718e+02}},
+    {"A",
+     64,
+     200,
+     0.8e-3,
+     {1.0806346714637264e+02, 1.1319730901220813e+01, 2.5974354511582465e+01,
+      2.3665622544678910e+01, 2.5278963211748344e+02},
+     {4.2348416040525025e+00, 4.4390282496995698e-01, 9.6692480136345650e-01,
+      8.8302063039765474e-01, 9.7379901770829278e+00}},
+    {"B",
+     102,
+     200,
+     3.0e-4,
+     {1.4233597229287254e+03, 9.9330522590150238e+01, 3.5646025644535285e+02,
+      3.2485447959084092e+02, 3.2707541254659363e+03},
+     {5.2969847140936856e+01, 4.4632896115670668e+00, 1.3122573342210174e+01,
+      1.2006925323559144e+01, 1.2459576151035986e+02}},
+};
+
+struct Options {
+  std::string name = "S";
+  int steps = 0;
+};
+
+class Bt {
+ public:
+  Bt(const Class& problem)
+      : problem_(problem),
+        domain_(multi_partition("bt", problem.grid)),
+        exchange_(domain_),
+        solver_(problem.grid, problem.time_step),
+        sweep_(domain_) {
+    for (Piece& piece : domain_.pieces) {
+      set_forcing(piece);
+      set_initial_state(piece);
+    }
+  }
+
+  void step() {
+    update(problem_.time_step);
+    timed(x_, [&] { sweep_.run<0>(solver_); });
+    timed(y_, [&] { sweep_.run<1>(solver_); });
+    timed(z_, [&] { sweep_.run<2>(solver_); });
+    timed(add_, [&] {
+      for (Piece& piece : domain_.pieces) add_residual(piece, 1);
+    });
+  }
+
+  // residual = scale * what the operator makes of the state
+  void update(double scale) {
+    timed(faces_, [&] { exchange_.run(); });
+    timed(residual_, [&] {
+      for (Piece& piece : domain_.pieces) {
+        update_flow(piece, false);
+        update_residual(piece, scale);
+      }
+    });
+  }
+
+  const Domain& domain() const { return domain_; }
+  Phases& phases() { return phases_; }
+
+ private:
+  template <typename Do>
+  void timed(int phase, Do&& act) {
+    Phases::Scope scope(phases_, phase);
+    act();
+  }
+
+  const Class& problem_;
+  Domain domain_;
+  Exchange exchange_;
+  BlockSolver solver_;
+  LineSweep<BlockSolver> sweep_;
+  Phases phases_;
+  const int faces_ = phases_.add("exchange faces"), residual_ = phases_.add("residual"),
+            x_ = phases_.add("solve xi"), y_ = phases_.add("solve eta"),
+            z_ = phases_.add("solve zeta"), add_ = phases_.add("add");
+};
+
+void run(Report& report, const Options& options) {
+  const Class& problem = find_class(kClasses, options.name);
+  const int steps = options.steps > 0 ? options.steps : problem.steps;
+  Bt bt(problem);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double began = MPI_Wtime();
+  for (int step = 0; step < steps; ++step) bt.step();
+  describe(report, problem, steps, largest(MPI_Wtime() - began));
+  bt.phases().report(report);
+  const State error = error_norms(bt.domain());
+  bt.update(1);
+  verify(report, problem, steps, residual_norms(bt.domain()), error);
+}
+
+}  // namespace
+}  // namespace sesame::workload::cfd
+
+int main(int argc, char** argv) {
+  sesame::workload::Program program("bt", "NPB pseudo-application BT: block tridiagonal solver");
+  sesame::workload::cfd::Options options;
+  program.arguments().add("--class", options.name, "problem class: S, W, A or B");
+  program.arguments().add("--steps", options.steps, "time steps; 0: as published for the class");
+  return program.run(argc, argv, [&](sesame::workload::Report& report) {
+    sesame::workload::cfd::run(report, options);
+  });
+}
