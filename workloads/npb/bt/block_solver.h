@@ -9,6 +9,7 @@ namespace sesame::workload::cfd {
 
 class BlockSolver {
  public:
+  static constexpr bool kSound = false;
   // A point of a line after elimination: x = change - upper * (x of the next point).
   struct Row {
     Lanes upper[kStates][kStates];  // [column][row]

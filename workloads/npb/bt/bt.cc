@@ -4,11 +4,9 @@
 
 #include <string>
 
-#include "kit/phases.h"
 #include "kit/program.h"
 #include "npb/bt/block_solver.h"
-#include "npb/cfd/line_sweep.h"
-#include "npb/cfd/verification.h"
+#include "npb/cfd/factored.h"
 
 namespace sesame::workload::cfd {
 namespace {
@@ -53,74 +51,15 @@ struct Options {
   int steps = 0;
 };
 
-class Bt {
- public:
-  Bt(const Class& problem)
-      : problem_(problem),
-        domain_(multi_partition("bt", problem.grid)),
-        exchange_(domain_),
-        solver_(problem.grid, problem.time_step),
-        sweep_(domain_) {
-    for (Piece& piece : domain_.pieces) {
-      set_forcing(piece);
-      set_initial_state(piece);
-    }
-  }
-
-  void step() {
-    update(problem_.time_step);
-    timed(x_, [&] { sweep_.run<0>(solver_); });
-    timed(y_, [&] { sweep_.run<1>(solver_); });
-    timed(z_, [&] { sweep_.run<2>(solver_); });
-    timed(add_, [&] {
-      for (Piece& piece : domain_.pieces) add_residual(piece, 1);
-    });
-  }
-
-  // residual = scale * what the operator makes of the state
-  void update(double scale) {
-    timed(faces_, [&] { exchange_.run(); });
-    timed(residual_, [&] {
-      for (Piece& piece : domain_.pieces) {
-        update_flow(piece, false);
-        update_residual(piece, scale);
-      }
-    });
-  }
-
-  const Domain& domain() const { return domain_; }
-  Phases& phases() { return phases_; }
-
- private:
-  template <typename Do>
-  void timed(int phase, Do&& act) {
-    Phases::Scope scope(phases_, phase);
-    act();
-  }
-
-  const Class& problem_;
-  Domain domain_;
-  Exchange exchange_;
-  BlockSolver solver_;
-  LineSweep<BlockSolver> sweep_;
-  Phases phases_;
-  const int faces_ = phases_.add("exchange faces"), residual_ = phases_.add("residual"),
-            x_ = phases_.add("solve xi"), y_ = phases_.add("solve eta"),
-            z_ = phases_.add("solve zeta"), add_ = phases_.add("add");
-};
-
 void run(Report& report, const Options& options) {
   const Class& problem = find_class(kClasses, options.name);
   const int steps = options.steps > 0 ? options.steps : problem.steps;
-  Bt bt(problem);
+  Factored<BlockSolver> bt("bt", problem);
   MPI_Barrier(MPI_COMM_WORLD);
   const double began = MPI_Wtime();
   for (int step = 0; step < steps; ++step) bt.step();
   describe(report, problem, steps, largest(MPI_Wtime() - began));
-  bt.phases().report(report);
-  const State error = error_norms(bt.domain());
-  bt.update(1);
-  verify(report, problem, steps, residual_norms(bt.domain()), error);
+  bt.finish(report, problem, steps);
 }
 
 }  // namespace
