@@ -2,10 +2,12 @@
 // factorisation, a block tridiagonal system for each line of the grid in each direction.
 #include <mpi.h>
 
+#include <memory>
 #include <string>
 
 #include "kit/program.h"
 #include "npb/bt/block_solver.h"
+#include "npb/bt/dumps.h"
 #include "npb/cfd/factored.h"
 
 namespace sesame::workload::cfd {
@@ -49,17 +51,28 @@ constexpr Class kClasses[] = {
 struct Options {
   std::string name = "S";
   int steps = 0;
+  std::string io = "none", io_file = "bt.dumps";
+  bool keep = false;
 };
 
 void run(Report& report, const Options& options) {
   const Class& problem = find_class(kClasses, options.name);
   const int steps = options.steps > 0 ? options.steps : problem.steps;
   Factored<BlockSolver> bt("bt", problem);
+  std::unique_ptr<Dumps> dumps;
+  if (options.io != "none") {
+    dumps = std::make_unique<Dumps>(options.io, options.io_file, options.keep, bt.domain());
+  }
   MPI_Barrier(MPI_COMM_WORLD);
   const double began = MPI_Wtime();
-  for (int step = 0; step < steps; ++step) bt.step();
-  describe(report, problem, steps, largest(MPI_Wtime() - began));
+  for (int step = 1; step <= steps; ++step) {
+    bt.step();
+    if (dumps && step % Dumps::kInterval == 0) dumps->write();
+  }
+  const double other = dumps ? dumps->other_time() : 0;
+  describe(report, problem, steps, largest(MPI_Wtime() - began - other));
   bt.finish(report, problem, steps);
+  if (dumps) dumps->verify(report);
 }
 
 }  // namespace
@@ -70,6 +83,10 @@ int main(int argc, char** argv) {
   sesame::workload::cfd::Options options;
   program.arguments().add("--class", options.name, "problem class: S, W, A or B");
   program.arguments().add("--steps", options.steps, "time steps; 0: as published for the class");
+  program.arguments().add("--io", options.io,
+                          "write the solution every 5 steps (BTIO): none, simple, full or epio");
+  program.arguments().add("--io-file", options.io_file, "the file to write; must not exist");
+  program.arguments().add("--keep", options.keep, "leave what was written");
   return program.run(argc, argv, [&](sesame::workload::Report& report) {
     sesame::workload::cfd::run(report, options);
   });

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <bit>
 #include <cmath>
 #include <stdexcept>
 
@@ -105,7 +106,8 @@ Domain multi_partition(const std::string& program, int grid) {
 Domain pencils(const std::string& program, int grid) {
   const int exponent = require_power_of_two(program, number_of_ranks());
   const int px = 1 << (exponent / 2), py = 1 << (exponent - exponent / 2);
-  if (py > grid) refuse_too_many(program, number_of_ranks(), grid, long{grid} * grid);
+  const long side = std::bit_floor(static_cast<unsigned>(grid));
+  refuse_too_many(program, number_of_ranks(), grid, side * side);
   const int x = this_rank() % px, y = this_rank() / px;
   const auto rank_of = [px, py](int x, int y) {
     const bool inside = x >= 0 && x < px && y >= 0 && y < py;
