@@ -27,6 +27,7 @@ PYTHON_FLOORS = [
     {"native"},
     {"machines", "datasets"},
     {"simulation"},
+    {"workloads"},
     {"analysis"},
     {"cli"},
     {"__main__"},
