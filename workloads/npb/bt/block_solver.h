@@ -15,50 +15,49 @@ class BlockSolver {
     Lanes upper[kStates][kStates];  // [column][row]
     Lanes change[kStates];
   };
-  static constexpr int kSaved = sizeof(Row) / sizeof(Lanes);
-  static constexpr int kForward = kSaved;
-  static constexpr int kBackward = kStates;
+  using Forward = Row;
+  struct Backward {
+    Lanes x[kStates];
+  };
 
   BlockSolver(int grid, double time_step)
       : first_(time_step * Differences(grid).first),
         second_(time_step * Differences(grid).second) {}
 
   template <int d>
-  void forward(Piece& piece, const Batch& batch, int length, Lanes* carry, Lanes* saved) const {
-    if (length == 0) return;
+  void forward(Piece& piece, const Batch& batch, int length, Forward& carry, Row* rows) const {
     const long step = piece.state_at.stride[d];
-    const Row* before = reinterpret_cast<const Row*>(carry);
-    Row* row = reinterpret_cast<Row*>(saved);
+    const Row* before = &carry;
     Place<Lanes> low = place(piece, batch, -step);
     Place<Lanes> middle = place(piece, batch, 0);
-    for (int i = 0; i < length; ++i, before = row++) {
+    for (int i = 0; i < length; ++i) {
       const Place<Lanes> high = place(piece, batch, (i + 1) * step);
       const long shift = i * kStates * piece.residual_at.stride[d];
       for (int m = 0; m < kStates; ++m) {
-        row->change[m] = gather(piece.residual.data(), batch.residual_at, kStates, shift + m);
+        rows[i].change[m] = gather(piece.residual.data(), batch.residual_at, kStates, shift + m);
       }
-      coupling_matrix<d>(high, first_, second_, row->upper);
-      eliminate<d>(low, middle, *before, *row);
+      coupling_matrix<d>(high, first_, second_, rows[i].upper);
+      eliminate<d>(low, middle, *before, rows[i]);
+      before = &rows[i];
       low = middle;
       middle = high;
     }
-    *reinterpret_cast<Row*>(carry) = *before;
+    if (length > 0) carry = *before;
   }
 
   template <int d>
-  void backward(Piece& piece, const Batch& batch, int length, Lanes* next,
-                const Lanes* saved) const {
+  void backward(Piece& piece, const Batch& batch, int length, Backward& next,
+                const Row* rows) const {
     for (int i = length - 1; i >= 0; --i) {
-      const Row& row = reinterpret_cast<const Row*>(saved)[i];
-      Lanes x[kStates];
-      for (int m = 0; m < kStates; ++m) x[m] = row.change[m];
+      Backward own;
+      for (int m = 0; m < kStates; ++m) own.x[m] = rows[i].change[m];
       for (int column = 0; column < kStates; ++column) {
-        for (int m = 0; m < kStates; ++m) x[m] -= row.upper[column][m] * next[column];
+        for (int m = 0; m < kStates; ++m) own.x[m] -= rows[i].upper[column][m] * next.x[column];
       }
+      next = own;
       const long shift = i * kStates * piece.residual_at.stride[d];
       for (int m = 0; m < kStates; ++m) {
-        next[m] = x[m];
-        scatter(x[m], batch, piece.residual.data() + shift + m);
+        scatter(own.x[m], batch, piece.residual.data() + shift + m);
       }
     }
   }

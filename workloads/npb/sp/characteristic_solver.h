@@ -20,9 +20,12 @@ class CharacteristicSolver {
     Lanes near[kWaves], far[kWaves];
     Lanes change[kStates];
   };
-  static constexpr int kSaved = sizeof(Row) / sizeof(Lanes);
-  static constexpr int kForward = 2 * kSaved;
-  static constexpr int kBackward = 2 * kStates;
+  struct Forward {
+    Row last_but_one, last;
+  };
+  struct Backward {
+    Lanes next[kStates], after[kStates];
+  };
 
   CharacteristicSolver(int grid, double time_step)
       : first_(time_step * Differences(grid).first),
@@ -30,39 +33,33 @@ class CharacteristicSolver {
         fourth_(time_step * kFourthDifference) {}
 
   template <int d>
-  void forward(Piece& piece, const Batch& batch, int length, Lanes* carry, Lanes* saved) const {
+  void forward(Piece& piece, const Batch& batch, int length, Forward& carry, Row* rows) const {
     const long step = piece.state_at.stride[d];
-    Row* ends = reinterpret_cast<Row*>(carry);
-    Row before[2] = {ends[0], ends[1]};  // the point two before, the point before
-    Row* row = reinterpret_cast<Row*>(saved);
     Waves low = waves<d>(piece, batch, -step);
     Waves middle = waves<d>(piece, batch, 0);
-    for (int i = 0; i < length; ++i, ++row) {
+    for (int i = 0; i < length; ++i) {
       const Waves high = waves<d>(piece, batch, (i + 1) * step);
       const int at = piece.begin[d] + piece.inner_begin(d) + i;
-      load<d>(piece, batch, i, row->change);
-      eliminate(low, middle, high, fourth_difference(at, piece.grid), before, *row);
-      before[0] = before[1];
-      before[1] = *row;
+      load<d>(piece, batch, i, rows[i].change);
+      eliminate(low, middle, high, fourth_difference(at, piece.grid), carry, rows[i]);
+      carry.last_but_one = carry.last;
+      carry.last = rows[i];
       low = middle;
       middle = high;
     }
-    ends[0] = before[0];
-    ends[1] = before[1];
   }
 
   template <int d>
-  void backward(Piece& piece, const Batch& batch, int length, Lanes* carry,
-                const Lanes* saved) const {
-    Lanes *next = carry, *after = carry + kStates;
+  void backward(Piece& piece, const Batch& batch, int length, Backward& carry,
+                const Row* rows) const {
     for (int i = length - 1; i >= 0; --i) {
-      const Row& row = reinterpret_cast<const Row*>(saved)[i];
       Lanes x[kStates];
       for (int m = 0; m < kStates; ++m) {
         const int wave = wave_of(m);
-        x[m] = row.change[m] - row.near[wave] * next[m] - row.far[wave] * after[m];
-        after[m] = next[m];
-        next[m] = x[m];
+        x[m] = rows[i].change[m] - rows[i].near[wave] * carry.next[m] -
+               rows[i].far[wave] * carry.after[m];
+        carry.after[m] = carry.next[m];
+        carry.next[m] = x[m];
       }
       store<d>(piece, batch, i, x);
     }
@@ -94,21 +91,22 @@ class CharacteristicSolver {
 
   // Pentadiagonal elimination without pivoting.
   void eliminate(const Waves& low, const Waves& middle, const Waves& high,
-                 const std::array<double, 5>& damping, const Row before[2], Row& row) const {
+                 const std::array<double, 5>& damping, const Forward& before, Row& row) const {
     for (int wave = 0; wave < kWaves; ++wave) {
       const Lanes a = Lanes{} + fourth_ * damping[0];
       Lanes b = fourth_ * damping[1] - first_ * low.speed[wave] - second_ * low.spread;
       Lanes c = 1 + fourth_ * damping[2] + 2 * second_ * middle.spread;
       Lanes d = fourth_ * damping[3] + first_ * high.speed[wave] - second_ * high.spread;
-      b -= a * before[0].near[wave];
-      c -= a * before[0].far[wave] + b * before[1].near[wave];
-      d -= b * before[1].far[wave];
+      b -= a * before.last_but_one.near[wave];
+      c -= a * before.last_but_one.far[wave] + b * before.last.near[wave];
+      d -= b * before.last.far[wave];
       const Lanes pivot = 1 / c;
       row.near[wave] = pivot * d;
       row.far[wave] = pivot * (fourth_ * damping[4]);
       for (int m = 0; m < kStates; ++m) {
         if (wave_of(m) != wave) continue;
-        row.change[m] = pivot * (row.change[m] - a * before[0].change[m] - b * before[1].change[m]);
+        row.change[m] =
+            pivot * (row.change[m] - a * before.last_but_one.change[m] - b * before.last.change[m]);
       }
     }
   }
