@@ -1,4 +1,4 @@
-// NPB kernel CG (NPB specification, RNR-94-007, 3.3): the smallest eigenvalue of a sparse matrix
+// NPB kernel CG (NPB specification, RNR-94-007): the smallest eigenvalue of a sparse matrix
 // by inverse iteration, each step solved by 25 steps of conjugate gradients.
 //
 // Ranks make a grid of as many columns as rows, or twice as many. A rank has one block of the

@@ -1,4 +1,4 @@
-// The matrix of NPB kernel CG (NPB specification, RNR-94-007, 2.3 and 3.3): the sum over i of
+// The matrix of NPB kernel CG (NPB specification, RNR-94-007): the sum over i of
 // omega_i x_i x_i^T, where the x_i are random sparse vectors and omega falls from 1 by equal
 // factors to the reciprocal of the condition number, plus a multiple of the identity.
 #ifndef WORKLOADS_NPB_CG_MATRIX_H_

@@ -1,4 +1,4 @@
-// NPB kernel EP (NPB specification, RNR-94-007, 3.1): pairs of normally distributed random numbers
+// NPB kernel EP (NPB specification, RNR-94-007): pairs of normally distributed random numbers
 // by the polar method, counted in square annuli. Ranks talk to each other only at the end.
 #include <mpi.h>
 

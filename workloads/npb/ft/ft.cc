@@ -1,4 +1,4 @@
-// NPB kernel FT (NPB specification, RNR-94-007, 3.2): the heat equation on a periodic grid, solved
+// NPB kernel FT (NPB specification, RNR-94-007): the heat equation on a periodic grid, solved
 // in the Fourier transform: one forward transform, then an inverse one for each point in time.
 #include <mpi.h>
 

@@ -1,4 +1,4 @@
-// NPB kernel IS (NPB specification, RNR-94-007, 3.5): ranks integer keys by a bucket sort. The
+// NPB kernel IS (NPB specification, RNR-94-007): ranks integer keys by a bucket sort. The
 // ranks of the machine count buckets together, share the buckets out in equal parts, and send
 // every key to the rank that has its bucket.
 #include <mpi.h>

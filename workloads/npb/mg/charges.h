@@ -1,4 +1,4 @@
-// The right-hand side of NPB kernel MG (NPB specification, RNR-94-007, 3.4): a field of random
+// The right-hand side of NPB kernel MG (NPB specification, RNR-94-007): a field of random
 // numbers gives the places; 1 where it is largest and -1 where it is smallest, at ten points each.
 #ifndef WORKLOADS_NPB_MG_CHARGES_H_
 #define WORKLOADS_NPB_MG_CHARGES_H_

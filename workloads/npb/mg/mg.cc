@@ -1,4 +1,4 @@
-// NPB kernel MG (NPB specification, RNR-94-007, 3.4): V-cycles of a multigrid solver for the
+// NPB kernel MG (NPB specification, RNR-94-007): V-cycles of a multigrid solver for the
 // Poisson equation on a periodic cube.
 //
 // Ranks share every grid in blocks as long as each rank has two points along each axis. Below

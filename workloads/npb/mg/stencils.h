@@ -1,5 +1,5 @@
 // The four operations of the multigrid cycle on one rank's block (NPB specification, RNR-94-007,
-// 3.4). They read ghost points and, but for `interpolate`, leave those of their result alone.
+// kernel MG). They read ghost points and, but for `interpolate`, leave those of their result alone.
 #ifndef WORKLOADS_NPB_MG_STENCILS_H_
 #define WORKLOADS_NPB_MG_STENCILS_H_
 
