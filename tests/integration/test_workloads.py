@@ -12,7 +12,7 @@ import pytest
 
 from conftest import MPIS, ROOT, SESAME, Outcome, run
 from sesame.datasets import DataSet
-from sesame.workloads import build, find_compiler, find_workload
+from sesame.workloads import build_workload, find_compiler, find_workload
 
 KERNELS = ["ep", "is", "cg", "mg", "ft"]
 
@@ -32,7 +32,7 @@ def program(cache):
     if shutil.which(wrapper) is None or not Path("/usr/include/CLI").is_dir():
         pytest.skip("needs Debian's MPICH and libcli11-dev")
     compiler = find_compiler(wrapper)
-    return lambda name: build(find_workload(name), compiler).program
+    return lambda name: build_workload(find_workload(name), compiler).program
 
 
 @pytest.fixture

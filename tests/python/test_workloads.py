@@ -15,12 +15,12 @@ from sesame.errors import AlreadyReported, BuildError, InputError, WorkloadError
 from sesame.workloads import (
     Built,
     Compiler,
-    build,
-    catalogue,
+    all_workloads,
+    build_workload,
     find_compiler,
     find_workload,
-    record,
     run_here,
+    write_run,
 )
 from sesame.workloads.build import fingerprint
 from sesame.workloads.catalogue import PAGES, SOURCES
@@ -77,9 +77,9 @@ def test_catalogue_has_every_program_that_is_built_and_each_has_a_page():
     programs = {
         name for text in lists for name in re.findall(r"^sesame_workload\((\w+) ", text, re.M)
     }
-    assert programs == set(catalogue())
+    assert programs == set(all_workloads())
     index = (PAGES / "index.md").read_text()
-    for name, workload in catalogue().items():
+    for name, workload in all_workloads().items():
         assert f"[{name}]({name}.md)" in index
         assert workload.page().startswith(f"# {name}: ")
 
@@ -123,7 +123,7 @@ def test_failing_compiler_is_quoted_with_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     wrapper = script(tmp_path / "mpicxx", "echo no licence for you >&2; exit 1")
     with pytest.raises(BuildError) as caught:
-        build(find_workload("cg"), find_compiler(str(wrapper)))
+        build_workload(find_workload("cg"), find_compiler(str(wrapper)))
     assert "cg cannot be built" in caught.value.message
     assert "mpicxx" in caught.value.message
     assert "libcli11-dev" in caught.value.hint
@@ -192,7 +192,7 @@ def test_without_mpiexec_a_real_run_says_so(tmp_path):
 def test_data_set_of_a_run_has_figures_checks_and_tables(tmp_path):
     run = run_here(built_with(tmp_path, REPORT, 0), 2, [], output_to_stderr=True)
     with DataSetWriter(tmp_path / "cg.sesame") as writer:
-        record(writer, run, datetime.now(UTC))
+        write_run(writer, run, datetime.now(UTC))
     data = DataSet(tmp_path / "cg.sesame")
     assert data.info["kind"] == "bench"
     assert data.info["result"]["verified"] is True

@@ -27,13 +27,13 @@ from sesame.simulation.host import inspect_program
 from sesame.workloads import (
     BenchRun,
     Built,
-    build,
-    catalogue,
+    all_workloads,
+    build_workload,
     find_compiler,
     find_workload,
-    record,
     run_here,
     run_simulated,
+    write_run,
 )
 
 VERDICTS = {
@@ -53,10 +53,12 @@ def bench() -> None:
 def list_workloads(as_json: bool) -> None:
     """List the workloads that come with Sesame."""
     if as_json:
-        click.echo(json.dumps([asdict(workload) for workload in catalogue().values()], indent=2))
+        click.echo(
+            json.dumps([asdict(workload) for workload in all_workloads().values()], indent=2)
+        )
         return
     table = Table("name", "suite", "ranks", "options", "purpose", box=None, header_style="bold")
-    for workload in catalogue().values():
+    for workload in all_workloads().values():
         options = ", ".join(f"{name} {taken}" for name, taken in workload.options.items())
         table.add_row(workload.name, workload.suite, workload.ranks, options, workload.purpose)
     Console(highlight=False).print(table)
@@ -125,7 +127,7 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
     compiler = find_compiler(ours["mpi"])
     console = Console(stderr=True, highlight=False)
     with console.status(f"building {name} with {compiler.wrapper}"):
-        built = build(workload, compiler)
+        built = build_workload(workload, compiler)
     begin = datetime.now(UTC)
     if machine is None:
         done = run_here(built, ours["ranks"], options, output_to_stderr=ours["as_json"])
@@ -175,7 +177,7 @@ def _write(done: BenchRun, begin: datetime, ours: dict[str, Any]) -> dict[str, s
     written = {}
     if ours["output"] is not None:
         with DataSetWriter(ours["output"], force=ours["force"]) as writer:
-            record(writer, done, begin)
+            write_run(writer, done, begin)
         written["data_set"] = str(ours["output"])
     if ours["plot"] is not None:
         tables = done.report["tables"]

@@ -1,8 +1,8 @@
 """Real MPI programs that come with Sesame: what there is, building one, running one."""
 
-from sesame.workloads.build import Built, Compiler, build, find_compiler
-from sesame.workloads.catalogue import Workload, catalogue, find_workload
-from sesame.workloads.record import record
+from sesame.workloads.build import Built, Compiler, build_workload, find_compiler
+from sesame.workloads.catalogue import Workload, all_workloads, find_workload
+from sesame.workloads.record import write_run
 from sesame.workloads.run import BenchRun, run_here, run_simulated
 
 __all__ = [
@@ -10,11 +10,11 @@ __all__ = [
     "Built",
     "Compiler",
     "Workload",
-    "build",
-    "catalogue",
+    "all_workloads",
+    "build_workload",
     "find_compiler",
     "find_workload",
-    "record",
     "run_here",
     "run_simulated",
+    "write_run",
 ]

@@ -58,7 +58,7 @@ def _mpiexec_of(wrapper: Path) -> Path | None:
     return None
 
 
-def build(workload: Workload, compiler: Compiler) -> Built:
+def build_workload(workload: Workload, compiler: Compiler) -> Built:
     """The program, built now or before."""
     folder = _cache_folder() / fingerprint(compiler)
     program = folder / workload.name

@@ -31,16 +31,16 @@ class Workload:
 
 
 @cache
-def catalogue() -> dict[str, Workload]:
+def all_workloads() -> dict[str, Workload]:
     tables = tomllib.loads((SOURCES / "catalogue.toml").read_text(encoding="utf-8"))
     return {name: Workload(name=name, **table) for name, table in tables.items()}
 
 
 def find_workload(name: str) -> Workload:
-    if name in catalogue():
-        return catalogue()[name]
-    near = difflib.get_close_matches(name, catalogue(), n=1)
+    if name in all_workloads():
+        return all_workloads()[name]
+    near = difflib.get_close_matches(name, all_workloads(), n=1)
     raise InputError(
-        f"no workload called {name}, there are: {', '.join(catalogue())}",
+        f"no workload called {name}, there are: {', '.join(all_workloads())}",
         hint=f"did you mean {near[0]}?" if near else "`sesame bench list` says what they do",
     )

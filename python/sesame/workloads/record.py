@@ -11,7 +11,7 @@ from sesame.datasets import DataSetWriter, Field, RecordType
 from sesame.workloads.run import BenchRun
 
 
-def record(writer: DataSetWriter, run: BenchRun, begin: datetime) -> None:
+def write_run(writer: DataSetWriter, run: BenchRun, begin: datetime) -> None:
     report = run.report
     writer.write_records("figure", _columns(report["figures"], "name", "value", "unit"))
     checks = _columns(
