@@ -177,6 +177,12 @@ def test_program_that_refuses_has_said_why(tmp_path):
     assert caught.value.exit_status == 2
 
 
+def test_help_of_the_program_is_no_failure(tmp_path):
+    with pytest.raises(AlreadyReported) as caught:
+        run_here(built_with(tmp_path, None, 0), 1, ["--help"], output_to_stderr=False)
+    assert caught.value.exit_status == 0
+
+
 @pytest.mark.parametrize("status", [0, 1, 139])
 def test_program_without_a_report_has_failed(tmp_path, status):
     with pytest.raises(WorkloadError, match=f"ended with status {status}"):

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sesame.errors import AlreadyReported, InputError, SimulationError, WorkloadError
+from sesame.errors import AlreadyReported, InputError, WorkloadError
 from sesame.simulation import Compute, RunResult, Scenario
 from sesame.workloads.build import Built
 
 HERE = "this machine"
 WRONG_USAGE = 2
+HELP = {"-h", "--help"}  # of the program, after --
 PATIENCE_S = 5.0  # between asking mpiexec to end and ending it
 
 Simulate = Callable[[Scenario], RunResult]
@@ -55,7 +56,7 @@ def run_here(
         status = _run(
             [*command, "--report", str(file)], stdout=sys.stderr if output_to_stderr else None
         )
-        return BenchRun(command, HERE, _read_report(file, status), status)
+        return BenchRun(command, HERE, _read_report(file, status, options), status)
 
 
 def _run(command: list[str], stdout: Any) -> int:
@@ -95,15 +96,13 @@ def run_simulated(
             program_stdout="stderr" if output_to_stderr else "stdout",
         )
         outcome = simulate(scenario)
-        if outcome.result["outcome"] not in ("completed", "failed"):
-            raise SimulationError(
-                f"{built.workload.name}: {outcome.result['outcome']}", exit_status=1
-            )
         status = outcome.exit_status
+        if outcome.result["outcome"] in ("aborted", "deadlock"):
+            raise AlreadyReported(status)
         return BenchRun(
             command=[str(built.program), *options],
             machine=str(outcome.result["machine"]),
-            report=_read_report(file, status),
+            report=_read_report(file, status, options),
             exit_status=status,
             machine_file=machine,
             simulated={
@@ -112,10 +111,10 @@ def run_simulated(
         )
 
 
-def _read_report(file: Path, status: int) -> dict[str, Any]:
+def _read_report(file: Path, status: int, options: Sequence[str]) -> dict[str, Any]:
     if not file.exists():
-        if status == WRONG_USAGE:
-            raise AlreadyReported(WRONG_USAGE)  # the program has said what is wrong
+        if status == WRONG_USAGE or (status == 0 and HELP & set(options)):
+            raise AlreadyReported(status)  # the program has said all there is to say
         raise WorkloadError(f"the program gave no report and ended with status {status}")
     report: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return report
