@@ -2,14 +2,16 @@
 
 namespace sesame::workload::cfd {
 
-void describe(Report& report, const Class& problem, int steps, double seconds) {
+void describe(Report& report, const Class& problem, int steps, double seconds,
+              const Operations& operations) {
   report.parameter("class", problem.name);
   report.parameter("grid", long{problem.grid});
   report.parameter("steps", long{steps});
   report.parameter("time step", problem.time_step);
   report.time(seconds);
-  const double points = double(problem.grid) * problem.grid * problem.grid;
-  if (seconds > 0) report.figure("rate", points * steps / seconds * 1e-6, "Mpoint/s");
+  double each_step = 0;
+  for (double factor : operations) each_step = each_step * problem.grid + factor;
+  report.rate(each_step * steps);
 }
 
 void verify(Report& report, const Class& problem, int steps, const State& residual,

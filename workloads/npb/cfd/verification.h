@@ -19,8 +19,12 @@ struct Class {
 
 inline constexpr double kTolerance = 1e-8;
 
+// How NPB 3 counts operations: a polynomial of the points a side, highest power first, for a step.
+using Operations = std::array<double, 4>;
+
 // Parameters, time and rate. `steps` were made in `seconds`.
-void describe(Report& report, const Class& problem, int steps, double seconds);
+void describe(Report& report, const Class& problem, int steps, double seconds,
+              const Operations& operations);
 
 // Compares norms, if the run was the published one. Collective.
 void verify(Report& report, const Class& problem, int steps, const State& residual,
