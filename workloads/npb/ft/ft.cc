@@ -64,7 +64,7 @@ class Heat {
  public:
   explicit Heat(const Class& problem)
       : points_(problem.points),
-        transform_(problem.points),
+        transform_(problem.points, phases_),
         spectrum_(transform_.local_size()),
         field_(transform_.local_size()) {}
 
@@ -74,6 +74,8 @@ class Heat {
     spectrum_ = field_;
     for (int axis = 0; axis < 3; ++axis) decay_[axis] = decay_of(axis);
   }
+
+  Phases& phases() { return phases_; }
 
   // One step of time; the checksum of the field.
   Complex step() {
@@ -114,6 +116,7 @@ class Heat {
 
   // The spectrum one step later, and a copy of it for the inverse transform.
   void decay() {
+    Phases::Scope scope(phases_, decay_phase_);
     Complex* __restrict spectrum = spectrum_.data();
     Complex* __restrict copy = field_.data();
     const long row = static_cast<long>(decay_[0].size());
@@ -141,6 +144,8 @@ class Heat {
   }
 
   std::array<int, 3> points_;
+  Phases phases_;
+  int decay_phase_ = phases_.add("one step of the spectrum");
   Spectrum transform_;
   std::vector<Complex> spectrum_, field_;
   std::array<std::vector<double>, 3> decay_;
@@ -175,6 +180,7 @@ void run(Report& report, const std::string& name) {
   const Class& problem = find_class(kClasses, name);
   Heat heat(problem);
   heat.start();  // untimed, to touch all memory
+  heat.phases().reset();
   MPI_Barrier(MPI_COMM_WORLD);
   const double began = MPI_Wtime();
   heat.start();
@@ -186,6 +192,7 @@ void run(Report& report, const std::string& name) {
   report.parameter("grid", std::to_string(x) + "x" + std::to_string(y) + "x" + std::to_string(z));
   report.parameter("steps", static_cast<long>(sums.size()));
   report.rate(operations(problem));
+  heat.phases().report(report);
   report_checksums(report, problem, sums);
 }
 

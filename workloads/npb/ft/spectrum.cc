@@ -13,7 +13,10 @@ Spectrum::Part part_of(int points, int ranks, int rank) {
 
 }  // namespace
 
-Spectrum::Spectrum(std::array<int, 3> points) : points_(points) {
+Spectrum::Spectrum(std::array<int, 3> points, Phases& phases)
+    : phases_(phases),
+      transform_phase_(phases.add("transform lines")),
+      exchange_phase_(phases.add("exchange")) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -44,20 +47,26 @@ Spectrum::~Spectrum() {
 
 void Spectrum::forward(std::vector<Complex>& data) {
   const long x = spectrum_[0].size, z = space_[2].size;
-  lines_[0].transform(Direction::kForward, z * space_[1].size, 1, data.data());
+  transform(0, Direction::kForward, z * space_[1].size, 1, data);
   if (x_ranks_ > 1) exchange(x_comm_, xy_[0], xy_[1], data);
-  lines_[1].transform(Direction::kForward, z, x, data.data());
+  transform(1, Direction::kForward, z, x, data);
   if (z_ranks_ > 1) exchange(z_comm_, yz_[0], yz_[1], data);
-  lines_[2].transform(Direction::kForward, 1, spectrum_[1].size * x, data.data());
+  transform(2, Direction::kForward, 1, spectrum_[1].size * x, data);
 }
 
 void Spectrum::inverse(std::vector<Complex>& data) {
   const long x = spectrum_[0].size, z = space_[2].size;
-  lines_[2].transform(Direction::kInverse, 1, spectrum_[1].size * x, data.data());
+  transform(2, Direction::kInverse, 1, spectrum_[1].size * x, data);
   if (z_ranks_ > 1) exchange(z_comm_, yz_[1], yz_[0], data);
-  lines_[1].transform(Direction::kInverse, z, x, data.data());
+  transform(1, Direction::kInverse, z, x, data);
   if (x_ranks_ > 1) exchange(x_comm_, xy_[1], xy_[0], data);
-  lines_[0].transform(Direction::kInverse, z * space_[1].size, 1, data.data());
+  transform(0, Direction::kInverse, z * space_[1].size, 1, data);
+}
+
+void Spectrum::transform(int axis, Direction direction, long outer, long inner,
+                         std::vector<Complex>& data) {
+  Phases::Scope scope(phases_, transform_phase_);
+  lines_[axis].transform(direction, outer, inner, data.data());
 }
 
 void Spectrum::pack(const Cut& cut, int pieces, const Complex* from, Complex* to) {
@@ -80,6 +89,7 @@ void Spectrum::unpack(const Cut& cut, int pieces, const Complex* from, Complex* 
 
 void Spectrum::exchange(MPI_Comm comm, const Cut& sent, const Cut& received,
                         std::vector<Complex>& data) {
+  Phases::Scope scope(phases_, exchange_phase_);
   int ranks = 1;
   MPI_Comm_size(comm, &ranks);
   // A cut of one outer element is in the order of its pieces as it is.

@@ -11,6 +11,7 @@
 #include <array>
 #include <vector>
 
+#include "kit/phases.h"
 #include "npb/ft/lines.h"
 
 namespace sesame::workload {
@@ -18,8 +19,8 @@ namespace sesame::workload {
 class Spectrum {
  public:
   // The numbers of points along x, y, z are powers of two. Throws UsageError when there are too
-  // many ranks.
-  explicit Spectrum(std::array<int, 3> points);
+  // many ranks. Adds its own phases to `phases`, which must outlive it.
+  Spectrum(std::array<int, 3> points, Phases& phases);
   ~Spectrum();
   Spectrum(const Spectrum&) = delete;
   Spectrum& operator=(const Spectrum&) = delete;
@@ -36,6 +37,8 @@ class Spectrum {
   void inverse(std::vector<Complex>& data);
 
  private:
+  void transform(int axis, Direction direction, long outer, long inner, std::vector<Complex>& data);
+
   // A block [outer][middle][inner] whose middle axis is cut into one piece for each rank.
   struct Cut {
     long outer, middle, inner;
@@ -46,7 +49,8 @@ class Spectrum {
   // The piece k of `sent`'s cut goes to rank k of `comm`; what comes is the cut of `received`.
   void exchange(MPI_Comm comm, const Cut& sent, const Cut& received, std::vector<Complex>& data);
 
-  std::array<int, 3> points_;
+  Phases& phases_;
+  int transform_phase_, exchange_phase_;
   int x_ranks_, z_ranks_;  // ranks that divide x (and y in space), and z (and y in the spectrum)
   MPI_Comm x_comm_, z_comm_;
   std::array<Part, 3> space_, spectrum_;

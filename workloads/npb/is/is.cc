@@ -109,14 +109,23 @@ class Sorter {
   int step(int number) {
     set_key(number, number);
     set_key(number + kSteps, static_cast<Key>((1L << problem_.log2_most_key) - number));
-    count_buckets();
-    MPI_Allreduce(counts_.data(), totals_.data(), static_cast<int>(counts_.size()), MPI_INT,
-                  MPI_SUM, MPI_COMM_WORLD);
-    share_out();
-    exchange();
+    {
+      Phases::Scope scope(phases_, count_phase_);
+      count_buckets();
+    }
+    {
+      Phases::Scope scope(phases_, exchange_phase_);
+      MPI_Allreduce(counts_.data(), totals_.data(), static_cast<int>(counts_.size()), MPI_INT,
+                    MPI_SUM, MPI_COMM_WORLD);
+      share_out();
+      exchange();
+    }
+    Phases::Scope scope(phases_, rank_phase_);
     rank_keys();
     return right_tests(number);
   }
+
+  Phases& phases() { return phases_; }
 
   // Puts the keys of the last step in order; the number of keys that are not, over all ranks.
   long misplaced() {
@@ -208,6 +217,10 @@ class Sorter {
   }
 
   const Class& problem_;
+  Phases phases_;
+  int count_phase_ = phases_.add("count buckets");
+  int exchange_phase_ = phases_.add("exchange keys");
+  int rank_phase_ = phases_.add("rank keys");
   int rank_, ranks_, shift_;
   Block mine_;
   std::vector<Key> keys_, sorted_by_bucket_, received_;
@@ -221,6 +234,7 @@ void run(Report& report, const std::string& name) {
   const Class& problem = find_class(kClasses, name);
   Sorter sorter(problem);
   sorter.step(1);  // untimed, to touch all memory
+  sorter.phases().reset();
   MPI_Barrier(MPI_COMM_WORLD);
   const double began = MPI_Wtime();
   int right = 0;
@@ -232,6 +246,7 @@ void run(Report& report, const std::string& name) {
   report.parameter("keys", keys);
   report.parameter("largest key", 1L << problem.log2_most_key);
   report.rate(static_cast<double>(keys) * kSteps);
+  sorter.phases().report(report);
   report.check_exact("ranks of test keys right", right, kSteps * kTests);
   report.check_exact("keys out of order", sorter.misplaced(), 0);
 }

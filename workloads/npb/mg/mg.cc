@@ -40,11 +40,15 @@ constexpr Class kClasses[] = {
 constexpr double kTolerance = 1e-8;
 constexpr int kCoarsest = 1;  // two points along each axis
 
+struct Times : Phases {
+  int stencils = add("stencils"), ghosts = add("ghost points"), gathering = add("gather");
+};
+
 // The grids of a cycle that one domain shares, from a coarsest level up.
 class Cycle {
  public:
-  Cycle(Domain domain, const Weights& smoother, int coarsest, int finest)
-      : domain_(std::move(domain)), smoother_(smoother), coarsest_(coarsest) {
+  Cycle(Times& times, Domain domain, const Weights& smoother, int coarsest, int finest)
+      : times_(times), domain_(std::move(domain)), smoother_(smoother), coarsest_(coarsest) {
     for (int level = coarsest; level <= finest; ++level) {
       u_.push_back(domain_.block(level));
       r_.push_back(domain_.block(level));
@@ -56,31 +60,47 @@ class Cycle {
   Grid& r(int level) { return r_[level - coarsest_]; }
 
   void residual(int level, const Grid& right) {
-    subtract_laplacian(u(level), right, r(level));
-    domain_.exchange(r(level));
+    stencil([&] { subtract_laplacian(u(level), right, r(level)); });
+    exchange(r(level));
   }
 
   void smooth(int level) {
-    workload::smooth(smoother_, r(level), u(level));
-    domain_.exchange(u(level));
+    stencil([&] { workload::smooth(smoother_, r(level), u(level)); });
+    exchange(u(level));
   }
 
   void restrict_from(int level, bool fill_ghosts) {
-    restrict_to(r(level), r(level - 1));
-    if (fill_ghosts) domain_.exchange(r(level - 1));
+    stencil([&] { restrict_to(r(level), r(level - 1)); });
+    if (fill_ghosts) exchange(r(level - 1));
   }
 
   // From the correction of the level below: its own, and a smoothing step.
   void correct(int level) {
     clear(u(level));
-    interpolate(u(level - 1), u(level));
+    interpolate_to(level);
     residual(level, r(level));
     smooth(level);
+  }
+
+  void interpolate_to(int level) {
+    stencil([&] { interpolate(u(level - 1), u(level)); });
+  }
+
+  void exchange(Grid& grid) {
+    Phases::Scope scope(times_, times_.ghosts);
+    domain_.exchange(grid);
   }
 
   static void clear(Grid& grid) { std::fill(grid.values.begin(), grid.values.end(), 0.0); }
 
  private:
+  template <typename Function>
+  void stencil(Function function) {
+    Phases::Scope scope(times_, times_.stencils);
+    function();
+  }
+
+  Times& times_;
   Domain domain_;
   Weights smoother_;
   int coarsest_;
@@ -92,12 +112,14 @@ class Solver {
   explicit Solver(const Class& problem)
       : finest_(problem.log2_points),
         shared_level_(lowest_shared_level(finest_)),
-        shared_(Domain::of_all_ranks(), problem.smoother, shared_level_, finest_),
-        alone_(Domain::of_one_rank(), problem.smoother, kCoarsest, shared_level_),
+        shared_(times_, Domain::of_all_ranks(), problem.smoother, shared_level_, finest_),
+        alone_(times_, Domain::of_one_rank(), problem.smoother, kCoarsest, shared_level_),
         right_(shared_.domain().block(finest_)) {
     place_charges(shared_.domain(), 1 << finest_, right_);
-    shared_.domain().exchange(right_);
+    shared_.exchange(right_);
   }
+
+  Phases& times() { return times_; }
 
   // Cycles from zero; the norm of the last residual.
   double solve(int cycles) {
@@ -128,8 +150,11 @@ class Solver {
     for (int level = finest_; level > shared_level_; --level) {
       shared_.restrict_from(level, level - 1 > shared_level_);
     }
-    shared_.domain().gather(shared_.r(shared_level_), alone_.r(shared_level_));
-    alone_.domain().exchange(alone_.r(shared_level_));
+    {
+      Phases::Scope scope(times_, times_.gathering);
+      shared_.domain().gather(shared_.r(shared_level_), alone_.r(shared_level_));
+    }
+    alone_.exchange(alone_.r(shared_level_));
   }
 
   void solve_alone() {
@@ -155,7 +180,7 @@ class Solver {
 
   void ascend() {
     for (int level = shared_level_ + 1; level < finest_; ++level) shared_.correct(level);
-    interpolate(shared_.u(finest_ - 1), shared_.u(finest_));
+    shared_.interpolate_to(finest_);
     shared_.residual(finest_, right_);
     shared_.smooth(finest_);
   }
@@ -173,6 +198,7 @@ class Solver {
     return std::sqrt(sum / static_cast<double>(1L << (3 * finest_)));
   }
 
+  Times times_;
   int finest_, shared_level_;
   Cycle shared_, alone_;
   Grid right_;
@@ -182,6 +208,7 @@ void run(Report& report, const std::string& name) {
   const Class& problem = find_class(kClasses, name);
   Solver solver(problem);
   solver.solve(1);  // untimed, to touch all memory
+  solver.times().reset();
   MPI_Barrier(MPI_COMM_WORLD);
   const double began = MPI_Wtime();
   const double norm = solver.solve(problem.cycles);
@@ -191,6 +218,7 @@ void run(Report& report, const std::string& name) {
   report.parameter("cycles", static_cast<long>(problem.cycles));
   // 58 operations for each point and cycle, as NPB counts them.
   report.rate(58.0 * problem.cycles * static_cast<double>(1L << (3 * problem.log2_points)));
+  solver.times().report(report);
   report.check("norm of the residual", norm, problem.norm, kTolerance);
 }
 
