@@ -46,6 +46,14 @@ class SimulationError(SesameError):
         self.exit_status = exit_status
 
 
+class BuildError(SesameError):
+    """A workload that cannot be built."""
+
+
+class WorkloadError(SesameError):
+    """A workload that ended without saying what it found."""
+
+
 class Interrupted(SesameError):
     """Ended by Ctrl-C."""
 

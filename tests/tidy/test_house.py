@@ -27,6 +27,7 @@ PYTHON_FLOORS = [
     {"native"},
     {"machines", "datasets"},
     {"simulation"},
+    {"workloads"},
     {"analysis"},
     {"cli"},
     {"__main__"},
@@ -54,6 +55,7 @@ def short(path: Path) -> str:
 
 
 CORE = tracked("core/*.cc", "core/*.h", "core/*.c", "core/*.S")
+WORKLOADS = tracked("workloads/*.cc", "workloads/*.h")
 PYTHON = tracked("python/*.py", "tests/*.py", "tools/*.py", "bench/*.py")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"(core/[^"]+)"', re.M)
 
@@ -156,7 +158,7 @@ def test_every_python_module_is_imported():
 def test_no_file_is_too_long():
     long = {
         short(path): length
-        for path in [*CORE, *PYTHON]
+        for path in [*CORE, *WORKLOADS, *PYTHON]
         if (length := len(path.read_text().splitlines())) > MOST_LINES
     }
     assert long == {}
@@ -193,7 +195,7 @@ def python_functions(path: Path) -> list[tuple[str, int]]:
 def test_no_function_is_longer_than_a_screen():
     long: dict[str, int] = {}
     names = []
-    for path in [*(p for p in CORE if p.suffix in (".cc", ".h", ".c")), *PYTHON]:
+    for path in [*(p for p in CORE if p.suffix in (".cc", ".h", ".c")), *WORKLOADS, *PYTHON]:
         functions = python_functions(path) if path.suffix == ".py" else cxx_functions(path)
         for name, length in functions:
             if length > MOST_FUNCTION_LINES:
@@ -205,7 +207,7 @@ def test_no_function_is_longer_than_a_screen():
 
 
 def test_names_say_something():
-    wrong = [short(path) for path in [*CORE, *PYTHON] if BANNED.search(path.stem)]
+    wrong = [short(path) for path in [*CORE, *WORKLOADS, *PYTHON] if BANNED.search(path.stem)]
     for path in CORE:
         for name in re.findall(r"^\s*(?:class|struct|namespace)\s+(\w+)", path.read_text(), re.M):
             snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
@@ -221,7 +223,7 @@ def test_names_say_something():
 
 
 def test_every_header_opens_with_what_it_is():
-    headers = [path for path in CORE if path.suffix == ".h"]
+    headers = [path for path in [*CORE, *WORKLOADS] if path.suffix == ".h"]
     assert [short(p) for p in headers if not p.read_text().startswith(("//", "/*"))] == []
 
 

@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 
 from sesame import __version__
+from sesame.cli.bench import bench
 from sesame.cli.info import info
 from sesame.cli.machine import machine
 from sesame.cli.simulate import simulate
@@ -25,6 +26,7 @@ def cli() -> None:
 cli.add_command(simulate)
 cli.add_command(machine)
 cli.add_command(info)
+cli.add_command(bench)
 
 
 def _end(_number: int, _frame: FrameType | None) -> NoReturn:

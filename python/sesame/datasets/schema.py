@@ -104,6 +104,27 @@ SUMMARY_TYPES = (
         ),
     ),
     RecordType(
+        "figure",
+        "A result of a workload",
+        (
+            Field("name", "text", "", "what it is"),
+            Field("value", "float64", "", "its value, in `unit`"),
+            Field("unit", "text", "", "the unit of the value"),
+        ),
+    ),
+    RecordType(
+        "check",
+        "A comparison of a workload's answer with the one expected",
+        (
+            Field("name", "text", "", "what is compared"),
+            Field("value", "float64", "", "the answer"),
+            Field("expected", "float64", "", "the answer expected"),
+            Field("relative_error", "float64", "", "their difference over the answer expected"),
+            Field("tolerance", "float64", "", "the largest relative error that is right"),
+            Field("right", "uint8", "", "1 when the answer is right"),
+        ),
+    ),
+    RecordType(
         "message_size",
         "Messages by size, in powers of two",
         (

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sesame.datasets.raw import RawSummary, convert_raw
-from sesame.datasets.schema import record_type
+from sesame.datasets.schema import RecordType, record_type
 from sesame.errors import OutputError
 
 FORMAT_VERSION = 1
@@ -53,6 +53,7 @@ class DataSetWriter:
         self.directory = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
         self.raw = self.directory / "raw"
         self.rows: dict[str, int] = {}
+        self._described: dict[str, RecordType] = {}
         self._finished = False
 
     def __enter__(self) -> DataSetWriter:
@@ -71,9 +72,14 @@ class DataSetWriter:
 
     def write_records(self, name: str, columns: dict[str, Any]) -> None:
         """The records of one type from columns by field name."""
-        schema = record_type(name).arrow_schema()
+        self.write_described(record_type(name), columns)
+
+    def write_described(self, described: RecordType, columns: dict[str, Any]) -> None:
+        """The records of a type that only this data set has."""
+        self._described[described.name] = described
+        schema = described.arrow_schema()
         table = pa.Table.from_pydict({key: columns[key] for key in schema.names}, schema=schema)
-        self.write_table(name, table)
+        self.write_table(described.name, table)
 
     def write_table(self, name: str, table: pa.Table) -> None:
         pq.write_table(table, self.directory / f"{name}.parquet", compression="zstd")
@@ -90,7 +96,7 @@ class DataSetWriter:
     def finish(self, info: dict[str, Any]) -> None:
         """Writes info.json and moves the whole to its place."""
         described = {
-            name: {**record_type(name).to_json(), "file": f"{name}.parquet", "rows": rows}
+            name: {**self._type(name).to_json(), "file": f"{name}.parquet", "rows": rows}
             for name, rows in sorted(self.rows.items())
         }
         head = {"format": "sesame data set", "format_version": FORMAT_VERSION}
@@ -102,6 +108,9 @@ class DataSetWriter:
         self.directory.chmod(0o777 & ~umask)
         self._move_into_place()
         self._finished = True
+
+    def _type(self, name: str) -> RecordType:
+        return self._described.get(name) or record_type(name)
 
     def _move_into_place(self) -> None:
         if not self.path.exists():

@@ -1,0 +1,203 @@
+"""`sesame bench list|show|run`"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.table import Table
+
+from sesame import native
+from sesame.analysis.bench import write_plots
+from sesame.analysis.quantities import format_seconds
+from sesame.cli.progress import ProgressLine
+from sesame.cli.simulate import check_file
+from sesame.datasets import DataSetWriter, check_destination
+from sesame.errors import InputError
+from sesame.machines import find_machine
+from sesame.simulation import RunResult, Scenario, find_host, parse_compute
+from sesame.simulation import simulate as run_simulation
+from sesame.simulation.host import inspect_program
+from sesame.workloads import (
+    BenchRun,
+    Built,
+    all_workloads,
+    build_workload,
+    find_compiler,
+    find_workload,
+    run_here,
+    run_simulated,
+    write_run,
+)
+
+VERDICTS = {
+    True: "[bold green]verified[/]",
+    False: "[bold red]WRONG[/]",
+    None: "[bold]not verified[/]",
+}
+
+
+@click.group()
+def bench() -> None:
+    """Run real MPI programs that check their own answers."""
+
+
+@bench.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One object for each workload, on stdout.")
+def list_workloads(as_json: bool) -> None:
+    """List the workloads that come with Sesame."""
+    if as_json:
+        click.echo(
+            json.dumps([asdict(workload) for workload in all_workloads().values()], indent=2)
+        )
+        return
+    table = Table("name", "suite", "ranks", "options", "purpose", box=None, header_style="bold")
+    for workload in all_workloads().values():
+        options = ", ".join(f"{name} {taken}" for name, taken in workload.options.items())
+        table.add_row(workload.name, workload.suite, workload.ranks, options, workload.purpose)
+    Console(highlight=False).print(table)
+
+
+@bench.command("show")
+@click.argument("name")
+def show(name: str) -> None:
+    """Show the page of the workload NAME: what it does, its options and figures."""
+    Console(highlight=False).print(Markdown(find_workload(name).page()))
+
+
+@bench.command("run", context_settings={"ignore_unknown_options": True})
+@click.option("-n", "--ranks", default=1, type=click.IntRange(min=1), help="Number of ranks.")
+@click.option(
+    "--simulate",
+    "machine",
+    metavar="MACHINE",
+    help="Run under the simulator: a model of `sesame machine list`, or a machine file.",
+)
+@click.option(
+    "--compute",
+    default="measured",
+    metavar="MODE",
+    help="Time of computation in the simulator: measured, none or fixed:1us.",
+)
+@click.option("--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for C++ to build with.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="NAME.sesame",
+    help="Write a data set: figures, checks and tables.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE.html",
+    help="Draw the workload's tables.",
+)
+@click.option("--force", is_flag=True, help="Write over an existing data set.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="One JSON object on stdout; the program's output goes to stderr.",
+)
+@click.argument("name")
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
+    """Build the workload NAME, run it and check its answer.
+
+    Other OPTIONS go to the program. The exit status is 0 when the answer is verified, or when
+    there is none to compare with; 1 when it is wrong.
+
+    \b
+    sesame bench run cg --class A -n 4
+    sesame bench run cg --class S -n 256 --simulate infiniband
+    """
+    workload = find_workload(name)
+    machine = None if ours["machine"] is None else find_machine(ours["machine"])
+    if machine is not None:
+        native.read_machine(str(machine))
+    parse_compute(ours["compute"])
+    _check_outputs(ours)
+    compiler = find_compiler(ours["mpi"])
+    console = Console(stderr=True, highlight=False)
+    with console.status(f"building {name} with {compiler.wrapper}"):
+        built = build_workload(workload, compiler)
+    begin = datetime.now(UTC)
+    if machine is None:
+        done = run_here(built, ours["ranks"], options, output_to_stderr=ours["as_json"])
+    else:
+        done = _run_simulated(built, machine, options, ours)
+    written = _write(done, begin, ours)
+    if ours["as_json"]:
+        click.echo(json.dumps({**done.to_json(), **written}))
+    else:
+        _print_summary(console, done)
+    for what, file in written.items():
+        console.print(f"{what.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
+    return done.exit_status
+
+
+def _check_outputs(ours: dict[str, Any]) -> None:
+    """Before a run that may be long: can its output be written?"""
+    if ours["output"] is not None:
+        check_destination(ours["output"], force=ours["force"])
+    if ours["plot"] is not None:
+        if ours["plot"].suffix != ".html":
+            raise InputError(f"--plot {ours['plot']}: expected a name that ends with .html")
+        check_file(ours["plot"])
+
+
+def _run_simulated(
+    built: Built, machine: Path, options: tuple[str, ...], ours: dict[str, Any]
+) -> BenchRun:
+    executable = find_host(inspect_program(str(built.program)))
+    with ProgressLine(ours["ranks"]) as line:
+
+        def simulate(scenario: Scenario) -> RunResult:
+            return run_simulation(scenario, line.host(executable), **line.run_options())
+
+        return run_simulated(
+            built,
+            ours["ranks"],
+            options,
+            machine=machine,
+            compute=parse_compute(ours["compute"]),
+            simulate=simulate,
+            output_to_stderr=ours["as_json"],
+        )
+
+
+def _write(done: BenchRun, begin: datetime, ours: dict[str, Any]) -> dict[str, str]:
+    written = {}
+    if ours["output"] is not None:
+        with DataSetWriter(ours["output"], force=ours["force"]) as writer:
+            write_run(writer, done, begin)
+        written["data_set"] = str(ours["output"])
+    if ours["plot"] is not None:
+        tables = done.report["tables"]
+        if not tables:
+            raise InputError(f"--plot: {done.report['workload']} has no tables to draw")
+        write_plots(tables, ours["plot"])
+        written["plot"] = str(ours["plot"])
+    return written
+
+
+def _print_summary(console: Console, done: BenchRun) -> None:
+    report = done.report
+    console.print(
+        f"{VERDICTS[report['verified']]} {report['workload']} "
+        f"on {report['ranks']} ranks of {done.machine}"
+    )
+    table = Table("figure", "value", "unit", box=None, header_style="bold", pad_edge=False)
+    table.columns[1].justify = "right"
+    value, _, unit = format_seconds(report["time_s"]).partition(" ")
+    table.add_row("time", value, unit)
+    for figure in report["figures"]:
+        table.add_row(figure["name"], f"{figure['value']:.5g}", figure["unit"])
+    console.print(table)

@@ -1,0 +1,121 @@
+"""Builds a workload with an MPI compiler wrapper, once for each compiler and state of sources."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sesame.errors import BuildError, InputError
+from sesame.workloads.catalogue import SOURCES, Workload
+
+PACKAGES = "cmake ninja-build libcli11-dev nlohmann-json3-dev mpich libmpich-dev"
+HINT = f"on Debian and Ubuntu all that is needed comes with: apt-get install {PACKAGES}"
+MOST_LINES = 30  # of a compiler's complaint
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """An MPI compiler wrapper for C++ and the program that starts what it makes."""
+
+    wrapper: Path
+    mpiexec: Path | None
+
+
+@dataclass(frozen=True)
+class Built:
+    workload: Workload
+    program: Path
+    compiler: Compiler
+
+
+def find_compiler(wanted: str | None = None) -> Compiler:
+    """The wrapper that is wanted, else the first of Debian's MPICH, the mpich wheel and others."""
+    beside_python = str(Path(sys.executable).parent / "mpicxx")
+    names = [wanted] if wanted else ["mpicxx.mpich", beside_python, "mpicxx"]
+    for name in names:
+        found = shutil.which(name)
+        if found is not None:
+            wrapper = Path(os.path.abspath(found))  # noqa: PTH100  (links stay: they name the MPI)
+            return Compiler(wrapper, _mpiexec_of(wrapper))
+    if wanted:
+        raise InputError(f"--mpi {wanted}: no such compiler wrapper", hint="for instance mpicxx")
+    raise InputError("there is no MPI compiler wrapper, looked for mpicxx", hint=HINT)
+
+
+def _mpiexec_of(wrapper: Path) -> Path | None:
+    """mpicxx.mpich goes with mpiexec.mpich; both are in the same folder."""
+    for name in (f"mpiexec{wrapper.suffix}", "mpiexec"):
+        if os.access(wrapper.parent / name, os.X_OK):
+            return wrapper.parent / name
+    return None
+
+
+def build_workload(workload: Workload, compiler: Compiler) -> Built:
+    """The program, built now or before."""
+    folder = _cache_folder() / fingerprint(compiler)
+    program = folder / workload.name
+    with _locked(folder):
+        if not program.is_file():
+            if shutil.which("cmake") is None:
+                raise BuildError("building a workload needs cmake", hint=HINT)
+            _step(workload, _configure_command(folder, compiler))
+            _step(workload, ["cmake", "--build", str(folder), "--target", workload.name])
+    return Built(workload, program, compiler)
+
+
+def fingerprint(compiler: Compiler) -> str:
+    """Of the sources and the compiler. A change of either builds in a folder of its own."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in SOURCES.rglob("*") if path.is_file()):
+        digest.update(str(path.relative_to(SOURCES)).encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    digest.update(str(compiler.wrapper).encode())
+    for question in ("-show", "--version"):
+        command = [str(compiler.wrapper), question]
+        digest.update(subprocess.run(command, capture_output=True, check=False).stdout)
+    return digest.hexdigest()[:16]
+
+
+def _cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "sesame/workloads"
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Two commands at once must not build in one folder."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / "lock").open("w")
+    except OSError as error:
+        raise BuildError(
+            f"{folder}: cannot write there: {error.strerror}",
+            hint="XDG_CACHE_HOME names another place for programs that are built",
+        ) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _configure_command(folder: Path, compiler: Compiler) -> list[str]:
+    command = ["cmake", "-S", str(SOURCES), "-B", str(folder)]
+    if shutil.which("ninja") is not None:
+        command += ["-G", "Ninja"]
+    return [*command, f"-DCMAKE_CXX_COMPILER={compiler.wrapper}"]
+
+
+def _step(workload: Workload, command: list[str]) -> None:
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    if done.returncode != 0:
+        lines = done.stdout.rstrip().splitlines()[-MOST_LINES:]
+        raise BuildError(f"{workload.name} cannot be built:\n" + "\n".join(lines), hint=HINT)

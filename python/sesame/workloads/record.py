@@ -1,0 +1,60 @@
+"""Makes a data set of a workload's run."""
+
+from __future__ import annotations
+
+import platform
+from datetime import datetime
+from typing import Any
+
+import sesame
+from sesame.datasets import DataSetWriter, Field, RecordType
+from sesame.workloads.run import BenchRun
+
+
+def write_run(writer: DataSetWriter, run: BenchRun, begin: datetime) -> None:
+    report = run.report
+    writer.write_records("figure", _columns(report["figures"], "name", "value", "unit"))
+    checks = _columns(
+        report["checks"], "name", "value", "expected", "relative_error", "tolerance", "right"
+    )
+    checks["right"] = [int(right) for right in checks["right"]]
+    writer.write_records("check", checks)
+    for name, table in report["tables"].items():
+        _write_table(writer, report["workload"], name, table)
+    writer.finish(_info(run, begin))
+
+
+def _columns(rows: list[dict[str, Any]], *names: str) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in names}
+
+
+def _write_table(
+    writer: DataSetWriter, workload: str, name: str, table: dict[str, dict[str, Any]]
+) -> None:
+    fields = tuple(
+        Field(column, "text" if isinstance(part["values"][0], str) else "float64", part["unit"], "")
+        for column, part in table.items()
+    )
+    described = RecordType(name, f"Table of the workload {workload}", fields)
+    writer.write_described(described, {key: part["values"] for key, part in table.items()})
+
+
+def _info(run: BenchRun, begin: datetime) -> dict[str, Any]:
+    report = run.report
+    target: dict[str, Any] = {"name": run.machine}
+    if run.machine_file is not None:
+        target["machine_file"] = run.machine_file.read_text(encoding="utf-8")
+    keys = ("workload", "verified", "why_not_verified", "time_s", "parameters")
+    return {
+        "kind": "bench",
+        "title": f"{report['workload']} on {report['ranks']} ranks of {run.machine}",
+        "description": "A workload that checks its own answer.",
+        "contact": "",
+        "instrument": {"name": "sesame bench", "version": sesame.__version__},
+        "target_system": target,
+        "host": {"name": platform.node(), "system": platform.platform()},
+        "ranks": report["ranks"],
+        "begin_time": begin.isoformat(timespec="seconds"),
+        "command": run.command,
+        "result": {key: report[key] for key in keys if key in report} | run.simulated,
+    }

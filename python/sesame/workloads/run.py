@@ -1,0 +1,120 @@
+"""Runs a workload that is built: under its mpiexec here, or under the simulator."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sesame.errors import AlreadyReported, InputError, WorkloadError
+from sesame.simulation import Compute, RunResult, Scenario
+from sesame.workloads.build import Built
+
+HERE = "this machine"
+WRONG_USAGE = 2
+HELP = {"-h", "--help"}  # of the program, after --
+PATIENCE_S = 5.0  # between asking mpiexec to end and ending it
+
+Simulate = Callable[[Scenario], RunResult]
+
+
+@dataclass(frozen=True)
+class BenchRun:
+    """What a run gave. Times of a simulated run are those of the machine that is modelled."""
+
+    command: list[str]
+    machine: str
+    report: dict[str, Any]  # what the program wrote (workloads/kit/report.h)
+    exit_status: int
+    machine_file: Path | None = None  # of a simulated run
+    simulated: dict[str, Any] = field(default_factory=dict)  # the simulator's own figures
+
+    def to_json(self) -> dict[str, Any]:
+        keys = ("workload", "verified", "ranks", "time_s", "parameters", "figures", "checks")
+        picked = {key: self.report[key] for key in keys}
+        return {**picked, "machine": self.machine, **self.simulated}
+
+
+def run_here(
+    built: Built, ranks: int, options: Sequence[str], *, output_to_stderr: bool
+) -> BenchRun:
+    """A real run. The program's output is passed on as it comes."""
+    if built.compiler.mpiexec is None:
+        raise InputError(
+            f"there is no mpiexec beside {built.compiler.wrapper} to start the program with",
+            hint="--mpi names another MPI; --simulate MACHINE needs no mpiexec",
+        )
+    mpiexec = str(built.compiler.mpiexec)
+    command = [mpiexec, "-n", str(ranks), str(built.program), *options]
+    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
+        file = Path(folder) / "report.json"
+        status = _run(
+            [*command, "--report", str(file)], stdout=sys.stderr if output_to_stderr else None
+        )
+        return BenchRun(command, HERE, _read_report(file, status, options), status)
+
+
+def _run(command: list[str], stdout: Any) -> int:
+    sys.stdout.flush()
+    process = subprocess.Popen(command, stdout=stdout)
+    try:
+        status = process.wait()
+    except BaseException:  # Ctrl-C above all: mpiexec must have time to end the ranks
+        process.terminate()
+        try:
+            process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        raise
+    return status if status >= 0 else 128 - status
+
+
+def run_simulated(
+    built: Built,
+    ranks: int,
+    options: Sequence[str],
+    *,
+    machine: Path,
+    compute: Compute,
+    simulate: Simulate,
+    output_to_stderr: bool,
+) -> BenchRun:
+    """A run under the simulator, which `simulate` starts."""
+    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
+        file = Path(folder) / "report.json"
+        scenario = Scenario(
+            program=str(built.program),
+            arguments=(*options, "--report", str(file)),
+            ranks=ranks,
+            machine=machine.resolve(),
+            compute=compute,
+            program_stdout="stderr" if output_to_stderr else "stdout",
+        )
+        outcome = simulate(scenario)
+        status = outcome.exit_status
+        if outcome.result["outcome"] in ("aborted", "deadlock"):
+            raise AlreadyReported(status)
+        return BenchRun(
+            command=[str(built.program), *options],
+            machine=str(outcome.result["machine"]),
+            report=_read_report(file, status, options),
+            exit_status=status,
+            machine_file=machine,
+            simulated={
+                key: outcome.result[key] for key in ("predicted_time_s", "messages", "wall_time_s")
+            },
+        )
+
+
+def _read_report(file: Path, status: int, options: Sequence[str]) -> dict[str, Any]:
+    if not file.exists():
+        if status == WRONG_USAGE or (status == 0 and HELP & set(options)):
+            raise AlreadyReported(status)  # the program has said all there is to say
+        raise WorkloadError(f"the program gave no report and ended with status {status}")
+    report: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return report

@@ -1,0 +1,173 @@
+"""The workloads give the published answers, under a real MPI and under the simulator."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import MPIS, ROOT, SESAME, Outcome, run
+from sesame.datasets import DataSet
+from sesame.workloads import build_workload, find_compiler, find_workload
+
+KERNELS = ["ep", "is", "cg", "mg", "ft"]
+
+
+@pytest.fixture(scope="session")
+def cache() -> Path:
+    """Programs stay from one run of the tests to the next; they are kept by their sources."""
+    folder = ROOT / "build/workloads-cache"
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def program(cache):
+    """program(name): the workload, built with Debian's MPICH."""
+    wrapper = MPIS["debian"].compilers["cc"]
+    if shutil.which(wrapper) is None or not Path("/usr/include/CLI").is_dir():
+        pytest.skip("needs Debian's MPICH and libcli11-dev")
+    compiler = find_compiler(wrapper)
+    return lambda name: build_workload(find_workload(name), compiler).program
+
+
+@pytest.fixture
+def bench(cache, tmp_path):
+    """bench(*arguments): `sesame bench run …` in an empty directory."""
+
+    def execute(*arguments: object) -> Outcome:
+        return run([*SESAME, "bench", "run", *map(str, arguments)], tmp_path)
+
+    return execute
+
+
+@pytest.fixture(scope="session")
+def verdicts(program, tmp_path_factory) -> Path:
+    """A program of the kit whose answer can be chosen."""
+    kit = program("ep").parent / "libworkload_kit.a"
+    made = tmp_path_factory.mktemp("kit") / "verdicts"
+    source = ROOT / "tests/programs/workloads/verdicts.cc"
+    command = ["mpicxx.mpich", "-std=c++20", f"-I{ROOT / 'workloads'}", str(source), str(kit)]
+    subprocess.run([*command, "-o", str(made)], check=True)
+    return made
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernel_is_verified_under_a_real_mpi(name, ranks, program, mpiexec, tmp_path):
+    outcome = mpiexec(ranks, program(name), "--class", "S", "--report", "report.json")
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["verified"] is True
+    assert report["ranks"] == ranks
+    assert report["time_s"] > 0
+
+
+# 8 and 64 ranks are oblong and square grids for cg, slabs for ft; 128 makes ft's pencils.
+@pytest.mark.parametrize("ranks", [8, 64])
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernel_is_verified_in_the_simulator(name, ranks, program, simulate):
+    options = ["-n", ranks, "--machine", "infiniband", "--compute", "none"]
+    outcome = simulate(*options, "--", program(name), "--class", "S")
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+    assert outcome.stdout.endswith("verified\n")
+
+
+def test_more_ranks_than_planes_have_pencils(program, simulate):
+    options = ["-n", 128, "--machine", "infiniband", "--compute", "none"]
+    outcome = simulate(*options, "--", program("ft"), "--class", "S")
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+
+
+def test_keys_are_sorted_by_any_number_of_ranks(program, mpiexec):
+    assert mpiexec(3, program("is")).status == 0
+
+
+@pytest.mark.parametrize("name", ["cg", "mg", "ft"])
+def test_wrong_number_of_ranks_is_said_once(name, program, mpiexec):
+    outcome = mpiexec(3, program(name))
+    assert outcome.status == 2
+    assert outcome.stderr.count(f"error: {name} needs a power of two of ranks; 3 given") == 1
+
+
+def test_too_many_ranks_are_refused(program, simulate):
+    options = ["-n", 8192, "--machine", "infiniband", "--compute", "none", "--stack-size", "64KiB"]
+    outcome = simulate(*options, "--", program("mg"))
+    assert outcome.status == 2
+    assert "at most 4096 ranks" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--class", "Q"], "--class Q: there is no such class, expected one of S, W, A, B"),
+        (["--clas", "S"], "--clas"),
+    ],
+)
+def test_wrong_options_are_said_once(options, message, program, mpiexec):
+    outcome = mpiexec(2, program("cg"), *options)
+    assert outcome.status == 2
+    assert outcome.stderr.count("error: ") == 1
+    assert message in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "verified"),
+    [
+        ([], 0, True),
+        (["--value", "2.001"], 0, True),
+        (["--value", "2.003"], 1, False),
+        (["--count", "8"], 1, False),
+        (["--undefined"], 1, False),
+        (["--unknown"], 0, None),
+    ],
+)
+def test_verdict_decides_the_exit_status(options, status, verified, verdicts, mpiexec, tmp_path):
+    outcome = mpiexec(2, verdicts, *options, "--report", "report.json")
+    assert outcome.status == status, outcome.stderr
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["verified"] is verified
+    assert report["figures"] == [{"name": "rate", "value": 2.0, "unit": "Mop/s"}]
+    assert report["tables"]["squares"]["square"] == {"unit": "m", "values": [1.0, 4.0, 9.0]}
+    assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_report_that_cannot_be_written_is_no_success(verdicts, mpiexec):
+    outcome = mpiexec(2, verdicts, "--report", "nowhere/report.json")
+    assert outcome.status == 1
+    assert "nowhere/report.json: cannot write: No such file" in outcome.stderr
+
+
+def test_bench_runs_a_kernel_on_this_machine(bench, program, tmp_path):
+    program("cg")
+    outcome = bench("cg", "--class", "S", "-n", 4, "--json", "-o", "cg.sesame")
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.json["verified"] is True
+    assert outcome.json["machine"] == "this machine"
+    assert outcome.json["ranks"] == 4
+    assert [figure["name"] for figure in outcome.json["figures"]] == ["rate"]
+    zeta = DataSet(tmp_path / "cg.sesame").table("convergence")["zeta"].to_pylist()
+    assert len(zeta) == 15
+    assert zeta[-1] == pytest.approx(8.5971775078648, rel=1e-10)
+
+
+def test_bench_runs_a_kernel_in_the_simulator(bench, program):
+    program("cg")
+    outcome = bench("cg", "-n", 16, "--simulate", "paragon", "--compute", "none", "--json")
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.json["verified"] is True
+    assert outcome.json["machine"] == "paragon"
+    # Latency decides: seven exchanges of each step follow each other, none under 10 us.
+    assert 15 * 26 * 7 * 10e-6 < outcome.json["time_s"] < outcome.json["predicted_time_s"]
+
+
+def test_bench_passes_wrong_usage_on(bench, program):
+    program("cg")
+    outcome = bench("cg", "-n", 3, "--simulate", "infiniband", "--json")
+    assert outcome.status == 2
+    assert outcome.stdout == ""
+    assert "cg needs a power of two" in outcome.stderr

@@ -1,0 +1,76 @@
+#include "kit/program.h"
+
+#include <mpi.h>
+
+#include <cstdio>
+
+namespace sesame::workload {
+namespace {
+
+constexpr int kRight = 0;
+constexpr int kWrong = 1;
+constexpr int kUsage = 2;
+
+int this_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+int number_of_ranks() {
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  return ranks;
+}
+
+// Prints and writes on rank 0; every rank gets the exit status.
+int conclude(const Report& report, const std::string& file) {
+  int status = kRight;
+  if (this_rank() == 0) {
+    report.print();
+    if (report.verdict() == Report::Verdict::kWrong) status = kWrong;
+    const std::string error = file.empty() ? "" : report.write(file);
+    if (!error.empty()) {
+      std::fprintf(stderr, "error: %s\n", error.c_str());
+      status = kWrong;
+    }
+  }
+  MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return status;
+}
+
+}  // namespace
+
+Program::Program(const std::string& name, const std::string& purpose)
+    : name_(name), arguments_(name, purpose) {
+  arguments_.add("--report", report_file_, "write the results as JSON to this file");
+}
+
+int Program::run(int argc, char** argv, const std::function<void(Report&)>& body) {
+  MPI_Init(&argc, &argv);
+  int status = kUsage;
+  try {
+    status = run_ranks(argc, argv, body);
+  } catch (const UsageError& error) {
+    if (this_rank() == 0) std::fprintf(stderr, "error: %s\n", error.what());
+  } catch (const std::exception& error) {
+    // One rank's trouble, such as too little memory: the others would wait for it for ever.
+    std::fprintf(stderr, "error: %s: rank %d: %s\n", name_.c_str(), this_rank(), error.what());
+    MPI_Abort(MPI_COMM_WORLD, kWrong);
+  }
+  MPI_Finalize();
+  return status;
+}
+
+int Program::run_ranks(int argc, char** argv, const std::function<void(Report&)>& body) {
+  const std::string help = arguments_.parse(argc, argv);
+  if (!help.empty()) {
+    if (this_rank() == 0) std::fputs(help.c_str(), stdout);
+    return kRight;
+  }
+  Report report(name_, number_of_ranks());
+  body(report);
+  return conclude(report, report_file_);
+}
+
+}  // namespace sesame::workload

@@ -1,0 +1,43 @@
+// The frame of a workload's main function: MPI, arguments, report, exit status.
+//
+//   int main(int argc, char** argv) {
+//     sesame::workload::Program program("cg", "smallest eigenvalue of a sparse matrix");
+//     std::string name = "S";
+//     program.arguments().add("--class", name, "problem class: S, W, A or B");
+//     return program.run(argc, argv, [&](Report& report) { …; report.check(…); });
+//   }
+//
+// Exit status: 0 verified, or nothing to verify against and said so; 1 wrong; 2 wrong usage.
+#ifndef WORKLOADS_KIT_PROGRAM_H_
+#define WORKLOADS_KIT_PROGRAM_H_
+
+#include <functional>
+#include <string>
+
+#include "kit/arguments.h"
+#include "kit/report.h"
+
+namespace sesame::workload {
+
+class Program {
+ public:
+  Program(const std::string& name, const std::string& purpose);
+
+  // For options of the program's own. --report is there already.
+  Arguments& arguments() { return arguments_; }
+
+  // Starts MPI, reads the arguments, calls `body` on every rank, ends MPI. `body` may throw
+  // UsageError if all ranks do.
+  int run(int argc, char** argv, const std::function<void(Report&)>& body);
+
+ private:
+  int run_ranks(int argc, char** argv, const std::function<void(Report&)>& body);
+
+  std::string name_;
+  Arguments arguments_;
+  std::string report_file_;
+};
+
+}  // namespace sesame::workload
+
+#endif  // WORKLOADS_KIT_PROGRAM_H_

@@ -1,0 +1,290 @@
+#include "npb/bt/dumps.h"
+
+#include <cmath>
+
+#include "kit/arguments.h"
+#include "kit/phases.h"
+
+namespace sesame::workload::cfd {
+namespace {
+
+constexpr double kReadTolerance = 1e-12;  // sums of the same numbers in another order
+constexpr MPI_Offset kCellBytes = kStates * sizeof(double);
+
+int this_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+int number_of_ranks() {
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  return ranks;
+}
+
+MPI_Datatype make_cell() {
+  MPI_Datatype type;
+  MPI_Type_contiguous(kStates, MPI_DOUBLE, &type);
+  return type;
+}
+
+MPI_Datatype make_box(const Index& whole, const Index& size, const Index& begin,
+                      MPI_Datatype cell) {
+  MPI_Datatype type;
+  MPI_Type_create_subarray(3, whole.data(), size.data(), begin.data(), MPI_ORDER_FORTRAN, cell,
+                           &type);
+  return type;
+}
+
+// One type for a box of every piece, each `displacement` bytes away.
+MPI_Datatype join(std::vector<MPI_Datatype> boxes, const std::vector<MPI_Aint>& displacements) {
+  const std::vector<int> once(boxes.size(), 1);
+  MPI_Datatype type;
+  MPI_Type_create_struct(static_cast<int>(boxes.size()), once.data(), displacements.data(),
+                         boxes.data(), &type);
+  for (MPI_Datatype& box : boxes) MPI_Type_free(&box);
+  return type;
+}
+
+// The points of all pieces as they lie in memory, from MPI_BOTTOM.
+MPI_Datatype pieces_in_memory(const Domain& domain, MPI_Datatype cell) {
+  std::vector<MPI_Datatype> boxes;
+  std::vector<MPI_Aint> displacements;
+  for (const Piece& piece : domain.pieces) {
+    Index whole = piece.size;
+    for (int& size : whole) size += 2 * Piece::kGhosts;
+    const Index begin = {Piece::kGhosts, Piece::kGhosts, Piece::kGhosts};
+    boxes.push_back(make_box(whole, piece.size, begin, cell));
+    MPI_Aint address;
+    MPI_Get_address(piece.state.data(), &address);
+    displacements.push_back(address);
+  }
+  return join(boxes, displacements);
+}
+
+// The same points as they lie in a dump. Pieces are in the order of zeta, as a view wants them.
+MPI_Datatype pieces_in_file(const Domain& domain, MPI_Datatype cell) {
+  std::vector<MPI_Datatype> boxes;
+  const Index whole = {domain.grid, domain.grid, domain.grid};
+  for (const Piece& piece : domain.pieces) {
+    boxes.push_back(make_box(whole, piece.size, piece.begin, cell));
+  }
+  return join(boxes, std::vector<MPI_Aint>(boxes.size(), 0));
+}
+
+long points_of(const Domain& domain) {
+  long total = 0;
+  for (const Piece& piece : domain.pieces) {
+    total += long{piece.size[0]} * piece.size[1] * piece.size[2];
+  }
+  return total;
+}
+
+// Libraries say a lot about an error; its class says it better, if it is a certain one.
+std::string text_of(int error) {
+  char text[MPI_MAX_ERROR_STRING];
+  int error_class = 0, length = 0;
+  MPI_Error_class(error, &error_class);
+  MPI_Error_string(error_class == MPI_ERR_IO ? error : error_class, text, &length);
+  return std::string(text, length);
+}
+
+// Adds the squares of the differences to the exact solution of `count` points along xi.
+void add_errors(const double* u, const Index& begin, int count, int grid, State& sums) {
+  const auto place = [grid](int at) { return at / double(grid - 1); };
+  const auto inside = [grid](int at) { return at > 0 && at < grid - 1; };
+  if (!inside(begin[1]) || !inside(begin[2])) return;
+  for (int i = 0; i < count; ++i) {
+    if (!inside(begin[0] + i)) continue;
+    const State exact = exact_solution(place(begin[0] + i), place(begin[1]), place(begin[2]));
+    for (int m = 0; m < kStates; ++m) {
+      const double error = u[kStates * i + m] - exact[m];
+      sums[m] += error * error;
+    }
+  }
+}
+
+bool agrees(const State& read, const State& written) {
+  for (int m = 0; m < kStates; ++m) {
+    if (!(std::abs(read[m] - written[m]) <= kReadTolerance * written[m])) return false;
+  }
+  return true;
+}
+
+// Fills `cells` from offset `at`, in cells. Less than that in the file is an error.
+int read(MPI_File file, MPI_Offset at, std::vector<double>& cells, MPI_Datatype cell) {
+  const int wanted = static_cast<int>(cells.size() / kStates);
+  MPI_Status status;
+  const int error = MPI_File_read_at(file, at, cells.data(), wanted, cell, &status);
+  if (error != MPI_SUCCESS) return error;
+  int got = 0;
+  MPI_Get_count(&status, cell, &got);
+  return got == wanted ? MPI_SUCCESS : MPI_ERR_IO;
+}
+
+}  // namespace
+
+Dumps::Dumps(const std::string& mode, const std::string& file, bool keep, const Domain& domain)
+    : mode_(mode),
+      file_(file),
+      keep_(keep),
+      domain_(domain),
+      cell_(make_cell()),
+      in_memory_(pieces_in_memory(domain, cell_.get())),
+      in_file_(pieces_in_file(domain, cell_.get())),
+      cells_(points_of(domain)) {
+  if (mode != "simple" && mode != "full" && mode != "epio") {
+    throw UsageError("--io " + mode + ": expected none, simple, full or epio");
+  }
+  const double began = MPI_Wtime();
+  open(MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY);
+  write_s_ += MPI_Wtime() - began;
+}
+
+Dumps::~Dumps() {
+  close();
+  if (created_ && !(keep_ && complete_)) MPI_File_delete(name().c_str(), MPI_INFO_NULL);
+}
+
+std::string Dumps::name() const {
+  return one_each() ? file_ + "." + std::to_string(this_rank()) : file_;
+}
+
+void Dumps::open(int access) {
+  const bool writing = access & MPI_MODE_WRONLY;
+  int error = MPI_File_open(one_each() ? MPI_COMM_SELF : MPI_COMM_WORLD, name().c_str(), access,
+                            MPI_INFO_NULL, &handle_);
+  if (error == MPI_SUCCESS) {
+    created_ |= writing && (one_each() || this_rank() == 0);
+    const bool scattered = writing && mode_ == "full";
+    error = MPI_File_set_view(handle_, 0, cell_.get(), scattered ? in_file_.get() : cell_.get(),
+                              "native", MPI_INFO_NULL);
+  } else {
+    handle_ = MPI_FILE_NULL;
+  }
+  try {
+    agree(error, writing ? "create" : "open");
+  } catch (const UsageError&) {
+    // The destructor does not run for what is not constructed.
+    close();
+    if (created_) MPI_File_delete(name().c_str(), MPI_INFO_NULL);
+    created_ = false;
+    throw;
+  }
+}
+
+void Dumps::close() {
+  if (handle_ != MPI_FILE_NULL) MPI_File_close(&handle_);
+}
+
+void Dumps::agree(int error, const std::string& action) const {
+  const int mine = error == MPI_SUCCESS ? number_of_ranks() : this_rank();
+  int first = 0;
+  MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (first == number_of_ranks()) return;
+  std::string what =
+      first == this_rank() ? name() + ": cannot " + action + ": " + text_of(error) : std::string();
+  int length = static_cast<int>(what.size());
+  MPI_Bcast(&length, 1, MPI_INT, first, MPI_COMM_WORLD);
+  what.resize(length);
+  MPI_Bcast(what.data(), length, MPI_CHAR, first, MPI_COMM_WORLD);
+  throw UsageError("--io-file " + what);
+}
+
+void Dumps::write() {
+  const long dump = static_cast<long>(errors_.size());
+  const double began = MPI_Wtime();
+  const int error = write_state(dump);
+  const double written = MPI_Wtime();
+  agree(error, "write dump " + std::to_string(dump + 1));
+  errors_.push_back(error_norms(domain_));
+  write_s_ += written - began;
+  other_s_ += MPI_Wtime() - written;
+}
+
+int Dumps::write_state(long dump) {
+  if (mode_ == "simple") return write_rows(dump);
+  const MPI_Offset at = dump * cells_;
+  const auto write = one_each() ? MPI_File_write_at : MPI_File_write_at_all;
+  return write(handle_, at, MPI_BOTTOM, 1, in_memory_.get(), MPI_STATUS_IGNORE);
+}
+
+int Dumps::write_rows(long dump) {
+  const long n = domain_.grid;
+  for (const Piece& piece : domain_.pieces) {
+    for (int k = 0; k < piece.size[2]; ++k) {
+      for (int j = 0; j < piece.size[1]; ++j) {
+        const MPI_Offset at =
+            ((dump * n + piece.begin[2] + k) * n + piece.begin[1] + j) * n + piece.begin[0];
+        const double* row = &piece.state[kStates * piece.state_at.at(0, j, k)];
+        const int error =
+            MPI_File_write_at(handle_, at, row, piece.size[0], cell_.get(), MPI_STATUS_IGNORE);
+        if (error != MPI_SUCCESS) return error;
+      }
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+void Dumps::verify(Report& report) {
+  const double began = MPI_Wtime();
+  close();
+  write_s_ += MPI_Wtime() - began;
+  open(MPI_MODE_RDONLY);
+  const long dumps = static_cast<long>(errors_.size());
+  const double points = std::pow(domain_.grid, 3);
+  const double bytes = static_cast<double>(kCellBytes) * points * static_cast<double>(dumps);
+  const double seconds = largest(write_s_);
+  report.parameter("io", mode_);
+  report.figure("bytes written", bytes, "byte");
+  report.figure("I/O time", seconds, "s");
+  if (seconds > 0) report.figure("write bandwidth", bytes / seconds * 1e-6, "MB/s");
+  long right = 0;
+  for (long dump = 0; dump < dumps; ++dump) right += agrees(read_errors(dump), errors_[dump]);
+  report.check_exact("dumps read back right", right, dumps);
+  complete_ = true;
+}
+
+// The error norms of a dump as the file has it.
+State Dumps::read_errors(long dump) {
+  State sums{}, total;
+  const int error = one_each() ? read_pieces(dump, sums) : read_planes(dump, sums);
+  agree(error, "read dump " + std::to_string(dump + 1));
+  MPI_Allreduce(sums.data(), total.data(), kStates, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  for (double& value : total) value = std::sqrt(value / std::pow(domain_.grid - 2, 3));
+  return total;
+}
+
+// Whole planes of zeta, in turn over the ranks: not the pieces that the ranks wrote, so that
+// misplaced points come to light.
+int Dumps::read_planes(long dump, State& sums) {
+  const int n = domain_.grid;
+  std::vector<double> plane(long{kStates} * n * n);
+  for (int k = this_rank(); k < n; k += number_of_ranks()) {
+    const int error = read(handle_, (dump * n + k) * n * n, plane, cell_.get());
+    if (error != MPI_SUCCESS) return error;
+    for (int j = 0; j < n; ++j) {
+      add_errors(&plane[long{kStates} * n * j], {0, j, k}, n, n, sums);
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+// What this rank wrote in its own file.
+int Dumps::read_pieces(long dump, State& sums) {
+  std::vector<double> points(kStates * cells_);
+  const int error = read(handle_, dump * cells_, points, cell_.get());
+  const double* row = points.data();
+  for (const Piece& piece : domain_.pieces) {
+    for (int k = 0; k < piece.size[2]; ++k) {
+      for (int j = 0; j < piece.size[1]; ++j, row += kStates * piece.size[0]) {
+        const Index begin = {piece.begin[0], piece.begin[1] + j, piece.begin[2] + k};
+        add_errors(row, begin, piece.size[0], domain_.grid, sums);
+      }
+    }
+  }
+  return error;
+}
+
+}  // namespace sesame::workload::cfd
