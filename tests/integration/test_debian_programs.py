@@ -67,8 +67,8 @@ def test_mocassin_finds_the_same_nebula(debian_program, simulate, tmp_path):
     outcome = simulate("-n", 2, "--machine", "infiniband", "--", program, cwd=ours)
     assert outcome.status == 0, outcome.stderr
     assert "clean exit" in outcome.stdout
-    # It seeds its random numbers from the clock: with so many photons runs differ by half a per cent
-    # (standard deviation of twelve, of either kind).
+    # It seeds its random numbers from the clock: with so many photons runs differ by half a per
+    # cent (standard deviation).
     assert hydrogen_temperature(ours) == pytest.approx(hydrogen_temperature(real), rel=0.04)
     for name in ("grid3.out", "photoSource.out"):
         same = "output/" + name
