@@ -31,7 +31,7 @@ bool is_polling(CallId id) {
   }
 }
 
-SimTime charge_compute(Strand& strand, bool polling) {
+SimTime charge_compute(Strand& strand, ComputeEnd end) {
   Rank& rank = *strand.rank;
   const ComputeMeter& meter = rank.world.meter;
   SimTime host;
@@ -44,15 +44,11 @@ SimTime charge_compute(Strand& strand, bool polling) {
     case ComputeMode::kNone:
       break;
     case ComputeMode::kFixed:
-      if (!polling) target = meter.options().fixed;
+      if (end == ComputeEnd::kCall) target = meter.options().fixed;
       break;
     case ComputeMode::kRecorded:
-      // How often a program polls depends on the machine, so polls have no place in the record.
-      if (!polling && rank.recorded.next < rank.recorded.durations_ps.size()) {
-        host = SimTime::from_ps(rank.recorded.durations_ps[rank.recorded.next]);
-        target = meter.scale(host);
-      }
-      if (!polling) ++rank.recorded.next;
+      host = rank.recorded.take(end);
+      target = meter.scale(host);
       break;
   }
   strand.now += target;
@@ -65,7 +61,7 @@ void resume_compute(Strand& strand) { strand.rank->world.meter.resume(); }
 
 void CallScope::enter() {
   const bool polling = is_polling(id_);
-  const SimTime computed = charge_compute(strand_, polling);
+  const SimTime computed = charge_compute(strand_, polling ? ComputeEnd::kPoll : ComputeEnd::kCall);
   if (!polling || computed > kIdleWork) strand_.idle_polls = 0;
   strand_.call = static_cast<uint16_t>(id_);
   begin_ = strand_.now;

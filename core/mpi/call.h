@@ -48,9 +48,9 @@ class CallScope {
   SimTime begin_;
 };
 
-// Charges the compute time of the running strand up to now, outside any MPI call: for clocks and
-// sleeps that the program calls. resume_compute() lets it run again.
-SimTime charge_compute(Strand& strand, bool polling);
+// Charges the compute time of the running strand up to now; outside of MPI calls for clocks and
+// sleeps that the program calls, and for its end. resume_compute() lets it run again.
+SimTime charge_compute(Strand& strand, ComputeEnd end);
 void resume_compute(Strand& strand);
 
 bool is_polling(CallId id);

@@ -22,6 +22,22 @@ int64_t read_clock_ns(clockid_t clock) {
 
 }  // namespace
 
+SimTime RecordedCompute::take(ComputeEnd end) {
+  const auto is_poll = [this] { return next < durations_ps.size() && durations_ps[next] < 0; };
+  switch (end) {
+    case ComputeEnd::kPoll:
+      return is_poll() ? SimTime::from_ps(~durations_ps[next++]) : SimTime::zero();
+    case ComputeEnd::kCall:
+      while (is_poll()) ++next;
+      return next < durations_ps.size() ? SimTime::from_ps(durations_ps[next++]) : SimTime::zero();
+    case ComputeEnd::kExit:
+      return SimTime::from_ps(after_calls_ps);
+    case ComputeEnd::kClock:
+      break;
+  }
+  return SimTime::zero();
+}
+
 void ComputeMeter::configure(const ComputeOptions& options) {
   options_ = options;
   if (ps_per_tick_ == 0) calibrate();

@@ -22,10 +22,19 @@ struct ComputeOptions {
   SimTime fixed;       // per call, for fixed
 };
 
-// One rank's compute times from an earlier run, taken in order (recorded mode).
+// What computation ends with: calls and polls have a record of their own, a clock that the program
+// reads between them (or a sleep) has none, and nor has the rank's end.
+enum class ComputeEnd : uint8_t { kCall, kPoll, kClock, kExit };
+
+// One rank's compute times from an earlier run, unscaled, taken in order (recorded mode). How often
+// a program polls may depend on the machine: polls are matched from one other call to the next; one
+// more than recorded has no computation before it, and that of one fewer is left out.
 struct RecordedCompute {
-  std::vector<int64_t> durations_ps;
+  std::vector<int64_t> durations_ps;  // before each call; ~t for the time t before a poll
+  int64_t after_calls_ps = 0;
   size_t next = 0;
+
+  SimTime take(ComputeEnd end);
 };
 
 class ComputeMeter {

@@ -53,7 +53,7 @@ constexpr PredefinedType kTypes[] = {
     {NAMED(MPIX_C_FLOAT16), kFloat16, kReal, 2, 2},
     {NAMED(MPIX_BFLOAT16), kBfloat16, kReal, 2, 2},
     {NAMED(MPI_C_BOOL), kBool, kLog, 1, 1},
-    {NAMED(MPI_C_FLOAT_COMPLEX), kComplexFloat32, kCplx, 4, 8},
+    {MPI_C_FLOAT_COMPLEX, "MPI_C_COMPLEX", kComplexFloat32, kCplx, 4, 8},
     {NAMED(MPI_C_DOUBLE_COMPLEX), kComplexFloat64, kCplx, 8, 16},
     {NAMED(MPI_C_LONG_DOUBLE_COMPLEX), kComplexFloat80, kCplx, 16, 32},
     {NAMED(MPI_CXX_BOOL), kBool, kLog, 1, 1},

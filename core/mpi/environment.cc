@@ -23,7 +23,7 @@ constexpr SimTime kClockReadCost = SimTime::from_ns(25);
 
 SimTime read_clock() {
   Strand& strand = self();
-  if (strand.call_depth == 0) charge_compute(strand, true);
+  if (strand.call_depth == 0) charge_compute(strand, ComputeEnd::kClock);
   strand.now += kClockReadCost;
   const SimTime now = strand.now;
   if (strand.call_depth == 0) resume_compute(strand);
@@ -32,7 +32,7 @@ SimTime read_clock() {
 
 void sleep_for(SimTime duration) {
   Strand& strand = self();
-  if (strand.call_depth == 0) charge_compute(strand, true);
+  if (strand.call_depth == 0) charge_compute(strand, ComputeEnd::kClock);
   strand.now += duration;
   if (strand.call_depth == 0) resume_compute(strand);
 }

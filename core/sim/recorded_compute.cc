@@ -22,7 +22,9 @@ Result<std::vector<std::vector<int64_t>>> read_recorded_compute(const std::strin
             static_cast<std::streamsize>(counts.size() * sizeof(uint64_t)));
   std::vector<std::vector<int64_t>> durations;
   for (uint64_t count : counts) {
-    if (!file || count > (uint64_t{1} << 40)) return error_at(path, 0, "the file is damaged");
+    if (!file || count == 0 || count > (uint64_t{1} << 40)) {
+      return error_at(path, 0, "the file is damaged");
+    }
     std::vector<int64_t>& rank = durations.emplace_back(count);
     file.read(reinterpret_cast<char*>(rank.data()),
               static_cast<std::streamsize>(count * sizeof(int64_t)));

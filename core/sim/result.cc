@@ -60,6 +60,8 @@ Json rank_table(const mpi::World& world, const std::vector<uint64_t>& messages,
     table["wait_s"].push_back(wait_s);
     table["messages_sent"].push_back(messages[id]);
     table["bytes_sent"].push_back(bytes[id]);
+    // Nothing resets it after the last call.
+    table["compute_after_calls_ps"].push_back(rank->compute_before_call.ps());
     table["exit_status"].push_back(rank->exit_status);
   }
   return table;

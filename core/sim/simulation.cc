@@ -76,7 +76,7 @@ struct Hooks {
 
   static void exit_rank(int status) {
     mpi::Strand& strand = mpi::self();
-    if (strand.call_depth == 0) mpi::charge_compute(strand, true);
+    if (strand.call_depth == 0) mpi::charge_compute(strand, mpi::ComputeEnd::kExit);
     mpi::Rank& rank = *strand.rank;
     rank.ended = true;
     rank.exit_status = status;
@@ -173,7 +173,10 @@ Result<> Simulation::read_compute_times() {
   auto durations = read_recorded_compute(scenario_.recorded_compute, scenario_.ranks);
   if (!durations) return std::unexpected(durations.error());
   for (size_t rank = 0; rank < durations->size(); ++rank) {
-    world_->ranks[rank]->recorded.durations_ps = std::move((*durations)[rank]);
+    mpi::RecordedCompute& recorded = world_->ranks[rank]->recorded;
+    recorded.durations_ps = std::move((*durations)[rank]);
+    recorded.after_calls_ps = recorded.durations_ps.back();
+    recorded.durations_ps.pop_back();
   }
   return {};
 }

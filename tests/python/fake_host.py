@@ -65,7 +65,7 @@ def simulate(scenario: dict) -> int:
 def compute_of(scenario: dict) -> list[list[int]] | int:
     compute = scenario["compute"]
     if compute["mode"] == "recorded":
-        words = np.fromfile(compute["recorded"], "<u8")
+        words = np.fromfile(compute["recorded"], "<i8")
         counts = words[1 : 1 + int(words[0])].astype(int)
         return [part.tolist() for part in np.split(words[1 + len(counts) :], np.cumsum(counts))]
     return {"none": 0, "fixed": compute["fixed_ps"], "measured": 37 * US}[compute["mode"]]
@@ -92,16 +92,23 @@ class Run:
             end = max(now[r] + self.compute_time(r) for r in range(ranks)) + 3 * self.latency
             for rank in range(ranks):
                 self.call(rank, now, 3, end - now[rank] - self.compute_time(rank), -1, 8)
-        self.end = now
+        self.end = [time + self.compute_after_calls(rank) for rank, time in enumerate(now)]
 
     def compute_time(self, rank: int) -> int:
         if isinstance(self.compute, int):
             return self.compute * (1 + rank % 3)
-        calls = sum(1 for call in self.calls[rank] if call[-1] == 0)
-        return int(self.compute[rank][calls])
+        return self.compute[rank][len(self.calls[rank])]
+
+    def poll_compute_time(self, rank: int) -> int:
+        if isinstance(self.compute, int):
+            return self.compute // 10
+        return ~self.compute[rank][len(self.calls[rank])]
+
+    def compute_after_calls(self, rank: int) -> int:
+        return self.compute * 5 if isinstance(self.compute, int) else self.compute[rank][-1]
 
     def call(self, rank, now, call, duration, peer, size, poll=False) -> int:
-        compute = 0 if poll else self.compute_time(rank)
+        compute = self.poll_compute_time(rank) if poll else self.compute_time(rank)
         begin = now[rank] + compute
         now[rank] = begin + duration
         record = (begin, now[rank], compute, size, peer, 7, 0, call, int(poll))
@@ -141,6 +148,9 @@ class Run:
                 "wait_s": [0.6 * time for time in inside],
                 "messages_sent": [rounds] * self.ranks,
                 "bytes_sent": [64 * rounds] * self.ranks,
+                "compute_after_calls_ps": [
+                    self.compute_after_calls(rank) for rank in range(self.ranks)
+                ],
                 "exit_status": [status] + [0] * (self.ranks - 1),
             },
             "calls": [

@@ -79,6 +79,12 @@ SUMMARY_TYPES = (
             Field("wait_s", "float64", "s", "simulated time spent in MPI calls, waiting"),
             Field("messages_sent", "uint64", "", "messages that the rank sent"),
             Field("bytes_sent", "uint64", "B", "data in these messages"),
+            Field(
+                "compute_after_calls_ps",
+                "int64",
+                "ps",
+                "computation after the rank's last call, in time of the host machine, unscaled",
+            ),
             Field("exit_status", "int32", "", "exit status of the rank"),
         ),
     ),

@@ -17,7 +17,7 @@ from sesame.datasets.raw import RawSummary, convert_raw
 from sesame.datasets.schema import RecordType, record_type
 from sesame.errors import OutputError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 def check_destination(path: Path, *, force: bool) -> None:

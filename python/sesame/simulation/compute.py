@@ -57,7 +57,8 @@ def parse_compute(text: str) -> Compute:
 
 
 def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:
-    """For every rank the computation before each of its calls, polls left out, in order."""
+    """For every rank the computation before each of its calls in order (~t for the time t before a
+    poll), and last the computation after them."""
     if data_set.info.get("ranks") != ranks:
         raise InputError(
             f"computation was recorded with {data_set.info.get('ranks')} ranks, "
@@ -74,16 +75,19 @@ def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:
     parts: list[list[np.ndarray[Any, Any]]] = [[] for _ in range(ranks)]
     for batch in data_set.batches("call", ["rank", "compute_before_ps", "flags"]):
         rank, time, flags = (column.to_numpy() for column in batch.columns)
-        keep = (flags & POLL) == 0
-        rank, time = rank[keep], time[keep]
+        time = np.where(flags & POLL, ~time, time)
         edges = np.flatnonzero(np.diff(rank)) + 1  # a rank's records stand together
         if len(rank) == 0:
             continue
         starts = [0, *edges.tolist()]
         for start, piece in zip(starts, np.split(time, edges), strict=True):
             parts[int(rank[start])].append(piece)
-    empty = np.zeros(0, np.int64)
-    return [np.concatenate(pieces) if pieces else empty for pieces in parts]
+    ends = data_set.table("rank", ["rank", "compute_after_calls_ps"])
+    after = dict(zip(*(column.to_pylist() for column in ends.columns), strict=True))
+    return [
+        np.concatenate([*pieces, np.array([after[rank]], np.int64)])
+        for rank, pieces in enumerate(parts)
+    ]
 
 
 def write_recorded(times: list[np.ndarray[Any, Any]], path: Path) -> None:
