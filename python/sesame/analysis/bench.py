@@ -31,8 +31,15 @@ def table_figure(name: str, table: Table) -> go.Figure:
     figure.update_xaxes(title=_title(axis, first["unit"]), **GRID)
     units = {part["unit"] for _, part in others}
     figure.update_yaxes(title=units.pop() if len(units) == 1 else "", **GRID)
+    if not named and _wants_logarithms(first["values"]):
+        figure.update_xaxes(type="log")
     figure.update_layout(showlegend=True)
     return figure
+
+
+def _wants_logarithms(values: list[float]) -> bool:
+    """Sizes that double from one to the next crowd at the left of a linear axis."""
+    return len(values) > 2 and min(values) > 0 and max(values) >= 1000 * min(values)
 
 
 def _title(column: str, unit: str) -> str:

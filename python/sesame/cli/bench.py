@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from rich.table import Table
 
 from sesame import native
 from sesame.analysis.bench import write_plots
+from sesame.analysis.findings import with_findings
 from sesame.analysis.quantities import format_seconds
 from sesame.cli.progress import ProgressLine
 from sesame.cli.simulate import check_file
@@ -133,6 +134,7 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
         done = run_here(built, ours["ranks"], options, output_to_stderr=ours["as_json"])
     else:
         done = _run_simulated(built, machine, options, ours)
+    done = replace(done, report=with_findings(done.report))
     written = _write(done, begin, ours)
     if ours["as_json"]:
         click.echo(json.dumps({**done.to_json(), **written}))
@@ -201,3 +203,5 @@ def _print_summary(console: Console, done: BenchRun) -> None:
     for figure in report["figures"]:
         table.add_row(figure["name"], f"{figure['value']:.5g}", figure["unit"])
     console.print(table)
+    for sentence in report["findings"]:
+        console.print(sentence, markup=False)

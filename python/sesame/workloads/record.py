@@ -44,7 +44,7 @@ def _info(run: BenchRun, begin: datetime) -> dict[str, Any]:
     target: dict[str, Any] = {"name": run.machine}
     if run.machine_file is not None:
         target["machine_file"] = run.machine_file.read_text(encoding="utf-8")
-    keys = ("workload", "verified", "why_not_verified", "time_s", "parameters")
+    keys = ("workload", "verified", "why_not_verified", "time_s", "parameters", "findings")
     return {
         "kind": "bench",
         "title": f"{report['workload']} on {report['ranks']} ranks of {run.machine}",

@@ -36,7 +36,7 @@ class BenchRun:
 
     def to_json(self) -> dict[str, Any]:
         keys = ("workload", "verified", "ranks", "time_s", "parameters", "figures", "checks")
-        picked = {key: self.report[key] for key in keys}
+        picked = {key: self.report[key] for key in (*keys, "findings") if key in self.report}
         return {**picked, "machine": self.machine, **self.simulated}
 
 
