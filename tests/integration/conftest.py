@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -168,6 +168,19 @@ def bench(cache: Path, tmp_path: Path) -> Callable[..., Outcome]:
         return run([*SESAME, "bench", "run", *map(str, arguments)], tmp_path)
 
     return execute
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """The directory disk, a file system of 6 MB: writes to it fail when it is full."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "sesame-test", str(place)]
+    if os.geteuid() != 0 or subprocess.run(mount, check=False).returncode != 0:
+        pytest.skip("needs root, to mount a small file system")
+    yield place
+    # Processes that are being ended may still hold a file.
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 @functools.cache

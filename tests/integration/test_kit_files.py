@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import signal
 import subprocess
@@ -27,18 +26,6 @@ def small_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 6 MB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "sesame-test", str(place)]
-    if os.geteuid() != 0 or subprocess.run(mount, check=False).returncode != 0:
-        pytest.skip("needs root, to mount a small file system")
-    yield place
-    subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 @pytest.mark.parametrize("ranks", [1, 4])
