@@ -1,6 +1,6 @@
 // The random numbers of a sort's input, and what can be said of numbers in any order.
-#ifndef WORKLOADS_SORT_NUMBERS_H_
-#define WORKLOADS_SORT_NUMBERS_H_
+#ifndef WORKLOADS_IO_SORT_NUMBERS_H_
+#define WORKLOADS_IO_SORT_NUMBERS_H_
 
 #include <cstdint>
 #include <vector>
@@ -29,4 +29,4 @@ void write_numbers(const File& file, const std::vector<double>& numbers, long be
 
 }  // namespace sesame::workload::sort
 
-#endif  // WORKLOADS_SORT_NUMBERS_H_
+#endif  // WORKLOADS_IO_SORT_NUMBERS_H_

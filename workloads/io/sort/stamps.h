@@ -1,6 +1,6 @@
 // Time stamps of one rank as it passes from one activity to the next (SESAME report, 7.1).
-#ifndef WORKLOADS_SORT_STAMPS_H_
-#define WORKLOADS_SORT_STAMPS_H_
+#ifndef WORKLOADS_IO_SORT_STAMPS_H_
+#define WORKLOADS_IO_SORT_STAMPS_H_
 
 #include <vector>
 
@@ -36,4 +36,4 @@ class Stamps {
 
 }  // namespace sesame::workload::sort
 
-#endif  // WORKLOADS_SORT_STAMPS_H_
+#endif  // WORKLOADS_IO_SORT_STAMPS_H_

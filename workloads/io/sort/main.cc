@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "io/sort/numbers.h"
+#include "io/sort/sorter.h"
+#include "io/sort/stamps.h"
 #include "kit/agree.h"
 #include "kit/files.h"
 #include "kit/program.h"
 #include "kit/ranks.h"
-#include "sort/numbers.h"
-#include "sort/sorter.h"
-#include "sort/stamps.h"
 
 namespace sesame::workload::sort {
 namespace {

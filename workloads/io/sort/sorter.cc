@@ -1,10 +1,10 @@
-#include "sort/sorter.h"
+#include "io/sort/sorter.h"
 
 #include <mpi.h>
 
 #include <algorithm>
 
-#include "sort/numbers.h"
+#include "io/sort/numbers.h"
 
 namespace sesame::workload::sort {
 namespace {

@@ -1,4 +1,4 @@
-#include "sort/numbers.h"
+#include "io/sort/numbers.h"
 
 #include <mpi.h>
 

@@ -1,12 +1,12 @@
 // The sort of the SESAME report (7.1), which is inefficient on purpose: every rank sorts its own
 // numbers by heap sort; neighbours whose lists overlap trade a portion of their highest and lowest
 // numbers and sort again, until no lists overlap.
-#ifndef WORKLOADS_SORT_SORTER_H_
-#define WORKLOADS_SORT_SORTER_H_
+#ifndef WORKLOADS_IO_SORT_SORTER_H_
+#define WORKLOADS_IO_SORT_SORTER_H_
 
 #include <vector>
 
-#include "sort/stamps.h"
+#include "io/sort/stamps.h"
 
 namespace sesame::workload::sort {
 
@@ -38,4 +38,4 @@ class Sorter {
 
 }  // namespace sesame::workload::sort
 
-#endif  // WORKLOADS_SORT_SORTER_H_
+#endif  // WORKLOADS_IO_SORT_SORTER_H_

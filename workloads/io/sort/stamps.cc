@@ -1,4 +1,4 @@
-#include "sort/stamps.h"
+#include "io/sort/stamps.h"
 
 #include <mpi.h>
 
