@@ -1,8 +1,9 @@
-"""What iow found: regions of performance over the sizes of records, with the elbow; and what buffers
-and regular stalls leave in the times of single records."""
+"""What iow found: regions of performance over the sizes of records, with the elbow; and what
+buffers and regular stalls leave in the times of single records."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sesame.analysis.quantities import format_seconds, format_size
 # Rates that differ by less are the same to a person, however well they are measured.
 SAME = 0.05
 STEEP, FLAT = 0.8, 0.2  # slopes: log rate against log size
-MOST_SENTENCES = 6  # about records, for each mode
+MOST_SENTENCES = 8  # about records, for each mode
 
 
 def analyse(report: Report) -> Findings:
@@ -100,7 +101,7 @@ def _describe(mode: str, fit: Fit, sizes: Array, ranks: int, found: Findings) ->
     sentences = [f"{mode}: {count} {plural} of performance over the sizes of records."]
     for region in fit.regions:
         sentences.append(f"{mode}: {_name(region, sizes)}: {_behaviour(region, sizes, ranks)}.")
-    elbow = _elbow(fit)
+    elbow = _elbow(fit, sizes)
     if elbow is None:
         sentences.append(f"{mode}: there is no elbow, a size from which larger ones gain little.")
         return sentences
@@ -108,20 +109,20 @@ def _describe(mode: str, fit: Fit, sizes: Array, ranks: int, found: Findings) ->
     low, high = (sizes[point] for point in fit.borders[elbow - 1])
     sentences.append(
         f"{mode}: the elbow is at {_size(size)} (95 %: {_size(low)} to {_size(high)}): "
-        f"smaller records are slow, larger ones gain little."
+        f"smaller records are slower, larger ones gain little."
     )
     found.figures.append({"name": f"{mode} elbow", "value": float(size), "unit": "byte"})
     return sentences
 
 
-def _elbow(fit: Fit) -> int | None:
-    """The region before which the slope falls most, if from rising to not rising much."""
-    falls = [
-        (before.slope - after.slope, number + 1)
-        for number, (before, after) in enumerate(zip(fit.regions, fit.regions[1:], strict=False))
-        if before.slope > FLAT and after.slope < max(before.slope / 2, FLAT)
+def _elbow(fit: Fit, sizes: Array) -> int | None:
+    """The region where the rate, having risen, rises no more; the fastest if there are several."""
+    ends = [
+        (after.at(float(np.log2(sizes[after.first]))), number + 1)
+        for number, (before, after) in enumerate(pairwise(fit.regions))
+        if before.slope > FLAT > after.slope
     ]
-    return max(falls)[1] if falls else None
+    return max(ends)[1] if ends else None
 
 
 def _size(size: float) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,8 @@ import numpy as np
 from sesame.analysis.findings.regions import Array
 from sesame.analysis.quantities import format_bytes, format_seconds, format_size
 
-SLOW = 5.0  # times the median: a record that stalls
+SLOW = 3.0  # times the median: a record that stalls
+MOSTLY = 0.75  # of the places of a period have a stall
 FEWEST = 16  # records to say anything of
 FEWEST_SLOW = 4
 CHANCE = 1e-3  # a pattern that chance makes more often than this is none
@@ -49,20 +49,30 @@ def find_stalls(times: Array) -> Stalls | None:
 
 
 def _period(slow: Any, records: int) -> int | None:
-    """The usual distance, if so many are near it that chance would hardly do it."""
-    distances = np.diff(slow)
-    period = int(np.median(distances))
-    near = abs(distances - period) <= period // 10
+    """The distance at which stalls come again and again, others between them or not; None when
+    chance may have done it."""
     share = len(slow) / records
-    low, high = period - period // 10, period + period // 10
-    # Slow records at random have distances with a geometric distribution.
-    likely = (1 - share) ** (low - 1) - (1 - share) ** high
-    count, hits = len(distances), int(np.sum(near))
-    chance = sum(
-        comb(count, k) * likely**k * (1 - likely) ** (count - k) for k in range(hits, count + 1)
-    )
-    regular = hits >= 0.6 * count and chance < CHANCE and period > 1
-    return period if regular else None
+    best, period, tried = 0.0, None, 0
+    for distance in range(2, records // FEWEST_SLOW + 1):
+        hits = int(np.bincount(slow % distance).max())
+        places = records // distance
+        tried += distance
+        if hits < FEWEST_SLOW or hits < MOSTLY * places:
+            continue
+        score = (hits - places * share) / np.sqrt(places * share * (1 - share))
+        if score > best and _log_chance(min(hits / places, 1), share, places) < np.log(
+            CHANCE / tried
+        ):
+            best, period = score, distance
+    return period
+
+
+def _log_chance(part: float, share: float, places: int) -> float:
+    """Bound of the logarithm of the chance that so large a part of places is slow (Chernoff)."""
+    if part <= share:
+        return 0.0
+    rest = (1 - part) * np.log((1 - part) / (1 - share)) if part < 1 else 0.0
+    return float(-places * (part * np.log(part / share) + rest))
 
 
 def find_change(times: Array) -> Change | None:
@@ -86,17 +96,23 @@ def find_change(times: Array) -> Change | None:
 
 def describe_records(mode: str, table: dict[str, Any] | None) -> list[str]:
     """Sentences, the plainest first: regular stalls, changes, other stalls."""
-    sentences: tuple[list[str], list[str], list[str]] = ([], [], [])
+    regular, changed, irregular = [], [], []
     for size, times in _series(table):
         stalls, change = find_stalls(times), find_change(times)
         subject = f"{mode} of {format_size(size)}"
         if stalls is not None and stalls.period is not None:
-            sentences[0].append(f"{subject}: {_regular(mode, stalls, size)}")
+            regular.append(f"{subject}: {_regular(mode, stalls, size)}")
         elif stalls is not None:
-            sentences[2].append(f"{subject}: {_irregular(stalls)}")
+            irregular.append(f"{format_size(size)} ({stalls.count} of {stalls.records:,})")
         if change is not None:
-            sentences[1].append(f"{subject}: {_changed(mode, change, size)}")
-    return [*sentences[0], *sentences[1], *sentences[2]]
+            changed.append(f"{subject}: {_changed(mode, change, size)}")
+    sentences = [*regular, *changed]
+    if irregular:
+        sentences.append(
+            f"{mode}: records that take more than {SLOW:.0f} times the median, at no regular "
+            f"distance: {', '.join(irregular)}."
+        )
+    return sentences
 
 
 def _series(table: dict[str, Any] | None) -> Iterator[tuple[int, Array]]:
@@ -114,19 +130,12 @@ def _series(table: dict[str, Any] | None) -> Iterator[tuple[int, Array]]:
 def _regular(mode: str, stalls: Stalls, size: int) -> str:
     assert stalls.period is not None
     reason = {
-        "write": "records are buffered and go on together",
-        "read": "records are read ahead together",
+        "write": "as when that much is buffered",
+        "read": "as when that much is read ahead",
     }[mode]
     return (
         f"one record in {stalls.period}, always after {format_size(stalls.period * size)}, takes "
-        f"{stalls.factor:.0f} times the median: {reason}."
-    )
-
-
-def _irregular(stalls: Stalls) -> str:
-    return (
-        f"{stalls.count} of {stalls.records:,} records take more than {SLOW:.0f} times the median, "
-        f"{stalls.factor:.0f} times in the middle, at no regular distance."
+        f"{stalls.factor:.1f} times the median: {reason}."
     )
 
 
@@ -136,5 +145,5 @@ def _changed(mode: str, change: Change, size: int) -> str:
         f"later ones {format_seconds(change.later_s)}"
     )
     if mode == "write" and change.later_s > change.before_s:
-        text += f": about {format_bytes(change.after * size)} are buffered"
+        text += f", as when about {format_bytes(change.after * size)} are buffered"
     return text + "."
