@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -181,6 +182,16 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     yield place
     # Processes that are being ended may still hold a file.
     subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """No file can grow beyond 16 MiB, more than MPICH's shared memory needs: a write in the middle
+    fails."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 20, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @functools.cache

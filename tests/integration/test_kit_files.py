@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import signal
 import subprocess
 import time
@@ -11,21 +10,10 @@ import pytest
 
 from conftest import MPIS
 
-LIMIT = 16 << 20  # bytes that a file may have: more than MPICH's shared memory needs
-
 
 @pytest.fixture(scope="session")
 def troubles(kit_program):
     return kit_program("troubles")
-
-
-@pytest.fixture
-def small_files():
-    """No file can grow beyond LIMIT: a write in the middle fails."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("ranks", [1, 4])

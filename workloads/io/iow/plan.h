@@ -21,7 +21,7 @@ struct Plan {
   std::string interface = "posix";    // posix, mpi
   std::string sync = "none";          // none, end, each
   bool direct = false, clear = false;
-  int repeat = 3;
+  int repeat = 5;
   std::string directory = ".";
 
   long from = 0, to = 0;  // of `sizes`
