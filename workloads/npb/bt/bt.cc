@@ -38,7 +38,10 @@ void run(Report& report, const Options& options) {
   const double other = dumps ? dumps->other_time() : 0;
   describe(report, problem, steps, largest(MPI_Wtime() - began - other), kOperations);
   bt.finish(report, problem, steps);
-  if (dumps) dumps->verify(report);
+  if (dumps) {
+    dumps->finish();
+    dumps->verify(report);
+  }
 }
 
 }  // namespace

@@ -48,12 +48,12 @@ class Dumps {
 
   void write();
 
+  // Closes the file; the end of writing.
+  void finish();
+
   // Reads all dumps back and compares their errors against the exact solution with those of the
   // states that were written.
   void verify(Report& report);
-
-  // This rank's time for writing so far, s.
-  double write_time() const { return write_s_; }
 
   // This rank's time for the comparison that is prepared at each dump, s.
   double other_time() const { return other_s_; }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sesame.analysis.findings import iow
+from sesame.analysis.findings import iow, nht1
 from sesame.analysis.findings.found import Findings, Report
 
 __all__ = ["ANALYSES", "Analysis", "Findings", "Report", "with_findings"]
@@ -17,6 +17,7 @@ Analysis = Callable[[Report], Findings]
 # by the workload's name
 ANALYSES: dict[str, Analysis] = {
     "iow": iow.analyse,
+    "nht1": nht1.analyse,
 }
 
 
