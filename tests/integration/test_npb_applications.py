@@ -79,7 +79,7 @@ def test_shared_file_is_the_same_however_it_is_written(program, mpiexec, tmp_pat
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--io", "fast"], "--io fast: expected none, posix, simple, full or epio"),
+        (["--io", "fast"], "--io fast: expected posix, simple, full or epio"),
         (
             ["--io", "full", "--io-file", "nowhere/x"],
             "nowhere/x: cannot create: File does not exist",

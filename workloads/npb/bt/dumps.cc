@@ -141,7 +141,7 @@ Dumps::Dumps(const std::string& mode, const std::string& file, bool keep, const 
       in_file_(pieces_in_file(domain, cell_.get())),
       cells_(points_of(domain)) {
   if (mode != "posix" && mode != "simple" && mode != "full" && mode != "epio") {
-    throw UsageError("--io " + mode + ": expected none, posix, simple, full or epio");
+    throw UsageError("--io " + mode + ": expected posix, simple, full or epio");
   }
   const double began = MPI_Wtime();
   open(true);
