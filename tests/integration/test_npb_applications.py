@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from pathlib import Path
-
 import pytest
-
-from conftest import MPIS, ROOT
-from sesame.workloads import build_workload, find_compiler, find_workload
 
 APPLICATIONS = ["bt", "sp", "lu"]
 # Class S: 12 points a side, 60 steps, a dump every 5; a cell is 5 numbers of 8 bytes.
 DUMPS_BYTES = 12 * 12**3 * 40
-
-
-@pytest.fixture(scope="session")
-def program():
-    """program(name): the workload, built with Debian's MPICH and kept from run to run."""
-    os.environ["XDG_CACHE_HOME"] = str(ROOT / "build/workloads-cache")
-    wrapper = MPIS["debian"].compilers["cc"]
-    if shutil.which(wrapper) is None or not Path("/usr/include/CLI").is_dir():
-        pytest.skip("needs Debian's MPICH and libcli11-dev")
-    compiler = find_compiler(wrapper)
-    return lambda name: build_workload(find_workload(name), compiler).program
 
 
 @pytest.mark.parametrize("ranks", [1, 4])
@@ -72,7 +54,7 @@ def test_other_number_of_steps_is_not_verified(program, mpiexec):
 
 
 @pytest.mark.parametrize("ranks", [1, 4])
-@pytest.mark.parametrize("mode", ["simple", "full", "epio"])
+@pytest.mark.parametrize("mode", ["posix", "simple", "full", "epio"])
 def test_dumps_are_read_back_right_and_removed(mode, ranks, program, mpiexec, tmp_path):
     outcome = mpiexec(ranks, program("bt"), "--io", mode)
     assert outcome.status == 0, outcome.stdout + outcome.stderr
@@ -82,7 +64,7 @@ def test_dumps_are_read_back_right_and_removed(mode, ranks, program, mpiexec, tm
 
 
 def test_shared_file_is_the_same_however_it_is_written(program, mpiexec, tmp_path):
-    runs = [(1, "epio"), (1, "simple"), (4, "simple"), (4, "full")]
+    runs = [(1, "epio"), (1, "simple"), (4, "simple"), (4, "full"), (4, "posix")]
     for ranks, mode in runs:
         outcome = mpiexec(
             ranks, program("bt"), "--io", mode, "--io-file", mode + str(ranks), "--keep"
@@ -97,12 +79,13 @@ def test_shared_file_is_the_same_however_it_is_written(program, mpiexec, tmp_pat
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--io", "fast"], "--io fast: expected none, simple, full or epio"),
+        (["--io", "fast"], "--io fast: expected posix, simple, full or epio"),
         (
             ["--io", "full", "--io-file", "nowhere/x"],
             "nowhere/x: cannot create: File does not exist",
         ),
         (["--io", "simple", "--io-file", "mine"], "mine: cannot create: File exists"),
+        (["--io", "posix", "--io-file", "mine"], "mine: cannot create: File exists"),
         (["--io", "epio", "--io-file", "own"], "own.1: cannot create: File exists"),
     ],
 )
