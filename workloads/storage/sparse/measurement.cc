@@ -107,11 +107,7 @@ double Measurement::total(Count count) const {
   return result;
 }
 
-double Measurement::mean(Count count) const {
-  const auto workers =
-      std::count_if(ranks.begin(), ranks.end(), [](const Counts& rank) { return rank[kRows] > 0; });
-  return total(count) / static_cast<double>(std::max<long>(workers, 1));
-}
+double Measurement::mean(Count count) const { return total(count) / workers; }
 
 double Measurement::imbalance() const {
   double most = 0;
@@ -151,6 +147,7 @@ Measurement measure(const Plan& plan, const ExtendedFile& file, const Vectors& v
   counts[kNonzeros] = static_cast<double>(worker.matrix().nonzeros());
   Measurement result;
   result.ranks = gather(counts);
+  result.workers = static_cast<double>(result.ranks.size()) - (plan.dynamic ? 1 : 0);
   const double bytes = worker.matrix().bytes();
   MPI_Reduce(&bytes, &result.compressed_bytes, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   std::vector<double> combined(file.order), times(file.order);

@@ -27,11 +27,12 @@ struct Plan {
 
 struct Measurement {
   std::vector<Counts> ranks;  // on rank 0
+  double workers = 1;         // ranks that compute
   long rows_right = 0;
   double compressed_bytes = 0;
 
   double longest(Count count) const;
-  // Over the ranks that compute.
+  // Over the workers.
   double mean(Count count) const;
   double total(Count count) const;
   // Longest computation over the mean.

@@ -3,8 +3,9 @@
 // Computations, 1996).
 #include <mpi.h>
 
+#include <algorithm>
 #include <cmath>
-#include <optional>
+#include <memory>
 
 #include "kit/files.h"
 #include "kit/program.h"
@@ -151,6 +152,9 @@ class Study {
 
  private:
   void report_parameters(Report& report) const {
+    if (!options_.matrix.empty()) {
+      report.parameter("matrix", options_.matrix.substr(options_.matrix.rfind('/') + 1));
+    }
     report.parameter("order", problem_.file.order);
     report.parameter("nonzeros", problem_.file.nonzeros);
     report.parameter("vectors", options_.vectors);

@@ -1,0 +1,44 @@
+"""What the analysis of the workload sparse says of tables whose truth is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from sesame.analysis.findings import with_findings
+
+
+def report(static, dynamic, read):
+    columns = {
+        "read size": [65536.0, 131072.0],
+        "static read": read,
+        "static total": static,
+        "dynamic read": read,
+        "dynamic total": dynamic,
+    }
+    table = {name: {"unit": "s", "values": values} for name, values in columns.items() if values}
+    return {"workload": "sparse", "figures": [], "tables": {"passes": table}}
+
+
+def test_gain_is_that_of_the_time_with_static_work():
+    found = with_findings(report([10.0, 8.0], [9.0, 6.0], [5.0, 4.0]))
+    assert found["tables"]["gains"]["gain of dynamic work"]["values"] == pytest.approx([10, 25])
+    assert [figure["value"] for figure in found["figures"]] == pytest.approx([25, 10])
+    assert found["findings"][-1] == "dynamic work gains most with reads of 128 KiB: 25.0 %"
+
+
+def test_loss_is_called_a_loss():
+    found = with_findings(report([10.0, 10.0], [11.0, 12.0], [5.0, 5.0]))
+    expected = "dynamic work loses at every read size, least with reads of 64 KiB: 10.0 %"
+    assert found["findings"][-1] == expected
+
+
+def test_reading_is_hidden_or_not():
+    found = with_findings(report([10.0, 10.0], None, [5.0, 0.4]))
+    assert found["findings"] == ["static work: reading is hidden, 4 % of the time goes to it"]
+    found = with_findings(report([10.0, 10.0], None, [5.0, 3.0]))
+    assert "30 % of the time goes to reading" in found["findings"][0]
+
+
+def test_nothing_is_said_of_times_that_are_zero():
+    found = with_findings(report([0.0, 0.0], [0.0, 0.0], [0.0, 0.0]))
+    assert found["findings"] == []
