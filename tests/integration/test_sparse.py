@@ -7,7 +7,9 @@ import json
 import numpy as np
 import pytest
 from scipy.io import hb_write, mmwrite
-from scipy.sparse import coo_array, csc_matrix
+from scipy.sparse import coo_array, csc_matrix, csr_array
+
+from sesame.workloads import write_extended
 
 MODES = ["unix", "log", "sync", "record", "global", "async"]
 FIGURE_1 = np.array(  # of the paper
@@ -151,6 +153,25 @@ def test_what_cannot_be_read_is_said_once(options, message, program, mpiexec, tm
     assert outcome.stderr.count("error: ") == 1
     assert message in outcome.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "short"]
+
+
+@pytest.mark.parametrize(
+    ("offset", "number", "said"),
+    [
+        (24, 13, "nonzeros                     12, expected 13: WRONG"),
+        (64 + 48, 0, "rows multiplied right        3, expected 5: WRONG"),  # row 1 says 0
+        (64 + 48, 5, "damaged: a row with the number 5 in a matrix of order 5"),
+    ],
+)
+def test_damaged_matrix_is_no_success(offset, number, said, program, mpiexec, tmp_path):
+    path = tmp_path / "figure.extended"
+    write_extended(csr_array(FIGURE_1), path)
+    data = bytearray(path.read_bytes())
+    data[offset : offset + 8] = number.to_bytes(8, "little")
+    path.write_bytes(data)
+    outcome = mpiexec(2, program("sparse"), "--matrix", path.name)
+    assert outcome.status == 1
+    assert said in outcome.stdout + outcome.stderr
 
 
 def test_dynamic_work_needs_a_worker(program, mpiexec):

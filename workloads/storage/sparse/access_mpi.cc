@@ -2,18 +2,11 @@
 #include <mpi.h>
 
 #include "kit/agree.h"
-#include "kit/files.h"
+#include "storage/shared_file.h"
 #include "storage/sparse/access.h"
 
 namespace sesame::workload::sparse {
 namespace {
-
-std::string text_of(int error) {
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(error, text, &length);
-  return std::string(text, length);
-}
 
 // Offsets of MPI-IO count from the first row.
 class MpiAccess : public Access {
@@ -28,19 +21,16 @@ class MpiAccess : public Access {
     } else {
       file_ = MPI_FILE_NULL;
     }
-    refuse_if_any(
-        error == MPI_SUCCESS ? "" : "--matrix " + file.path + ": cannot open: " + text_of(error));
+    refuse_if_any(error == MPI_SUCCESS
+                      ? ""
+                      : "--matrix " + file.path + ": cannot open: " + text_of_mpi(error));
   }
   ~MpiAccess() override {
     if (file_ != MPI_FILE_NULL) MPI_File_close(&file_);
   }
 
  protected:
-  void check(int error, const char* action) const {
-    if (error != MPI_SUCCESS) {
-      throw FileError(path() + ": cannot " + action + ": " + text_of(error));
-    }
-  }
+  void check(int error, const char* action) const { check_mpi_io(error, path(), action); }
 
   static MPI_Offset place_of(const Request& request) {
     return request.offset - ExtendedFile::kHeaderBytes;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kit/arguments.h"
+#include "storage/scramble.h"
 
 namespace sesame::workload::sparse {
 namespace {
@@ -61,13 +62,6 @@ std::uint64_t key(long row, long number, int purpose) {
 }
 
 }  // namespace
-
-std::uint64_t scramble(std::uint64_t key) {
-  key += 0x9e3779b97f4a7c15;
-  key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9;
-  key = (key ^ (key >> 27)) * 0x94d049bb133111eb;
-  return key ^ (key >> 31);
-}
 
 GeneratedMatrix::GeneratedMatrix(const Shape& shape) : shape_(shape) {
   check(shape);

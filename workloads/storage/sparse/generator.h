@@ -2,15 +2,10 @@
 #ifndef WORKLOADS_STORAGE_SPARSE_GENERATOR_H_
 #define WORKLOADS_STORAGE_SPARSE_GENERATOR_H_
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace sesame::workload::sparse {
-
-// A number that looks random, from a key: the finalizer of SplitMix64 (Steele, Lea and Flood,
-// 2014).
-std::uint64_t scramble(std::uint64_t key);
 
 struct Shape {
   long order;

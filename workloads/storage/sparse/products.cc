@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "storage/sparse/generator.h"
+#include "storage/scramble.h"
 
 namespace sesame::workload::sparse {
 namespace {
