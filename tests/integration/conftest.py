@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,29 @@ def bench(cache: Path, tmp_path: Path) -> Callable[..., Outcome]:
         return run([*SESAME, "bench", "run", *map(str, arguments)], tmp_path)
 
     return execute
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """The directory disk, a file system of 6 MB: writes to it fail when it is full."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "sesame-test", str(place)]
+    if os.geteuid() != 0 or subprocess.run(mount, check=False).returncode != 0:
+        pytest.skip("needs root, to mount a small file system")
+    yield place
+    # Processes that are being ended may still hold a file.
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """No file can grow beyond 16 MiB, more than MPICH's shared memory needs: a write in the middle
+    fails."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 20, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @functools.cache

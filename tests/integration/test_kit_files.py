@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import signal
 import subprocess
 import time
@@ -12,33 +10,10 @@ import pytest
 
 from conftest import MPIS
 
-LIMIT = 16 << 20  # bytes that a file may have: more than MPICH's shared memory needs
-
 
 @pytest.fixture(scope="session")
 def troubles(kit_program):
     return kit_program("troubles")
-
-
-@pytest.fixture
-def small_files():
-    """No file can grow beyond LIMIT: a write in the middle fails."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 6 MB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "sesame-test", str(place)]
-    if os.geteuid() != 0 or subprocess.run(mount, check=False).returncode != 0:
-        pytest.skip("needs root, to mount a small file system")
-    yield place
-    subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 @pytest.mark.parametrize("ranks", [1, 4])

@@ -15,6 +15,8 @@ constexpr int kRight = 0;
 constexpr int kWrong = 1;
 constexpr int kUsage = 2;
 constexpr unsigned kPatience_s = 10;
+// MPICH's mpiexec drops what it has not yet passed on when a rank aborts.
+constexpr unsigned kDelivery_us = 200000;
 
 int this_rank() {
   int rank = 0;
@@ -49,6 +51,7 @@ int conclude(const Report& report, const std::string& file) {
 [[noreturn]] void end_all(const std::string& name, const char* what) {
   if (abandon_temporary_directories()) {
     std::fprintf(stderr, "error: %s: rank %d: %s\n", name.c_str(), this_rank(), what);
+    ::usleep(kDelivery_us);
   } else {
     ::sleep(kPatience_s);
   }

@@ -128,12 +128,11 @@ bool abandon_temporary_directories() {
   ::sigprocmask(SIG_BLOCK, &all, nullptr);
   bool first = count == 0;
   for (int i = 0; i < count; ++i) {
-    char gone[PATH_MAX + sizeof kAbandoned];
-    std::snprintf(gone, sizeof gone, "%s%s", directories[i], kAbandoned);
+    const std::string gone = directories[i] + std::string(kAbandoned);
     // One rank only can do this.
-    if (std::rename(directories[i], gone) != 0) continue;
+    if (std::rename(directories[i], gone.c_str()) != 0) continue;
     first = true;
-    remove_directory(gone);
+    remove_directory(gone.c_str());
   }
   return first;
 }

@@ -1,10 +1,10 @@
 #include "storage/requests/latencies.h"
 
-#include <mpi.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "kit/gather.h"
 
 namespace sesame::workload::requests {
 namespace {
@@ -42,16 +42,7 @@ void report_percentiles(Report& report, const std::vector<double>& reads,
 }  // namespace
 
 std::vector<double> gather_sorted(const std::vector<double>& mine) {
-  int rank = 0, ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const int count = static_cast<int>(mine.size());
-  std::vector<int> counts(ranks), places(ranks);
-  MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-  std::vector<double> all(rank == 0 ? places.back() + counts.back() : 0);
-  MPI_Gatherv(mine.data(), count, MPI_DOUBLE, all.data(), counts.data(), places.data(), MPI_DOUBLE,
-              0, MPI_COMM_WORLD);
+  std::vector<double> all = gather(mine);
   std::sort(all.begin(), all.end());
   return all;
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sesame.analysis.findings import sparse
+from sesame.analysis.findings import iow, sparse
 from sesame.analysis.findings.found import Findings, Report
 
 __all__ = ["ANALYSES", "Analysis", "Findings", "Report", "with_findings"]
@@ -16,6 +16,7 @@ Analysis = Callable[[Report], Findings]
 
 # by the workload's name
 ANALYSES: dict[str, Analysis] = {
+    "iow": iow.analyse,
     "sparse": sparse.analyse,
 }
 

@@ -1,0 +1,139 @@
+"""iow writes what it says where it says, checks it, and is understood by its analysis."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sesame.datasets import DataSet
+
+SMALL = ["--size", "64:4096", "--operations", "16", "--repeat", "2"]
+
+
+@pytest.fixture(scope="session")
+def iow(program):
+    return program("iow")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """table(name): rows of the report that the program wrote."""
+
+    def read(name):
+        columns = json.loads((tmp_path / "report.json").read_text())["tables"][name]
+        values = [part["values"] for part in columns.values()]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("ranks", "interface"), [(1, "posix"), (2, "posix"), (4, "posix"), (2, "mpi")]
+)
+def test_data_is_read_back_right(ranks, interface, iow, mpiexec, tmp_path):
+    outcome = mpiexec(ranks, iow, *SMALL, "--interface", interface)
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+    assert outcome.stdout.endswith("verified\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ranks", [4, 16])
+def test_simulated_ranks_read_it_back_right(ranks, iow, simulate, tmp_path):
+    options = ["-n", ranks, "--machine", "paragon", "--compute", "none"]
+    outcome = simulate(*options, "--", iow, *SMALL, "--shift", 1, "--map", "cyclic")
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+    assert outcome.stdout.endswith("verified\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "map", "sync"),
+    [("shared", "block", "none"), ("shared", "cyclic", "each"), ("each", "block", "end")],
+)
+def test_other_ranks_read_what_a_rank_wrote(files, map, sync, iow, mpiexec):
+    places = ["--stride", "8192", "--offset", "24", "--shift", "1", "--clear"]
+    outcome = mpiexec(3, iow, *SMALL, *places, "--files", files, "--map", map, "--sync", sync)
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+
+
+def test_direct_input_and_output(iow, mpiexec):
+    options = ["--size", "4096:16384", "--operations", "8", "--direct"]
+    outcome = mpiexec(2, iow, *options)
+    if "does the file system know O_DIRECT?" in outcome.stderr:
+        pytest.skip("the file system of the tests does not know O_DIRECT")
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+
+
+def test_tables_have_every_run_and_record(iow, mpiexec, table):
+    outcome = mpiexec(2, iow, *SMALL, "--files", "each", "--report", "report.json")
+    assert outcome.status == 0, outcome.stderr
+    for mode in ("write", "read"):
+        runs, records = table(mode), table(f"{mode}_record")
+        assert [row["size"] for row in runs] == [64.0 * 2**i for i in range(7)] * 2
+        assert all(row["bytes"] == 2 * 16 * row["size"] for row in runs)
+        assert len(records) == 7 * 16 * 2
+        for run in runs[7:]:
+            own = [row["time"] for row in records if row["size"] == run["size"]]
+            # In microseconds, of both ranks: the slower one's sum is in the run's time.
+            assert sum(own) / 2 * 1e-6 <= run["time"]
+            assert run["rate"] == pytest.approx(run["bytes"] / run["time"] * 1e-6)
+    assert sum(row["remove"] > 0 for row in table("file")) == 2 * 7 * 2
+
+
+def test_findings_are_words_figures_and_tables(bench, iow, tmp_path):
+    options = ["--size", "64:1048576", "--total", 4 << 20, "--repeat", 3]
+    outcome = bench("iow", "-n", 1, "--json", "-o", "iow.sesame", "--plot", "iow.html", *options)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.json["verified"] is True
+    assert any("performance over the sizes" in text for text in outcome.json["findings"])
+    names = {figure["name"] for figure in outcome.json["figures"]}
+    assert {"best write rate", "best read rate"} <= names
+    data = DataSet(tmp_path / "iow.sesame")
+    sizes = data.table("write_regions")["size"].to_pylist()
+    assert sizes == [64.0 * 2**i for i in range(15)]
+    assert (tmp_path / "iow.html").stat().st_size > 10_000
+
+
+def test_simulation_without_computation_says_that_it_has_no_times(bench, iow):
+    options = ["-n", 2, "--simulate", "paragon", "--compute", "none", "--json", *SMALL]
+    outcome = bench("iow", *options)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.json["verified"] is True
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--size", "x"], "--size x: expected SIZE or FROM:TO, in bytes"),
+        (["--size", "12"], "--size 12: expected a multiple of 8"),
+        (["--size", "64:100"], "--size 64:100: expected powers of 2"),
+        (["--mode", "append"], "--mode append: expected one of write, read, both"),
+        (["--stride", "64"], "--stride: expected a multiple of 8, at least the largest size"),
+        (["--direct"], "--direct needs sizes, --offset and --stride that are multiples of 512"),
+        (["--dir", "nowhere"], "--dir nowhere: cannot write there: No such file"),
+    ],
+)
+def test_wrong_options_are_said_once(options, message, iow, mpiexec, tmp_path):
+    outcome = mpiexec(2, iow, *options)
+    assert outcome.status == 2
+    assert outcome.stderr.count("error: ") == 1
+    assert message in outcome.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("interface", ["posix", "mpi"])
+def test_error_in_the_middle_ends_all_ranks(interface, iow, mpiexec, small_files, tmp_path):
+    options = ["--size", "1048576", "--operations", "12", "--interface", interface]
+    outcome = mpiexec(2, iow, *options)
+    assert outcome.status == 1
+    assert outcome.stderr.count("error: iow: rank 1: ") == 1
+    assert "/data: cannot write" in outcome.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_little_room_is_said_before_the_run(iow, mpiexec, small_disk):
+    outcome = mpiexec(2, iow, "--dir", "disk", "--size", "1048576", "--operations", "4")
+    assert outcome.status == 2
+    assert "--dir disk: 6.29 MB are free, the run needs 8.39 MB" in outcome.stderr
+    assert list(small_disk.iterdir()) == []
