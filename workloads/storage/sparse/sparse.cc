@@ -174,6 +174,7 @@ class Study {
         for (const Counts& c : p.ranks) most = std::max(most, c[kCompress] + c[kMultiply]);
         return most;
       });
+      add_column(report, w, "messages", [](const Measurement& p) { return p.longest(kMessages); });
       add_column(report, w, "total", [](const Measurement& p) { return p.longest(kTotal); });
     }
   }
