@@ -36,6 +36,14 @@ void Arguments::add(const std::string& option, bool& value, const std::string& m
   parser_->app.add_flag(option, value, meaning);
 }
 
+void Arguments::add_sizes(const std::string& option, std::vector<long>& values,
+                          const std::string& meaning) {
+  parser_->app.add_option(option, values, meaning)
+      ->capture_default_str()
+      ->delimiter(',')
+      ->transform(CLI::AsSizeValue(false));
+}
+
 std::string Arguments::parse(int argc, char** argv) {
   try {
     parser_->app.parse(argc, argv);

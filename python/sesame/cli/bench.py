@@ -32,8 +32,11 @@ from sesame.workloads import (
     build_workload,
     find_compiler,
     find_workload,
+    in_extended_form,
+    read_matrix,
     run_here,
     run_simulated,
+    write_extended,
     write_run,
 )
 
@@ -70,6 +73,31 @@ def list_workloads(as_json: bool) -> None:
 def show(name: str) -> None:
     """Show the page of the workload NAME: what it does, its options and figures."""
     Console(highlight=False).print(Markdown(find_workload(name).page()))
+
+
+@bench.command("matrix")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE.extended",
+    required=True,
+    help="The file to write: all numbers of the matrix, zeros too.",
+)
+@click.option("--force", is_flag=True, help="Write over an existing file.")
+def matrix(file: Path, output: Path, force: bool) -> None:
+    """Write the matrix of FILE in extended form, which the workload `sparse` reads.
+
+    FILE is in Matrix Market or Harwell-Boeing form, also compressed by gzip. `sesame bench run
+    sparse --matrix FILE` does the same for one run.
+    """
+    if output.exists() and not force:
+        raise InputError(f"{output}: exists already", hint="--force writes over it")
+    found = read_matrix(file)
+    write_extended(found, output)
+    order, size = found.shape[0], output.stat().st_size
+    click.echo(f"{output}: order {order}, {found.nnz} nonzeros, {size} bytes", err=True)
 
 
 @bench.command("run", context_settings={"ignore_unknown_options": True})
@@ -130,10 +158,11 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
     with console.status(f"building {name} with {compiler.wrapper}"):
         built = build_workload(workload, compiler)
     begin = datetime.now(UTC)
-    if machine is None:
-        done = run_here(built, ours["ranks"], options, output_to_stderr=ours["as_json"])
-    else:
-        done = _run_simulated(built, machine, options, ours)
+    with in_extended_form(name, options) as readable:
+        if machine is None:
+            done = run_here(built, ours["ranks"], readable, output_to_stderr=ours["as_json"])
+        else:
+            done = _run_simulated(built, machine, readable, ours)
     done = replace(done, report=with_findings(done.report))
     written = _write(done, begin, ours)
     if ours["as_json"]:

@@ -2,6 +2,7 @@
 
 from sesame.workloads.build import Built, Compiler, build_workload, find_compiler
 from sesame.workloads.catalogue import Workload, all_workloads, find_workload
+from sesame.workloads.matrices import in_extended_form, read_matrix, write_extended
 from sesame.workloads.record import write_run
 from sesame.workloads.run import BenchRun, run_here, run_simulated
 
@@ -14,7 +15,10 @@ __all__ = [
     "build_workload",
     "find_compiler",
     "find_workload",
+    "in_extended_form",
+    "read_matrix",
     "run_here",
     "run_simulated",
+    "write_extended",
     "write_run",
 ]

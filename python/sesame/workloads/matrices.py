@@ -1,0 +1,150 @@
+"""Sparse matrices in Matrix Market and Harwell-Boeing form, for the workload `sparse`, which reads
+the extended form (workloads/storage/sparse/extended.h)."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import struct
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sesame.errors import InputError, OutputError
+
+LETTERS = b"SESAMEXF"
+HEADER = struct.Struct("<8sqqq32x")
+VERSION = 1
+OPTION = "--matrix"
+ROWS_AT_ONCE = 64
+MATRIX_TYPE = slice(0, 3)  # in the third line of a Harwell-Boeing file
+
+
+def read_matrix(path: Path) -> Any:
+    """A square matrix in scipy's form of compressed rows, with both halves of a symmetric one."""
+    try:
+        data = path.read_bytes()
+        if path.suffix == ".gz":
+            data = gzip.decompress(data)
+    except (OSError, EOFError) as error:
+        raise InputError(f"cannot read: {error}", path=str(path)) from error
+    try:
+        matrix = _parse(data.decode("latin-1"))
+    except (ValueError, OverflowError, IndexError, Warning) as error:
+        reason = str(error).strip().splitlines()
+        raise InputError(
+            f"cannot read the matrix: {reason[0] if reason else type(error).__name__}",
+            path=str(path),
+            hint="expected a whole Matrix Market or Harwell-Boeing file with numbers",
+        ) from error
+    rows, columns = matrix.shape
+    if rows != columns or rows == 0:
+        raise InputError(f"{rows} x {columns}, expected a square matrix", path=str(path))
+    if np.iscomplexobj(matrix.data):
+        raise InputError("the numbers are complex, expected real ones", path=str(path))
+    return matrix
+
+
+def _parse(text: str) -> Any:
+    # Only this function needs scipy, which takes its time to load.
+    from scipy.io import mmread
+    from scipy.sparse import csr_array
+
+    if text.startswith("%%MatrixMarket"):
+        matrix = csr_array(mmread(io.StringIO(text), spmatrix=False))
+    else:
+        matrix = csr_array(_parse_harwell_boeing(text))
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    return matrix
+
+
+def _parse_harwell_boeing(text: str) -> Any:
+    """scipy reads unsymmetric ones; a symmetric one is the same file with the lower half only."""
+    from scipy.io import hb_read
+
+    lines = text.splitlines()
+    if len(lines) < 5:
+        raise ValueError("not a Harwell-Boeing file")
+    kind = lines[2][MATRIX_TYPE].upper()
+    if len(kind) < 3 or kind[0] not in "RI" or kind[1] not in "USZR" or kind[2] != "A":
+        raise ValueError(
+            f"matrix type {kind!r} in line 3, expected an assembled one with real numbers, such as "
+            "RUA or RSA"
+        )
+    lines[2] = f"{kind[0]}U{kind[2]}{lines[2][3:]}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a file that ends early gives but a warning
+        half = hb_read(io.StringIO("\n".join(lines) + "\n"), spmatrix=False).tocoo()
+    return _whole(half, kind[1])
+
+
+def _whole(half: Any, structure: str) -> Any:
+    if structure not in "SZ":
+        return half
+    from scipy.sparse import coo_array
+
+    off = half.row != half.col
+    sign = 1 if structure == "S" else -1
+    values = np.concatenate([half.data, sign * half.data[off]])
+    rows = np.concatenate([half.row, half.col[off]])
+    columns = np.concatenate([half.col, half.row[off]])
+    return coo_array((values, (rows, columns)), shape=half.shape)
+
+
+def write_extended(matrix: Any, path: Path) -> None:
+    """Writes a matrix with all its zeros, whole or not at all."""
+    order = matrix.shape[0]
+    draft = path.with_name(path.name + ".part")
+    try:
+        with draft.open("wb") as stream:
+            stream.write(HEADER.pack(LETTERS, VERSION, order, matrix.nnz))
+            for begin in range(0, order, ROWS_AT_ONCE):
+                part = matrix[begin : begin + ROWS_AT_ONCE]
+                lines = np.empty((part.shape[0], order + 1), dtype="<f8")
+                lines[:, 0] = np.arange(begin, begin + part.shape[0], dtype="<i8").view("<f8")
+                lines[:, 1:] = part.toarray()
+                stream.write(lines.tobytes())
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise OutputError(f"{path}: cannot write: {error.strerror}") from error
+
+
+def is_extended(path: Path) -> bool:
+    """Also of a file that cannot be read: what is wrong with it is said elsewhere."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(LETTERS)) == LETTERS
+    except OSError:
+        return True
+
+
+@contextmanager
+def in_extended_form(workload: str, options: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Options of a workload, where a matrix in another form is replaced by one in extended form."""
+    at = _matrix_option(options) if workload == "sparse" else None
+    if at is None or is_extended(Path(at[1])):
+        yield tuple(options)
+        return
+    position, name = at
+    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
+        file = Path(folder) / Path(name).name
+        write_extended(read_matrix(Path(name)), file)
+        words = 1 if options[position].startswith(OPTION + "=") else 2
+        yield (*options[:position], OPTION, str(file), *options[position + words :])
+
+
+def _matrix_option(options: Sequence[str]) -> tuple[int, str] | None:
+    """Where the option is and what it names."""
+    for position, option in enumerate(options):
+        if option == OPTION and position + 1 < len(options):
+            return position, options[position + 1]
+        if option.startswith(OPTION + "="):
+            return position, option.removeprefix(OPTION + "=")
+    return None
