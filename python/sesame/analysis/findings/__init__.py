@@ -6,22 +6,18 @@ An analysis takes the report that the program wrote (workloads/kit/report.h) and
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
 
-Report = dict[str, Any]
+from sesame.analysis.findings import messages
+from sesame.analysis.findings.found import Findings, Report
 
-
-@dataclass(frozen=True)
-class Findings:
-    sentences: list[str] = field(default_factory=list)
-    figures: list[dict[str, Any]] = field(default_factory=list)  # name, value, unit
-    tables: dict[str, Any] = field(default_factory=dict)  # columns by name: unit, values
-
+__all__ = ["ANALYSES", "Analysis", "Findings", "Report", "with_findings"]
 
 Analysis = Callable[[Report], Findings]
 
-ANALYSES: dict[str, Analysis] = {}  # by the workload's name
+# by the workload's name
+ANALYSES: dict[str, Analysis] = {
+    "messages": messages.analyse,
+}
 
 
 def with_findings(report: Report) -> Report:
