@@ -12,12 +12,16 @@ from rich.table import Table
 
 from sesame import native
 from sesame.analysis.machine_table import headline, parameter_rows, ping_pong_rows
+from sesame.cli.calibrate import calibrate
 from sesame.machines import find_machine, shipped
 
 
 @click.group()
 def machine() -> None:
-    """List, show and check machine models."""
+    """List, show, check and calibrate machine models."""
+
+
+machine.add_command(calibrate)
 
 
 @machine.command("list")
