@@ -118,8 +118,8 @@ def machine_text(calibration: Calibration) -> str:
         parts.append(_network("network", "between nodes", calibration.between))
     else:
         parts.append(
-            "# Between nodes nothing was measured: one host. What follows is that inside the node,\n"
-            "# for the file to be complete.\n" + _constants("network", calibration.inside)
+            "# Between nodes nothing was measured: one host. To be complete the file repeats here\n"
+            "# what was measured inside the node.\n" + _constants("network", calibration.inside)
         )
     parts.append('[topology]\nkind = "crossbar"\n')
     return "\n".join(parts)
@@ -145,7 +145,7 @@ nodes = {nodes}
 def _node(calibration: Calibration) -> str:
     lines = ["[node]", f"cores = {calibration.cores}"]
     lines += [
-        "# This machine is the host, so the ratio is 1 by definition. The same computation, medians:"
+        "# This machine is the host: the ratio is 1 by definition. The same computation, medians:"
     ]
     for kernel in calibration.kernels:
         lines.append(
@@ -166,9 +166,7 @@ def _network(table: str, where: str, fit: NetworkFit) -> str:
         f"worst {_percent(errors[worst])} at {format_size(int(fit.sizes[worst]))}.",
         "# A non-blocking stream, from message to message, measured and by these constants:",
     ]
-    for size, interval, error in zip(
-        fit.stream_sizes, fit.stream_intervals, stream, strict=True
-    ):
+    for size, interval, error in zip(fit.stream_sizes, fit.stream_intervals, stream, strict=True):
         predicted = format_seconds(interval * (1 + error))
         measured = format_seconds(interval)
         lines.append(f"#   {format_size(int(size)):9} {measured:>8} {predicted:>8}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ def fit_segments(
 
 
 def breaks_of(segments: Sequence[Segment]) -> list[Break]:
-    return [_break(left, right) for left, right in zip(segments, segments[1:], strict=False)]
+    return [_break(left, right) for left, right in pairwise(segments)]
 
 
 def segment_at(segments: Sequence[Segment], size: float) -> Segment:
@@ -190,7 +191,7 @@ def t_quantile(free: int) -> float:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     ]
-    return z + sum(term / free ** (power + 1) for power, term in enumerate(terms))
+    return z + sum(term / float(free) ** (i + 1) for i, term in enumerate(terms))
 
 
 def _best_ends(squares: Array, most: int) -> list[int]:

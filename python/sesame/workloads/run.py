@@ -34,6 +34,7 @@ class BenchRun:
     exit_status: int
     machine_file: Path | None = None  # of a simulated run
     simulated: dict[str, Any] = field(default_factory=dict)  # the simulator's own figures
+    options: Sequence[str] = ()  # of the program
 
     def to_json(self) -> dict[str, Any]:
         keys = ("workload", "verified", "ranks", "time_s", "parameters", "figures", "checks")
@@ -56,7 +57,8 @@ def run_here(
     with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
         file = Path(folder) / "report.json"
         status = _run([*command, "--report", str(file)], stdout)
-        return BenchRun(command, HERE, _read_report(file, status, options), status)
+        report = _read_report(file, status, options)
+        return BenchRun(command, HERE, report, status, options=options)
 
 
 def run_copies(built: Built, copies: int, options: Sequence[str]) -> list[BenchRun]:
@@ -128,6 +130,7 @@ def run_simulated(
             report=_read_report(file, status, options),
             exit_status=status,
             machine_file=machine,
+            options=options,
             simulated={
                 key: outcome.result[key] for key in ("predicted_time_s", "messages", "wall_time_s")
             },
