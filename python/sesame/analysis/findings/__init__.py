@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sesame.analysis.findings import messages
+from sesame.analysis.findings import ipc, memory, messages
 from sesame.analysis.findings.found import Findings, Report
 
 __all__ = ["ANALYSES", "Analysis", "Findings", "Report", "with_findings"]
@@ -17,6 +17,8 @@ Analysis = Callable[[Report], Findings]
 # by the workload's name
 ANALYSES: dict[str, Analysis] = {
     "messages": messages.analyse,
+    "ipc": ipc.analyse,
+    "memory": memory.analyse,
 }
 
 
