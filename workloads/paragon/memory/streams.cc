@@ -36,7 +36,7 @@ double best_bandwidth(long bytes, int repeat, const Pass& pass) {
     const double began = MPI_Wtime();
     for (long j = 0; j < passes; ++j) pass();
     const double spent = MPI_Wtime() - began;
-    if (spent > 0) best = std::max(best, double(bytes) * double(passes) / spent);
+    best = std::max(best, double(bytes) * double(passes) / std::max(spent, 1e-12));
   }
   return best;
 }
