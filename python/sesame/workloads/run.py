@@ -107,6 +107,7 @@ def run_simulated(
     machine: Path,
     compute: Compute,
     simulate: Simulate,
+    placement: str = "block",
     output_to_stderr: bool = False,
 ) -> BenchRun:
     """A run under the simulator, which `simulate` starts."""
@@ -118,6 +119,7 @@ def run_simulated(
             ranks=ranks,
             machine=machine.resolve(),
             compute=compute,
+            placement=placement,
             program_stdout="stderr" if output_to_stderr else "stdout",
         )
         outcome = simulate(scenario)
