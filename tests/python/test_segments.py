@@ -60,10 +60,12 @@ def test_a_change_of_protocol_is_found_where_it_is(noise):
 
 
 def test_a_knee_is_no_step():
-    times = 1e-6 + SIZES / 4e9 + np.maximum(SIZES - LIMIT, 0) / 1e9
+    knee = 70_000  # not among the sizes
+    times = 1e-6 + SIZES / 4e9 + np.maximum(SIZES - knee, 0) / 1e9
     segments = fit_segments(SIZES, times)
     assert len(segments) == 2
     assert not breaks_of(segments)[0].is_step
+    assert breaks_of(segments)[0].at == pytest.approx(knee, rel=1e-6)
     assert segment_at(segments, 1000).bandwidth == pytest.approx(4e9, rel=0.01)
     assert segment_at(segments, 1e9).bandwidth == pytest.approx(0.8e9, rel=0.01)
 

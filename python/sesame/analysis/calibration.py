@@ -3,15 +3,17 @@ workload messages (docs/models/network.md has the equations, docs/models/calibra
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from sesame.analysis.findings.messages import curve_of
 from sesame.analysis.quantities import format_seconds, format_size
-from sesame.analysis.segments import Segment, fit_segments, segment_at
+from sesame.analysis.segments import Segment, breaks_of, fit_segments
 
 Report = dict[str, Any]
 MOST_OVERHEAD = 0.9  # of the smallest message's time: the wire takes something
@@ -33,13 +35,21 @@ class NetworkFit:
     stream_sizes: Any = field(repr=False)
     stream_intervals: Any = field(repr=False)  # measured
 
+    @property
+    def limits(self) -> list[int]:
+        """The largest sizes of the segments but the last."""
+        return [int(found.at) for found in breaks_of(self.segments)]
+
+    def _segment_of(self, size: float) -> Segment:
+        return self.segments[bisect_left(self.limits, size)]
+
     def ping_pong(self, size: float) -> float:
         """Half the round trip, as the model has it: equation (1)."""
-        return segment_at(self.segments, size).at(size)
+        return self._segment_of(size).at(size)
 
     def stream_interval(self, size: float) -> float:
         """From a message of a stream to the next: equation (5), and what receiving takes."""
-        slope = segment_at(self.segments, size).slope
+        slope = self._segment_of(size).slope
         return max(self.send_overhead, self.receive_overhead, self.gap, size * slope)
 
     def ping_pong_errors(self) -> Any:
@@ -186,15 +196,15 @@ def _constants(table: str, fit: NetworkFit) -> str:
     if fit.eager_limit is not None:
         lines.append(f'eager_limit = "{fit.eager_limit} B"')
     lines.append("")
-    for segment in fit.segments:
-        lines += _segment(table, segment, last=segment is fit.segments[-1])
+    for segment, up_to in zip_longest(fit.segments, fit.limits):
+        lines += _segment(table, segment, up_to)
     return "\n".join(lines)
 
 
-def _segment(table: str, segment: Segment, *, last: bool) -> list[str]:
+def _segment(table: str, segment: Segment, up_to: int | None) -> list[str]:
     lines = [f"[[{table}.segment]]  # residual {_percent(segment.residual)}, " + _worst(segment)]
-    if not last:
-        lines.append(f'up_to = "{int(segment.last)} B"')
+    if up_to is not None:
+        lines.append(f'up_to = "{up_to} B"')
     spread = f"± {format_seconds(segment.intercept_interval)}"
     lines.append(f"latency = {_duration(segment.intercept)}  # {spread}")
     lines.append(f"bandwidth = {_bandwidth(segment)}  # {_slope_spread(segment)}")

@@ -52,6 +52,7 @@ class Break:
 
     before: float
     after: float
+    at: float  # where the lines cross, if they do so in between; else `before`
     step: float  # of the time; the least that the two lines leave, 0 where they cross
     relative_step: float
     certain: bool  # whether the step is larger than what the two lines leave open
@@ -93,12 +94,14 @@ def segment_at(segments: Sequence[Segment], size: float) -> Segment:
 
 
 def _break(left: Segment, right: Segment) -> Break:
-    steps = [right.at(size) - left.at(size) for size in (left.last, right.first)]
-    step = 0.0 if steps[0] * steps[1] < 0 else min(steps, key=abs)
+    low, high = (right.at(size) - left.at(size) for size in (left.last, right.first))
+    crosses = low * high < 0
+    step = 0.0 if crosses else min(low, high, key=abs)
+    at = left.last + (right.first - left.last) * low / (low - high) if crosses else left.last
     # What a line leaves open at its end is about its residual.
     open_ = np.hypot(left.residual * left.at(left.last), right.residual * right.at(right.first))
     relative = step / max(left.at(left.last), 1e-300)
-    return Break(left.last, right.first, step, relative, bool(abs(step) > 2 * open_))
+    return Break(left.last, right.first, at, step, relative, bool(abs(step) > 2 * open_))
 
 
 class _Pieces:

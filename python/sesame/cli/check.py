@@ -16,6 +16,7 @@ from rich.table import Table
 from sesame import native
 from sesame.analysis.against import Comparison, Recorded, compare, read_recorded
 from sesame.analysis.quantities import format_seconds
+from sesame.cli.simulate import parse_placement
 from sesame.errors import InputError, WorkloadError
 from sesame.machines import find_machine
 from sesame.simulation import Host, find_host, parse_compute
@@ -41,6 +42,12 @@ from sesame.workloads import build_workload, find_compiler, find_workload, run_s
     "--compute",
     metavar="MODE",
     help="Time of computation in the simulator; measured, but none for messages.",
+)
+@click.option(
+    "--placement",
+    default="block",
+    metavar="block|cyclic|FILE",
+    help="Which rank runs on which node, in the simulator.",
 )
 @click.option("--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for C++ to build with.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
@@ -112,6 +119,7 @@ def _compare(recorded: Recorded, machine: Path, options: dict[str, Any]) -> Comp
             recorded.options,
             machine=machine,
             compute=parse_compute(compute),
+            placement=parse_placement(options["placement"]),
             simulate=lambda scenario: run_simulation(scenario, host),
         )
     if run.exit_status != 0:

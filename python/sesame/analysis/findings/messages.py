@@ -34,14 +34,14 @@ def analyse(report: Report) -> Findings:
             {"name": "bandwidth", "value": float(sizes[-1] / times[-1]), "unit": "B/s"},
             {"name": "asymptotic bandwidth", "value": largest.bandwidth, "unit": "B/s"},
         ],
-        tables={"segments": segment_table(segments)},
+        tables={"segments": segment_table(segments, breaks)},
     )
 
 
-def segment_table(segments: Sequence[Segment]) -> dict[str, Any]:
+def segment_table(segments: Sequence[Segment], breaks: Sequence[Break]) -> dict[str, Any]:
     columns = {
         "first": ("B", [s.first for s in segments]),
-        "last": ("B", [s.last for s in segments]),
+        "up_to": ("B", [*(b.at for b in breaks), segments[-1].last]),
         "latency": ("s", [s.intercept for s in segments]),
         "latency_interval": ("s", [s.intercept_interval for s in segments]),
         "slope": ("s/B", [s.slope for s in segments]),
@@ -57,7 +57,7 @@ def segment_sentences(segments: Sequence[Segment], breaks: Sequence[Break]) -> l
     sentences = []
     for i, segment in enumerate(segments):
         last = i == len(segments) - 1
-        size = format_size(int(segment.last))
+        size = format_size(int(segment.last if last else breaks[i].at))
         where = f"from {format_size(int(segment.first))}" if last and i else f"up to {size}"
         sentences.append(f"{where}: {_line(segment)}")
         if not last and breaks[i].is_step:
