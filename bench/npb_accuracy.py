@@ -42,7 +42,8 @@ class Times:
 
 def sesame(*arguments: str) -> str:
     command = [*SESAME, *arguments]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    pipe = subprocess.PIPE
+    return subprocess.run(command, check=True, stdout=pipe, stderr=pipe, text=True).stdout
 
 
 def run(name: str, size: str, *options: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sesame.analysis.segments import breaks_of, fit_segments, segment_at, t_quantile
+from sesame.analysis.segments import breaks_of, fit_segments, t_quantile
 
 SIZES = np.array(
     [0, 1, 2, 3] + [int(2**k * (1 + i / 4)) for k in range(2, 22) for i in range(4)] + [4 << 20],
@@ -66,8 +66,8 @@ def test_a_knee_is_no_step():
     assert len(segments) == 2
     assert not breaks_of(segments)[0].is_step
     assert breaks_of(segments)[0].at == pytest.approx(knee, rel=1e-6)
-    assert segment_at(segments, 1000).bandwidth == pytest.approx(4e9, rel=0.01)
-    assert segment_at(segments, 1e9).bandwidth == pytest.approx(0.8e9, rel=0.01)
+    assert segments[0].bandwidth == pytest.approx(4e9, rel=0.01)
+    assert segments[1].bandwidth == pytest.approx(0.8e9, rel=0.01)
 
 
 def test_one_line_through_a_step_would_be_far_off():

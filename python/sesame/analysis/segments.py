@@ -88,11 +88,6 @@ def breaks_of(segments: Sequence[Segment]) -> list[Break]:
     return [_break(left, right) for left, right in pairwise(segments)]
 
 
-def segment_at(segments: Sequence[Segment], size: float) -> Segment:
-    """The segment that holds a size; sizes beyond the measured ones take the nearest."""
-    return next((segment for segment in segments if size <= segment.last), segments[-1])
-
-
 def _break(left: Segment, right: Segment) -> Break:
     low, high = (right.at(size) - left.at(size) for size in (left.last, right.first))
     crosses = low * high < 0
