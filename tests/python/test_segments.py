@@ -87,6 +87,21 @@ def test_bounds_are_kept():
     assert all(segment.slope >= 0 for segment in falling)
 
 
+def test_sizes_that_crowd_around_a_step_are_no_segment_of_their_own():
+    crowd = np.arange(LIMIT - 8, LIMIT + 9, dtype=float)
+    sizes = np.unique(np.concatenate([SIZES, crowd]))
+    times = eager_and_rendezvous(sizes)
+    times[np.isin(sizes, crowd[:8])] *= 1.3  # disturbed
+    segments = fit_segments(sizes, times)
+    assert all(segment.last >= 1.25 * segment.first for segment in segments)
+
+
+def test_a_narrow_range_is_one_segment():
+    sizes = np.linspace(1000, 1100, 12)
+    (segment,) = fit_segments(sizes, 1e-6 + sizes / 1e9)
+    assert segment.bandwidth == pytest.approx(1e9, rel=1e-6)
+
+
 def test_levels_are_constants():
     speeds = np.where(SIZES <= 1000, 50e9, np.where(SIZES <= 1e6, 20e9, 8e9))
     segments = fit_segments(SIZES, noisy(speeds, 0.02), level=True)

@@ -18,6 +18,7 @@ import numpy as np
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 LEAST_POINTS = 4  # of a segment: fewer are fitted by anything
+LEAST_WIDTH = 1.25  # of a segment, its last size over its first: sizes may crowd around a step
 MOST_SEGMENTS = 10
 RESOLUTION = 1e-3  # relative: what is closer than this to a line lies on it
 NORMAL_QUANTILE = 1.959964  # of 97.5 %
@@ -80,7 +81,9 @@ def fit_segments(
     if len(x) < LEAST_POINTS:
         raise ValueError(f"expected at least {LEAST_POINTS} sizes, got {len(x)}")
     pieces = _Pieces(x, y, least_intercept, level)
-    ends = _best_ends(pieces.squares(), most)
+    squares = pieces.squares()
+    squares[0, len(x)] = pieces.segment(0, len(x)).residual ** 2 * len(x)  # however narrow
+    ends = _best_ends(squares, most)
     return [pieces.segment(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
 
 
@@ -118,6 +121,7 @@ class _Pieces:
         result = np.full((count + 1, count + 1), np.inf)
         for begin in range(count):
             ends = np.arange(begin + LEAST_POINTS, count + 1)
+            ends = ends[self.x[ends - 1] >= LEAST_WIDTH * self.x[begin]]
             if len(ends):
                 a, b = self._lines(begin, ends)
                 result[begin, ends] = self._squares(begin, ends, a, b)
