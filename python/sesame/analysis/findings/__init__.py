@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sesame.analysis.findings import iow, nht1, sparse
+from sesame.analysis.findings import iow, ipc, memory, messages, nht1, sparse
 from sesame.analysis.findings.found import Findings, Report
 
 __all__ = ["ANALYSES", "Analysis", "Findings", "Report", "with_findings"]
@@ -19,6 +19,9 @@ ANALYSES: dict[str, Analysis] = {
     "iow": iow.analyse,
     "nht1": nht1.analyse,
     "sparse": sparse.analyse,
+    "messages": messages.analyse,
+    "ipc": ipc.analyse,
+    "memory": memory.analyse,
 }
 
 
