@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from sesame.workloads import build_workload, find_compiler, find_workload
+
 ROOT = Path(__file__).resolve().parents[2]
 SESAME = [sys.executable, "-c", "from sesame.cli import main; main()"]
 VENV_BIN = Path(sys.executable).parent
@@ -119,6 +121,51 @@ def simulate(tmp_path: Path) -> Callable[..., Outcome]:
     def execute(*arguments: object, cwd: Path | None = None, stdin: str | None = None) -> Outcome:
         command = [*SESAME, "simulate", *map(str, arguments)]
         return run(command, cwd or tmp_path, stdin=stdin)
+
+    return execute
+
+
+@pytest.fixture(scope="session")
+def cache() -> Path:
+    """Programs stay from one run of the tests to the next; they are kept by their sources."""
+    folder = ROOT / "build/workloads-cache"
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def program(cache: Path) -> Callable[[str], Path]:
+    """program(name): the workload, built with Debian's MPICH."""
+    wrapper = MPIS["debian"].compilers["cc"]
+    if shutil.which(wrapper) is None or not Path("/usr/include/CLI").is_dir():
+        pytest.skip("needs Debian's MPICH and libcli11-dev")
+    compiler = find_compiler(wrapper)
+    return lambda name: build_workload(find_workload(name), compiler).program
+
+
+@pytest.fixture(scope="session")
+def kit_program(
+    program: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Path]:
+    """kit_program(name): a program of tests/programs/workloads, linked to the workloads' kit."""
+
+    def build(name: str) -> Path:
+        kit = program("ep").parent / "libworkload_kit.a"
+        made = tmp_path_factory.mktemp("kit") / name
+        source = ROOT / f"tests/programs/workloads/{name}.cc"
+        command = ["mpicxx.mpich", "-std=c++20", f"-I{ROOT / 'workloads'}", str(source), str(kit)]
+        subprocess.run([*command, "-o", str(made)], check=True)
+        return made
+
+    return build
+
+
+@pytest.fixture
+def bench(cache: Path, tmp_path: Path) -> Callable[..., Outcome]:
+    """bench(*arguments): `sesame bench run …` in an empty directory."""
+
+    def execute(*arguments: object) -> Outcome:
+        return run([*SESAME, "bench", "run", *map(str, arguments)], tmp_path)
 
     return execute
 

@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from pathlib import Path
-
 import pytest
-
-from conftest import MPIS, ROOT
-from sesame.workloads import build_workload, find_compiler, find_workload
 
 APPLICATIONS = ["bt", "sp", "lu"]
 # Class S: 12 points a side, 60 steps, a dump every 5; a cell is 5 numbers of 8 bytes.
 DUMPS_BYTES = 12 * 12**3 * 40
-
-
-@pytest.fixture(scope="session")
-def program():
-    """program(name): the workload, built with Debian's MPICH and kept from run to run."""
-    os.environ["XDG_CACHE_HOME"] = str(ROOT / "build/workloads-cache")
-    wrapper = MPIS["debian"].compilers["cc"]
-    if shutil.which(wrapper) is None or not Path("/usr/include/CLI").is_dir():
-        pytest.skip("needs Debian's MPICH and libcli11-dev")
-    compiler = find_compiler(wrapper)
-    return lambda name: build_workload(find_workload(name), compiler).program
 
 
 @pytest.mark.parametrize("ranks", [1, 4])

@@ -3,57 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import MPIS, ROOT, SESAME, Outcome, run
 from sesame.datasets import DataSet
-from sesame.workloads import build_workload, find_compiler, find_workload
 
 KERNELS = ["ep", "is", "cg", "mg", "ft"]
 
 
 @pytest.fixture(scope="session")
-def cache() -> Path:
-    """Programs stay from one run of the tests to the next; they are kept by their sources."""
-    folder = ROOT / "build/workloads-cache"
-    os.environ["XDG_CACHE_HOME"] = str(folder)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def program(cache):
-    """program(name): the workload, built with Debian's MPICH."""
-    wrapper = MPIS["debian"].compilers["cc"]
-    if shutil.which(wrapper) is None or not Path("/usr/include/CLI").is_dir():
-        pytest.skip("needs Debian's MPICH and libcli11-dev")
-    compiler = find_compiler(wrapper)
-    return lambda name: build_workload(find_workload(name), compiler).program
-
-
-@pytest.fixture
-def bench(cache, tmp_path):
-    """bench(*arguments): `sesame bench run …` in an empty directory."""
-
-    def execute(*arguments: object) -> Outcome:
-        return run([*SESAME, "bench", "run", *map(str, arguments)], tmp_path)
-
-    return execute
-
-
-@pytest.fixture(scope="session")
-def verdicts(program, tmp_path_factory) -> Path:
+def verdicts(kit_program) -> Path:
     """A program of the kit whose answer can be chosen."""
-    kit = program("ep").parent / "libworkload_kit.a"
-    made = tmp_path_factory.mktemp("kit") / "verdicts"
-    source = ROOT / "tests/programs/workloads/verdicts.cc"
-    command = ["mpicxx.mpich", "-std=c++20", f"-I{ROOT / 'workloads'}", str(source), str(kit)]
-    subprocess.run([*command, "-o", str(made)], check=True)
-    return made
+    return kit_program("verdicts")
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])

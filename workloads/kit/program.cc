@@ -1,8 +1,12 @@
 #include "kit/program.h"
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+
+#include "kit/files.h"
 
 namespace sesame::workload {
 namespace {
@@ -10,6 +14,7 @@ namespace {
 constexpr int kRight = 0;
 constexpr int kWrong = 1;
 constexpr int kUsage = 2;
+constexpr unsigned kPatience_s = 10;
 
 int this_rank() {
   int rank = 0;
@@ -39,6 +44,18 @@ int conclude(const Report& report, const std::string& file) {
   return status;
 }
 
+// One rank's trouble, such as too little memory or a full disk: the others would wait for it for
+// ever. One that is told by another rank already only waits for its end.
+[[noreturn]] void end_all(const std::string& name, const char* what) {
+  if (abandon_temporary_directories()) {
+    std::fprintf(stderr, "error: %s: rank %d: %s\n", name.c_str(), this_rank(), what);
+  } else {
+    ::sleep(kPatience_s);
+  }
+  MPI_Abort(MPI_COMM_WORLD, kWrong);
+  std::abort();
+}
+
 }  // namespace
 
 Program::Program(const std::string& name, const std::string& purpose)
@@ -54,10 +71,9 @@ int Program::run(int argc, char** argv, const std::function<void(Report&)>& body
   } catch (const UsageError& error) {
     if (this_rank() == 0) std::fprintf(stderr, "error: %s\n", error.what());
   } catch (const std::exception& error) {
-    // One rank's trouble, such as too little memory: the others would wait for it for ever.
-    std::fprintf(stderr, "error: %s: rank %d: %s\n", name_.c_str(), this_rank(), error.what());
-    MPI_Abort(MPI_COMM_WORLD, kWrong);
+    end_all(name_, error.what());
   }
+  remove_temporary_directories();
   MPI_Finalize();
   return status;
 }

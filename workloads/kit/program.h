@@ -7,7 +7,8 @@
 //     return program.run(argc, argv, [&](Report& report) { …; report.check(…); });
 //   }
 //
-// Exit status: 0 verified, or nothing to verify against and said so; 1 wrong; 2 wrong usage.
+// Exit status: 0 verified, or nothing to verify against and said so; 1 wrong, or
+// the run failed; 2 wrong usage.
 #ifndef WORKLOADS_KIT_PROGRAM_H_
 #define WORKLOADS_KIT_PROGRAM_H_
 
@@ -27,7 +28,7 @@ class Program {
   Arguments& arguments() { return arguments_; }
 
   // Starts MPI, reads the arguments, calls `body` on every rank, ends MPI. `body` may throw
-  // UsageError if all ranks do.
+  // UsageError if all ranks do; any other exception, on any rank, ends all with status 1.
   int run(int argc, char** argv, const std::function<void(Report&)>& body);
 
  private:

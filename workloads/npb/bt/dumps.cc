@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kit/agree.h"
 #include "kit/arguments.h"
 #include "kit/phases.h"
 
@@ -179,17 +180,8 @@ void Dumps::close() {
 }
 
 void Dumps::agree(int error, const std::string& action) const {
-  const int mine = error == MPI_SUCCESS ? number_of_ranks() : this_rank();
-  int first = 0;
-  MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (first == number_of_ranks()) return;
-  std::string what =
-      first == this_rank() ? name() + ": cannot " + action + ": " + text_of(error) : std::string();
-  int length = static_cast<int>(what.size());
-  MPI_Bcast(&length, 1, MPI_INT, first, MPI_COMM_WORLD);
-  what.resize(length);
-  MPI_Bcast(what.data(), length, MPI_CHAR, first, MPI_COMM_WORLD);
-  throw UsageError("--io-file " + what);
+  const bool wrong = error != MPI_SUCCESS;
+  refuse_if_any(wrong ? "--io-file " + name() + ": cannot " + action + ": " + text_of(error) : "");
 }
 
 void Dumps::write() {

@@ -1,0 +1,77 @@
+// POSIX files of a workload, and directories for the temporary ones.
+//
+//   const std::string directory = make_temporary_directory("--dir", options.dir, bytes);
+//   File file = File::open(directory + "/data", O_CREAT | O_RDWR);
+//   file.write(block.data(), block.size(), offset);
+#ifndef WORKLOADS_KIT_FILES_H_
+#define WORKLOADS_KIT_FILES_H_
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace sesame::workload {
+
+// What the file system did not do: path, action, reason. One rank may throw it alone: Program says
+// it, removes temporary directories and ends all ranks with status 1.
+class FileError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// An open file; reads and writes are whole or throw FileError. Offsets and sizes are in bytes.
+class File {
+ public:
+  // `flags` as of open(2).
+  static File open(const std::string& path, int flags);
+
+  File() = default;
+  ~File();
+  File(File&& other) noexcept
+      : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+  File& operator=(File&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+
+  void write(const void* data, std::size_t bytes, long offset) const;
+  // Fewer bytes in the file than that are an error.
+  void read(void* data, std::size_t bytes, long offset) const;
+  // Returns when what was written is on the disk.
+  void sync() const;
+  // Asks the kernel to forget what it keeps of the file in memory; that which is not yet on the
+  // disk stays. Some file systems do not listen.
+  void drop_cache() const;
+  long size() const;
+  // Unlike the destructor, throws when the file system reports that a write failed after all.
+  void close();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+void remove_file(const std::string& path);
+void rename_file(const std::string& from, const std::string& to);
+
+// Collective. A new directory sesame-XXXXXX in `parent`, the same path on all ranks. Program
+// removes it with the files in it at the end, on an error, and on SIGINT, SIGTERM and SIGHUP.
+// Throws UsageError, on all ranks, if `parent`, which `option` gave, cannot be written or has less
+// room than `bytes`.
+std::string make_temporary_directory(const std::string& option, const std::string& parent,
+                                     double bytes);
+
+// For Program. Collective: removes what make_temporary_directory made.
+void remove_temporary_directories();
+
+// For Program, on a rank that fails alone: removes the directories. False when another rank has
+// done so, which then tells what is wrong: a full disk hits many ranks at once.
+bool abandon_temporary_directories();
+
+}  // namespace sesame::workload
+
+#endif  // WORKLOADS_KIT_FILES_H_

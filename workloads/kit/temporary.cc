@@ -1,0 +1,141 @@
+// Temporary directories of kit/files.h. They hold files only. What a handler of signals calls must
+// not use the heap: names lie in static storage, directories are read by the system call itself.
+#include <dirent.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "kit/agree.h"
+#include "kit/arguments.h"
+#include "kit/files.h"
+
+namespace sesame::workload {
+namespace {
+
+constexpr int kMostDirectories = 8;
+constexpr char kAbandoned[] = ".gone";
+
+char directories[kMostDirectories][PATH_MAX];
+volatile std::sig_atomic_t count = 0;
+alignas(dirent64) char entries[4096];
+
+bool remove_files(const char* path) {
+  const int directory = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return false;
+  ssize_t bytes;
+  while ((bytes = ::getdents64(directory, entries, sizeof entries)) > 0) {
+    for (ssize_t at = 0; at < bytes;) {
+      const dirent64* entry = reinterpret_cast<const dirent64*>(entries + at);
+      ::unlinkat(directory, entry->d_name, 0);  // refuses . and ..
+      at += entry->d_reclen;
+    }
+  }
+  ::close(directory);
+  return true;
+}
+
+// More than once, because another rank may still make a file.
+void remove_directory(const char* path) {
+  for (int attempt = 0; attempt < 10 && remove_files(path); ++attempt) {
+    if (::rmdir(path) == 0) return;
+  }
+}
+
+void remove_and_end(int number) {
+  const int saved = errno;
+  for (int i = 0; i < count; ++i) remove_directory(directories[i]);
+  errno = saved;
+  ::signal(number, SIG_DFL);
+  ::raise(number);
+}
+
+void handle_signals() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    // A program under nohup stays deaf.
+    struct sigaction present;
+    if (::sigaction(number, nullptr, &present) == 0 && present.sa_handler == SIG_IGN) continue;
+    struct sigaction action = {};
+    action.sa_handler = remove_and_end;
+    ::sigaction(number, &action, nullptr);
+  }
+  // A file over the limit of its size is then an error like others.
+  ::signal(SIGXFSZ, SIG_IGN);
+}
+
+// What is wrong, or empty.
+std::string check_room(const std::string& parent, double bytes) {
+  struct statvfs status;
+  if (::statvfs(parent.c_str(), &status) != 0) return "";
+  const double room = static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize);
+  if (room >= bytes) return "";
+  char text[80];
+  std::snprintf(text, sizeof text, "%.3g MB are free, the run needs %.3g MB", room * 1e-6,
+                bytes * 1e-6);
+  return text;
+}
+
+// Rank 0 finds a new name; ranks of other nodes, which may not see its directory, make their own.
+std::string make(int rank, char* path) {
+  const bool made =
+      rank == 0 ? ::mkdtemp(path) != nullptr : ::mkdir(path, S_IRWXU) == 0 || errno == EEXIST;
+  return made ? "" : std::string("cannot write there: ") + std::strerror(errno);
+}
+
+}  // namespace
+
+std::string make_temporary_directory(const std::string& option, const std::string& parent,
+                                     double bytes) {
+  const std::string pattern = parent + "/sesame-XXXXXX";
+  const std::string prefix = option + " " + parent + ": ";
+  if (count == kMostDirectories || pattern.size() + sizeof kAbandoned > PATH_MAX) {
+    throw UsageError(prefix + "the name is too long");
+  }
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  char* path = directories[count];
+  std::memcpy(path, pattern.c_str(), pattern.size() + 1);
+  const int size = static_cast<int>(pattern.size());
+  count = count + 1;
+  handle_signals();
+  std::string trouble = rank == 0 ? make(rank, path) : "";
+  refuse_if_any(trouble.empty() ? "" : prefix + trouble);
+  MPI_Bcast(path, size, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (rank != 0) trouble = make(rank, path);
+  if (trouble.empty()) trouble = check_room(parent, bytes);
+  refuse_if_any(trouble.empty() ? "" : prefix + trouble);
+  return path;
+}
+
+void remove_temporary_directories() {
+  if (count == 0) return;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < count; ++i) remove_directory(directories[i]);
+  count = 0;
+}
+
+bool abandon_temporary_directories() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_BLOCK, &all, nullptr);
+  bool first = count == 0;
+  for (int i = 0; i < count; ++i) {
+    char gone[PATH_MAX + sizeof kAbandoned];
+    std::snprintf(gone, sizeof gone, "%s%s", directories[i], kAbandoned);
+    // One rank only can do this.
+    if (std::rename(directories[i], gone) != 0) continue;
+    first = true;
+    remove_directory(gone);
+  }
+  return first;
+}
+
+}  // namespace sesame::workload
