@@ -6,32 +6,34 @@ An analysis takes the report that the program wrote (workloads/kit/report.h) and
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
 
-Report = dict[str, Any]
+from sesame.analysis.findings import cachestudy
+from sesame.analysis.findings.found import Findings, Report
 
-
-@dataclass(frozen=True)
-class Findings:
-    sentences: list[str] = field(default_factory=list)
-    figures: list[dict[str, Any]] = field(default_factory=list)  # name, value, unit
-    tables: dict[str, Any] = field(default_factory=dict)  # columns by name: unit, values
-
+__all__ = ["ANALYSES", "Analysis", "Findings", "Report", "with_findings"]
 
 Analysis = Callable[[Report], Findings]
 
-ANALYSES: dict[str, Analysis] = {}  # by the workload's name
+# by the workload's name
+ANALYSES: dict[str, Analysis] = {
+    "cachestudy": cachestudy.analyse,
+}
 
 
 def with_findings(report: Report) -> Report:
-    """The report with what its workload's analysis found; the report itself is left alone."""
+    """The report with what its workload's analysis found; the report itself is left alone.
+
+    Checks of the analysis may find wrong what the program took for verified, never the reverse.
+    """
     analysis = ANALYSES.get(report["workload"])
     if analysis is None:
         return {**report, "findings": []}
     found = analysis(report)
+    wrong = any(not check["right"] for check in found.checks)
     return {
         **report,
+        "verified": False if wrong else report["verified"],
+        "checks": [*report["checks"], *found.checks],
         "figures": [*report["figures"], *found.figures],
         "tables": {**report["tables"], **found.tables},
         "findings": found.sentences,
