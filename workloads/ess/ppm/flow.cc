@@ -12,11 +12,11 @@ constexpr double kCourant = 0.6;
 
 }  // namespace
 
-Flow::Flow(long width, long height, double cell, Border border,
+Flow::Flow(MPI_Comm comm, long width, long height, double cell, Border border,
            const std::function<Gas(double, double)>& state)
-    : width_(width), height_(height), cell_(cell), border_(border) {
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    : comm_(comm), width_(width), height_(height), cell_(cell), border_(border) {
+  MPI_Comm_rank(comm, &rank_);
+  MPI_Comm_size(comm, &ranks_);
   rows_ = block_of(height, ranks_, rank_);
   for (long row = rows_.begin; row < rows_.end; ++row) {
     for (long x = 0; x < width; ++x) {
@@ -50,7 +50,7 @@ double Flow::longest_step() const {
     const Gas gas = to_gas(cell);
     fastest = std::max(fastest, std::max(std::abs(gas.u), std::abs(gas.v)) + gas.sound());
   }
-  return kCourant * cell_ / largest(fastest);
+  return kCourant * cell_ / largest(fastest, comm_);
 }
 
 void Flow::sweep_rows(double ratio) {
@@ -98,9 +98,9 @@ void Flow::exchange() {
   const int numbers = static_cast<int>(kGhosts * width_ * 4);
   const Conserved* const last = &cells_[(rows_.size() - kGhosts) * width_];
   MPI_Sendrecv(last, numbers, MPI_DOUBLE, after, 0, below_.data(), numbers, MPI_DOUBLE, before, 0,
-               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+               comm_, MPI_STATUS_IGNORE);
   MPI_Sendrecv(cells_.data(), numbers, MPI_DOUBLE, before, 1, above_.data(), numbers, MPI_DOUBLE,
-               after, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+               after, 1, comm_, MPI_STATUS_IGNORE);
   for (int i = 0; i < kGhosts; ++i) {
     if (before == MPI_PROC_NULL) std::copy_n(cells_.begin(), width_, &below_[i * width_]);
     if (after == MPI_PROC_NULL) std::copy_n(cells_.end() - width_, width_, &above_[i * width_]);
@@ -116,7 +116,7 @@ Conserved Flow::totals() const {
   }
   // Other ranks' rows are zeros here: sums of one number and zeros are exact.
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(height_ * 4), MPI_DOUBLE, MPI_SUM,
-                MPI_COMM_WORLD);
+                comm_);
   Conserved whole{};
   for (const Conserved& sum : sums) {
     for (int k = 0; k < 4; ++k) whole[k] += sum[k] * cell_ * cell_;

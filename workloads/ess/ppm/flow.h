@@ -4,6 +4,8 @@
 #ifndef WORKLOADS_ESS_PPM_FLOW_H_
 #define WORKLOADS_ESS_PPM_FLOW_H_
 
+#include <mpi.h>
+
 #include <functional>
 #include <vector>
 
@@ -17,8 +19,9 @@ enum class Border { kPeriodic, kOutflow };
 
 class Flow {
  public:
-  // Cells are squares of this size; the state is that at their centres, x along rows.
-  Flow(long width, long height, double cell, Border border,
+  // Cells are squares of this size; the state is that at their centres, x along rows. All functions
+  // are collective over the communicator, which must outlive the flow.
+  Flow(MPI_Comm comm, long width, long height, double cell, Border border,
        const std::function<Gas(double x, double y)>& state);
 
   // One step as long as `limit` and the stability of the method permit; returns its length.
@@ -36,6 +39,7 @@ class Flow {
   void sweep_columns(double ratio);
   void exchange();
 
+  MPI_Comm comm_;
   long width_, height_;
   double cell_;
   Border border_;
