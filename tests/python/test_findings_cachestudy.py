@@ -26,9 +26,14 @@ def column(values, unit="MB/s"):
     return {"unit": unit, "values": list(values)}
 
 
-def report(parameters, edge=None, fast=4000.0, slow=500.0, retained=3000.0):
+def report(parameters, edge=None, fast=4000.0, slow=500.0, retained=3000.0, spread=1.1):
     rates = [slow if edge and size > edge else fast for size in sorted(SIZES)]
-    sweep = {"file size": column(sorted(SIZES), "B"), "rate": column(rates)}
+    sweep = {
+        "file size": column(sorted(SIZES), "B"),
+        "rate": column(rates),
+        "least": column(rate / spread for rate in rates),
+        "most": column(rate * spread for rate in rates),
+    }
     tables = {f"{mode} by file size": sweep for mode in ("read", "write", "update")}
     tables["by transfer size"] = {
         "transfer": column([4096, 65536], "B"),
@@ -72,6 +77,13 @@ def test_edge_at_the_limit_of_the_control_group_is_the_page_cache():
     assert "at a file size of 94.9 MiB (95 % interval 90 MiB to 100 MiB)" in text
     assert "the page cache, for which the control group /small leaves 96 MiB" in text
     assert "Files of more than 96 MiB do not fit into the page cache" in text
+
+
+def test_fall_within_the_spread_of_the_means_is_no_cache():
+    assert "at a file size of" in words(FILES, edge=64 * MIB, spread=2.7)
+    text = words(FILES, edge=64 * MIB, spread=3)
+    assert "at a file size of" not in text
+    assert "Reading: no cache is visible" in text
 
 
 def test_edge_of_the_processors_cache_is_no_cache_of_the_disk():

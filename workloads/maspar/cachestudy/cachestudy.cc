@@ -124,7 +124,7 @@ class Study {
   void sweep(Mode mode) {
     const std::vector<Point> points = sweep_files(sampler_, mode, plan_);
     const Edge edge = edges_[static_cast<int>(mode)] = steepest(points);
-    if (edge.found()) report_.figure("edge of " + name_of(mode) + " rate", edge.bytes(), "B");
+    if (edge.found()) report_.figure("steepest fall, " + name_of(mode), edge.bytes(), "B");
     std::vector<double> sizes, medians, least, most;
     for (const Point& point : points) {
       sizes.push_back(static_cast<double>(point.bytes));

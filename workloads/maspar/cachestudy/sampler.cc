@@ -62,6 +62,7 @@ void Sampler::make_file(long bytes) {
 
 Rate Sampler::measure(Mode mode, long transfer) {
   std::vector<double> rates;
+  if (warm_) pass(mode, transfer);
   for (int group = 0; group < filter_.groups; ++group) {
     double seconds = 0;
     for (int i = 0; i < filter_.averaged; ++i) {

@@ -34,7 +34,8 @@ struct Rate {
 
 class Sampler {
  public:
-  // `warm`: passes follow each other; else the caches are emptied before each.
+  // `warm`: passes follow each other, and one comes before those that are timed; else the caches
+  // are emptied before each.
   Sampler(Store& store, MPI_Comm comm, Filter filter, bool warm);
 
   // A new file, written in full and brought to the device.

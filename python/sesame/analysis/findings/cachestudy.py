@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from sesame.analysis.edges import Edge, find_edges
 from sesame.analysis.findings.found import Findings, Report, check
 
 DOING = {"read": "reading", "write": "writing", "update": "reading and writing back"}
 TOLERANCE = 0.10  # of a verdict on a store that is known
 LEAST_RATIO = 1.5  # of rates or times that differ
+KEPT = 2.0  # ratio of rates: a file in a processor's cache may gain half as much
 READS_AHEAD = 0.25  # share of transfers
 NEAR_BEST = 0.9  # of the best rate
 UNITS = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
@@ -34,8 +37,20 @@ def _values(report: Report, table: str, column: str) -> list[Any]:
 
 
 def _edges(report: Report, mode: str) -> list[Edge]:
+    """Those that are wider than the spread of the means of each size on both sides."""
     table = f"{mode} by file size"
-    return find_edges(_values(report, table, "file size"), _values(report, table, "rate"))
+    sizes, least, most = (
+        np.array(_values(report, table, column)) for column in ("file size", "least", "most")
+    )
+    found = find_edges(sizes.tolist(), _values(report, table, "rate"))
+    borders = [0.0, *(edge.size for edge in found), np.inf]
+    clear = []
+    for i, edge in enumerate(found):
+        fits = (borders[i] < sizes) & (sizes <= edge.size)
+        exceeds = (edge.size < sizes) & (sizes <= borders[i + 2])
+        if np.median(least[fits]) > np.median(most[exceeds]):
+            clear.append(edge)
+    return clear
 
 
 def _figures(mode: str, edges: list[Edge]) -> Iterator[dict[str, Any]]:
@@ -53,7 +68,7 @@ def _about_mode(report: Report, mode: str, edges: list[Edge]) -> Iterator[str]:
         yield (
             f"{DOING[mode].capitalize()}: no cache is visible for files of {_bytes(sizes[0])} to "
             f"{_bytes(sizes[-1])}: {_rate(min(rates))} to {_rate(max(rates))}, without a size "
-            f"from which on it is slower."
+            f"from which on it is clearly slower."
         )
     for edge in edges:
         how = "at once" if edge.shape == "cliff" else "little by little"
@@ -136,7 +151,7 @@ def _about_prefetch(report: Report) -> Iterator[str]:
     for first in (0, 3):
         file = names[first].split()[0]
         ratio = rates[first + 1] / rates[first]
-        if ratio >= LEAST_RATIO:
+        if ratio >= KEPT:
             yield (
                 f"A file of {file} stays in a cache once it is read: the second pass is "
                 f"{ratio:.3g} times as fast as one after the caches were emptied."
