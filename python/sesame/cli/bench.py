@@ -178,7 +178,7 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
         _print_summary(console, done)
     for what, file in written.items():
         console.print(f"{what.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
-    return done.exit_status
+    return done.exit_status or int(done.report["verified"] is False)
 
 
 def _check_outputs(ours: dict[str, Any]) -> None:
