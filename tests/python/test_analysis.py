@@ -12,7 +12,13 @@ import pytest
 
 from sesame.analysis import calls, plots
 from sesame.analysis.curve import axis_of, curves_of
-from sesame.analysis.quantities import format_bytes, format_count, format_seconds, format_size
+from sesame.analysis.quantities import (
+    format_bytes,
+    format_count,
+    format_quantity,
+    format_seconds,
+    format_size,
+)
 from sesame.analysis.report import write_report
 from sesame.analysis.timeline import OVER, _add_intervals, bin_timeline
 from sesame.datasets import DataSet
@@ -102,6 +108,7 @@ def test_report_escapes_what_the_user_wrote(run_path, tmp_path):
         (184e-6, "184 us"),
         (40e-9, "40.0 ns"),
         (2.5e-12, "2.50 ps"),
+        (4e-18, "0 s"),
         (86400, "86,400 s"),
     ],
 )
@@ -115,6 +122,14 @@ def test_sizes_and_counts_are_for_people():
     assert format_size(1000) == "1000 B"
     assert format_count(3_072_000) == "3.07 M"
     assert format_count(32000) == "32,000"
+
+
+def test_quantities_take_the_prefix_of_their_unit():
+    assert format_quantity(3.7e-7, "s") == "370 ns"
+    assert format_quantity(1.69e9, "B/s") == "1.69 GB/s"
+    assert format_quantity(131072, "B") == "128 KiB"
+    assert format_quantity(32029.3, "Mop/s") == "32029 Mop/s"
+    assert format_quantity(7, "") == "7"
 
 
 @dataclass

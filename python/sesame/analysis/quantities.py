@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+LEAST_S = 5e-15  # what rounds to no picosecond
+
 
 def format_seconds(seconds: float) -> str:
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")):
         if abs(seconds) >= factor * 0.9995:
             return f"{_three_digits(seconds / factor)} {unit}"
-    return "0 s" if seconds == 0 else f"{_three_digits(seconds / 1e-12)} ps"
+    return f"{_three_digits(seconds / 1e-12)} ps" if abs(seconds) >= LEAST_S else "0 s"
 
 
 def format_bytes(size: float) -> str:
@@ -30,6 +32,17 @@ def format_count(count: float) -> str:
         if count >= factor:
             return f"{_three_digits(count / factor)} {unit}"
     return f"{count:,.0f}"
+
+
+def format_quantity(value: float, unit: str) -> str:
+    """A figure of a report, in the prefix that fits where its unit is one of time or size."""
+    if unit == "s":
+        return format_seconds(value)
+    if unit == "B" and value == int(value):
+        return format_size(int(value))
+    if unit in ("B", "B/s"):
+        return format_bytes(value) + unit.removeprefix("B")
+    return f"{value:.5g} {unit}".rstrip()
 
 
 def _three_digits(value: float) -> str:

@@ -16,7 +16,7 @@ from rich.table import Table
 from sesame import native
 from sesame.analysis.bench import write_plots
 from sesame.analysis.findings import with_findings
-from sesame.analysis.quantities import format_seconds
+from sesame.analysis.quantities import format_quantity
 from sesame.cli.progress import ProgressLine
 from sesame.cli.simulate import check_file, parse_placement
 from sesame.datasets import DataSetWriter, check_destination
@@ -231,14 +231,14 @@ def _print_summary(console: Console, done: BenchRun) -> None:
     report = done.report
     console.print(
         f"{VERDICTS[report['verified']]} {report['workload']} "
-        f"on {report['ranks']} ranks of {done.machine}"
+        f"on {report['ranks']} {'rank' if report['ranks'] == 1 else 'ranks'} of {done.machine}"
     )
     table = Table("figure", "value", "unit", box=None, header_style="bold", pad_edge=False)
     table.columns[1].justify = "right"
-    value, _, unit = format_seconds(report["time_s"]).partition(" ")
-    table.add_row("time", value, unit)
-    for figure in report["figures"]:
-        table.add_row(figure["name"], f"{figure['value']:.5g}", figure["unit"])
+    time = {"name": "time", "value": report["time_s"], "unit": "s"}
+    for figure in [time, *report["figures"]]:
+        value, _, unit = format_quantity(figure["value"], figure["unit"]).partition(" ")
+        table.add_row(figure["name"], value, unit)
     console.print(table)
     for sentence in report["findings"]:
         console.print(sentence, markup=False)
