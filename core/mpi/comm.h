@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/pool.h"
 #include "core/mpi/constants.h"
 #include "core/mpi/handle_table.h"
 
@@ -43,7 +44,7 @@ struct GroupObject : Counted {
   int my_rank = MPI_UNDEFINED;
 };
 
-struct CommObject : Counted {
+struct CommObject : Counted, Pooled<CommObject> {
   Comm handle = MPI_COMM_NULL;
   // Two matching contexts: messages of the program in `context`, of collectives in `context` + 1.
   uint32_t context = 0;

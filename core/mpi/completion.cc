@@ -435,7 +435,7 @@ int Cancel(Request* handle) {
     if (request->queued == nullptr) return MPI_SUCCESS;
     Matching& target = rank.world.matching_of((*request->comm->remote)[request->peer]);
     if (!target.take_back(request->queued)) return MPI_SUCCESS;
-    rank.world.pool.give_back(request->queued);
+    delete request->queued;
     request->queued = nullptr;
   }
   request->status.set_cancelled(true);

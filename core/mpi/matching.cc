@@ -14,35 +14,6 @@ bool arrives_before(const QueuedMessage& a, const QueuedMessage& b) {
 
 }  // namespace
 
-MessagePool::~MessagePool() = default;
-
-QueuedMessage* MessagePool::take() {
-  if (free_ == nullptr) {
-    constexpr size_t kBlock = 64;
-    blocks_.push_back(std::make_unique<QueuedMessage[]>(kBlock));
-    for (size_t i = 0; i < kBlock; ++i) {
-      blocks_.back()[i].next = free_;
-      free_ = &blocks_.back()[i];
-    }
-  }
-  QueuedMessage* message = free_;
-  free_ = message->next;
-  message->next = nullptr;
-  message->payload = nullptr;
-  message->sender = nullptr;
-  message->attached = nullptr;
-  message->rendezvous = false;
-  return message;
-}
-
-void MessagePool::give_back(QueuedMessage* message) {
-  if (message->payload != nullptr && message->payload != message->inline_payload) {
-    delete[] message->payload;
-  }
-  message->next = free_;
-  free_ = message;
-}
-
 template <typename Visit>
 void Matching::visit_queued(Visit visit) {
   for (size_t i = 0; i < listed_.size();) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/pool.h"
 #include "core/base/units.h"
 #include "core/mpi/channel_table.h"
 #include "core/mpi/constants.h"
@@ -24,7 +25,7 @@ struct World;
 
 // A message in a receiver's queue: it is eager and brings its data, or it announces data that its
 // sender holds until a receive has met it.
-struct alignas(64) QueuedMessage {
+struct alignas(64) QueuedMessage : Pooled<QueuedMessage> {
   static constexpr size_t kInlineBytes = 40;
 
   QueuedMessage* next = nullptr;  // same context and source, in the order sent
@@ -41,20 +42,15 @@ struct alignas(64) QueuedMessage {
   uint32_t receive_overhead_ps = 0;    // CPU time of the receiver
   bool rendezvous = false;
   char inline_payload[kInlineBytes];
+
+  QueuedMessage() = default;
+  ~QueuedMessage() {
+    if (payload != inline_payload) delete[] payload;
+  }
+  QueuedMessage(const QueuedMessage&) = delete;
+  QueuedMessage& operator=(const QueuedMessage&) = delete;
 };
 static_assert(sizeof(QueuedMessage) == 128);
-
-// The messages of one job that are in no queue, for use again. One thread.
-class MessagePool {
- public:
-  ~MessagePool();
-  QueuedMessage* take();
-  void give_back(QueuedMessage* message);
-
- private:
-  QueuedMessage* free_ = nullptr;
-  std::vector<std::unique_ptr<QueuedMessage[]>> blocks_;
-};
 
 // What a receive or a probe asks for.
 struct Selector {

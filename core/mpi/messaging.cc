@@ -129,7 +129,7 @@ void meet_posted(Outgoing& out, RequestObject& send, RequestObject& receive) {
 
 // A message with everything but its data.
 QueuedMessage* new_message(const Outgoing& out, const RequestObject& send) {
-  QueuedMessage* message = out.sender.world.pool.take();
+  auto* message = new QueuedMessage;
   message->context = send.context;
   message->source = send.comm->rank;
   message->source_world = out.sender.id;
@@ -285,7 +285,7 @@ void deliver(World& world, int receiver, RequestObject& receive, QueuedMessage* 
   if (message->attached != nullptr) {
     release_buffer(*message->attached, static_cast<Count>(message->bytes), received);
   }
-  world.pool.give_back(message);
+  delete message;
   complete(receive, received);
 }
 

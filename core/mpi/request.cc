@@ -1,32 +1,8 @@
 #include "core/mpi/request.h"
 
-#include <new>
-
 #include "core/mpi/datatype.h"
 
 namespace sesame::mpi {
-namespace {
-
-// One list for the thread that runs the ranks; never given back while it lives.
-struct FreeRequest {
-  FreeRequest* next;
-};
-constinit thread_local FreeRequest* free_requests = nullptr;
-
-}  // namespace
-
-void* RequestObject::operator new(size_t size) {
-  if (free_requests == nullptr) return ::operator new(size);
-  FreeRequest* request = free_requests;
-  free_requests = request->next;
-  return request;
-}
-
-void RequestObject::operator delete(void* request) {
-  auto* free = static_cast<FreeRequest*>(request);
-  free->next = free_requests;
-  free_requests = free;
-}
 
 void RequestObject::hold_objects() {
   holds_objects = true;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 
+#include "core/base/pool.h"
 #include "core/base/units.h"
 #include "core/mpi/callbacks.h"
 #include "core/mpi/comm.h"
@@ -37,7 +38,7 @@ struct RequestExtra {
 };
 
 // Two cache lines: programs with thousands of ranks have tens of thousands of these in flight.
-struct alignas(64) RequestObject {
+struct alignas(64) RequestObject : Pooled<RequestObject> {
   enum class Kind : uint8_t { kSend, kReceive, kCollective, kGeneralized };
   enum class Mode : uint8_t { kStandard, kSynchronous, kBuffered, kReady };
 
@@ -83,10 +84,6 @@ struct alignas(64) RequestObject {
 
   // Requests that outlive the call which made them keep their type and communicator alive.
   void hold_objects();
-
-  // Requests come and go with every message: freed ones are kept for use again.
-  static void* operator new(size_t size);
-  static void operator delete(void* request);
 
  private:
   void release_objects();

@@ -1,13 +1,12 @@
 #include "core/mpi/world.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
 
 #include "core/base/check.h"
+#include "core/base/pool.h"
 
 namespace sesame::mpi {
 namespace {
@@ -21,17 +20,6 @@ uint64_t content_hash(const std::vector<int>& values) {
     hash ^= hash >> 29;
   }
   return hash;
-}
-
-// Room for the ranks' objects in huge pages, which need fewer address translations.
-void* allocate_block(size_t bytes) {
-  constexpr size_t kHugePage = 2 << 20;
-  const size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-  void* block = std::aligned_alloc(bytes < kHugePage ? alignof(Rank) : kHugePage,
-                                   bytes < kHugePage ? bytes : whole);
-  CHECK(block != nullptr);
-  if (bytes >= kHugePage) madvise(block, whole, MADV_HUGEPAGE);
-  return block;
 }
 
 void run_helper(pdes::Fiber* fiber) {
@@ -68,8 +56,8 @@ World::World(network::Network network_in, int rank_count)
   sent.kind = RequestObject::Kind::kSend;
   sent.complete = true;
   ranks.reserve(static_cast<size_t>(rank_count));
-  rank_block.reset(
-      static_cast<Rank*>(allocate_block(sizeof(Rank) * static_cast<size_t>(rank_count))));
+  rank_block.reset(static_cast<Rank*>(
+      allocate_block(sizeof(Rank) * static_cast<size_t>(rank_count), alignof(Rank))));
   for (int id = 0; id < rank_count; ++id) {
     ranks.emplace_back(new (rank_block.get() + id) Rank(*this, id));
   }

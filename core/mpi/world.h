@@ -122,7 +122,6 @@ struct World {
 
   pdes::Executive executive;
   network::Network network;
-  MessagePool pool;
   RequestObject sent;  // what kSentRequest means; always complete
   ComputeMeter meter;
   InFlight in_flight;

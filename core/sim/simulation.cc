@@ -13,7 +13,6 @@
 #include "core/mpi/call.h"
 #include "core/mpi/environment.h"
 #include "core/sim/deadlock.h"
-#include "core/sim/heap_pages.h"
 #include "core/sim/program_output.h"
 #include "core/sim/recorded_compute.h"
 #include "core/sim/result.h"
@@ -25,10 +24,6 @@ namespace {
 
 constexpr double kProgressIntervalSeconds = 0.2;
 constexpr size_t kGuardBytes = 4096;
-
-// About what the simulator needs; address space, not memory.
-constexpr size_t kHeapBytes = 32 << 20;
-constexpr size_t kHeapBytesPerRank = 64 << 10;
 
 // What the real-time clocks show at simulated time zero in runs that must repeat exactly:
 // 2000-01-01 00:00:00 UTC.
@@ -135,7 +130,6 @@ Simulation::~Simulation() = default;
 Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario) {
   const double begin = monotonic_seconds();
   raise_descriptor_limit();
-  back_heap_with_huge_pages(kHeapBytes + kHeapBytesPerRank * static_cast<size_t>(scenario.ranks));
   auto machine = machine::read_machine(scenario.machine, scenario.overrides);
   if (!machine) return std::unexpected(machine.error());
   auto network = network::Network::create(*machine, scenario.ranks, scenario.placement);
