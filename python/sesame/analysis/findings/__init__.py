@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sesame.analysis.findings import iow, nht1
+from sesame.analysis.findings import iow, nht1, sesame_sort
 from sesame.analysis.findings.found import Findings, Report
 
 __all__ = ["ANALYSES", "Analysis", "Findings", "Report", "with_findings"]
@@ -18,6 +18,7 @@ Analysis = Callable[[Report], Findings]
 ANALYSES: dict[str, Analysis] = {
     "iow": iow.analyse,
     "nht1": nht1.analyse,
+    "sesame-sort": sesame_sort.analyse,
 }
 
 
