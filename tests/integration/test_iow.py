@@ -53,7 +53,7 @@ def test_simulated_ranks_read_it_back_right(ranks, iow, simulate, tmp_path):
 )
 def test_other_ranks_read_what_a_rank_wrote(files, map, sync, iow, mpiexec):
     places = ["--stride", "8192", "--offset", "24", "--shift", "1", "--clear"]
-    outcome = mpiexec(3, iow, *SMALL, *places, "--files", files, "--map", map, "--sync", sync)
+    outcome = mpiexec(2, iow, *SMALL, *places, "--files", files, "--map", map, "--sync", sync)
     assert outcome.status == 0, outcome.stdout + outcome.stderr
 
 

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sesame.analysis.findings import cachestudy, iow, ipc, memory, messages, nht1, sparse
+from sesame.analysis.findings import (
+    cachestudy,
+    iow,
+    ipc,
+    memory,
+    messages,
+    nht1,
+    sesame_sort,
+    sparse,
+)
 from sesame.analysis.findings.found import Findings, Report
 
 __all__ = ["ANALYSES", "Analysis", "Findings", "Report", "with_findings"]
@@ -23,6 +32,7 @@ ANALYSES: dict[str, Analysis] = {
     "ipc": ipc.analyse,
     "memory": memory.analyse,
     "cachestudy": cachestudy.analyse,
+    "sesame-sort": sesame_sort.analyse,
 }
 
 
