@@ -37,6 +37,16 @@ def sparse(program, mpiexec, tmp_path):
     return execute
 
 
+def test_compressed_form_is_that_of_figure_1(kit_program, mpiexec):
+    lines = mpiexec(1, kit_program("figure_1")).stdout.splitlines()
+    a, ja, ia, products = ([int(word) for word in line.split()] for line in lines)
+    assert a == [2, 5, 8, 3, 7, 6, 2, 1, 9, 1, 7, 2]
+    assert ja == [1, 3, 1, 2, 4, 2, 3, 5, 1, 4, 2, 5]
+    assert ia == [1, 3, 6, 9, 11, 13]
+    vectors = np.array([[1, 2, 3, 4, 5], [1, 0, 0, 0, 0]]).T
+    assert products == (FIGURE_1 @ vectors).flatten().tolist()
+
+
 @pytest.mark.parametrize(("mode", "ranks"), [*((mode, 4) for mode in MODES), ("async", 1)])
 def test_every_mode_of_mpi_io_reads_every_row_once(mode, ranks, sparse, tmp_path):
     report = sparse(ranks, "--interface", "mpi", "--mode", mode, "--order", "97", "--nonzeros",
@@ -143,6 +153,7 @@ def test_matrix_of_any_form_gives_the_same_file(bench, program, tmp_path):
         (["--nonzeros", "360001"], "a matrix of order 600 has from 0 to order * order"),
         (["--dir", "nowhere"], "--dir nowhere: cannot write there: No such file or directory"),
         (["--read-size", "much"], "--read-size"),
+        (["--read-size", "2GiB"], "must be less than 2 GiB"),
     ],
 )
 def test_what_cannot_be_read_is_said_once(options, message, program, mpiexec, tmp_path):

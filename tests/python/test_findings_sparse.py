@@ -36,7 +36,7 @@ def test_loss_is_called_a_loss():
     assert found["findings"][-1].startswith(expected)
 
 
-def test_waiting_for_the_manager_is_told_when_it_matters():
+def test_waiting_for_messages_is_told_when_it_matters():
     found = with_findings(report([10.0, 10.0], [10.0, 10.0], [5.0, 5.0], [0.5, 8.0]))
     assert "workers wait for the manager up to 80 % of the time" in found["findings"][2]
     found = with_findings(report([10.0, 10.0], [10.0, 10.0], [5.0, 5.0], [0.5, 0.8]))

@@ -46,7 +46,7 @@ class Worker {
   // At the places of this rank's rows: the weighted sums of the products, and ones.
   void combine(std::vector<double>& combined, std::vector<double>& times) const {
     for (std::size_t i = 0; i < numbers_.size(); ++i) {
-      combined[numbers_[i]] += vectors_.combined(&products_[i * vectors_.count()]);
+      combined[numbers_[i]] += vectors_.combined(products_.data() + i * vectors_.count());
       times[numbers_[i]] += 1;
     }
   }
