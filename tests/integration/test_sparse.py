@@ -122,6 +122,10 @@ def test_formula_of_the_time_is_that_of_the_slowest_rank(sparse):
         for i in range(2)
     )
     assert figures(report)["estimate of the time"] == pytest.approx(slowest)
+    phases = {name: column["values"] for name, column in report["tables"]["phases"].items()}
+    for phase, longest, mean in zip(*phases.values(), strict=True):
+        assert longest == max(ranks[phase])
+        assert mean == pytest.approx(ranks[phase][1])  # the only worker
     passes = report["tables"]["passes"]
     assert passes["read size"]["values"] == [2 * 4808, 14 * 4808]
     totals = passes["static total"]["values"] + passes["dynamic total"]["values"]
@@ -132,7 +136,7 @@ def test_matrix_of_any_form_gives_the_same_file(bench, program, tmp_path):
     mmwrite(tmp_path / "figure.mtx", coo_array(FIGURE_1))
     hb_write(tmp_path / "figure.rua", csc_matrix(FIGURE_1))
     for name in ("figure.mtx", "figure.rua"):
-        outcome = bench("sparse", "--matrix", name, "--json", "-n", 2)
+        outcome = bench("sparse", "--matrix", name, "--json")
         assert outcome.status == 0, outcome.stderr
         assert outcome.json["verified"] is True
         assert outcome.json["parameters"]["matrix"] == name
