@@ -1,14 +1,13 @@
 """Predicted against measured time on this machine, at 2 ranks of MPICH over shared memory.
 
-A model of this machine is made from a ping-pong (bench/programs/calibrate.c); then the examples run
-under mpiexec and under `sesame simulate` with that model, in turns. Prints the median of both and
-the error for each program, and the spread of the real runs, which bounds what can be asked.
+A model of this machine is made by `sesame machine calibrate`; then the examples run under mpiexec
+and under `sesame simulate` with that model, in turns. Prints the median of both and the error for
+each program, and the spread of the real runs, which bounds what can be asked.
 
     python bench/accuracy.py [--repeat 5] [--keep here.toml]
 """
 
 import argparse
-import itertools
 import re
 import shutil
 import statistics
@@ -43,49 +42,6 @@ def seconds_in(text: str) -> float:
     return float(re.search(r"([0-9.]+) s$", text.strip())[1])
 
 
-def machine_model(calibration: str) -> str:
-    """A machine file for one node with two cores: piecewise linear through the measured times."""
-    rows = dict(line.split() for line in calibration.splitlines())
-    stream_s = float(rows.pop("stream"))
-    points = [(int(size), float(time_s)) for size, time_s in rows.items()]
-    latency_s = points[0][1]
-    overhead_s = min(stream_s, latency_s / 2)
-    constants = f'''send_overhead = "{overhead_s * 1e9:.3f} ns"
-receive_overhead = "{overhead_s * 1e9:.3f} ns"
-'''
-    segments = ""
-    offsets_s = []
-    for (size, time_s), (next_size, next_time_s) in itertools.pairwise(points):
-        slope = max(next_time_s - time_s, 1e-12) / (next_size - size)
-        offset_s = max(time_s - slope * size, 2 * overhead_s)
-        offsets_s.append(offset_s)
-        up_to = f'up_to = "{next_size} B"\n' if next_size != points[-1][0] else ""
-        segments += f'''
-[[{{table}}.segment]]
-{up_to}latency = "{offset_s * 1e9:.3f} ns"
-bandwidth = "{1 / slope:.0f} B/s"
-'''
-    total = points[-1][0] / points[-1][1]
-    text = """name = "here"
-description = "This machine: two ranks of MPICH over shared memory"
-nodes = 1
-
-[topology]
-kind = "crossbar"
-
-[node]
-cores = 2
-compute_ratio = 1.0
-"""
-    for table in ("network", "node.network"):
-        text += f'''
-[{table}]
-latency = "{offsets_s[0] * 1e9:.3f} ns"
-bandwidth = "{total:.0f} B/s"
-{constants}{segments.format(table=table)}'''
-    return text
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=5)
@@ -96,22 +52,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         mpiexec = ["mpiexec.mpich", "-n", "2"]
-        calibration = output_of([*mpiexec, str(build("bench/programs/calibrate.c", folder))])
         machine = folder / "here.toml"
-        machine.write_text(machine_model(calibration))
+        sesame = [sys.executable, "-m", "sesame"]
+        subprocess.run([*sesame, "machine", "calibrate", "-o", str(machine)], check=True)
         if arguments.keep:
             arguments.keep.write_text(machine.read_text())
-        simulate = [
-            sys.executable,
-            "-m",
-            "sesame",
-            "simulate",
-            "-n",
-            "2",
-            "--machine",
-            str(machine),
-            "--",
-        ]
+        simulate = [*sesame, "simulate", "-n", "2", "--machine", str(machine), "--"]
         for source, options in PROGRAMS:
             command = [str(build(source, folder)), *options]
             real, predicted = [], []

@@ -104,7 +104,8 @@ class ImageSet {
   uint64_t block_size = 0;
   std::vector<uint32_t> start_order;  // images, dependencies first, the program last
   bool executable_stack = false;
-  std::vector<std::string> unresolved;  // symbols that abort the rank when called
+  std::vector<VariablePlace> call_slots;  // cache lines that calls of the simulator go through
+  std::vector<std::string> unresolved;    // symbols that abort the rank when called
 
   uint32_t block_image() const { return static_cast<uint32_t>(images.size()); }
 };

@@ -114,6 +114,10 @@ class ProgramImage {
 
 int rank_of(const RankProcess& process);
 
+// What a rank needs whenever it goes on, for a simulator that loads such things ahead: few places,
+// the same number for every rank.
+std::vector<const void*> often_used(const RankProcess& process);
+
 // Tells the crash reporter where the rank's stack is: [low, low + size), with guard_size bytes
 // below low that fault; makes it executable when the program needs that (trampolines of nested
 // functions). `low` and `size` are whole pages.

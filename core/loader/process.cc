@@ -187,6 +187,14 @@ void set_environment(RankProcess& process, char** environment) {
 
 RankProcess* active() { return g_active; }
 
+std::vector<const void*> often_used(const RankProcess& process) {
+  std::vector<const void*> places = {&process.switched};
+  for (const VariablePlace& line : process.images->call_slots) {
+    places.push_back(reinterpret_cast<const void*>(process.bases[line.image] + line.offset));
+  }
+  return places;
+}
+
 int rank_of(const RankProcess& process) { return process.rank; }
 
 void set_stack(RankProcess& process, void* low, size_t size, size_t guard_size) {

@@ -225,6 +225,7 @@ class Resolver {
     const Target target = find(relocation.symbol);
     switch (target.kind) {
       case Target::Kind::kAbsolute:
+        note_call_slot(relocation);
         return store(relocation.offset, target.value + addend);
       case Target::Kind::kInImage:
         if (target.symbol != nullptr && ELF64_ST_TYPE(target.symbol->st_info) == STT_GNU_IFUNC) {
@@ -242,6 +243,20 @@ class Resolver {
     if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT)
       return refuse(std::string("no library defines the variable '") + name + "'");
     return store(relocation.offset, stub_for(name));
+  }
+
+  // Where the program keeps the addresses of functions of MPI, as far as that is a few lines.
+  void note_call_slot(const Relocation& relocation) {
+    constexpr uint64_t kLineBytes = 64;
+    constexpr size_t kMost = 4;
+    const std::string_view name = file().name_of(file().symbols()[relocation.symbol]);
+    const bool is_mpi = name.starts_with("MPI_") || name.starts_with("mpi_");
+    if (!is_mpi || set_.call_slots.size() == kMost) return;
+    const uint64_t line = relocation.offset / kLineBytes * kLineBytes;
+    const bool is_known = std::ranges::any_of(set_.call_slots, [&](const VariablePlace& place) {
+      return place.image == image_ && place.offset == line;
+    });
+    if (!is_known) set_.call_slots.push_back({image_, line});
   }
 
   uint64_t stub_for(const char* name) {

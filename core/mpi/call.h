@@ -12,9 +12,13 @@ namespace sesame::mpi {
 
 class CallScope {
  public:
-  explicit CallScope(CallId id) : strand_(self()), id_(id) {
-    if (strand_.call_depth++ == 0) [[likely]]
+  // `caller` is, by default, where the function that opens the scope returns to.
+  explicit CallScope(CallId id, const void* caller = __builtin_return_address(0))
+      : strand_(self()), id_(id) {
+    if (strand_.call_depth++ == 0) [[likely]] {
+      strand_.caller = caller;
       enter();
+    }
   }
   ~CallScope() {
     if (--strand_.call_depth == 0) [[likely]]

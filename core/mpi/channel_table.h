@@ -45,8 +45,19 @@ class ChannelTable {
     }
     return &slots_[slot];
   }
-  // Starts loading the channel into the cache.
-  void prefetch(uint64_t key) const { __builtin_prefetch(&slots_[first_slot(key)], 1); }
+  // Starts loading the channel into the cache, without a look at the table: as if the channel were
+  // in one of the first slots.
+  void prefetch(uint64_t key) const {
+    __builtin_prefetch(this, 1);
+    __builtin_prefetch(&near_[hash(key) & (kNear - 1)], 1);
+  }
+
+  // Starts loading the messages that wait in the first slots.
+  void prefetch_messages() const {
+    for (const Channel& channel : near_) {
+      if (channel.first_message != nullptr) __builtin_prefetch(channel.first_message, 1);
+    }
+  }
 
   template <typename Visit>
   void visit(Visit visit) const {
@@ -59,9 +70,10 @@ class ChannelTable {
   static constexpr uint32_t kNear = 8;
 
   // Fibonacci hashing: the high bits of the product depend on all bits of the key.
-  uint32_t first_slot(uint64_t key) const {
-    return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15ull) >> 32) & mask_;
+  static uint32_t hash(uint64_t key) {
+    return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15ull) >> 32);
   }
+  uint32_t first_slot(uint64_t key) const { return hash(key) & mask_; }
   Channel& insert(uint64_t key);
   void grow();
 

@@ -7,31 +7,36 @@
 
 namespace sesame::mpi {
 
+// What one step loads for a message, the next step reads when another message comes: by then it has
+// arrived in the cache.
+void InFlight::add(int target, QueuedMessage* message) {
+  if (count_ == flights_.size()) deliver_all();
+  flights_[count_++] = {message, target, nullptr};
+  world_.matching_of(target).prefetch(message->context, message->source);
+  if (count_ > 1) load_receive(flights_[count_ - 2]);
+  if (count_ > 2) load_landing(flights_[count_ - 3]);
+}
+
 void InFlight::deliver_all() {
   if (count_ == 0) return;
-  load_receivers();
+  load_receive(flights_[count_ - 1]);
+  if (count_ > 1) load_landing(flights_[count_ - 2]);
   for (const Flight& flight : std::span(flights_).first(count_)) deliver(flight);
   count_ = 0;
 }
 
-// Each pass starts the loads that the next one needs.
-void InFlight::load_receivers() {
-  const std::span<Flight> flights = std::span(flights_).first(count_);
-  for (const Flight& flight : flights) __builtin_prefetch(&world_.matching_of(flight.target), 1);
-  for (const Flight& flight : flights) {
-    world_.matching_of(flight.target).prefetch(flight.message->context, flight.message->source);
-  }
-  for (Flight& flight : flights) {
-    const Channel* channel = world_.matching_of(flight.target)
-                                 .find_channel(flight.message->context, flight.message->source);
-    flight.receive = channel == nullptr ? nullptr : channel->first_receive;
-    if (flight.receive != nullptr) prefetch_whole(*flight.receive);
-  }
-  for (const Flight& flight : flights) {
-    if (flight.receive == nullptr) continue;
-    __builtin_prefetch(flight.receive->buffer, 1);
-    if (flight.receive->waiter != nullptr) __builtin_prefetch(flight.receive->waiter, 1);
-  }
+void InFlight::load_receive(Flight& flight) {
+  const Channel* channel = world_.matching_of(flight.target)
+                               .find_channel(flight.message->context, flight.message->source);
+  if (channel == nullptr || channel->first_receive == nullptr) return;
+  flight.receive = channel->first_receive;
+  prefetch_whole(*flight.receive);
+}
+
+void InFlight::load_landing(const Flight& flight) {
+  if (flight.receive == nullptr) return;
+  __builtin_prefetch(flight.receive->buffer, 1);
+  if (flight.receive->waiter != nullptr) __builtin_prefetch(flight.receive->waiter, 1);
 }
 
 void InFlight::deliver(const Flight& flight) {

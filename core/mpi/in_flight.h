@@ -18,10 +18,7 @@ class InFlight {
  public:
   explicit InFlight(World& world) : world_(world) {}
 
-  void add(int target, QueuedMessage* message) {
-    if (count_ == flights_.size()) deliver_all();
-    flights_[count_++] = {message, target, nullptr};
-  }
+  void add(int target, QueuedMessage* message);
   void deliver_all();
 
  private:
@@ -31,7 +28,8 @@ class InFlight {
     const RequestObject* receive;  // a guess: what the message will probably meet
   };
 
-  void load_receivers();
+  void load_receive(Flight& flight);
+  void load_landing(const Flight& flight);
   void deliver(const Flight& flight);
 
   World& world_;

@@ -90,6 +90,9 @@ class Matching {
     table(context).prefetch(ChannelTable::key_of(context, source));
   }
 
+  // Starts loading messages that the program may be about to receive.
+  void prefetch_messages() const { program_channels_.prefetch_messages(); }
+
   // A message arrives: the receive that it meets (unlinked), or null when it has to be queued.
   RequestObject* meet_receive(Channel& channel, uint32_t context, int tag);
   void enqueue(Channel& channel, QueuedMessage* message);

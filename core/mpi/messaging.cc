@@ -310,6 +310,7 @@ void await(Strand& strand, RequestObject& request) {
     strand.outstanding = 1;
     strand.waiting_request = &request;
     strand.will_touch(request.comm);
+    strand.will_touch(strand.caller);
     strand.rank->world.executive.block();
     strand.waiting_request = nullptr;
     request.waiter = nullptr;
@@ -333,6 +334,7 @@ void await_all(Strand& strand, std::span<RequestObject* const> requests) {
   if (outstanding > 0) {
     strand.outstanding = outstanding;
     strand.will_touch(strand.waiting_request->comm);
+    strand.will_touch(strand.caller);
     strand.rank->world.executive.block();
     strand.waiting_request = nullptr;
   }

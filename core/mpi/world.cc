@@ -62,6 +62,9 @@ World::World(network::Network network_in, int rank_count)
   CHECK(network.cost(0, rank_count - 1, 0).receive_overhead.ps() <= UINT32_MAX);
   executive.set_yield_hook([](void* world) { static_cast<World*>(world)->in_flight.deliver_all(); },
                            this);
+  executive.set_approach_hook([](const pdes::Fiber& next) {
+    static_cast<const Strand&>(next).rank->matching.prefetch_messages();
+  });
   sent.kind = RequestObject::Kind::kSend;
   sent.complete = true;
   ranks.reserve(static_cast<size_t>(rank_count));
@@ -71,7 +74,7 @@ World::World(network::Network network_in, int rank_count)
     ranks.emplace_back(new (rank_block.get() + id) Rank(*this, id));
   }
   const Rank& first = *ranks.front();
-  executive.set_fiber_bytes(static_cast<size_t>(reinterpret_cast<const char*>(&first.datatypes) -
+  executive.set_fiber_bytes(static_cast<size_t>(reinterpret_cast<const char*>(&first.ops) -
                                                 reinterpret_cast<const char*>(&first)));
 }
 

@@ -46,6 +46,7 @@ struct Strand : pdes::Fiber {
   int idle_polls = 0;                              // in a row, without notable work between them
   int call_depth = 0;                              // > 0 while inside an MPI call
   uint16_t call = 0;                               // the CallId of the outermost call
+  const void* caller = nullptr;                    // where the program goes on after that call
   const RequestObject* waiting_request = nullptr;  // one of them, to explain a deadlock
   std::function<void()> body;                      // helper strands only
   int saved_errno = 0;
@@ -76,6 +77,7 @@ struct alignas(64) Rank {
   bool initialized = false;
   bool finalized = false;
   bool ended = false;
+  void* process = nullptr;      // the loader's, whose room lies beside this one
   SimTime interface_free;       // when the rank's network interface can inject again
   SimTime computed;             // target compute time so far
   SimTime compute_before_call;  // host compute time that led to the current call, unscaled
@@ -87,14 +89,13 @@ struct alignas(64) Rank {
   int exit_status = 0;
   ObjectTables objects;
   CallProfile profile;
+  DatatypeTable datatypes;
   HandleTable<RequestObject, 0xac000000, 0, 16> requests;
   Matching matching;
 
-  DatatypeTable datatypes;
   OpTable ops;
   HandleTable<MessageHolder, 0xa8000000> messages;
   RecordedCompute recorded;
-  void* process = nullptr;  // the loader's, whose room lies beside this one
   uint32_t next_context = 0;
   int thread_level = MPI_THREAD_SINGLE;
   std::string error_detail;                         // what the last failed call says about itself

@@ -54,7 +54,8 @@ void Executive::prepare_next() {
   Fiber& next = *ready_head_;
   prefetch_bytes(next.stack_pointer_, kStackBytes);
   for (int i = 0; i < next.warm_count_; ++i) prefetch_bytes(next.warm_[i], 2 * kLineBytes);
-  next.warm_count_ = 0;
+  next.warm_count_ = next.always_count_;
+  if (on_approach_ != nullptr) on_approach_(next);
   if (next.next_ready_ != nullptr) prefetch_bytes(next.next_ready_, fiber_bytes_);
 }
 

@@ -25,7 +25,12 @@ class Executive {
   // must not switch.
   using YieldHook = void (*)(void* context);
 
+  // `on_approach` is called for the fiber whose turn comes after the one that goes on now: it is
+  // in the cache, and what it points to can be loaded ahead.
+  using ApproachHook = void (*)(const Fiber& next);
+
   void set_switch_hook(SwitchHook hook) { on_switch_ = hook; }
+  void set_approach_hook(ApproachHook hook) { on_approach_ = hook; }
   void set_tick_hook(TickHook hook) { on_tick_ = hook; }
   void set_yield_hook(YieldHook hook, void* context) {
     on_yield_ = hook;
@@ -67,6 +72,7 @@ class Executive {
   SwitchHook on_switch_ = nullptr;
   TickHook on_tick_ = nullptr;
   YieldHook on_yield_ = nullptr;
+  ApproachHook on_approach_ = nullptr;
   void* yield_context_ = nullptr;
   size_t fiber_bytes_ = sizeof(Fiber);
   EventQueue events_;

@@ -56,15 +56,22 @@ class Fiber {
   void will_touch(const void* object) {
     if (warm_count_ < kWarm) warm_[warm_count_++] = object;
   }
+  // The same, whenever it goes on.
+  void always_touches(const void* object) {
+    if (always_count_ >= kWarm) return;
+    will_touch(object);
+    always_count_ = warm_count_;
+  }
 
  private:
   friend class Executive;
-  static constexpr int kWarm = 12;
+  static constexpr int kWarm = 16;
 
   void* stack_pointer_ = nullptr;
   Fiber* next_ready_ = nullptr;
   bool ready_ = false;
-  int warm_count_ = 0;
+  uint16_t warm_count_ = 0;
+  uint16_t always_count_ = 0;
   const void* warm_[kWarm];
   Stack stack_;
 };

@@ -239,6 +239,7 @@ Result<> Simulation::load_ranks() {
     if (!stack) return std::unexpected(stack.error());
     loader::set_stack(**process, stack->base, stack->size_bytes, kGuardBytes);
     rank->process = process->get();
+    for (const void* place : loader::often_used(**process)) rank->main.always_touches(place);
     processes_.push_back(std::move(*process));
     rank->main.prepare(*stack, Hooks::run_rank);
   }

@@ -54,7 +54,7 @@ def test_other_number_of_steps_is_not_verified(program, mpiexec):
 
 
 @pytest.mark.parametrize("ranks", [1, 4])
-@pytest.mark.parametrize("mode", ["simple", "full", "epio"])
+@pytest.mark.parametrize("mode", ["posix", "simple", "full", "epio"])
 def test_dumps_are_read_back_right_and_removed(mode, ranks, program, mpiexec, tmp_path):
     outcome = mpiexec(ranks, program("bt"), "--io", mode)
     assert outcome.status == 0, outcome.stdout + outcome.stderr
@@ -64,7 +64,7 @@ def test_dumps_are_read_back_right_and_removed(mode, ranks, program, mpiexec, tm
 
 
 def test_shared_file_is_the_same_however_it_is_written(program, mpiexec, tmp_path):
-    runs = [(1, "epio"), (1, "simple"), (4, "simple"), (4, "full")]
+    runs = [(1, "epio"), (1, "simple"), (4, "simple"), (4, "full"), (4, "posix")]
     for ranks, mode in runs:
         outcome = mpiexec(
             ranks, program("bt"), "--io", mode, "--io-file", mode + str(ranks), "--keep"
@@ -79,12 +79,13 @@ def test_shared_file_is_the_same_however_it_is_written(program, mpiexec, tmp_pat
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--io", "fast"], "--io fast: expected none, simple, full or epio"),
+        (["--io", "fast"], "--io fast: expected posix, simple, full or epio"),
         (
             ["--io", "full", "--io-file", "nowhere/x"],
             "nowhere/x: cannot create: File does not exist",
         ),
         (["--io", "simple", "--io-file", "mine"], "mine: cannot create: File exists"),
+        (["--io", "posix", "--io-file", "mine"], "mine: cannot create: File exists"),
         (["--io", "epio", "--io-file", "own"], "own.1: cannot create: File exists"),
     ],
 )

@@ -104,7 +104,7 @@ def test_show_prints_the_page(sesame):
     [
         (["show", "cgg"], "no workload called cgg, there are: ep, is, cg"),
         (["show", "cgg"], "hint: did you mean cg?"),
-        (["run", "linpack"], "hint: `sesame bench list`"),
+        (["run", "xhpl"], "hint: `sesame bench list`"),
         (["run", "cg", "-n", "0"], "-n"),
         (["run", "cg", "--simulate", "cray"], "no machine model called cray"),
         (["run", "cg", "--compute", "often"], "--compute often: expected measured"),

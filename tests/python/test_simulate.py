@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from conftest import SESAME
 
 MACHINE = ["--machine", "paragon"]

@@ -5,20 +5,34 @@
 #include "kit/arguments.h"
 
 namespace sesame::workload {
+namespace {
 
-void refuse_if_any(const std::string& trouble) {
+// The text of the first rank that has one, on all ranks.
+std::string first_of_all(const std::string& trouble) {
   int rank = 0, ranks = 1, first = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const int mine = trouble.empty() ? ranks : rank;
   MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (first == ranks) return;
+  if (first == ranks) return "";
   std::string text = trouble;
   int length = static_cast<int>(text.size());
   MPI_Bcast(&length, 1, MPI_INT, first, MPI_COMM_WORLD);
   text.resize(length);
   MPI_Bcast(text.data(), length, MPI_CHAR, first, MPI_COMM_WORLD);
-  throw UsageError(text);
+  return text;
+}
+
+}  // namespace
+
+void refuse_if_any(const std::string& trouble) {
+  const std::string first = first_of_all(trouble);
+  if (!first.empty()) throw UsageError(first);
+}
+
+void fail_if_any(const std::string& trouble) {
+  const std::string first = first_of_all(trouble);
+  if (!first.empty()) throw Failure(first);
 }
 
 }  // namespace sesame::workload

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "kit/agree.h"
 #include "kit/files.h"
 
 namespace sesame::workload {
@@ -73,6 +74,9 @@ int Program::run(int argc, char** argv, const std::function<void(Report&)>& body
     status = run_ranks(argc, argv, body);
   } catch (const UsageError& error) {
     if (this_rank() == 0) std::fprintf(stderr, "error: %s\n", error.what());
+  } catch (const Failure& error) {
+    if (this_rank() == 0) std::fprintf(stderr, "error: %s: %s\n", name_.c_str(), error.what());
+    status = kWrong;
   } catch (const std::exception& error) {
     end_all(name_, error.what());
   }

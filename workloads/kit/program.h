@@ -28,7 +28,8 @@ class Program {
   Arguments& arguments() { return arguments_; }
 
   // Starts MPI, reads the arguments, calls `body` on every rank, ends MPI. `body` may throw
-  // UsageError if all ranks do; any other exception, on any rank, ends all with status 1.
+  // UsageError or Failure (kit/agree.h) if all ranks do; any other exception, on any rank, ends all
+  // with status 1.
   int run(int argc, char** argv, const std::function<void(Report&)>& body);
 
  private:

@@ -18,7 +18,7 @@ from sesame.analysis.bench import write_plots
 from sesame.analysis.findings import with_findings
 from sesame.analysis.quantities import format_seconds
 from sesame.cli.progress import ProgressLine
-from sesame.cli.simulate import check_file
+from sesame.cli.simulate import check_file, parse_placement
 from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError
 from sesame.machines import find_machine
@@ -114,6 +114,12 @@ def matrix(file: Path, output: Path, force: bool) -> None:
     metavar="MODE",
     help="Time of computation in the simulator: measured, none or fixed:1us.",
 )
+@click.option(
+    "--placement",
+    default="block",
+    metavar="block|cyclic|FILE",
+    help="Which rank runs on which node, in the simulator.",
+)
 @click.option("--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for C++ to build with.")
 @click.option(
     "-o",
@@ -152,6 +158,7 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
     if machine is not None:
         native.read_machine(str(machine))
     parse_compute(ours["compute"])
+    parse_placement(ours["placement"])
     _check_outputs(ours)
     compiler = find_compiler(ours["mpi"])
     console = Console(stderr=True, highlight=False)
@@ -171,7 +178,7 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
         _print_summary(console, done)
     for what, file in written.items():
         console.print(f"{what.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
-    return done.exit_status
+    return done.exit_status or int(done.report["verified"] is False)
 
 
 def _check_outputs(ours: dict[str, Any]) -> None:
@@ -199,6 +206,7 @@ def _run_simulated(
             options,
             machine=machine,
             compute=parse_compute(ours["compute"]),
+            placement=parse_placement(ours["placement"]),
             simulate=simulate,
             output_to_stderr=ours["as_json"],
         )

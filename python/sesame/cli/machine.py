@@ -1,4 +1,4 @@
-"""`sesame machine list|show|check`"""
+"""`sesame machine list|show`, and the verbs of files of their own"""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from rich.table import Table
 
 from sesame import native
 from sesame.analysis.machine_table import headline, parameter_rows, ping_pong_rows
+from sesame.cli.calibrate import calibrate
+from sesame.cli.check import check
 from sesame.machines import find_machine, shipped
 
 
 @click.group()
 def machine() -> None:
-    """List, show and check machine models."""
+    """List, show, check and calibrate machine models."""
+
+
+machine.add_command(calibrate)
+machine.add_command(check)
 
 
 @machine.command("list")
@@ -58,14 +64,6 @@ def show(name: str, overrides: tuple[str, ...], as_json: bool, keys: bool) -> No
     _print_ping_pong(console, path, overrides)
     if keys:
         _print_keys(console)
-
-
-@machine.command("check")
-@click.argument("file", type=click.Path(path_type=Path))
-def check(file: Path) -> None:
-    """Check a machine FILE; says the line of what is wrong."""
-    model = native.read_machine(str(file))
-    click.echo(f"{file}: good: {model['name']}, {model['nodes']} nodes, {model['ranks']} ranks")
 
 
 def _print_model(console: Console, model: dict[str, Any]) -> None:

@@ -165,11 +165,6 @@ def _parse_ranks(text: str) -> list[int]:
 
 
 def _scenario(options: dict[str, Any], ranks: int) -> Scenario:
-    placement = options["placement"]
-    if placement not in ("block", "cyclic"):
-        if not Path(placement).is_file():
-            raise InputError(f"--placement {placement}: expected block, cyclic or a file")
-        placement = f"file:{Path(placement).resolve()}"
     directory = options["cwd"]
     return Scenario(
         program=options["program"],
@@ -177,7 +172,7 @@ def _scenario(options: dict[str, Any], ranks: int) -> Scenario:
         ranks=ranks,
         machine=find_machine(options["machine"]).resolve(),
         overrides=tuple(_assignment("--set", text) for text in options["overrides"]),
-        placement=placement,
+        placement=parse_placement(options["placement"]),
         compute=parse_compute(options["compute"]),
         label_output=options["label"],
         program_stdout="stderr" if options["as_json"] else "stdout",
@@ -187,6 +182,15 @@ def _scenario(options: dict[str, Any], ranks: int) -> Scenario:
         working_directory=None if directory is None else directory.resolve(),
         seed=options["seed"],
     )
+
+
+def parse_placement(text: str) -> str:
+    """As a scenario has it."""
+    if text in ("block", "cyclic"):
+        return text
+    if not Path(text).is_file():
+        raise InputError(f"--placement {text}: expected block, cyclic or a file")
+    return f"file:{Path(text).resolve()}"
 
 
 def _assignment(option: str, text: str) -> str:

@@ -4,7 +4,7 @@ from sesame.workloads.build import Built, Compiler, build_workload, find_compile
 from sesame.workloads.catalogue import Workload, all_workloads, find_workload
 from sesame.workloads.matrices import in_extended_form, read_matrix, write_extended
 from sesame.workloads.record import write_run
-from sesame.workloads.run import BenchRun, run_here, run_simulated
+from sesame.workloads.run import BenchRun, run_copies, run_here, run_simulated
 
 __all__ = [
     "BenchRun",
@@ -17,6 +17,7 @@ __all__ = [
     "find_workload",
     "in_extended_form",
     "read_matrix",
+    "run_copies",
     "run_here",
     "run_simulated",
     "write_extended",

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ from sesame.workloads.catalogue import SOURCES, Workload
 
 PACKAGES = "cmake ninja-build libcli11-dev nlohmann-json3-dev mpich libmpich-dev"
 HINT = f"on Debian and Ubuntu all that is needed comes with: apt-get install {PACKAGES}"
+FORTRAN_HINT = (
+    "a Fortran program needs an MPI that comes with mpi_f08 for this compiler, for instance "
+    "Debian's: apt-get install libmpich-dev gfortran, then --mpi mpicxx.mpich"
+)
 MOST_LINES = 30  # of a compiler's complaint
 
 
@@ -66,7 +71,7 @@ def build_workload(workload: Workload, compiler: Compiler) -> Built:
         if not program.is_file():
             if shutil.which("cmake") is None:
                 raise BuildError("building a workload needs cmake", hint=HINT)
-            _step(workload, _configure_command(folder, compiler))
+            _step(workload, _configure_command(folder, compiler, workload))
             _step(workload, ["cmake", "--build", str(folder), "--target", workload.name])
     return Built(workload, program, compiler)
 
@@ -105,11 +110,41 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _configure_command(folder: Path, compiler: Compiler) -> list[str]:
+def _configure_command(folder: Path, compiler: Compiler, workload: Workload) -> list[str]:
     command = ["cmake", "-S", str(SOURCES), "-B", str(folder)]
     if shutil.which("ninja") is not None:
         command += ["-G", "Ninja"]
-    return [*command, f"-DCMAKE_CXX_COMPILER={compiler.wrapper}"]
+    command.append(f"-DCMAKE_CXX_COMPILER={compiler.wrapper}")
+    if workload.language == "Fortran":
+        command.append(f"-DCMAKE_Fortran_COMPILER={_fortran_wrapper(workload, compiler)}")
+    return command
+
+
+def _fortran_wrapper(workload: Workload, compiler: Compiler) -> Path:
+    """mpif90.mpich goes with mpicxx.mpich: the same MPI, or the program would mix two."""
+    name = compiler.wrapper.name
+    wrapper = compiler.wrapper.with_name(
+        name.replace("mpicxx", "mpif90").replace("mpic++", "mpif90")
+    )
+    if wrapper.name == name or not os.access(wrapper, os.X_OK):
+        raise BuildError(
+            f"{workload.name} is a Fortran program, and there is no MPI wrapper for Fortran that "
+            f"goes with {compiler.wrapper}",
+            hint=FORTRAN_HINT,
+        )
+    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
+        source = Path(folder) / "uses_mpi.f90"
+        source.write_text("program uses_mpi\n  use mpi_f08\nend program\n", encoding="utf-8")
+        command = [str(wrapper), "-c", str(source), "-o", str(source.with_suffix(".o"))]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = "\n".join((done.stderr or done.stdout).strip().splitlines()[:MOST_LINES])
+        raise BuildError(
+            f"{workload.name} is a Fortran program, and {wrapper} does not compile `use mpi_f08`:\n"
+            f"{said}",
+            hint=FORTRAN_HINT,
+        )
+    return wrapper
 
 
 def _step(workload: Workload, command: list[str]) -> None:

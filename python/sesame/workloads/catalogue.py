@@ -24,6 +24,7 @@ class Workload:
     suite: str
     ranks: str  # how many it takes, in words
     options: dict[str, str]  # of the program: what they take
+    language: str = "C++"
 
     def page(self) -> str:
         """The workload's page of the documentation, Markdown."""

@@ -56,5 +56,9 @@ def _info(run: BenchRun, begin: datetime) -> dict[str, Any]:
         "ranks": report["ranks"],
         "begin_time": begin.isoformat(timespec="seconds"),
         "command": run.command,
-        "result": {key: report[key] for key in keys if key in report} | run.simulated,
+        "result": {
+            **{key: report[key] for key in keys if key in report},
+            "options": list(run.options),
+            **run.simulated,
+        },
     }

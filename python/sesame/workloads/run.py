@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ class BenchRun:
     exit_status: int
     machine_file: Path | None = None  # of a simulated run
     simulated: dict[str, Any] = field(default_factory=dict)  # the simulator's own figures
+    options: Sequence[str] = ()  # of the program
 
     def to_json(self) -> dict[str, Any]:
         keys = ("workload", "verified", "ranks", "time_s", "parameters", "figures", "checks")
@@ -41,22 +43,45 @@ class BenchRun:
 
 
 def run_here(
-    built: Built, ranks: int, options: Sequence[str], *, output_to_stderr: bool
+    built: Built,
+    ranks: int,
+    options: Sequence[str],
+    *,
+    output_to_stderr: bool = False,
+    quiet: bool = False,
+    mpiexec_options: Sequence[str] = (),
 ) -> BenchRun:
-    """A real run. The program's output is passed on as it comes."""
+    """A real run. The program's output is passed on as it comes, or left out."""
+    command = _command(built, ranks, options, mpiexec_options)
+    stdout = subprocess.DEVNULL if quiet else sys.stderr if output_to_stderr else None
+    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
+        file = Path(folder) / "report.json"
+        status = _run([*command, "--report", str(file)], stdout)
+        report = _read_report(file, status, options)
+        return BenchRun(command, HERE, report, status, options=options)
+
+
+def run_copies(built: Built, copies: int, options: Sequence[str]) -> list[BenchRun]:
+    """Real runs of one rank each, all at the same time; their output is left out."""
+
+    def one_copy() -> BenchRun:
+        return run_here(built, 1, options, quiet=True)
+
+    with ThreadPoolExecutor(copies) as threads:
+        futures = [threads.submit(one_copy) for _ in range(copies)]
+    return [future.result() for future in futures]
+
+
+def _command(
+    built: Built, ranks: int, options: Sequence[str], mpiexec_options: Sequence[str]
+) -> list[str]:
     if built.compiler.mpiexec is None:
         raise InputError(
             f"there is no mpiexec beside {built.compiler.wrapper} to start the program with",
             hint="--mpi names another MPI; --simulate MACHINE needs no mpiexec",
         )
-    mpiexec = str(built.compiler.mpiexec)
-    command = [mpiexec, "-n", str(ranks), str(built.program), *options]
-    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-        file = Path(folder) / "report.json"
-        status = _run(
-            [*command, "--report", str(file)], stdout=sys.stderr if output_to_stderr else None
-        )
-        return BenchRun(command, HERE, _read_report(file, status, options), status)
+    mpiexec = [str(built.compiler.mpiexec), *mpiexec_options]
+    return [*mpiexec, "-n", str(ranks), str(built.program), *options]
 
 
 def _run(command: list[str], stdout: Any) -> int:
@@ -82,7 +107,8 @@ def run_simulated(
     machine: Path,
     compute: Compute,
     simulate: Simulate,
-    output_to_stderr: bool,
+    placement: str = "block",
+    output_to_stderr: bool = False,
 ) -> BenchRun:
     """A run under the simulator, which `simulate` starts."""
     with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
@@ -93,6 +119,7 @@ def run_simulated(
             ranks=ranks,
             machine=machine.resolve(),
             compute=compute,
+            placement=placement,
             program_stdout="stderr" if output_to_stderr else "stdout",
         )
         outcome = simulate(scenario)
@@ -105,6 +132,7 @@ def run_simulated(
             report=_read_report(file, status, options),
             exit_status=status,
             machine_file=machine,
+            options=options,
             simulated={
                 key: outcome.result[key] for key in ("predicted_time_s", "messages", "wall_time_s")
             },

@@ -1,6 +1,9 @@
 #include "npb/bt/dumps.h"
 
+#include <fcntl.h>
+
 #include <cmath>
+#include <cstdio>
 
 #include "kit/agree.h"
 #include "kit/arguments.h"
@@ -82,8 +85,10 @@ long points_of(const Domain& domain) {
   return total;
 }
 
-// Libraries say a lot about an error; its class says it better, if it is a certain one.
+// Libraries say a lot about an error; its class says it better, if it is a certain one. Empty if
+// there is none.
 std::string text_of(int error) {
+  if (error == MPI_SUCCESS) return "";
   char text[MPI_MAX_ERROR_STRING];
   int error_class = 0, length = 0;
   MPI_Error_class(error, &error_class);
@@ -113,15 +118,15 @@ bool agrees(const State& read, const State& written) {
   return true;
 }
 
-// Fills `cells` from offset `at`, in cells. Less than that in the file is an error.
-int read(MPI_File file, MPI_Offset at, std::vector<double>& cells, MPI_Datatype cell) {
-  const int wanted = static_cast<int>(cells.size() / kStates);
-  MPI_Status status;
-  const int error = MPI_File_read_at(file, at, cells.data(), wanted, cell, &status);
-  if (error != MPI_SUCCESS) return error;
-  int got = 0;
-  MPI_Get_count(&status, cell, &got);
-  return got == wanted ? MPI_SUCCESS : MPI_ERR_IO;
+// What POSIX made of it, or empty.
+template <typename Action>
+std::string attempt(const Action& action) {
+  try {
+    action();
+    return "";
+  } catch (const FileError& error) {
+    return error.what();
+  }
 }
 
 }  // namespace
@@ -135,25 +140,40 @@ Dumps::Dumps(const std::string& mode, const std::string& file, bool keep, const 
       in_memory_(pieces_in_memory(domain, cell_.get())),
       in_file_(pieces_in_file(domain, cell_.get())),
       cells_(points_of(domain)) {
-  if (mode != "simple" && mode != "full" && mode != "epio") {
-    throw UsageError("--io " + mode + ": expected none, simple, full or epio");
+  if (mode != "posix" && mode != "simple" && mode != "full" && mode != "epio") {
+    throw UsageError("--io " + mode + ": expected posix, simple, full or epio");
   }
   const double began = MPI_Wtime();
-  open(MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY);
+  open(true);
   write_s_ += MPI_Wtime() - began;
 }
 
 Dumps::~Dumps() {
   close();
-  if (created_ && !(keep_ && complete_)) MPI_File_delete(name().c_str(), MPI_INFO_NULL);
+  if (!(keep_ && complete_)) remove();
 }
 
 std::string Dumps::name() const {
   return one_each() ? file_ + "." + std::to_string(this_rank()) : file_;
 }
 
-void Dumps::open(int access) {
-  const bool writing = access & MPI_MODE_WRONLY;
+void Dumps::open(bool writing) {
+  try {
+    if (mode_ == "posix") {
+      open_posix(writing);
+    } else {
+      open_mpi(writing);
+    }
+  } catch (const UsageError&) {
+    // The destructor does not run for what is not constructed.
+    close();
+    remove();
+    throw;
+  }
+}
+
+void Dumps::open_mpi(bool writing) {
+  const int access = writing ? MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY : MPI_MODE_RDONLY;
   int error = MPI_File_open(one_each() ? MPI_COMM_SELF : MPI_COMM_WORLD, name().c_str(), access,
                             MPI_INFO_NULL, &handle_);
   if (error == MPI_SUCCESS) {
@@ -164,45 +184,60 @@ void Dumps::open(int access) {
   } else {
     handle_ = MPI_FILE_NULL;
   }
-  try {
-    agree(error, writing ? "create" : "open");
-  } catch (const UsageError&) {
-    // The destructor does not run for what is not constructed.
-    close();
-    if (created_) MPI_File_delete(name().c_str(), MPI_INFO_NULL);
-    created_ = false;
-    throw;
+  const std::string action = writing ? "create" : "open";
+  const std::string text = text_of(error);
+  refuse_if_any(text.empty() ? "" : "--io-file " + name() + ": cannot " + action + ": " + text);
+}
+
+// Rank 0 makes the file, so that one rank finds out whether there is one.
+void Dumps::open_posix(bool writing) {
+  const auto refuse = [](const std::string& text) {
+    refuse_if_any(text.empty() ? "" : "--io-file " + text);
+  };
+  if (writing) {
+    refuse(attempt([this] {
+      if (this_rank() != 0) return;
+      posix_ = File::open(name(), O_CREAT | O_EXCL | O_WRONLY);
+      created_ = true;
+    }));
   }
+  refuse(attempt([&] { posix_ = File::open(name(), writing ? O_WRONLY : O_RDONLY); }));
 }
 
 void Dumps::close() {
   if (handle_ != MPI_FILE_NULL) MPI_File_close(&handle_);
+  posix_ = File();
 }
 
-void Dumps::agree(int error, const std::string& action) const {
-  const bool wrong = error != MPI_SUCCESS;
-  refuse_if_any(wrong ? "--io-file " + name() + ": cannot " + action + ": " + text_of(error) : "");
+void Dumps::remove() {
+  if (created_) std::remove(name().c_str());
+  created_ = false;
+}
+
+void Dumps::agree(const std::string& text, const std::string& action, long dump) const {
+  const std::string what = "cannot " + action + " dump " + std::to_string(dump + 1);
+  fail_if_any(text.empty() ? "" : name() + ": " + what + ": " + text);
 }
 
 void Dumps::write() {
   const long dump = static_cast<long>(errors_.size());
   const double began = MPI_Wtime();
-  const int error = write_state(dump);
+  const std::string text = write_state(dump);
   const double written = MPI_Wtime();
-  agree(error, "write dump " + std::to_string(dump + 1));
+  agree(text, "write", dump);
   errors_.push_back(error_norms(domain_));
   write_s_ += written - began;
   other_s_ += MPI_Wtime() - written;
 }
 
-int Dumps::write_state(long dump) {
-  if (mode_ == "simple") return write_rows(dump);
+std::string Dumps::write_state(long dump) {
+  if (mode_ == "simple" || mode_ == "posix") return write_rows(dump);
   const MPI_Offset at = dump * cells_;
   const auto write = one_each() ? MPI_File_write_at : MPI_File_write_at_all;
-  return write(handle_, at, MPI_BOTTOM, 1, in_memory_.get(), MPI_STATUS_IGNORE);
+  return text_of(write(handle_, at, MPI_BOTTOM, 1, in_memory_.get(), MPI_STATUS_IGNORE));
 }
 
-int Dumps::write_rows(long dump) {
+std::string Dumps::write_rows(long dump) {
   const long n = domain_.grid;
   for (const Piece& piece : domain_.pieces) {
     for (int k = 0; k < piece.size[2]; ++k) {
@@ -210,20 +245,43 @@ int Dumps::write_rows(long dump) {
         const MPI_Offset at =
             ((dump * n + piece.begin[2] + k) * n + piece.begin[1] + j) * n + piece.begin[0];
         const double* row = &piece.state[kStates * piece.state_at.at(0, j, k)];
-        const int error =
-            MPI_File_write_at(handle_, at, row, piece.size[0], cell_.get(), MPI_STATUS_IGNORE);
-        if (error != MPI_SUCCESS) return error;
+        const std::string text = write_row(row, piece.size[0], at);
+        if (!text.empty()) return text;
       }
     }
   }
-  return MPI_SUCCESS;
+  return "";
 }
 
-void Dumps::verify(Report& report) {
+std::string Dumps::write_row(const double* row, int cells, MPI_Offset at) {
+  if (mode_ == "posix") {
+    return attempt([&] { posix_.write(row, cells * kCellBytes, at * kCellBytes); });
+  }
+  return text_of(MPI_File_write_at(handle_, at, row, cells, cell_.get(), MPI_STATUS_IGNORE));
+}
+
+// Less than that in the file is an error.
+std::string Dumps::read(MPI_Offset at, std::vector<double>& cells) {
+  const int wanted = static_cast<int>(cells.size() / kStates);
+  if (mode_ == "posix") {
+    return attempt([&] { posix_.read(cells.data(), wanted * kCellBytes, at * kCellBytes); });
+  }
+  MPI_Status status;
+  const int error = MPI_File_read_at(handle_, at, cells.data(), wanted, cell_.get(), &status);
+  if (error != MPI_SUCCESS) return text_of(error);
+  int got = 0;
+  MPI_Get_count(&status, cell_.get(), &got);
+  return got == wanted ? "" : "the file is too short";
+}
+
+void Dumps::finish() {
   const double began = MPI_Wtime();
   close();
   write_s_ += MPI_Wtime() - began;
-  open(MPI_MODE_RDONLY);
+}
+
+void Dumps::verify(Report& report) {
+  open(false);
   const long dumps = static_cast<long>(errors_.size());
   const double points = std::pow(domain_.grid, 3);
   const double bytes = static_cast<double>(kCellBytes) * points * static_cast<double>(dumps);
@@ -241,8 +299,7 @@ void Dumps::verify(Report& report) {
 // The error norms of a dump as the file has it.
 State Dumps::read_errors(long dump) {
   State sums{}, total;
-  const int error = one_each() ? read_pieces(dump, sums) : read_planes(dump, sums);
-  agree(error, "read dump " + std::to_string(dump + 1));
+  agree(one_each() ? read_pieces(dump, sums) : read_planes(dump, sums), "read", dump);
   MPI_Allreduce(sums.data(), total.data(), kStates, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   for (double& value : total) value = std::sqrt(value / std::pow(domain_.grid - 2, 3));
   return total;
@@ -250,23 +307,23 @@ State Dumps::read_errors(long dump) {
 
 // Whole planes of zeta, in turn over the ranks: not the pieces that the ranks wrote, so that
 // misplaced points come to light.
-int Dumps::read_planes(long dump, State& sums) {
+std::string Dumps::read_planes(long dump, State& sums) {
   const int n = domain_.grid;
   std::vector<double> plane(long{kStates} * n * n);
   for (int k = this_rank(); k < n; k += number_of_ranks()) {
-    const int error = read(handle_, (dump * n + k) * n * n, plane, cell_.get());
-    if (error != MPI_SUCCESS) return error;
+    const std::string text = read((dump * n + k) * n * n, plane);
+    if (!text.empty()) return text;
     for (int j = 0; j < n; ++j) {
       add_errors(&plane[long{kStates} * n * j], {0, j, k}, n, n, sums);
     }
   }
-  return MPI_SUCCESS;
+  return "";
 }
 
 // What this rank wrote in its own file.
-int Dumps::read_pieces(long dump, State& sums) {
+std::string Dumps::read_pieces(long dump, State& sums) {
   std::vector<double> points(kStates * cells_);
-  const int error = read(handle_, dump * cells_, points, cell_.get());
+  const std::string text = read(dump * cells_, points);
   const double* row = points.data();
   for (const Piece& piece : domain_.pieces) {
     for (int k = 0; k < piece.size[2]; ++k) {
@@ -276,7 +333,7 @@ int Dumps::read_pieces(long dump, State& sums) {
       }
     }
   }
-  return error;
+  return text;
 }
 
 }  // namespace sesame::workload::cfd

@@ -2,6 +2,7 @@
 // is the whole grid, cells of five doubles, xi fastest; dumps follow each other. A rank's points
 // come from many pieces, so that neighbouring rows of the file are of different ranks.
 //
+//   posix   as simple, without MPI-IO
 //   full    one collective write a dump; the file view tells each rank where its points go
 //   simple  a write for each row of each piece, without any agreement
 //   epio    a file for each rank, its points one after the other
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "kit/files.h"
 #include "kit/report.h"
 #include "npb/cfd/domain.h"
 
@@ -31,12 +33,13 @@ class Datatype {
   MPI_Datatype type_;
 };
 
-// All members are collective. What goes wrong with the file is a UsageError on all ranks.
+// All members are collective. On all ranks, a file that cannot be made or opened is a UsageError
+// and one that cannot be written or read a Failure.
 class Dumps {
  public:
   static constexpr int kInterval = 5;  // steps from dump to dump
 
-  // `mode`: simple, full or epio. Creates the file, or the files FILE.0, FILE.1, …; there must be
+  // `mode`: one of those. Creates the file, or the files FILE.0, FILE.1, …; there must be
   // none of that name. They are removed at the end unless `keep`.
   Dumps(const std::string& mode, const std::string& file, bool keep, const Domain& domain);
   ~Dumps();
@@ -44,6 +47,9 @@ class Dumps {
   Dumps& operator=(const Dumps&) = delete;
 
   void write();
+
+  // Closes the file; the end of writing.
+  void finish();
 
   // Reads all dumps back and compares their errors against the exact solution with those of the
   // states that were written.
@@ -55,21 +61,28 @@ class Dumps {
  private:
   bool one_each() const { return mode_ == "epio"; }
   std::string name() const;  // of this rank's file
-  void open(int access);
+  void open(bool writing);
+  void open_mpi(bool writing);
+  void open_posix(bool writing);
   void close();
-  int write_state(long dump);
-  int write_rows(long dump);
+  void remove();
+  // What went wrong, or empty.
+  std::string write_state(long dump);
+  std::string write_rows(long dump);
+  std::string write_row(const double* row, int cells, MPI_Offset at);
+  std::string read(MPI_Offset at, std::vector<double>& cells);
   State read_errors(long dump);
-  int read_planes(long dump, State& sums);
-  int read_pieces(long dump, State& sums);
-  // Throws on all ranks when `error` of any is one of MPI.
-  void agree(int error, const std::string& action) const;
+  std::string read_planes(long dump, State& sums);
+  std::string read_pieces(long dump, State& sums);
+  // Throws on all ranks when `text` of any is not empty.
+  void agree(const std::string& text, const std::string& action, long dump) const;
 
   std::string mode_, file_;
   bool keep_;
   const Domain& domain_;
   Datatype cell_, in_memory_, in_file_;
   MPI_File handle_ = MPI_FILE_NULL;
+  File posix_;
   bool created_ = false, complete_ = false;
   long cells_;                 // of this rank, in a dump
   std::vector<State> errors_;  // of the state that each dump holds

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sesame.analysis.findings import iow, sparse
+from sesame.analysis.findings import cachestudy, iow, ipc, memory, messages, nht1, sparse
 from sesame.analysis.findings.found import Findings, Report
 
 __all__ = ["ANALYSES", "Analysis", "Findings", "Report", "with_findings"]
@@ -17,18 +17,29 @@ Analysis = Callable[[Report], Findings]
 # by the workload's name
 ANALYSES: dict[str, Analysis] = {
     "iow": iow.analyse,
+    "nht1": nht1.analyse,
     "sparse": sparse.analyse,
+    "messages": messages.analyse,
+    "ipc": ipc.analyse,
+    "memory": memory.analyse,
+    "cachestudy": cachestudy.analyse,
 }
 
 
 def with_findings(report: Report) -> Report:
-    """The report with what its workload's analysis found; the report itself is left alone."""
+    """The report with what its workload's analysis found; the report itself is left alone.
+
+    Checks of the analysis may find wrong what the program took for verified, never the reverse.
+    """
     analysis = ANALYSES.get(report["workload"])
     if analysis is None:
         return {**report, "findings": []}
     found = analysis(report)
+    wrong = any(not check["right"] for check in found.checks)
     return {
         **report,
+        "verified": False if wrong else report["verified"],
+        "checks": [*report["checks"], *found.checks],
         "figures": [*report["figures"], *found.figures],
         "tables": {**report["tables"], **found.tables},
         "findings": found.sentences,

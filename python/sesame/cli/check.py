@@ -1,0 +1,148 @@
+"""`sesame machine check`"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from sesame import native
+from sesame.analysis.against import Comparison, Recorded, compare, read_recorded
+from sesame.analysis.quantities import format_seconds
+from sesame.cli.simulate import parse_placement
+from sesame.errors import InputError, WorkloadError
+from sesame.machines import find_machine
+from sesame.simulation import Host, find_host, parse_compute
+from sesame.simulation import simulate as run_simulation
+from sesame.simulation.host import inspect_program
+from sesame.workloads import build_workload, find_compiler, find_workload, run_simulated
+
+
+@click.command()
+@click.argument("machine")
+@click.option(
+    "--against",
+    "data_sets",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="NAME.sesame",
+    help="Compare with what `sesame bench run` measured. May be repeated.",
+)
+@click.option(
+    "--within", metavar="PERCENT", help="Exit with status 1 when an error is larger, as 10%."
+)
+@click.option(
+    "--compute",
+    metavar="MODE",
+    help="Time of computation in the simulator; measured, but none for messages.",
+)
+@click.option(
+    "--placement",
+    default="block",
+    metavar="block|cyclic|FILE",
+    help="Which rank runs on which node, in the simulator.",
+)
+@click.option("--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for C++ to build with.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def check(machine: str, data_sets: tuple[Path, ...], **options: Any) -> int:
+    """Check a machine file, or how well a model predicts.
+
+    MACHINE is a file or one of the list; of a file that is wrong it says the line. With --against
+    every data set's workload runs again, in the simulator on this machine.
+
+    \b
+    sesame machine check my.toml
+    sesame machine check my.toml --against cg.sesame --against messages.sesame --within 10%
+    """
+    path = find_machine(machine)
+    model = native.read_machine(str(path))
+    if not data_sets:
+        _refuse_without_data(options)
+        words = f"{model['name']}, {model['nodes']} nodes, {model['ranks']} ranks"
+        click.echo(json.dumps(model) if options["as_json"] else f"{path}: good: {words}")
+        return 0
+    within = None if options["within"] is None else _fraction(options["within"])
+    recorded = [read_recorded(data_set) for data_set in data_sets]
+    comparisons = [_compare(one, path, options) for one in recorded]
+    missed = [c for c in comparisons if within is not None and abs(c.worst_error) > within]
+    if options["as_json"]:
+        click.echo(
+            json.dumps(
+                {
+                    "machine": model["name"],
+                    "comparisons": [asdict(comparison) for comparison in comparisons],
+                    "within": within,
+                    "missed": [comparison.data_set for comparison in missed],
+                }
+            )
+        )
+    else:
+        _print(model["name"], comparisons)
+    if missed:
+        click.echo(f"{len(missed)} of {len(comparisons)} not within {options['within']}", err=True)
+    return 1 if missed else 0
+
+
+def _refuse_without_data(options: dict[str, Any]) -> None:
+    for name in ("within", "compute", "mpi"):
+        if options[name] is not None:
+            raise InputError(f"--{name} needs a measurement to compare with: --against")
+
+
+def _fraction(text: str) -> float:
+    try:
+        value = float(text.removesuffix("%").strip())
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise InputError(f"--within {text}: expected a percentage", hint="for instance 10%")
+    return value / 100
+
+
+def _compare(recorded: Recorded, machine: Path, options: dict[str, Any]) -> Comparison:
+    # What the program itself does between messages is in the measured curve already.
+    compute = options["compute"] or ("none" if recorded.curve is not None else "measured")
+    built = build_workload(find_workload(recorded.workload), find_compiler(options["mpi"]))
+    executable = find_host(inspect_program(str(built.program)))
+    host = Host(executable, stdout=subprocess.DEVNULL)
+    with Console(stderr=True).status(f"simulating {recorded.workload}"):
+        run = run_simulated(
+            built,
+            recorded.ranks,
+            recorded.options,
+            machine=machine,
+            compute=parse_compute(compute),
+            placement=parse_placement(options["placement"]),
+            simulate=lambda scenario: run_simulation(scenario, host),
+        )
+    if run.exit_status != 0:
+        raise WorkloadError(f"{recorded.workload} did not verify its answer in the simulator")
+    return compare(recorded, run.report)
+
+
+def _print(machine: str, comparisons: Sequence[Comparison]) -> None:
+    table = Table("workload", "ranks", "measured", f"on {machine}", "error", "worst", "data set")
+    table.box, table.header_style = None, "bold"
+    for comparison in comparisons:
+        table.add_row(
+            " ".join([comparison.workload, *comparison.options]),
+            str(comparison.ranks),
+            *_figures(comparison),
+            comparison.data_set,
+        )
+    Console(highlight=False).print(table)
+
+
+def _figures(comparison: Comparison) -> tuple[str, str, str, str]:
+    error, worst = (f"{100 * value:+.1f} %" for value in (comparison.error, comparison.worst_error))
+    if comparison.is_curve:
+        return f"{comparison.points} sizes", "", f"median {error[1:]}", worst
+    times = format_seconds(comparison.measured_s), format_seconds(comparison.predicted_s)
+    return *times, error, ""

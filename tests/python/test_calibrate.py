@@ -1,0 +1,127 @@
+"""`sesame machine calibrate` and `check` before they measure anything; fits of synthetic curves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sesame import native
+from sesame.analysis.calibration import Calibration, ComputeFit, fit_network, machine_text
+from sesame.analysis.findings import with_findings
+from sesame.analysis.findings.memory import levels_of
+
+SIZES = [0, 1, 2, 3, *(int(2**k * (1 + i / 4)) for k in range(2, 22) for i in range(4)), 4 << 20]
+
+
+def report(latency=0.4e-6, send=0.1e-6, receive=0.05e-6, limit=8192, interval=0.1e-6):
+    """A curve with a step at `limit`, and 2 % noise."""
+    sizes = np.array(SIZES, float)
+    times = np.where(sizes <= limit, latency + sizes / 5e9, 2e-6 + sizes / 10e9)
+    times *= 1 + 0.02 * np.random.default_rng(3).standard_normal(len(sizes))
+    stream = [1.0, 1024.0, 1 << 20]
+    return {
+        "workload": "messages",
+        "ranks": 2,
+        "figures": [
+            {"name": "send overhead", "value": send, "unit": "s"},
+            {"name": "receive overhead", "value": receive, "unit": "s"},
+            {"name": "eager limit", "value": float(limit), "unit": "B"},
+        ],
+        "tables": {
+            "ping_pong": {"size": {"values": SIZES}, "median": {"values": times.tolist()}},
+            "stream": {
+                "size": {"values": stream},
+                "interval": {"values": [interval, 0.3e-6, 105e-6]},
+                "exchange": {"values": [0.5e-6, 0.7e-6, 110e-6]},
+            },
+        },
+    }
+
+
+def text_of(fit, **more) -> str:
+    kernels = [ComputeFit("ep S", 0.3, 0.33, 0.31)]
+    return machine_text(Calibration("here", "h", "p", "today", 2, fit, "m", kernels, **more))
+
+
+def test_model_reproduces_the_curve(tmp_path):
+    fit = fit_network(report())
+    assert len(fit.segments) == 2
+    errors = np.abs(fit.ping_pong_errors())
+    assert np.median(errors) < 0.02
+    assert np.max(errors) < 0.07  # 3.5 times the noise that was put in
+    (tmp_path / "here.toml").write_text(text_of(fit))
+    model = native.read_machine(str(tmp_path / "here.toml"))
+    for size in SIZES:
+        (row,) = native.ping_pong_table(str(tmp_path / "here.toml"), [], [size], 0)
+        assert row["time_s"] == pytest.approx(fit.ping_pong(size), rel=2e-3)
+    assert model["node_network"]["eager_limit_bytes"] == 8192
+    assert (model["nodes"], model["cores"], model["compute_ratio"]) == (1, 2, 1.0)
+
+
+def test_overheads_fit_into_the_latency(tmp_path):
+    fit = fit_network(report(send=0.5e-6, receive=0.25e-6))
+    assert fit.send_overhead == pytest.approx(2 * fit.receive_overhead)
+    assert fit.send_overhead + fit.receive_overhead <= min(s.intercept for s in fit.segments)
+    (tmp_path / "here.toml").write_text(text_of(fit))
+    native.read_machine(str(tmp_path / "here.toml"))
+
+
+def test_a_stream_slower_than_its_overheads_has_a_gap():
+    assert fit_network(report(interval=0.08e-6)).gap == 0
+    slow = fit_network(report(interval=0.3e-6))
+    assert slow.gap == pytest.approx(0.3e-6)
+    assert slow.stream_errors()[0] == pytest.approx(0)
+
+
+def test_file_says_what_was_not_measured():
+    fit = fit_network(report())
+    text = text_of(fit)
+    assert "# Storage was not measured" in text
+    assert "# Between nodes nothing was measured: one host." in text
+    assert "ep S         alone 300 ms, on all cores at once 330 ms" in text
+    between = text_of(fit, between=fit, hosts=["a", "b"])
+    assert "nothing was measured" not in between
+    assert "nodes = 2" in between
+
+
+def test_findings_say_the_step_in_words():
+    sentences = with_findings(report())["findings"]
+    assert sentences[0].startswith("up to 8 KiB: ")
+    assert "soon above 8 KiB the protocol changes: +" in sentences[1]
+    assert "messages above 8 KiB wait until their receive is posted (rendezvous)" in sentences
+
+
+def test_levels_of_caches_are_found():
+    sizes = np.array(SIZES[4:], float)
+    speeds = np.where(sizes <= 48 * 1024, 150e9, np.where(sizes <= 1.25 * 2**20, 80e9, 16e9))
+    noisy = speeds * (1 + 0.05 * np.random.default_rng(2).standard_normal(len(sizes)))
+    levels = levels_of(sizes, noisy)
+    assert [last for last, _ in levels] == [48 * 1024, 1.25 * 2**20, 4 << 20]
+    assert [speed for _, speed in levels] == pytest.approx([150e9, 80e9, 16e9], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["calibrate", "-o", "here.txt"], "-o here.txt: expected a name that ends with .toml"),
+        (["calibrate", "-o", "no/here.toml"], "no/here.toml: cannot write there"),
+        (["calibrate", "-o", "here.toml", "--mpi", "nompi"], "--mpi nompi: no such compiler"),
+        (["check", "sp2", "--within", "5%"], "--within needs a measurement to compare with"),
+        (["check", "sp2", "--against", "no.sesame"], "no.sesame: this is no data set"),
+        (["check", "sp2", "--against", "no", "--within", "x"], "--within x: expected a percentage"),
+        (["check", "nomachine"], "no machine model called nomachine"),
+    ],
+)
+def test_wrong_use_is_said_before_anything_is_measured(arguments, message, sesame, tmp_path):
+    outcome = sesame("machine", *arguments)
+    assert outcome.status in (1, 2)
+    assert message in outcome.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_file_is_kept(sesame, tmp_path):
+    (tmp_path / "here.toml").write_text("mine")
+    outcome = sesame("machine", "calibrate", "-o", "here.toml")
+    assert outcome.status == 2
+    assert "--force" in outcome.stderr
+    assert (tmp_path / "here.toml").read_text() == "mine"
