@@ -75,7 +75,7 @@ def built_with(tmp_path: Path, report: dict | None, status: int) -> Built:
 def test_catalogue_has_every_program_that_is_built_and_each_has_a_page():
     lists = [path.read_text() for path in SOURCES.rglob("CMakeLists.txt")]
     programs = {
-        name for text in lists for name in re.findall(r"^sesame_workload\((\w+) ", text, re.M)
+        name for text in lists for name in re.findall(r"^sesame_workload\(([\w-]+) ", text, re.M)
     }
     assert programs == set(all_workloads())
     index = (PAGES / "index.md").read_text()

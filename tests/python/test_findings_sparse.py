@@ -17,7 +17,8 @@ def report(static, dynamic, read, messages=(0.0, 0.0)):
         "dynamic total": dynamic,
     }
     table = {name: {"unit": "s", "values": values} for name, values in columns.items() if values}
-    return {"workload": "sparse", "ranks": 4, "figures": [], "tables": {"passes": table}}
+    given = {"workload": "sparse", "ranks": 4, "verified": True, "checks": [], "figures": []}
+    return {**given, "tables": {"passes": table}}
 
 
 def test_gain_is_that_of_the_time_with_static_work():
