@@ -103,6 +103,15 @@ def test_data_are_right_in_the_simulator(ranks, program, simulate):
     assert outcome.stdout.endswith("verified\n")
 
 
+@pytest.mark.parametrize("name", ["requests", "oocmm", "sparse"])
+def test_simulator_without_mpi_io_says_so_and_no_file_stays(name, program, simulate, tmp_path):
+    machine = ["-n", 4, "--machine", "infiniband", "--compute", "none"]
+    outcome = simulate(*machine, "--", program(name), "--interface", "mpi")
+    assert outcome.status == 1
+    assert "MPI_File_open, which the simulated MPI does not have yet" in outcome.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_thinking_takes_simulated_time(program, simulate, tmp_path):
     machine = ["-n", 4, "--machine", "infiniband", "--compute", "none"]
     options = ["--requests", 1000, "--warmup", 0, "--think", 1000, "--report", "report.json"]

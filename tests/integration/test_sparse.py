@@ -37,6 +37,16 @@ def sparse(program, mpiexec, tmp_path):
     return execute
 
 
+def test_compressed_form_is_that_of_figure_1(kit_program, mpiexec):
+    lines = mpiexec(1, kit_program("figure_1")).stdout.splitlines()
+    a, ja, ia, products = ([int(word) for word in line.split()] for line in lines)
+    assert a == [2, 5, 8, 3, 7, 6, 2, 1, 9, 1, 7, 2]
+    assert ja == [1, 3, 1, 2, 4, 2, 3, 5, 1, 4, 2, 5]
+    assert ia == [1, 3, 6, 9, 11, 13]
+    vectors = np.array([[1, 2, 3, 4, 5], [1, 0, 0, 0, 0]]).T
+    assert products == (FIGURE_1 @ vectors).flatten().tolist()
+
+
 @pytest.mark.parametrize(("mode", "ranks"), [*((mode, 4) for mode in MODES), ("async", 1)])
 def test_every_mode_of_mpi_io_reads_every_row_once(mode, ranks, sparse, tmp_path):
     report = sparse(ranks, "--interface", "mpi", "--mode", mode, "--order", "97", "--nonzeros",
@@ -112,6 +122,10 @@ def test_formula_of_the_time_is_that_of_the_slowest_rank(sparse):
         for i in range(2)
     )
     assert figures(report)["estimate of the time"] == pytest.approx(slowest)
+    phases = {name: column["values"] for name, column in report["tables"]["phases"].items()}
+    for phase, longest, mean in zip(*phases.values(), strict=True):
+        assert longest == max(ranks[phase])
+        assert mean == pytest.approx(ranks[phase][1])  # the only worker
     passes = report["tables"]["passes"]
     assert passes["read size"]["values"] == [2 * 4808, 14 * 4808]
     totals = passes["static total"]["values"] + passes["dynamic total"]["values"]
@@ -122,7 +136,7 @@ def test_matrix_of_any_form_gives_the_same_file(bench, program, tmp_path):
     mmwrite(tmp_path / "figure.mtx", coo_array(FIGURE_1))
     hb_write(tmp_path / "figure.rua", csc_matrix(FIGURE_1))
     for name in ("figure.mtx", "figure.rua"):
-        outcome = bench("sparse", "--matrix", name, "--json", "-n", 2)
+        outcome = bench("sparse", "--matrix", name, "--json")
         assert outcome.status == 0, outcome.stderr
         assert outcome.json["verified"] is True
         assert outcome.json["parameters"]["matrix"] == name
@@ -143,6 +157,7 @@ def test_matrix_of_any_form_gives_the_same_file(bench, program, tmp_path):
         (["--nonzeros", "360001"], "a matrix of order 600 has from 0 to order * order"),
         (["--dir", "nowhere"], "--dir nowhere: cannot write there: No such file or directory"),
         (["--read-size", "much"], "--read-size"),
+        (["--read-size", "2GiB"], "must be less than 2 GiB"),
     ],
 )
 def test_what_cannot_be_read_is_said_once(options, message, program, mpiexec, tmp_path):

@@ -17,7 +17,7 @@ class SharedFile {
   virtual void write(const void* data, long bytes, long offset) = 0;
 };
 
-// Throws UsageError unless `interface` is posix or mpi.
+// Throws UsageError unless `interface` is posix or mpi. Call it before files are made.
 void check_interface(const std::string& interface);
 
 // Collective over `comm`. Opens for reading and writing; makes the file when there is none.

@@ -1,6 +1,9 @@
 // Out-of-core matrix multiplication (SESAME report, 8.2.1, 8.2.4 and 8.2.5).
 #include <mpi.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "kit/files.h"
 #include "kit/phases.h"
 #include "kit/program.h"
@@ -12,6 +15,7 @@ namespace sesame::workload::oocmm {
 namespace {
 
 constexpr long kNumber = sizeof(double);
+constexpr long kMostBytes = std::numeric_limits<int>::max();  // of a request: MPI counts in an int
 
 struct Options {
   long order = 96, columns = 1;
@@ -43,7 +47,7 @@ long rows_for(const Options& options) {
   if (options.memory.size() != 1) throw UsageError("--memory: expected one size");
   const long lines = options.memory[0] / (kNumber * options.order);
   const long rows = (lines - options.columns) / 2;
-  if (rows >= 1) return rows;
+  if (rows >= 1) return std::min(rows, kMostBytes / (kNumber * options.order));
   const long least = (2 + options.columns) * options.order * kNumber;
   throw UsageError("--memory: a row of the first matrix, one of the product and " +
                    std::to_string(options.columns) + " of the second matrix's columns need " +
@@ -58,6 +62,9 @@ Plan plan_of(const Options& options) {
   }
   if (options.columns < 1 || options.columns > options.order) {
     throw UsageError("--columns: expected from 1 to the order of the matrices");
+  }
+  if (options.columns * options.order * kNumber > kMostBytes) {
+    throw UsageError("--columns: expected columns that together have less than 2 GiB");
   }
   check_interface(options.interface);
   const bool staggered = is_first("--access", options.access, "staggered", "together");

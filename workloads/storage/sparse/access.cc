@@ -62,9 +62,7 @@ std::span<const char> Access::wait() {
 
 std::unique_ptr<Access> open_access(const std::string& interface, Mode mode,
                                     const ExtendedFile& file, const Pieces& pieces) {
-  if (interface == "posix") return open_posix(mode, file, pieces);
-  if (interface == "mpi") return open_mpi(mode, file, pieces);
-  throw UsageError("--interface " + interface + ": expected posix or mpi");
+  return interface == "mpi" ? open_mpi(mode, file, pieces) : open_posix(mode, file, pieces);
 }
 
 }  // namespace sesame::workload::sparse

@@ -46,7 +46,7 @@ class Worker {
   // At the places of this rank's rows: the weighted sums of the products, and ones.
   void combine(std::vector<double>& combined, std::vector<double>& times) const {
     for (std::size_t i = 0; i < numbers_.size(); ++i) {
-      combined[numbers_[i]] += vectors_.combined(&products_[i * vectors_.count()]);
+      combined[numbers_[i]] += vectors_.combined(products_.data() + i * vectors_.count());
       times[numbers_[i]] += 1;
     }
   }
@@ -107,7 +107,11 @@ double Measurement::total(Count count) const {
   return result;
 }
 
-double Measurement::mean(Count count) const { return total(count) / workers; }
+double Measurement::mean(Count count) const {
+  double sum = 0;
+  for (std::size_t i = ranks.size() - workers; i < ranks.size(); ++i) sum += ranks[i][count];
+  return sum / static_cast<double>(workers);
+}
 
 double Measurement::imbalance() const {
   double most = 0;
@@ -147,7 +151,7 @@ Measurement measure(const Plan& plan, const ExtendedFile& file, const Vectors& v
   counts[kNonzeros] = static_cast<double>(worker.matrix().nonzeros());
   Measurement result;
   result.ranks = gather(counts);
-  result.workers = static_cast<double>(result.ranks.size()) - (plan.dynamic ? 1 : 0);
+  result.workers = result.ranks.size() - (plan.dynamic && !result.ranks.empty() ? 1 : 0);
   const double bytes = worker.matrix().bytes();
   MPI_Reduce(&bytes, &result.compressed_bytes, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   std::vector<double> combined(file.order), times(file.order);
@@ -167,6 +171,17 @@ void report_ranks(Report& report, const Measurement& measurement) {
     for (const Counts& counts : measurement.ranks) values.push_back(counts[column.count]);
     report.column("ranks", column.name, column.unit, values);
   }
+  std::vector<std::string> phases;
+  std::vector<double> longest, mean;
+  for (const Column& column : kColumns) {
+    if (column.unit[0] != 's') continue;
+    phases.push_back(column.name);
+    longest.push_back(measurement.longest(column.count));
+    mean.push_back(measurement.mean(column.count));
+  }
+  report.column("phases", "phase", "", phases);
+  report.column("phases", "longest", "s", longest);
+  report.column("phases", "mean", "s", mean);
 }
 
 }  // namespace sesame::workload::sparse

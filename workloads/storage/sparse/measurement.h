@@ -27,7 +27,7 @@ struct Plan {
 
 struct Measurement {
   std::vector<Counts> ranks;  // on rank 0
-  double workers = 1;         // ranks that compute
+  std::size_t workers = 0;    // the last of the ranks; a manager is the first
   long rows_right = 0;
   double compressed_bytes = 0;
 
@@ -45,7 +45,7 @@ struct Measurement {
 Measurement measure(const Plan& plan, const ExtendedFile& file, const Vectors& vectors,
                     const RowSource& source);
 
-// Table "ranks".
+// Tables "ranks" and "phases", the longest and the mean of the workers.
 void report_ranks(Report& report, const Measurement& measurement);
 
 }  // namespace sesame::workload::sparse

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include "kit/files.h"
 #include "kit/program.h"
+#include "storage/shared_file.h"
 #include "storage/sparse/measurement.h"
 
 namespace sesame::workload::sparse {
@@ -99,6 +101,12 @@ std::vector<std::string> works_of(const Options& options, Mode mode) {
 long rows_for(long size, const ExtendedFile& file) {
   if (size < 1) throw UsageError("--read-size: expected at least 1");
   const long rows = std::lround(static_cast<double>(size) / static_cast<double>(file.row_bytes()));
+  // MPI counts bytes in an int, and with --mode global the pieces of all ranks are one message.
+  const long most = std::numeric_limits<int>::max() / (file.row_bytes() * number_of_ranks());
+  if (rows > most) {
+    throw UsageError("--read-size " + std::to_string(size) + ": the reads of all ranks together " +
+                     "must be less than 2 GiB");
+  }
   return std::clamp(rows, 1L, file.order);
 }
 
@@ -201,7 +209,9 @@ void run(Report& report, const Options& options) {
   if (options.vectors < 0) throw UsageError("--vectors: expected at least 0");
   const Mode mode = mode_of(options.mode);
   works_of(options, mode);
+  check_interface(options.interface);
   const Problem problem = problem_of(options);
+  for (long size : options.read_sizes) rows_for(size, problem.file);  // what is wrong, at once
   Study study(options, problem);
   study.run();
   study.report(report);
