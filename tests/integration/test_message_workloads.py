@@ -212,7 +212,7 @@ def test_memory_measures_pages_and_bandwidth(bench, program):
 
 def test_memory_says_when_there_is_nothing_to_measure(bench, program):
     program("memory")
-    options = ["--simulate", "sp2", "--compute", "none", "--most", 65536, "--json"]
+    options = ["--simulate", "sp2", "--compute", "none", "--most", 65536, "--pages", 64, "--json"]
     outcome = bench("memory", *options)
     assert outcome.status == 0, outcome.stderr
     assert outcome.json["findings"] == [
