@@ -14,7 +14,7 @@ from sesame.analysis.findings import with_findings
 
 MIB = 2**20
 CGROUP = Path("/sys/fs/cgroup/memory")  # of version 1
-QUICK = ["--largest", "32MiB", "--averaged", "1", "--groups", "1", "--precision", "1.5"]
+QUICK = ["--largest", "8MiB", "--averaged", "1", "--groups", "1", "--precision", "1.5"]
 
 
 @pytest.fixture

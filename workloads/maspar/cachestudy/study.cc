@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "kit/byte_sizes.h"
 
@@ -27,6 +28,21 @@ void insert(std::vector<Point>& points, const Point& point) {
       points.begin(), points.end(), point,
       [](const Point& left, const Point& right) { return left.bytes < right.bytes; });
   points.insert(place, point);
+}
+
+// Measures sizes between which the rate falls most, of files of at least `from` bytes, until they
+// are close.
+Edge follow(Sampler& sampler, Mode mode, const Plan& plan, std::vector<Point>& points, long from) {
+  while (true) {
+    std::vector<Point> part;
+    std::copy_if(points.begin(), points.end(), std::back_inserter(part),
+                 [=](const Point& point) { return point.bytes >= from; });
+    const Edge edge = steepest(part);
+    const long middle = edge.found() ? whole_stamps(edge.bytes()) : 0;
+    const bool close = static_cast<double>(edge.exceeds) <= plan.precision * double(edge.fits);
+    if (close || middle <= edge.fits || middle >= edge.exceeds) return edge;
+    insert(points, measure_file(sampler, mode, middle, plan.transfer));
+  }
 }
 
 double median(std::vector<double> values) {
@@ -72,13 +88,9 @@ std::vector<Point> sweep_files(Sampler& sampler, Mode mode, const Plan& plan) {
     points.push_back(measure_file(sampler, mode, bytes, plan.transfer));
   }
   points.push_back(measure_file(sampler, mode, plan.largest, plan.transfer));
-  while (true) {
-    const Edge edge = steepest(points);
-    const long middle = edge.found() ? whole_stamps(edge.bytes()) : 0;
-    const bool close = static_cast<double>(edge.exceeds) <= plan.precision * double(edge.fits);
-    if (close || middle <= edge.fits || middle >= edge.exceeds) return points;
-    insert(points, measure_file(sampler, mode, middle, plan.transfer));
-  }
+  const Edge first = follow(sampler, mode, plan, points, 0);
+  if (first.found()) follow(sampler, mode, plan, points, first.exceeds);
+  return points;
 }
 
 std::vector<Point> sweep_transfers(Sampler& sampler, Mode mode, const Plan& plan) {

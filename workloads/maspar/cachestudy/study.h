@@ -21,7 +21,8 @@ struct Point {
 };
 
 // Rates by size of the file: sizes that double, then more and more where the rate falls most from
-// one size to the next.
+// one size to the next, and where it does so once more among larger files: behind the edge of the
+// processor's cache there is often that of the page cache.
 std::vector<Point> sweep_files(Sampler& sampler, Mode mode, const Plan& plan);
 
 // Where the rate falls most: between files of these sizes, bytes. Zeros where it hardly falls.
