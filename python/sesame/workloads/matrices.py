@@ -1,5 +1,5 @@
 """Sparse matrices in Matrix Market and Harwell-Boeing form, for the workload `sparse`, which reads
-the extended form (workloads/storage/sparse/extended.h)."""
+the extended form (workloads/io/sparse/extended.h)."""
 
 from __future__ import annotations
 

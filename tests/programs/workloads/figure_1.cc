@@ -2,7 +2,7 @@
 // (1, 2, 3, 4, 5) and (1, 0, 0, 0, 0). Prints a, ja, ia with indices from 1, and the products.
 #include <cstdio>
 
-#include "storage/sparse/itpack.cc"
+#include "io/sparse/itpack.cc"
 
 int main() {
   const double matrix[5][5] = {

@@ -1,0 +1,68 @@
+#include "io/sparse/access.h"
+
+#include <mpi.h>
+
+#include "kit/arguments.h"
+
+namespace sesame::workload::sparse {
+namespace {
+
+struct Named {
+  const char* name;
+  Mode mode;
+};
+
+constexpr Named kModes[] = {{"unix", Mode::kUnix},     {"log", Mode::kLog},
+                            {"sync", Mode::kSync},     {"record", Mode::kRecord},
+                            {"global", Mode::kGlobal}, {"async", Mode::kAsync}};
+
+}  // namespace
+
+Mode mode_of(const std::string& name) {
+  std::string names;
+  for (const Named& known : kModes) {
+    if (name == known.name) return known.mode;
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+  }
+  throw UsageError("--mode " + name + ": expected one of " + names);
+}
+
+bool is_collective(Mode mode) {
+  return mode == Mode::kSync || mode == Mode::kRecord || mode == Mode::kGlobal;
+}
+
+bool is_independent(Mode mode) { return mode == Mode::kUnix || mode == Mode::kAsync; }
+
+Access::Access(const ExtendedFile& file, const Pieces& pieces, long buffer_pieces)
+    : file_(file), pieces_(pieces) {
+  const long bytes = pieces.rows_each * file.row_bytes() * buffer_pieces;
+  for (std::vector<char>& buffer : buffers_) buffer.resize(bytes);
+}
+
+void Access::post(long piece) {
+  const Block rows = pieces_.rows(piece);
+  buffer_ = 1 - buffer_;
+  request_ = {piece, file_.offset_of(rows.begin), rows.size() * file_.row_bytes(),
+              buffers_[buffer_].data()};
+  const double began = MPI_Wtime();
+  seek(request_);
+  const double found = MPI_Wtime();
+  begin(request_);
+  seek_s_ += found - began;
+  read_s_ += MPI_Wtime() - found;
+}
+
+std::span<const char> Access::wait() {
+  const double began = MPI_Wtime();
+  const std::span<const char> rows = finish(request_);
+  read_s_ += MPI_Wtime() - began;
+  if (!rows.empty()) ++reads_;
+  return rows;
+}
+
+std::unique_ptr<Access> open_access(const std::string& interface, Mode mode,
+                                    const ExtendedFile& file, const Pieces& pieces) {
+  return interface == "mpi" ? open_mpi(mode, file, pieces) : open_posix(mode, file, pieces);
+}
+
+}  // namespace sesame::workload::sparse

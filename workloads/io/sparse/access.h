@@ -1,0 +1,83 @@
+// How ranks read one file of rows: the file access modes of the Intel Paragon's parallel file
+// system, in POSIX and in MPI-IO. A read is begun with post() and ended with wait(); one can be
+// under way while the result of the one before is in use.
+//
+//   mode    whose file pointer        POSIX                        MPI-IO
+//   unix    each rank's own, atomic   lseek, read under flock      seek, iread, atomic
+//   log     one, first come           -                            iread_shared
+//   sync    one, in order of ranks    pread when one's turn comes  read_ordered
+//   record  places by rank            pread after a barrier        read_at_all
+//   global  one, the same data        rank 0 reads and broadcasts  the same
+//   async   each rank's own           pread                        iread_at
+//
+// POSIX reads are announced to the kernel by posix_fadvise when they are posted.
+#ifndef WORKLOADS_IO_SPARSE_ACCESS_H_
+#define WORKLOADS_IO_SPARSE_ACCESS_H_
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/sparse/extended.h"
+
+namespace sesame::workload::sparse {
+
+enum class Mode { kUnix, kLog, kSync, kRecord, kGlobal, kAsync };
+
+// Throws UsageError.
+Mode mode_of(const std::string& name);
+// All ranks post the same number of reads, of the pieces cycle * ranks + rank.
+bool is_collective(Mode mode);
+// A rank reads the pieces that it wants when it wants.
+bool is_independent(Mode mode);
+
+class Access {
+ public:
+  Access(const ExtendedFile& file, const Pieces& pieces, long buffer_pieces);
+  virtual ~Access() = default;
+  Access(const Access&) = delete;
+  Access& operator=(const Access&) = delete;
+
+  // Begins to read a piece. With Mode::kLog it is the next that no rank has, whatever is asked for.
+  void post(long piece);
+  // The rows that were posted last, as they are in the file; none behind the last piece. They stay
+  // until the second post() from now.
+  std::span<const char> wait();
+
+  double seek_s() const { return seek_s_; }
+  double read_s() const { return read_s_; }  // in post() and wait(), without seeking
+  long reads() const { return reads_; }
+
+ protected:
+  struct Request {
+    long piece, offset, bytes;
+    char* buffer;
+  };
+  virtual void seek(const Request&) {}
+  virtual void begin(const Request& request) = 0;
+  virtual std::span<const char> finish(const Request& request) = 0;
+  long offset_of(long piece) const { return file_.offset_of(pieces_.rows(piece).begin); }
+  const std::string& path() const { return file_.path; }
+
+ private:
+  ExtendedFile file_;
+  Pieces pieces_;
+  std::vector<char> buffers_[2];
+  Request request_{};
+  int buffer_ = 0;
+  double seek_s_ = 0, read_s_ = 0;
+  long reads_ = 0;
+};
+
+// Collective. Throws UsageError for what cannot be had.
+std::unique_ptr<Access> open_access(const std::string& interface, Mode mode,
+                                    const ExtendedFile& file, const Pieces& pieces);
+
+// For open_access().
+std::unique_ptr<Access> open_posix(Mode mode, const ExtendedFile& file, const Pieces& pieces);
+std::unique_ptr<Access> open_mpi(Mode mode, const ExtendedFile& file, const Pieces& pieces);
+
+}  // namespace sesame::workload::sparse
+
+#endif  // WORKLOADS_IO_SPARSE_ACCESS_H_

@@ -1,0 +1,123 @@
+#include "io/sparse/allocation.h"
+
+#include <mpi.h>
+
+namespace sesame::workload::sparse {
+namespace {
+
+constexpr int kManager = 0;
+constexpr int kReady = 1, kGo = 2, kStop = 3;  // tags
+
+int this_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+int number_of_ranks() {
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  return ranks;
+}
+
+int wait_for_ready() {
+  MPI_Status status;
+  MPI_Recv(nullptr, 0, MPI_LONG, MPI_ANY_SOURCE, kReady, MPI_COMM_WORLD, &status);
+  return status.MPI_SOURCE;
+}
+
+void manage(const Pieces& pieces) {
+  const int workers = number_of_ranks() - 1;
+  for (long piece = workers; piece < pieces.count(); ++piece) {
+    MPI_Send(&piece, 1, MPI_LONG, wait_for_ready(), kGo, MPI_COMM_WORLD);
+  }
+  for (int i = 0; i < workers; ++i) {
+    MPI_Send(nullptr, 0, MPI_LONG, wait_for_ready(), kStop, MPI_COMM_WORLD);
+  }
+}
+
+// A worker's side of the messages.
+class Orders {
+ public:
+  Orders() {
+    MPI_Irecv(nullptr, 0, MPI_LONG, kManager, kStop, MPI_COMM_WORLD, &requests_[1]);
+    ask();
+  }
+
+  // The next piece, and asks for the one after it; -1 when there is none.
+  long next() {
+    const double began = MPI_Wtime();
+    int which = 0;
+    MPI_Waitany(2, requests_, &which, MPI_STATUS_IGNORE);
+    waited_s_ += MPI_Wtime() - began;
+    if (which == 1) {
+      MPI_Cancel(&requests_[0]);
+      MPI_Wait(&requests_[0], MPI_STATUS_IGNORE);
+      return -1;
+    }
+    const long piece = piece_;
+    ask();
+    return piece;
+  }
+
+  double waited_s() const { return waited_s_; }
+
+ private:
+  void ask() {
+    MPI_Irecv(&piece_, 1, MPI_LONG, kManager, kGo, MPI_COMM_WORLD, &requests_[0]);
+    MPI_Send(nullptr, 0, MPI_LONG, kManager, kReady, MPI_COMM_WORLD);
+  }
+
+  MPI_Request requests_[2];  // go, stop
+  long piece_ = 0;
+  double waited_s_ = 0;
+};
+
+double work(Access& access, const Pieces& pieces, const Compute& compute) {
+  long piece = this_rank() - 1;
+  bool reading = piece < pieces.count();
+  if (reading) access.post(piece);
+  Orders orders;
+  while (true) {
+    piece = orders.next();
+    std::span<const char> rows;
+    if (reading) rows = access.wait();
+    reading = piece >= 0;
+    if (reading) access.post(piece);
+    compute(rows);
+    if (!reading) return orders.waited_s();
+  }
+}
+
+// First come, first served until the end of the file.
+void take_what_comes(Access& access, const Compute& compute) {
+  access.post(0);
+  for (std::span<const char> rows = access.wait(); !rows.empty(); rows = access.wait()) {
+    access.post(0);
+    compute(rows);
+  }
+}
+
+}  // namespace
+
+void allocate_statically(Access& access, Mode mode, const Pieces& pieces, const Compute& compute) {
+  if (mode == Mode::kLog) return take_what_comes(access, compute);
+  const long ranks = number_of_ranks();
+  const long all = (pieces.count() + ranks - 1) / ranks * ranks;
+  const long end = is_collective(mode) ? all : pieces.count();
+  long piece = this_rank();
+  if (piece < end) access.post(piece);
+  for (; piece < end; piece += ranks) {
+    const std::span<const char> rows = access.wait();
+    if (piece + ranks < end) access.post(piece + ranks);
+    compute(rows);
+  }
+}
+
+double allocate_dynamically(Access& access, const Pieces& pieces, const Compute& compute) {
+  if (this_rank() != kManager) return work(access, pieces, compute);
+  manage(pieces);
+  return 0;
+}
+
+}  // namespace sesame::workload::sparse

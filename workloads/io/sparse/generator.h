@@ -1,0 +1,38 @@
+// Sparse matrices made from formulas: any rank makes any row by itself, always the same.
+#ifndef WORKLOADS_IO_SPARSE_GENERATOR_H_
+#define WORKLOADS_IO_SPARSE_GENERATOR_H_
+
+#include <string>
+#include <vector>
+
+namespace sesame::workload::sparse {
+
+struct Shape {
+  long order;
+  long nonzeros;
+  double skew;  // row i has nonzeros in proportion to (i + 1)^-skew, as far as a row can hold them
+};
+
+class GeneratedMatrix {
+ public:
+  // Throws UsageError when there is no such matrix.
+  explicit GeneratedMatrix(const Shape& shape);
+
+  long order() const { return shape_.order; }
+  long nonzeros_of_row(long row) const { return begin_[row + 1] - begin_[row]; }
+
+  // The row with its zeros, order() numbers. Values are whole numbers from 1 to 9, one in each of
+  // as many equal stretches of the row as it has nonzeros.
+  void row(long row, double* values) const;
+
+ private:
+  Shape shape_;
+  std::vector<long> begin_;  // nonzeros in front of each row
+};
+
+// Order and nonzeros of ORANI678, PSMIGR1 or BCSSTK28 in Table 1; throws UsageError for others.
+Shape shape_of(const std::string& name);
+
+}  // namespace sesame::workload::sparse
+
+#endif  // WORKLOADS_IO_SPARSE_GENERATOR_H_

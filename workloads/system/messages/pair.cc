@@ -1,0 +1,202 @@
+#include "system/messages/pair.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sesame::workload {
+namespace {
+
+constexpr double kSampleSeconds = 3e-4;  // long beside the clock's resolution
+constexpr int kMostTrips = 200;
+constexpr int kShortWindow = 8, kLongWindow = 32;
+constexpr int kOverheadWindow = 16;
+constexpr int kData = 1, kToken = 2;  // tags
+
+// Of reading the clock, which every span that is measured holds once.
+double clock_cost() {
+  double least = 1;
+  for (int i = 0; i < 100; ++i) {
+    const double began = MPI_Wtime();
+    least = std::min(least, MPI_Wtime() - began);
+  }
+  return least;
+}
+
+char content(int size, int at) { return static_cast<char>((at * 31 + size) & 0xff); }
+
+}  // namespace
+
+Pair::Pair(MPI_Comm comm, int most, int repeat)
+    : comm_(comm), repeat_(repeat), clock_cost_(clock_cost()) {
+  MPI_Comm_rank(comm, &rank_);
+  MPI_Comm_size(comm, &ranks_);
+  other_ = alone() ? 0 : 1 - rank_;
+  out_.resize(std::max(most, 1));
+  in_.resize(std::max(most, 1));
+}
+
+int Pair::agree(int value) const {
+  MPI_Bcast(&value, 1, MPI_INT, 0, comm_);
+  return value;
+}
+
+double Pair::since(double began) const { return std::max(MPI_Wtime() - began - clock_cost_, 0.0); }
+
+void Pair::meet() const {
+  MPI_Sendrecv(nullptr, 0, MPI_BYTE, other_, kToken, nullptr, 0, MPI_BYTE, other_, kToken, comm_,
+               MPI_STATUS_IGNORE);
+}
+
+int Pair::count_for(double seconds) const {
+  const double wanted = seconds > 0 ? kSampleSeconds / seconds : kMostTrips;
+  return agree(static_cast<int>(std::clamp(wanted, 1.0, double(kMostTrips))));
+}
+
+template <typename Sample>
+Timing Pair::repeated(const Sample& sample) const {
+  std::vector<double> times(repeat_);
+  for (double& time : times) time = sample();
+  std::sort(times.begin(), times.end());
+  return {times.front(), times[times.size() / 2]};
+}
+
+// The receive is posted before the message comes: no rendezvous waits for it.
+void Pair::trip(int size) {
+  if (rank_ == 0) {
+    MPI_Request request;
+    MPI_Irecv(in_.data(), size, MPI_BYTE, other_, kData, comm_, &request);
+    MPI_Send(out_.data(), size, MPI_BYTE, other_, kData, comm_);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Recv(in_.data(), size, MPI_BYTE, other_, kData, comm_, MPI_STATUS_IGNORE);
+    MPI_Send(in_.data(), size, MPI_BYTE, other_, kData, comm_);
+  }
+}
+
+void Pair::check_content(int size) {
+  for (int i = 0; i < size; ++i) out_[i] = content(size, i);
+  std::fill_n(in_.begin(), size, '\0');
+  trip(size);
+  for (int i = 0; i < size; ++i) damaged_ += in_[i] != content(size, i);
+}
+
+Timing Pair::ping_pong(int size) {
+  check_content(size);
+  const double messages = alone() ? 1 : 2;
+  const auto sample = [&](int trips) {
+    meet();
+    const double began = MPI_Wtime();
+    for (int i = 0; i < trips; ++i) trip(size);
+    return since(began) / trips / messages;
+  };
+  sample(1);
+  const int trips = count_for(sample(1));
+  return repeated([&] { return sample(trips); });
+}
+
+double Pair::window_time(int size, int window) {
+  std::vector<MPI_Request> requests(2 * window);
+  int count = 0;
+  if (alone() || rank_ == 1) {
+    for (int i = 0; i < window; ++i) {
+      MPI_Irecv(in_.data(), size, MPI_BYTE, other_, kData, comm_, &requests[count++]);
+    }
+  }
+  meet();
+  const double began = MPI_Wtime();
+  if (rank_ == 0) {
+    for (int i = 0; i < window; ++i) {
+      MPI_Isend(out_.data(), size, MPI_BYTE, other_, kData, comm_, &requests[count++]);
+    }
+  }
+  MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE);
+  meet();
+  return since(began);
+}
+
+double Pair::stream_interval(int size) {
+  const double few = repeated([&] { return window_time(size, kShortWindow); }).best;
+  const double many = repeated([&] { return window_time(size, kLongWindow); }).best;
+  return std::max(many - few, 0.0) / (kLongWindow - kShortWindow);
+}
+
+Timing Pair::exchange(int size) {
+  const auto sample = [&](int count) {
+    meet();
+    const double began = MPI_Wtime();
+    for (int i = 0; i < count; ++i) {
+      MPI_Request requests[2];
+      MPI_Irecv(in_.data(), size, MPI_BYTE, other_, kData, comm_, &requests[0]);
+      MPI_Isend(out_.data(), size, MPI_BYTE, other_, kData, comm_, &requests[1]);
+      MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    return since(began) / count;
+  };
+  sample(1);
+  const int count = count_for(sample(1));
+  return repeated([&] { return sample(count); });
+}
+
+// The token that follows the message cannot overtake it: once the answer is back, an eager message
+// has left, and one that waits for its receive has not.
+bool Pair::is_eager(int size) {
+  int gone = 0;
+  if (rank_ == 0) {
+    MPI_Request request;
+    MPI_Isend(out_.data(), size, MPI_BYTE, other_, kData, comm_, &request);
+    meet();
+    MPI_Test(&request, &gone, MPI_STATUS_IGNORE);
+    meet();
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else {
+    meet();
+    meet();
+    MPI_Recv(in_.data(), size, MPI_BYTE, other_, kData, comm_, MPI_STATUS_IGNORE);
+  }
+  return agree(gone) != 0;
+}
+
+Timing Pair::send_overhead() {
+  return repeated([&] {
+    MPI_Request receives[kOverheadWindow], sends[kOverheadWindow];
+    if (alone() || rank_ == 1) {
+      for (MPI_Request& request : receives) {
+        MPI_Irecv(in_.data(), 1, MPI_BYTE, other_, kData, comm_, &request);
+      }
+    }
+    meet();
+    const double began = MPI_Wtime();
+    if (rank_ == 0) {
+      for (MPI_Request& request : sends) {
+        MPI_Isend(out_.data(), 1, MPI_BYTE, other_, kData, comm_, &request);
+      }
+    }
+    const double spent = since(began);
+    if (rank_ == 0) MPI_Waitall(kOverheadWindow, sends, MPI_STATUSES_IGNORE);
+    if (alone() || rank_ == 1) MPI_Waitall(kOverheadWindow, receives, MPI_STATUSES_IGNORE);
+    meet();
+    return spent / kOverheadWindow;
+  });
+}
+
+Timing Pair::receive_overhead() {
+  return repeated([&] {
+    if (rank_ == 1) {
+      for (int i = 0; i < kOverheadWindow; ++i) {
+        MPI_Send(out_.data(), 1, MPI_BYTE, other_, kData, comm_);
+      }
+    }
+    meet();  // all have arrived
+    const double began = MPI_Wtime();
+    if (rank_ == 0) {
+      for (int i = 0; i < kOverheadWindow; ++i) {
+        MPI_Recv(in_.data(), 1, MPI_BYTE, other_, kData, comm_, MPI_STATUS_IGNORE);
+      }
+    }
+    const double spent = since(began);
+    meet();
+    return spent / kOverheadWindow;
+  });
+}
+
+}  // namespace sesame::workload

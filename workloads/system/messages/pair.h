@@ -1,0 +1,66 @@
+// What messages between rank 0 and a partner cost. Both call every function alike, the results are
+// those of rank 0; times in seconds. Alone, rank 0 is its own partner.
+#ifndef WORKLOADS_SYSTEM_MESSAGES_PAIR_H_
+#define WORKLOADS_SYSTEM_MESSAGES_PAIR_H_
+
+#include <mpi.h>
+
+#include <vector>
+
+namespace sesame::workload {
+
+struct Timing {
+  double best, median;
+};
+
+class Pair {
+ public:
+  // `comm` holds rank 0 and its partner, or rank 0 alone. Messages have up to `most` bytes.
+  Pair(MPI_Comm comm, int most, int repeat);
+
+  bool alone() const { return ranks_ == 1; }
+  bool leads() const { return rank_ == 0; }
+
+  // What rank 0 says.
+  int agree(int value) const;
+
+  // Half the round trip of a message; its content is checked.
+  Timing ping_pong(int size);
+  // From a message of a stream to the next, all sent at once and all receives posted.
+  double stream_interval(int size);
+  // Both send to each other at the same time.
+  Timing exchange(int size);
+
+  // Whether a message leaves before its receive is posted; not alone.
+  bool is_eager(int size);
+  // Processor time of sending a message of one byte, and of receiving one that has arrived. The
+  // second not alone.
+  Timing send_overhead();
+  Timing receive_overhead();
+
+  // Bytes that arrived other than they were sent.
+  long damaged() const { return damaged_; }
+
+ private:
+  void check_content(int size);
+  void trip(int size);
+  double window_time(int size, int window);
+  // `sample()` gives the time of one sample, for rank 0 only.
+  template <typename Sample>
+  Timing repeated(const Sample& sample) const;
+  // How many times to do what took `seconds` once, so that a sample lasts.
+  int count_for(double seconds) const;
+  void meet() const;
+  double since(double began) const;
+
+  MPI_Comm comm_;
+  int rank_ = 0, ranks_ = 1, other_ = 0;
+  int repeat_;
+  double clock_cost_;
+  long damaged_ = 0;
+  std::vector<char> out_, in_;
+};
+
+}  // namespace sesame::workload
+
+#endif  // WORKLOADS_SYSTEM_MESSAGES_PAIR_H_
