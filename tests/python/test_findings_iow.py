@@ -21,7 +21,8 @@ def report_of(times, repeats=5, noise=0.02, seed=0):
     time = np.tile(times, repeats) * np.exp(noise * generator.normal(size=len(size)))
     columns = {"size": size, "rate": size / time * 1e-6, "time": time}
     table = {name: {"unit": "", "values": list(values)} for name, values in columns.items()}
-    return {"workload": "iow", "ranks": 1, "figures": [], "tables": {"write": table}}
+    given = {"workload": "iow", "ranks": 1, "verified": True, "checks": [], "figures": []}
+    return {**given, "tables": {"write": table}}
 
 
 def figures_of(report):
