@@ -91,7 +91,7 @@ def test_files_are_read_as_written_and_removed(ranks, program, mpiexec, tmp_path
 
 def test_files_in_memory_are_not_called_a_disk(bench, program):
     program("cachestudy")
-    outcome = bench("cachestudy", *QUICK, "--folder", "/dev/shm", "--json")
+    outcome = bench("cachestudy", *QUICK, "--dir", "/dev/shm", "--json")
     assert outcome.status == 0, outcome.stderr
     assert any(x.startswith("All of this is memory") for x in outcome.json["findings"])
 
@@ -99,9 +99,10 @@ def test_files_in_memory_are_not_called_a_disk(bench, program):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--folder", "/nowhere"], "/nowhere"),
+        (["--dir", "/nowhere"], "/nowhere"),
         (["--largest", "64 parsecs"], "--largest 64 parsecs: expected a size such as 64KiB"),
         (["--largest", "900TiB"], "MB are free, the run needs"),
+        (["--transfer", "0"], "sizes must be multiples of 4KiB, got 0B"),
         (["--transfer", "1000"], "sizes must be multiples of 4KiB, got 1000B"),
         (["--smallest", "64MiB"], "at most an eighth of --largest 256MiB"),
         (["--store", "tape"], "--store tape: expected files or"),
@@ -124,7 +125,7 @@ def test_full_file_system_is_an_error_and_leaves_nothing(program, mpiexec, tmp_p
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("nothing can be mounted here")
     try:
-        outcome = mpiexec(1, program("cachestudy"), "--largest", "64MiB", "--folder", str(small))
+        outcome = mpiexec(1, program("cachestudy"), "--largest", "64MiB", "--dir", str(small))
         assert outcome.status == 2
         assert "MB are free, the run needs 67.1 MB" in outcome.stderr
         assert list(small.iterdir()) == []

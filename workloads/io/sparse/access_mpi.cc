@@ -4,6 +4,7 @@
 #include "io/shared_file.h"
 #include "io/sparse/access.h"
 #include "kit/agree.h"
+#include "kit/ranks.h"
 
 namespace sesame::workload::sparse {
 namespace {
@@ -25,9 +26,7 @@ class MpiAccess : public Access {
                       ? ""
                       : "--matrix " + file.path + ": cannot open: " + text_of_mpi(error));
   }
-  ~MpiAccess() override {
-    if (file_ != MPI_FILE_NULL) MPI_File_close(&file_);
-  }
+  ~MpiAccess() override { close_mpi_file(file_); }
 
  protected:
   void check(int error, const char* action) const { check_mpi_io(error, path(), action); }
@@ -127,12 +126,6 @@ class Record : public MpiAccess {
     return received(request, status);
   }
 };
-
-int number_of_ranks() {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
 
 // Rank 0 reads the pieces of all.
 class Global : public MpiAccess {

@@ -11,6 +11,7 @@
 #include "kit/agree.h"
 #include "kit/arguments.h"
 #include "kit/files.h"
+#include "kit/ranks.h"
 
 namespace sesame::workload::sparse {
 namespace {
@@ -140,11 +141,6 @@ class Global : public PosixAccess {
   }
 
  private:
-  static int number_of_ranks() {
-    int ranks = 1;
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    return ranks;
-  }
   long bytes_of_all(const Request& request) const {
     const long first = request.piece - rank_;
     return offset_of(first + ranks_) - offset_of(first);
