@@ -165,7 +165,7 @@ def test_error_in_the_middle_leaves_no_part_of_the_results(program, mpiexec, sma
     options = ["--size", "3072", "--scratch", "messages", "--output", "bands"]
     outcome = mpiexec(2, program("wavelet"), *options)
     assert outcome.status == 1
-    assert outcome.stderr.count("error: wavelet: rank 1: ") == 1
+    assert outcome.stderr.count("error: wavelet: rank 0: ") == 1
     assert "File too large" in outcome.stderr
     assert [path.name for path in tmp_path.rglob("*")] == ["bands"]
 

@@ -21,7 +21,8 @@ def report_of(times, repeats=5, noise=0.02, seed=0):
     time = np.tile(times, repeats) * np.exp(noise * generator.normal(size=len(size)))
     columns = {"size": size, "rate": size / time * 1e-6, "time": time}
     table = {name: {"unit": "", "values": list(values)} for name, values in columns.items()}
-    return {"workload": "iow", "ranks": 1, "figures": [], "tables": {"write": table}}
+    given = {"workload": "iow", "ranks": 1, "verified": True, "checks": [], "figures": []}
+    return {**given, "tables": {"write": table}}
 
 
 def figures_of(report):
@@ -91,6 +92,14 @@ def test_no_time_is_said():
     assert with_findings(report)["findings"] == [
         "write: no time was measured, so that there is nothing to say."
     ]
+
+
+def test_time_of_the_clock_alone_is_no_time():
+    report = report_of(1e-4 + SIZES / 1e8)
+    report["tables"]["write_record"] = {"time": {"unit": "us", "values": [0.0266] * 9}}
+    found = with_findings(report)
+    assert found["findings"] == ["write: no time was measured, so that there is nothing to say."]
+    assert found["figures"] == []
 
 
 @pytest.fixture

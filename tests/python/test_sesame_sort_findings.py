@@ -25,7 +25,8 @@ ROWS = [
 def report_of(rows):
     columns = zip(("rank", "phase", "begin", "end"), zip(*rows, strict=True), strict=True)
     table = {name: {"unit": "", "values": list(values)} for name, values in columns}
-    return {"workload": "sesame-sort", "ranks": 2, "figures": [], "tables": {"phase": table}}
+    given = {"workload": "sesame-sort", "ranks": 2, "verified": True, "checks": [], "figures": []}
+    return {**given, "tables": {"phase": table}}
 
 
 def test_time_is_shared_out_to_activities():
