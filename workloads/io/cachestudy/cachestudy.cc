@@ -15,6 +15,7 @@
 #include "io/cachestudy/study.h"
 #include "kit/byte_sizes.h"
 #include "kit/files.h"
+#include "kit/mpi_library.h"
 #include "kit/program.h"
 
 namespace sesame::workload {
@@ -88,10 +89,7 @@ Plan plan_of(const Options& options, const Memory& memory) {
 }
 
 void refuse_in_simulator() {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(version, &length);
-  if (std::string(version, length).starts_with("Sesame")) {
+  if (in_simulator()) {
     throw UsageError(
         "cachestudy measures real files, and the simulator has no model of storage yet: run it "
         "under mpiexec, or with --self-check, which brings a store and a clock of its own");

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstring>
 #include <string>
 #include <vector>
 
+#include "kit/mpi_library.h"
 #include "kit/program.h"
+#include "kit/ranks.h"
 #include "system/ipc/channel.h"
 
 namespace sesame::workload {
@@ -33,10 +34,7 @@ constexpr Named kTransports[] = {
     {"pipe", Transport::kPipe}, {"unix", Transport::kUnix}, {"tcp", Transport::kTcp}};
 
 void refuse_simulator() {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(version, &length);
-  if (std::strncmp(version, "Sesame", 6) == 0) {
+  if (in_simulator()) {
     throw UsageError(
         "ipc cannot be simulated: it measures the operating system between two processes, which "
         "the machine models do not describe; run it with mpiexec or alone");
@@ -86,10 +84,8 @@ long measure(Report& report, const Named& named, const Options& options) {
 }
 
 void run(Report& report, const Options& options) {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   refuse_simulator();
-  check_options(options, ranks);
+  check_options(options, number_of_ranks());
   std::signal(SIGPIPE, SIG_IGN);  // a process that has ended is an error of write
   report.parameter("messages", long{options.messages});
   report.parameter("most", options.most);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kit/mpi_library.h"
 #include "kit/program.h"
 #include "system/messages/pair.h"
 #include "system/messages/patterns.h"
@@ -194,23 +195,12 @@ void check_options(const Options& options, int ranks) {
   }
 }
 
-// The MPI's name and version: the first line of what it says of itself.
-std::string mpi_version() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  std::string line(text, text + length);
-  line.erase(std::min(line.find('\n'), line.size()));
-  std::replace(line.begin(), line.end(), '\t', ' ');
-  return line;
-}
-
 void run(Report& report, const Options& options) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   check_options(options, ranks);
-  report.parameter("mpi", mpi_version());
+  report.parameter("mpi", mpi_library());
   report.parameter("most", options.most);
   report.parameter("repeat", long{options.repeat});
   if (ranks > 1) report.parameter("partner", long{options.partner});
