@@ -38,7 +38,7 @@ class RequestList {
   std::span<RequestObject* const> span() { return {&at(0), count_}; }
 
  private:
-  std::array<RequestObject*, 32> few_;
+  std::array<RequestObject*, 16> few_;
   std::vector<RequestObject*> many_;
   size_t count_ = 0;
   size_t active_ = 0;

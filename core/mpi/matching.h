@@ -108,6 +108,9 @@ class Matching {
   // Blocks the running strand until a message fits (for any source: until the first is known).
   QueuedMessage* wait_for(const Selector& selector);
 
+  // Where what the program's messages need ends; only collectives use the rest.
+  const void* end_of_hot() const { return &collective_channels_; }
+
   template <typename Visit>
   void visit_channels(Visit visit) const {
     program_channels_.visit(visit);

@@ -304,13 +304,19 @@ void complete(RequestObject& request, SimTime ready) {
   }
 }
 
+// What every way back to the program and into its next call passes.
+static void note_return(Strand& strand, const RequestObject& request) {
+  strand.will_touch(request.comm);
+  strand.will_touch(&request.comm->remote);
+  strand.will_touch(strand.caller);
+}
+
 void await(Strand& strand, RequestObject& request) {
   if (!request.complete) {
     request.waiter = &strand;
     strand.outstanding = 1;
     strand.waiting_request = &request;
-    strand.will_touch(request.comm);
-    strand.will_touch(strand.caller);
+    note_return(strand, request);
     strand.rank->world.executive.block();
     strand.waiting_request = nullptr;
     request.waiter = nullptr;
@@ -329,17 +335,17 @@ void await_all(Strand& strand, std::span<RequestObject* const> requests) {
     request->waiter = &strand;
     strand.waiting_request = request;
     strand.will_touch(request);
+    strand.will_touch(&request->status);
     ++outstanding;
   }
   if (outstanding > 0) {
     strand.outstanding = outstanding;
-    strand.will_touch(strand.waiting_request->comm);
-    strand.will_touch(strand.caller);
+    note_return(strand, *strand.waiting_request);
     strand.rank->world.executive.block();
     strand.waiting_request = nullptr;
   }
   // Each completion costs its overhead when its turn comes: the first to take effect first.
-  std::array<const RequestObject*, 32> few;
+  std::array<const RequestObject*, 16> few;
   std::vector<const RequestObject*> many;
   std::span<const RequestObject*> order(few);
   if (requests.size() > few.size()) {

@@ -62,8 +62,9 @@ World::World(network::Network network_in, int rank_count)
     ranks.emplace_back(new (rank_block.get() + id) Rank(*this, id));
   }
   const Rank& first = *ranks.front();
-  executive.set_fiber_bytes(static_cast<size_t>(reinterpret_cast<const char*>(&first.ops) -
-                                                reinterpret_cast<const char*>(&first)));
+  executive.set_fiber_bytes(
+      static_cast<size_t>(static_cast<const char*>(first.matching.end_of_hot()) -
+                          reinterpret_cast<const char*>(&first)));
 }
 
 World::~World() = default;

@@ -15,7 +15,7 @@ constexpr uint64_t kSwitchesPerTick = 1 << 14;
 // With thousands of fibers a fiber's memory is out of the cache by the time its turn comes. While
 // one runs, the stack lines that the next will return through are on their way, and of the one
 // after it the object that the fiber is part of.
-constexpr size_t kStackBytes = 20 * 64;
+constexpr size_t kStackBytes = 16 * 64;
 constexpr size_t kLineBytes = 64;
 
 void prefetch_bytes(const void* begin, size_t bytes) {
@@ -53,7 +53,7 @@ Fiber* Executive::take_next() {
 void Executive::prepare_next() {
   Fiber& next = *ready_head_;
   prefetch_bytes(next.stack_pointer_, kStackBytes);
-  for (int i = 0; i < next.warm_count_; ++i) prefetch_bytes(next.warm_[i], 2 * kLineBytes);
+  for (int i = 0; i < next.warm_count_; ++i) __builtin_prefetch(next.warm_[i], 1);
   next.warm_count_ = next.always_count_;
   if (on_approach_ != nullptr) on_approach_(next);
   if (next.next_ready_ != nullptr) prefetch_bytes(next.next_ready_, fiber_bytes_);

@@ -51,21 +51,21 @@ class Fiber {
 
   const Stack& stack() const { return stack_; }
 
-  // What the fiber will touch as soon as it goes on, two cache lines each: loaded shortly before.
+  // What the fiber will touch as soon as it goes on, a cache line each: loaded shortly before.
   // Forgotten when it has gone on.
-  void will_touch(const void* object) {
-    if (warm_count_ < kWarm) warm_[warm_count_++] = object;
+  void will_touch(const void* line) {
+    if (warm_count_ < kWarm) warm_[warm_count_++] = line;
   }
   // The same, whenever it goes on.
-  void always_touches(const void* object) {
+  void always_touches(const void* line) {
     if (always_count_ >= kWarm) return;
-    will_touch(object);
+    will_touch(line);
     always_count_ = warm_count_;
   }
 
  private:
   friend class Executive;
-  static constexpr int kWarm = 16;
+  static constexpr int kWarm = 24;
 
   void* stack_pointer_ = nullptr;
   Fiber* next_ready_ = nullptr;

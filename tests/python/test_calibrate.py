@@ -104,6 +104,15 @@ def test_a_curve_without_slope_has_no_asymptotic_bandwidth():
     assert "asymptotic bandwidth" not in names
 
 
+def test_file_says_what_was_found_of_storage(tmp_path):
+    sentence = "iow: " + "write: the elbow is at 16 KiB. " * 8
+    text = text_of(fit_network(report()), directory="/scratch", storage=[sentence])
+    assert "# Storage in /scratch, of which there is no model yet:\n#   iow: write" in text
+    assert max(map(len, text.splitlines())) <= 120
+    (tmp_path / "here.toml").write_text(text)
+    native.read_machine(str(tmp_path / "here.toml"))
+
+
 def test_findings_say_the_step_in_words():
     sentences = with_findings(report())["findings"]
     assert sentences[0].startswith("up to 8 KiB: ")

@@ -3,6 +3,7 @@ workload messages (docs/models/network.md has the equations, docs/models/calibra
 
 from __future__ import annotations
 
+import textwrap
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from sesame.analysis.segments import Segment, breaks_of, fit_segments
 Report = dict[str, Any]
 MOST_OVERHEAD = 0.9  # of the smallest message's time: the wire takes something
 HIGHEST_BANDWIDTH = 1e13  # bytes/s, of a segment whose slope is lost in the latency
+COLUMNS = 100  # of the file
 SIGNIFICANT = 4  # digits of what is written: more than was measured
 
 
@@ -87,6 +89,8 @@ class Calibration:
     kernels: list[ComputeFit]
     between: NetworkFit | None = None
     hosts: Sequence[str] = ()
+    directory: str = ""
+    storage: Sequence[str] = ()  # what was found there, sentences
 
 
 def fit_network(report: Report) -> NetworkFit:
@@ -143,13 +147,22 @@ def _heading(calibration: Calibration) -> str:
 #   host       {where}
 #   processor  {calibration.processor}
 #   MPI        {calibration.mpi}
-# Storage was not measured: this file has no [storage].
-
+{_storage(calibration)}
 name = "{calibration.name}"
 description = "{where}: {calibration.cores} cores, {calibration.mpi}"
 sources = ["sesame machine calibrate on {where}, {calibration.date}"]
 nodes = {nodes}
 """
+
+
+def _storage(calibration: Calibration) -> str:
+    """Evidence only: the simulator has no model of storage yet."""
+    if not calibration.storage:
+        return "# Storage was not measured.\n"
+    lines = [f"# Storage in {calibration.directory}, of which there is no model yet:"]
+    for sentence in calibration.storage:
+        lines += textwrap.wrap(sentence, COLUMNS, initial_indent="#   ", subsequent_indent="#     ")
+    return "\n".join(lines) + "\n"
 
 
 def _node(calibration: Calibration) -> str:

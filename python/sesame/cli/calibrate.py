@@ -16,6 +16,7 @@ from rich.console import Console
 
 from sesame import native
 from sesame.analysis.calibration import Calibration, ComputeFit, fit_network, machine_text
+from sesame.analysis.findings import with_findings
 from sesame.analysis.findings.messages import analyse
 from sesame.cli.simulate import check_file
 from sesame.errors import InputError, OutputError, WorkloadError
@@ -36,6 +37,7 @@ from sesame.workloads import (
 )
 
 KERNELS = (("ep", ("--class", "S")), ("cg", ("--class", "W")), ("is", ("--class", "W")))
+STUDIES = ("iow", "cachestudy")
 REPEAT = 5
 
 
@@ -54,6 +56,13 @@ REPEAT = 5
 )
 @click.option(
     "--hosts", default="", metavar="A,B,…", help="Hosts; with two or more, also between nodes."
+)
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Also measure storage in this directory: rates by record size, and caches.",
 )
 @click.option("--name", default="here", help="Of the machine, in the file.")
 @click.option("--force", is_flag=True, help="Write over an existing file.")
@@ -79,6 +88,10 @@ def calibrate(output: Path, **options: Any) -> None:
             between = _messages(messages, 2, hosts[:2])
     with console.status("measuring computation"):
         kernels = [_kernel(compiler, name, arguments) for name, arguments in KERNELS]
+    storage = []
+    if options["directory"] is not None:
+        with console.status(f"measuring storage in {options['directory']}"):
+            storage = _storage(compiler, options["directory"])
     fit = fit_network(inside)
     text = machine_text(
         Calibration(
@@ -92,6 +105,8 @@ def calibrate(output: Path, **options: Any) -> None:
             kernels=kernels,
             between=None if between is None else fit_network(between),
             hosts=hosts,
+            directory=str(options["directory"]),
+            storage=storage,
         )
     )
     _write(output, text)
@@ -99,8 +114,18 @@ def calibrate(output: Path, **options: Any) -> None:
         console.print(sentence, markup=False)
     if between is None:
         console.print("between nodes nothing was measured: one host")
-    console.print("storage was not measured")
+    for sentence in storage or ["storage was not measured: --dir says where"]:
+        console.print(sentence, markup=False)
     console.print(f"machine file: {output}", soft_wrap=True, markup=False)
+
+
+def _storage(compiler: Compiler, directory: Path) -> list[str]:
+    found: list[str] = []
+    for name in STUDIES:
+        built = build_workload(find_workload(name), compiler)
+        report = _checked(run_here(built, 1, ["--dir", str(directory)], quiet=True))
+        found += [f"{name}: {sentence}" for sentence in with_findings(report)["findings"]]
+    return found
 
 
 def _check_output(output: Path, *, force: bool) -> None:

@@ -1,0 +1,31 @@
+"""The tutorial of `sesame bench` as a reader types it, from top to bottom in one folder."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+
+from conftest import ROOT, SESAME, run
+from sesame.machines import find_machine
+
+FENCE = re.compile(r"^```\n(.*?)^```", re.M | re.S)
+
+
+def test_the_tutorial_of_workloads_runs(cache, program, tmp_path):
+    text = (ROOT / "docs/tutorial-bench.md").read_text()
+    lines = [line for block in FENCE.findall(text) for line in block.splitlines()]
+    assert len(lines) > 6
+    for line in lines:
+        words = shlex.split(line)
+        assert words.pop(0) == "sesame"
+        if words[:2] == ["machine", "calibrate"]:
+            # It takes a minute and has a test of its own; another model stands in.
+            shutil.copy(find_machine("ethernet"), tmp_path / "here.toml")
+            continue
+        outcome = run([*SESAME, *words], tmp_path)
+        assert outcome.status == 0, f"{line}\n{outcome.stdout}{outcome.stderr}"
+        if "bench run" in line:
+            assert "verified" in outcome.stdout + outcome.stderr, line
+    assert (tmp_path / "iow.html").stat().st_size > 1000
+    assert (tmp_path / "cg.sesame/info.json").is_file()
