@@ -138,8 +138,8 @@ def test_density_of_the_blast_is_written_and_conserved(program, mpiexec, tmp_pat
         ("wavelet", ["--image", "short.pgm"], "truncated: expected 3072 bytes of 64 x 48 points"),
         ("wavelet", ["--image", "text.pgm"], "expected a portable greymap of 8 bits"),
         ("wavelet", ["--levels", "5", "--size", "48"], "cannot be halved that often"),
-        ("wavelet", ["--output", "nowhere"], "--output nowhere: there is no such directory"),
-        ("wavelet", ["--folder", "/proc"], "--folder /proc"),
+        ("wavelet", ["--output", "nowhere"], "--output nowhere: cannot write there"),
+        ("wavelet", ["--dir", "/proc"], "--dir /proc"),
         ("wavelet", ["--taps", "3"], "--taps takes 2 or 4"),
         ("ppm", ["--height", "4"], "at most 1 ranks (each has at least 4 rows"),
         ("ppm", ["--border", "wall"], "expected periodic or outflow"),
@@ -158,6 +158,16 @@ def test_bad_input_is_said_once(name, options, message, program, mpiexec, tmp_pa
     assert outcome.stderr.count("error: ") == 1
     assert message in outcome.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"short.pgm", "text.pgm"}
+
+
+def test_error_in_the_middle_leaves_no_part_of_the_results(program, mpiexec, small_files, tmp_path):
+    (tmp_path / "bands").mkdir()
+    options = ["--size", "3072", "--scratch", "messages", "--output", "bands"]
+    outcome = mpiexec(2, program("wavelet"), *options)
+    assert outcome.status == 1
+    assert outcome.stderr.count("error: wavelet: rank 0: ") == 1
+    assert "File too large" in outcome.stderr
+    assert [path.name for path in tmp_path.rglob("*")] == ["bands"]
 
 
 def test_fortran_without_its_wrapper_is_said(bench):

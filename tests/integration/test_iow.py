@@ -100,12 +100,15 @@ def test_simulation_without_computation_says_that_it_has_no_times(bench, iow):
     outcome = bench("iow", *options)
     assert outcome.status == 0, outcome.stderr
     assert outcome.json["verified"] is True
+    assert any("no time was measured" in text for text in outcome.json["findings"])
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--size", "x"], "--size x: expected SIZE or FROM:TO, in bytes"),
+        (["--size", "x"], "--size x: expected a size such as 64KiB"),
+        (["--size", "64:"], "--size : expected a size such as 64KiB"),
+        (["--size", "4KiB:64"], "--size 4KiB:64: expected SIZE or FROM:TO"),
         (["--size", "12"], "--size 12: expected a multiple of 8"),
         (["--size", "64:100"], "--size 64:100: expected powers of 2"),
         (["--mode", "append"], "--mode append: expected one of write, read, both"),

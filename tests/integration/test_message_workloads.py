@@ -193,6 +193,12 @@ def test_ipc_measures_three_transports(bench, program):
         assert 0 < figures[f"{transport} bandwidth"] < 1e12
 
 
+def test_ipc_needs_four_sizes(program, mpiexec):
+    outcome = mpiexec(1, program("ipc"), "--step", "1000000000")
+    assert outcome.status == 2
+    assert "expected room for four sizes from 32 bytes" in outcome.stderr
+
+
 def test_ipc_refuses_the_simulator(bench, program):
     program("ipc")
     outcome = bench("ipc", "--simulate", "infiniband")

@@ -45,7 +45,7 @@ def requests(program, mpiexec, tmp_path):
     return execute
 
 
-@pytest.mark.parametrize(("way", "ranks"), [*((way, 4) for way in WAYS), ("", 1), ("", 2)])
+@pytest.mark.parametrize(("way", "ranks"), [*((way, 2) for way in WAYS), ("", 1), ("", 4)])
 def test_data_are_right_in_every_way(way, ranks, requests):
     report = requests(ranks, *SHORT, *shlex.split(way))
     assert report["verified"] is True
@@ -103,10 +103,16 @@ def test_data_are_right_in_the_simulator(ranks, program, simulate):
     assert outcome.stdout.endswith("verified\n")
 
 
-@pytest.mark.parametrize("name", ["requests", "oocmm", "sparse"])
-def test_simulator_without_mpi_io_says_so_and_no_file_stays(name, program, simulate, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [(name, "--interface=mpi") for name in ("requests", "oocmm", "sparse", "iow")]
+    + [("nht1", "--io=full")],
+)
+def test_simulator_without_mpi_io_says_so_and_no_file_stays(
+    name, option, program, simulate, tmp_path
+):
     machine = ["-n", 4, "--machine", "infiniband", "--compute", "none"]
-    outcome = simulate(*machine, "--", program(name), "--interface", "mpi")
+    outcome = simulate(*machine, "--", program(name), option)
     assert outcome.status == 1
     assert "MPI_File_open, which the simulated MPI does not have yet" in outcome.stderr
     assert list(tmp_path.iterdir()) == []
@@ -121,6 +127,15 @@ def test_thinking_takes_simulated_time(program, simulate, tmp_path):
     # The largest of four sums of 1,000 exponential times of 1 ms: each 1 s, deviation 0.032 s.
     assert 0.9 < report["time_s"] < 1.2
     assert figures(report)["time in requests"] < 1e-4  # the clock itself takes time
+
+
+@pytest.mark.parametrize("interface", ["posix", "mpi"])
+def test_rank_that_fails_alone_ends_all(interface, program, mpiexec, small_files, tmp_path):
+    # A file of 20 MB: only the last rank's part comes to the limit.
+    outcome = mpiexec(2, program("requests"), "--blocks", "5000", "--interface", interface)
+    assert outcome.status == 1
+    assert outcome.stderr.count("error: requests: rank 1: ") == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture(scope="session")
@@ -182,6 +197,7 @@ def test_disk_that_becomes_full_ends_all_and_leaves_nothing(
         (["--reads", "101"], "--reads: expected from 0 to 100 per cent"),
         (["--hot-share", "-1"], "--hot-share: expected from 0 to 100 per cent"),
         (["--largest", "5000"], "--largest: expected from 1 to the number of blocks"),
+        (["--block-size", "4KiB,8KiB"], "--block-size 4KiB,8KiB: expected a size such as 64KiB"),
         (["--block-size", "12"], "a multiple of 8 bytes"),
         (["--requests", "0"], "--requests: expected from 1"),
         (["--sizes", "normal"], "--sizes normal: expected uniform, fixed or geometric"),

@@ -9,6 +9,7 @@ import pytest
 from scipy.io import hb_write, mmwrite
 from scipy.sparse import coo_array, csc_matrix, csr_array
 
+from sesame.datasets import DataSet
 from sesame.workloads import write_extended
 
 MODES = ["unix", "log", "sync", "record", "global", "async"]
@@ -47,7 +48,9 @@ def test_compressed_form_is_that_of_figure_1(kit_program, mpiexec):
     assert products == (FIGURE_1 @ vectors).flatten().tolist()
 
 
-@pytest.mark.parametrize(("mode", "ranks"), [*((mode, 4) for mode in MODES), ("async", 1)])
+@pytest.mark.parametrize(
+    ("mode", "ranks"), [*((mode, 2) for mode in MODES), ("async", 1), ("sync", 4)]
+)
 def test_every_mode_of_mpi_io_reads_every_row_once(mode, ranks, sparse, tmp_path):
     report = sparse(ranks, "--interface", "mpi", "--mode", mode, "--order", "97", "--nonzeros",
                     "500", "--read-size", "4KiB")  # fmt: skip
@@ -136,11 +139,14 @@ def test_matrix_of_any_form_gives_the_same_file(bench, program, tmp_path):
     mmwrite(tmp_path / "figure.mtx", coo_array(FIGURE_1))
     hb_write(tmp_path / "figure.rua", csc_matrix(FIGURE_1))
     for name in ("figure.mtx", "figure.rua"):
-        outcome = bench("sparse", "--matrix", name, "--json")
+        data_set = f"{name}.sesame"
+        outcome = bench("sparse", "--matrix", name, "--json", "-o", data_set)
         assert outcome.status == 0, outcome.stderr
         assert outcome.json["verified"] is True
         assert outcome.json["parameters"]["matrix"] == name
         assert checks(outcome.json) == {"rows multiplied right": 5, "nonzeros": 12}
+        # As it was given, so that the run can be repeated.
+        assert DataSet(tmp_path / data_set).info["result"]["options"] == ["--matrix", name]
 
 
 @pytest.mark.parametrize(
@@ -170,6 +176,7 @@ def test_what_cannot_be_read_is_said_once(options, message, program, mpiexec, tm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "short"]
 
 
+@pytest.mark.parametrize("interface", ["posix", "mpi"])
 @pytest.mark.parametrize(
     ("offset", "number", "said"),
     [
@@ -178,13 +185,13 @@ def test_what_cannot_be_read_is_said_once(options, message, program, mpiexec, tm
         (64 + 48, 5, "damaged: a row with the number 5 in a matrix of order 5"),
     ],
 )
-def test_damaged_matrix_is_no_success(offset, number, said, program, mpiexec, tmp_path):
+def test_damaged_matrix_is_no_success(offset, number, said, interface, program, mpiexec, tmp_path):
     path = tmp_path / "figure.extended"
     write_extended(csr_array(FIGURE_1), path)
     data = bytearray(path.read_bytes())
     data[offset : offset + 8] = number.to_bytes(8, "little")
     path.write_bytes(data)
-    outcome = mpiexec(2, program("sparse"), "--matrix", path.name)
+    outcome = mpiexec(2, program("sparse"), "--matrix", path.name, "--interface", interface)
     assert outcome.status == 1
     assert said in outcome.stdout + outcome.stderr
 

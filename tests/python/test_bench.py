@@ -209,6 +209,17 @@ def test_data_set_of_a_run_has_figures_checks_and_tables(tmp_path):
     assert units == {"phase": "", "longest": "s"}
 
 
+def test_table_without_rows_is_written_and_drawn(tmp_path):
+    empty = {"step": {"unit": "", "values": []}, "mass": {"unit": "1", "values": []}}
+    report = {**REPORT, "tables": {"totals": empty}}
+    run = run_here(built_with(tmp_path, report, 0), 2, [], output_to_stderr=True)
+    with DataSetWriter(tmp_path / "ppm.sesame") as writer:
+        write_run(writer, run, datetime.now(UTC))
+    assert DataSet(tmp_path / "ppm.sesame").table("totals").num_rows == 0
+    write_plots(report["tables"], tmp_path / "plots.html")
+    assert "totals" in (tmp_path / "plots.html").read_text()
+
+
 def test_tables_are_drawn_on_one_page(tmp_path):
     write_plots(REPORT["tables"], tmp_path / "plots.html")
     text = (tmp_path / "plots.html").read_text()

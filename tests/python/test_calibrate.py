@@ -75,6 +75,16 @@ def test_a_stream_slower_than_its_overheads_has_a_gap():
     assert slow.stream_errors()[0] == pytest.approx(0)
 
 
+def test_a_stream_that_is_lost_in_noise_has_no_gap(tmp_path):
+    fit = fit_network(report(interval=0.0))
+    assert fit.gap == 0
+    text = text_of(fit)
+    assert "nan" not in text
+    assert "inf" not in text
+    (tmp_path / "here.toml").write_text(text)
+    native.read_machine(str(tmp_path / "here.toml"))
+
+
 def test_file_says_what_was_not_measured():
     fit = fit_network(report())
     text = text_of(fit)
@@ -84,6 +94,14 @@ def test_file_says_what_was_not_measured():
     between = text_of(fit, between=fit, hosts=["a", "b"])
     assert "nothing was measured" not in between
     assert "nodes = 2" in between
+
+
+def test_a_curve_without_slope_has_no_asymptotic_bandwidth():
+    flat = report()
+    flat["tables"]["ping_pong"]["median"]["values"] = [1e-6] * len(SIZES)
+    names = [figure["name"] for figure in with_findings(flat)["figures"]]
+    assert "latency" in names
+    assert "asymptotic bandwidth" not in names
 
 
 def test_file_says_what_was_found_of_storage(tmp_path):
@@ -118,6 +136,7 @@ def test_levels_of_caches_are_found():
         (["calibrate", "-o", "no/here.toml"], "no/here.toml: cannot write there"),
         (["calibrate", "-o", "here.toml", "--mpi", "nompi"], "--mpi nompi: no such compiler"),
         (["check", "sp2", "--within", "5%"], "--within needs a measurement to compare with"),
+        (["check", "sp2", "--placement", "cyclic"], "--placement needs a measurement"),
         (["check", "sp2", "--against", "no.sesame"], "no.sesame: this is no data set"),
         (["check", "sp2", "--against", "no", "--within", "x"], "--within x: expected a percentage"),
         (["check", "nomachine"], "no machine model called nomachine"),

@@ -94,6 +94,14 @@ def test_no_time_is_said():
     ]
 
 
+def test_time_of_the_clock_alone_is_no_time():
+    report = report_of(1e-4 + SIZES / 1e8)
+    report["tables"]["write_record"] = {"time": {"unit": "us", "values": [0.0266] * 9}}
+    found = with_findings(report)
+    assert found["findings"] == ["write: no time was measured, so that there is nothing to say."]
+    assert found["figures"] == []
+
+
 @pytest.fixture
 def noise():
     return np.exp(0.2 * np.random.default_rng(3).normal(size=1024)) * 1e-5

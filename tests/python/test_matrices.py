@@ -46,6 +46,14 @@ def test_matrix_market_is_read_also_compressed(symmetry, tmp_path):
     assert np.array_equal(read_matrix(path).toarray(), FULL)
 
 
+def test_damaged_compression_is_said(tmp_path):
+    data = bytearray(gzip.compress(bytes(range(256)) * 20))
+    data[20:40] = bytes(20)
+    (tmp_path / "full.mtx.gz").write_bytes(data)
+    with pytest.raises(InputError, match="cannot read"):
+        read_matrix(tmp_path / "full.mtx.gz")
+
+
 def test_extended_form_is_as_described(tmp_path):
     hb_write(tmp_path / "full.rua", csc_matrix(FULL))
     write_extended(read_matrix(tmp_path / "full.rua"), tmp_path / "full.extended")

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 
+#include <exception>
+
 #include "kit/arguments.h"
 #include "kit/files.h"
 
@@ -27,7 +29,7 @@ class MpiFile : public SharedFile {
         MPI_File_open(comm, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file_),
         path, "open");
   }
-  ~MpiFile() override { MPI_File_close(&file_); }
+  ~MpiFile() override { close_mpi_file(file_); }
 
   void read(void* data, long bytes, long offset) override {
     MPI_Status status;
@@ -67,6 +69,10 @@ std::unique_ptr<SharedFile> open_shared(const std::string& interface, const std:
   check_interface(interface);
   if (interface == "mpi") return std::make_unique<MpiFile>(path, comm);
   return std::make_unique<PosixFile>(path);
+}
+
+void close_mpi_file(MPI_File& file) {
+  if (file != MPI_FILE_NULL && std::uncaught_exceptions() == 0) MPI_File_close(&file);
 }
 
 std::string text_of_mpi(int error) {

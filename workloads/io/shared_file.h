@@ -24,6 +24,10 @@ void check_interface(const std::string& interface);
 std::unique_ptr<SharedFile> open_shared(const std::string& interface, const std::string& path,
                                         MPI_Comm comm);
 
+// Collective. Closes a file unless an exception is on its way through a destructor: a rank that
+// fails alone would wait for the others for ever.
+void close_mpi_file(MPI_File& file);
+
 // What MPI says of an error.
 std::string text_of_mpi(int error);
 // Throws FileError unless `error` is MPI_SUCCESS.

@@ -3,16 +3,16 @@
 #include <mpi.h>
 
 #include "kit/arguments.h"
+#include "kit/ranks.h"
 
 namespace sesame::workload {
 namespace {
 
 // The text of the first rank that has one, on all ranks.
 std::string first_of_all(const std::string& trouble) {
-  int rank = 0, ranks = 1, first = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const int mine = trouble.empty() ? ranks : rank;
+  const int ranks = number_of_ranks();
+  const int mine = trouble.empty() ? ranks : this_rank();
+  int first = 0;
   MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (first == ranks) return "";
   std::string text = trouble;

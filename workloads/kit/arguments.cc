@@ -2,7 +2,17 @@
 
 #include <CLI/CLI.hpp>
 
+#include "kit/byte_sizes.h"
+
 namespace sesame::workload {
+namespace {
+
+// Turns what is given into a number of bytes.
+std::function<std::string(std::string)> size_of(const std::string& option) {
+  return [option](const std::string& text) { return std::to_string(parse_bytes(option, text)); };
+}
+
+}  // namespace
 
 struct Arguments::Parser {
   CLI::App app;
@@ -36,12 +46,18 @@ void Arguments::add(const std::string& option, bool& value, const std::string& m
   parser_->app.add_flag(option, value, meaning);
 }
 
+void Arguments::add_size(const std::string& option, long& value, const std::string& meaning) {
+  parser_->app.add_option(option, value, meaning)
+      ->default_str(format_bytes(value))
+      ->transform(size_of(option));
+}
+
 void Arguments::add_sizes(const std::string& option, std::vector<long>& values,
                           const std::string& meaning) {
   parser_->app.add_option(option, values, meaning)
       ->capture_default_str()
       ->delimiter(',')
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(size_of(option));
 }
 
 std::string Arguments::parse(int argc, char** argv) {

@@ -28,7 +28,8 @@ class Arguments {
   void add(const std::string& option, long& value, const std::string& meaning);
   void add(const std::string& option, double& value, const std::string& meaning);
   void add(const std::string& option, std::string& value, const std::string& meaning);
-  // Sizes in bytes such as 64KiB, one or several with commas between.
+  // Sizes such as 64KiB, in bytes; several have commas between them.
+  void add_size(const std::string& option, long& value, const std::string& meaning);
   void add_sizes(const std::string& option, std::vector<long>& values, const std::string& meaning);
   // A switch without a value.
   void add(const std::string& option, bool& value, const std::string& meaning);

@@ -25,14 +25,15 @@ long parse_bytes(const std::string& option, const std::string& text) {
   for (const Unit& unit : kUnits) {
     const bool named = rest == std::string(unit.name) || (unit.bytes == 1 && *rest == '\0');
     const double bytes = number * static_cast<double>(unit.bytes);
-    if (rest != text.c_str() && named && bytes >= 1 && bytes <= kMost) return std::lround(bytes);
+    if (rest != text.c_str() && named && bytes >= 0 && bytes <= kMost) return std::lround(bytes);
   }
   throw UsageError(option + " " + text + ": expected a size such as 64KiB or 1.5GiB");
 }
 
 std::string format_bytes(long bytes) {
   for (const Unit& unit : kUnits) {
-    if (bytes % unit.bytes == 0) return std::to_string(bytes / unit.bytes) + unit.name;
+    if (bytes >= unit.bytes && bytes % unit.bytes == 0)
+      return std::to_string(bytes / unit.bytes) + unit.name;
   }
   return std::to_string(bytes) + "B";
 }

@@ -6,7 +6,7 @@
 
 namespace sesame::workload {
 
-// In bytes, at least 1. `option` names it in messages. Throws UsageError.
+// In bytes. `option` names it in messages. Throws UsageError.
 long parse_bytes(const std::string& option, const std::string& text);
 
 // With the largest unit that leaves a whole number: "64KiB".

@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "kit/report.h"
+
 namespace sesame::workload {
 
 // What the file system did not do: path, action, reason. One rank may throw it alone: Program says
@@ -64,6 +66,10 @@ void rename_file(const std::string& from, const std::string& to);
 // room than `bytes`.
 std::string make_temporary_directory(const std::string& option, const std::string& parent,
                                      double bytes);
+
+// Collective. Moves the files of a temporary directory to `parent`, in which it lies, unless the
+// answer is wrong.
+void keep_files(const Report& report, const std::string& directory, const std::string& parent);
 
 // For Program. Collective: removes what make_temporary_directory made.
 void remove_temporary_directories();

@@ -8,6 +8,7 @@
 
 #include "kit/agree.h"
 #include "kit/files.h"
+#include "kit/ranks.h"
 
 namespace sesame::workload {
 namespace {
@@ -18,18 +19,6 @@ constexpr int kUsage = 2;
 constexpr unsigned kPatience_s = 10;
 // MPICH's mpiexec drops what it has not yet passed on when a rank aborts.
 constexpr unsigned kDelivery_us = 200000;
-
-int this_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-int number_of_ranks() {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
 
 // Prints and writes on rank 0; every rank gets the exit status.
 int conclude(const Report& report, const std::string& file) {

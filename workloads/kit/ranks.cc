@@ -1,5 +1,7 @@
 #include "kit/ranks.h"
 
+#include <mpi.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -13,6 +15,18 @@ namespace {
 }
 
 }  // namespace
+
+int this_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+int number_of_ranks() {
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  return ranks;
+}
 
 bool is_power_of_two(long value) {
   return value > 0 && std::has_single_bit(static_cast<unsigned long>(value));

@@ -1,11 +1,14 @@
-// Which numbers of ranks a program takes. The functions that require throw UsageError, for
-// instance "bt needs a square number of ranks; 5 given".
+// The ranks of MPI_COMM_WORLD, and which numbers of them a program takes. The functions that
+// require throw UsageError, for instance "bt needs a square number of ranks; 5 given".
 #ifndef WORKLOADS_KIT_RANKS_H_
 #define WORKLOADS_KIT_RANKS_H_
 
 #include <string>
 
 namespace sesame::workload {
+
+int this_rank();
+int number_of_ranks();
 
 bool is_power_of_two(long value);
 // The exponent, rounded down; `value` > 0.

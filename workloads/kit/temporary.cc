@@ -13,10 +13,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <vector>
 
 #include "kit/agree.h"
 #include "kit/arguments.h"
 #include "kit/files.h"
+#include "kit/ranks.h"
 
 namespace sesame::workload {
 namespace {
@@ -99,8 +102,7 @@ std::string make_temporary_directory(const std::string& option, const std::strin
   if (count == kMostDirectories || pattern.size() + sizeof kAbandoned > PATH_MAX) {
     throw UsageError(prefix + "the name is too long");
   }
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = this_rank();
   char* path = directories[count];
   std::memcpy(path, pattern.c_str(), pattern.size() + 1);
   const int size = static_cast<int>(pattern.size());
@@ -113,6 +115,16 @@ std::string make_temporary_directory(const std::string& option, const std::strin
   if (trouble.empty()) trouble = check_room(parent, bytes);
   refuse_if_any(trouble.empty() ? "" : prefix + trouble);
   return path;
+}
+
+void keep_files(const Report& report, const std::string& directory, const std::string& parent) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (this_rank() != 0 || report.verdict() == Report::Verdict::kWrong) return;
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    names.push_back(entry.path().filename().string());
+  }
+  for (const std::string& name : names) rename_file(directory + "/" + name, parent + "/" + name);
 }
 
 void remove_temporary_directories() {

@@ -180,7 +180,7 @@ def _node(calibration: Calibration) -> str:
 
 
 def _network(table: str, where: str, fit: NetworkFit) -> str:
-    errors, stream = fit.ping_pong_errors(), fit.stream_errors()
+    errors = fit.ping_pong_errors()
     worst = int(np.argmax(np.abs(errors)))
     lines = [
         f"# Messages {where}: half round trips of {len(fit.sizes)} sizes from "
@@ -189,8 +189,8 @@ def _network(table: str, where: str, fit: NetworkFit) -> str:
         f"worst {_percent(errors[worst])} at {format_size(int(fit.sizes[worst]))}.",
         "# A non-blocking stream, from message to message, measured and by these constants:",
     ]
-    for size, interval, error in zip(fit.stream_sizes, fit.stream_intervals, stream, strict=True):
-        predicted = format_seconds(interval * (1 + error))
+    for size, interval in zip(fit.stream_sizes, fit.stream_intervals, strict=True):
+        predicted = format_seconds(fit.stream_interval(size))
         measured = format_seconds(interval)
         lines.append(f"#   {format_size(int(size)):9} {measured:>8} {predicted:>8}")
     return "\n".join([*lines, _constants(table, fit)])

@@ -63,7 +63,7 @@ def list_workloads(as_json: bool) -> None:
         return
     table = Table("name", "suite", "ranks", "options", "purpose", box=None, header_style="bold")
     for workload in all_workloads().values():
-        options = ", ".join(f"{name} {taken}" for name, taken in workload.options.items())
+        options = ", ".join(f"{name} {taken}".strip() for name, taken in workload.options.items())
         table.add_row(workload.name, workload.suite, workload.ranks, options, workload.purpose)
     Console(highlight=False).print(table)
 
@@ -170,7 +170,8 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
             done = run_here(built, ours["ranks"], readable, output_to_stderr=ours["as_json"])
         else:
             done = _run_simulated(built, machine, readable, ours)
-    done = replace(done, report=with_findings(done.report))
+    # The options as they were given: a matrix in another form was a temporary file.
+    done = replace(done, report=with_findings(done.report), options=options)
     written = _write(done, begin, ours)
     if ours["as_json"]:
         click.echo(json.dumps({**done.to_json(), **written}))

@@ -22,7 +22,13 @@ from sesame.machines import find_machine
 from sesame.simulation import Host, find_host, parse_compute
 from sesame.simulation import simulate as run_simulation
 from sesame.simulation.host import inspect_program
-from sesame.workloads import build_workload, find_compiler, find_workload, run_simulated
+from sesame.workloads import (
+    build_workload,
+    find_compiler,
+    find_workload,
+    in_extended_form,
+    run_simulated,
+)
 
 
 @click.command()
@@ -45,9 +51,8 @@ from sesame.workloads import build_workload, find_compiler, find_workload, run_s
 )
 @click.option(
     "--placement",
-    default="block",
     metavar="block|cyclic|FILE",
-    help="Which rank runs on which node, in the simulator.",
+    help="Which rank runs on which node, in the simulator; block unless given.",
 )
 @click.option("--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for C++ to build with.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
@@ -91,7 +96,7 @@ def check(machine: str, data_sets: tuple[Path, ...], **options: Any) -> int:
 
 
 def _refuse_without_data(options: dict[str, Any]) -> None:
-    for name in ("within", "compute", "mpi"):
+    for name in ("within", "compute", "placement", "mpi"):
         if options[name] is not None:
             raise InputError(f"--{name} needs a measurement to compare with: --against")
 
@@ -112,14 +117,17 @@ def _compare(recorded: Recorded, machine: Path, options: dict[str, Any]) -> Comp
     built = build_workload(find_workload(recorded.workload), find_compiler(options["mpi"]))
     executable = find_host(inspect_program(str(built.program)))
     host = Host(executable, stdout=subprocess.DEVNULL)
-    with Console(stderr=True).status(f"simulating {recorded.workload}"):
+    with (
+        Console(stderr=True).status(f"simulating {recorded.workload}"),
+        in_extended_form(recorded.workload, recorded.options) as readable,
+    ):
         run = run_simulated(
             built,
             recorded.ranks,
-            recorded.options,
+            readable,
             machine=machine,
             compute=parse_compute(compute),
-            placement=parse_placement(options["placement"]),
+            placement=parse_placement(options["placement"] or "block"),
             simulate=lambda scenario: run_simulation(scenario, host),
         )
     if run.exit_status != 0:

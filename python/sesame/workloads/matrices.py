@@ -8,6 +8,7 @@ import io
 import struct
 import tempfile
 import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,7 +32,7 @@ def read_matrix(path: Path) -> Any:
         data = path.read_bytes()
         if path.suffix == ".gz":
             data = gzip.decompress(data)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot read: {error}", path=str(path)) from error
     try:
         matrix = _parse(data.decode("latin-1"))

@@ -32,11 +32,15 @@ def _write_table(
     writer: DataSetWriter, workload: str, name: str, table: dict[str, dict[str, Any]]
 ) -> None:
     fields = tuple(
-        Field(column, "text" if isinstance(part["values"][0], str) else "float64", part["unit"], "")
-        for column, part in table.items()
+        Field(column, _type_of(part["values"]), part["unit"], "") for column, part in table.items()
     )
     described = RecordType(name, f"Table of the workload {workload}", fields)
     writer.write_described(described, {key: part["values"] for key, part in table.items()})
+
+
+def _type_of(values: list[Any]) -> str:
+    """A table may be empty."""
+    return "text" if values and isinstance(values[0], str) else "float64"
 
 
 def _info(run: BenchRun, begin: datetime) -> dict[str, Any]:

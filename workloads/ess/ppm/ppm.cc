@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -32,7 +31,7 @@ constexpr Gas kSodLeft{1, 0, 0, 1}, kSodRight{0.125, 0, 0, 0.1};
 
 struct Options {
   int width = 120, height = 120, steps = 40, every = 10;
-  std::string border = "periodic", folder = ".", output;
+  std::string border = "periodic", directory = ".", output;
 };
 
 // A hot disc in a cooler gas that moves.
@@ -94,8 +93,6 @@ class Results {
 };
 
 void check_options(const Options& options) {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (options.width < kGhosts || options.width > 1 << 15 || options.height > 1 << 15) {
     throw UsageError("--width and --height take 4 to 32768");
   }
@@ -105,10 +102,7 @@ void check_options(const Options& options) {
   if (options.border != "periodic" && options.border != "outflow") {
     throw UsageError("--border " + options.border + ": expected periodic or outflow");
   }
-  if (!options.output.empty() && !std::filesystem::is_directory(options.output)) {
-    throw UsageError("--output " + options.output + ": there is no such directory");
-  }
-  require_at_most("ppm", ranks, options.height / kGhosts, "each has at least 4 rows");
+  require_at_most("ppm", number_of_ranks(), options.height / kGhosts, "each has at least 4 rows");
 }
 
 void check_conserved(const Conserved& before, const Conserved& after, Report& report) {
@@ -139,10 +133,8 @@ double shock_tube_error(MPI_Comm comm, bool along_rows) {
 
 // Along x on rank 0, along y on as many ranks as have enough rows.
 void check_shock_tube(Report& report) {
-  int rank = 0, ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const int some = std::min<int>(ranks, kTubeCells / kGhosts);
+  const int rank = this_rank();
+  const int some = std::min<int>(number_of_ranks(), kTubeCells / kGhosts);
   MPI_Comm part;
   MPI_Comm_split(MPI_COMM_WORLD, rank < some ? 0 : MPI_UNDEFINED, rank, &part);
   double errors[2] = {};
@@ -187,12 +179,14 @@ void run(const Options& options, Report& report) {
   report.parameter("border", options.border);
   const double cell = 1.0 / options.width;
   const double points = static_cast<double>(options.width) * options.height;
-  const std::string folder = make_temporary_directory("--folder", options.folder, 8 * points);
+  const bool keeps = !options.output.empty();
+  const std::string folder = make_temporary_directory(
+      keeps ? "--output" : "--dir", keeps ? options.output : options.directory, 9 * points);
   Flow flow(MPI_COMM_WORLD, options.width, options.height, cell,
             options.border == "periodic" ? Border::kPeriodic : Border::kOutflow,
             [&](double x, double y) { return blast(x, y, 1, options.height * cell); });
   const Conserved before = flow.totals();
-  Results results(options.output.empty() ? folder : options.output, options.width);
+  Results results(folder, options.width);
   History history;
   const double seconds = run_blast(options, flow, results, history);
   report.time(seconds);
@@ -204,6 +198,7 @@ void run(const Options& options, Report& report) {
   report.column("totals", "mass", "1", history.masses);
   report.column("totals", "energy", "1", history.energies);
   flow.report(report);
+  if (keeps) keep_files(report, folder, options.output);
 }
 
 }  // namespace
@@ -219,7 +214,7 @@ int main(int argc, char** argv) {
   arguments.add("--steps", options.steps, "how many steps");
   arguments.add("--every", options.every, "steps between lines of statistics");
   arguments.add("--border", options.border, "periodic or outflow");
-  arguments.add("--folder", options.folder, "where results go that are not kept");
+  arguments.add("--dir", options.directory, "where files lie while the program runs");
   arguments.add("--output", options.output, "directory that keeps statistics and density");
   return program.run(argc, argv, [&](Report& report) { run(options, report); });
 }

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,7 +24,7 @@ constexpr double kSamePicture = 1e-9;  // largest error of a point, of 255
 constexpr const char* kBands[] = {"LL", "HL", "LH", "HH"};
 
 struct Options {
-  std::string image, output, folder = ".", scratch = "files";
+  std::string image, output, directory = ".", scratch = "files";
   int size = 512, levels = 3, taps = 4;
 };
 
@@ -69,20 +69,22 @@ class Filter {
 };
 
 double energy_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (double value : values) sum += value * value;
+  long double exact = 0;  // millions of squares: errors of rounding add up
+  for (double value : values) exact += static_cast<long double>(value) * value;
+  double sum = static_cast<double>(exact);
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   return sum;
 }
 
 class Decomposition {
  public:
-  Decomposition(const Options& options, const ImageHeader& header, const std::string& folder)
+  Decomposition(const Options& options, const ImageHeader& header, const std::string& scratch,
+                const std::string& bands)
       : options_(options),
         header_(header),
-        folder_(options.output.empty() ? folder : options.output),
+        bands_(bands),
         filter_(options.taps),
-        transposer_(options.scratch == "files" ? folder : "") {
+        transposer_(options.scratch == "files" ? scratch : "") {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     image_phase_ = phases_.add("read image");
@@ -199,7 +201,7 @@ class Decomposition {
   }
 
   std::string band_path(int level, int band) const {
-    return folder_ + "/" + kBands[band] + std::to_string(level);
+    return bands_ + "/" + kBands[band] + std::to_string(level);
   }
 
   // Calls use(row of the band, numbers) for this rank's rows of the band.
@@ -245,7 +247,7 @@ class Decomposition {
 
   Options options_;
   ImageHeader header_;
-  std::string folder_;
+  std::string bands_;
   Filter filter_;
   Transposer transposer_;
   Phases phases_;
@@ -263,12 +265,13 @@ void check_options(const Options& options) {
   }
   if (options.levels < 1 || options.levels > 12) throw UsageError("--levels takes 1 to 12");
   if (options.size < 2 || options.size > 1 << 15) throw UsageError("--size takes 2 to 32768");
-  if (!options.output.empty() && !std::filesystem::is_directory(options.output)) {
-    throw UsageError("--output " + options.output + ": there is no such directory");
-  }
 }
 
 void check_size(const Options& options, const ImageHeader& header) {
+  if (options.scratch == "messages" &&
+      header.width * header.height > std::numeric_limits<int>::max()) {
+    throw UsageError("--scratch messages: MPI counts to 2^31, the image has more points");
+  }
   const long piece = 1L << options.levels;
   if (header.width % piece == 0 && header.height % piece == 0) return;
   throw UsageError("--levels " + std::to_string(options.levels) + ": an image of " +
@@ -293,7 +296,10 @@ void run(const Options& options, Report& report) {
   if (!options.image.empty()) header = read_image_header(options.image);
   check_size(options, header);
   const double points = static_cast<double>(header.width) * static_cast<double>(header.height);
-  const std::string folder = make_temporary_directory("--folder", options.folder, 20 * points);
+  const std::string folder = make_temporary_directory("--dir", options.directory, 20 * points);
+  const bool keeps = !options.output.empty();
+  const std::string bands =
+      keeps ? make_temporary_directory("--output", options.output, 9 * points) : folder;
   const std::string path = options.image.empty() ? folder + "/image.pgm" : options.image;
   if (options.image.empty()) {
     if (rank == 0) write_test_image(path, options.size);
@@ -305,7 +311,7 @@ void run(const Options& options, Report& report) {
   report.parameter("levels", long{options.levels});
   report.parameter("taps", long{options.taps});
   report.parameter("scratch", options.scratch);
-  Decomposition decomposition(options, header, folder);
+  Decomposition decomposition(options, header, folder, bands);
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = MPI_Wtime();
   const Matrix image = decomposition.read_image(path);
@@ -315,6 +321,7 @@ void run(const Options& options, Report& report) {
   report.check("energy of the bands", decomposition.energy(), energy_of(image.values), kSameEnergy);
   report.check("largest error put together", largest_difference(image, again), 0, kSamePicture);
   decomposition.report(report);
+  if (keeps) keep_files(report, bands, options.output);
 }
 
 }  // namespace
@@ -330,7 +337,7 @@ int main(int argc, char** argv) {
   arguments.add("--levels", options.levels, "how often to halve");
   arguments.add("--taps", options.taps, "length of the filter: 2 (Haar) or 4 (Daubechies)");
   arguments.add("--scratch", options.scratch, "transpose by files or by messages");
-  arguments.add("--folder", options.folder, "where scratch files go");
+  arguments.add("--dir", options.directory, "where scratch files lie while the program runs");
   arguments.add("--output", options.output, "directory that keeps the bands");
   return program.run(argc, argv, [&](Report& report) { run(options, report); });
 }

@@ -15,6 +15,7 @@
 #include "io/cachestudy/study.h"
 #include "kit/byte_sizes.h"
 #include "kit/files.h"
+#include "kit/mpi_library.h"
 #include "kit/program.h"
 
 namespace sesame::workload {
@@ -25,18 +26,18 @@ constexpr double kMega = 1e6;
 constexpr char kSelfCheck[] = "simulated:64MiB,48MiB,8";
 
 struct Options {
-  std::string store = "files", folder = ".";
-  std::string smallest = "1MiB", largest = "256MiB", transfer = "64KiB";
+  std::string store = "files", directory = ".";
+  long smallest = 1 << 20, largest = 256 << 20, transfer = 64 << 10;
   Filter filter;
   double precision = 1.05;
   bool self_check = false, direct = false, drop_caches = false, larger_than_memory = false;
 };
 
 void add_options(Arguments& arguments, Options& options) {
-  arguments.add("--folder", options.folder, "where the files go");
-  arguments.add("--smallest", options.smallest, "smallest file");
-  arguments.add("--largest", options.largest, "largest file");
-  arguments.add("--transfer", options.transfer, "bytes of a read or write");
+  arguments.add("--dir", options.directory, "where the files lie while the program runs");
+  arguments.add_size("--smallest", options.smallest, "smallest file");
+  arguments.add_size("--largest", options.largest, "largest file");
+  arguments.add_size("--transfer", options.transfer, "of a read or write");
   arguments.add("--averaged", options.filter.averaged, "passes of which the mean is taken");
   arguments.add("--groups", options.filter.groups, "means of which the median is taken");
   arguments.add("--precision", options.precision, "ratio of sizes between which an edge is found");
@@ -51,10 +52,6 @@ void add_options(Arguments& arguments, Options& options) {
 
 bool is_simulated(const Options& options) { return options.store.starts_with("simulated:"); }
 
-long size_or_none(const std::string& text) {
-  return text == "0" ? 0 : parse_bytes("--store", text);
-}
-
 // simulated:READ[,WRITE[,AHEAD]]
 SimulatedSizes parse_simulated(const std::string& text) {
   std::istringstream parts(text.substr(text.find(':') + 1));
@@ -63,8 +60,8 @@ SimulatedSizes parse_simulated(const std::string& text) {
   std::getline(parts, write, ',');
   std::getline(parts, ahead);
   SimulatedSizes sizes;
-  sizes.read_cache = size_or_none(read);
-  sizes.write_cache = write.empty() ? sizes.read_cache : size_or_none(write);
+  sizes.read_cache = parse_bytes("--store", read);
+  sizes.write_cache = write.empty() ? sizes.read_cache : parse_bytes("--store", write);
   if (ahead.find_first_not_of("0123456789") != ahead.npos || ahead.size() > 4) {
     throw UsageError("--store " + text + ": expected a number of blocks to read ahead");
   }
@@ -73,11 +70,10 @@ SimulatedSizes parse_simulated(const std::string& text) {
 }
 
 Plan plan_of(const Options& options, const Memory& memory) {
-  Plan plan{parse_bytes("--smallest", options.smallest), parse_bytes("--largest", options.largest),
-            parse_bytes("--transfer", options.transfer), options.precision};
+  Plan plan{options.smallest, options.largest, options.transfer, options.precision};
   if (options.larger_than_memory) plan.largest = 2 * memory.bytes / kStampBytes * kStampBytes;
   for (long bytes : {plan.smallest, plan.largest, plan.transfer}) {
-    if (bytes % kStampBytes == 0) continue;
+    if (bytes > 0 && bytes % kStampBytes == 0) continue;
     throw UsageError("sizes must be multiples of " + format_bytes(kStampBytes) + ", got " +
                      format_bytes(bytes));
   }
@@ -93,10 +89,7 @@ Plan plan_of(const Options& options, const Memory& memory) {
 }
 
 void refuse_in_simulator() {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(version, &length);
-  if (std::string(version, length).starts_with("Sesame")) {
+  if (in_simulator()) {
     throw UsageError(
         "cachestudy measures real files, and the simulator has no model of storage yet: run it "
         "under mpiexec, or with --self-check, which brings a store and a clock of its own");
@@ -247,7 +240,7 @@ void report_parameters(const Options& options, const Plan& plan, const Memory& m
   report.parameter("caches", std::string(options.drop_caches ? "emptied" : "warm"));
   report.parameter("calls", std::string(options.direct ? "direct" : "ordinary"));
   if (is_simulated(options)) return;
-  const Place place = place_of(options.folder);
+  const Place place = place_of(options.directory);
   report.parameter("place", place.text());
   report.parameter("in memory", std::string(place.in_memory() ? "yes" : "no"));
   report.parameter("memory", memory.bytes);
@@ -285,7 +278,7 @@ void study_simulated(const Options& options, const Plan& plan, Report& report) {
 void study_files(const Options& options, const Plan& plan, Report& report) {
   refuse_in_simulator();
   const std::string folder =
-      make_temporary_directory("--folder", options.folder, static_cast<double>(plan.largest));
+      make_temporary_directory("--dir", options.directory, static_cast<double>(plan.largest));
   PosixStore store(folder, options.direct, options.drop_caches);
   const double begin = MPI_Wtime();
   Sampler sampler(store, MPI_COMM_WORLD, options.filter, !options.drop_caches);

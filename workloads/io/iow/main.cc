@@ -46,22 +46,22 @@ void run(Report& report, Plan plan) {
 
 void add_arguments(Arguments& arguments, Plan& plan) {
   arguments.add("--mode", plan.mode, "what is measured: write, read or both");
-  arguments.add("--size", plan.sizes, "of a record, bytes: SIZE, or FROM:TO by factors of 2");
+  arguments.add("--size", plan.sizes, "of a record: SIZE, or FROM:TO by factors of 2");
   arguments.add("--operations", plan.operations,
                 "for each rank and size; 0: as many as --total takes, 2 to --most");
-  arguments.add("--total", plan.total, "bytes for each rank and size");
+  arguments.add_size("--total", plan.total, "of what each rank writes for a size of records");
   arguments.add("--most", plan.most, "operations for each rank and size");
-  arguments.add("--stride", plan.stride, "bytes from record to record; 0: the size");
-  arguments.add("--offset", plan.offset, "of the first record, bytes");
+  arguments.add_size("--stride", plan.stride, "from record to record; 0: the size of a record");
+  arguments.add_size("--offset", plan.offset, "where the first record begins");
   arguments.add("--files", plan.files, "shared: one of all ranks; each: one of each rank");
   arguments.add("--map", plan.map, "a shared file's records: block or cyclic over the ranks");
   arguments.add("--shift", plan.shift, "rank r reads what rank r + SHIFT wrote");
-  arguments.add("--interface", plan.interface, "posix or mpi (MPI-IO)");
+  arguments.add("--interface", plan.interface, "posix or mpi");
   arguments.add("--sync", plan.sync, "bring data to the disk: none, end or each (record)");
   arguments.add("--direct", plan.direct, "past the kernel's memory (O_DIRECT)");
   arguments.add("--clear", plan.clear, "have the kernel forget the data before it is read");
   arguments.add("--repeat", plan.repeat, "times that all sizes are measured");
-  arguments.add("--dir", plan.directory, "where the files are");
+  arguments.add("--dir", plan.directory, "where the files lie while the program runs");
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include "io/iow/plan.h"
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "io/shared_file.h"
 #include "kit/arguments.h"
+#include "kit/byte_sizes.h"
 #include "kit/ranks.h"
 
 namespace sesame::workload::iow {
@@ -28,14 +29,13 @@ void require_one_of(const std::string& option, const std::string& value,
   throw UsageError(option + " " + value + ": expected one of " + list);
 }
 
-// "64:1024" or "64".
+// "64:1MiB" or "64".
 void read_sizes(Plan& plan) {
-  const char* text = plan.sizes.c_str();
-  char* end = nullptr;
-  plan.from = plan.to = std::strtol(text, &end, 10);
-  if (*end == ':') plan.to = std::strtol(end + 1, &end, 10);
-  const bool is_right = end != text && *end == '\0' && plan.from > 0 && plan.to >= plan.from;
-  require(is_right, "--size " + plan.sizes + ": expected SIZE or FROM:TO, in bytes");
+  const std::size_t colon = plan.sizes.find(':');
+  plan.from = plan.to = parse_bytes("--size", plan.sizes.substr(0, colon));
+  if (colon != plan.sizes.npos) plan.to = parse_bytes("--size", plan.sizes.substr(colon + 1));
+  require(plan.from > 0 && plan.to >= plan.from,
+          "--size " + plan.sizes + ": expected SIZE or FROM:TO");
   require(plan.from % kWord == 0, "--size " + plan.sizes + ": expected a multiple of 8");
   require(plan.to <= kLargest, "--size " + plan.sizes + ": expected at most 1 GiB");
   if (!plan.is_sweep()) return;
@@ -73,7 +73,6 @@ void check(Plan& plan, int ranks) {
   require_one_of("--mode", plan.mode, {"write", "read", "both"});
   require_one_of("--files", plan.files, {"shared", "each"});
   require_one_of("--map", plan.map, {"block", "cyclic"});
-  require_one_of("--interface", plan.interface, {"posix", "mpi"});
   require_one_of("--sync", plan.sync, {"none", "end", "each"});
   require(plan.operations >= 0 && plan.total > 0 && plan.most > 0,
           "--operations, --total and --most: expected positive numbers");
@@ -84,6 +83,7 @@ void check(Plan& plan, int ranks) {
           "--stride: expected a multiple of 8, at least the largest size");
   plan.shift = (plan.shift % ranks + ranks) % ranks;
   check_direct(plan);
+  check_interface(plan.interface);
 }
 
 }  // namespace sesame::workload::iow

@@ -8,18 +8,18 @@
 namespace sesame::workload::iow {
 
 struct Plan {
-  std::string mode = "both";          // write, read, both
-  std::string sizes = "64:67108864";  // of a record: SIZE, or FROM:TO by factors of 2, bytes
-  long operations = 0;                // for each rank and size; 0: as many as fit `total`
-  long total = 32 << 20;              // bytes of each rank and size
-  long most = 1024;                   // operations, where `operations` is 0
-  long stride = 0;                    // from record to record; 0: the size
-  long offset = 0;                    // of the first record
-  std::string files = "shared";       // shared, each
-  std::string map = "block";          // of a shared file: block, cyclic
-  int shift = 0;                      // rank r reads what rank r + shift wrote
-  std::string interface = "posix";    // posix, mpi
-  std::string sync = "none";          // none, end, each
+  std::string mode = "both";        // write, read, both
+  std::string sizes = "64:64MiB";   // of a record: SIZE, or FROM:TO by factors of 2
+  long operations = 0;              // for each rank and size; 0: as many as fit `total`
+  long total = 32 << 20;            // bytes of each rank and size
+  long most = 1024;                 // operations, where `operations` is 0
+  long stride = 0;                  // from record to record; 0: the size
+  long offset = 0;                  // of the first record
+  std::string files = "shared";     // shared, each
+  std::string map = "block";        // of a shared file: block, cyclic
+  int shift = 0;                    // rank r reads what rank r + shift wrote
+  std::string interface = "posix";  // posix, mpi
+  std::string sync = "none";        // none, end, each
   bool direct = false, clear = false;
   int repeat = 5;
   std::string directory = ".";

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <mpi.h>
 
+#include "io/shared_file.h"
 #include "kit/files.h"
 
 namespace sesame::workload::iow {
@@ -56,13 +57,7 @@ class MpiTarget : public Target {
   void close() override { require(MPI_File_close(&file_), "close"); }
 
  private:
-  void require(int error, const std::string& action) const {
-    if (error == MPI_SUCCESS) return;
-    char text[MPI_MAX_ERROR_STRING];
-    int length = 0;
-    MPI_Error_string(error, text, &length);
-    throw FileError(path_ + ": cannot " + action + ": " + std::string(text, length));
-  }
+  void require(int error, const char* action) const { check_mpi_io(error, path_, action); }
 
   std::string path_;
   MPI_File file_ = MPI_FILE_NULL;

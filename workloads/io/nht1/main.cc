@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/nht1/peak.h"
+#include "io/shared_file.h"
 #include "kit/agree.h"
 #include "kit/files.h"
 #include "kit/phases.h"
@@ -106,13 +107,14 @@ void compare(Report& report, const Runs& runs, double bytes) {
 }
 
 void run(Report& report, const Options& options) {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int ranks = number_of_ranks();
   const cfd::Class& problem = find_class(cfd::kClasses, options.name);
   const int steps = options.steps > 0 ? options.steps : problem.steps;
   check(options.peak);
   if (options.repeat < 1) throw UsageError("--repeat: expected a positive number");
   require_square("nht1", ranks);
+  cfd::Dumps::check_mode(options.io);
+  check_interface(options.io == "posix" ? "posix" : "mpi");
   const double bytes = bytes_of_dumps(problem, steps);
   const double room = std::max(bytes, static_cast<double>(options.peak.bytes) * ranks);
   const std::string directory = make_temporary_directory("--dir", options.directory, room);
@@ -143,9 +145,9 @@ int main(int argc, char** argv) {
   program.arguments().add("--steps", options.steps, "time steps; 0: as published for the class");
   program.arguments().add("--io", options.io, "how dumps are written: posix, simple, full or epio");
   program.arguments().add("--repeat", options.repeat, "runs without and with I/O");
-  program.arguments().add("--bytes", options.peak.bytes, "of each rank in the test of the disks");
-  program.arguments().add("--record", options.peak.record, "bytes in the test of the disks");
-  program.arguments().add("--dir", options.directory, "where the files are");
+  program.arguments().add_size("--bytes", options.peak.bytes, "of each rank in the test of disks");
+  program.arguments().add_size("--record", options.peak.record, "of a record in the test of disks");
+  program.arguments().add("--dir", options.directory, "where the files lie while the program runs");
   return program.run(argc, argv, [&](sesame::workload::Report& report) {
     sesame::workload::nht1::run(report, options);
   });

@@ -13,18 +13,6 @@ namespace {
 
 constexpr long kNumber = sizeof(double);
 
-int this_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-int number_of_ranks() {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
-
 double element(long row, long column, std::uint64_t matrix) {
   const auto key = scramble(static_cast<std::uint64_t>(row) * 2 + matrix);
   return static_cast<double>(scramble(key + static_cast<std::uint64_t>(column)) % 9) - 4;
@@ -49,9 +37,7 @@ class SecondMatrix {
         MPI_File_open(MPI_COMM_WORLD, path_.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &handle_),
         path_, "open");
   }
-  ~SecondMatrix() {
-    if (handle_ != MPI_FILE_NULL) MPI_File_close(&handle_);
-  }
+  ~SecondMatrix() { close_mpi_file(handle_); }
   SecondMatrix(const SecondMatrix&) = delete;
   SecondMatrix& operator=(const SecondMatrix&) = delete;
 

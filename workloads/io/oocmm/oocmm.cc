@@ -18,14 +18,13 @@ constexpr long kNumber = sizeof(double);
 constexpr long kMostBytes = std::numeric_limits<int>::max();  // of a request: MPI counts in an int
 
 struct Options {
-  long order = 96, columns = 1;
-  std::vector<long> memory = {16 << 10};
+  long order = 96, columns = 1, memory = 16 << 10;
   std::string access = "staggered", storage = "row", interface = "posix", directory = ".";
   bool collective = false;
 
   void add_to(Arguments& arguments) {
     arguments.add("--order", order, "rows and columns of the matrices");
-    arguments.add_sizes("--memory", memory, "what a rank may hold of the matrices");
+    arguments.add_size("--memory", memory, "what a rank may hold of the matrices");
     arguments.add("--columns", columns, "columns of the second matrix that are read at a time");
     arguments.add("--access", access, "staggered: each rank begins at another column; together");
     arguments.add("--storage", storage, "how the second matrix lies in its file: by row or column");
@@ -44,15 +43,13 @@ bool is_first(const std::string& option, const std::string& given, const std::st
 
 // Rows of the first matrix and of the product, and columns of the second, must fit.
 long rows_for(const Options& options) {
-  if (options.memory.size() != 1) throw UsageError("--memory: expected one size");
-  const long lines = options.memory[0] / (kNumber * options.order);
+  const long lines = options.memory / (kNumber * options.order);
   const long rows = (lines - options.columns) / 2;
   if (rows >= 1) return std::min(rows, kMostBytes / (kNumber * options.order));
   const long least = (2 + options.columns) * options.order * kNumber;
   throw UsageError("--memory: a row of the first matrix, one of the product and " +
                    std::to_string(options.columns) + " of the second matrix's columns need " +
-                   std::to_string(least) + " bytes; " + std::to_string(options.memory[0]) +
-                   " given");
+                   std::to_string(least) + " bytes; " + std::to_string(options.memory) + " given");
 }
 
 Plan plan_of(const Options& options) {
@@ -110,7 +107,7 @@ void report_requests(Report& report, const std::vector<Requests>& files) {
 
 void report_parameters(Report& report, const Options& options, const Plan& plan) {
   report.parameter("order", plan.order);
-  report.parameter("memory", options.memory[0]);
+  report.parameter("memory", options.memory);
   report.parameter("rows", plan.rows);
   report.parameter("columns", plan.columns);
   report.parameter("access", options.access);
@@ -134,7 +131,7 @@ void run(Report& report, const Options& options) {
   report_parameters(report, options, plan);
   report.time(work.time_s);
   report.rate(2 * order * order * order);
-  report.figure("memory / matrices", static_cast<double>(options.memory[0]) / bytes, "");
+  report.figure("memory / matrices", static_cast<double>(options.memory) / bytes, "");
   report.figure("bytes of requests", first.bytes + second.bytes + product.bytes, "B");
   if (work.time_s > 0) {
     const auto requests = static_cast<double>(first.count + second.count + product.count);

@@ -5,24 +5,13 @@
 #include <algorithm>
 
 #include "io/scramble.h"
+#include "kit/ranks.h"
 
 namespace sesame::workload::requests {
 namespace {
 
 constexpr std::uint64_t kTagMask = 0xffff;
 constexpr long kBlocksAtOnce = 64;
-
-int this_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-int number_of_ranks() {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
 
 std::uint64_t word_of(long place, Tag tag) {
   return (scramble(static_cast<std::uint64_t>(place)) & ~kTagMask) | tag;

@@ -10,13 +10,14 @@
 #include "kit/files.h"
 #include "kit/phases.h"
 #include "kit/program.h"
+#include "kit/ranks.h"
 
 namespace sesame::workload::requests {
 namespace {
 
 struct Options {
   long requests = 5000, warmup = 5000, blocks = 4096, largest = 4, stride = 0, seed = 1;
-  std::vector<long> block_size = {4 << 10};
+  long block_size = 4 << 10;
   double reads = 80, hot_set = 10, hot_share = 90, think_us = 0;
   std::string sizes = "uniform", places = "random", file = "shared", interface = "posix";
   std::string directory = ".";
@@ -26,7 +27,7 @@ struct Options {
     arguments.add("--warmup", warmup, "requests of each rank before those");
     arguments.add("--reads", reads, "how many are reads, in per cent; the others are writes");
     arguments.add("--blocks", blocks, "size of a file, in blocks");
-    arguments.add_sizes("--block-size", block_size, "size of a block");
+    arguments.add_size("--block-size", block_size, "size of a block");
     arguments.add("--sizes", sizes, "blocks of a request: uniform, fixed or geometric");
     arguments.add("--largest", largest, "blocks of the largest request");
     arguments.add("--places", places, "random, sequential, strided or hot");
@@ -36,22 +37,10 @@ struct Options {
     arguments.add("--think", think_us, "mean time between requests, in microseconds");
     arguments.add("--file", file, "shared, or own: one for each rank");
     arguments.add("--interface", interface, "posix or mpi");
-    arguments.add("--seed", seed, "another number gives other requests");
+    arguments.add("--seed", seed, "another number draws other requests");
     arguments.add("--dir", directory, "where the files lie while the program runs");
   }
 };
-
-int this_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-int number_of_ranks() {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
 
 void require(bool met, const std::string& expected) {
   if (!met) throw UsageError(expected);
@@ -62,13 +51,12 @@ bool is_per_cent(double value) { return value >= 0 && value <= 100; }
 void check(const Options& options) {
   constexpr long kMost = 1L << 30;
   const auto from_1 = [](long value) { return value >= 1 && value <= kMost; };
-  require(options.block_size.size() == 1 && from_1(options.block_size[0]) &&
-              options.block_size[0] % 8 == 0,
-          "--block-size: expected one size, a multiple of 8 bytes");
+  require(from_1(options.block_size) && options.block_size % 8 == 0,
+          "--block-size: expected a multiple of 8 bytes, at most 1 GiB");
   require(from_1(options.blocks), "--blocks: expected from 1 to 2^30");
   require(from_1(options.largest) && options.largest <= options.blocks,
           "--largest: expected from 1 to the number of blocks");
-  require(options.largest * options.block_size[0] <= kMost,
+  require(options.largest * options.block_size <= kMost,
           "--largest: expected requests of at most 1 GiB");
   require(from_1(options.requests), "--requests: expected from 1 to 2^30");
   require(options.warmup >= 0 && options.warmup <= kMost, "--warmup: expected from 0 to 2^30");
@@ -194,7 +182,7 @@ void report_parameters(Report& report, const Options& options) {
   report.parameter("warmup", options.warmup);
   report.parameter("reads", options.reads);
   report.parameter("blocks", options.blocks);
-  report.parameter("block size", options.block_size[0]);
+  report.parameter("block size", options.block_size);
   report.parameter("sizes", options.sizes);
   report.parameter("largest", options.largest);
   report.parameter("places", options.places);
@@ -244,7 +232,7 @@ void report_figures(Report& report, const Client& client, double time_s) {
 void run(Report& report, const Options& options) {
   check(options);
   const Pattern pattern = pattern_of(options);  // what is wrong with it, before files are made
-  const Layout layout{pattern.blocks, options.block_size[0]};
+  const Layout layout{pattern.blocks, options.block_size};
   const bool shared = options.file == "shared";
   const long files = shared ? 1 : number_of_ranks();
   const double bytes = static_cast<double>(files) * static_cast<double>(layout.blocks) *

@@ -30,18 +30,6 @@ struct Options {
 constexpr long kUsualCount = 1 << 20;
 constexpr long kNumberBytes = sizeof(double);
 
-int this_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-int number_of_ranks() {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
-
 // The names and sizes of one run.
 struct Job {
   std::string input, output;
@@ -203,14 +191,14 @@ int main(int argc, char** argv) {
   sesame::workload::sort::Options options;
   program.arguments().add("--count", options.count,
                           "how many numbers; 0: all of --input, or 1048576 that are made");
-  program.arguments().add("--seed", options.seed, "of the numbers that are made");
+  program.arguments().add("--seed", options.seed, "another number makes other numbers");
   program.arguments().add("--input", options.input,
                           "a file of doubles to sort; without it one is made");
   program.arguments().add("--output", options.output,
                           "keep the sorted file by this name; must not exist");
   program.arguments().add("--portion", options.portion,
                           "the most of its numbers that a rank trades at once");
-  program.arguments().add("--dir", options.directory, "where temporary files are");
+  program.arguments().add("--dir", options.directory, "where files lie while the program runs");
   return program.run(argc, argv, [&](sesame::workload::Report& report) {
     sesame::workload::sort::run(report, options);
   });

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include "kit/arguments.h"
+#include "kit/ranks.h"
 
 namespace sesame::workload::sparse {
 namespace {
@@ -58,6 +59,19 @@ std::span<const char> Access::wait() {
   read_s_ += MPI_Wtime() - began;
   if (!rows.empty()) ++reads_;
   return rows;
+}
+
+Access::Request Access::request_of_all(const Request& request) const {
+  const long first = request.piece - this_rank();
+  const long offset = offset_of(first);
+  return {first, offset, offset_of(first + number_of_ranks()) - offset, request.buffer};
+}
+
+std::span<const char> Access::part_of_all(const Request& request) const {
+  const Request all = request_of_all(request);
+  MPI_Bcast(all.buffer, static_cast<int>(all.bytes), MPI_BYTE, 0, MPI_COMM_WORLD);
+  const char* mine = request.buffer + (request.offset - all.offset);
+  return {mine, static_cast<std::size_t>(request.bytes)};
 }
 
 std::unique_ptr<Access> open_access(const std::string& interface, Mode mode,

@@ -59,6 +59,10 @@ class Access {
   virtual std::span<const char> finish(const Request& request) = 0;
   long offset_of(long piece) const { return file_.offset_of(pieces_.rows(piece).begin); }
   const std::string& path() const { return file_.path; }
+  // With Mode::kGlobal: rank 0's request, the pieces of all ranks in this cycle; and this rank's
+  // rows of what rank 0 has read, which all get. The second is collective.
+  Request request_of_all(const Request& request) const;
+  std::span<const char> part_of_all(const Request& request) const;
 
  private:
   ExtendedFile file_;

@@ -4,6 +4,7 @@
 #include "io/shared_file.h"
 #include "io/sparse/access.h"
 #include "kit/agree.h"
+#include "kit/ranks.h"
 
 namespace sesame::workload::sparse {
 namespace {
@@ -25,9 +26,7 @@ class MpiAccess : public Access {
                       ? ""
                       : "--matrix " + file.path + ": cannot open: " + text_of_mpi(error));
   }
-  ~MpiAccess() override {
-    if (file_ != MPI_FILE_NULL) MPI_File_close(&file_);
-  }
+  ~MpiAccess() override { close_mpi_file(file_); }
 
  protected:
   void check(int error, const char* action) const { check_mpi_io(error, path(), action); }
@@ -128,41 +127,19 @@ class Record : public MpiAccess {
   }
 };
 
-int number_of_ranks() {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
-
 // Rank 0 reads the pieces of all.
-class Global : public MpiAccess {
+class Global : public Async {
  public:
-  Global(const ExtendedFile& file, const Pieces& pieces)
-      : MpiAccess(file, pieces, number_of_ranks()), ranks_(number_of_ranks()) {
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-  }
+  Global(const ExtendedFile& file, const Pieces& pieces) : Async(file, pieces, number_of_ranks()) {}
 
  protected:
   void begin(const Request& request) override {
-    if (rank_ != 0) return;
-    check(MPI_File_iread_at(file_, place_of(request), request.buffer, bytes_of_all(request),
-                            MPI_BYTE, &pending_),
-          "read");
+    if (this_rank() == 0) Async::begin(request_of_all(request));
   }
   std::span<const char> finish(const Request& request) override {
-    const long first = request.piece - rank_;
-    if (rank_ == 0) MpiAccess::finish(request);
-    MPI_Bcast(request.buffer, bytes_of_all(request), MPI_BYTE, 0, MPI_COMM_WORLD);
-    const char* mine = request.buffer + (request.offset - offset_of(first));
-    return {mine, static_cast<std::size_t>(request.bytes)};
+    if (this_rank() == 0) Async::finish(request_of_all(request));
+    return part_of_all(request);
   }
-
- private:
-  int bytes_of_all(const Request& request) const {
-    const long first = request.piece - rank_;
-    return static_cast<int>(offset_of(first + ranks_) - offset_of(first));
-  }
-  int rank_ = 0, ranks_;
 };
 
 }  // namespace

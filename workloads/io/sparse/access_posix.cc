@@ -11,6 +11,7 @@
 #include "kit/agree.h"
 #include "kit/arguments.h"
 #include "kit/files.h"
+#include "kit/ranks.h"
 
 namespace sesame::workload::sparse {
 namespace {
@@ -61,7 +62,8 @@ class PosixAccess : public Access {
 
 class Async : public PosixAccess {
  public:
-  Async(const ExtendedFile& file, const Pieces& pieces) : PosixAccess(file, pieces, 1) {}
+  Async(const ExtendedFile& file, const Pieces& pieces, long buffer_pieces = 1)
+      : PosixAccess(file, pieces, buffer_pieces) {}
 
  protected:
   void begin(const Request& request) override { announce(request.offset, request.bytes); }
@@ -121,33 +123,17 @@ class Sync : public Async {
 };
 
 // Rank 0 reads the pieces of all.
-class Global : public PosixAccess {
+class Global : public Async {
  public:
-  Global(const ExtendedFile& file, const Pieces& pieces)
-      : PosixAccess(file, pieces, number_of_ranks()) {}
+  Global(const ExtendedFile& file, const Pieces& pieces) : Async(file, pieces, number_of_ranks()) {}
 
  protected:
   void begin(const Request& request) override {
-    if (rank_ == 0) announce(offset_of(request.piece), bytes_of_all(request));
+    if (rank_ == 0) Async::begin(request_of_all(request));
   }
   std::span<const char> finish(const Request& request) override {
-    const long first = request.piece - rank_;
-    const long bytes = bytes_of_all(request);
-    if (rank_ == 0) read_at(request.buffer, bytes, offset_of(first));
-    MPI_Bcast(request.buffer, static_cast<int>(bytes), MPI_BYTE, 0, MPI_COMM_WORLD);
-    const char* mine = request.buffer + (request.offset - offset_of(first));
-    return {mine, static_cast<std::size_t>(request.bytes)};
-  }
-
- private:
-  static int number_of_ranks() {
-    int ranks = 1;
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    return ranks;
-  }
-  long bytes_of_all(const Request& request) const {
-    const long first = request.piece - rank_;
-    return offset_of(first + ranks_) - offset_of(first);
+    if (rank_ == 0) Async::finish(request_of_all(request));
+    return part_of_all(request);
   }
 };
 

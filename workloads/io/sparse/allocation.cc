@@ -1,4 +1,5 @@
 #include "io/sparse/allocation.h"
+#include "kit/ranks.h"
 
 #include <mpi.h>
 
@@ -7,18 +8,6 @@ namespace {
 
 constexpr int kManager = 0;
 constexpr int kReady = 1, kGo = 2, kStop = 3;  // tags
-
-int this_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-int number_of_ranks() {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
 
 int wait_for_ready() {
   MPI_Status status;

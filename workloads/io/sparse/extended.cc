@@ -10,6 +10,7 @@
 
 #include "kit/agree.h"
 #include "kit/files.h"
+#include "kit/ranks.h"
 
 namespace sesame::workload::sparse {
 namespace {
@@ -24,18 +25,6 @@ struct Header {
   char unused[32];
 };
 static_assert(sizeof(Header) == ExtendedFile::kHeaderBytes);
-
-int this_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-int number_of_ranks() {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
 
 // What is wrong, or empty.
 std::string check(const Header& header, long size) {

@@ -12,6 +12,7 @@
 #include "io/sparse/measurement.h"
 #include "kit/files.h"
 #include "kit/program.h"
+#include "kit/ranks.h"
 
 namespace sesame::workload::sparse {
 namespace {
@@ -39,12 +40,6 @@ struct Options {
     arguments.add("--cold", cold, "ask the kernel to forget the file before reading");
   }
 };
-
-int number_of_ranks() {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
 
 // The matrix, and its rows as they should be.
 struct Problem {
@@ -103,7 +98,7 @@ long rows_for(long size, const ExtendedFile& file) {
   const long rows = std::lround(static_cast<double>(size) / static_cast<double>(file.row_bytes()));
   // MPI counts bytes in an int, and with --mode global the pieces of all ranks are one message.
   const long most = std::numeric_limits<int>::max() / (file.row_bytes() * number_of_ranks());
-  if (rows > most) {
+  if (std::max(rows, 1L) > most) {
     throw UsageError("--read-size " + std::to_string(size) + ": the reads of all ranks together " +
                      "must be less than 2 GiB");
   }

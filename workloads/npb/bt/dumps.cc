@@ -8,24 +8,13 @@
 #include "kit/agree.h"
 #include "kit/arguments.h"
 #include "kit/phases.h"
+#include "kit/ranks.h"
 
 namespace sesame::workload::cfd {
 namespace {
 
 constexpr double kReadTolerance = 1e-12;  // sums of the same numbers in another order
 constexpr MPI_Offset kCellBytes = kStates * sizeof(double);
-
-int this_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-int number_of_ranks() {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
 
 MPI_Datatype make_cell() {
   MPI_Datatype type;
@@ -140,12 +129,16 @@ Dumps::Dumps(const std::string& mode, const std::string& file, bool keep, const 
       in_memory_(pieces_in_memory(domain, cell_.get())),
       in_file_(pieces_in_file(domain, cell_.get())),
       cells_(points_of(domain)) {
-  if (mode != "posix" && mode != "simple" && mode != "full" && mode != "epio") {
-    throw UsageError("--io " + mode + ": expected posix, simple, full or epio");
-  }
+  check_mode(mode);
   const double began = MPI_Wtime();
   open(true);
   write_s_ += MPI_Wtime() - began;
+}
+
+void Dumps::check_mode(const std::string& mode) {
+  if (mode != "posix" && mode != "simple" && mode != "full" && mode != "epio") {
+    throw UsageError("--io " + mode + ": expected posix, simple, full or epio");
+  }
 }
 
 Dumps::~Dumps() {

@@ -39,6 +39,9 @@ class Dumps {
  public:
   static constexpr int kInterval = 5;  // steps from dump to dump
 
+  // Throws UsageError unless `mode` is one of those.
+  static void check_mode(const std::string& mode);
+
   // `mode`: one of those. Creates the file, or the files FILE.0, FILE.1, …; there must be
   // none of that name. They are removed at the end unless `keep`.
   Dumps(const std::string& mode, const std::string& file, bool keep, const Domain& domain);

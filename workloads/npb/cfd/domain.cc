@@ -11,18 +11,6 @@
 namespace sesame::workload::cfd {
 namespace {
 
-int number_of_ranks() {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
-
-int this_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
 int modulo(int value, int q) { return (value % q + q) % q; }
 
 void refuse_too_many(const std::string& program, int ranks, int grid, long most) {

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstring>
 #include <string>
 #include <vector>
 
+#include "kit/mpi_library.h"
 #include "kit/program.h"
+#include "kit/ranks.h"
 #include "system/ipc/channel.h"
 
 namespace sesame::workload {
@@ -21,8 +22,8 @@ constexpr int kRoundTrips = 300;
 
 struct Options {
   int messages = 1000;  // as the report has it, and so are 32 bytes to 32 KiB
-  int most = 32 << 10;
-  int step = 512;
+  long most = 32 << 10;
+  long step = 512;
 };
 
 struct Named {
@@ -33,10 +34,7 @@ constexpr Named kTransports[] = {
     {"pipe", Transport::kPipe}, {"unix", Transport::kUnix}, {"tcp", Transport::kTcp}};
 
 void refuse_simulator() {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(version, &length);
-  if (std::strncmp(version, "Sesame", 6) == 0) {
+  if (in_simulator()) {
     throw UsageError(
         "ipc cannot be simulated: it measures the operating system between two processes, which "
         "the machine models do not describe; run it with mpiexec or alone");
@@ -54,7 +52,8 @@ void check_options(const Options& options, int ranks) {
   if (options.step < 1) {
     throw UsageError("--step " + std::to_string(options.step) + ": expected at least 1");
   }
-  if (options.most < kLeast + 3 * options.step || options.most > 1 << 30) {
+  if (options.most > 1 << 30 || options.step > options.most ||
+      options.most < kLeast + 3 * options.step) {
     throw UsageError("--most " + std::to_string(options.most) +
                      ": expected room for four sizes from 32 bytes in steps of " +
                      std::to_string(options.step) + ", and at most 1 GiB");
@@ -69,9 +68,10 @@ double best_of(const Sample& sample) {
 }
 
 long measure(Report& report, const Named& named, const Options& options) {
-  Channel channel(named.transport, options.most);
+  Channel channel(named.transport, static_cast<int>(options.most));
   std::vector<double> sizes, message, one_way;
-  for (int size = kLeast; size <= options.most; size += options.step) {
+  for (long at = kLeast; at <= options.most; at += options.step) {
+    const int size = static_cast<int>(at);
     sizes.push_back(size);
     message.push_back(best_of([&] { return channel.stream(size, options.messages); }) /
                       options.messages);
@@ -84,14 +84,12 @@ long measure(Report& report, const Named& named, const Options& options) {
 }
 
 void run(Report& report, const Options& options) {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   refuse_simulator();
-  check_options(options, ranks);
+  check_options(options, number_of_ranks());
   std::signal(SIGPIPE, SIG_IGN);  // a process that has ended is an error of write
   report.parameter("messages", long{options.messages});
-  report.parameter("most", long{options.most});
-  report.parameter("step", long{options.step});
+  report.parameter("most", options.most);
+  report.parameter("step", options.step);
   const double began = MPI_Wtime();
   long damaged = 0;
   for (const Named& named : kTransports) damaged += measure(report, named, options);
@@ -106,8 +104,8 @@ int main(int argc, char** argv) {
   sesame::workload::Program program("ipc", "messages between processes of one node");
   sesame::workload::Options options;
   program.arguments().add("--messages", options.messages, "messages of a stream");
-  program.arguments().add("--most", options.most, "largest message, bytes");
-  program.arguments().add("--step", options.step, "from one size to the next, bytes");
+  program.arguments().add_size("--most", options.most, "largest message");
+  program.arguments().add_size("--step", options.step, "from one size to the next");
   return program.run(argc, argv, [&](sesame::workload::Report& report) {
     sesame::workload::run(report, options);
   });

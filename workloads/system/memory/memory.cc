@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
   sesame::workload::Program program("memory", "pages and bandwidth of memory");
   sesame::workload::Options options;
   program.arguments().add("--pages", options.pages, "most pages to touch");
-  program.arguments().add("--most", options.most, "largest working set, bytes");
+  program.arguments().add_size("--most", options.most, "largest working set");
   program.arguments().add("--repeat", options.repeat, "samples, of which the best counts");
   return program.run(argc, argv, [&](sesame::workload::Report& report) {
     sesame::workload::run(report, options);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kit/mpi_library.h"
 #include "kit/program.h"
 #include "system/messages/pair.h"
 #include "system/messages/patterns.h"
@@ -23,7 +24,7 @@ constexpr int kMostSteps = 8;   // that are looked for more closely
 constexpr int kDone = -1;       // in place of a size
 
 struct Options {
-  int most = 4 << 20;
+  long most = 4 << 20;
   int repeat = 9;
   int partner = 1;
   long seed = 1;
@@ -164,18 +165,19 @@ void report_overheads(Report& report, Pair& pair) {
 }
 
 void measure_pair(Report& report, MPI_Comm comm, const Options& options) {
-  Pair pair(comm, options.most, options.repeat);
-  const int limit = eager_limit(pair, options.most);
+  const int most = static_cast<int>(options.most);
+  Pair pair(comm, most, options.repeat);
+  const int limit = eager_limit(pair, most);
   Survey survey(pair);
   if (pair.leads()) {
-    survey.lead(options.most, limit);
+    survey.lead(most, limit);
   } else {
     survey.follow();
   }
   if (pair.leads()) report_curve(report, survey.curve());
-  report_streams(report, pair, options.most);
+  report_streams(report, pair, most);
   report_overheads(report, pair);
-  if (limit < options.most) report.figure("eager limit", limit, "B");
+  if (limit < most) report.figure("eager limit", limit, "B");
   report.check_exact("damaged bytes", pair.damaged(), 0);
 }
 
@@ -193,24 +195,13 @@ void check_options(const Options& options, int ranks) {
   }
 }
 
-// The MPI's name and version: the first line of what it says of itself.
-std::string mpi_version() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  std::string line(text, text + length);
-  line.erase(std::min(line.find('\n'), line.size()));
-  std::replace(line.begin(), line.end(), '\t', ' ');
-  return line;
-}
-
 void run(Report& report, const Options& options) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   check_options(options, ranks);
-  report.parameter("mpi", mpi_version());
-  report.parameter("most", long{options.most});
+  report.parameter("mpi", mpi_library());
+  report.parameter("most", options.most);
   report.parameter("repeat", long{options.repeat});
   if (ranks > 1) report.parameter("partner", long{options.partner});
   const double began = MPI_Wtime();
@@ -235,10 +226,10 @@ void run(Report& report, const Options& options) {
 int main(int argc, char** argv) {
   sesame::workload::Program program("messages", "latency and bandwidth of messages");
   sesame::workload::Options options;
-  program.arguments().add("--most", options.most, "largest message, bytes");
+  program.arguments().add_size("--most", options.most, "largest message");
   program.arguments().add("--repeat", options.repeat, "samples of each size");
   program.arguments().add("--partner", options.partner, "the rank that rank 0 talks to");
-  program.arguments().add("--seed", options.seed, "of the random pairs");
+  program.arguments().add("--seed", options.seed, "another number draws other random pairs");
   return program.run(argc, argv, [&](sesame::workload::Report& report) {
     sesame::workload::run(report, options);
   });

@@ -16,6 +16,7 @@ from sesame.analysis.quantities import format_seconds, format_size
 # Rates that differ by less are the same to a person, however well they are measured.
 SAME = 0.05
 STEEP, FLAT = 0.8, 0.2  # slopes: log rate against log size
+CLOCK = 1e-3  # spread of times that are all the same
 MOST_SENTENCES = 8  # about records, for each mode
 
 
@@ -29,7 +30,8 @@ def analyse(report: Report) -> Findings:
 
 def _analyse_mode(mode: str, report: Report, found: Findings) -> None:
     columns = {name: np.array(part["values"]) for name, part in report["tables"][mode].items()}
-    if not np.all(columns["time"] > 0):
+    records = report["tables"].get(f"{mode}_record")
+    if not np.all(columns["time"] > 0) or _only_the_clock(records):
         found.sentences.append(f"{mode}: no time was measured, so that there is nothing to say.")
         return
     sizes = np.unique(columns["size"])
@@ -45,11 +47,17 @@ def _analyse_mode(mode: str, report: Report, found: Findings) -> None:
         table["fit"] = {"unit": "MB/s", "values": _fitted(fit, sizes)}
         found.sentences.extend(_describe(mode, fit, sizes, report["ranks"], found))
     found.tables[f"{mode}_regions"] = table
-    sentences = describe_records(mode, report["tables"].get(f"{mode}_record"))
+    sentences = describe_records(mode, records)
     found.sentences.extend(sentences[:MOST_SENTENCES])
     if len(sentences) > MOST_SENTENCES:
         more = len(sentences) - MOST_SENTENCES
         found.sentences.append(f"{mode}: {more} more findings about single records are left out.")
+
+
+def _only_the_clock(records: dict[str, Any] | None) -> bool:
+    """Where computation takes no time, all that is left is that of looking at the clock."""
+    times = np.array([] if records is None else records["time"]["values"])
+    return len(times) > 1 and bool(np.ptp(times) <= CLOCK * np.max(times))
 
 
 def _summary(columns: dict[str, Array], sizes: Array) -> tuple[Array, Array]:

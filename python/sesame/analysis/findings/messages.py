@@ -26,14 +26,16 @@ def analyse(report: Report) -> Findings:
     breaks = breaks_of(segments)
     sentences = [*segment_sentences(segments, breaks), _fit_sentence(segments)]
     sentences += [_eager_sentence(report), *_stream_sentences(report, sizes, times)]
-    largest = segments[-1]
+    figures = [
+        {"name": "latency", "value": float(times[0]), "unit": "s"},
+        {"name": "bandwidth", "value": float(sizes[-1] / times[-1]), "unit": "B/s"},
+    ]
+    asymptotic = segments[-1].bandwidth
+    if asymptotic <= NO_BANDWIDTH:
+        figures.append({"name": "asymptotic bandwidth", "value": asymptotic, "unit": "B/s"})
     return Findings(
         sentences=[sentence for sentence in sentences if sentence],
-        figures=[
-            {"name": "latency", "value": float(times[0]), "unit": "s"},
-            {"name": "bandwidth", "value": float(sizes[-1] / times[-1]), "unit": "B/s"},
-            {"name": "asymptotic bandwidth", "value": largest.bandwidth, "unit": "B/s"},
-        ],
+        figures=figures,
         tables={"segments": segment_table(segments, breaks)},
     )
 
