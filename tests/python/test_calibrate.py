@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -66,6 +68,22 @@ def test_overheads_fit_into_the_latency(tmp_path):
     assert fit.send_overhead + fit.receive_overhead <= min(s.intercept for s in fit.segments)
     (tmp_path / "here.toml").write_text(text_of(fit))
     native.read_machine(str(tmp_path / "here.toml"))
+
+
+@pytest.mark.parametrize("share", [0.3, 0.4123457, 0.5, 0.6180339])
+def test_overheads_that_are_the_whole_latency_stay_within_it_when_written(share, tmp_path):
+    """Rounded to the nearest picosecond each, they came to one more than the latency."""
+    fit = fit_network(report())
+    for picoseconds in (252000.5, 252001.0, 251999.7):
+        latency = picoseconds * 1e-12
+        whole = replace(
+            fit,
+            send_overhead=share * latency,
+            receive_overhead=(1 - share) * latency,
+            segments=[replace(segment, intercept=latency) for segment in fit.segments],
+        )
+        (tmp_path / "here.toml").write_text(text_of(whole))
+        native.read_machine(str(tmp_path / "here.toml"))
 
 
 def test_a_stream_slower_than_its_overheads_has_a_gap():

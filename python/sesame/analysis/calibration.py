@@ -3,6 +3,7 @@ workload messages (docs/models/network.md has the equations, docs/models/calibra
 
 from __future__ import annotations
 
+import math
 import textwrap
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -201,8 +202,8 @@ def _constants(table: str, fit: NetworkFit) -> str:
         f"[{table}]",
         f"latency = {_duration(fit.segments[0].intercept)}",
         f"bandwidth = {_bandwidth(fit.segments[-1])}",
-        f"send_overhead = {_duration(fit.send_overhead)}",
-        f"receive_overhead = {_duration(fit.receive_overhead)}",
+        f"send_overhead = {_overhead(fit.send_overhead)}",
+        f"receive_overhead = {_overhead(fit.receive_overhead)}",
     ]
     if fit.gap > 0:
         lines.append(f"gap = {_duration(fit.gap)}")
@@ -240,6 +241,11 @@ def _percent(value: float) -> str:
 
 def _duration(seconds: float) -> str:
     return f'"{seconds * 1e9:.3f} ns"'
+
+
+def _overhead(seconds: float) -> str:
+    """Rounded down: together they must not exceed the latency that they are part of."""
+    return _duration(math.floor(seconds * 1e12) * 1e-12)
 
 
 def _bandwidth(segment: Segment) -> str:
