@@ -2,6 +2,9 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include <cerrno>
 #include <cstdint>
@@ -87,6 +90,10 @@ uintptr_t colour_bytes(const Stack& stack) {
 
 void Fiber::prepare(Stack stack, Entry entry) {
   stack_ = stack;
+#ifdef __SANITIZE_ADDRESS__
+  // Whoever had this memory before ended without unwinding it.
+  __asan_unpoison_memory_region(stack.base, stack.size_bytes);
+#endif
   // At function entry rsp + 8 is a multiple of 16; sesame_fiber_start calls, so rsp itself is.
   const uintptr_t end = reinterpret_cast<uintptr_t>(stack.base + stack.size_bytes);
   uintptr_t top = (end - colour_bytes(stack)) & ~uintptr_t{63};
