@@ -1,7 +1,8 @@
 """Data sets: the one form in which every verb records and every analysis reads."""
 
+from sesame.datasets.fields import Field, RecordType
 from sesame.datasets.reader import DataSet
-from sesame.datasets.schema import Field, RecordType, all_record_types, record_type
+from sesame.datasets.schema import all_record_types, record_type
 from sesame.datasets.writer import DataSetWriter, check_destination
 
 __all__ = [

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sesame import native
-from sesame.datasets.schema import RecordType, record_type
+from sesame.datasets.fields import RecordType
+from sesame.datasets.schema import record_type
 from sesame.errors import InputError
 
 READ_BYTES = 4 << 20

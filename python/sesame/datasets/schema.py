@@ -1,71 +1,18 @@
 """Record types: what a record of each type is and what its fields mean.
 
-The types that are written while a program runs come from the core's one list (records.def). The
-types that are computed when a run is over (who sent how much to whom) are listed here.
+The types that are written while a simulated program runs come from the core's one list
+(records.def). The types that are computed when a run is over (who sent how much to whom) are
+listed here, those of traced runs in `traced`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import pyarrow as pa
-
 from sesame import native
-
-ARROW_TYPES = {
-    "int64": pa.int64(),
-    "int32": pa.int32(),
-    "uint64": pa.uint64(),
-    "uint32": pa.uint32(),
-    "uint16": pa.uint16(),
-    "uint8": pa.uint8(),
-    "float64": pa.float64(),
-    "text": pa.string(),
-    "name": pa.dictionary(pa.int32(), pa.string()),
-}
-
-
-@dataclass(frozen=True)
-class Field:
-    name: str
-    type: str  # a key of ARROW_TYPES
-    unit: str
-    meaning: str
-
-    def to_json(self) -> dict[str, str]:
-        return {
-            "name": self.name,
-            "type": self.type,
-            "unit": self.unit,
-            "meaning": self.meaning,
-        }
-
-
-@dataclass(frozen=True)
-class RecordType:
-    name: str
-    meaning: str
-    fields: tuple[Field, ...]
-
-    def arrow_schema(self) -> pa.Schema:
-        """Units and meanings travel in the Parquet file, too."""
-        return pa.schema(
-            [
-                pa.field(
-                    field.name,
-                    ARROW_TYPES[field.type],
-                    metadata={"unit": field.unit, "meaning": field.meaning},
-                )
-                for field in self.fields
-            ],
-            metadata={"record_type": self.name, "meaning": self.meaning},
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        return {"meaning": self.meaning, "fields": [field.to_json() for field in self.fields]}
-
+from sesame.datasets.fields import Field, RecordType
+from sesame.datasets.traced import TRACE_TYPES
 
 SUMMARY_TYPES = (
     RecordType(
@@ -162,7 +109,7 @@ def _type_of(dtype: str) -> str:
 @cache
 def all_record_types() -> dict[str, RecordType]:
     raw = [_raw_type(described) for described in native.record_types()]
-    return {record.name: record for record in (*raw, *SUMMARY_TYPES)}
+    return {record.name: record for record in (*raw, *SUMMARY_TYPES, *TRACE_TYPES)}
 
 
 def record_type(name: str) -> RecordType:

@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sesame.datasets.fields import RecordType
 from sesame.datasets.raw import RawSummary, convert_raw
-from sesame.datasets.schema import RecordType, record_type
+from sesame.datasets.schema import record_type
 from sesame.errors import OutputError
 
 FORMAT_VERSION = 2

@@ -1,0 +1,60 @@
+"""What a record type is: its name, its fields, their units and meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+ARROW_TYPES = {
+    "int64": pa.int64(),
+    "int32": pa.int32(),
+    "uint64": pa.uint64(),
+    "uint32": pa.uint32(),
+    "uint16": pa.uint16(),
+    "uint8": pa.uint8(),
+    "float64": pa.float64(),
+    "text": pa.string(),
+    "name": pa.dictionary(pa.int32(), pa.string()),
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    type: str  # a key of ARROW_TYPES
+    unit: str
+    meaning: str
+
+    def to_json(self) -> dict[str, str]:
+        return {
+            "name": self.name,
+            "type": self.type,
+            "unit": self.unit,
+            "meaning": self.meaning,
+        }
+
+
+@dataclass(frozen=True)
+class RecordType:
+    name: str
+    meaning: str
+    fields: tuple[Field, ...]
+
+    def arrow_schema(self) -> pa.Schema:
+        """Units and meanings travel in the Parquet file, too."""
+        return pa.schema(
+            [
+                pa.field(
+                    field.name,
+                    ARROW_TYPES[field.type],
+                    metadata={"unit": field.unit, "meaning": field.meaning},
+                )
+                for field in self.fields
+            ],
+            metadata={"record_type": self.name, "meaning": self.meaning},
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"meaning": self.meaning, "fields": [field.to_json() for field in self.fields]}

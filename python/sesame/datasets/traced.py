@@ -1,0 +1,170 @@
+"""Record types of a traced run: what each process did with files and messages, and when.
+
+Times are nanoseconds since the run began, on one clock for all processes. Records stand in the
+order (rank, thread, begin), a call before the calls made inside it.
+"""
+
+from __future__ import annotations
+
+from enum import IntFlag
+
+from sesame.datasets.fields import Field, RecordType
+
+
+class IoFlag(IntFlag):
+    NESTED = 1  # made inside another recorded call, as the pwrite of an MPI_File_write
+    MERGED = 2  # several calls of one byte each, that followed one another
+    ASYNCHRONOUS = 4  # begin and duration are of the submission; see `completion`
+    COLLECTIVE = 8  # every process of `comm` takes part
+    IMPLIED = 16  # not a call: page accesses to a mapped file, as far as they were seen
+
+
+class MpiFlag(IntFlag):
+    ANY_SOURCE = 1  # the receive took any source; `peer` is the one that came
+    ANY_TAG = 2
+    POLL = 4  # a test or probe that found nothing
+    NONBLOCKING = 8  # `completion` leads to the call that completed it
+    PERSISTENT = 16
+    SYNCHRONOUS = 32  # the send waits for its receive, whatever its size
+    PRUNED_KEPT = 64  # pruning was asked for and this call was kept
+    NESTED = 128  # made inside another recorded call
+    CANCELLED = 256
+
+
+IO = RecordType(
+    "io",
+    "One call that concerns files",
+    (
+        Field("rank", "uint32", "rank", "number of the process, see record type process"),
+        Field("thread", "uint16", "", "thread of the process; the first is 0"),
+        Field("begin_ns", "int64", "ns", "time at which the call began"),
+        Field("duration_ns", "int64", "ns", "time until it returned"),
+        Field("call", "name", "", "which function, without suffixes like 64"),
+        Field("file", "int32", "", "index in record type file; -1 when there is none"),
+        Field("other_file", "int32", "", "the second file, of rename, link or a copy; else -1"),
+        Field(
+            "handle", "int32", "", "number of the opening in this process; -1 when there is none"
+        ),
+        Field(
+            "offset",
+            "int64",
+            "B",
+            "position of the data in the file, tracked where the call does not say it; the new "
+            "position of a seek, the new length of a truncation; -1 when unknown",
+        ),
+        Field("size", "int64", "B", "data asked for; for an opening, the flags of open"),
+        Field("bytes", "int64", "B", "data moved; 0 for calls that move none"),
+        Field("comm", "int32", "", "communicator of a collective call on a file; else -1"),
+        Field("completion", "int32", "", "records to the one that completed it; 0 for itself"),
+        Field("error", "uint16", "", "errno of a call that failed, or MPI error class; else 0"),
+        Field(
+            "flags",
+            "uint16",
+            "bits",
+            "1: inside another call; 2: several calls merged; 4: asynchronous; 8: collective; "
+            "16: accesses to a mapped file",
+        ),
+    ),
+)
+
+MPI = RecordType(
+    "mpi",
+    "One MPI call of a traced run",
+    (
+        Field("rank", "uint32", "rank", "number of the process, see record type process"),
+        Field("thread", "uint16", "", "thread of the process; the first is 0"),
+        Field("begin_ns", "int64", "ns", "time at which the call began"),
+        Field("duration_ns", "int64", "ns", "time until it returned"),
+        Field("call", "name", "", "which function"),
+        Field("comm", "int32", "", "index in record type communicator; -1 when there is none"),
+        Field(
+            "peer",
+            "int32",
+            "rank",
+            "the other process, or the root; of a receive, the one that sent; -1 when there is "
+            "none, -2 for MPI_PROC_NULL",
+        ),
+        Field("tag", "int32", "", "message tag; of a receive, the one that came; -1 for none"),
+        Field("bytes", "int64", "B", "data given to the call; of a receive, taken"),
+        Field(
+            "completion",
+            "int32",
+            "",
+            "records of this rank from this one to the call that completed it; 0 for itself, or "
+            "when it never was",
+        ),
+        Field(
+            "flags",
+            "uint16",
+            "bits",
+            "1: any source; 2: any tag; 4: poll that found nothing; 8: non-blocking; "
+            "16: persistent; 32: synchronous; 64: kept by pruning; 128: inside another call; "
+            "256: cancelled",
+        ),
+    ),
+)
+
+FILE = RecordType(
+    "file",
+    "One file, or what else a descriptor stood for",
+    (
+        Field("index", "int32", "", "number by which other records name it"),
+        Field("path", "text", "", "absolute path, as the program named it; or pipe, socket, …"),
+        Field(
+            "kind",
+            "name",
+            "",
+            "regular, directory, terminal, pipe, socket, device, memory or unknown",
+        ),
+        Field(
+            "size_before",
+            "int64",
+            "B",
+            "size when the run first met it; -1 when it was not there or is unknown",
+        ),
+        Field("block_size", "int64", "B", "preferred block size of its file system; 0 if unknown"),
+        Field("filesystem", "text", "", "type of its file system, as ext4; empty if unknown"),
+    ),
+)
+
+PROCESS = RecordType(
+    "process",
+    "One process of a traced run",
+    (
+        Field(
+            "rank",
+            "uint32",
+            "rank",
+            "its number: its rank in MPI_COMM_WORLD; processes without one come behind",
+        ),
+        Field("mpi_rank", "int32", "rank", "its rank in MPI_COMM_WORLD; -1 for none"),
+        Field("parent", "int32", "rank", "the process that forked it, if that was traced; else -1"),
+        Field("host", "text", "", "the node it ran on"),
+        Field("pid", "int32", "", "its process id there"),
+        Field("command", "text", "", "its command line"),
+        Field("interface", "name", "", "its MPI: MPICH, MPI 5 standard, Open MPI, or none"),
+        Field("begin_ns", "int64", "ns", "time at which recording began"),
+        Field("end_ns", "int64", "ns", "time at which it ended"),
+        Field("threads", "uint32", "", "threads that left records"),
+        Field("records", "uint64", "", "raw records read"),
+        Field("discarded", "uint64", "", "records that were made and are lost"),
+        Field("outcome", "name", "", "exited, replaced (by exec), or cut off"),
+    ),
+)
+
+COMMUNICATOR = RecordType(
+    "communicator",
+    "One communicator of a traced run",
+    (
+        Field("index", "int32", "", "number by which other records name it; 0 is MPI_COMM_WORLD"),
+        Field("parent", "int32", "", "the communicator it was made from; -1 for none"),
+        Field("size", "uint32", "", "number of processes in it (of an intercommunicator: here)"),
+        Field(
+            "members", "text", "", "its processes in order of their rank in it: 0-7 or 0-14:2,1,3"
+        ),
+        Field("remote", "text", "", "the other group of an intercommunicator; else empty"),
+        Field("name", "text", "", "name given to it"),
+    ),
+)
+
+TRACE_TYPES = (IO, MPI, FILE, PROCESS, COMMUNICATOR)
