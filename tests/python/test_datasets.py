@@ -173,7 +173,7 @@ def test_damaged_parquet_is_an_error_in_words(run_path, tmp_path):
 
 
 def test_every_field_has_a_unit_that_is_known():
-    units = {"", "s", "ps", "B", "rank", "bits"}
+    units = {"", "s", "ns", "ps", "B", "rank", "bits"}
     for record in all_record_types().values():
         for field in record.fields:
             assert field.unit in units, f"{record.name}.{field.name}"
