@@ -49,39 +49,39 @@ typedef struct {
   uint32_t magic;
   uint32_t stream_id;
   uint32_t pid;
-  uint32_t thread;            /* 0 for the first of the process that made records */
-  uint64_t timestamp_begin;   /* CLOCK_MONOTONIC of the node, ns */
-  uint64_t timestamp_end;     /* ns */
-  uint64_t content_bits;      /* from the start of the packet, with this struct */
-  uint64_t packet_bits;       /* the same: the writer does not pad */
-  uint64_t packet_number;     /* counts from 0 in the stream */
-  uint64_t events_discarded;  /* since the stream began */
+  uint32_t thread;           /* 0 for the first of the process that made records */
+  uint64_t timestamp_begin;  /* CLOCK_MONOTONIC of the node, ns */
+  uint64_t timestamp_end;    /* ns */
+  uint64_t content_bits;     /* from the start of the packet, with this struct */
+  uint64_t packet_bits;      /* the same: the writer does not pad */
+  uint64_t packet_number;    /* counts from 0 in the stream */
+  uint64_t events_discarded; /* since the stream began */
 } SesamePacketStart;
 
 typedef struct {
-  uint8_t id;     /* enum sesame_shape, perhaps with SESAME_WIDE */
-  uint32_t time;  /* the low 32 bits of the time; grows by less than 2^32 ns in a packet */
+  uint8_t id;    /* enum sesame_shape, perhaps with SESAME_WIDE */
+  uint32_t time; /* the low 32 bits of the time; grows by less than 2^32 ns in a packet */
 } SesameRecordStart;
 #pragma pack(pop)
 
-/* The file NAME.state beside the streams of a process, mapped into it: it survives the process,
- * however that ends, and says what the streams do not. */
+/* The file state/NAME of a process with the streams NAME.0.stream, …: it is mapped into the process
+ * and survives it, however that ends, and says what the streams do not. */
 #define SESAME_STATE_MAGIC 0x45544154534d5353ull /* "SSMSTATE" */
 #define SESAME_STATE_THREADS 1023
 
 typedef struct {
-  uint64_t records;    /* made, whether they were written or not */
-  uint64_t discarded;  /* made and known to be lost: full disk, limit of size, a signal handler */
-  uint64_t unused[6];  /* each thread has a cache line of its own */
+  uint64_t records;   /* made, whether they were written or not */
+  uint64_t discarded; /* made and known to be lost: full disk, limit of size, a signal handler */
+  uint64_t unused[6]; /* each thread has a cache line of its own */
 } SesameThreadState;
 
 typedef struct {
   uint64_t magic;
   uint32_t format;
   uint32_t pid;
-  uint32_t threads;  /* that made records; those beyond SESAME_STATE_THREADS share the last entry */
-  uint32_t ended;    /* 0 while it runs, then as in the record `ended` */
-  int32_t error;     /* errno of the write that ended the recording; 0 when none did */
+  uint32_t threads; /* that made records; those beyond SESAME_STATE_THREADS share the last entry */
+  uint32_t ended;   /* 0 while it runs, then as in the record `ended` */
+  int32_t error;    /* errno of the write that ended the recording; 0 when none did */
   uint32_t unused[9];
   SesameThreadState thread[SESAME_STATE_THREADS];
 } SesameProcessState;
