@@ -206,14 +206,16 @@ def _collective_files(found: Found) -> npt.NDArray[np.uint64]:
 
 def _thread_numbers(segments: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """The threads of a process, numbered in the order of their first access."""
-    keys = np.stack([segments["rank"], segments["thread"].astype(np.int64)], axis=1)
-    pairs, place = np.unique(keys, axis=0, return_inverse=True)
-    first = np.full(len(pairs), np.inf)
+    known, thread = np.unique(segments["thread"], return_inverse=True)
+    if len(known) < 2:
+        return np.zeros(len(segments), np.int64)
+    keys, place = np.unique(segments["rank"] * len(known) + thread, return_inverse=True)
+    first = np.full(len(keys), np.inf)
     np.minimum.at(first, place, segments["begin_s"])
-    order = np.lexsort((first, pairs[:, 0]))
-    ranks = pairs[order, 0]
-    numbers = np.empty(len(pairs), np.int64)
-    numbers[order] = np.arange(len(pairs)) - np.searchsorted(ranks, ranks)
+    ranks = keys // len(known)
+    order = np.lexsort((first, ranks))
+    numbers = np.empty(len(keys), np.int64)
+    numbers[order] = np.arange(len(keys)) - np.searchsorted(ranks[order], ranks[order])
     return numbers[place]
 
 
