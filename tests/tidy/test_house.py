@@ -26,7 +26,7 @@ PYTHON_FLOORS = [
     {"errors", "__init__"},
     {"native"},
     {"machines", "datasets"},
-    {"simulation"},
+    {"simulation", "exchange"},
     {"workloads"},
     {"analysis"},
     {"cli"},
