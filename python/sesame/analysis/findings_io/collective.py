@@ -56,8 +56,8 @@ def _finding(
     return Finding(
         "independent MPI-IO on interleaved parts" if through_mpi else "no collective I/O",
         f"{percent(part.neighbours[file] / requests)} of {requests:,.0f} {word}s in "
-        f"{e.path(file)}, {format_bytes(part.moved[file] / requests)} each, lie next to another rank's; together "
-        f"they cover {percent(part.touched[file] / part.extent[file])} of "
+        f"{e.path(file)}, {format_bytes(part.moved[file] / requests)} each, lie next to another "
+        f"rank's; together they cover {percent(part.touched[file] / part.extent[file])} of "
         f"{format_bytes(part.extent[file])}. They are {how}.",
         f"Set a file view of each rank's part and call MPI_File_{word}_all once: MPI-IO then makes "
         "few large requests of them."

@@ -46,16 +46,21 @@ def _piece(size: float) -> str:
 
 def _lone(e: Evidence, word: str, moved: str) -> int | None:
     own = e.totals.own
-    by_rank = own.by_rank(moved)
+    by_rank, whole = own.by_rank(moved), own.sum(moved)
     if e.ranks < 2 or by_rank.sum() <= 0:
         return None
-    enough = by_rank.sum() >= LEAST_BYTES or own.sum(f"{word}s") >= ENOUGH_PIECES
-    return most(by_rank) if enough and by_rank.max() >= NEARLY_ALL * by_rank.sum() else None
+    enough = whole >= LEAST_BYTES or own.sum(f"{word}s") >= ENOUGH_PIECES
+    return most(by_rank) if enough and by_rank.max() >= NEARLY_ALL * whole else None
 
 
 def imbalance(e: Evidence) -> list[Finding]:
-    """Ranks spend different times in I/O; silent where one rank does nearly all."""
-    if e.ranks < 2 or any(_lone(e, word, moved) is not None for word, moved in WORDS):
+    """Ranks spend different times in I/O; silent where one rank does nearly all, and where times
+    are known only of all ranks together."""
+    if (
+        e.ranks < 2
+        or e.activity.even
+        or any(_lone(e, word, moved) is not None for word, moved in WORDS)
+    ):
         return []
     ranks = e.processes.rank
     time = e.activity.io[ranks]

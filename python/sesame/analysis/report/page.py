@@ -47,7 +47,10 @@ def template(name: str) -> jinja2.Template:
 
 def write_page(path: Path, **content: Any) -> None:
     html = template("report.html").render(
-        **content, version=sesame.__version__, plotly_script=plotly.offline.get_plotlyjs()
+        **content,
+        version=sesame.__version__,
+        plotly_script=plotly.offline.get_plotlyjs(),
+        page_script=(TEMPLATES / "page.js").read_text(encoding="utf-8"),
     )
     write_whole(path, html)
 

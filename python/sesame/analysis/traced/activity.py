@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sesame.analysis.traced.intervals import Array, Union
 from sesame.analysis.traced.load import IoRecords, TracedRun
+from sesame.analysis.traced.totals import Totals
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class Activity:
     io: Array
     mpi: Array
     io_times: Union  # groups are ranks
+    even: bool = False  # part of `io` is known only of all ranks together, and divided evenly
 
     @property
     def rest(self) -> Array:
@@ -37,7 +39,18 @@ def outermost(run: TracedRun) -> IoRecords:
     return run.io.where(run.io.own)
 
 
-def activity_of(run: TracedRun) -> Activity:
+def activity_of(run: TracedRun, totals: Totals) -> Activity:
+    """From records, or from the totals where another tool counted what records do not tell."""
+    recorded = _recorded(run)
+    if not run.data_set.has("file_total"):
+        return recorded
+    joint = totals.own.joint.sum("io_s")
+    counted = totals.own.by_rank("io_s") + joint / max(len(run.processes.rank), 1)
+    io = np.minimum(np.maximum(counted, recorded.io), recorded.span)
+    return replace(recorded, io=io, even=joint > 0)
+
+
+def _recorded(run: TracedRun) -> Activity:
     ranks = run.ranks
     io, mpi = outermost(run), run.mpi.where(run.mpi.own)
     io_times = Union(io.rank, io.begin, io.end)

@@ -153,7 +153,15 @@ def load_run(data_set: DataSet) -> TracedRun:
         )
     files = _files(data_set)
     io, mpi = _io(data_set, len(files)), _mpi(data_set)
-    return TracedRun(data_set, io, mpi, files, _processes(data_set, io, mpi))
+    processes = _processes(data_set, io, mpi)
+    for name, records in (("io", io), ("mpi", mpi)):
+        missing = np.setdiff1d(records.rank, processes.rank)
+        if len(missing):
+            raise InputError(
+                f"there are records of process {missing[0]}, which record type process lacks",
+                path=str(data_set.path / f"{name}.parquet"),
+            )
+    return TracedRun(data_set, io, mpi, files, processes)
 
 
 def _columns(data_set: DataSet, name: str, wanted: list[str]) -> dict[str, Any]:
@@ -253,6 +261,11 @@ def _files(data_set: DataSet) -> Files:
     if not data_set.has("file"):
         return Files([], [], [], np.zeros(0, np.int64), np.zeros(0, np.int64))
     table = data_set.table("file").sort_by("index")
+    if not np.array_equal(table.column("index").to_numpy(), np.arange(table.num_rows)):
+        raise InputError(
+            f"expected the indices 0 to {table.num_rows - 1}, each once",
+            path=str(data_set.path / "file.parquet"),
+        )
     return Files(
         path=table.column("path").to_pylist(),
         kind=table.column("kind").to_pylist(),

@@ -76,8 +76,14 @@ class Totals:
     def sum(self, *names: str) -> float:
         return float(sum(self[name].sum() for name in names))
 
+    @property
+    def joint(self) -> Totals:
+        """What is known only of all processes together."""
+        return self.where(self["rank"] < 0)
+
     def by_rank(self, *names: str) -> Array:
-        return self._by("rank", self.ranks, names)
+        """Without what is known only of all together."""
+        return self.where(self["rank"] >= 0)._by("rank", self.ranks, names)
 
     def by_file(self, *names: str) -> Array:
         return self._by("file", self.files, names)
@@ -106,6 +112,7 @@ def totals_of_records(run: TracedRun) -> Totals:
     rank, file = np.divmod(rest, max(files, 1))
     columns: dict[str, Array] = {"rank": rank, "file": file, "layer": layer, "own": own == 1}
     columns["bottom"] = _bottom(columns, files)
+    columns["processes"] = np.ones(len(keys), np.int64)
     columns |= _counts(io, group, len(keys))
     columns |= _times(io, group, len(keys))
     columns |= _requests(io, group, len(keys), run)
