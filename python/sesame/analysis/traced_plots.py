@@ -1,20 +1,19 @@
-"""The figures of a traced run's report. Each gives a plotly figure and a note."""
+"""The figures of a traced run's report. Each gives a chart and a note."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from sesame.analysis.calls import CLASS_COLOURS
+from sesame.analysis.chart import Chart
 from sesame.analysis.io_calls import READ, WRITE
 from sesame.analysis.plots import (
     MOST_BARS,
     MOST_DRAWN_CALLS,
     MOST_DRAWN_RANKS,
-    Plot,
-    new_figure,
     time_unit,
 )
 from sesame.analysis.quantities import format_bytes, format_seconds
@@ -44,27 +43,36 @@ OFFSET_CELLS = (300, 160)  # time, offset
 READ_COLOUR, WRITE_COLOUR = STATE_COLOURS[READING], STATE_COLOURS[WRITING]
 
 
+@dataclass(frozen=True)
+class Plot:
+    chart: Chart
+    note: str = ""  # what was left out or added up
+
+
 def timeline_plot(study: Study) -> Plot:
     run, found = study.run, calls_of(study.run)
     factor, unit = time_unit(run.seconds)
     few = len(found.rank) <= MOST_DRAWN_CALLS and run.ranks <= MOST_DRAWN_RANKS
-    height = max(240, min(620, 110 + 22 * run.ranks))
-    figure = new_figure(height, barmode="overlay", bargap=0.25)
-    figure.update_yaxes(title="rank", autorange="reversed", showgrid=False)
-    if run.ranks <= MOST_DRAWN_RANKS // 2:
-        figure.update_yaxes(dtick=1)
-    note = (_draw_calls if few else _draw_cells)(figure, run, found, factor, unit)
+    chart = Chart(max(240, min(620, 110 + 22 * run.ranks)), barmode="overlay", bargap=0.25)
+    chart.x(f"time ({unit})", range=[0, run.seconds * factor], showgrid=few)
+    chart.y("rank", autorange="reversed", showgrid=False)
+    _tick_each_rank(chart, "yaxis", run.ranks)
+    note = (_draw_calls if few else _draw_cells)(chart, run, found, factor, unit)
     if study.waits is not None and len(study.waits.waiter):
-        note += _draw_arrows(figure, run, study.waits, factor)
-    figure.update_xaxes(title=f"time ({unit})", range=[0, run.seconds * factor])
-    return Plot(figure, note + " Drag to zoom, double-click to see the whole.")
+        note += _draw_arrows(chart, run, study.waits, factor)
+    return Plot(chart, note + " Drag to zoom, double-click to see the whole.")
 
 
-def _draw_calls(figure: go.Figure, run: TracedRun, found: Calls, factor: float, unit: str) -> str:
+def _tick_each_rank(chart: Chart, axis: str, ranks: int) -> None:
+    if ranks <= MOST_DRAWN_RANKS // 2:
+        chart.layout[axis]["dtick"] = 1
+
+
+def _draw_calls(chart: Chart, run: TracedRun, found: Calls, factor: float, unit: str) -> str:
     scale = factor * 1e-9
     processes = run.processes
     _add_bars(
-        figure,
+        chart,
         REST,
         (processes.begin - run.begin) * scale,
         (processes.end - processes.begin) * scale,
@@ -75,7 +83,7 @@ def _draw_calls(figure: go.Figure, run: TracedRun, found: Calls, factor: float, 
         chosen = np.flatnonzero(found.state == state)
         if len(chosen):
             _add_bars(
-                figure,
+                chart,
                 state,
                 found.begin[chosen] * scale,
                 (found.end - found.begin)[chosen] * scale,
@@ -96,14 +104,14 @@ def _hover_texts(run: TracedRun, found: Calls, chosen: Any) -> list[str]:
     ]
 
 
-def _add_bars(figure: go.Figure, state: int, base: Any, x: Any, y: Any, **more: Any) -> None:
+def _add_bars(chart: Chart, state: int, base: Any, x: Any, y: Any, **more: Any) -> None:
     marker = {"color": STATE_COLOURS[state], "line": {"width": 0}}
-    figure.add_bar(
-        orientation="h", base=base, x=x, y=y, marker=marker, name=STATE_NAMES[state], **more
+    chart.add(
+        "bar", orientation="h", base=base, x=x, y=y, marker=marker, name=STATE_NAMES[state], **more
     )
 
 
-def _draw_cells(figure: go.Figure, run: TracedRun, found: Calls, factor: float, unit: str) -> str:
+def _draw_cells(chart: Chart, run: TracedRun, found: Calls, factor: float, unit: str) -> str:
     cells = bin_calls(run, found)
     # A state is a step of the colour scale, below them nothing for ranks that have ended.
     colours = ("rgba(0,0,0,0)", *STATE_COLOURS)
@@ -112,7 +120,8 @@ def _draw_cells(figure: go.Figure, run: TracedRun, found: Calls, factor: float, 
         for step, colour in enumerate(colours)
         for side in (0, 1)
     ]
-    figure.add_heatmap(
+    chart.add(
+        "heatmap",
         z=cells.states,
         x0=cells.cell_s * factor / 2,
         dx=cells.cell_s * factor,
@@ -126,12 +135,8 @@ def _draw_cells(figure: go.Figure, run: TracedRun, found: Calls, factor: float, 
     )
     for state in np.unique(cells.states):
         if state != OVER:
-            marker = {"symbol": "square", "size": 12, "color": STATE_COLOURS[state]}
-            figure.add_scatter(
-                x=[None], y=[None], mode="markers", marker=marker, name=STATE_NAMES[state]
-            )
-    figure.update_layout(showlegend=True)
-    figure.update_xaxes(showgrid=False)
+            chart.legend_square(STATE_NAMES[state], STATE_COLOURS[state])
+    chart.layout["showlegend"] = True
     who = "one rank" if cells.ranks_per_row == 1 else f"{cells.ranks_per_row} ranks"
     return (
         f"{cells.records:,} calls are drawn in cells of {who} and {format_seconds(cells.cell_s)}; "
@@ -139,7 +144,7 @@ def _draw_cells(figure: go.Figure, run: TracedRun, found: Calls, factor: float, 
     )
 
 
-def _draw_arrows(figure: go.Figure, run: TracedRun, waits: Waits, factor: float) -> str:
+def _draw_arrows(chart: Chart, run: TracedRun, waits: Waits, factor: float) -> str:
     """From the call that was late to the end of the wait for it."""
     top = waits.longest(MOST_ARROWS)
     scale = factor * 1e-9
@@ -148,7 +153,8 @@ def _draw_arrows(figure: go.Figure, run: TracedRun, waits: Waits, factor: float)
     gap = np.full(len(top), np.nan)
     x = np.stack([start, end, gap], axis=1).ravel()
     y = np.stack([waits.culprit[top], waits.waiter[top], gap], axis=1).ravel()
-    figure.add_scatter(
+    chart.add(
+        "scatter",
         x=x,
         y=y,
         mode="lines+markers",
@@ -169,19 +175,26 @@ def _draw_arrows(figure: go.Figure, run: TracedRun, waits: Waits, factor: float)
 def rate_plot(study: Study) -> Plot:
     run = study.run
     factor, unit = time_unit(run.seconds)
-    figure = new_figure(280)
+    chart = Chart(280)
     for name, kind, colour in (("read", READ, READ_COLOUR), ("write", WRITE, WRITE_COLOUR)):
         rate, cell = rate_over_time(run, kind, RATE_COLUMNS)
         if rate.any():
             x0 = cell * factor / 2
             line = {"color": colour, "width": 1.5, "shape": "hvh"}
-            figure.add_scatter(
-                x0=x0, dx=cell * factor, y=rate, name=name, line=line, fill="tozeroy", mode="lines"
+            chart.add(
+                "scatter",
+                x0=x0,
+                dx=cell * factor,
+                y=rate,
+                name=name,
+                line=line,
+                fill="tozeroy",
+                mode="lines",
             )
-    figure.update_layout(showlegend=True)
-    figure.update_xaxes(title=f"time ({unit})", range=[0, run.seconds * factor])
-    figure.update_yaxes(title="B/s", exponentformat="SI", rangemode="tozero")
-    return Plot(figure, f"All ranks together, in steps of {format_seconds(cell)}.")
+    chart.layout["showlegend"] = True
+    chart.x(f"time ({unit})", range=[0, run.seconds * factor])
+    chart.y("B/s", exponentformat="SI", rangemode="tozero")
+    return Plot(chart, f"All ranks together, in steps of {format_seconds(cell)}.")
 
 
 def rank_plot(study: Study) -> Plot:
@@ -190,12 +203,13 @@ def rank_plot(study: Study) -> Plot:
     ranks = len(activity.span)
     per_bar = -(-ranks // MOST_BARS)
     factor, unit = time_unit(float(activity.span.max(initial=0)))
-    figure = new_figure(300, barmode="stack", bargap=0.15 if ranks <= 64 else 0)
+    chart = Chart(300, barmode="stack", bargap=0.15 if ranks <= 64 else 0)
     starts = np.arange(0, ranks, per_bar)
     counts = np.diff(np.append(starts, ranks))
     parts = (("I/O", activity.io, WRITE_COLOUR), ("MPI", activity.mpi, CLASS_COLOURS[1]))
     for name, values, colour in (*parts, ("rest", activity.rest, STATE_COLOURS[REST])):
-        figure.add_bar(
+        chart.add(
+            "bar",
             x=starts,
             y=np.add.reduceat(values, starts) / counts * factor,
             width=None if per_bar == 1 else float(per_bar),
@@ -204,30 +218,32 @@ def rank_plot(study: Study) -> Plot:
             marker={"color": colour, "line": {"width": 0}},
             hovertemplate=f"rank %{{x}}: %{{y:.4g}} {unit} {name}<extra></extra>",
         )
-    figure.update_xaxes(title="rank", showgrid=False)
-    figure.update_yaxes(title=f"time ({unit})")
-    if ranks <= MOST_DRAWN_RANKS // 2:
-        figure.update_xaxes(dtick=1)
-    return Plot(figure, "" if per_bar == 1 else f"Each bar is the mean of {per_bar} ranks.")
+    chart.x("rank", showgrid=False)
+    chart.y(
+        f"time ({unit})",
+    )
+    _tick_each_rank(chart, "xaxis", ranks)
+    return Plot(chart, "" if per_bar == 1 else f"Each bar is the mean of {per_bar} ranks.")
 
 
 def size_plot(totals: Totals) -> Plot:
     """How many requests there are of each size."""
-    figure = new_figure(300, bargap=0.2)
+    chart = Chart(300, bargap=0.2)
     for word, colour in (("read", READ_COLOUR), ("write", WRITE_COLOUR)):
         counts = [totals.sum(name) for name in sizes(word)]
         if any(counts):
-            figure.add_bar(
+            chart.add(
+                "bar",
                 x=list(SIZE_NAMES),
                 y=counts,
                 name=f"{word}s",
                 marker={"color": colour},
                 hovertemplate="%{x}: %{y:,} %{fullData.name}<extra></extra>",
             )
-    figure.update_layout(showlegend=True)
-    figure.update_xaxes(title="size of request", type="category", showgrid=False)
-    figure.update_yaxes(title="requests", exponentformat="SI")
-    return Plot(figure)
+    chart.layout["showlegend"] = True
+    chart.x("size of request", type="category", showgrid=False)
+    chart.y("requests", exponentformat="SI")
+    return Plot(chart)
 
 
 def offset_plot(run: TracedRun, file: int) -> Plot:
@@ -237,24 +253,23 @@ def offset_plot(run: TracedRun, file: int) -> Plot:
     own = chosen & io.own
     io = io.where(own if own.any() else chosen)
     factor, unit = time_unit(run.seconds)
-    figure = new_figure(300)
+    chart = Chart(300)
     x = (io.begin - run.begin) * 1e-9 * factor
     draw = _draw_points if len(io) <= MOST_POINTS else _draw_density
-    draw(figure, x, io.offset, io.kind, io.rank, run.seconds * factor)
-    figure.update_layout(showlegend=True)
-    figure.update_xaxes(title=f"time ({unit})", range=[0, run.seconds * factor])
-    figure.update_yaxes(title="offset (B)", exponentformat="SI", rangemode="tozero")
+    draw(chart, x, io.offset, io.kind, io.rank, run.seconds * factor)
+    chart.layout["showlegend"] = True
+    chart.x(f"time ({unit})", range=[0, run.seconds * factor])
+    chart.y("offset (B)", exponentformat="SI", rangemode="tozero")
     cells = f" {len(io):,} requests are drawn in cells." if len(io) > MOST_POINTS else ""
-    return Plot(figure, f"Each point is the beginning of a request.{cells}")
+    return Plot(chart, f"Each point is the beginning of a request.{cells}")
 
 
-def _draw_points(
-    figure: go.Figure, x: Any, offset: Any, kind: Any, rank: Any, _length: float
-) -> None:
+def _draw_points(chart: Chart, x: Any, offset: Any, kind: Any, rank: Any, _length: float) -> None:
     for name, of, colour in (("read", READ, READ_COLOUR), ("write", WRITE, WRITE_COLOUR)):
         one = kind == of
         if one.any():
-            figure.add_scatter(
+            chart.add(
+                "scatter",
                 x=x[one],
                 y=offset[one],
                 customdata=rank[one],
@@ -265,9 +280,7 @@ def _draw_points(
             )
 
 
-def _draw_density(
-    figure: go.Figure, x: Any, offset: Any, kind: Any, _rank: Any, length: float
-) -> None:
+def _draw_density(chart: Chart, x: Any, offset: Any, kind: Any, _rank: Any, length: float) -> None:
     """One colour scale for each direction: a cell is the stronger the more requests it has."""
     columns, rows = OFFSET_CELLS
     width, height = max(length / columns, 1e-300), max(int(offset.max()) / rows, 1.0)
@@ -278,7 +291,8 @@ def _draw_density(
         if not one.any():
             continue
         count = np.bincount(place[one], minlength=rows * columns).reshape(rows, columns)
-        figure.add_heatmap(
+        chart.add(
+            "heatmap",
             z=np.where(count > 0, np.log10(np.maximum(count, 1)) + 0.5, np.nan).astype(np.float32),
             x0=width / 2,
             dx=width,
@@ -289,5 +303,4 @@ def _draw_density(
             showscale=False,
             hoverinfo="skip",
         )
-        marker = {"symbol": "square", "size": 12, "color": colour}
-        figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=name)
+        chart.legend_square(name, colour)

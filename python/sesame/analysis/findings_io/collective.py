@@ -12,6 +12,7 @@ from sesame.analysis.traced.totals import share
 
 BETWEEN = 0.5  # of the requests lie next to another rank's; Drishti's share of collective calls
 CONTIGUOUS = 0.9  # of the extent is touched: together the ranks access it without holes; ours
+ONCE = 1.5  # bytes for each place: where all access the same, that is another finding; ours
 SMALL = 1 << 20  # mean request; larger ones need no gathering; Drishti's bound of small requests
 
 
@@ -45,6 +46,7 @@ def _interleaved(part: Interleaving) -> Array:
         & (part.neighbours >= BETWEEN * part.requests)
         & (part.touched >= CONTIGUOUS * part.extent)
         & (part.moved < SMALL * part.requests)
+        & (part.moved < ONCE * part.touched)
     )
 
 

@@ -56,7 +56,7 @@ def percent(part: float) -> str:
     """Never rounds to all or nothing what is neither."""
     value = 100 * part
     if 0 < value < 1 or 99 < value < 100:
-        return f"{value:.1f} %"
+        return f"{min(max(value, 0.1), 99.9):.1f} %"
     return f"{value:.0f} %"
 
 

@@ -6,10 +6,9 @@ import shlex
 from pathlib import Path
 
 from sesame.analysis import traced_plots
-from sesame.analysis.plots import Plot
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report import traced_tables
-from sesame.analysis.report.page import Headline, Section, figure_html, template, write_page
+from sesame.analysis.report.page import Headline, Section, template, write_page
 from sesame.analysis.report.tables import rows_left_out
 from sesame.analysis.study import Study
 from sesame.datasets import DataSet, describe
@@ -73,8 +72,8 @@ def _sections(study: Study) -> list[Section]:
     return sections
 
 
-def _drawn(title: str, about: str, plot: Plot) -> Section:
-    return Section(title, about, figure_html(plot.figure), plot.note)
+def _drawn(title: str, about: str, plot: traced_plots.Plot) -> Section:
+    return Section(title, about, plot.chart.html(), plot.note)
 
 
 def _findings(study: Study) -> Section:
@@ -108,7 +107,7 @@ def _ranks(study: Study) -> Section:
         "Ranks",
         "Where the time of each rank went: a moment is of I/O when any of its threads is in a call "
         "on files, else of MPI when any is in MPI. Click a title, or press Enter on it, to sort.",
-        figure_html(plot.figure) + traced_tables.rank_table(study),
+        plot.chart.html() + traced_tables.rank_table(study),
         note + rows_left_out(len(study.activity.span)),
     )
 
@@ -137,7 +136,7 @@ def _offsets(study: Study) -> list[Section]:
     for file in top:
         plot = traced_plots.offset_plot(run, file)
         html += f"<h3>{template('text.html').render(text=run.files.path[file])}</h3>"
-        html += f'{figure_html(plot.figure)}<p class="note">{plot.note}</p>'
+        html += f'{plot.chart.html()}<p class="note">{plot.note}</p>'
     about = "Offset of requests in the files with most data, over time."
     return [Section("Where in the files", about, html)] if html else []
 
@@ -151,7 +150,7 @@ def _requests(study: Study) -> Section:
         "Requests",
         "Sizes, order and alignment of what reaches the file system as far as it was recorded: "
         "below MPI-IO the calls that it made.",
-        figure_html(plot.figure) + traced_tables.request_table(bottom),
+        plot.chart.html() + traced_tables.request_table(bottom),
         "Consecutive: begins where the one before ended. Strided: at the same distance as the one "
         "before. Sequential: further on, at another distance. Random: further back.",
     )

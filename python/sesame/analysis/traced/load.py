@@ -31,6 +31,8 @@ class Columns:
 
     def where(self, chosen: Array) -> Self:
         """The records that a mask or a list of indices chooses."""
+        if chosen.dtype == bool and chosen.all():
+            return self
         arrays = {f.name: getattr(self, f.name)[chosen] for f in fields(self)[1:]}
         return replace(self, **arrays)
 
@@ -260,12 +262,14 @@ def _mpi(data_set: DataSet) -> MpiRecords:
 def _files(data_set: DataSet) -> Files:
     if not data_set.has("file"):
         return Files([], [], [], np.zeros(0, np.int64), np.zeros(0, np.int64))
-    table = data_set.table("file").sort_by("index")
-    if not np.array_equal(table.column("index").to_numpy(), np.arange(table.num_rows)):
+    table = data_set.table("file")
+    index = table.column("index").to_numpy()
+    if not np.array_equal(np.sort(index), np.arange(len(index))):
         raise InputError(
-            f"expected the indices 0 to {table.num_rows - 1}, each once",
+            f"expected the indices 0 to {len(index) - 1}, each once",
             path=str(data_set.path / "file.parquet"),
         )
+    table = _sorted(table, index)
     return Files(
         path=table.column("path").to_pylist(),
         kind=table.column("kind").to_pylist(),
@@ -278,7 +282,8 @@ def _files(data_set: DataSet) -> Files:
 def _processes(data_set: DataSet, io: IoRecords, mpi: MpiRecords) -> Processes:
     if not data_set.has("process"):
         return _processes_of_records(io, mpi)
-    table = data_set.table("process").sort_by("rank")
+    table = data_set.table("process")
+    table = _sorted(table, table.column("rank").to_numpy())
     return Processes(
         rank=table.column("rank").to_numpy().astype(np.int64),
         begin=table.column("begin_ns").to_numpy(),
@@ -288,6 +293,11 @@ def _processes(data_set: DataSet, io: IoRecords, mpi: MpiRecords) -> Processes:
         host=table.column("host").to_pylist(),
         outcome=table.column("outcome").to_pylist(),
     )
+
+
+def _sorted(table: pa.Table, key: Array) -> pa.Table:
+    """The import of pyarrow's own functions takes longer than all else, and is seldom needed."""
+    return table if np.all(key[1:] > key[:-1]) else table.take(np.argsort(key, kind="stable"))
 
 
 def _processes_of_records(io: IoRecords, mpi: MpiRecords) -> Processes:

@@ -15,7 +15,14 @@ from sesame.analysis.traced.load import TracedRun
 
 REST, READING, WRITING, FILE_CALLS = range(4)
 MPI = 4  # and three more: the classes of calls but computation
-STATE_NAMES = ("neither", "read", "write", "other file calls", *calls.CLASS_NAMES[1:4], "other MPI")
+STATE_NAMES = (
+    "neither I/O nor MPI",
+    "read",
+    "write",
+    "other file calls",
+    *calls.CLASS_NAMES[1:4],
+    "other MPI",
+)
 # Colour-blind safe (Okabe and Ito, 2008); what is neither I/O nor MPI is pale.
 STATE_COLOURS = (
     calls.CLASS_COLOURS[calls.COMPUTE],
