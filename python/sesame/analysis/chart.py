@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from sesame.analysis.plots import GRID, LAYOUT
+from sesame.analysis.plots import CONFIG, GRID, LAYOUT
 
-CONFIG = {"displaylogo": False, "responsive": True}
 _NUMBERS = itertools.count()
 # Names that plotly.js has for arrays in base64.
 _TYPES = {"int8": "i1", "int32": "i4", "float32": "f4", "float64": "f8"}

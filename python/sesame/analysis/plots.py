@@ -29,6 +29,12 @@ LAYOUT: dict[str, Any] = {
     "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#b4bec8", "activecolor": "#5b6b7b"},
     "hoverlabel": {"font": {"family": "system-ui, sans-serif"}},
 }
+CONFIG = {
+    "displaylogo": False,
+    "responsive": True,
+    # One of them would send the data away.
+    "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d"],
+}
 GRID = {"gridcolor": "#e8ecf0", "zeroline": False}
 
 

@@ -25,8 +25,7 @@ def unaligned(e: Evidence) -> list[Finding]:
         Finding(
             "unaligned requests",
             f"{percent(wrong / could)} of the {could:,.0f} requests of a block or more begin "
-            f"inside one, most ({percent(by_file[file] / wrong)}) in {e.path(file)}, whose blocks "
-            f"have {format_size(block)}.",
+            f"inside one, {e.mainly(by_file)}, whose blocks have {format_size(block)}.",
             "Pad headers and records to multiples of the block, or tell the library: in HDF5 "
             "H5Pset_alignment, in MPI-IO the hint striping_unit.",
             seconds,

@@ -38,6 +38,12 @@ class Evidence:
     def path(self, file: int) -> str:
         return self.files.path[file]
 
+    def mainly(self, by_file: Array) -> str:
+        """Where most of something is: `all of them in …`, `73 % of them in …`."""
+        file = most(by_file)
+        part = by_file[file] / by_file.sum()
+        return f"{'all' if part == 1 else percent(part)} of them in {self.path(file)}"
+
     @property
     def ranks(self) -> int:
         return len(self.processes.rank)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sesame.analysis.findings_io.found import ENOUGH_REQUESTS, Evidence, Finding, most, percent
+from sesame.analysis.findings_io.found import ENOUGH_REQUESTS, Evidence, Finding, percent
 
 RANDOM_SHARE = 0.2  # of the requests; Drishti
 
@@ -14,14 +14,12 @@ def random_access(e: Evidence) -> list[Finding]:
         random, requests = rows.sum(f"{word}_random"), rows.sum(f"{word}s")
         if random < ENOUGH_REQUESTS or random <= RANDOM_SHARE * requests:
             continue
-        by_file = rows.by_file(f"{word}_random")
-        file = most(by_file)
         found.append(
             Finding(
                 "random access",
                 f"{percent(random / requests)} of the {requests:,.0f} {word}s begin before the "
-                f"end of the one before and at no regular distance, "
-                f"{percent(by_file[file] / random)} of these in {e.path(file)}.",
+                "end of the one before and at no regular distance, "
+                f"{e.mainly(rows.by_file(word + '_random'))}.",
                 "Sort requests by offset before they are issued; read a region once and look up "
                 "in memory; a data set that fits should be read whole."
                 if word == "read"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sesame.analysis.findings_io.found import ENOUGH_REQUESTS, Evidence, Finding, most, percent
+from sesame.analysis.findings_io.found import ENOUGH_REQUESTS, Evidence, Finding, percent
 from sesame.analysis.io_calls import STDIO
 from sesame.analysis.quantities import format_bytes
 from sesame.analysis.traced.patterns import SMALL_CLASSES
@@ -24,18 +24,14 @@ def _small(e: Evidence, rows: Totals, word: str, moved: str) -> list[Finding]:
     if small < ENOUGH_REQUESTS or small <= SMALL_SHARE * requests:
         return []
     mean = rows.sum(moved) / requests
-    file = most(rows.by_file(*classes))
-    part = rows.where(rows["file"] == file)
-    inside = part.sum(*classes)
     below = rows.where(~rows["own"]).sum(*classes) > small / 2
     made_by = " that MPI-IO makes" if below else ""
-    size = part.sum(moved) / part.sum(f"{word}s")
     return [
         Finding(
             "small requests",
             f"{percent(small / requests)} of the {requests:,.0f} {word}s{made_by} are smaller than "
-            f"1 MiB; a {word} moves {format_bytes(mean)} on average. {percent(inside / small)} of "
-            f"them go to {e.path(file)}, {format_bytes(size)} each on average.",
+            f"1 MiB, {format_bytes(mean)} on average, "
+            f"{e.mainly(rows.by_file(*classes))}.",
             "Gather data in a buffer of some MiB and move it at once; with several ranks on one "
             "file collective MPI-IO does that (MPI_File_write_all), HDF5 with chunks and "
             "collective transfers."
@@ -56,14 +52,12 @@ def tiny_stdio(e: Evidence) -> list[Finding]:
         requests = rows.sum(f"{word}s")
         if requests < ENOUGH_REQUESTS or rows.sum(moved) >= TINY * requests:
             continue
-        file = most(rows.by_file(f"{word}s"))
-        part = rows.where(rows["file"] == file)
         found.append(
             Finding(
                 "tiny stdio calls",
                 f"{requests:,.0f} {word}s go through stdio with "
                 f"{rows.sum(moved) / requests:,.0f} B on average, "
-                f"{percent(part.sum(word + 's') / requests)} of them in {e.path(file)}.",
+                f"{e.mainly(rows.by_file(word + 's'))}.",
                 "Format into memory and write large blocks, give stdio a larger buffer "
                 "(setvbuf), or keep numbers in binary form.",
                 rows.sum(f"{word}_s"),

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 import plotly.offline
 
 import sesame
+from sesame.analysis.plots import CONFIG
 from sesame.errors import OutputError
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -34,8 +35,7 @@ class Headline:
 
 
 def figure_html(figure: go.Figure) -> str:
-    config = {"displaylogo": False, "responsive": True}
-    html: str = figure.to_html(full_html=False, include_plotlyjs=False, config=config)
+    html: str = figure.to_html(full_html=False, include_plotlyjs=False, config=CONFIG)
     return html
 
 

@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from sesame.analysis import traced_plots
+from sesame.analysis.findings_io.found import percent
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report import traced_tables
 from sesame.analysis.report.page import Headline, Section, template, write_page
@@ -33,10 +34,6 @@ def write_traced(data_set: DataSet, study: Study, path: Path) -> None:
         machine=None,
         facts=describe.facts(data_set),
     )
-
-
-def percent(part: float) -> str:
-    return f"{100 * part:.1f} %" if 0 < part < 0.0995 else f"{100 * part:.0f} %"
 
 
 def _cards(study: Study) -> list[tuple[str, str]]:
