@@ -13,6 +13,7 @@ from sesame import __version__
 from sesame.cli.bench import bench
 from sesame.cli.info import info
 from sesame.cli.machine import machine
+from sesame.cli.replay import replay
 from sesame.cli.simulate import simulate
 from sesame.errors import AlreadyReported, Interrupted, SesameError
 
@@ -27,6 +28,7 @@ cli.add_command(simulate)
 cli.add_command(machine)
 cli.add_command(info)
 cli.add_command(bench)
+cli.add_command(replay)
 
 
 def _end(_number: int, _frame: FrameType | None) -> NoReturn:
