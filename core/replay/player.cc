@@ -109,13 +109,6 @@ Result<ReplayResult> Player::play() {
   const bool all_ready = transport_.agree(prepared.has_value());
   if (!prepared) return std::unexpected(prepared.error());
   if (!all_ready) return error("another process of the replay could not begin");
-  transport_.begin([this](const Token& token) {
-    if (token.event == kStopToken) {
-      stop_.store(true);
-    } else {
-      events_.take_token(token.event, token.time_ns);
-    }
-  });
   start_threads();
   transport_.end();
   result_.header.operations = result_.operations.size();
@@ -146,6 +139,13 @@ void Player::start_threads() {
   pthread_attr_destroy(&attributes);
   for (uint32_t ready; (ready = ready_.load()) < starts.size();) ready_.wait(ready);
   transport_.agree(true);
+  transport_.begin([this](const Token& token) {
+    if (token.event == kStopToken) {
+      stop_.store(true);
+    } else {
+      events_.take_token(token.event, token.time_ns);
+    }
+  });
   origin_ns_.store(now_ns() + kHeadStart);
   origin_ns_.notify_all();
   for (const Start& start : starts) pthread_join(start.thread, nullptr);

@@ -57,7 +57,10 @@ def _compile(compiler: Path, source: Path, library: Path) -> None:
         f"-I{source.parents[2]}",
     ]
     done = subprocess.run(
-        [*command, source, "-o", name], capture_output=True, text=True, check=False
+        [*command, f"-I{source.parents[2]}", source, "-o", name],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode != 0:
         Path(name).unlink()
