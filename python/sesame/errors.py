@@ -62,6 +62,10 @@ class WorkloadError(SesameError):
     """A workload that ended without saying what it found."""
 
 
+class ReplayError(SesameError):
+    """A replay that could not go on."""
+
+
 class Interrupted(SesameError):
     """Ended by Ctrl-C."""
 

@@ -17,7 +17,7 @@ CORE_FLOORS = [
     {"trace", "pdes", "machine"},
     {"network"},
     {"storage"},
-    {"mpi"},
+    {"mpi", "replay"},
     {"abi", "loader"},
     {"sim"},
     {"bindings"},
@@ -28,7 +28,7 @@ PYTHON_FLOORS = [
     {"machines", "datasets"},
     {"simulation", "exchange"},
     {"workloads"},
-    {"analysis"},
+    {"analysis", "replay"},
     {"cli"},
     {"__main__"},
 ]

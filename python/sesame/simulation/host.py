@@ -22,8 +22,12 @@ PATIENCE_S = 5.0  # between asking a host to end and ending it
 
 
 def find_host(interface: str) -> Path:
-    """The simulator for one MPI binary interface; SESAME_BIN names another folder to look in."""
-    name = f"sesame-simulator-{interface}"
+    """The simulator for one MPI binary interface."""
+    return find_program(f"sesame-simulator-{interface}")
+
+
+def find_program(name: str) -> Path:
+    """A native program of this package; SESAME_BIN names another folder to look in."""
     folders = [Path(entry) / "bin" for entry in sesame.__path__]
     if "SESAME_BIN" in os.environ:
         folders.insert(0, Path(os.environ["SESAME_BIN"]))
