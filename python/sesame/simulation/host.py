@@ -22,8 +22,17 @@ PATIENCE_S = 5.0  # between asking a host to end and ending it
 
 
 def find_host(interface: str) -> Path:
-    """The simulator for one MPI binary interface; SESAME_BIN names another folder to look in."""
-    name = f"sesame-simulator-{interface}"
+    """The simulator for one MPI binary interface."""
+    return _find_program(f"sesame-simulator-{interface}")
+
+
+def find_player() -> Path:
+    """The MPI program that plays a traced run (core/player)."""
+    return _find_program("sesame-player")
+
+
+def _find_program(name: str) -> Path:
+    """A native program of the package; SESAME_BIN names another folder to look in."""
     folders = [Path(entry) / "bin" for entry in sesame.__path__]
     if "SESAME_BIN" in os.environ:
         folders.insert(0, Path(os.environ["SESAME_BIN"]))
