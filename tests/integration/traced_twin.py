@@ -14,6 +14,7 @@ from typing import Any
 from sesame.datasets import DataSet, DataSetWriter, record_type
 from sesame.datasets.traced import MpiFlag
 
+OF_COLLECTIVE = 2  # flag of a message
 STARTS = {"MPI_Isend", "MPI_Irecv"}
 MAKERS = {"MPI_Cart_create", "MPI_Comm_dup", "MPI_Comm_split", "MPI_Cart_sub"}
 
@@ -50,15 +51,52 @@ def twin_of(simulated: Path, path: Path) -> Path:
     for row in data_set.table("call").to_pylist():
         calls[row["rank"]].append(row)
     after = data_set.table("rank").to_pylist()
+    messages = Messages(data_set)
     numbers, communicators = _communicators(calls)
     rows, ends = [], []
     for rank in sorted(calls):
-        mine, end = _of_rank(rank, calls[rank], numbers)
+        mine, end = _of_rank(rank, calls[rank], numbers, messages)
         rows += mine
         last = calls[rank][-1]["end_ps"]
         ends.append(end + max(0, round(after[rank]["end_s"] * 1e9 - last / 1000)))
     tables = {"mpi": rows, "process": processes(ends), "communicator": communicators}
     return write_traced(path, tables)
+
+
+class Messages:
+    """Which messages an MPI_Sendrecv sent and received: its record has one of them."""
+
+    def __init__(self, data_set: DataSet) -> None:
+        self._sent: dict[int, list[dict[str, Any]]] = defaultdict(list)
+        self._received: dict[int, list[dict[str, Any]]] = defaultdict(list)
+        for row in data_set.table("message").to_pylist():
+            if row["flags"] & OF_COLLECTIVE == 0:
+                self._sent[row["source"]].append(row)
+                self._received[row["destination"]].append(row)
+        for rows in self._sent.values():
+            rows.sort(key=lambda row: row["send_ps"])
+
+    def split(self, call: dict[str, Any], row: dict[str, Any]) -> list[dict[str, Any]]:
+        begin, end = call["begin_ps"], call["end_ps"]
+        sent = _within(self._sent[call["rank"]], "send_ps", begin, end)
+        received = _within(self._received[call["rank"]], "receive_complete_ps", begin, end)
+        nobody = {"peer": -2, "tag": -1, "bytes": 0}
+        send = {"peer": sent["destination"], **_of_message(sent)} if sent else nobody
+        receive = {"peer": received["source"], **_of_message(received)} if received else nobody
+        inside = {"call": "MPI_Recv", "flags": int(MpiFlag.NESTED)}
+        return [{**row, **send}, {**row, **receive, **inside}]
+
+
+def _within(
+    rows: list[dict[str, Any]], field: str, begin: int, end: int
+) -> dict[str, Any] | None:
+    found = [row for row in rows if begin <= row[field] <= end]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def _of_message(message: dict[str, Any]) -> dict[str, Any]:
+    return {"tag": message["tag"], "bytes": message["bytes"]}
 
 
 def _communicators(
@@ -84,7 +122,7 @@ def _communicators(
 
 
 def _of_rank(
-    rank: int, calls: list[dict[str, Any]], numbers: dict[int, int]
+    rank: int, calls: list[dict[str, Any]], numbers: dict[int, int], messages: Messages
 ) -> tuple[list[dict[str, Any]], int]:
     rows: list[dict[str, Any]] = []
     pending: list[int] = []
@@ -109,6 +147,8 @@ def _of_rank(
                 "flags": int(MpiFlag.NONBLOCKING) if name in STARTS else 0,
             }
         )
+        if name == "MPI_Sendrecv":
+            rows += messages.split(call, rows.pop())
         now += duration
         if name in STARTS:
             pending.append(len(rows) - 1)

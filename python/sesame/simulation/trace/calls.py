@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Role(IntEnum):
-    LOCAL = 0  # takes the simulated MPI no time: left out
+    LOCAL = 0  # needs no other rank: its time counts as computation
     TIMED = 1  # not modelled: takes the time that it took
     IO = 2
     REFUSED = 3
@@ -68,8 +68,8 @@ SPLIT = ("Comm_split", "Comm_split_type", "Cart_sub")
 def _roles() -> dict[str, tuple[Role, str]]:
     """For each function its role and the call of the player that stands for it, without MPI_."""
     roles: dict[str, tuple[Role, str]] = {
-        "Init": (Role.INIT, ""),
-        "Init_thread": (Role.INIT, ""),
+        "Init": (Role.INIT, "Init"),
+        "Init_thread": (Role.INIT, "Init"),
         "Finalize": (Role.FINALIZE, "Finalize"),
         "Recv": (Role.RECEIVE, "Recv"),
         "Mrecv": (Role.RECEIVE, "Recv"),

@@ -175,7 +175,8 @@ def _with_ends(tables: list[Events], span: Span) -> Events:
     for f in fields(Events):
         if f.name not in ("names", "gap", "parent"):
             joined[f.name] = np.concatenate([getattr(table, f.name) for table in tables])
-    order = np.lexsort((np.arange(events), -joined["end"], joined["begin"], joined["rank"]))
+    nested = _is_flagged_nested(joined["is_io"], joined["flags"])
+    order = np.lexsort((np.arange(events), nested, joined["begin"], joined["rank"]))
     place = np.empty(events + 1, np.int64)
     place[order] = np.arange(events)
     place[-1] = -1
@@ -249,6 +250,12 @@ def _leave_out_other_threads(events: Events, span: Span, notes: list[str]) -> Ev
     return events.take(kept)
 
 
+def _is_flagged_nested(is_io: Array, flags: Array) -> Array:
+    flag = np.where(is_io, int(IoFlag.NESTED), int(MpiFlag.NESTED))
+    nested: Array = (flags & flag) != 0
+    return nested
+
+
 def _find_parents(events: Events) -> None:
     """An event is inside the last one of its rank that began before it and had not ended."""
     if not len(events):
@@ -258,8 +265,7 @@ def _find_parents(events: Events) -> None:
     end = np.maximum.accumulate(events.end + offset)
     inside = np.zeros(len(events), bool)
     inside[1:] = (events.begin + offset)[1:] < end[:-1]
-    flag = np.where(events.is_io, int(IoFlag.NESTED), int(MpiFlag.NESTED))
-    inside |= (events.flags & flag) != 0
+    inside |= _is_flagged_nested(events.is_io, events.flags)
     outer = np.maximum.accumulate(np.where(inside, 0, np.arange(len(events))))
     events.parent = np.where(inside, outer, -1)
     at_once = inside & (events.thread != events.thread[outer])
@@ -288,8 +294,8 @@ def _is_played(events: Events) -> Array:
 
 
 def _find_gaps(events: Events, span: Span) -> None:
-    """Computation before each event. Between polls that find nothing it is taken for waiting when
-    it is short."""
+    """Computation before each event; local calls count as such. Between polls that find nothing it
+    is taken for waiting when it is short."""
     if not len(events):
         return
     stride = int(max(events.end.max(), span.end.max(initial=0))) + 1
@@ -305,5 +311,7 @@ def _find_gaps(events: Events, span: Span) -> None:
     polls = np.array([plain(name) in POLLS for name in events.names], bool)[events.call]
     waits = np.zeros(len(events), bool)
     waits[1:] = polls[1:] & found_nothing[:-1] & ~first[1:] & (gap[1:] < IDLE_WORK_NS)
-    events.gap = np.where(waits, 0, gap)
-    events.role = np.where(found_nothing, Role.LOCAL, events.role)
+    local = np.where((events.role == Role.LOCAL) & ~polls, events.end - events.begin, 0)
+    events.gap = np.where(waits, 0, gap) + local
+    unknown = (events.role == Role.FREE) & (events.comm <= 0)
+    events.role = np.where(found_nothing | unknown, Role.LOCAL, events.role)
