@@ -199,9 +199,10 @@ def check_membership(
             f"{events.describe(first)}: the rank is not in communicator {events.comm[first]}"
         )
     known = set(own) | {(int(events.rank[event]), how.comm) for event, how in made.items()}
-    pairs = np.unique(np.stack([rank, comm]), axis=1).T if len(uses) else np.empty((0, 2), int)
-    for r, c in pairs.tolist():
-        if c != WORLD and (r, c) not in known:
+    width = int(comm.max(initial=0)) + 1
+    for pair in np.unique((rank * width + comm)[comm != WORLD]).tolist():
+        r, c = divmod(pair, width)
+        if (r, c) not in known:
             first = uses[int(np.argmax((rank == r) & (comm == c)))]
             raise InputError(
                 f"{events.describe(first)}: the call that made communicator {c} is not in the trace"

@@ -225,7 +225,8 @@ class Planner:
         written = self.kept & (events.role != Role.INIT)
         operations, rank = self.operations[written], events.rank[written]
         operations, rank = self._with_extras(operations, rank, own)
-        used, operations["call"] = np.unique(operations["call"], return_inverse=True)
+        used = np.flatnonzero(np.bincount(operations["call"], minlength=1))
+        operations["call"] = np.searchsorted(used, operations["call"])
         seconds = (events.end - events.begin) * 1e-9
         io, timed = events.role == Role.IO, events.role == Role.TIMED
         return Plan(
