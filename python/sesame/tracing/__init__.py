@@ -3,7 +3,6 @@
 from sesame.tracing.launch import (
     TraceOptions,
     environment,
-    find_library,
     run_traced,
     was_anything_recorded,
 )
@@ -11,7 +10,6 @@ from sesame.tracing.launch import (
 __all__ = [
     "TraceOptions",
     "environment",
-    "find_library",
     "run_traced",
     "was_anything_recorded",
 ]

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING
 
-import sesame
-from sesame.errors import InputError, TracingError
+from sesame.errors import InputError
+from sesame.installed import find_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,23 +30,9 @@ class TraceOptions:
     most_bytes: int | None = None  # of raw records, all processes together
 
 
-def find_library() -> Path:
-    """The tracer; SESAME_BIN names another folder to look in."""
-    folders = [Path(entry) / "bin" for entry in sesame.__path__]
-    if "SESAME_BIN" in os.environ:
-        folders.insert(0, Path(os.environ["SESAME_BIN"]))
-    for folder in folders:
-        if (folder / LIBRARY).is_file():
-            return folder / LIBRARY
-    raise TracingError(
-        f"{LIBRARY} is missing, looked in {', '.join(map(str, folders))}",
-        hint="install sesame again; in a source tree run `make build`",
-    )
-
-
 def environment(raw: Path, options: TraceOptions) -> dict[str, str]:
     """The variables that make a program record itself in `raw`, beyond those it has."""
-    library = str(find_library())
+    library = str(find_installed(LIBRARY))
     loaded = os.environ.get("LD_PRELOAD")
     variables = {
         "LD_PRELOAD": f"{library}:{loaded}" if loaded else library,
