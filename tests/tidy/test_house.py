@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE_FLOORS = [
     {"base"},
     {"trace", "pdes", "machine"},
+    {"postprocess"},
     {"network"},
     {"storage"},
     {"mpi"},
@@ -26,7 +27,7 @@ PYTHON_FLOORS = [
     {"errors", "__init__"},
     {"native"},
     {"machines", "datasets"},
-    {"simulation"},
+    {"simulation", "tracing"},
     {"workloads"},
     {"analysis"},
     {"cli"},
