@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE_FLOORS = [
     {"base"},
     {"trace", "pdes", "machine"},
+    {"postprocess"},
     {"network"},
     {"storage"},
     {"mpi", "replay"},
