@@ -16,6 +16,8 @@ from sesame.cli.export import export
 from sesame.cli.import_ import import_command
 from sesame.cli.info import info
 from sesame.cli.machine import machine
+from sesame.cli.replay import replay
+from sesame.cli.report import report
 from sesame.cli.simulate import simulate
 from sesame.errors import AlreadyReported, Interrupted, SesameError
 
@@ -32,6 +34,8 @@ cli.add_command(info)
 cli.add_command(bench)
 cli.add_command(import_command)
 cli.add_command(export)
+cli.add_command(report)
+cli.add_command(replay)
 
 
 def _end(_number: int, _frame: FrameType | None) -> NoReturn:
