@@ -27,9 +27,10 @@ PYTHON_FLOORS = [
     {"errors", "__init__"},
     {"native", "installed"},
     {"machines", "datasets"},
-    {"simulation", "exchange", "tracing"},
+    {"simulation", "tracing"},
     {"workloads"},
     {"analysis", "replay"},
+    {"exchange"},
     {"cli"},
     {"__main__"},
 ]
