@@ -44,7 +44,7 @@ def write_sweep_report(
     """The report of a series: its curve and a table of its runs."""
     times = [run.result["predicted_time_s"] for _, run in runs]
     machine = runs[0][1].result["machine"]
-    program = Path(scenario.program).name
+    program = scenario.name
     curve = Section(
         "Predicted time", "Each point is one simulated run.", figure_html(curve_figure(runs))
     )
