@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -27,6 +30,7 @@ from sesame.datasets import DataSet, DataSetWriter, record_type
 from sesame.errors import InputError
 
 MIB = 1 << 20
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -58,6 +62,18 @@ def study(tmp_path):
 )
 def test_calls_are_known_by_what_they_are_for(name, kind, layer):
     assert (io_calls.io_kind(name), io_calls.io_layer(name)) == (kind, layer)
+
+
+NO_DATA = {"ioctl", "tee", "vmsplice", "fchdir", "fflush"}
+
+
+def test_every_call_that_is_recorded_is_known():
+    """But those that start programs, and a few that concern no file's data or name."""
+    text = (ROOT / "tracer/posix_calls.def").read_text()
+    names = set(re.findall(r"SESAME_CALL\((\w+)\)", text)) - NO_DATA
+    assert len(names) > 80
+    unknown = {name for name in names if io_calls.io_kind(name) == io_calls.OTHER}
+    assert {name for name in unknown if not re.search("exec|spawn|fork|exit", name)} == set()
 
 
 def covered_by_hand(group, begin, end, groups, length):
