@@ -152,7 +152,10 @@ def simulate(**options: Any) -> int:
     if is_data_set(Path(options["program"])):
         return _simulate_traced(options)
     if options["scale_compute"] is not None:
-        raise InputError("--scale-compute is for traced runs", hint="--set node.compute_ratio=X multiplies that of a program")
+        raise InputError(
+            "--scale-compute is for traced runs",
+            hint="--set node.compute_ratio=X multiplies that of a program",
+        )
     ranks = _parse_ranks(options["ranks"] or "1")
     points = points_of(ranks, [Sweep.parse(text) for text in options["sweeps"]])
     _check_outputs(options, series=len(points) > 1)

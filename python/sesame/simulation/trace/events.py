@@ -311,7 +311,7 @@ def _find_gaps(events: Events, span: Span) -> None:
     polls = np.array([plain(name) in POLLS for name in events.names], bool)[events.call]
     waits = np.zeros(len(events), bool)
     waits[1:] = polls[1:] & found_nothing[:-1] & ~first[1:] & (gap[1:] < IDLE_WORK_NS)
-    local = np.where((events.role == Role.LOCAL) & ~polls, events.end - events.begin, 0)
-    events.gap = np.where(waits, 0, gap) + local
+    local = np.isin(events.role, (Role.LOCAL, Role.SEND_INIT, Role.RECEIVE_INIT)) & ~polls
+    events.gap = np.where(waits, 0, gap) + np.where(local, events.end - events.begin, 0)
     unknown = (events.role == Role.FREE) & (events.comm <= 0)
     events.role = np.where(found_nothing | unknown, Role.LOCAL, events.role)
