@@ -232,6 +232,11 @@ def test_wrong_input_is_refused(computing, simulate, options, message):
     assert message in outcome.stderr
 
 
+def test_a_missing_trace_is_refused(simulate):
+    outcome = simulate("missing.sesame", "--machine", "ethernet")
+    assert (outcome.status, "missing.sesame: this is no data set" in outcome.stderr) == (2, True)
+
+
 def test_an_unmatched_message_is_refused_before_the_run(simulate, tmp_path: Path):
     trace = TraceBuilder(2)
     flags = int(MpiFlag.ANY_SOURCE)

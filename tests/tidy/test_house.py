@@ -18,7 +18,7 @@ CORE_FLOORS = [
     {"network"},
     {"storage"},
     {"mpi"},
-    {"abi", "loader"},
+    {"abi", "loader", "player"},
     {"sim"},
     {"bindings"},
 ]
