@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from played_runs import TraceBuilder
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
 from sesame.simulation import plan_run
-from traced_runs import TraceBuilder
 
 
 @pytest.fixture
@@ -132,22 +132,25 @@ def test_both_halves_of_a_send_receive_are_one_call(planned):
     assert operations[0][1][1]["peer"] == -1
 
 
-def test_starts_of_persistent_requests_send_or_receive_as_these_do(planned):
+def test_started_requests_are_calls_that_do_not_block(planned):
     trace = TraceBuilder(2)
+    flags = int(MpiFlag.PERSISTENT)
     for rank in range(2):
-        other = {"comm": 0, "peer": 1 - rank, "tag": 4, "bytes": 8}
-        trace.call(rank, "MPI_Recv_init", **{**other, "peer": -1}, flags=MpiFlag.ANY_SOURCE)
-        trace.call(rank, "MPI_Recv_init", **{**other, "tag": 6})
-        trace.call(rank, "MPI_Ssend_init", **{**other, "tag": 6})
-        trace.call(rank, "MPI_Send_init", **other)
+        other = {"comm": 0, "peer": 1 - rank, "tag": 6, "bytes": 8}
+        trace.call(rank, "MPI_Recv_init", **{**other, "peer": -1}, flags=flags)
+        trace.call(rank, "MPI_Ssend_init", **other, flags=flags)
         for _ in range(2):
             trace.call(rank, "MPI_Startall", gap=100)
-            parts = [trace.part(rank, "MPI_Start", **{**other, "tag": tag}) for tag in (6, 6)]
+            names = ("MPI_Irecv", "MPI_Issend")
+            parts = [trace.part(rank, name, **other, flags=flags) for name in names]
+            trace.call(rank, "MPI_Start", gap=50)
+            parts.append(trace.part(rank, "MPI_Ibarrier", comm=0, flags=flags))
             trace.wait(rank, "MPI_Waitall", *parts, gap=30)
     run, operations = planned(trace)
-    assert calls(operations[0])[:6] == ["MPI_Irecv", "MPI_Issend", "MPI_Wait"] * 2
-    # Making a request takes the rank 100 ns; the starts follow each other at once.
-    assert run.plan.times[0].tolist()[2:6] == [4500, 0, 30, 100]
+    names = ["MPI_Irecv", "MPI_Issend", "MPI_Ibarrier", "MPI_Wait"]
+    assert calls(operations[0]) == [*names, *names, "MPI_Finalize"]
+    # Making a request takes the rank 100 ns; what one call starts follows at once.
+    assert run.plan.times[0].tolist()[2:7] == [2300, 0, 50, 30, 100]
 
 
 def test_polls_that_find_nothing_are_waiting_unless_there_is_work_between_them(planned):

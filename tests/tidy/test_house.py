@@ -17,18 +17,18 @@ CORE_FLOORS = [
     {"trace", "pdes", "machine"},
     {"network"},
     {"storage"},
-    {"mpi"},
+    {"mpi", "replay"},
     {"abi", "loader", "player"},
     {"sim"},
     {"bindings"},
 ]
 PYTHON_FLOORS = [
     {"errors", "__init__"},
-    {"native"},
+    {"native", "installed"},
     {"machines", "datasets"},
-    {"simulation"},
+    {"simulation", "exchange", "tracing"},
     {"workloads"},
-    {"analysis"},
+    {"analysis", "replay"},
     {"cli"},
     {"__main__"},
 ]

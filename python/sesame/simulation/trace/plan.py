@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sesame.simulation.trace.calls import Role
+from sesame.simulation.trace.calls import STARTS, Role
 from sesame.simulation.trace.collectives import ROLES as COLLECTIVES
 from sesame.simulation.trace.collectives import Collectives, plan_collectives
 from sesame.simulation.trace.communicators import (
@@ -23,11 +23,9 @@ from sesame.simulation.trace.communicators import (
 from sesame.simulation.trace.events import Array, Events
 from sesame.simulation.trace.matching import match_messages
 from sesame.simulation.trace.requests import (
-    STARTS,
     Requests,
     drop_cancelled,
     number_requests,
-    resolve_starts,
 )
 
 MAGIC = b"ssmplan1"
@@ -136,7 +134,6 @@ class Planner:
 
     def plan(self, notes: list[str]) -> Plan:
         events = self.events
-        resolve_starts(events)
         drop_cancelled(events, notes)
         own = own_communicators(self.communicators)
         made = Makers(events, self.communicators).find()
@@ -147,7 +144,7 @@ class Planner:
         self.operations["call"] = events.played
         self.kept = ~np.isin(
             events.role,
-            (Role.LOCAL, Role.START_ALL, Role.SEND_INIT, Role.RECEIVE_INIT, Role.COMPLETION),
+            (Role.LOCAL, Role.START, Role.COMPLETION),
         )
         self._messages()
         self._pairs()

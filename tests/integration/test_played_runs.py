@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from conftest import SESAME, Outcome, run
+from played_runs import TraceBuilder, twin_of
 from sesame.datasets import DataSet
 from sesame.datasets.traced import MpiFlag
-from traced_runs import TraceBuilder, twin_of
 
 ONE_TO_ONE = ("--set", "node.compute_ratio=1")
 
