@@ -19,7 +19,7 @@ CORE_FLOORS = [
     {"network"},
     {"storage"},
     {"mpi", "replay"},
-    {"abi", "loader"},
+    {"abi", "loader", "player"},
     {"sim"},
     {"bindings"},
 ]
