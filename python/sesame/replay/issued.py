@@ -45,9 +45,10 @@ def choose_issued(trace: Trace, order: Order, target: Target) -> Issued:
     plain = plain[~inner]
     chosen = np.zeros(len(io), bool)
     chosen[plain] = True
-    has_inside = np.zeros(len(order.top), bool)
-    has_inside[order.top[plain]] = True
-    chosen |= possible & is_mpi & ~has_inside[: len(io)]
+    # Calls of MPI-IO are issued only where the trace does not show what they did: a rank without
+    # I/O of its own has given its data to another one.
+    if not is_mpi[order.top[plain]].any():
+        chosen |= possible & is_mpi
     rows = by_time[chosen[by_time]]
     path = [str(target.place(file.path)) if is_replayed(file) else None for file in trace.files]
     aside = ~chosen & ~is_mpi & (order.top[: len(io)] == np.arange(len(io)))
@@ -63,9 +64,6 @@ def _sizes(trace: Trace, call: Array) -> Array:
     by_result |= io["flags"] & IoFlag.MERGED != 0
     size = np.where(by_result, io["bytes"], io["size"])
     opening = np.isin(call, [numbers["open"], numbers["fopen"], numbers["fdopen"]])
-    from_mpi = opening & io.is_call({"MPI_File_open"})
-    # MPI says how a file is opened in its own terms; this serves all.
-    size = np.where(from_mpi, os.O_RDWR | os.O_CREAT, size)
     made = opening & io.is_call({"creat"})
     size = np.where(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, size)
     return np.where(opening, size & ~os.O_CLOEXEC, np.maximum(size, 0))
@@ -152,6 +150,9 @@ def _extents(trace: Trace, issued: Issued) -> Array:
     longest = np.zeros(len(trace.files) + 1, np.int64)
     known = data[io["offset"][data] >= 0]
     np.maximum.at(longest, io["file"][known], io["offset"][known] + io["bytes"][known])
+    lengths = [number_of[name] for name in ("posix_fallocate", "fallocate", "ftruncate")]
+    sized = rows[np.isin(issued.call[rows], lengths) & (io["error"][rows] == 0)]
+    np.maximum.at(longest, io["file"][sized], io["offset"][sized] + issued.size[sized])
     unknown = data[io["offset"][data] < 0]
     np.add.at(longest, io["file"][unknown], io["bytes"][unknown])
     return longest
