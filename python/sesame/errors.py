@@ -46,6 +46,14 @@ class SimulationError(SesameError):
         self.exit_status = exit_status
 
 
+class TracingError(SesameError):
+    """A run that could not be recorded."""
+
+    def __init__(self, message: str, *, hint: str | None = None, exit_status: int = 1) -> None:
+        super().__init__(message, hint=hint)
+        self.exit_status = exit_status
+
+
 class BuildError(SesameError):
     """A workload that cannot be built."""
 

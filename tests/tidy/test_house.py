@@ -24,9 +24,9 @@ CORE_FLOORS = [
 ]
 PYTHON_FLOORS = [
     {"errors", "__init__"},
-    {"native"},
+    {"native", "installed"},
     {"machines", "datasets"},
-    {"simulation"},
+    {"simulation", "exchange", "tracing"},
     {"workloads"},
     {"analysis", "replay"},
     {"cli"},

@@ -8,7 +8,7 @@ import subprocess
 from functools import cache
 
 from sesame.errors import ReplayError
-from sesame.simulation.host import find_program
+from sesame.installed import find_installed
 
 # Recorded name: issued name. Names that are not here and not the replayer's are not issued.
 ISSUED_AS = {
@@ -119,7 +119,7 @@ def issued_name(recorded: str) -> str | None:
 @cache
 def call_numbers() -> dict[str, int]:
     """The replayer's own numbers: it is asked, so that there is one list."""
-    program = find_program("sesame-replayer")
+    program = find_installed("sesame-replayer")
     answer = subprocess.run([program, "--calls"], capture_output=True, text=True, check=False)
     if answer.returncode != 0:
         raise ReplayError(f"{os.fspath(program)} does not answer: {answer.stderr.strip()}")

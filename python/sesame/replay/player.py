@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from sesame.errors import AlreadyReported, Interrupted, ReplayError
+from sesame.installed import find_installed
 from sesame.replay.plan import Share, layout, write_plan
 from sesame.replay.records import Array
 from sesame.replay.schedule import Schedule
 from sesame.replay.targets import Layout
 from sesame.replay.transport import build_transport
-from sesame.simulation.host import find_program
 
 INCOMPLETE = 3
 HEADER = layout(
@@ -83,7 +83,7 @@ def play(schedule: Schedule, share: Share, options: Options) -> Played | None:
             )
             stack.enter_context(layout)
             caches = layout.drop_caches() if options.cold else None
-        command = [str(find_program("sesame-replayer")), str(plan), str(result)]
+        command = [str(find_installed("sesame-replayer")), str(plan), str(result)]
         status = _run(command + ([str(library)] if library else []))
         _check(status)
         if share.process != 0:

@@ -1,0 +1,288 @@
+"""Imports a Darshan log: counters of each file, and with DXT every read and write."""
+
+from __future__ import annotations
+
+import ctypes
+import shlex
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sesame.datasets.traced import IoFlag
+from sesame.errors import InputError
+from sesame.exchange.darshan_library import Job, Library, Log, Module
+from sesame.exchange.darshan_totals import LAYERS, Counters, file_totals, read_counters
+from sesame.exchange.traced import Columns, Traced, call_order, mark_nested, names
+
+MAGIC = 6567223
+# Of the trace of one file and process: id, rank, shared, host, writes, reads. The segments follow,
+# those of writes first.
+HEAD = struct.Struct("<Qqq64sqq")
+SEGMENT = [("offset", "<i8"), ("length", "<i8"), ("begin_s", "<f8"), ("end_s", "<f8")]
+TRACES = ("DXT_MPIIO", "DXT_POSIX")  # in the order of layers: one calls the other
+FIRST_VERSION_WITH_THREADS = {"DXT_MPIIO": 3, "DXT_POSIX": 2}
+# DXT keeps the layer and the direction, not which function it was.
+CALLS = (
+    *("MPI_File_read_at", "MPI_File_write_at"),
+    *("pread", "pwrite"),
+    *("MPI_File_read_at_all", "MPI_File_write_at_all"),
+)
+FIRST_COLLECTIVE = 4
+KNOWN_MODULES = {*LAYERS, *TRACES, "HEATMAP"}  # a heat map has nothing that DXT has not
+
+
+def recognises(path: Path) -> bool:
+    """A log has its magic number behind eight characters of version, in either byte order."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        number = file.read(16)[8:]
+    return MAGIC in (int.from_bytes(number, "little"), int.from_bytes(number, "big"))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is read of a log."""
+
+    job: Job
+    command: str
+    modules: dict[str, Module]
+    counters: dict[str, Counters]
+    segments: dict[str, npt.NDArray[Any]]  # of each trace
+    hosts: dict[int, str]  # by rank, as far as known
+    names: dict[int, str]
+    mounts: list[tuple[str, str]]
+
+
+def read(path: Path) -> Traced:
+    library = Library()
+    found = _read_log(library, path)
+    if found.job.processes < 1:
+        raise InputError(f"a log of {found.job.processes} processes", path=str(path))
+    ids = _ids(found)
+    io = _io(found, ids)
+    duration_ns = max(_run_time_ns(found.job), _last_end(io))
+    ranks = int(found.job.processes)
+    return Traced(
+        tool="Darshan",
+        version=_version(found.job),
+        command=_words(found.command),
+        begin=datetime.fromtimestamp(found.job.start_s, UTC),
+        duration_ns=duration_ns,
+        ranks=ranks,
+        tables={
+            "file": _files(found, ids),
+            "process": _processes(found, io, duration_ns),
+            "io": io,
+            "file_total": file_totals(found.counters, lambda some: _index(ids, some), ranks),
+        },
+        damage=[
+            f"module {name}: Darshan ran out of memory, records are missing"
+            for name, module in found.modules.items()
+            if module.partial
+        ],
+        lost=sorted(set(found.modules) - KNOWN_MODULES),
+    )
+
+
+def _read_log(library: Library, path: Path) -> Found:
+    with Log(library, path) as log:
+        modules = log.modules()
+        counters = {
+            name: read_counters(library, log, modules[name], prefix)
+            for name, prefix in LAYERS.items()
+            if name in modules
+        }
+        hosts: dict[int, str] = {}
+        segments = {
+            name: _read_segments(library, log, modules, name, hosts)
+            for name in TRACES
+            if name in modules
+        }
+        return Found(
+            job=log.job(),
+            command=log.command(),
+            modules=modules,
+            counters=counters,
+            segments=segments,
+            hosts=hosts,
+            names=log.names(),
+            mounts=log.mounts(),
+        )
+
+
+def _read_segments(
+    library: Library, log: Log, modules: Mapping[str, Module], name: str, hosts: dict[int, str]
+) -> npt.NDArray[Any]:
+    """All segments of a trace, each with its file, rank, direction and thread."""
+    layout = [*SEGMENT, ("thread", "<u8")] if library.segments_have_threads else SEGMENT
+    size = np.dtype(layout).itemsize
+
+    def copy(address: int) -> bytes:
+        head = ctypes.string_at(address, HEAD.size)
+        *_, writes, reads = HEAD.unpack(head)
+        return head + ctypes.string_at(address + HEAD.size, (writes + reads) * size)
+
+    records = log.records(modules[name], copy)
+    heads = [HEAD.unpack_from(record) for record in records]
+    data = b"".join(record[HEAD.size :] for record in records)
+    found = np.frombuffer(data, layout)
+    counts = np.array([(writes, reads) for *_, writes, reads in heads], np.int64).reshape(-1, 2)
+    each = counts.sum(axis=1)
+    segments = np.zeros(
+        len(found), [("id", "u8"), ("rank", "i8"), ("write", "?"), ("thread", "u8"), *SEGMENT]
+    )
+    for field, _ in SEGMENT:
+        segments[field] = found[field]
+    segments["id"] = np.repeat(np.array([head[0] for head in heads], np.uint64), each)
+    segments["rank"] = np.repeat(np.array([max(head[1], 0) for head in heads], np.int64), each)
+    segments["write"] = np.repeat(np.tile([True, False], len(heads)), counts.ravel())
+    # Logs without threads leave the field as it was in memory.
+    if library.segments_have_threads and modules[name].version >= FIRST_VERSION_WITH_THREADS[name]:
+        segments["thread"] = found["thread"]
+    for _, rank, _, host, _, _ in heads:
+        hosts[max(rank, 0)] = host.split(b"\0")[0].decode(errors="replace")
+    return segments
+
+
+def _ids(found: Found) -> npt.NDArray[np.uint64]:
+    """The record ids of all files, in order; a file's place is its index."""
+    parts = [c.ids for c in found.counters.values()]
+    parts += [segments["id"] for segments in found.segments.values()]
+    return np.unique(np.concatenate([np.zeros(0, np.uint64), *parts]))
+
+
+def _index(
+    ids: npt.NDArray[np.uint64], some: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.signedinteger[Any]]:
+    return np.searchsorted(ids, some)
+
+
+def _io(found: Found, ids: npt.NDArray[np.uint64]) -> Columns:
+    """The columns of record type io; none without a trace."""
+    if not found.segments:
+        return {}
+    layers = [TRACES.index(name) for name in found.segments]
+    segments = np.concatenate(list(found.segments.values()))
+    layer = np.repeat(layers, [len(part) for part in found.segments.values()])
+    begin = np.rint(segments["begin_s"] * 1e9).astype(np.int64)
+    end = np.rint(segments["end_s"] * 1e9).astype(np.int64)
+    call = 2 * layer + segments["write"]
+    collective = (layer == 0) & np.isin(segments["id"], _collective_files(found))
+    columns: Columns = {
+        "rank": segments["rank"],
+        "thread": _thread_numbers(segments),
+        "begin_ns": begin,
+        "duration_ns": np.maximum(end - begin, 0),
+        "call": np.where(collective, call + FIRST_COLLECTIVE, call),
+        "file": _index(ids, segments["id"]),
+        "offset": segments["offset"],
+        "size": segments["length"],
+        "bytes": segments["length"],
+        "flags": np.where(collective, int(IoFlag.COLLECTIVE), 0),
+    }
+    order = call_order(columns, layer)
+    columns = {key: column[order] for key, column in columns.items()}
+    mark_nested(columns, layer[order])
+    columns["call"] = names(CALLS, columns["call"])
+    return columns
+
+
+def _collective_files(found: Found) -> npt.NDArray[np.uint64]:
+    """Files that no process read or wrote through MPI-IO on its own, as the counters say."""
+    if "MPI-IO" not in found.counters:
+        return np.zeros(0, np.uint64)
+    c = found.counters["MPI-IO"]
+    alone = c.count("INDEP_READS", "INDEP_WRITES", "NB_READS", "NB_WRITES") > 0
+    return np.setdiff1d(c.ids, c.ids[alone])
+
+
+def _thread_numbers(segments: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """The threads of a process, numbered in the order of their first access."""
+    known, thread = np.unique(segments["thread"], return_inverse=True)
+    if len(known) < 2:
+        return np.zeros(len(segments), np.int64)
+    keys, place = np.unique(segments["rank"] * len(known) + thread, return_inverse=True)
+    first = np.full(len(keys), np.inf)
+    np.minimum.at(first, place, segments["begin_s"])
+    ranks = keys // len(known)
+    order = np.lexsort((first, ranks))
+    numbers = np.empty(len(keys), np.int64)
+    numbers[order] = np.arange(len(keys)) - np.searchsorted(ranks[order], ranks[order])
+    return numbers[place]
+
+
+def _files(found: Found, ids: npt.NDArray[np.uint64]) -> Columns:
+    mounts = sorted(found.mounts, key=lambda mount: len(mount[0]), reverse=True)
+
+    @cache
+    def filesystem(folder: str) -> str:
+        inside = (kind for at, kind in mounts if (folder + "/").startswith(at.rstrip("/") + "/"))
+        return next(inside, "")
+
+    paths = [found.names.get(number, f"record {number}") for number in ids.tolist()]
+    block_size = np.zeros(len(ids), np.int64)
+    if "POSIX" in found.counters:
+        c = found.counters["POSIX"]
+        np.maximum.at(block_size, _index(ids, c.ids), c.count("FILE_ALIGNMENT"))
+    return {
+        "index": np.arange(len(ids)),
+        "path": paths,
+        # Darshan says it of nothing; what it gives no path are streams as <STDOUT>.
+        "kind": ["regular" if path.startswith("/") else "unknown" for path in paths],
+        "block_size": block_size,
+        "filesystem": [
+            filesystem(str(PurePosixPath(path).parent)) if path.startswith("/") else ""
+            for path in paths
+        ],
+    }
+
+
+def _processes(found: Found, io: Columns, duration_ns: int) -> Columns:
+    count = int(found.job.processes)
+    seen = [0, *found.hosts]
+    if max(seen) >= count:
+        raise InputError(f"this log of {count} processes has records of rank {max(seen)}")
+    ranks = np.arange(count)
+    threads = np.ones(count, np.int64)
+    if io:
+        np.maximum.at(threads, io["rank"], io["thread"] + 1)
+    return {
+        "rank": ranks,
+        "mpi_rank": ranks,
+        "host": [found.hosts.get(rank, "") for rank in range(count)],
+        "command": [found.command] * count,
+        "end_ns": np.full(count, duration_ns),
+        "threads": threads,
+        "records": np.bincount(io["rank"], minlength=count) if io else np.zeros(count, np.int64),
+    }
+
+
+def _last_end(io: Columns) -> int:
+    return int((io["begin_ns"] + io["duration_ns"]).max()) if io and len(io["rank"]) else 0
+
+
+def _run_time_ns(job: Job) -> int:
+    """Logs of before 3.4.1 have whole seconds, of which a run took up to one more."""
+    exact = job.start_ns or job.end_ns
+    seconds = job.end_s - job.start_s + (0 if exact else 1)
+    return max(int(seconds) * 10**9 + int(job.end_ns - job.start_ns), 0)
+
+
+def _version(job: Job) -> str:
+    lines = job.metadata.decode(errors="replace").splitlines()
+    return next((line[len("lib_ver=") :] for line in lines if line.startswith("lib_ver=")), "")
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()

@@ -1,0 +1,56 @@
+/* The tracer's clock. Hooks take ticks, which cost half of what the system's clock does; records
+ * hold nanoseconds of CLOCK_MONOTONIC. Each thread converts with a line of its own through two
+ * points of both clocks, drawn anew every second, so no lock is needed and an error of the rate
+ * cannot add up. Where the processor's counter cannot be trusted a tick is a nanosecond. */
+#ifndef SESAME_TRACER_CLOCK_H
+#define SESAME_TRACER_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+typedef struct {
+  uint64_t base_ticks;
+  uint64_t base_ns;
+  uint64_t ns_per_tick; /* in units of 2^-32 */
+} SesameClock;
+
+extern bool sesame_counter_is_clock;
+
+static inline uint64_t sesame_system_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t sesame_ticks(void) {
+#if defined(__x86_64__)
+  if (__builtin_expect(sesame_counter_is_clock, 1)) return __rdtsc();
+#elif defined(__aarch64__)
+  if (__builtin_expect(sesame_counter_is_clock, 1)) {
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+  }
+#endif
+  return sesame_system_ns();
+}
+
+static inline uint64_t sesame_ticks_to_ns(const SesameClock* clock, uint64_t ticks) {
+  return (uint64_t)(((unsigned __int128)ticks * clock->ns_per_tick) >> 32);
+}
+
+static inline uint64_t sesame_ns_at(const SesameClock* clock, uint64_t ticks) {
+  return clock->base_ns + sesame_ticks_to_ns(clock, ticks - clock->base_ticks);
+}
+
+/* Once in a process, before any thread but the first. Takes up to a millisecond. */
+void sesame_clock_start(void);
+
+/* Draws the line anew; the clock never goes back. Ticks of about a second. */
+uint64_t sesame_clock_renew(SesameClock* clock);
+
+#endif

@@ -1,0 +1,8 @@
+/* The text file `metadata` of a raw trace (Common Trace Format 1.8), made from shapes.def. */
+#ifndef SESAME_TRACER_METADATA_H
+#define SESAME_TRACER_METADATA_H
+
+/* Gives the text to `write` in parts. */
+void sesame_metadata_write(void (*write)(int file, const char* text), int file);
+
+#endif

@@ -1,0 +1,190 @@
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "metadata.h"
+#include "recorder.h"
+#include "streams.h"
+
+#define COMMAND_BYTES 4096
+
+SesameSettings sesame_settings;
+
+static SesameProcessState* state;
+static char name[PATH_MAX + 128]; /* a node's name has at most 64 characters */
+static char host[65];
+
+void sesame_say(const char* what, const char* which, int error) {
+  char line[PATH_MAX + 256];
+  int length = snprintf(line, sizeof line, "sesame trace: %s%s%s%s%s (process %d)\n", what,
+                        which != NULL ? ": " : "", which != NULL ? which : "",
+                        error != 0 ? ": " : "", error != 0 ? strerror(error) : "", getpid());
+  if (length > 0) syscall(SYS_write, STDERR_FILENO, line, strnlen(line, sizeof line));
+}
+
+SesameProcessState* sesame_process_state(void) { return state; }
+const char* sesame_process_name(void) { return name; }
+
+/* --- Beginning ---------------------------------------------------------------------------- */
+
+/* Launchers of other processes: what they do is not the run. */
+static bool is_launcher(void) {
+  static const char* const names[] = {"mpiexec", "mpirun", "hydra_", "orterun", "orted",
+                                      "prterun", "prted",  "srun",   "ssh"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    if (strncmp(program_invocation_short_name, names[i], strlen(names[i])) == 0) return true;
+  }
+  return false;
+}
+
+/* The limit is for the whole run; a rank takes its share. */
+static uint64_t share_of(uint64_t bytes) {
+  const char* ranks = getenv("PMI_SIZE");
+  if (ranks == NULL) ranks = getenv("OMPI_COMM_WORLD_SIZE");
+  long count = ranks != NULL ? atol(ranks) : 1;
+  return count > 1 ? bytes / (uint64_t)count : bytes;
+}
+
+static void read_settings(void) {
+  const char* directory = getenv("SESAME_TRACE_DIRECTORY");
+  const char* only = getenv("SESAME_TRACE_ONLY");
+  const char* most = getenv("SESAME_TRACE_MOST_BYTES");
+  if (directory == NULL || *directory == '\0' || is_launcher()) return;
+  if (strlen(directory) >= sizeof sesame_settings.directory) return;
+  strcpy(sesame_settings.directory, directory);
+  sesame_settings.kinds = SESAME_IO | SESAME_MPI;
+  if (only != NULL && strcmp(only, "io") == 0) sesame_settings.kinds = SESAME_IO;
+  if (only != NULL && strcmp(only, "mpi") == 0) sesame_settings.kinds = SESAME_MPI;
+  sesame_settings.most_bytes = most != NULL ? share_of(strtoull(most, NULL, 10)) : UINT64_MAX;
+}
+
+static int new_file(const char* path) {
+  return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+static void write_text(int file, const char* text) { syscall(SYS_write, file, text, strlen(text)); }
+
+/* The first process writes the metadata; all would write the same. */
+static void write_metadata(void) {
+  char path[sizeof name];
+  snprintf(path, sizeof path, "%s/metadata", sesame_settings.directory);
+  int file = new_file(path);
+  if (file < 0) return;
+  sesame_metadata_write(write_text, file);
+  syscall(SYS_close, file);
+}
+
+static int new_state_file(void) {
+  const char* directory = sesame_settings.directory;
+  char path[sizeof name];
+  snprintf(path, sizeof path, "%s/state", directory);
+  syscall(SYS_mkdirat, AT_FDCWD, path, 0777);
+  for (int i = 0;; ++i) {
+    snprintf(path, sizeof path, "%s/state/%s.%d.%d", directory, host, getpid(), i);
+    snprintf(name, sizeof name, "%s/%s.%d.%d", directory, host, getpid(), i);
+    int file = new_file(path);
+    if (file >= 0 || errno != EEXIST) return file;
+  }
+}
+
+static SesameProcessState* map_state(int file) {
+  if (syscall(SYS_ftruncate, file, sizeof(SesameProcessState)) != 0) return NULL;
+  void* memory =
+      mmap(NULL, sizeof(SesameProcessState), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+bool sesame_process_begin(void) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&lock);
+  if (state == NULL) {
+    int file = new_state_file();
+    SesameProcessState* made = file < 0 ? NULL : map_state(file);
+    if (made == NULL) {
+      sesame_say("nothing is recorded, cannot write in", sesame_settings.directory, errno);
+    } else {
+      write_metadata();
+      made->magic = SESAME_STATE_MAGIC;
+      made->format = SESAME_TRACED_FORMAT;
+      made->pid = (uint32_t)getpid();
+      state = made;
+    }
+    if (file >= 0) syscall(SYS_close, file);
+  }
+  pthread_mutex_unlock(&lock);
+  return state != NULL;
+}
+
+/* The words of the command line, separated by the character 31. */
+static void read_command(char* command) {
+  int file = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  long length = file < 0 ? 0 : syscall(SYS_read, file, command, COMMAND_BYTES - 1);
+  if (file >= 0) syscall(SYS_close, file);
+  if (length < 0) length = 0;
+  while (length > 0 && command[length - 1] == '\0') --length;
+  command[length] = '\0';
+  for (long i = 0; i < length; ++i) {
+    if (command[i] == '\0') command[i] = 31;
+  }
+}
+
+void sesame_process_describe(void) {
+  struct timespec real;
+  char command[COMMAND_BYTES];
+  char directory[PATH_MAX];
+  read_command(command);
+  if (syscall(SYS_getcwd, directory, sizeof directory) < 0) strcpy(directory, "/");
+  clock_gettime(CLOCK_REALTIME, &real);
+  int64_t realtime = (int64_t)real.tv_sec * 1000000000 + real.tv_nsec;
+  sesame_put_process(sesame_ticks(), &(struct sesame_process){
+                                         .pid = getpid(),
+                                         .parent = getppid(),
+                                         .realtime_offset = realtime - (int64_t)sesame_system_ns(),
+                                         .host = host,
+                                         .directory = directory,
+                                         .command = command});
+}
+
+/* --- End ---------------------------------------------------------------------------------- */
+
+void sesame_process_end(int how) {
+  if (state == NULL || state->ended != 0) return;
+  if (sesame_stream.buffer != NULL) {
+    sesame_put_ended(sesame_ticks(), &(struct sesame_ended){.how = (uint8_t)how});
+  }
+  sesame_streams_stop();
+  state->ended = (uint32_t)how;
+}
+
+void sesame_process_resume(void) {
+  if (state == NULL) return;
+  state->ended = 0;
+  sesame_streams_resume();
+}
+
+static void in_forked_child(void) {
+  if (state != NULL) munmap(state, sizeof *state);
+  state = NULL;
+  sesame_streams_forget();
+}
+
+__attribute__((constructor)) static void begin(void) {
+  read_settings();
+  if (sesame_settings.kinds == 0) return;
+  struct utsname node;
+  uname(&node);
+  snprintf(host, sizeof host, "%s", node.nodename);
+  sesame_clock_start();
+  pthread_atfork(NULL, NULL, in_forked_child);
+}
+
+__attribute__((destructor)) static void end(void) { sesame_process_end(1); }
