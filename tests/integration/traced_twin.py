@@ -87,9 +87,7 @@ class Messages:
         return [{**row, **send}, {**row, **receive, **inside}]
 
 
-def _within(
-    rows: list[dict[str, Any]], field: str, begin: int, end: int
-) -> dict[str, Any] | None:
+def _within(rows: list[dict[str, Any]], field: str, begin: int, end: int) -> dict[str, Any] | None:
     found = [row for row in rows if begin <= row[field] <= end]
     assert len(found) <= 1
     return found[0] if found else None

@@ -165,7 +165,7 @@ def test_mapped_files_and_asynchronous_transfers(replay, target):
     queued = {"file": run.file("/d/queued"), "handle": 2}
     run.io(0, 1, 0.1, "open", size=os.O_RDWR, **mapped)
     run.io(0, 2, 0.1, "mmap", offset=0, size=1 << 16, **mapped)
-    run.io(0, 3, 0.1, "page_write", offset=4096, size=8192, bytes=8192, flags=16, **mapped)
+    run.io(0, 3, 0.1, "mapped_write", offset=4096, size=8192, bytes=8192, flags=16, **mapped)
     run.io(0, 4, 0.1, "msync", **mapped)
     run.io(0, 5, 0.1, "munmap", **mapped)
     run.io(0, 6, 0.1, "open", size=CREATE, **queued)

@@ -89,6 +89,28 @@ def test_messages_with_one_end_are_counted_and_keep_their_time(tmp_path):
     assert schedule.tail_ns.tolist() == [100 * NS, 100 * NS]
 
 
+def test_started_persistent_operations_are_messages_and_collectives(tmp_path):
+    run = TracedRun(2)
+    begun = {"completion": 2, "flags": 8 | 16 | 128}
+    for rank in range(2):
+        run.mpi(rank, 1, 0.1, "MPI_Recv_init", peer=1 - rank, tag=4)
+        begin = 10 + 10 * rank
+        run.mpi(rank, begin, 0.1, "MPI_Startall")
+        run.mpi(rank, begin + 0.01, 0.02, "MPI_Isend", peer=1 - rank, tag=4, **begun)
+        more = begun | {"completion": 1}
+        run.mpi(rank, begin + 0.04, 0.02, "MPI_Irecv", peer=1 - rank, tag=4, **more)
+        run.mpi(rank, 11 if rank == 0 else 21, 11 - 10 * rank, "MPI_Waitall")
+        run.mpi(rank, 40 + rank, 0.1, "MPI_Start")
+        more = begun | {"completion": 1}
+        run.mpi(rank, 40.01 + rank, 0.02, "MPI_Ibarrier", **more)
+        run.mpi(rank, 40.5 + rank, 1.5 - rank, "MPI_Wait")
+    schedule = schedule_of(run, tmp_path)
+    assert (schedule.messages.messages, schedule.collectives.calls) == (2, 1)
+    first = schedule.operations.stream == 0
+    # Startall, Waitall, Start, Wait: those that wait have less than their whole time left.
+    assert (schedule.operations.transfer[first] / NS).tolist() == [0.1, 2, 0.1, 1]
+
+
 def test_a_broadcast_waits_for_its_root_only(tmp_path):
     run = TracedRun(3)
     for rank, (begin, duration) in enumerate([(20, 1), (10, 11), (40, 1)]):
