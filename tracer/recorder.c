@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -18,14 +19,20 @@
 /* A longer pause between two records begins a packet, so that 32 bits of time are enough. */
 #define LONGEST_PAUSE_NS (1ull << 31)
 
+/* How often the end of a process asks for a buffer that is being written: some 10 ms. */
+#define PATIENCE 10000
+
 struct SesameBuffer {
   struct SesameBuffer* next; /* in the list of all */
+  pthread_mutex_t lock;      /* held by who writes a packet of it */
   SesameStream* stream;      /* whose it is now; null when its thread has ended */
   uint8_t* memory;
   size_t size;
-  uint32_t thread;
+  uint8_t* written;  /* up to here another thread has written it out, at the end of the process */
+  uint64_t begin_ns; /* of the next packet */
+  uint64_t records_before; /* in the packets before */
   uint64_t packets;        /* written */
-  uint64_t records_before; /* in the packets before this one */
+  uint32_t thread;
 };
 
 __thread SesameStream sesame_stream __attribute__((tls_model("initial-exec")));
@@ -40,37 +47,31 @@ static atomic_bool stopped;
 
 /* --- Packets ------------------------------------------------------------------------------ */
 
-static void begin_packet(SesameStream* stream, uint64_t ns) {
-  struct SesameBuffer* buffer = stream->buffer;
-  SesamePacketStart start = {.magic = SESAME_PACKET_MAGIC,
-                             .stream_id = SESAME_TRACED_STREAM,
-                             .pid = sesame_process_state()->pid,
-                             .thread = buffer->thread,
-                             .timestamp_begin = ns,
-                             .packet_number = buffer->packets};
-  memcpy(buffer->memory, &start, sizeof start);
-  buffer->records_before = stream->state->records;
-  stream->at = buffer->memory + sizeof start;
-  stream->last = NULL;
+static bool write_all(int file, const void* memory, size_t size) {
+  for (size_t done = 0; done < size;) {
+    long now = syscall(SYS_write, file, (const uint8_t*)memory + done, size - done);
+    if (now > 0) done += (size_t)now;
+    if (now == 0) errno = ENOSPC;
+    if (now == 0 || (now < 0 && errno != EINTR)) return false;
+  }
+  return true;
 }
 
 /* All or nothing, so that a file holds whole packets. The file is open only now: programs close
  * descriptors that they do not know. Gives an errno, or 0. */
-static int append_to_stream(const struct SesameBuffer* buffer, size_t size) {
+static int append_to_stream(uint32_t thread, const SesamePacketStart* start, const uint8_t* records,
+                            size_t size) {
   char path[PATH_MAX + 160];
-  snprintf(path, sizeof path, "%s.%u.stream", sesame_process_name(), buffer->thread);
+  snprintf(path, sizeof path, "%s.%u.stream", sesame_process_name(), thread);
   int file =
       (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) return errno;
   long before = syscall(SYS_lseek, file, 0, SEEK_END);
   int error = 0;
-  for (size_t done = 0; done < size && error == 0;) {
-    long now = syscall(SYS_write, file, buffer->memory + done, size - done);
-    if (now > 0) done += (size_t)now;
-    if (now == 0) error = ENOSPC;
-    if (now < 0 && errno != EINTR) error = errno;
+  if (!write_all(file, start, sizeof *start) || !write_all(file, records, size)) {
+    error = errno;
+    syscall(SYS_ftruncate, file, before);
   }
-  if (error != 0) syscall(SYS_ftruncate, file, before);
   syscall(SYS_close, file);
   return error;
 }
@@ -84,61 +85,95 @@ static void lose_packet(SesameStream* stream, uint64_t records, int error) {
   }
 }
 
-static void write_packet(SesameStream* stream) {
-  struct SesameBuffer* buffer = stream->buffer;
-  uint64_t records = stream->state->records - buffer->records_before;
-  if (records == 0) return;
-  size_t size = (size_t)(stream->at - buffer->memory);
-  SesamePacketStart* start = (SesamePacketStart*)buffer->memory;
-  start->timestamp_end = stream->last_ns;
-  start->content_bits = start->packet_bits = 8 * (uint64_t)size;
-  start->events_discarded = stream->state->discarded;
-  bool in_limit = atomic_fetch_add(&written_bytes, size) + size <= sesame_settings.most_bytes;
-  int error = in_limit ? append_to_stream(buffer, size) : EFBIG;
+/* Writes what was recorded up to `end` and not written yet. With the buffer's lock. */
+static void write_packet(struct SesameBuffer* buffer, const uint8_t* end, uint64_t end_ns) {
+  SesameStream* stream = buffer->stream;
+  size_t size = (size_t)(end - buffer->written);
+  if (size == 0) return;
+  uint64_t bits = 8 * (sizeof(SesamePacketStart) + (uint64_t)size);
+  SesamePacketStart start = {.magic = SESAME_PACKET_MAGIC,
+                             .stream_id = SESAME_TRACED_STREAM,
+                             .pid = sesame_process_state()->pid,
+                             .thread = buffer->thread,
+                             .timestamp_begin = buffer->begin_ns,
+                             .timestamp_end = end_ns,
+                             .content_bits = bits,
+                             .packet_bits = bits,
+                             .packet_number = buffer->packets,
+                             .events_discarded = stream->state->discarded};
+  uint64_t records = stream->state->records;
+  bool in_limit =
+      atomic_fetch_add(&written_bytes, bits / 8) + bits / 8 <= sesame_settings.most_bytes;
+  int error = in_limit ? append_to_stream(buffer->thread, &start, buffer->written, size) : EFBIG;
   if (error != 0) {
-    lose_packet(stream, records, error);
+    lose_packet(stream, records - buffer->records_before, error);
   } else {
     buffer->packets++;
   }
-  buffer->records_before = stream->state->records;
+  buffer->records_before = records;
+  buffer->written += size;
+  buffer->begin_ns = end_ns;
 }
 
-/* A record larger than the whole buffer, a list of a huge communicator, gets a larger one. */
-static int enlarge(struct SesameBuffer* buffer, size_t size) {
-  void* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return 0;
-  munmap(buffer->memory, buffer->size);
-  buffer->memory = memory;
-  buffer->size = size;
-  buffer->stream->limit = buffer->memory + size;
-  return 1;
-}
-
-int sesame_make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
-  int saved = errno;
+/* By the thread itself, which then has the whole buffer for new records. */
+static void empty_buffer(SesameStream* stream, uint64_t ns) {
   struct SesameBuffer* buffer = stream->buffer;
-  if (atomic_load_explicit(&stopped, memory_order_relaxed)) {
-    stream->state->records++;
-    stream->state->discarded++;
-    return 0;
+  pthread_mutex_lock(&buffer->lock);
+  write_packet(buffer, stream->at, stream->last_ns);
+  buffer->written = stream->at = buffer->memory;
+  buffer->begin_ns = ns;
+  stream->last = NULL;
+  pthread_mutex_unlock(&buffer->lock);
+}
+
+/* By any thread: what is complete by now. Its owner may go on recording behind it. */
+static void write_out(struct SesameBuffer* buffer) {
+  /* The lock may be held by what this thread was interrupted in, if it ends in a signal handler. */
+  for (int i = 0; pthread_mutex_trylock(&buffer->lock) != 0; ++i) {
+    if (i == PATIENCE) return;
+    sched_yield();
   }
+  if (buffer->stream != NULL) {
+    const uint8_t* end = __atomic_load_n(&buffer->stream->at, __ATOMIC_ACQUIRE);
+    write_packet(buffer, end, __atomic_load_n(&buffer->stream->last_ns, __ATOMIC_RELAXED));
+  }
+  pthread_mutex_unlock(&buffer->lock);
+}
+
+/* A record larger than the whole buffer, a list of a huge communicator, gets a larger one. The
+ * buffer is empty. */
+static bool enlarge(struct SesameBuffer* buffer, size_t size) {
+  void* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  pthread_mutex_lock(&buffer->lock);
+  munmap(buffer->memory, buffer->size);
+  buffer->written = buffer->memory = memory;
+  buffer->size = size;
+  buffer->stream->at = buffer->memory;
+  buffer->stream->limit = buffer->memory + size;
+  pthread_mutex_unlock(&buffer->lock);
+  return true;
+}
+
+static bool make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
+  struct SesameBuffer* buffer = stream->buffer;
   if (end_ticks >= stream->deadline) {
     stream->deadline = end_ticks + sesame_clock_renew(&stream->clock);
   }
   uint64_t ns = sesame_ns_at(&stream->clock, end_ticks);
   if (ns < stream->last_ns) ns = stream->last_ns;
-  if ((size_t)(stream->limit - stream->at) < size || ns - stream->last_ns > LONGEST_PAUSE_NS) {
-    write_packet(stream);
-    if (buffer->size < size + sizeof(SesamePacketStart) && !enlarge(buffer, 2 * size)) {
-      stream->state->records++;
-      stream->state->discarded++;
-      errno = saved;
-      return 0;
-    }
-    begin_packet(stream, ns);
-  }
+  bool full = (size_t)(stream->limit - stream->at) < size;
+  if (full && atomic_load_explicit(&stopped, memory_order_relaxed)) return false;
+  if (full || ns - stream->last_ns > LONGEST_PAUSE_NS) empty_buffer(stream, ns);
+  return buffer->size >= size || enlarge(buffer, 2 * size);
+}
+
+int sesame_make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
+  int saved = errno;
+  bool made = make_room(stream, end_ticks, size);
+  if (!made) sesame_discard();
   errno = saved;
-  return 1;
+  return made;
 }
 
 void sesame_discard(void) {
@@ -156,9 +191,12 @@ void sesame_discard(void) {
 static void end_thread(void* stream_of_thread) {
   SesameStream* stream = stream_of_thread;
   stream->watched = 0;
+  struct SesameBuffer* buffer = stream->buffer;
+  empty_buffer(stream, stream->last_ns);
   pthread_mutex_lock(&lock);
-  if (!atomic_load(&stopped)) write_packet(stream);
-  stream->buffer->stream = NULL;
+  pthread_mutex_lock(&buffer->lock);
+  buffer->stream = NULL;
+  pthread_mutex_unlock(&buffer->lock);
   pthread_mutex_unlock(&lock);
   *stream = (SesameStream){0};
 }
@@ -173,14 +211,18 @@ static struct SesameBuffer* free_buffer(void) {
 
 /* Buffers are mapped, not allocated: the program's allocator may be waiting for us. */
 static struct SesameBuffer* new_buffer(void) {
-  size_t size = sizeof(struct SesameBuffer) + BUFFER_BYTES;
+  size_t size = BUFFER_BYTES;
   void* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return NULL;
   struct SesameBuffer* buffer =
       mmap(NULL, sizeof *buffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (buffer == MAP_FAILED) return NULL;
-  *buffer =
-      (struct SesameBuffer){.next = buffers, .memory = memory, .size = size, .thread = threads++};
+  *buffer = (struct SesameBuffer){.next = buffers,
+                                  .lock = PTHREAD_MUTEX_INITIALIZER,
+                                  .memory = memory,
+                                  .size = size,
+                                  .written = memory,
+                                  .thread = threads++};
   buffers = buffer;
   return buffer;
 }
@@ -196,9 +238,12 @@ static int take_buffer(SesameStream* stream) {
   struct SesameBuffer* buffer = free_buffer();
   if (buffer == NULL) buffer = new_buffer();
   if (buffer != NULL) {
-    buffer->stream = stream;
+    pthread_mutex_lock(&buffer->lock);
     stream->buffer = buffer;
     stream->state = state_of_thread(buffer->thread);
+    stream->at = buffer->memory;
+    buffer->stream = stream;
+    pthread_mutex_unlock(&buffer->lock);
   }
   pthread_mutex_unlock(&lock);
   return buffer != NULL;
@@ -210,8 +255,9 @@ static int begin_thread(SesameStream* stream) {
   uint64_t renewal = sesame_clock_renew(&stream->clock);
   stream->deadline = sesame_ticks() + renewal;
   stream->limit = stream->buffer->memory + stream->buffer->size;
-  stream->last_ns = stream->clock.base_ns;
-  begin_packet(stream, stream->last_ns);
+  uint64_t before = stream->buffer->begin_ns; /* of a thread that had the buffer */
+  stream->last_ns = stream->clock.base_ns > before ? stream->clock.base_ns : before;
+  stream->buffer->begin_ns = stream->last_ns;
   pthread_once(&thread_end_once, make_thread_end);
   pthread_setspecific(thread_end, stream);
   stream->watched = sesame_settings.kinds;
@@ -242,9 +288,7 @@ int sesame_begin_thread(int kind) {
 void sesame_streams_flush(void) {
   pthread_mutex_lock(&lock);
   for (struct SesameBuffer* buffer = buffers; buffer != NULL; buffer = buffer->next) {
-    if (buffer->stream == NULL) continue;
-    write_packet(buffer->stream);
-    begin_packet(buffer->stream, buffer->stream->last_ns);
+    write_out(buffer);
   }
   pthread_mutex_unlock(&lock);
 }
@@ -252,21 +296,9 @@ void sesame_streams_flush(void) {
 void sesame_streams_stop(void) {
   atomic_store(&stopped, true);
   sesame_streams_flush();
-  pthread_mutex_lock(&lock);
-  for (struct SesameBuffer* buffer = buffers; buffer != NULL; buffer = buffer->next) {
-    if (buffer->stream != NULL) buffer->stream->limit = buffer->stream->at;
-  }
-  pthread_mutex_unlock(&lock);
 }
 
-void sesame_streams_resume(void) {
-  atomic_store(&stopped, false);
-  pthread_mutex_lock(&lock);
-  for (struct SesameBuffer* buffer = buffers; buffer != NULL; buffer = buffer->next) {
-    if (buffer->stream != NULL) buffer->stream->limit = buffer->memory + buffer->size;
-  }
-  pthread_mutex_unlock(&lock);
-}
+void sesame_streams_resume(void) { atomic_store(&stopped, false); }
 
 void sesame_streams_forget(void) {
   lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
