@@ -82,10 +82,11 @@ static void requests(void) {
   MPI_Irecv(in, 1, MPI_INT, me, 6, world, &request[0]);
   MPI_Cancel(&request[0]);
   MPI_Wait(&request[0], &status);
-  MPI_Recv_init(in, 1, MPI_INT, MPI_PROC_NULL, 7, world, &request[0]);
-  MPI_Start(&request[0]);
-  MPI_Wait(&request[0], &status);
-  MPI_Request_free(&request[0]);
+  MPI_Irecv(in, 1, MPI_INT, me, 7, world, &request[0]);
+  MPI_Send_init(out, 1, MPI_INT, me, 7, world, &request[1]);
+  MPI_Start(&request[1]);
+  MPI_Waitall(2, request, statuses);
+  MPI_Request_free(&request[1]);
 }
 
 static int query(void* state, MPI_Status* status) {
