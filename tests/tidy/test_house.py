@@ -18,18 +18,19 @@ CORE_FLOORS = [
     {"postprocess"},
     {"network"},
     {"storage"},
-    {"mpi"},
-    {"abi", "loader"},
+    {"mpi", "replay"},
+    {"abi", "loader", "player"},
     {"sim"},
     {"bindings"},
 ]
 PYTHON_FLOORS = [
     {"errors", "__init__"},
-    {"native"},
+    {"native", "installed"},
     {"machines", "datasets"},
     {"simulation", "tracing"},
     {"workloads"},
-    {"analysis"},
+    {"analysis", "replay"},
+    {"exchange"},
     {"cli"},
     {"__main__"},
 ]

@@ -1,0 +1,178 @@
+/* Descriptors: opened, duplicated, closed. */
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <stdarg.h>
+#include <sys/types.h>
+
+#include "hooks.h"
+
+/* --- Opened ------------------------------------------------------------------------------- */
+
+/* The mode is an argument only where a file may be made. */
+#define MODE_ARGUMENT(flags)                                            \
+  va_list arguments;                                                    \
+  va_start(arguments, flags);                                           \
+  int has_mode = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE; \
+  mode_t mode = has_mode ? va_arg(arguments, mode_t) : 0;               \
+  va_end(arguments);
+
+#define OPEN(name)                                                               \
+  SESAME_HOOK(int, name, (const char* path, int flags, ...)) {                   \
+    MODE_ARGUMENT(flags)                                                         \
+    if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(path, flags, mode); \
+    uint64_t begin = sesame_ticks();                                             \
+    int file = SESAME_REAL(name)(path, flags, mode);                             \
+    sesame_record_open(begin, SESAME_CALL_open, file, AT_FDCWD, path, flags);    \
+    return file;                                                                 \
+  }
+OPEN(open)
+OPEN(open64)
+OPEN(__open)
+OPEN(__open64)
+
+#define OPEN_AT(name)                                                                            \
+  SESAME_HOOK(int, name, (int directory, const char* path, int flags, ...)) {                    \
+    MODE_ARGUMENT(flags)                                                                         \
+    if (!sesame_watches_path(directory)) return SESAME_REAL(name)(directory, path, flags, mode); \
+    uint64_t begin = sesame_ticks();                                                             \
+    int file = SESAME_REAL(name)(directory, path, flags, mode);                                  \
+    sesame_record_open(begin, SESAME_CALL_openat, file, directory, path, flags);                 \
+    return file;                                                                                 \
+  }
+OPEN_AT(openat)
+OPEN_AT(openat64)
+
+/* Openings of fixed arguments, of which some name no path. */
+#define OPEN_FIXED(name, call, parameters, arguments, directory, path, flags)    \
+  SESAME_HOOK(int, name, parameters) {                                           \
+    if (!sesame_watches_path(directory)) return SESAME_REAL(name) arguments;     \
+    uint64_t begin = sesame_ticks();                                             \
+    int file = SESAME_REAL(name) arguments;                                      \
+    sesame_record_open(begin, SESAME_CALL_##call, file, directory, path, flags); \
+    return file;                                                                 \
+  }
+#define NEW (O_RDWR | O_CREAT | O_EXCL)
+OPEN_FIXED(__open_2, open, (const char* path, int flags), (path, flags), AT_FDCWD, path, flags)
+OPEN_FIXED(__open64_2, open, (const char* path, int flags), (path, flags), AT_FDCWD, path, flags)
+OPEN_FIXED(__openat_2, openat, (int directory, const char* path, int flags),
+           (directory, path, flags), directory, path, flags)
+OPEN_FIXED(__openat64_2, openat, (int directory, const char* path, int flags),
+           (directory, path, flags), directory, path, flags)
+OPEN_FIXED(creat, creat, (const char* path, mode_t mode), (path, mode), AT_FDCWD, path,
+           O_WRONLY | O_CREAT | O_TRUNC)
+OPEN_FIXED(creat64, creat, (const char* path, mode_t mode), (path, mode), AT_FDCWD, path,
+           O_WRONLY | O_CREAT | O_TRUNC)
+OPEN_FIXED(mkstemp, mkstemp, (char* path), (path), AT_FDCWD, path, NEW)
+OPEN_FIXED(mkstemp64, mkstemp, (char* path), (path), AT_FDCWD, path, NEW)
+OPEN_FIXED(mkostemp, mkostemp, (char* path, int flags), (path, flags), AT_FDCWD, path, flags | NEW)
+OPEN_FIXED(mkostemp64, mkostemp, (char* path, int flags), (path, flags), AT_FDCWD, path,
+           flags | NEW)
+OPEN_FIXED(mkstemps, mkstemps, (char* path, int suffix), (path, suffix), AT_FDCWD, path, NEW)
+OPEN_FIXED(mkstemps64, mkstemps, (char* path, int suffix), (path, suffix), AT_FDCWD, path, NEW)
+OPEN_FIXED(mkostemps, mkostemps, (char* path, int suffix, int flags), (path, suffix, flags),
+           AT_FDCWD, path, flags | NEW)
+OPEN_FIXED(mkostemps64, mkostemps, (char* path, int suffix, int flags), (path, suffix, flags),
+           AT_FDCWD, path, flags | NEW)
+OPEN_FIXED(shm_open, shm_open, (const char* name, int flags, mode_t mode), (name, flags, mode),
+           AT_FDCWD, name, flags)
+OPEN_FIXED(memfd_create, memfd_create, (const char* name, unsigned flags), (name, flags), AT_FDCWD,
+           name, O_RDWR)
+OPEN_FIXED(open_by_handle_at, open_by_handle_at,
+           (int directory, struct file_handle* handle, int flags), (directory, handle, flags),
+           directory, "", flags)
+OPEN_FIXED(posix_openpt, posix_openpt, (int flags), (flags), AT_FDCWD, "/dev/ptmx", flags)
+OPEN_FIXED(getpt, getpt, (void), (), AT_FDCWD, "/dev/ptmx", O_RDWR)
+
+/* --- Duplicated --------------------------------------------------------------------------- */
+
+static void record_duplicate(uint64_t begin, int call, int file, int other) {
+  SESAME_RECORD(duplicate, begin, .call = (uint16_t)call, .file = file, .other_file = other,
+                .error = sesame_error(other < 0));
+  if (other >= 0) sesame_know(other);
+}
+
+#define DUPLICATE(name, call, parameters, arguments, over)   \
+  SESAME_HOOK(int, name, parameters) {                       \
+    if (!sesame_watches_file(file)) {                        \
+      sesame_forget(over);                                   \
+      return SESAME_REAL(name) arguments;                    \
+    }                                                        \
+    uint64_t begin = sesame_ticks();                         \
+    int copy = SESAME_REAL(name) arguments;                  \
+    record_duplicate(begin, SESAME_CALL_##call, file, copy); \
+    return copy;                                             \
+  }
+DUPLICATE(dup, dup, (int file), (file), -1)
+DUPLICATE(dup2, dup2, (int file, int other), (file, other), other)
+DUPLICATE(__dup2, dup2, (int file, int other), (file, other), other)
+DUPLICATE(dup3, dup3, (int file, int other, int flags), (file, other, flags), other)
+
+/* The third argument is an int or a pointer; the C library hands it on as it does. */
+#define CONTROL(name)                                                                  \
+  SESAME_HOOK(int, name, (int file, int command, ...)) {                               \
+    va_list arguments;                                                                 \
+    va_start(arguments, command);                                                      \
+    void* argument = va_arg(arguments, void*);                                         \
+    va_end(arguments);                                                                 \
+    if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, command, argument); \
+    uint64_t begin = sesame_ticks();                                                   \
+    int result = SESAME_REAL(name)(file, command, argument);                           \
+    if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) {                            \
+      record_duplicate(begin, SESAME_CALL_fcntl, file, result);                        \
+    } else {                                                                           \
+      SESAME_RECORD_HANDLE(begin, fcntl, file, result < 0);                            \
+    }                                                                                  \
+    return result;                                                                     \
+  }
+CONTROL(fcntl)
+CONTROL(fcntl64)
+CONTROL(__fcntl)
+
+/* --- Closed ------------------------------------------------------------------------------- */
+
+/* The descriptor is forgotten first: once it is closed another thread may get its number. */
+#define CLOSE(name)                                                 \
+  SESAME_HOOK(int, name, (int file)) {                              \
+    sesame_forget(file);                                            \
+    if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(file); \
+    uint64_t begin = sesame_ticks();                                \
+    int result = SESAME_REAL(name)(file);                           \
+    SESAME_RECORD_HANDLE(begin, close, file, result < 0);           \
+    return result;                                                  \
+  }
+CLOSE(close)
+CLOSE(__close)
+
+/* One record for each descriptor closed that was known, or one for none. */
+static void record_range(uint64_t begin, int call, unsigned first, unsigned last, int failed) {
+  uint16_t error = sesame_error(failed);
+  int closed = 0;
+  for (unsigned file = first; error == 0 && file <= last; ++file) {
+    if ((int)file > sesame_highest_known()) break;
+    if (!sesame_is_known((int)file)) continue;
+    sesame_forget((int)file);
+    SESAME_RECORD(handle, begin, .call = (uint16_t)call, .file = (int)file);
+    closed = 1;
+  }
+  if (!closed) SESAME_RECORD(plain, begin, .call = (uint16_t)call, .error = error);
+}
+
+SESAME_HOOK(int, close_range, (unsigned first, unsigned last, int flags)) {
+  if (!sesame_watches(SESAME_IO)) return SESAME_REAL(close_range)(first, last, flags);
+  uint64_t begin = sesame_ticks();
+  int result = SESAME_REAL(close_range)(first, last, flags);
+  if (flags & CLOSE_RANGE_CLOEXEC) first = UINT_MAX; /* nothing was closed */
+  record_range(begin, SESAME_CALL_close_range, first, last, result < 0);
+  return result;
+}
+
+SESAME_HOOK(void, closefrom, (int first)) {
+  if (!sesame_watches(SESAME_IO)) {
+    SESAME_REAL(closefrom)(first);
+    return;
+  }
+  uint64_t begin = sesame_ticks();
+  SESAME_REAL(closefrom)(first);
+  record_range(begin, SESAME_CALL_closefrom, first < 0 ? 0 : (unsigned)first, UINT_MAX, 0);
+}

@@ -1,0 +1,154 @@
+/* Programs that replace themselves or end without the destructors of libraries. */
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "hooks.h"
+#include "mappings.h"
+#include "process.h"
+
+/* In a signal handler that has interrupted the recorder: it may have a lock, so what is buffered
+ * cannot be written any more. */
+static int is_writing(void) { return (sesame_stream.watched & SESAME_WRITING) != 0; }
+
+/* --- exec --------------------------------------------------------------------------------- */
+
+/* What is buffered is written before, for afterwards it is gone. A child of vfork shares its
+ * parent's memory and ends nothing. */
+static int begin_exec(int directory) {
+  if (sesame_in_vfork || is_writing()) return 0;
+  int is_watched = sesame_watches_path(directory);
+  int saved = errno;
+  sesame_process_end(2);
+  errno = saved;
+  return is_watched;
+}
+
+static void end_exec(int is_watched, uint64_t begin, int call, int directory, const char* path) {
+  if (sesame_in_vfork || is_writing()) return;
+  int saved = errno;
+  sesame_process_resume();
+  errno = saved;
+  if (is_watched) sesame_record_path(begin, call, 1, directory, path, 0);
+}
+
+#define EXEC(name, parameters, arguments, directory, path)            \
+  SESAME_HOOK(int, name, parameters) {                                \
+    uint64_t begin = sesame_ticks();                                  \
+    int is_watched = begin_exec(directory);                           \
+    int result = SESAME_REAL(name) arguments;                         \
+    end_exec(is_watched, begin, SESAME_CALL_##name, directory, path); \
+    return result;                                                    \
+  }
+EXEC(execve, (const char* path, char* const words[], char* const environment[]),
+     (path, words, environment), AT_FDCWD, path)
+EXEC(execv, (const char* path, char* const words[]), (path, words), AT_FDCWD, path)
+EXEC(execvp, (const char* path, char* const words[]), (path, words), AT_FDCWD, path)
+EXEC(execvpe, (const char* path, char* const words[], char* const environment[]),
+     (path, words, environment), AT_FDCWD, path)
+EXEC(fexecve, (int file, char* const words[], char* const environment[]),
+     (file, words, environment), file, "")
+EXEC(execveat,
+     (int directory, const char* path, char* const words[], char* const environment[], int flags),
+     (directory, path, words, environment, flags), directory, path)
+
+/* Words as arguments up to a null become an array; `behind` takes what stands behind the null. */
+#define EXEC_LIST(name, target, behind, arguments)                                          \
+  SESAME_HOOK(int, name, (const char* path, const char* first, ...)) {                      \
+    va_list list;                                                                           \
+    int count = 1;                                                                          \
+    va_start(list, first);                                                                  \
+    for (const char* word = first; word != NULL; ++count) word = va_arg(list, const char*); \
+    va_end(list);                                                                           \
+    char* words[count];                                                                     \
+    words[0] = (char*)first;                                                                \
+    va_start(list, first);                                                                  \
+    for (int i = 1; i < count; ++i) words[i] = va_arg(list, char*);                         \
+    behind;                                                                                 \
+    va_end(list);                                                                           \
+    uint64_t begin = sesame_ticks();                                                        \
+    int is_watched = begin_exec(AT_FDCWD);                                                  \
+    int result = SESAME_REAL(target) arguments;                                             \
+    end_exec(is_watched, begin, SESAME_CALL_##name, AT_FDCWD, path);                        \
+    return result;                                                                          \
+  }
+EXEC_LIST(execl, execv, (void)0, (path, words))
+EXEC_LIST(execlp, execvp, (void)0, (path, words))
+EXEC_LIST(execle, execve, char** environment = va_arg(list, char**), (path, words, environment))
+
+#define SPAWN(name)                                                                            \
+  SESAME_HOOK(                                                                                 \
+      int, name,                                                                               \
+      (pid_t * child, const char* path, const posix_spawn_file_actions_t* actions,             \
+       const posix_spawnattr_t* attributes, char* const words[], char* const environment[])) { \
+    if (!sesame_watches(SESAME_IO))                                                            \
+      return SESAME_REAL(name)(child, path, actions, attributes, words, environment);          \
+    uint64_t begin = sesame_ticks();                                                           \
+    int result = SESAME_REAL(name)(child, path, actions, attributes, words, environment);      \
+    SESAME_RECORD(path, begin, .call = SESAME_CALL_##name, .directory = AT_FDCWD,              \
+                  .error = (uint16_t)result, .path = path);                                    \
+    return result;                                                                             \
+  }
+SPAWN(posix_spawn)
+SPAWN(posix_spawnp)
+
+/* --- The end ------------------------------------------------------------------------------ */
+
+#define EXIT(name)                                                \
+  SESAME_HOOK(void, name, (int status)) {                         \
+    if (!sesame_in_vfork && !is_writing()) sesame_process_end(1); \
+    SESAME_REAL(name)(status);                                    \
+  }
+EXIT(_exit)
+EXIT(_Exit)
+
+/* Handed over first, it runs after all that the program hands over. */
+static void end_quickly(void) { sesame_process_end(1); }
+__attribute__((constructor)) static void watch_quick_exit(void) { at_quick_exit(end_quickly); }
+
+/* --- Children ----------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+/* vfork.S calls these. The child goes on in the parent's thread, which sleeps. */
+static __thread uint8_t watched_before_vfork;
+
+void sesame_before_vfork(void) {
+  sesame_watches(SESAME_IO); /* so that the child does not begin with it */
+  if (sesame_in_vfork++ == 0) watched_before_vfork = sesame_hide(SESAME_IO | SESAME_MPI);
+}
+
+/* In the parent only. Gives what vfork returns. */
+int sesame_after_vfork(int result) {
+  if (--sesame_in_vfork == 0) sesame_unhide(watched_before_vfork);
+  if (result >= 0) return result;
+  errno = -result;
+  return -1;
+}
+#else
+/* Here a child of vfork is one of fork: right, if slower. */
+SESAME_HOOK(pid_t, vfork, (void)) { return fork(); }
+#endif
+
+/* Its parent ends inside, without the destructors. */
+SESAME_HOOK(int, daemon, (int stay, int keep_streams)) {
+  if (!sesame_watches(SESAME_IO)) return SESAME_REAL(daemon)(stay, keep_streams);
+  sesame_process_end(1);
+  int result = SESAME_REAL(daemon)(stay, keep_streams);
+  int saved = errno;
+  sesame_process_resume();
+  errno = saved;
+  return result;
+}
+
+/* A fork without the handlers of pthread_atfork. */
+SESAME_HOOK(pid_t, _Fork, (void)) {
+  pid_t child = SESAME_REAL(_Fork)();
+  if (child == 0) {
+    sesame_process_forked();
+    sesame_forget_all();
+    sesame_mappings_inherit();
+  }
+  return child;
+}

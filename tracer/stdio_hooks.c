@@ -1,0 +1,301 @@
+/* Streams: opened, closed, flushed, positioned; blocks and lines. */
+#include "stdio_hooks.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+/* --- Opened and closed -------------------------------------------------------------------- */
+
+/* The flags of open that a mode like "r+" stands for. */
+static int flags_of(const char* mode) {
+  int access = O_RDONLY, others = 0;
+  if (mode == NULL) return 0;
+  if (*mode == 'w') access = O_WRONLY, others = O_CREAT | O_TRUNC;
+  if (*mode == 'a') access = O_WRONLY, others = O_CREAT | O_APPEND;
+  for (int i = 1; i < 7 && mode[i] != '\0' && mode[i] != ','; ++i) {
+    if (mode[i] == '+') access = O_RDWR;
+    if (mode[i] == 'x') others |= O_EXCL;
+    if (mode[i] == 'e') others |= O_CLOEXEC;
+  }
+  return access | others;
+}
+
+static void record_opening(uint64_t begin, int call, FILE* stream, const char* path, int flags) {
+  int file = stream == NULL ? -1 : sesame_stream_file(stream);
+  sesame_record_open(begin, call, file, AT_FDCWD, path, flags);
+}
+
+#define OPEN(name, call, parameters, arguments, path, flags)            \
+  SESAME_HOOK(FILE*, name, parameters) {                                \
+    if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name) arguments; \
+    uint64_t begin = sesame_ticks();                                    \
+    FILE* stream = SESAME_REAL(name) arguments;                         \
+    record_opening(begin, SESAME_CALL_##call, stream, path, flags);     \
+    return stream;                                                      \
+  }
+OPEN(fopen, fopen, (const char* path, const char* mode), (path, mode), path, flags_of(mode))
+OPEN(fopen64, fopen, (const char* path, const char* mode), (path, mode), path, flags_of(mode))
+OPEN(_IO_fopen, fopen, (const char* path, const char* mode), (path, mode), path, flags_of(mode))
+OPEN(tmpfile, tmpfile, (void), (), "", O_RDWR | O_CREAT | O_EXCL)
+OPEN(tmpfile64, tmpfile, (void), (), "", O_RDWR | O_CREAT | O_EXCL)
+OPEN(popen, popen, (const char* command, const char* mode), (command, mode), "",
+     flags_of(mode) & O_ACCMODE)
+OPEN(_IO_popen, popen, (const char* command, const char* mode), (command, mode), "",
+     flags_of(mode) & O_ACCMODE)
+
+/* A stream opened anew keeps its descriptor, whatever that stood for. */
+#define REOPEN(name)                                                           \
+  SESAME_HOOK(FILE*, name, (const char* path, const char* mode, FILE* old)) {  \
+    sesame_forget(sesame_stream_file(old));                                    \
+    if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(path, mode, old); \
+    uint64_t begin = sesame_ticks();                                           \
+    FILE* stream = SESAME_REAL(name)(path, mode, old);                         \
+    record_opening(begin, SESAME_CALL_freopen, stream, path, flags_of(mode));  \
+    return stream;                                                             \
+  }
+REOPEN(freopen)
+REOPEN(freopen64)
+
+#define OPEN_DESCRIPTOR(name)                                             \
+  SESAME_HOOK(FILE*, name, (int file, const char* mode)) {                \
+    if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, mode); \
+    uint64_t begin = sesame_ticks();                                      \
+    FILE* stream = SESAME_REAL(name)(file, mode);                         \
+    SESAME_RECORD_HANDLE(begin, fdopen, file, stream == NULL);            \
+    return stream;                                                        \
+  }
+OPEN_DESCRIPTOR(fdopen)
+OPEN_DESCRIPTOR(_IO_fdopen)
+
+/* A stream in memory has no descriptor to close. */
+#define CLOSE(name, call)                                                         \
+  SESAME_HOOK(int, name, (FILE * stream)) {                                       \
+    int file = sesame_stream_file(stream);                                        \
+    sesame_forget(file);                                                          \
+    if (file < 0 || !sesame_watches(SESAME_IO)) return SESAME_REAL(name)(stream); \
+    uint64_t begin = sesame_ticks();                                              \
+    int result = SESAME_REAL(name)(stream);                                       \
+    SESAME_RECORD_HANDLE(begin, call, file, result < 0);                          \
+    return result;                                                                \
+  }
+CLOSE(fclose, fclose)
+CLOSE(_IO_fclose, fclose)
+CLOSE(pclose, pclose)
+
+SESAME_HOOK(int, fcloseall, (void)) {
+  if (!sesame_watches(SESAME_IO)) return SESAME_REAL(fcloseall)();
+  uint64_t begin = sesame_ticks();
+  int result = SESAME_REAL(fcloseall)();
+  SESAME_RECORD(plain, begin, .call = SESAME_CALL_fcloseall, .error = sesame_error(result < 0));
+  return result;
+}
+
+/* --- Flushed ------------------------------------------------------------------------------ */
+
+#define FLUSH(name)                                                                               \
+  SESAME_HOOK(int, name, (FILE * stream)) {                                                       \
+    int is_watched = stream == NULL ? sesame_watches(SESAME_IO) : sesame_watches_stream(stream);  \
+    if (!is_watched) return SESAME_REAL(name)(stream);                                            \
+    uint64_t begin = sesame_ticks();                                                              \
+    int result = SESAME_REAL(name)(stream);                                                       \
+    if (stream == NULL) {                                                                         \
+      SESAME_RECORD(plain, begin, .call = SESAME_CALL_fflush, .error = sesame_error(result < 0)); \
+    } else {                                                                                      \
+      SESAME_RECORD_HANDLE(begin, fflush, sesame_stream_file(stream), result < 0);                \
+    }                                                                                             \
+    return result;                                                                                \
+  }
+FLUSH(fflush)
+FLUSH(fflush_unlocked)
+FLUSH(_IO_fflush)
+
+SESAME_HOOK(void, _flushlbf, (void)) {
+  if (!sesame_watches(SESAME_IO)) {
+    SESAME_REAL(_flushlbf)();
+    return;
+  }
+  uint64_t begin = sesame_ticks();
+  SESAME_REAL(_flushlbf)();
+  SESAME_RECORD(plain, begin, .call = SESAME_CALL_fflush);
+}
+
+/* --- Positioned --------------------------------------------------------------------------- */
+
+#define TELL(type, name, call, parameters, arguments)                          \
+  SESAME_HOOK(type, name, parameters) {                                        \
+    if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments;    \
+    uint64_t begin = sesame_ticks();                                           \
+    type result = SESAME_REAL(name) arguments;                                 \
+    SESAME_RECORD_HANDLE(begin, call, sesame_stream_file(stream), result < 0); \
+    return result;                                                             \
+  }
+TELL(long, ftell, ftell, (FILE * stream), (stream))
+TELL(long, _IO_ftell, ftell, (FILE * stream), (stream))
+TELL(off_t, ftello, ftell, (FILE * stream), (stream))
+TELL(off_t, ftello64, ftell, (FILE * stream), (stream))
+TELL(int, fgetpos, fgetpos, (FILE * stream, fpos_t* position), (stream, position))
+TELL(int, fgetpos64, fgetpos, (FILE * stream, fpos_t* position), (stream, position))
+TELL(int, _IO_fgetpos, fgetpos, (FILE * stream, fpos_t* position), (stream, position))
+TELL(int, _IO_fgetpos64, fgetpos, (FILE * stream, fpos_t* position), (stream, position))
+
+static void record_position(uint64_t begin, int call, FILE* stream, int failed) {
+  uint64_t end = sesame_ticks();
+  int saved = errno;
+  uint16_t error = sesame_error(failed);
+  struct sesame_position record = {
+      .call = (uint16_t)call,
+      .duration = sesame_ticks_to_ns(&sesame_stream.clock, end - begin),
+      .file = sesame_stream_file(stream),
+      .offset = failed ? -1 : SESAME_REAL(ftello64)(stream),
+      .error = error};
+  sesame_put_position(end, &record);
+  errno = saved;
+}
+
+#define SEEK(name, call, parameters, arguments)                             \
+  SESAME_HOOK(int, name, parameters) {                                      \
+    if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments; \
+    uint64_t begin = sesame_ticks();                                        \
+    int result = SESAME_REAL(name) arguments;                               \
+    record_position(begin, SESAME_CALL_##call, stream, result < 0);         \
+    return result;                                                          \
+  }
+SEEK(fseek, fseek, (FILE * stream, long offset, int from), (stream, offset, from))
+SEEK(fseeko, fseek, (FILE * stream, off_t offset, int from), (stream, offset, from))
+SEEK(fseeko64, fseek, (FILE * stream, off_t offset, int from), (stream, offset, from))
+SEEK(fsetpos, fsetpos, (FILE * stream, const fpos_t* position), (stream, position))
+SEEK(fsetpos64, fsetpos, (FILE * stream, const fpos_t* position), (stream, position))
+SEEK(_IO_fsetpos, fsetpos, (FILE * stream, const fpos_t* position), (stream, position))
+SEEK(_IO_fsetpos64, fsetpos, (FILE * stream, const fpos_t* position), (stream, position))
+
+SESAME_HOOK(void, rewind, (FILE * stream)) {
+  if (!sesame_watches_stream(stream)) {
+    SESAME_REAL(rewind)(stream);
+    return;
+  }
+  uint64_t begin = sesame_ticks();
+  SESAME_REAL(rewind)(stream);
+  record_position(begin, SESAME_CALL_rewind, stream, 0);
+}
+
+/* --- Blocks ------------------------------------------------------------------------------- */
+
+#define BLOCK(name, call, pointer)                                                           \
+  SESAME_HOOK(size_t, name, (pointer data, size_t size, size_t count, FILE * stream)) {      \
+    if (!sesame_watches_stream(stream)) return SESAME_REAL(name)(data, size, count, stream); \
+    uint64_t begin = sesame_ticks();                                                         \
+    size_t moved = SESAME_REAL(name)(data, size, count, stream);                             \
+    sesame_record_stream(begin, SESAME_CALL_##call, stream, size* count, size* moved);       \
+    return moved;                                                                            \
+  }
+BLOCK(fread, fread, void*)
+BLOCK(fread_unlocked, fread, void*)
+BLOCK(_IO_fread, fread, void*)
+BLOCK(fwrite, fwrite, const void*)
+BLOCK(fwrite_unlocked, fwrite, const void*)
+BLOCK(_IO_fwrite, fwrite, const void*)
+
+#define READ_CHECKED(name)                                                                         \
+  SESAME_HOOK(size_t, name, (void* data, size_t room, size_t size, size_t count, FILE* stream)) {  \
+    if (!sesame_watches_stream(stream)) return SESAME_REAL(name)(data, room, size, count, stream); \
+    uint64_t begin = sesame_ticks();                                                               \
+    size_t moved = SESAME_REAL(name)(data, room, size, count, stream);                             \
+    sesame_record_stream(begin, SESAME_CALL_fread, stream, size* count, size* moved);              \
+    return moved;                                                                                  \
+  }
+READ_CHECKED(__fread_chk)
+READ_CHECKED(__fread_unlocked_chk)
+
+/* --- Lines -------------------------------------------------------------------------------- */
+
+#define PUT_LINE(name)                                                                             \
+  SESAME_HOOK(int, name, (const char* text, FILE* stream)) {                                       \
+    if (!sesame_watches_stream(stream)) return SESAME_REAL(name)(text, stream);                    \
+    uint64_t begin = sesame_ticks();                                                               \
+    int result = SESAME_REAL(name)(text, stream);                                                  \
+    sesame_record_text(begin, SESAME_CALL_fputs, stream, result < 0 ? -1 : (ssize_t)strlen(text)); \
+    return result;                                                                                 \
+  }
+PUT_LINE(fputs)
+PUT_LINE(fputs_unlocked)
+PUT_LINE(_IO_fputs)
+
+#define PUT_LINE_OUT(name)                                              \
+  SESAME_HOOK(int, name, (const char* text)) {                          \
+    FILE* stream = stdout;                                              \
+    if (!sesame_watches_stream(stream)) return SESAME_REAL(name)(text); \
+    uint64_t begin = sesame_ticks();                                    \
+    int result = SESAME_REAL(name)(text);                               \
+    sesame_record_text(begin, SESAME_CALL_puts, stream, result);        \
+    return result;                                                      \
+  }
+PUT_LINE_OUT(puts)
+PUT_LINE_OUT(_IO_puts)
+
+/* A line may hold zeros, so its length is that by which the buffer has shrunk; only of a line that
+ * may have filled the buffer more than once it is the length of the text. */
+static void record_line(uint64_t begin, int call, FILE* stream, SesameTaken before,
+                        const char* text, size_t most) {
+  size_t room = (size_t)(stream->_IO_buf_end - stream->_IO_buf_base);
+  ssize_t moved = text == NULL   ? -1
+                  : most <= room ? (ssize_t)sesame_taken(stream, before)
+                                 : (ssize_t)strlen(text);
+  sesame_record_text(begin, call, stream, moved);
+}
+
+#define GET_LINE(name, parameters, arguments, most)                         \
+  SESAME_HOOK(char*, name, parameters) {                                    \
+    if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments; \
+    SesameTaken before = sesame_take_before(stream);                        \
+    uint64_t begin = sesame_ticks();                                        \
+    char* result = SESAME_REAL(name) arguments;                             \
+    record_line(begin, SESAME_CALL_fgets, stream, before, result, most);    \
+    return result;                                                          \
+  }
+GET_LINE(fgets, (char* text, int size, FILE* stream), (text, size, stream), (size_t)size)
+GET_LINE(fgets_unlocked, (char* text, int size, FILE* stream), (text, size, stream), (size_t)size)
+GET_LINE(_IO_fgets, (char* text, int size, FILE* stream), (text, size, stream), (size_t)size)
+GET_LINE(__fgets_chk, (char* text, size_t room, int size, FILE* stream), (text, room, size, stream),
+         (size_t)size)
+GET_LINE(__fgets_unlocked_chk, (char* text, size_t room, int size, FILE* stream),
+         (text, room, size, stream), (size_t)size)
+
+#define GET_LINE_IN(name, parameters, arguments)                            \
+  SESAME_HOOK(char*, name, parameters) {                                    \
+    FILE* stream = stdin;                                                   \
+    if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments; \
+    uint64_t begin = sesame_ticks();                                        \
+    char* result = SESAME_REAL(name) arguments;                             \
+    sesame_record_text(begin, SESAME_CALL_gets, stream,                     \
+                       result == NULL ? -1 : (ssize_t)strlen(text) + 1);    \
+    return result;                                                          \
+  }
+GET_LINE_IN(gets, (char* text), (text))
+GET_LINE_IN(_IO_gets, (char* text), (text))
+GET_LINE_IN(__gets_chk, (char* text, size_t room), (text, room))
+
+#define GET_DELIMITED(name, call, parameters, arguments)                    \
+  SESAME_HOOK(ssize_t, name, parameters) {                                  \
+    if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments; \
+    uint64_t begin = sesame_ticks();                                        \
+    ssize_t moved = SESAME_REAL(name) arguments;                            \
+    sesame_record_text(begin, SESAME_CALL_##call, stream, moved);           \
+    return moved;                                                           \
+  }
+GET_DELIMITED(getline, getline, (char** text, size_t* size, FILE* stream), (text, size, stream))
+GET_DELIMITED(getdelim, getdelim, (char** text, size_t* size, int delimiter, FILE* stream),
+              (text, size, delimiter, stream))
+GET_DELIMITED(__getdelim, getdelim, (char** text, size_t* size, int delimiter, FILE* stream),
+              (text, size, delimiter, stream))
+
+#define PUT_WORD(name, type, parameters, arguments)                                               \
+  SESAME_HOOK(int, name, parameters) {                                                            \
+    if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments;                       \
+    uint64_t begin = sesame_ticks();                                                              \
+    int result = SESAME_REAL(name) arguments;                                                     \
+    ssize_t moved = feof_unlocked(stream) || ferror_unlocked(stream) ? -1 : (ssize_t)sizeof(int); \
+    sesame_record_text(begin, SESAME_CALL_##name, stream, moved);                                 \
+    return result;                                                                                \
+  }
+PUT_WORD(putw, int, (int word, FILE* stream), (word, stream))
+PUT_WORD(getw, int, (FILE * stream), (stream))

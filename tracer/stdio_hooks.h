@@ -1,0 +1,65 @@
+/* What hooks of streams share. glibc's FILE is looked into where a call would cost as much as the
+ * hook does; its layout is part of the binary interface, for macros of old programs use it. */
+#ifndef SESAME_TRACER_STDIO_HOOKS_H
+#define SESAME_TRACER_STDIO_HOOKS_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <wchar.h>
+
+#include "hooks.h"
+
+/* In FILE's flags. A stream of a file is neither in memory nor the program's own. */
+#define SESAME_STREAM_OF_FILE 0x2000
+#define SESAME_STREAM_FAILED 0x20
+
+/* -1 when there is none. */
+static inline int sesame_stream_file(const FILE* stream) {
+  return stream->_flags & SESAME_STREAM_OF_FILE ? stream->_fileno : -1;
+}
+
+static inline int sesame_watches_stream(const FILE* stream) {
+  int file = sesame_stream_file(stream);
+  return file >= 0 && sesame_watches_file(file);
+}
+
+/* Of a call that was to move `size` bytes. At the end of a file errno is not the stream's. */
+static inline void sesame_record_stream(uint64_t begin, int call, const FILE* stream, size_t size,
+                                        size_t moved) {
+  int file = sesame_stream_file(stream);
+  if (__builtin_expect(moved == size, 1)) {
+    SESAME_RECORD(data, begin, .call = (uint16_t)call, .file = file, .bytes = size);
+  } else {
+    sesame_record_partial(begin, call, file, size, moved, -1,
+                          sesame_error(stream->_flags & SESAME_STREAM_FAILED));
+  }
+}
+
+/* Of a call that says itself how much it moved, -1 for an error or the end: one byte was to come.
+ */
+static inline void sesame_record_text(uint64_t begin, int call, const FILE* stream, ssize_t moved) {
+  sesame_record_stream(begin, call, stream, moved < 0 ? 1 : (size_t)moved,
+                       moved < 0 ? 0 : (size_t)moved);
+}
+
+/* What is left of the stream's buffer before a call, to tell how much the call took. */
+typedef struct {
+  const char* at;
+  const char* end;
+  const char* base;
+} SesameTaken;
+
+static inline SesameTaken sesame_take_before(const FILE* stream) {
+  return (SesameTaken){stream->_IO_read_ptr, stream->_IO_read_end, stream->_IO_read_base};
+}
+
+/* Exact unless the call has filled the buffer more than once. */
+static inline size_t sesame_taken(const FILE* stream, SesameTaken before) {
+  SesameTaken now = sesame_take_before(stream);
+  if (now.base == before.base && now.end == before.end && now.at >= before.at) {
+    return (size_t)(now.at - before.at);
+  }
+  return (size_t)(before.end - before.at) + (size_t)(now.at - now.base);
+}
+
+#endif
