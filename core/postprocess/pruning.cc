@@ -6,7 +6,6 @@
 #include <memory>
 #include <unordered_map>
 
-
 namespace sesame::postprocess {
 namespace {
 
@@ -55,13 +54,13 @@ enum class Step { kDone, kBlocked };
 struct State {
   JobProcess* process = nullptr;
   const ProcessSurvey* survey = nullptr;
-  size_t at = 0;                            // next operation
-  std::vector<uint8_t> synced;              // the thesis's node_array, by place
+  size_t at = 0;                // next operation
+  std::vector<uint8_t> synced;  // the thesis's node_array, by place
   NewsPointer news;
   std::unordered_map<size_t, NewsPointer> last_news;  // of each peer, as it came last
-  std::vector<InFlight> sent;               // by channel of sends
-  std::vector<uint64_t> in_channel;         // of each receive: which message of its channel
-  std::vector<uint64_t> on_comm;            // of each collective: which on its communicator
+  std::vector<InFlight> sent;                         // by channel of sends
+  std::vector<uint64_t> in_channel;  // of each receive: which message of its channel
+  std::vector<uint64_t> on_comm;     // of each collective: which on its communicator
   bool waits = false;
   bool arrived = false;  // at a collective call
   bool met = false;      // all others did, too
@@ -183,7 +182,8 @@ class Pruner {
   Step receive(size_t place, const Operation& operation, bool forced) {
     State& state = states_[place];
     const ChannelEnd& end = state.process->senders[operation.channel];
-    size_t source = place_of(peer_of(*state.process, state.survey->receives[operation.channel].key));
+    size_t source =
+        place_of(peer_of(*state.process, state.survey->receives[operation.channel].key));
     bool decision = source == SIZE_MAX || state.synced[source] == 0;
     Sent* message = nullptr;
     if (end.process >= 0) {

@@ -15,7 +15,7 @@ from raw_trace import Process, RawTrace
 
 from sesame import native
 
-PROGRAMS = 1500
+PROGRAMS = 1000
 CALLS = {
     "send": ("send", "MPI_Send"),
     "isend": ("start", "MPI_Isend"),
@@ -125,11 +125,9 @@ def kept_numbers(directory: Path, prune: str, model: Model) -> Kept:
             continue
         if call == "MPI_Allreduce":
             collective.add(number)
-        elif "end" in call or (
-            call == "MPI_Start" and found["rank"][at] == model.prepared.get(number)
-        ):
+        elif "end" in call:
             sent.add(number)
-        else:
+        elif call.endswith("ecv"):
             received.add(number)
     return sent, received, collective
 
