@@ -44,7 +44,9 @@ static inline uint64_t sesame_ticks_to_ns(const SesameClock* clock, uint64_t tic
 }
 
 static inline uint64_t sesame_ns_at(const SesameClock* clock, uint64_t ticks) {
-  return clock->base_ns + sesame_ticks_to_ns(clock, ticks - clock->base_ticks);
+  /* Ticks may be older than the line: they were taken before it was drawn anew. */
+  int64_t since = (int64_t)(ticks - clock->base_ticks);
+  return clock->base_ns + (uint64_t)(int64_t)(((__int128)since * clock->ns_per_tick) >> 32);
 }
 
 /* Once in a process, before any thread but the first. Takes up to a millisecond. */
