@@ -46,12 +46,24 @@ class SimulationError(SesameError):
         self.exit_status = exit_status
 
 
+class TracingError(SesameError):
+    """A run that could not be recorded."""
+
+    def __init__(self, message: str, *, hint: str | None = None, exit_status: int = 1) -> None:
+        super().__init__(message, hint=hint)
+        self.exit_status = exit_status
+
+
 class BuildError(SesameError):
     """A workload that cannot be built."""
 
 
 class WorkloadError(SesameError):
     """A workload that ended without saying what it found."""
+
+
+class ReplayError(SesameError):
+    """A replay that could not go on."""
 
 
 class Interrupted(SesameError):

@@ -37,6 +37,12 @@ class Outcome:
     def json(self) -> Any:
         return json.loads(self.stdout)
 
+    def assert_refused(self, message: str) -> None:
+        """Wrong input is said once, whatever the number of ranks."""
+        assert self.status == 2, self.stdout + self.stderr
+        assert self.stderr.count("error: ") == 1
+        assert message in self.stderr
+
 
 def run(command: list[str], cwd: Path, timeout: float = 300, stdin: str | None = None) -> Outcome:
     # The C library's output buffers make the order of ranks' lines a matter of chance otherwise.

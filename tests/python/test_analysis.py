@@ -20,7 +20,7 @@ from sesame.analysis.quantities import (
     format_size,
 )
 from sesame.analysis.report import write_report
-from sesame.analysis.timeline import OVER, _add_intervals, bin_timeline
+from sesame.analysis.timeline import OVER, add_intervals, bin_timeline
 from sesame.datasets import DataSet
 from sesame.simulation import Point, RunResult, Sweep, points_of
 
@@ -52,7 +52,7 @@ def test_intervals_are_added_to_cells_exactly():
     end = np.minimum(begin + random.exponential(3, 300), 20)
     begin[0], end[0], begin[1], end[1] = 3, 4, 0, 20
     cells = np.zeros((5, 20))
-    _add_intervals(cells, row, begin, end)
+    add_intervals(cells, row, begin, end)
     for r in range(5):
         for c in range(20):
             mine = row == r

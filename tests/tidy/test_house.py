@@ -15,20 +15,22 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE_FLOORS = [
     {"base"},
     {"trace", "pdes", "machine"},
+    {"postprocess"},
     {"network"},
     {"storage"},
-    {"mpi"},
-    {"abi", "loader"},
+    {"mpi", "replay"},
+    {"abi", "loader", "player"},
     {"sim"},
     {"bindings"},
 ]
 PYTHON_FLOORS = [
     {"errors", "__init__"},
-    {"native"},
+    {"native", "installed"},
     {"machines", "datasets"},
-    {"simulation"},
+    {"simulation", "tracing"},
     {"workloads"},
-    {"analysis"},
+    {"analysis", "replay"},
+    {"exchange"},
     {"cli"},
     {"__main__"},
 ]

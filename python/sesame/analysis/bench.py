@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from sesame.analysis.curve import COLOURS
-from sesame.analysis.plots import GRID, LAYOUT
+from sesame.analysis.plots import CONFIG, GRID, LAYOUT
 from sesame.errors import OutputError
 
 Table = dict[str, dict[str, Any]]  # columns by name: unit, values
@@ -49,7 +49,7 @@ def _title(column: str, unit: str) -> str:
 def write_plots(tables: dict[str, Table], path: Path) -> None:
     """All plots on one page that needs nothing else and no network."""
     parts = [
-        table_figure(name, table).to_html(full_html=False, include_plotlyjs=i == 0)
+        table_figure(name, table).to_html(full_html=False, include_plotlyjs=i == 0, config=CONFIG)
         for i, (name, table) in enumerate(tables.items())
     ]
     text = '<!doctype html>\n<html><head><meta charset="utf-8"></head><body>\n'

@@ -29,6 +29,12 @@ LAYOUT: dict[str, Any] = {
     "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#b4bec8", "activecolor": "#5b6b7b"},
     "hoverlabel": {"font": {"family": "system-ui, sans-serif"}},
 }
+CONFIG = {
+    "displaylogo": False,
+    "responsive": True,
+    # One of them would send the data away.
+    "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d"],
+}
 GRID = {"gridcolor": "#e8ecf0", "zeroline": False}
 
 
@@ -38,7 +44,7 @@ class Plot:
     note: str = ""  # what was left out or added up
 
 
-def _figure(height: int, **layout: Any) -> go.Figure:
+def new_figure(height: int, **layout: Any) -> go.Figure:
     figure = go.Figure()
     figure.update_layout(**{**LAYOUT, "height": height, **layout})
     figure.update_xaxes(**GRID)
@@ -67,7 +73,7 @@ def _end_s(data_set: DataSet) -> float:
 
 
 def _timeline_figure(ranks: int, rows: int) -> go.Figure:
-    figure = _figure(max(220, min(620, 90 + 22 * rows)), barmode="overlay", bargap=0.25)
+    figure = new_figure(max(220, min(620, 90 + 22 * rows)), barmode="overlay", bargap=0.25)
     figure.update_yaxes(title="rank", autorange="reversed", showgrid=False)
     if ranks <= MOST_DRAWN_RANKS // 2:
         figure.update_yaxes(dtick=1)
@@ -202,7 +208,7 @@ def rank_plot(data_set: DataSet) -> Plot:
     per_bar = -(-ranks // MOST_BARS)
     longest = float(table.column("end_s").to_numpy().max())
     factor, unit = time_unit(longest)
-    figure = _figure(320, barmode="stack", bargap=0.15 if ranks <= 64 else 0)
+    figure = new_figure(320, barmode="stack", bargap=0.15 if ranks <= 64 else 0)
     starts = np.arange(0, ranks, per_bar)
     names = ("computation", "communication", "waiting")
     colours = (CLASS_COLOURS[0], CLASS_COLOURS[1], CLASS_COLOURS[2])
@@ -232,7 +238,7 @@ def call_plot(data_set: DataSet, most: int = 20) -> Plot:
     rows = sorted(data_set.table("call_total").to_pylist(), key=lambda row: -row["time_s"])
     shown = rows[:most][::-1]
     factor, unit = time_unit(max((row["time_s"] for row in shown), default=0.0))
-    figure = _figure(max(180, 80 + 26 * len(shown)), margin={**LAYOUT["margin"], "l": 170})
+    figure = new_figure(max(180, 80 + 26 * len(shown)), margin={**LAYOUT["margin"], "l": 170})
     figure.add_bar(
         orientation="h",
         x=[row["time_s"] * factor for row in shown],
@@ -262,7 +268,7 @@ def matrix_plot(data_set: DataSet) -> Plot:
     count = np.bincount(position, table.column("messages").to_numpy(), cells * cells)
     size, count = size.reshape(cells, cells), count.reshape(cells, cells)
     shown = np.where(count > 0, size, np.nan).astype(np.float32)
-    figure = _figure(560, width=680, margin={**LAYOUT["margin"], "r": 90})
+    figure = new_figure(560, width=680, margin={**LAYOUT["margin"], "r": 90})
     axis = np.arange(cells) * per_cell
     figure.add_heatmap(
         z=shown,
@@ -290,7 +296,7 @@ def size_plot(data_set: DataSet) -> Plot:
     """How many messages there are of each size."""
     rows = sorted(data_set.table("message_size").to_pylist(), key=lambda r: r["at_least_bytes"])
     labels = [_size_label(row["at_least_bytes"]) for row in rows]
-    figure = _figure(300, bargap=0.1)
+    figure = new_figure(300, bargap=0.1)
     figure.add_bar(
         width=None if len(labels) > 3 else 0.3,
         x=labels,

@@ -42,12 +42,12 @@ def bin_timeline(data_set: DataSet, rows: int = MOST_ROWS, columns: int = MOST_C
         records += len(rank)
         for kind in range(1, classes):
             chosen = (call == kind) & (end > begin)
-            _add_intervals(
+            add_intervals(
                 time[kind], row_of[rank[chosen]], begin[chosen] / cell_ps, end[chosen] / cell_ps
             )
 
     alive = np.zeros((rows, columns))
-    _add_intervals(alive, row_of, np.zeros(ranks), end_s * 1e12 / cell_ps)
+    add_intervals(alive, row_of, np.zeros(ranks), end_s * 1e12 / cell_ps)
     time[COMPUTE] = np.maximum(alive - time[1:].sum(axis=0), 0)
     states = time.argmax(axis=0).astype(np.int8)
     states[alive < 1e-9] = OVER
@@ -67,7 +67,7 @@ def _calls(data_set: DataSet) -> Iterator[tuple[Array, Array, Array, Array]]:
         )
 
 
-def _add_intervals(cells: Array, row: Array, begin: Array, end: Array) -> None:
+def add_intervals(cells: Array, row: Array, begin: Array, end: Array) -> None:
     """Adds to every cell of a row the part of it that each [begin, end) covers."""
     rows, columns = cells.shape
     begin = np.clip(begin, 0, columns)

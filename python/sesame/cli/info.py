@@ -9,6 +9,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from sesame.analysis.study import study_run
+from sesame.analysis.traced.load import is_traced
+from sesame.cli.traced_summary import print_traced, traced_facts
 from sesame.datasets import DataSet, describe
 
 
@@ -17,13 +20,15 @@ from sesame.datasets import DataSet, describe
 @click.option("--fields", is_flag=True, help="Also the fields of every record type.")
 @click.option("--json", "as_json", is_flag=True, help="The whole info.json, on stdout.")
 def info(path: Path, fields: bool, as_json: bool) -> None:
-    """Say what is in a data set."""
+    """Say what is in a data set; of a traced run also what it did."""
     data_set = DataSet(path)
     if as_json:
         click.echo(json.dumps(data_set.info, indent=2))
         return
     console = Console(highlight=False)
-    for name, value in describe.facts(data_set):
+    study = study_run(data_set) if is_traced(data_set) else None
+    facts = describe.facts(data_set) + (traced_facts(study) if study is not None else [])
+    for name, value in facts:
         console.print(f"[bold]{name:>14}[/]  ", end="")
         console.print(value, markup=False)
     table = Table("record type", "records", "meaning", box=None, header_style="bold")
@@ -32,6 +37,8 @@ def info(path: Path, fields: bool, as_json: bool) -> None:
         table.add_row(name, f"{rows:,}", meaning)
     console.print()
     console.print(table)
+    if study is not None:
+        print_traced(console, study)
     if fields:
         for name in data_set.record_types:
             _print_fields(console, data_set, name)

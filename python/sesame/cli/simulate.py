@@ -18,11 +18,20 @@ from sesame.analysis.curve import check_plot, write_plot
 from sesame.analysis.report import write_report, write_sweep_report
 from sesame.cli.progress import ProgressLine
 from sesame.cli.series import Series
-from sesame.cli.summary import print_curve, print_summary
+from sesame.cli.summary import print_curve, print_notes, print_summary
+from sesame.cli.traced import (
+    ProgramOrTrace,
+    check_options,
+    check_ranks,
+    is_trace,
+    played,
+    write_inputs,
+)
 from sesame.datasets import DataSet, DataSetWriter, check_destination
 from sesame.errors import InputError, OutputError
 from sesame.machines import find_machine
 from sesame.simulation import (
+    Compute,
     Keep,
     Point,
     RunResult,
@@ -30,6 +39,7 @@ from sesame.simulation import (
     Sweep,
     find_host,
     parse_compute,
+    plan_run,
     points_of,
     simulate_into,
 )
@@ -39,9 +49,12 @@ from sesame.simulation.host import inspect_program
 PROGRAM_STATUS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
-@click.command(context_settings=PROGRAM_STATUS)
+@click.command(cls=ProgramOrTrace, context_settings=PROGRAM_STATUS)
 @click.option(
-    "-n", "--ranks", default="1", metavar="N[,N…]", help="Number of ranks; a list runs a series."
+    "-n",
+    "--ranks",
+    metavar="N[,N…]",
+    help="Number of ranks, 1; a list runs a series. Of a traced run it is known.",
 )
 @click.option(
     "--machine", required=True, help="A model of `sesame machine list`, or a machine file."
@@ -73,9 +86,15 @@ PROGRAM_STATUS = {"ignore_unknown_options": True, "allow_interspersed_args": Fal
 )
 @click.option(
     "--compute",
-    default="measured",
     metavar="MODE",
-    help="Time of computation: measured, none, fixed:1us (before each call) or recorded:DATASET.",
+    help="Time of computation: measured, none, fixed:1us (before each call) or recorded:DATASET; "
+    "of a traced run recorded or none.",
+)
+@click.option(
+    "--scale-compute",
+    type=click.FloatRange(min=0),
+    metavar="X",
+    help="Multiply the computation of a traced run by X.",
 )
 @click.option(
     "--set",
@@ -130,18 +149,45 @@ def simulate(**options: Any) -> int:
     """Predict how an MPI program runs on a machine.
 
     PROGRAM is the unmodified binary, linked to MPICH or to the MPI 5 standard interface. Its
-    ranks run here; their communication takes the time that the machine model says.
+    ranks run here; their communication takes the time that the machine model says. Or it is a
+    traced run, whose calls are played.
 
     \b
     sesame simulate -n 64 --machine paragon --report run.html -- ./app input.dat
+    sesame simulate run.sesame --machine paragon
     """
-    ranks = _parse_ranks(options["ranks"])
+    if is_trace(options["program"]):
+        return _simulate_traced(options)
+    if options["scale_compute"] is not None:
+        raise InputError(
+            "--scale-compute is for traced runs",
+            hint="--set node.compute_ratio=X multiplies that of a program",
+        )
+    ranks = _parse_ranks(options["ranks"] or "1")
     points = points_of(ranks, [Sweep.parse(text) for text in options["sweeps"]])
     _check_outputs(options, series=len(points) > 1)
-    scenario = _scenario(options, ranks[0])
+    compute = parse_compute(options["compute"] or "measured")
+    scenario = _scenario(options, ranks[0], compute)
+    return _run(options, scenario, find_host(inspect_program(scenario.program)), points)
+
+
+def _simulate_traced(options: dict[str, Any]) -> int:
+    check_options(options)
+    ranks = None if options["ranks"] is None else _parse_ranks(options["ranks"])
+    traced = plan_run(DataSet(Path(options["program"])))
+    points = points_of(
+        check_ranks(ranks, traced), [Sweep.parse(text) for text in options["sweeps"]]
+    )
+    _check_outputs(options, series=len(points) > 1)
+    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
+        compute = write_inputs(traced, options, Path(folder))
+        scenario = played(_scenario(options, traced.ranks, compute), traced, Path(folder))
+        return _run(options, scenario, find_host("mpich"), points)
+
+
+def _run(options: dict[str, Any], scenario: Scenario, executable: Path, points: list[Point]) -> int:
     for point in points:  # every wrong value is found before the first run
         native.read_machine(str(scenario.machine), [*scenario.overrides, *point.overrides])
-    executable = find_host(inspect_program(scenario.program))
     if len(points) > 1:
         return _run_series(options, scenario, executable, points)
     return _run_one(options, replace(scenario, **_of_point(scenario, points[0])), executable)
@@ -164,7 +210,7 @@ def _parse_ranks(text: str) -> list[int]:
     return ranks
 
 
-def _scenario(options: dict[str, Any], ranks: int) -> Scenario:
+def _scenario(options: dict[str, Any], ranks: int, compute: Compute) -> Scenario:
     directory = options["cwd"]
     return Scenario(
         program=options["program"],
@@ -173,7 +219,7 @@ def _scenario(options: dict[str, Any], ranks: int) -> Scenario:
         machine=find_machine(options["machine"]).resolve(),
         overrides=tuple(_assignment("--set", text) for text in options["overrides"]),
         placement=parse_placement(options["placement"]),
-        compute=parse_compute(options["compute"]),
+        compute=compute,
         label_output=options["label"],
         program_stdout="stderr" if options["as_json"] else "stdout",
         stack_size_bytes=native.parse_size_bytes(options["stack_size"]),
@@ -255,9 +301,11 @@ def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> i
             write_report(DataSet(path), options["report"])
             written["report"] = str(options["report"])
     if options["as_json"]:
-        click.echo(json.dumps({**outcome.scalars, **written}))
+        notes = {"notes": list(scenario.notes)} if scenario.notes else {}
+        click.echo(json.dumps({**outcome.scalars, **notes, **written}))
     else:
         print_summary(console, outcome)
+    print_notes(console, scenario.notes)
     for name, file in written.items():
         console.print(f"{name.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
     return outcome.exit_status
@@ -285,9 +333,13 @@ def _run_series(
             {**run.scalars, "parameters": {"ranks": point.ranks, **dict(point.settings)}}
             for point, run in runs
         ]
-        whole = {"program": scenario.program, "machine": runs[0][1].result["machine"]}
+        whole = {
+            "program": scenario.trace or scenario.program,
+            "machine": runs[0][1].result["machine"],
+        }
         click.echo(json.dumps({**whole, "runs": described}))
     print_curve(console, runs)
+    print_notes(console, scenario.notes)
     if options["plot"] is not None:
         write_plot(runs, options["plot"])
         console.print(f"plot: {options['plot']}", soft_wrap=True, markup=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -31,6 +32,12 @@ def print_summary(console: Console, outcome: RunResult) -> None:
         f"{format_count(result['messages_per_second'])} messages/s, "
         f"memory {format_bytes(result['peak_rss_bytes'])}"
     )
+
+
+def print_notes(console: Console, notes: Sequence[str]) -> None:
+    """What a prediction leaves out."""
+    for note in notes:
+        console.print(f"note: {note}", soft_wrap=True, markup=False)
 
 
 def _rank_table(ranks: dict[str, list[float]]) -> Table:

@@ -3,7 +3,7 @@
 from sesame.datasets.fields import Field, RecordType
 from sesame.datasets.reader import DataSet
 from sesame.datasets.schema import all_record_types, record_type
-from sesame.datasets.writer import DataSetWriter, check_destination
+from sesame.datasets.writer import DataSetWriter, check_destination, is_data_set
 
 __all__ = [
     "DataSet",
@@ -12,5 +12,6 @@ __all__ = [
     "RecordType",
     "all_record_types",
     "check_destination",
+    "is_data_set",
     "record_type",
 ]

@@ -2,7 +2,7 @@
 
 The types that are written while a simulated program runs come from the core's one list
 (records.def). The types that are computed when a run is over (who sent how much to whom) are
-listed here, those of traced runs in `traced`.
+listed here, those of traced runs in `traced` and `totals`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from sesame import native
 from sesame.datasets.fields import Field, RecordType
+from sesame.datasets.totals import FILE_TOTAL
 from sesame.datasets.traced import TRACE_TYPES
 
 SUMMARY_TYPES = (
@@ -109,7 +110,7 @@ def _type_of(dtype: str) -> str:
 @cache
 def all_record_types() -> dict[str, RecordType]:
     raw = [_raw_type(described) for described in native.record_types()]
-    return {record.name: record for record in (*raw, *SUMMARY_TYPES, *TRACE_TYPES)}
+    return {record.name: record for record in (*raw, *SUMMARY_TYPES, *TRACE_TYPES, FILE_TOTAL)}
 
 
 def record_type(name: str) -> RecordType:

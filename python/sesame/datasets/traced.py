@@ -167,4 +167,22 @@ COMMUNICATOR = RecordType(
     ),
 )
 
-TRACE_TYPES = (IO, MPI, FILE, PROCESS, COMMUNICATOR)
+REPLAYED = RecordType(
+    "replayed",
+    "One call that a replay issued",
+    (
+        Field("rank", "uint32", "rank", "number of the process, see record type process"),
+        Field("thread", "uint16", "", "thread of the process; the first is 0"),
+        Field("call", "name", "", "which function, as it was recorded"),
+        Field("file", "int32", "", "index in record type file; -1 when there is none"),
+        Field("recorded_begin_ns", "int64", "ns", "time at which the recorded call began"),
+        Field("recorded_duration_ns", "int64", "ns", "time until it returned"),
+        Field("begin_ns", "int64", "ns", "time since the replay began"),
+        Field("duration_ns", "int64", "ns", "time until it returned in the replay"),
+        Field("lateness_ns", "int64", "ns", "how much later it began than was scheduled"),
+        Field("bytes", "int64", "B", "data moved in the replay"),
+        Field("error", "uint16", "", "errno in the replay; else 0"),
+    ),
+)
+
+TRACE_TYPES = (IO, MPI, FILE, PROCESS, COMMUNICATOR, REPLAYED)

@@ -1,10 +1,11 @@
 """Runs the simulator: a scenario in, a result and a data set out."""
 
 from sesame.simulation.compute import Compute, parse_compute
-from sesame.simulation.host import Host, HostRun, find_host
+from sesame.simulation.host import Host, HostRun, find_host, find_player
 from sesame.simulation.run import Keep, RunResult, simulate, simulate_into
 from sesame.simulation.scenario import Scenario
 from sesame.simulation.sweep import Point, Sweep, points_of, run_sweep
+from sesame.simulation.trace import TracedRun, plan_run
 
 __all__ = [
     "Compute",
@@ -15,8 +16,11 @@ __all__ = [
     "RunResult",
     "Scenario",
     "Sweep",
+    "TracedRun",
     "find_host",
+    "find_player",
     "parse_compute",
+    "plan_run",
     "points_of",
     "run_sweep",
     "simulate",

@@ -20,6 +20,7 @@ class Compute:
     mode: str = "measured"
     fixed_ps: int = 0
     recorded: Path | None = None  # a data set
+    times: Path | None = None  # or its times, written already
     text: str = "measured"  # as the user wrote it
 
     @property

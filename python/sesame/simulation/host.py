@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-import sesame
 from sesame.errors import InputError, SimulationError
+from sesame.installed import find_installed
 
 Progress = Callable[[dict[str, Any]], None]
 INTERFACES = ("mpich", "mpiabi")
@@ -22,18 +22,13 @@ PATIENCE_S = 5.0  # between asking a host to end and ending it
 
 
 def find_host(interface: str) -> Path:
-    """The simulator for one MPI binary interface; SESAME_BIN names another folder to look in."""
-    name = f"sesame-simulator-{interface}"
-    folders = [Path(entry) / "bin" for entry in sesame.__path__]
-    if "SESAME_BIN" in os.environ:
-        folders.insert(0, Path(os.environ["SESAME_BIN"]))
-    for folder in folders:
-        if os.access(folder / name, os.X_OK):
-            return folder / name
-    raise SimulationError(
-        f"{name} is missing, looked in {', '.join(map(str, folders))}",
-        hint="install sesame again; in a source tree run `make build`",
-    )
+    """The simulator for one MPI binary interface."""
+    return find_installed(f"sesame-simulator-{interface}")
+
+
+def find_player() -> Path:
+    """The MPI program that plays a traced run (core/player)."""
+    return find_installed("sesame-player")
 
 
 def inspect_program(program: str) -> str:

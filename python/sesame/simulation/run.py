@@ -98,7 +98,9 @@ def _run(
     text = scenario.to_json()
     text |= {"output_directory": str(directory.resolve()), "record": record}
     recorded_file = directory / "recorded_compute"
-    if scenario.compute.recorded is not None:
+    if scenario.compute.times is not None:
+        text["compute"] = scenario.compute.to_json(scenario.compute.times)
+    elif scenario.compute.recorded is not None:
         times = recorded_times(DataSet(scenario.compute.recorded), scenario.ranks)
         write_recorded(times, recorded_file)
         text["compute"] = scenario.compute.to_json(recorded_file.resolve())
@@ -155,10 +157,9 @@ def _info(
     raw: RawSummary | None,
     keep: Keep,
 ) -> dict[str, Any]:
-    program = Path(scenario.program).name
     machine = outcome.result["machine"]
     info: dict[str, Any] = {
-        "title": f"{program} on {scenario.ranks} simulated ranks of {machine}",
+        "title": f"{scenario.name} on {scenario.ranks} simulated ranks of {machine}",
         "description": "A simulated run: times are those of the target system, not of the host.",
         "contact": "",
         "instrument": {"name": "sesame simulate", "version": sesame.__version__},
@@ -172,6 +173,8 @@ def _info(
         "scenario": scenario.to_json(),
         "result": outcome.scalars,
     }
+    if scenario.notes:
+        info["notes"] = list(scenario.notes)
     if raw is not None:
         info["raw"] = {
             "format": "CTF 1.8",

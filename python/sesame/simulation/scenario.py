@@ -25,10 +25,18 @@ class Scenario:
     environment: tuple[tuple[str, str], ...] = ()
     working_directory: Path | None = None
     seed: int = 1
+    # Not for the host: what a person calls the run, where that is not its program, and what they
+    # should know of it.
+    trace: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return Path(self.trace or self.program).name
 
     @property
     def command(self) -> list[str]:
-        return [self.program, *self.arguments]
+        return [self.program, *self.arguments] if self.trace is None else [self.trace]
 
     def to_json(self) -> dict[str, Any]:
         """Without what belongs to one run: where its files go and the progress pipe."""

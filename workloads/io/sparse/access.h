@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "io/sparse/extended.h"
+#include "kit/ranks.h"
 
 namespace sesame::workload::sparse {
 
@@ -72,6 +73,23 @@ class Access {
   int buffer_ = 0;
   double seek_s_ = 0, read_s_ = 0;
   long reads_ = 0;
+};
+
+// Mode::kGlobal by an interface's `Async`: rank 0 reads the pieces of all.
+template <typename Async>
+class Global : public Async {
+ public:
+  Global(const ExtendedFile& file, const Pieces& pieces) : Async(file, pieces, number_of_ranks()) {}
+
+ protected:
+  using Request = Access::Request;
+  void begin(const Request& request) override {
+    if (this_rank() == 0) Async::begin(this->request_of_all(request));
+  }
+  std::span<const char> finish(const Request& request) override {
+    if (this_rank() == 0) Async::finish(this->request_of_all(request));
+    return this->part_of_all(request);
+  }
 };
 
 // Collective. Throws UsageError for what cannot be had.

@@ -4,7 +4,6 @@
 #include "io/shared_file.h"
 #include "io/sparse/access.h"
 #include "kit/agree.h"
-#include "kit/ranks.h"
 
 namespace sesame::workload::sparse {
 namespace {
@@ -127,21 +126,6 @@ class Record : public MpiAccess {
   }
 };
 
-// Rank 0 reads the pieces of all.
-class Global : public Async {
- public:
-  Global(const ExtendedFile& file, const Pieces& pieces) : Async(file, pieces, number_of_ranks()) {}
-
- protected:
-  void begin(const Request& request) override {
-    if (this_rank() == 0) Async::begin(request_of_all(request));
-  }
-  std::span<const char> finish(const Request& request) override {
-    if (this_rank() == 0) Async::finish(request_of_all(request));
-    return part_of_all(request);
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<Access> open_mpi(Mode mode, const ExtendedFile& file, const Pieces& pieces) {
@@ -155,7 +139,7 @@ std::unique_ptr<Access> open_mpi(Mode mode, const ExtendedFile& file, const Piec
     case Mode::kRecord:
       return std::make_unique<Record>(file, pieces);
     case Mode::kGlobal:
-      return std::make_unique<Global>(file, pieces);
+      return std::make_unique<Global<Async>>(file, pieces);
     case Mode::kAsync:
       break;
   }

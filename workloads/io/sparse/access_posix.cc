@@ -11,7 +11,6 @@
 #include "kit/agree.h"
 #include "kit/arguments.h"
 #include "kit/files.h"
-#include "kit/ranks.h"
 
 namespace sesame::workload::sparse {
 namespace {
@@ -122,21 +121,6 @@ class Sync : public Async {
   }
 };
 
-// Rank 0 reads the pieces of all.
-class Global : public Async {
- public:
-  Global(const ExtendedFile& file, const Pieces& pieces) : Async(file, pieces, number_of_ranks()) {}
-
- protected:
-  void begin(const Request& request) override {
-    if (rank_ == 0) Async::begin(request_of_all(request));
-  }
-  std::span<const char> finish(const Request& request) override {
-    if (rank_ == 0) Async::finish(request_of_all(request));
-    return part_of_all(request);
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<Access> open_posix(Mode mode, const ExtendedFile& file, const Pieces& pieces) {
@@ -148,7 +132,7 @@ std::unique_ptr<Access> open_posix(Mode mode, const ExtendedFile& file, const Pi
     case Mode::kRecord:
       return std::make_unique<Record>(file, pieces);
     case Mode::kGlobal:
-      return std::make_unique<Global>(file, pieces);
+      return std::make_unique<Global<Async>>(file, pieces);
     case Mode::kAsync:
       return std::make_unique<Async>(file, pieces);
     case Mode::kLog:

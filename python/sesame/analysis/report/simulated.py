@@ -1,48 +1,34 @@
-"""A report: one page of HTML that needs nothing else and no network."""
+"""The report of a simulated run, and of a series of them."""
 
 from __future__ import annotations
 
-import os
 import shlex
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jinja2
-import plotly.graph_objects as go
-import plotly.offline
-
-import sesame
 from sesame import native
 from sesame.analysis import plots
 from sesame.analysis.curve import curve_figure
 from sesame.analysis.machine_table import parameter_rows, ping_pong_rows
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.analysis.report.page import Headline, Section, figure_html, template, write_page
 from sesame.datasets import DataSet, describe
-from sesame.errors import InputError, OutputError
+from sesame.errors import InputError
 from sesame.simulation import Point, RunResult, Scenario
 
-TEMPLATES = Path(__file__).parent / "templates"
+PREDICTED = "predicted time on the target machine"
 
 
-@dataclass(frozen=True)
-class Section:
-    title: str
-    about: str
-    html: str
-    note: str = ""
-
-
-def write_report(data_set: DataSet, path: Path) -> None:
+def write_simulated(data_set: DataSet, path: Path) -> None:
     """The report of one run, from its data set alone."""
     result = data_set.info["result"]
-    _write(
+    write_page(
         path,
         title=data_set.info["title"],
         subtitle=shlex.join(data_set.info["command"]),
-        prediction=format_seconds(result["predicted_time_s"]),
+        headline=Headline(format_seconds(result["predicted_time_s"]), PREDICTED),
         outcome=result["outcome"],
         outcome_text=result.get("outcome_text", ""),
         cards=_cards(data_set),
@@ -58,19 +44,21 @@ def write_sweep_report(
     """The report of a series: its curve and a table of its runs."""
     times = [run.result["predicted_time_s"] for _, run in runs]
     machine = runs[0][1].result["machine"]
-    program = Path(scenario.program).name
+    program = scenario.name
     curve = Section(
-        "Predicted time", "Each point is one simulated run.", _figure_html(curve_figure(runs))
+        "Predicted time", "Each point is one simulated run.", figure_html(curve_figure(runs))
     )
-    _write(
+    write_page(
         path,
         title=f"{program} on {machine}: a series of {len(runs)} runs",
         subtitle=shlex.join(scenario.command),
-        prediction=f"{format_seconds(min(times))} to {format_seconds(max(times))}",
+        headline=Headline(
+            f"{format_seconds(min(times))} to {format_seconds(max(times))}", PREDICTED
+        ),
         outcome=next((r.result["outcome"] for _, r in runs if r.exit_status), "completed"),
         outcome_text="",
         cards=[],
-        sections=[curve, Section("Runs", "", _template("runs.html").render(runs=_run_rows(runs)))],
+        sections=[curve, Section("Runs", "", template("runs.html").render(runs=_run_rows(runs)))],
         machine=None,
         facts=[("compute time", str(scenario.compute)), ("seed", str(scenario.seed))],
     )
@@ -124,7 +112,7 @@ def _sections(data_set: DataSet) -> list[Section]:
         if data_set.has(record_type):
             plot = draw(data_set)
             note = plot.note + _loss(data_set, record_type)
-            sections.append(Section(title, about, _figure_html(plot.figure), note))
+            sections.append(Section(title, about, figure_html(plot.figure), note))
     return sections
 
 
@@ -153,30 +141,3 @@ def _machine(scenario: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]
             "text": target["machine_file"],
             "ping_pong": ping_pong_rows(Path(file.name), tuple(overrides)),
         }
-
-
-def _figure_html(figure: go.Figure) -> str:
-    config = {"displaylogo": False, "responsive": True}
-    html: str = figure.to_html(full_html=False, include_plotlyjs=False, config=config)
-    return html
-
-
-def _template(name: str) -> jinja2.Template:
-    loader = jinja2.FileSystemLoader(TEMPLATES)
-    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True)
-    return environment.get_template(name)
-
-
-def _write(path: Path, **content: Any) -> None:
-    """Whole or not at all: beside its place first."""
-    html = _template("report.html").render(
-        **content, version=sesame.__version__, plotly_script=plotly.offline.get_plotlyjs()
-    )
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(html, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot write: {error.strerror}") from error
-    finally:
-        partial.unlink(missing_ok=True)

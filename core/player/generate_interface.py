@@ -1,0 +1,46 @@
+"""Makes what the player is compiled and linked with, from functions.table: declarations of the MPI
+functions in the MPICH binary interface, and a library that has their names and does nothing. No MPI
+need be installed; the simulator's own functions take their place when the player runs.
+
+usage: generate_interface.py TABLE HEADER LIBRARY_SOURCE
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "mpi"))
+
+from mpi_functions import KINDS, declare, read_functions
+
+
+def prototypes(function):
+    """The function and, where it has one, its large-count twin."""
+    for large in (False, True)[: 1 + function.large]:
+        kinds = [KINDS[parameter.kind] for parameter in function.parameters]
+        types = [kind.large if large else kind.c for kind in kinds]
+        returns = KINDS[function.returns].c if function.returns else "int"
+        arguments = ", ".join(declare(type_, "").strip() for type_ in types)
+        yield f"{returns} {function.symbol}{'_c' if large else ''}({arguments})"
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    functions = [f for f in read_functions(sys.argv[1]) if f.state in ("implemented", "interface")]
+    lines = [line for f in functions if not f.variadic for line in prototypes(f)]
+    origin = "// Made from core/mpi/functions.table by generate_interface.py; do not edit.\n"
+    Path(sys.argv[2]).write_text(
+        f'{origin}#pragma once\n\n#include "core/mpi/callbacks.h"\n\nnamespace sesame::mpi {{\n'
+        'extern "C" {\n\n' + "".join(f"{line};\n" for line in lines) + "\n}\n}  // namespace\n"
+    )
+    header = "core/player/" + Path(sys.argv[2]).name
+    Path(sys.argv[3]).write_text(
+        f'{origin}#include "{header}"\n\nnamespace sesame::mpi {{\n'
+        "#pragma GCC visibility push(default)\n"
+        'extern "C" {\n\n' + "".join(f"{line} {{ return {{}}; }}\n" for line in lines)
+        + "\n}\n#pragma GCC visibility pop\n}  // namespace\n"
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+// The plan of a traced run, as the player finds it: for every rank what it calls, in order. Python
+// makes the file from a data set (python/sesame/simulation/trace/plan.py); it is mapped once and
+// all ranks read it. docs/models/trace-driven.md describes it.
+#pragma once
+
+#include <cstdint>
+
+namespace sesame::player {
+
+struct Operation {
+  uint32_t call;  // index in the plan's table of names
+  int32_t comm;   // index of the communicator in the trace
+  int32_t peer;   // rank in the communicator; PROC_NULL as MPI has it; for others see their player
+  int32_t tag;
+  int64_t bytes;
+  int64_t number;  // of the request that it begins, or the first that it waits for; or a time in ns
+  int64_t list;    // index in the plan's lists, of what has a value for each of several ranks
+};
+static_assert(sizeof(Operation) == 40);
+
+inline constexpr char kPlanMagic[8] = {'s', 's', 'm', 'p', 'l', 'a', 'n', '1'};
+inline constexpr int kNameBytes = 32;
+
+struct PlanHeader {
+  char magic[8];
+  uint64_t ranks;
+  uint64_t communicators;
+  uint64_t names;
+  uint64_t buffer_bytes;  // the longest data of a call
+  uint64_t file_bytes;
+  // Offsets in the file.
+  uint64_t name_table;  // kNameBytes each
+  uint64_t rank_table;  // RankPart each
+  uint64_t operations;
+  uint64_t lists;  // int64 each
+};
+
+struct RankPart {
+  uint64_t first;  // among the plan's operations
+  uint64_t count;
+  uint64_t requests;
+};
+
+// One rank's view of the plan.
+struct Plan {
+  const PlanHeader* header;
+  const char* names;
+  const RankPart* parts;
+  const Operation* operations;
+  const int64_t* lists;
+};
+
+// Maps the file, or finds where another rank has mapped it: simulated ranks share one address
+// space. Ends the program with a message when it cannot.
+Plan open_plan(const char* path);
+
+// Memory for the data of messages, shared by all ranks of a process: what it holds does not matter.
+// `send` is never written, so that it takes none.
+struct Buffers {
+  const char* send;
+  char* receive;
+};
+Buffers share_buffers(uint64_t bytes);
+
+}  // namespace sesame::player

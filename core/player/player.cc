@@ -1,0 +1,92 @@
+#include "core/player/player.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <initializer_list>
+
+namespace sesame::player {
+
+Player player;
+
+namespace {
+
+using namespace sesame::mpi;
+
+// No model of storage yet: the operation takes the time that it took when it was traced.
+void play_timed(const Operation& operation) {
+  constexpr int64_t kBillion = 1'000'000'000;
+  const timespec duration = {operation.number / kBillion, operation.number % kBillion};
+  nanosleep(&duration, nullptr);
+}
+
+void play_finalize(const Operation&) { MPI_Finalize(); }
+
+constexpr PlayedCall kOtherCalls[] = {
+    {"io", play_timed},
+    {"timed", play_timed},
+    {"MPI_Finalize", play_finalize},
+    {nullptr, nullptr},
+};
+
+Play find_call(const char* name) {
+  for (const PlayedCall* table :
+       {kOtherCalls, kMessageCalls, kCollectiveCalls, kReductionCalls, kCommunicatorCalls}) {
+    for (; table->name != nullptr; ++table) {
+      if (strcmp(table->name, name) == 0) return table->play;
+    }
+  }
+  fprintf(stderr, "sesame: the plan has the call %s, which cannot be played\n", name);
+  exit(2);
+}
+
+void* zeroed(uint64_t count, size_t size) {
+  void* const memory = calloc(count + 1, size);
+  if (memory != nullptr) return memory;
+  fprintf(stderr, "sesame: no memory to play this run\n");
+  exit(1);
+}
+
+void prepare(const char* path) {
+  player.plan = open_plan(path);
+  const PlanHeader& header = *player.plan.header;
+  player.buffers = share_buffers(header.buffer_bytes);
+  player.comms = static_cast<Comm*>(zeroed(header.communicators, sizeof(Comm)));
+  for (uint64_t i = 0; i < header.communicators; ++i) player.comms[i] = MPI_COMM_NULL;
+  player.comms[0] = MPI_COMM_WORLD;
+}
+
+const RankPart& join() {
+  MPI_Init(nullptr, nullptr);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const RankPart& part = player.plan.parts[rank];
+  player.requests = static_cast<Request*>(zeroed(part.requests, sizeof(Request)));
+  return part;
+}
+
+void play_all(const RankPart& part) {
+  const uint64_t names = player.plan.header->names;
+  Play* const plays = static_cast<Play*>(zeroed(names, sizeof(Play)));
+  for (uint64_t i = 0; i < names; ++i) plays[i] = find_call(player.plan.names + i * kNameBytes);
+  const Operation* operation = player.plan.operations + part.first;
+  const Operation* const end = operation + part.count;
+  for (; operation != end; ++operation) plays[operation->call](*operation);
+}
+
+}  // namespace
+}  // namespace sesame::player
+
+int main(int argc, char** argv) {
+  using namespace sesame::player;
+  if (argc != 2) {
+    fprintf(stderr, "usage: sesame-player PLAN (sesame simulate runs it)\n");
+    return 2;
+  }
+  prepare(argv[1]);
+  play_all(join());
+  return 0;
+}

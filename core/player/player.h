@@ -1,0 +1,41 @@
+// Plays a rank's part of a traced run: makes the MPI calls that the trace holds. It is an ordinary
+// MPI program, which the simulator runs like any other. Computation is not here: the simulator puts
+// the recorded times between the calls (scenario, compute mode recorded).
+#pragma once
+
+#include "core/player/mpi_functions.h"
+#include "core/player/plan.h"
+
+namespace sesame::player {
+
+// The state of this rank; each simulated rank has its own copy of the program.
+struct Player {
+  Plan plan;
+  Buffers buffers;
+  mpi::Comm* comms;        // by index in the trace
+  mpi::Request* requests;  // by number
+};
+extern Player player;
+
+using Play = void (*)(const Operation&);
+
+struct PlayedCall {
+  const char* name;
+  Play play;
+};
+
+// What can be played, one table for each kind of call; an entry without name ends a table.
+extern const PlayedCall kMessageCalls[];
+extern const PlayedCall kCollectiveCalls[];
+extern const PlayedCall kReductionCalls[];
+extern const PlayedCall kCommunicatorCalls[];
+
+inline mpi::Comm comm_of(const Operation& operation) { return player.comms[operation.comm]; }
+inline mpi::Request* request_of(const Operation& operation) {
+  return &player.requests[operation.number];
+}
+inline const int64_t* list_of(const Operation& operation) {
+  return &player.plan.lists[operation.list];
+}
+
+}  // namespace sesame::player

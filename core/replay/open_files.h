@@ -1,0 +1,39 @@
+// The open files of one traced process. Its threads share them, as they did.
+#pragma once
+
+#include <aio.h>
+#include <dirent.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace sesame::replay {
+
+struct OpenFile {
+  int fd = -1;
+  FILE* stream = nullptr;
+  DIR* directory = nullptr;
+  char* mapped = nullptr;
+  int64_t mapped_size = 0;
+  int64_t mapped_offset = 0;
+  bool direct = false;
+  std::vector<int> copies;                           // of dup, closed one by one
+  std::vector<std::unique_ptr<aiocb>> asynchronous;  // begun, not yet waited for
+  std::unique_ptr<char[]> stdio_buffer;
+};
+
+class OpenFiles {
+ public:
+  explicit OpenFiles(uint32_t slots) : files_(slots) {}
+  OpenFile& operator[](int32_t slot) { return files_[static_cast<size_t>(slot)]; }
+
+  std::mutex lock;  // of what one operation cannot do at once: copies and asynchronous I/O
+
+ private:
+  std::vector<OpenFile> files_;
+};
+
+}  // namespace sesame::replay

@@ -1,0 +1,40 @@
+// What is written, and where what is read goes. The data of a traced run are not known; their
+// compressibility is what a file system may notice.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "core/replay/plan.h"
+
+namespace sesame::replay {
+
+constexpr size_t kBufferAlignment = 4096;  // enough for direct I/O
+
+struct Unmap {
+  size_t size = 0;
+  void operator()(char* data) const;
+};
+using Buffer = std::unique_ptr<char, Unmap>;
+
+// Aligned memory whose pages are all there.
+Buffer make_buffer(size_t size);
+
+// The data that all threads write: for each operation they begin at another block.
+class Source {
+ public:
+  Source(Payload payload, size_t largest);
+
+  const char* data(uint64_t operation) const {
+    return data_.get() + (operation % kStarts) * kBufferAlignment;
+  }
+  const char* text() const { return text_.get(); }  // printable, without end
+
+ private:
+  static constexpr size_t kStarts = 256;
+  Buffer data_;
+  Buffer text_;
+};
+
+}  // namespace sesame::replay

@@ -1,0 +1,52 @@
+// What a replay gave: a header, what became of each operation, and when each thread ended. Times
+// are nanoseconds since the replay began. Python reads the file (python/sesame/replay/result.py).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace sesame::replay {
+
+struct OperationResult {
+  int64_t begin_ns;  // -1: the replay stopped before it
+  int64_t duration_ns;
+  int64_t lateness_ns;  // begin against the schedule; of I/O only
+  int64_t bytes;
+  int32_t error;
+  int32_t unused;
+};
+
+struct StreamResult {
+  int64_t scheduled_end_ns;  // without what the replayer itself was late
+  int64_t end_ns;
+};
+
+struct ResultHeader {
+  char magic[8];  // "SESRESLT"
+  uint32_t version;
+  uint32_t failed_error;     // errno of the operation that ended the replay; 0 when it is complete
+  int64_t failed_operation;  // -1 when there is none
+  uint64_t operations;
+  uint64_t streams;
+  uint64_t not_aligned;
+  int64_t wake_up_median_ns;
+  int64_t wake_up_p99_ns;
+  int64_t spin_ns;
+};
+
+static_assert(sizeof(ResultHeader) == 72 && sizeof(OperationResult) == 40);
+
+struct ReplayResult {
+  ResultHeader header{};
+  std::vector<OperationResult> operations;
+  std::vector<StreamResult> streams;
+
+  std::string bytes() const;
+};
+
+Result<> write_file(const std::string& path, const std::string& bytes);
+
+}  // namespace sesame::replay

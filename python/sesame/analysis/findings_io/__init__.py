@@ -1,0 +1,56 @@
+"""What a traced run's totals mean, in words: rules, each a function from Evidence to Findings.
+
+A rule is silent when its evidence is weak. docs/models/findings.md has every rule with its
+threshold and where that comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sesame.analysis.findings_io import (
+    alignment,
+    amount,
+    collective,
+    contention,
+    durability,
+    metadata,
+    random_access,
+    redundancy,
+    small_requests,
+    waiting,
+    who,
+)
+from sesame.analysis.findings_io.found import Evidence, Finding
+
+__all__ = ["RULES", "Evidence", "Finding", "Rule", "find"]
+
+Rule = Callable[[Evidence], list[Finding]]
+
+RULES: tuple[Rule, ...] = (
+    amount.little_io,
+    who.one_rank,
+    who.imbalance,
+    waiting.waiting_behind_io,
+    small_requests.small_requests,
+    small_requests.tiny_stdio,
+    alignment.unaligned,
+    random_access.random_access,
+    metadata.metadata_storm,
+    metadata.failing_calls,
+    metadata.reopening,
+    metadata.seeks,
+    durability.sync_after_write,
+    contention.shared_blocks,
+    collective.no_collective_io,
+    collective.independent_mpi_io,
+    redundancy.redundant_reads,
+    redundancy.reading_again,
+    redundancy.read_after_write,
+)
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """What all rules find, that which concerns most time first."""
+    found = [finding for rule in RULES for finding in rule(evidence)]
+    return sorted(found, key=lambda finding: -finding.seconds)

@@ -1,0 +1,40 @@
+"""Whether files matter for the run's time at all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sesame.analysis.findings_io.found import Evidence, Finding, most, percent
+
+# Amdahl's law: with all of it gone the run would be 1 / (1 - 0.05), 5 %, faster.
+LITTLE = 0.05
+
+
+def little_io(e: Evidence) -> list[Finding]:
+    """Silent when any one rank spends more: the others may wait for it."""
+    span = e.activity.span
+    if e.activity.whole <= 0:
+        return []
+    shares = np.divide(e.activity.io, span, out=np.zeros_like(span), where=span > 0)
+    behind = e.waits.behind_io if e.waits is not None else 0.0
+    if shares.max() >= LITTLE or e.activity.share(behind) >= LITTLE:
+        return []
+    mean = e.activity.share(float(e.activity.io.sum()))
+    mpi = e.activity.share(float(e.activity.mpi.sum()))
+    sentence = f"I/O is {percent(mean)} of the time, at most {percent(shares.max())} of any rank's"
+    return [
+        Finding(
+            "little I/O",
+            f"{sentence}.",
+            f"Look elsewhere first: MPI takes {percent(mpi)} of the time, the rest "
+            f"{percent(max(1 - mpi - mean, 0))}. What is said about files below gains little here, "
+            "unless other data or another file system make them slower.",
+            e.activity.whole,
+            {
+                "I/O share": mean,
+                "largest I/O share of a rank": float(shares.max()),
+                "that rank": most(shares),
+                "MPI share": mpi,
+            },
+        )
+    ]

@@ -1,0 +1,76 @@
+"""What a rule looks at and what it gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sesame.analysis.io_calls import STDIO
+from sesame.analysis.traced.activity import Activity
+from sesame.analysis.traced.intervals import Array
+from sesame.analysis.traced.load import Files, Processes
+from sesame.analysis.traced.sharing import Sharing
+from sesame.analysis.traced.totals import Totals
+from sesame.analysis.traced.waits import Waits
+
+# Thresholds that several rules use; docs/models/findings.md has them all with their sources.
+ENOUGH_REQUESTS = 1000  # Drishti's absolute threshold for small and random requests
+LEAST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Totals of files whose data are stored; what needs single records is None without them."""
+
+    totals: Totals
+    activity: Activity
+    files: Files
+    processes: Processes
+    sharing: Sharing | None
+    waits: Waits | None
+
+    @property
+    def requests_below(self) -> Totals:
+        """What reaches the file system, without stdio, which gathers requests first."""
+        return self.totals.where(self.totals["bottom"] & (self.totals["layer"] != STDIO))
+
+    def path(self, file: int) -> str:
+        return self.files.path[file]
+
+    def mainly(self, by_file: Array) -> str:
+        """Where most of something is: `all of them in …`, `73 % of them in …`."""
+        file = most(by_file)
+        part = by_file[file] / by_file.sum()
+        return f"{'all' if part == 1 else percent(part)} of them in {self.path(file)}"
+
+    @property
+    def ranks(self) -> int:
+        return len(self.processes.rank)
+
+
+@dataclass(frozen=True)
+class Finding:
+    topic: str  # the rule's name
+    sentence: str
+    hint: str
+    seconds: float  # of all ranks together, that it is about
+    evidence: dict[str, float] = field(default_factory=dict)
+
+
+def percent(part: float) -> str:
+    """Never rounds to all or nothing what is neither."""
+    value = 100 * part
+    if 0 < value < 0.1:
+        return "under 0.1 %"
+    if 99.9 < value < 100:
+        return "over 99.9 %"
+    return f"{value:.1f} %" if 0 < value < 1 or 99 < value < 100 else f"{value:.0f} %"
+
+
+def plural(count: float, word: str) -> str:
+    return f"{count:,.0f} {word}" + ("" if count == 1 else "s")
+
+
+def most(values: Array) -> int:
+    return int(np.argmax(values))

@@ -1,0 +1,34 @@
+"""Communication that waits behind I/O."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sesame.analysis.findings_io.found import Evidence, Finding, most, percent
+from sesame.analysis.quantities import format_seconds
+
+BEHIND = 0.05  # of all ranks' time; by Amdahl's law what it could gain at most, as for little I/O
+
+
+def waiting_behind_io(e: Evidence) -> list[Finding]:
+    if e.waits is None or e.activity.share(e.waits.behind_io) < BEHIND:
+        return []
+    by_culprit = np.bincount(e.waits.culprit, e.waits.io, len(e.activity.span)) * 1e-9
+    rank = most(by_culprit)
+    seconds = e.waits.behind_io
+    return [
+        Finding(
+            "waiting for a slow writer or reader",
+            f"Ranks wait {percent(e.activity.share(seconds))} of their time in MPI for others that "
+            f"are busy with files ({format_seconds(seconds)} of all ranks together), "
+            f"{percent(by_culprit[rank] / seconds)} of it for rank {rank}.",
+            "Make that rank's I/O shorter, or let the others go on: non-blocking I/O, or a thread "
+            "or rank that only writes.",
+            seconds,
+            {
+                "wait behind I/O, s": seconds,
+                "share of time": e.activity.share(seconds),
+                "rank waited for": rank,
+            },
+        )
+    ]

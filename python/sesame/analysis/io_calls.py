@@ -1,0 +1,88 @@
+"""Calls that concern files: what each is for, and the layer it belongs to."""
+
+from __future__ import annotations
+
+READ, WRITE, OPEN, CLOSE, SEEK, SYNC, QUERY, CHANGE, OTHER = range(9)
+KIND_NAMES = ("read", "write", "open", "close", "seek", "sync", "query", "change", "other")
+# What concerns a file's name, place and description rather than its data.
+METADATA = (OPEN, CLOSE, SEEK, QUERY, CHANGE)
+
+POSIX, STDIO, MPI_IO = range(3)
+LAYER_NAMES = ("POSIX", "stdio", "MPI-IO")
+
+_STDIO = {
+    READ: "fread fgets fgetc fgetwc fgetws getc getchar gets getw getline getdelim fscanf scanf "
+    "vfscanf vscanf ungetc",
+    WRITE: "fwrite fputs fputc fputwc fputws putc putchar puts putw fprintf printf vfprintf "
+    "vprintf perror fwprintf wprintf",
+    OPEN: "fopen freopen fdopen fopencookie tmpfile popen",
+    CLOSE: "fclose fcloseall pclose",
+    SEEK: "fseek fseeko ftell ftello rewind fgetpos fsetpos",
+    OTHER: "fflush setvbuf setbuf setlinebuf",
+}
+_POSIX = {
+    READ: "read readv pread preadv preadv2 aio_read copy_file_range sendfile splice",
+    WRITE: "write writev pwrite pwritev pwritev2 aio_write dprintf vdprintf",
+    OPEN: "open openat openat2 creat mkstemp mkostemp mkstemps mkostemps opendir fdopendir "
+    "shm_open memfd_create open_by_handle_at posix_openpt getpt",
+    CLOSE: "close closedir close_range closefrom",
+    SEEK: "lseek",
+    SYNC: "fsync fdatasync sync syncfs sync_file_range msync aio_fsync",
+    QUERY: "stat lstat fstat fstatat newfstatat statx statfs fstatfs statvfs fstatvfs access "
+    "faccessat faccessat2 euidaccess eaccess readlink readlinkat realpath readdir getdents "
+    "getdirentries scandir getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr getcwd",
+    CHANGE: "unlink unlinkat remove rename renameat renameat2 mkdir mkdirat rmdir link linkat "
+    "symlink symlinkat truncate ftruncate fallocate posix_fallocate chmod fchmod fchmodat chown "
+    "fchown lchown fchownat utime utimes futimes utimensat futimens mknod mknodat mkfifo setxattr "
+    "lsetxattr fsetxattr removexattr lremovexattr fremovexattr fcntl flock lockf dup dup2 dup3 "
+    "mmap munmap mremap umask posix_fadvise fadvise madvise readahead",
+}
+_STDIO_KINDS = {name: kind for kind, names in _STDIO.items() for name in names.split()}
+_POSIX_KINDS = {name: kind for kind, names in _POSIX.items() for name in names.split()}
+_MPI_IO_KINDS = {
+    "read": READ,
+    "iread": READ,
+    "write": WRITE,
+    "iwrite": WRITE,
+    "open": OPEN,
+    "close": CLOSE,
+    "seek": SEEK,
+    "sync": SYNC,
+    "get": QUERY,
+    "set": CHANGE,
+    "delete": CHANGE,
+    "preallocate": CHANGE,
+}
+
+
+def io_layer(name: str) -> int:
+    """The layer of `pwrite`, `fwrite`, `MPI_File_write_at` and the like."""
+    if name.removeprefix("P").startswith("MPI_"):
+        return MPI_IO
+    return STDIO if _plain(name) in _STDIO_KINDS else POSIX
+
+
+def io_kind(name: str) -> int:
+    """What the call is for; the end of a split collective call moves no data of its own."""
+    if name.removeprefix("P").startswith("MPI_File_"):
+        words = name.removeprefix("P").removeprefix("MPI_File_").split("_")
+        return OTHER if words[-1] == "end" else _MPI_IO_KINDS.get(words[0], OTHER)
+    plain = _plain(name)
+    if plain in _STDIO_KINDS:
+        return _STDIO_KINDS[plain]
+    return _POSIX_KINDS.get(plain, _mapped(plain))
+
+
+def _mapped(name: str) -> int:
+    """Page accesses to a mapped file are no calls and have names that say what they do."""
+    if name.startswith("map"):
+        return READ if "read" in name else WRITE if "writ" in name else OTHER
+    return OTHER
+
+
+def _plain(name: str) -> str:
+    """Without what the C library puts around a name: __fxstat64, fputs_unlocked, __printf_chk."""
+    plain = name.lstrip("_").removesuffix("64").removesuffix("_unlocked").removesuffix("_chk")
+    if plain.removeprefix("f").removeprefix("l").startswith("xstat"):
+        plain = plain.replace("xstat", "stat")
+    return plain.removeprefix("IO_")

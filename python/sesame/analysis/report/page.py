@@ -1,0 +1,67 @@
+"""The page of a report: one file of HTML that needs nothing else and no network."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import plotly.graph_objects as go
+import plotly.offline
+
+import sesame
+from sesame.analysis.plots import CONFIG
+from sesame.errors import OutputError
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+
+
+@dataclass(frozen=True)
+class Section:
+    title: str
+    about: str
+    html: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The figure that a reader looks for first, and what it is."""
+
+    value: str
+    meaning: str
+
+
+def figure_html(figure: go.Figure) -> str:
+    html: str = figure.to_html(full_html=False, include_plotlyjs=False, config=CONFIG)
+    return html
+
+
+def template(name: str) -> jinja2.Template:
+    loader = jinja2.FileSystemLoader(TEMPLATES)
+    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True)
+    return environment.get_template(name)
+
+
+def write_page(path: Path, **content: Any) -> None:
+    html = template("report.html").render(
+        **content,
+        version=sesame.__version__,
+        plotly_script=plotly.offline.get_plotlyjs(),
+        page_script=(TEMPLATES / "page.js").read_text(encoding="utf-8"),
+    )
+    write_whole(path, html)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Whole or not at all: beside its place first."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot write: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)

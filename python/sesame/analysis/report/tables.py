@@ -1,0 +1,53 @@
+"""Tables of a page: what a click or a key sorts, without network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from sesame.analysis.traced.intervals import Array
+
+MOST_ROWS = 2000  # more make a page slow; they are in the JSON
+
+
+@dataclass(frozen=True)
+class Column:
+    """`values` sort; `format` says how they are shown. Text columns have no format."""
+
+    title: str
+    values: Sequence[Any] | Array
+    format: Callable[[Any], str] | None = None
+    hint: str = ""  # what the title means
+
+
+def table_html(name: str, columns: Sequence[Column], *, caption: str = "") -> str:
+    """A box that scrolls, with a button in every title that sorts the rows by it."""
+    heads = "".join(
+        f'<th scope="col"><button type="button" title="{escape(column.hint or column.title)}">'
+        f"{escape(column.title)}</button></th>"
+        for column in columns
+    )
+    cells = [_cells(column) for column in columns]
+    rows = "".join(f"<tr>{''.join(row)}</tr>" for row in list(zip(*cells, strict=True))[:MOST_ROWS])
+    says = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(name)}">'
+        f'<table class="sortable">{says}<thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _cells(column: Column) -> list[str]:
+    if column.format is None:
+        return [f"<td>{escape(str(value))}</td>" for value in column.values[:MOST_ROWS]]
+    show = column.format
+    return [
+        f'<td class="n" data-v="{value:.9g}">{show(value)}</td>'
+        for value in column.values[:MOST_ROWS]
+    ]
+
+
+def rows_left_out(rows: int) -> str:
+    return f" The first {MOST_ROWS:,} of {rows:,} rows are shown." if rows > MOST_ROWS else ""

@@ -1,0 +1,182 @@
+"""The report of a traced or imported run."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from sesame.analysis import traced_plots
+from sesame.analysis.findings_io.found import percent
+from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.analysis.report import traced_tables
+from sesame.analysis.report.page import Headline, Section, template, write_page
+from sesame.analysis.report.tables import rows_left_out
+from sesame.analysis.study import Study
+from sesame.datasets import DataSet, describe
+
+MOST_OFFSET_PLOTS = 4
+MATTERS = 0.01  # of the time of all ranks; findings about less come second
+
+
+def write_traced(data_set: DataSet, study: Study, path: Path) -> None:
+    info = data_set.info
+    write_page(
+        path,
+        title=info.get("title") or data_set.path.name,
+        subtitle=shlex.join(info.get("command") or []),
+        headline=Headline(
+            format_seconds(study.run.seconds), "run time, from the first process to the last"
+        ),
+        outcome="completed",
+        alerts=study.damage,
+        cards=_cards(study),
+        sections=[s for s in _sections(study) if s.html],
+        machine=None,
+        facts=describe.facts(data_set),
+    )
+
+
+def _cards(study: Study) -> list[tuple[str, str]]:
+    head = study.headline
+    ranks = format_count(head["processes"])
+    return [
+        ("ranks" if head["hosts"] <= 1 else f"ranks on {head['hosts']} hosts", ranks),
+        ("of the time in I/O", percent(head["io_share"])),
+        ("of the time in MPI", percent(head["mpi_share"])),
+        ("the rest", percent(head["rest_share"])),
+        ("read", format_bytes(head["bytes_read"])),
+        ("written", format_bytes(head["bytes_written"])),
+        ("metadata, of the I/O time", percent(head["metadata_share_of_io"])),
+        ("records discarded", f"{head['discarded']:,}"),
+    ]
+
+
+def _sections(study: Study) -> list[Section]:
+    run = study.run
+    sections = [_findings(study)]
+    recorded = len(run.io) + len(run.mpi) > 0
+    if recorded:
+        about = "What every rank did when."
+        sections.append(_drawn("Time line", about, traced_plots.timeline_plot(study)))
+    if len(run.io):
+        about = "Bytes per second that the application's own calls move."
+        sections.append(_drawn("I/O over time", about, traced_plots.rate_plot(study)))
+    sections += [_ranks(study), _files(study), *_offsets(study), _requests(study), _calls(study)]
+    if study.waits is not None and len(study.waits.waiter):
+        sections.append(_waits(study))
+    if not len(run.io):
+        sections.append(_missing(study))
+    return sections
+
+
+def _drawn(title: str, about: str, plot: traced_plots.Plot) -> Section:
+    return Section(title, about, plot.chart.html(), plot.note)
+
+
+def _findings(study: Study) -> Section:
+    shown = [
+        {
+            "finding": finding,
+            "share": percent(min(study.activity.share(finding.seconds), 1.0)),
+            "evidence": [
+                (name, traced_tables.figure(value)) for name, value in finding.evidence.items()
+            ],
+            "matters": study.activity.share(finding.seconds) >= MATTERS,
+        }
+        for finding in study.findings
+    ]
+    html = template("findings.html").render(
+        first=[f for f in shown if f["matters"]], others=[f for f in shown if not f["matters"]]
+    )
+    about = (
+        "What the numbers mean, that which concerns most time first. Rules and thresholds are in "
+        "Sesame's documentation, docs/models/findings.md."
+    )
+    return Section("Findings", about, html)
+
+
+def _ranks(study: Study) -> Section:
+    if not len(study.run.processes.rank):
+        return Section("Ranks", "", "<p>This data set holds no process.</p>")
+    plot = traced_plots.rank_plot(study)
+    note = plot.note
+    if study.activity.even:
+        note += " Times of files that all ranks share are known only together, and divided evenly."
+    return Section(
+        "Ranks",
+        "Where the time of each rank went: a moment is of I/O when any of its threads is in a call "
+        "on files, else of MPI when any is in MPI. Click a title, or press Enter on it, to sort.",
+        plot.chart.html() + traced_tables.rank_table(study),
+        note + rows_left_out(len(study.activity.span)),
+    )
+
+
+def _files(study: Study) -> Section:
+    files, note = traced_tables.file_table(study)
+    if not files:
+        return Section("Files", "", "<p>No call of this run concerns a file.</p>")
+    return Section(
+        "Files",
+        "The application's own calls. “Layer” says through what; where that is MPI-IO, “below” is "
+        "what MPI-IO made of them, which is not added. "
+        "Patterns compare a request with the one before of the same rank.",
+        files,
+        note,
+    )
+
+
+def _offsets(study: Study) -> list[Section]:
+    run = study.run
+    if not len(run.io):
+        return []
+    moved = study.totals.own.by_file("bytes_read", "bytes_written")
+    top = [int(i) for i in moved.argsort()[::-1][:MOST_OFFSET_PLOTS] if moved[i] > 0]
+    html = ""
+    for file in top:
+        plot = traced_plots.offset_plot(run, file)
+        html += f"<h3>{template('text.html').render(text=run.files.path[file])}</h3>"
+        html += f'{plot.chart.html()}<p class="note">{plot.note}</p>'
+    about = "Offset of requests in the files with most data, over time."
+    return [Section("Where in the files", about, html)] if html else []
+
+
+def _requests(study: Study) -> Section:
+    bottom = study.totals.bottom
+    if not bottom.sum("reads", "writes"):
+        return Section("Requests", "", "")
+    plot = traced_plots.size_plot(bottom)
+    return Section(
+        "Requests",
+        "Sizes, order and alignment of what reaches the file system as far as it was recorded: "
+        "below MPI-IO the calls that it made.",
+        plot.chart.html() + traced_tables.request_table(bottom),
+        "Consecutive: begins where the one before ended. Strided: at the same distance as the one "
+        "before. Sequential: further on, at another distance. Random: further back.",
+    )
+
+
+def _calls(study: Study) -> Section:
+    table = traced_tables.call_table(study)
+    about = "Every function. Calls made inside another recorded call are counted apart."
+    return Section("Calls", about, table)
+
+
+def _waits(study: Study) -> Section:
+    waits = study.waits
+    assert waits is not None
+    return Section(
+        "Who waits for whom",
+        f"Ranks wait {format_seconds(waits.seconds)} in MPI for others that come late, all ranks "
+        f"together; in {format_seconds(waits.behind_io)} of it the late one is busy with files.",
+        traced_tables.wait_table(study),
+        "The longest waits. A receive waits for its send, a collective call for the last rank or "
+        "the root.",
+    )
+
+
+def _missing(study: Study) -> Section:
+    text = "This data set has no records of single calls on files"
+    if len(study.totals):
+        text += ", only counters: time lines, offsets and what ranks do to one another's bytes "
+        text += "cannot be told from them"
+    return Section("What is missing", "", f"<p>{text}.</p>")

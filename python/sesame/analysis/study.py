@@ -1,0 +1,107 @@
+"""All that is said of a traced run, from its data set: for the report, `sesame info` and JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sesame.analysis.findings_io import Evidence, Finding, find
+from sesame.analysis.traced.activity import Activity, activity_of
+from sesame.analysis.traced.counted import totals_of
+from sesame.analysis.traced.load import TracedRun, load_run
+from sesame.analysis.traced.sharing import Sharing, sharing_of
+from sesame.analysis.traced.totals import Totals
+from sesame.analysis.traced.waits import Waits, waits_of
+from sesame.datasets import DataSet
+
+CUT_OFF = "cut off"
+
+
+@dataclass(frozen=True)
+class Study:
+    run: TracedRun
+    totals: Totals
+    activity: Activity
+
+    @cached_property
+    def sharing(self) -> Sharing | None:
+        return sharing_of(self.run) if len(self.run.io) else None
+
+    @cached_property
+    def waits(self) -> Waits | None:
+        return waits_of(self.run, self.activity.io_times) if len(self.run.mpi) else None
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        run = self.run
+        return find(
+            Evidence(self.totals, self.activity, run.files, run.processes, self.sharing, self.waits)
+        )
+
+    @property
+    def discarded(self) -> int:
+        """Records that were made and are lost."""
+        raw = self.run.data_set.info.get("raw") or {}
+        return max(int(self.run.processes.discarded.sum()), int(raw.get("discarded") or 0))
+
+    @property
+    def damage(self) -> list[str]:
+        """What a reader must know before he trusts a number."""
+        lines = []
+        if self.discarded:
+            lines.append(
+                f"{self.discarded:,} records were lost. Totals, times and findings lack them."
+            )
+        cut = [
+            int(rank)
+            for rank, outcome in zip(
+                self.run.processes.rank, self.run.processes.outcome, strict=True
+            )
+            if outcome == CUT_OFF
+        ]
+        if cut:
+            names = ", ".join(map(str, cut[:10])) + (", …" if len(cut) > 10 else "")
+            lines.append(
+                f"{len(cut)} of {len(self.run.processes.rank)} processes were cut off (rank "
+                f"{names}): what they did after their last buffer is not here."
+            )
+        raw = self.run.data_set.info.get("raw") or {}
+        lines += [str(line) for line in raw.get("damage") or []]
+        if self.waits is not None and (self.waits.unmatched_sends or self.waits.unmatched_receives):
+            lines.append(
+                f"{self.waits.unmatched_sends:,} sends have no receive and "
+                f"{self.waits.unmatched_receives:,} receives no send in the records."
+            )
+        return lines
+
+    @cached_property
+    def headline(self) -> dict[str, Any]:
+        """The totals that everything begins with; times in seconds, sizes in bytes."""
+        own, activity = self.totals.own, self.activity
+        io_s = float(activity.io.sum())
+        return {
+            "run_time_s": self.run.seconds,
+            "processes": len(self.run.processes.rank),
+            "hosts": len(set(self.run.processes.host)),
+            "files": int((own.by_file("processes") > 0).sum()),
+            "io_share": activity.share(io_s),
+            "mpi_share": activity.share(float(activity.mpi.sum())),
+            "rest_share": activity.share(float(activity.rest.sum())),
+            "largest_io_s": float(activity.io.max(initial=0)),
+            "rank_of_largest_io": int(np.argmax(activity.io)) if len(activity.io) else -1,
+            "bytes_read": int(own.sum("bytes_read")),
+            "bytes_written": int(own.sum("bytes_written")),
+            "reads": int(own.sum("reads")),
+            "writes": int(own.sum("writes")),
+            "metadata_share_of_io": own.sum("meta_s") / own.sum("io_s") if own.sum("io_s") else 0.0,
+            "discarded": self.discarded,
+        }
+
+
+def study_run(data_set: DataSet) -> Study:
+    run = load_run(data_set)
+    totals = totals_of(run)
+    return Study(run, totals, activity_of(run, totals))

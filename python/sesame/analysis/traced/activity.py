@@ -1,0 +1,65 @@
+"""Where the time of each process went: files, messages, the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sesame.analysis.traced.intervals import Array, Union
+from sesame.analysis.traced.load import IoRecords, TracedRun
+from sesame.analysis.traced.totals import Totals
+
+
+@dataclass(frozen=True)
+class Activity:
+    """Seconds by rank. A moment is of I/O when any thread is in a call on files, else of MPI when
+    any is in a call of MPI."""
+
+    span: Array
+    io: Array
+    mpi: Array
+    io_times: Union  # groups are ranks
+    even: bool = False  # part of `io` is known only of all ranks together, and divided evenly
+
+    @property
+    def rest(self) -> Array:
+        return np.asarray(np.maximum(self.span - self.io - self.mpi, 0))
+
+    @property
+    def whole(self) -> float:
+        """Of all ranks together."""
+        return float(self.span.sum())
+
+    def share(self, seconds: float) -> float:
+        return seconds / self.whole if self.whole > 0 else 0.0
+
+
+def outermost(run: TracedRun) -> IoRecords:
+    return run.io.where(run.io.own)
+
+
+def activity_of(run: TracedRun, totals: Totals) -> Activity:
+    """From records, or from the totals where another tool counted what records do not tell."""
+    recorded = _recorded(run)
+    if not run.data_set.has("file_total"):
+        return recorded
+    joint = totals.own.joint.sum("io_s")
+    counted = totals.own.by_rank("io_s") + joint / max(len(run.processes.rank), 1)
+    io = np.minimum(np.maximum(counted, recorded.io), recorded.span)
+    return replace(recorded, io=io, even=joint > 0)
+
+
+def _recorded(run: TracedRun) -> Activity:
+    ranks = run.ranks
+    io, mpi = outermost(run), run.mpi.where(run.mpi.own)
+    io_times = Union(io.rank, io.begin, io.end)
+    every = Union(
+        np.concatenate([io.rank, mpi.rank]),
+        np.concatenate([io.begin, mpi.begin]),
+        np.concatenate([io.end, mpi.end]),
+    )
+    span = np.zeros(ranks)
+    span[run.processes.rank] = (run.processes.end - run.processes.begin) * 1e-9
+    in_io = io_times.lengths(ranks) * 1e-9
+    return Activity(span, in_io, every.lengths(ranks) * 1e-9 - in_io, io_times)

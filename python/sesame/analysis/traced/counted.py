@@ -1,0 +1,141 @@
+"""Totals from what another tool counted (record type file_total), alone or beside records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sesame.analysis.io_calls import LAYER_NAMES, MPI_IO
+from sesame.analysis.traced.intervals import Array
+from sesame.analysis.traced.load import TracedRun
+from sesame.analysis.traced.totals import DIRECTIONS, Totals, sizes, totals_of_records
+from sesame.datasets.totals import SIZE_CLASSES
+from sesame.errors import InputError
+
+# What records of requests alone do not tell.
+METADATA = ("opens", "seeks", "syncs", "queries", "meta_s", "io_s")
+KEYS = ("rank", "file", "layer", "own", "bottom")
+
+
+def totals_of(run: TracedRun) -> Totals:
+    """From records; from counters where there are no records, or not of all requests."""
+    recorded = totals_of_records(run)
+    if not run.data_set.has("file_total"):
+        return recorded
+    counted = _totals_of_counters(run)
+    if len(recorded) == 0:
+        return counted
+    complete, opened = _coverage(recorded, counted)
+    place = _place(counted)
+    metadata_only = counted.where(complete[place] & ~opened[place])
+    for name in metadata_only.columns.keys() - {*METADATA, *KEYS}:
+        metadata_only.columns[name] = np.zeros_like(metadata_only[name])
+    metadata_only.columns["io_s"] = metadata_only["meta_s"]
+    parts = [
+        recorded.where(complete[_place(recorded)]),
+        counted.where(~complete[place]),
+        metadata_only,
+    ]
+    columns = {name: np.concatenate([p[name] for p in parts]) for name in recorded.columns}
+    return Totals(columns, recorded.ranks, recorded.files)
+
+
+def _place(totals: Totals) -> Array:
+    return np.asarray(totals["file"] * len(LAYER_NAMES) + totals["layer"])
+
+
+def _coverage(recorded: Totals, counted: Totals) -> tuple[Array, Array]:
+    """By file and layer: whether all requests are recorded, and whether openings are."""
+    length = recorded.files * len(LAYER_NAMES)
+
+    def by_place(totals: Totals, *names: str) -> Array:
+        number = sum(totals[name] for name in names)
+        return np.bincount(_place(totals), number, length)
+
+    requests = by_place(recorded, "reads", "writes")
+    complete = (requests >= by_place(counted, "reads", "writes")) & (requests > 0)
+    return complete, by_place(recorded, "opens") > 0
+
+
+def _totals_of_counters(run: TracedRun) -> Totals:
+    table = run.data_set.table("file_total")
+    fields: dict[str, Array] = {
+        name: table.column(name).to_numpy()
+        for name in table.column_names
+        if not pa.types.is_dictionary(table.schema.field(name).type)
+    }
+    file = fields["file"].astype(np.int64)
+    if len(file) and (file.min() < 0 or file.max() >= len(run.files)):
+        raise InputError(
+            f"records of type file_total name file {file.max()}, and there are {len(run.files)}",
+            path=str(run.data_set.path / "file_total.parquet"),
+        )
+    names = {name.lower(): i for i, name in enumerate(LAYER_NAMES)}
+    layer = np.array([names.get(text.lower(), 0) for text in table.column("layer").to_pylist()])
+    layer = layer.astype(np.int64)
+    through_mpi = np.zeros(len(run.files), bool)
+    through_mpi[file[layer == MPI_IO]] = True
+    below = np.zeros(len(run.files), bool)
+    below[file[layer != MPI_IO]] = True
+    columns = _columns(fields, totals_of_records(run).columns.keys()) | {
+        "rank": fields["rank"].astype(np.int64),
+        "file": file,
+        "layer": layer,
+        "own": (layer == MPI_IO) | ~through_mpi[file],
+        "bottom": (layer != MPI_IO) | ~below[file],
+    }
+    return Totals(columns, run.ranks, len(run.files)).where(run.files.stored[file])
+
+
+def _columns(fields: dict[str, Array], wanted: Any) -> dict[str, Array]:
+    """What was counted under our names; 0 for what was not."""
+    zero = np.zeros(len(fields["rank"]), np.int64)
+
+    def counted(name: str) -> Array:
+        return np.maximum(fields[name], 0)
+
+    found = dict.fromkeys(wanted, zero) | {
+        "processes": np.maximum(fields["processes"], 1),
+        "opens": counted("opens"),
+        "seeks": counted("seeks"),
+        "syncs": counted("syncs"),
+        "queries": counted("stats"),
+        "meta_s": counted("meta_s"),
+        "io_s": counted("meta_s") + counted("read_s") + counted("write_s"),
+        "first_byte": fields["min_offset"],
+        "end_byte": np.maximum(fields["max_offset_read"], fields["max_offset_written"]) + 1,
+    }
+    for name in ("reads", "writes", "bytes_read", "bytes_written", "read_s", "write_s"):
+        found[name] = counted(name)
+    for word, _ in DIRECTIONS:
+        found |= _patterns(fields, word)
+        classes = [f"{word}s_to_{name}" for name, _ in SIZE_CLASSES] + [f"{word}s_above_1g"]
+        found |= {ours: counted(theirs) for ours, theirs in zip(sizes(word), classes, strict=True)}
+    return found | _alignment(fields)
+
+
+def _patterns(fields: dict[str, Array], word: str) -> dict[str, Array]:
+    """Consecutive ones are a part of the sequential ones; each process has a first request."""
+    requests, sequential = fields[f"{word}s"], fields[f"sequential_{word}s"]
+    consecutive = np.maximum(fields[f"consecutive_{word}s"], 0)
+    known = sequential >= 0
+    first = np.minimum(np.maximum(fields["processes"], 1), requests)
+    random = np.maximum(requests - sequential - first, 0)
+    return {
+        f"{word}_consecutive": consecutive,
+        f"{word}_sequential": np.where(known, np.maximum(sequential - consecutive, 0), 0),
+        f"{word}_random": np.where(known, random, 0),
+    }
+
+
+def _alignment(fields: dict[str, Array]) -> dict[str, Array]:
+    """Whether a request has the size of a block is known only on average; all as reads."""
+    requests = fields["reads"] + fields["writes"]
+    mean = (fields["bytes_read"] + fields["bytes_written"]) / np.maximum(requests, 1)
+    could = (fields["alignment"] > 1) & (fields["unaligned"] >= 0) & (mean >= fields["alignment"])
+    return {
+        "alignable_reads": np.where(could, requests, 0),
+        "unaligned_reads": np.where(could, fields["unaligned"], 0),
+    }

@@ -1,0 +1,314 @@
+"""The records of a traced run as columns, with what each call is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from sesame.analysis.calls import call_class
+from sesame.analysis.io_calls import READ, WRITE, io_kind, io_layer
+from sesame.analysis.traced.intervals import Array
+from sesame.datasets import DataSet
+from sesame.datasets.traced import IoFlag, MpiFlag
+from sesame.errors import InputError
+
+STORED = ("regular", "directory", "unknown")  # kinds of files whose data are kept somewhere
+COPIES = ("copy_file_range", "sendfile", "splice")  # read one file and write another
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Arrays of one length; `names` is what `call` counts in."""
+
+    names: list[str]
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(self)[1].name))
+
+    def where(self, chosen: Array) -> Self:
+        """The records that a mask or a list of indices chooses."""
+        if chosen.dtype == bool and chosen.all():
+            return self
+        arrays = {f.name: getattr(self, f.name)[chosen] for f in fields(self)[1:]}
+        return replace(self, **arrays)
+
+
+@dataclass(frozen=True)
+class IoRecords(Columns):
+    rank: Array
+    thread: Array
+    begin: Array  # ns
+    end: Array
+    call: Array
+    kind: Array  # see io_calls
+    layer: Array
+    file: Array
+    offset: Array
+    bytes: Array
+    flags: Array
+    error: Array
+
+    @cached_property
+    def own(self) -> Array:
+        """Calls of the application itself, not those made inside another recorded call."""
+        return np.asarray((self.flags & (IoFlag.NESTED | IoFlag.IMPLIED)) == 0)
+
+    @cached_property
+    def requests(self) -> Array:
+        """How many requests for data a record stands for: several when calls were merged."""
+        moves = (self.kind == READ) | (self.kind == WRITE)
+        merged = (self.flags & IoFlag.MERGED) != 0
+        return np.where(moves, np.where(merged, np.maximum(self.bytes, 1), 1), 0)
+
+
+@dataclass(frozen=True)
+class MpiRecords(Columns):
+    rank: Array
+    thread: Array
+    begin: Array  # ns
+    end: Array
+    call: Array
+    kind: Array  # see calls
+    comm: Array
+    peer: Array
+    tag: Array
+    bytes: Array
+    completion: Array
+    flags: Array
+
+    @cached_property
+    def own(self) -> Array:
+        return np.asarray((self.flags & MpiFlag.NESTED) == 0)
+
+
+@dataclass(frozen=True)
+class Files:
+    path: list[str]
+    kind: list[str]
+    filesystem: list[str]
+    block_size: Array  # 0 when unknown
+    size_before: Array  # -1 when there was none
+
+    def __len__(self) -> int:
+        return len(self.path)
+
+    @cached_property
+    def stored(self) -> Array:
+        return np.array([kind in STORED for kind in self.kind], bool)
+
+
+@dataclass(frozen=True)
+class Processes:
+    rank: Array
+    begin: Array  # ns
+    end: Array
+    threads: Array
+    discarded: Array
+    host: list[str]
+    outcome: list[str]
+
+
+@dataclass(frozen=True)
+class TracedRun:
+    data_set: DataSet
+    io: IoRecords
+    mpi: MpiRecords
+    files: Files
+    processes: Processes
+
+    @property
+    def ranks(self) -> int:
+        """One more than the largest number of a process."""
+        return int(self.processes.rank.max()) + 1 if len(self.processes.rank) else 0
+
+    @property
+    def begin(self) -> int:
+        return int(self.processes.begin.min()) if len(self.processes.begin) else 0
+
+    @property
+    def end(self) -> int:
+        return int(self.processes.end.max()) if len(self.processes.end) else 0
+
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.begin) * 1e-9
+
+
+def is_traced(data_set: DataSet) -> bool:
+    """Whether the records are those of a traced or imported run, be they only a few or none."""
+    types = data_set.record_types
+    return any(name in types for name in ("io", "mpi", "process", "file_total"))
+
+
+def load_run(data_set: DataSet) -> TracedRun:
+    """Everything of the data set; what it lacks is empty."""
+    if not is_traced(data_set):
+        known = ", ".join(data_set.record_types) or "none"
+        raise InputError(
+            f"not a traced run: no records of type io, mpi or process, there are: {known}",
+            path=str(data_set.path),
+            hint="`sesame trace` records a run, `sesame import` brings in that of another tool",
+        )
+    files = _files(data_set)
+    io, mpi = _io(data_set, len(files)), _mpi(data_set)
+    processes = _processes(data_set, io, mpi)
+    for name, records in (("io", io), ("mpi", mpi)):
+        missing = np.setdiff1d(records.rank, processes.rank)
+        if len(missing):
+            raise InputError(
+                f"there are records of process {missing[0]}, which record type process lacks",
+                path=str(data_set.path / f"{name}.parquet"),
+            )
+    return TracedRun(data_set, io, mpi, files, processes)
+
+
+def _columns(data_set: DataSet, name: str, wanted: list[str]) -> dict[str, Any]:
+    """Arrays by field, empty when there are no such records; `call` with its `names`."""
+    if not data_set.has(name):
+        return {**{field: np.zeros(0, np.int64) for field in wanted}, "names": []}
+    table = data_set.table(name, wanted).unify_dictionaries().combine_chunks()
+    found: dict[str, Any] = {"names": []}
+    for field in wanted:
+        column = _single(table.column(field))
+        if pa.types.is_dictionary(column.type):
+            found["names"] = column.dictionary.to_pylist()
+            found[field] = column.indices.to_numpy()
+        else:
+            found[field] = column.to_numpy(zero_copy_only=False)
+    return found
+
+
+def _single(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _by_name(names: list[str], of: Any, call: Array) -> Array:
+    return np.array([of(name) for name in names] or [0], np.int8)[call]
+
+
+def _io(data_set: DataSet, files: int) -> IoRecords:
+    wanted = "rank thread begin_ns duration_ns call file other_file offset bytes flags error"
+    found = _columns(data_set, "io", wanted.split())
+    names, call = found["names"], found["call"]
+    if len(call) and int(found["file"].max()) >= files:
+        raise InputError(
+            f"records of type io name file {int(found['file'].max())}, and there are {files}",
+            path=str(data_set.path / "io.parquet"),
+        )
+    begin = found["begin_ns"]
+    records = IoRecords(
+        names=names,
+        rank=found["rank"].astype(np.int64),
+        thread=found["thread"],
+        begin=begin,
+        end=begin + np.maximum(found["duration_ns"], 0),
+        call=call,
+        kind=_by_name(names, io_kind, call),
+        layer=_by_name(names, io_layer, call),
+        file=found["file"].astype(np.int64),
+        offset=found["offset"],
+        bytes=np.maximum(found["bytes"], 0),
+        flags=found["flags"],
+        error=found["error"],
+    )
+    return _with_copies(records, found["other_file"])
+
+
+def _with_copies(records: IoRecords, other: Array) -> IoRecords:
+    """A copy from file to file reads one, and writes the other in no time of its own."""
+    copies = [i for i, name in enumerate(records.names) if name in COPIES]
+    chosen = np.flatnonzero(np.isin(records.call, copies) & (other >= 0))
+    if len(chosen) == 0:
+        return records
+    added = records.where(chosen)
+    added = replace(
+        added,
+        kind=np.full(len(chosen), WRITE, np.int8),
+        end=added.begin,
+        file=other[chosen].astype(np.int64),
+        offset=np.full(len(chosen), -1, np.int64),
+    )
+    arrays: dict[str, Any] = {
+        f.name: np.insert(getattr(records, f.name), chosen + 1, getattr(added, f.name))
+        for f in fields(records)[1:]
+    }
+    return replace(records, **arrays)
+
+
+def _mpi(data_set: DataSet) -> MpiRecords:
+    wanted = "rank thread begin_ns duration_ns call comm peer tag bytes completion flags"
+    found = _columns(data_set, "mpi", wanted.split())
+    return MpiRecords(
+        names=found["names"],
+        rank=found["rank"].astype(np.int64),
+        thread=found["thread"],
+        begin=found["begin_ns"],
+        end=found["begin_ns"] + np.maximum(found["duration_ns"], 0),
+        call=found["call"],
+        kind=_by_name(found["names"], call_class, found["call"]),
+        comm=found["comm"],
+        peer=found["peer"],
+        tag=found["tag"],
+        bytes=found["bytes"],
+        completion=found["completion"],
+        flags=found["flags"],
+    )
+
+
+def _files(data_set: DataSet) -> Files:
+    if not data_set.has("file"):
+        return Files([], [], [], np.zeros(0, np.int64), np.zeros(0, np.int64))
+    table = data_set.table("file")
+    index = table.column("index").to_numpy()
+    if not np.array_equal(np.sort(index), np.arange(len(index))):
+        raise InputError(
+            f"expected the indices 0 to {len(index) - 1}, each once",
+            path=str(data_set.path / "file.parquet"),
+        )
+    table = _sorted(table, index)
+    return Files(
+        path=table.column("path").to_pylist(),
+        kind=table.column("kind").to_pylist(),
+        filesystem=table.column("filesystem").to_pylist(),
+        block_size=table.column("block_size").to_numpy(),
+        size_before=table.column("size_before").to_numpy(),
+    )
+
+
+def _processes(data_set: DataSet, io: IoRecords, mpi: MpiRecords) -> Processes:
+    if not data_set.has("process"):
+        return _processes_of_records(io, mpi)
+    table = data_set.table("process")
+    table = _sorted(table, table.column("rank").to_numpy())
+    return Processes(
+        rank=table.column("rank").to_numpy().astype(np.int64),
+        begin=table.column("begin_ns").to_numpy(),
+        end=table.column("end_ns").to_numpy(),
+        threads=table.column("threads").to_numpy(),
+        discarded=table.column("discarded").to_numpy().astype(np.int64),
+        host=table.column("host").to_pylist(),
+        outcome=table.column("outcome").to_pylist(),
+    )
+
+
+def _sorted(table: pa.Table, key: Array) -> pa.Table:
+    """The import of pyarrow's own functions takes longer than all else, and is seldom needed."""
+    return table if np.all(key[1:] > key[:-1]) else table.take(np.argsort(key, kind="stable"))
+
+
+def _processes_of_records(io: IoRecords, mpi: MpiRecords) -> Processes:
+    """Each from its first record to its last."""
+    rank = np.concatenate([io.rank, mpi.rank])
+    ranks = np.unique(rank)
+    place = np.searchsorted(ranks, rank)
+    begin = np.full(len(ranks), np.iinfo(np.int64).max)
+    end = np.zeros(len(ranks), np.int64)
+    np.minimum.at(begin, place, np.concatenate([io.begin, mpi.begin]))
+    np.maximum.at(end, place, np.concatenate([io.end, mpi.end]))
+    unknown = [""] * len(ranks)
+    none = np.zeros(len(ranks), np.int64)
+    return Processes(ranks, begin, end, none + 1, none, unknown, unknown)

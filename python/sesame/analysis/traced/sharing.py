@@ -1,0 +1,141 @@
+"""Files that several processes use: who touches the same blocks and the same bytes, and how their
+requests lie between each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sesame.analysis.io_calls import MPI_IO, READ, STDIO, WRITE
+from sesame.analysis.traced.intervals import Array, Union
+from sesame.analysis.traced.load import IoRecords, TracedRun
+from sesame.datasets.traced import IoFlag
+
+# Where the file system does not tell its own: the usual stripe of Lustre.
+DEFAULT_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Interleaving:
+    """By file, of the requests of one direction that no collective call stands for."""
+
+    requests: Array
+    seconds: Array
+    neighbours: Array  # requests next to which, by offset, another rank's begins
+    moved: Array  # bytes
+    touched: Array  # bytes of the places, each once
+    extent: Array  # from the first byte to the last
+    mpi_io: Array  # requests of them through MPI-IO
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """By file."""
+
+    readers: Array  # ranks
+    writers: Array
+    users: Array
+    blocks_written: Array
+    blocks_contended: Array  # written by several ranks
+    requests_contended: Array  # writes that touch such a block
+    read_distinct: Array  # bytes of the places that any rank read
+    read_after_write: Array  # bytes read that the run itself had written
+    read: Interleaving
+    write: Interleaving
+
+
+def sharing_of(run: TracedRun) -> Sharing:
+    files = len(run.files)
+    stored = np.append(run.files.stored, False)
+    io = run.io
+    moves = ((io.kind == READ) | (io.kind == WRITE)) & (io.error == 0)
+    io = io.where(moves & stored[io.file] & ((io.flags & IoFlag.IMPLIED) == 0))
+    own = io.where(io.own)
+    known = own.where(own.offset >= 0)
+    written = _bottom(io, files)
+    written = written.where((written.kind == WRITE) & (written.offset >= 0) & (written.bytes > 0))
+    block = np.where(run.files.block_size > 0, run.files.block_size, DEFAULT_BLOCK)
+    blocks, contended, requests = _blocks(written, block, files)
+    reads, writes = known.where(known.kind == READ), known.where(known.kind == WRITE)
+    return Sharing(
+        readers=_ranks(own.where(own.kind == READ), run),
+        writers=_ranks(own.where(own.kind == WRITE), run),
+        users=_ranks(run.io.where(run.io.own & (run.io.file >= 0)), run),
+        blocks_written=blocks,
+        blocks_contended=contended,
+        requests_contended=requests,
+        read_distinct=Union(reads.file, reads.offset, reads.offset + reads.bytes).lengths(files),
+        read_after_write=_read_after_write(reads, writes, files),
+        read=_interleaving(reads, files),
+        write=_interleaving(writes, files),
+    )
+
+
+def _bottom(io: IoRecords, files: int) -> IoRecords:
+    """What reaches the file system as far as it is known; stdio gathers requests first."""
+    posix = io.layer != MPI_IO
+    below = np.zeros(files, bool)
+    below[io.file[posix]] = True
+    return io.where((posix & (io.layer != STDIO)) | (~posix & ~below[io.file]))
+
+
+def _ranks(io: IoRecords, run: TracedRun) -> Array:
+    """How many ranks there are of each file."""
+    pairs = np.unique(io.file * max(run.ranks, 1) + io.rank)
+    return np.bincount(pairs // max(run.ranks, 1), minlength=len(run.files))
+
+
+def _blocks(io: IoRecords, block: Array, files: int) -> tuple[Array, Array, Array]:
+    """Blocks written, those that several ranks wrote, and the writes that touch such a one.
+
+    Only the first and the last block of a request can be another's, too, unless the same place is
+    written twice; that is another finding.
+    """
+    size = block[io.file]
+    first, last = io.offset // size, (io.offset + io.bytes - 1) // size
+    low = np.concatenate([first, last])
+    file, rank = np.tile(io.file, 2), np.tile(io.rank, 2)
+    span = int(low.max(initial=0)) + 1
+    keys, place = np.unique(file * span + low, return_inverse=True)
+    least = np.full(len(keys), np.iinfo(np.int64).max)
+    most = np.full(len(keys), -1)
+    np.minimum.at(least, place, rank)
+    np.maximum.at(most, place, rank)
+    several = most > least
+    half = len(first)
+    touches = several[place[:half]] | several[place[half:]]
+    whole = Union(io.file, first, last + 1).lengths(files)
+    contended = np.bincount(keys[several] // span, minlength=files)
+    return whole, contended, np.bincount(io.file[touches], minlength=files)
+
+
+def _read_after_write(reads: IoRecords, writes: IoRecords, files: int) -> Array:
+    """Of the bytes read, those that had been written once the file's first write was over."""
+    first = np.full(files, np.iinfo(np.int64).max)
+    np.minimum.at(first, writes.file, writes.end)
+    later = reads.where(reads.begin >= first[reads.file]) if len(reads) else reads
+    written = Union(writes.file, writes.offset, writes.offset + writes.bytes)
+    again = written.covered(later.file, later.offset, later.offset + later.bytes)
+    return np.bincount(later.file, again, files)
+
+
+def _interleaving(io: IoRecords, files: int) -> Interleaving:
+    alone = (io.flags & IoFlag.COLLECTIVE) == 0
+    io = io.where(alone & (io.bytes > 0))
+    order = np.lexsort((io.offset, io.file))
+    file, rank = io.file[order], io.rank[order]
+    beside = (file[1:] == file[:-1]) & (rank[1:] != rank[:-1])
+    low = np.full(files, np.iinfo(np.int64).max)
+    high = np.zeros(files, np.int64)
+    np.minimum.at(low, io.file, io.offset)
+    np.maximum.at(high, io.file, io.offset + io.bytes)
+    return Interleaving(
+        requests=np.bincount(io.file, minlength=files),
+        seconds=np.bincount(io.file, (io.end - io.begin) * 1e-9, files),
+        neighbours=np.bincount(file[1:][beside], minlength=files),
+        moved=np.bincount(io.file, io.bytes, files),
+        touched=Union(io.file, io.offset, io.offset + io.bytes).lengths(files),
+        extent=np.maximum(high - low, 0),
+        mpi_io=np.bincount(io.file[io.layer == MPI_IO], minlength=files),
+    )

@@ -1,0 +1,126 @@
+"""Time that a process waits in MPI for another, and how much of it the other spends on files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sesame.analysis.calls import COLLECTIVE
+from sesame.analysis.messages import Messages, match_messages
+from sesame.analysis.traced.intervals import Array, Union
+from sesame.analysis.traced.load import MpiRecords, TracedRun
+from sesame.datasets.traced import MpiFlag
+
+FROM_ROOT = ("bcast", "scatter")  # nobody waits but for the root
+TO_ROOT = ("gather", "reduce")  # nobody waits but the root
+NOBODY = ("scan", "exscan", "reduce_local", "neighbor_")  # whom these wait for is not known
+
+
+@dataclass(frozen=True)
+class Waits:
+    """One entry for each call in which a rank waited for another. Times in ns."""
+
+    waiter: Array
+    culprit: Array  # the rank that was late
+    begin: Array  # of the wait
+    until: Array  # when the late one came
+    io: Array  # ns of it that the late one spent in calls on files
+    record: Array  # the waiter's call, index in the records
+    cause: Array  # the late one's call
+    unmatched_sends: int = 0
+    unmatched_receives: int = 0
+
+    @property
+    def seconds(self) -> float:
+        return float((self.until - self.begin).sum()) * 1e-9
+
+    @property
+    def behind_io(self) -> float:
+        """Seconds of all waits in which the late rank was busy with files."""
+        return float(self.io.sum()) * 1e-9
+
+    def longest(self, most: int) -> Array:
+        """Indices of the longest waits, the longest first."""
+        length = self.until - self.begin
+        few = min(most, len(length))
+        top = np.argpartition(-length, few - 1)[:few] if few else np.zeros(0, np.int64)
+        return top[np.argsort(-length[top], kind="stable")]
+
+
+def waits_of(run: TracedRun, io_times: Union) -> Waits:
+    messages = match_messages(run.mpi)
+    parts = [_of_messages(run.mpi, messages), *_of_collectives(run.mpi)]
+    waiter, culprit, begin, until, record, cause = (
+        np.concatenate([part[i] for part in parts]) for i in range(6)
+    )
+    real = until > begin
+    waiter, culprit, begin, until = (a[real] for a in (waiter, culprit, begin, until))
+    return Waits(
+        waiter=waiter,
+        culprit=culprit,
+        begin=begin,
+        until=until,
+        io=io_times.covered(culprit, begin, until),
+        record=record[real],
+        cause=cause[real],
+        unmatched_sends=messages.unmatched_sends,
+        unmatched_receives=messages.unmatched_receives,
+    )
+
+
+def _of_messages(mpi: MpiRecords, messages: Messages) -> tuple[Array, ...]:
+    """A receive waits, in the call that completes it, for its send to begin."""
+    send, receive = messages.send, messages.receive
+    done = np.minimum(receive + np.maximum(mpi.completion[receive], 0), len(mpi) - 1)
+    done = np.where(mpi.rank[done] == mpi.rank[receive], done, receive)
+    begin, until = mpi.begin[done], np.minimum(mpi.begin[send], mpi.end[done])
+    return mpi.rank[receive], mpi.rank[send], begin, until, done, send
+
+
+def _of_collectives(mpi: MpiRecords) -> list[tuple[Array, ...]]:
+    """All wait for the last, for the root, or only the root does."""
+    names = [name.removeprefix("P").removeprefix("MPI_").lower() for name in mpi.names] or [""]
+    blocking = (mpi.flags & MpiFlag.NONBLOCKING) == 0
+    chosen = np.flatnonzero((mpi.kind == COLLECTIVE) & (mpi.comm >= 0))
+    if len(chosen) == 0:
+        return []
+    order, group = _same_call(mpi, chosen)
+    last = _last_of(mpi, order, group)
+    root = np.where(mpi.rank[order] == mpi.peer[order], order, -1)
+    roots = np.full(int(group.max()) + 1, -1)
+    np.maximum.at(roots, group, root)
+
+    def is_one(words: tuple[str, ...]) -> Array:
+        return np.array([name.startswith(words) for name in names])[mpi.call[order]]
+
+    nobody, from_root, to_root = is_one(NOBODY), is_one(FROM_ROOT), is_one(TO_ROOT)
+    to_root &= ~np.array([name.startswith("reduce_scatter") for name in names])[mpi.call[order]]
+    cause = np.where(from_root, roots[group], last[group])
+    waits = blocking[order] & ~nobody & (cause >= 0) & (cause != order)
+    waits &= ~to_root | (root >= 0)
+    order, cause = order[waits], cause[waits]
+    until = np.minimum(mpi.begin[cause], mpi.end[order])
+    return [(mpi.rank[order], mpi.rank[cause], mpi.begin[order], until, order, cause)]
+
+
+def _same_call(mpi: MpiRecords, chosen: Array) -> tuple[Array, Array]:
+    """The records of collective calls, and for each a number that those of one call share: every
+    process makes the collective calls on a communicator in the same order."""
+    ranks = int(mpi.rank.max()) + 1
+    key = mpi.comm[chosen].astype(np.int64) * ranks + mpi.rank[chosen]
+    by_rank = (
+        np.lexsort((mpi.begin[chosen], key)) if mpi.thread.any() else np.argsort(key, kind="stable")
+    )
+    order, key = chosen[by_rank], key[by_rank]
+    starts = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    turn = np.arange(len(key)) - np.repeat(starts, np.diff(np.append(starts, len(key))))
+    number = mpi.comm[order].astype(np.int64) * (int(turn.max()) + 1) + turn
+    return order, np.unique(number, return_inverse=True)[1]
+
+
+def _last_of(mpi: MpiRecords, order: Array, group: Array) -> Array:
+    """The record of each group that began last."""
+    by_time = np.lexsort((mpi.begin[order], group))
+    last = np.append(group[by_time][1:] != group[by_time][:-1], True)
+    return np.asarray(order[by_time[last]])

@@ -1,0 +1,40 @@
+"""`sesame export`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sesame.analysis.quantities import format_count
+from sesame.exchange import EXPORTS, export_data_set
+
+
+@click.command()
+@click.argument("path", metavar="DATASET", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    "format_name",
+    required=True,
+    type=click.Choice(list(EXPORTS)),
+    help="otf2: an archive for Vampir, Scalasca and their like; chrome: events for Perfetto; "
+    "sddf: the Pablo Self-Defining Data Format; csv: a table for each record type.",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="The file to write; for otf2 and csv a directory.",
+)
+@click.option("--force", is_flag=True, help="Write over what is there.")
+def export(path: Path, format_name: str, output: Path, force: bool) -> None:
+    """Write a data set in a format of other tools.
+
+    \b
+    sesame export run.sesame --to chrome -o run.json
+    sesame export run.sesame --to otf2 -o run-otf2
+    """
+    records = export_data_set(path, format_name, output, force=force)
+    click.echo(f"{output}: {format_count(records)} records")

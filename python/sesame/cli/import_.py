@@ -1,0 +1,64 @@
+"""`sesame import`"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sesame.analysis.quantities import format_count, format_seconds
+from sesame.exchange import IMPORTS, import_trace
+
+
+@click.command("import")
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="NAME.sesame",
+    help="The data set to write.",
+)
+@click.option(
+    "--from",
+    "format_name",
+    type=click.Choice(list(IMPORTS)),
+    help="The format of FILE; found by itself from what is in it unless given.",
+)
+@click.option("--force", is_flag=True, help="Write over a data set that is there.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def import_command(
+    path: Path, output: Path, format_name: str | None, force: bool, as_json: bool
+) -> None:
+    """Make a data set of another tool's trace.
+
+    FILE is a Darshan log, a DFTracer trace or the anchor file of an OTF2 archive, or the directory
+    that holds one.
+
+    \b
+    sesame import job.darshan -o job.sesame
+    sesame import traces.otf2 -o run.sesame
+    """
+    result = import_trace(path, output, format_name=format_name, force=force)
+    click.echo(json.dumps(result) if as_json else _words(output, result))
+
+
+def _words(output: Path, result: dict[str, Any]) -> str:
+    counts = [
+        (result["io_records"], "calls on files"),
+        (result["mpi_records"], "MPI calls"),
+        (result["file_totals"], "totals of files"),
+    ]
+    parts = [f"{format_count(count)} {what}" for count, what in counts if count]
+    lines = [
+        f"{output}: {format_count(result['processes'])} processes, "
+        f"{format_seconds(result['run_time_s'])}, {', '.join(parts) or 'no records'}"
+    ]
+    if result["not_imported"]:
+        lines.append(f"not imported: {', '.join(result['not_imported'])}")
+    if result["records_discarded"]:
+        lines.append(f"records lost: {format_count(result['records_discarded'])}")
+    return "\n".join([*lines, *result["damage"]])

@@ -1,0 +1,167 @@
+"""`sesame replay`"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.datasets import DataSetWriter, check_destination
+from sesame.errors import InputError
+from sesame.replay.player import Options, play
+from sesame.replay.records import read_trace
+from sesame.replay.result import figures, write_result
+from sesame.replay.schedule import Style, make_schedule
+from sesame.replay.targets import Target
+from sesame.replay.transport import share_of_environment
+
+MOST_CALLS = 8
+MOST_DIFFERING = 5
+
+
+@click.command()
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where the run's files are in the replay: each at its path below DIR.",
+)
+@click.option(
+    "--map",
+    "mappings",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="Files below OLD are below NEW in the replay.",
+)
+@click.option("--cold", is_flag=True, help="Drop the caches of the files first.")
+@click.option("--direct", is_flag=True, help="Move data around the page cache where possible.")
+@click.option(
+    "--payload",
+    type=click.Choice(["zero", "compressible", "random"]),
+    default="random",
+    help="What is written.",
+)
+@click.option("--scale-compute", default=1.0, metavar="X", help="Time of computation, times X.")
+@click.option("--only-io", is_flag=True, help="No rank waits for another one.")
+@click.option("--as-fast-as-possible", is_flag=True, help="Nothing is waited out; the order stays.")
+@click.option("--keep", is_flag=True, help="Leave the files.")
+@click.option("--force", is_flag=True, help="Write over existing files, and over a data set.")
+@click.option(
+    "--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for a replay under mpiexec."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="NAME.sesame",
+    help="Write a data set: every operation, recorded and replayed.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.argument("run", metavar="RUN.sesame", type=click.Path(path_type=Path))
+def replay(run: Path, **options: Any) -> int:
+    """Repeat a traced run on a real file system, and so predict its time there.
+
+    The I/O of RUN.sesame is done for real; what lay between is waited out, and ranks wait for each
+    other as they did. Also in several processes: mpiexec -n 4 sesame replay …
+
+    \b
+    sesame replay run.sesame --dir /mnt/new
+    """
+    begin = datetime.now(UTC)
+    style = _style(options)
+    target = Target(_directory(options["directory"]), tuple(map(_mapping, options["mappings"])))
+    if options["output"] is not None:
+        check_destination(options["output"], force=options["force"])
+    share = share_of_environment()
+    schedule = make_schedule(read_trace(run), target, style)
+    how = Options(
+        **{key: options[key] for key in ("payload", "direct", "cold", "keep", "force", "mpi")}
+    )
+    played = play(schedule, share, how)
+    if played is None:
+        return 0
+    answer = figures(schedule, played)
+    console = Console(stderr=True, highlight=False)
+    if options["output"] is not None:
+        with DataSetWriter(options["output"], force=options["force"]) as writer:
+            write_result(writer, schedule, played, style, answer, begin)
+        answer["data_set"] = str(options["output"])
+    if options["as_json"]:
+        click.echo(json.dumps(answer))
+    else:
+        _print_summary(console, answer, played.caches)
+    if not answer["complete"]:
+        console.print(f"the replay is incomplete: {answer['failure']}", markup=False)
+        return 1
+    return 0
+
+
+def _style(options: dict[str, Any]) -> Style:
+    if options["scale_compute"] < 0:
+        raise InputError("--scale-compute: expected a number that is not negative")
+    return Style(options["scale_compute"], options["only_io"], options["as_fast_as_possible"])
+
+
+def _directory(path: Path | None) -> Path | None:
+    if path is None:
+        return None
+    if not path.is_dir():
+        raise InputError(f"--dir {path}: there is no such directory")
+    return path.resolve()
+
+
+def _mapping(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not (equals and old.startswith("/") and new):
+        raise InputError(f"--map {text}: expected OLD=NEW, OLD from the root")
+    return old.rstrip("/") or "/", str(Path(new).resolve())
+
+
+def _print_summary(console: Console, answer: dict[str, Any], caches: str | None) -> None:
+    recorded, replayed = answer["recorded_time_s"], answer["replayed_time_s"]
+    console.print(
+        f"[bold]replayed in {format_seconds(replayed)}[/], recorded {format_seconds(recorded)}; "
+        f"I/O {format_seconds(answer['io_replayed_s'])}, recorded "
+        f"{format_seconds(answer['io_recorded_s'])}"
+    )
+    console.print(
+        f"late by {format_seconds(max(answer['lateness_p50_s'], 0))} (median), "
+        f"{format_seconds(max(answer['lateness_p99_s'], 0))} (99 %); the replayer's part of the "
+        f"time {format_seconds(max(replayed - answer['scheduled_time_s'], 0))}"
+    )
+    table = Table("call", "issued", box=None, header_style="bold", pad_edge=False)
+    table.columns[1].justify = "right"
+    counts = sorted(answer["calls"].items(), key=lambda pair: -pair[1])
+    for name, count in counts[:MOST_CALLS]:
+        table.add_row(name, format_count(count))
+    if len(counts) > MOST_CALLS:
+        rest = sum(count for _, count in counts[MOST_CALLS:])
+        table.add_row(f"{len(counts) - MOST_CALLS} others", format_count(rest))
+    console.print(table)
+    read, written = format_bytes(answer["bytes_read"]), format_bytes(answer["bytes_written"])
+    console.print(f"read {read}, written {written}")
+    for line in _remarks(answer, caches):
+        console.print(line, markup=False)
+
+
+def _remarks(answer: dict[str, Any], caches: str | None) -> list[str]:
+    lines = []
+    if caches is not None:
+        lines.append(f"caches dropped: {caches}")
+    if answer["not_issued"]:
+        named = ", ".join(f"{name} {count:,}" for name, count in answer["not_issued"].items())
+        lines.append(f"not issued, their time kept: {named}")
+    if answer["not_aligned"]:
+        lines.append(f"{answer['not_aligned']:,} transfers were not aligned: through the cache")
+    if answer.get("unmatched_messages"):
+        lines.append(f"{answer['unmatched_messages']:,} messages have only one end in the trace")
+    for one in answer["differing"][:MOST_DIFFERING]:
+        lines.append(f"{one['count']:,} times {one['call']} of {one['file']}: {one['how']}")
+    return lines

@@ -1,0 +1,181 @@
+"""`sesame trace`"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.status import Status
+
+from sesame import native
+from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.datasets import DataSetWriter, check_destination
+from sesame.errors import InputError, OutputError, TracingError
+from sesame.tracing import (
+    TraceOptions,
+    collate,
+    environment,
+    run_traced,
+    was_anything_recorded,
+)
+
+COMMAND_LINE = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+@click.command(context_settings=COMMAND_LINE)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="NAME.sesame",
+    help="The data set to write; NAME is the program's unless it is given.",
+)
+@click.option("--only", type=click.Choice(["io", "mpi"]), help="Record only files, or only MPI.")
+@click.option(
+    "--prune",
+    type=click.Choice(["none", "thesis", "causal"]),
+    default="none",
+    is_flag=False,
+    flag_value="causal",
+    help="Leave out messages that cannot change when I/O is issued (--prune alone: causal).",
+)
+@click.option(
+    "--max-size",
+    metavar="SIZE",
+    help="Stop recording when the raw records of all processes take so much.",
+)
+@click.option("--keep-raw", is_flag=True, help="Keep the raw streams (Common Trace Format), too.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="One JSON object on stdout; the program's output goes to stderr.",
+)
+@click.option("--force", is_flag=True, help="Write over an existing data set.")
+@click.option(
+    "--environment",
+    "raw_directory",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Run nothing: print the variables that make programs record themselves in DIR.",
+)
+@click.option(
+    "--from-raw",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Run nothing: make the data set of what programs recorded in DIR.",
+)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def trace(**options: Any) -> int:
+    """Record what a real run does with files and messages.
+
+    COMMAND is run as it stands, with all that it starts: programs with any MPI or none, C and
+    Fortran, threads and children. Nothing is compiled or linked anew.
+
+    \b
+    sesame trace -o run.sesame -- mpiexec -n 8 ./app input.dat
+    """
+    settings = TraceOptions(options["only"], _size(options["max_size"]))
+    command: tuple[str, ...] = options["command"]
+    ways = [options["raw_directory"], options["from_raw"], command or None]
+    if sum(way is not None for way in ways) != 1:
+        raise InputError(
+            "expected a command to run, or one of --environment and --from-raw",
+            hint="sesame trace -- mpiexec -n 4 ./app",
+        )
+    if options["raw_directory"] is not None:
+        _print_environment(options["raw_directory"], settings)
+        return 0
+    path = options["output"] or _output_of(command, options["from_raw"])
+    check_destination(path, force=options["force"])
+    with DataSetWriter(path, force=options["force"]) as writer:
+        status = 0
+        if command:
+            raw = writer.raw
+            raw.mkdir()
+            stdout = sys.stderr if options["as_json"] else None
+            status = run_traced(command, raw, settings, stdout=stdout)
+            _check_recorded(command[0], raw, status)
+        else:
+            raw = options["from_raw"]
+        result = _finish(writer, raw, command, status, options)
+    _print_result(path, result, as_json=options["as_json"])
+    return status
+
+
+def _size(text: str | None) -> int | None:
+    return None if text is None else native.parse_size_bytes(text)
+
+
+def _output_of(command: tuple[str, ...], raw: Path | None) -> Path:
+    """Named after the program; the launcher's name says nothing."""
+    if raw is not None:
+        return Path(f"{raw.resolve().name}.sesame")
+    words = [Path(word).name for word in command if "/" in word and Path(word).is_file()]
+    return Path(f"{words[-1] if words else Path(command[0]).name}.sesame")
+
+
+def _print_environment(raw: Path, settings: TraceOptions) -> None:
+    try:
+        raw.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{raw}: cannot be made: {error.strerror}") from error
+    for name, value in environment(raw, settings).items():
+        click.echo(f"export {name}={shlex.quote(value)}")
+
+
+def _check_recorded(program: str, raw: Path, status: int) -> None:
+    if not was_anything_recorded(raw):
+        raise TracingError(
+            f"{program} ended with status {status} and recorded nothing",
+            hint="programs that are statically linked or set user ids cannot be traced",
+            exit_status=status or 1,
+        )
+
+
+def _finish(
+    writer: DataSetWriter,
+    raw: Path,
+    command: tuple[str, ...],
+    status: int,
+    options: dict[str, Any],
+) -> dict[str, Any]:
+    console = Console(stderr=True)
+    with Status("making the data set", console=console) as line:
+
+        def show(share: float) -> None:
+            line.update(f"making the data set: {100 * share:.0f} %")
+
+        keep = options["keep_raw"] or options["from_raw"] is not None
+        info = collate(raw, writer, prune=options["prune"], keep_raw=keep, progress=show)
+        if command:
+            info["command"] = list(command)
+        info["result"]["exit_status"] = status
+        writer.finish(info)
+    result: dict[str, Any] = info["result"]
+    return result
+
+
+def _print_result(path: Path, result: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({**result, "data_set": str(path)}))
+        return
+    console = Console(stderr=True, highlight=False)
+    console.print(
+        f"{result['outcome']} after {format_seconds(result['duration_s'])}: "
+        f"{format_count(result['records'])} records of {result['processes']} processes, "
+        f"{result['discarded']:,} lost"
+    )
+    if "kept" in result:
+        console.print(
+            f"pruning kept {result['kept']:,} MPI calls and dropped {result['dropped']:,}"
+        )
+    for line in result.get("damage", []):
+        console.print(f"[bold red]damaged[/] {line}")
+    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    console.print(f"data set: {path} ({format_bytes(size)})", soft_wrap=True)

@@ -1,0 +1,170 @@
+"""A traced run as an import finds it in another tool's file, and its way into a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+import sesame
+from sesame.datasets import DataSetWriter, RecordType, record_type
+from sesame.datasets.traced import IoFlag
+
+Columns = dict[str, Any]
+Ints = npt.NDArray[np.int64]
+
+# What a field holds when the other tool does not know it; 0 or no text otherwise.
+UNKNOWN = {
+    "other_file": -1,
+    "handle": -1,
+    "offset": -1,
+    "file": -1,
+    "comm": -1,
+    "peer": -1,
+    "tag": -1,
+    "mpi_rank": -1,
+    "parent": -1,
+    "pid": -1,
+    "size_before": -1,
+    "kind": "unknown",
+    "interface": "unknown",
+    "outcome": "exited",
+}
+
+
+@dataclass
+class Traced:
+    """One run. Tables are columns by field name; a missing column is unknown throughout."""
+
+    tool: str
+    version: str
+    command: list[str]
+    begin: datetime | None
+    duration_ns: int
+    ranks: int
+    tables: dict[str, Columns] = field(default_factory=dict)  # by record type
+    discarded: int = 0
+    damage: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)  # what the file had and a data set does not
+
+
+def names(values: Sequence[str], codes: npt.NDArray[Any]) -> pa.DictionaryArray:
+    """A column of names from a list of all and the number of each."""
+    return pa.DictionaryArray.from_arrays(codes.astype(np.int32), pa.array(values, pa.string()))
+
+
+def complete(described: RecordType, columns: Columns) -> Columns:
+    """The columns of a record type, with those that are missing."""
+    rows = len(next(iter(columns.values()))) if columns else 0
+    wrong = set(columns) - {f.name for f in described.fields}
+    assert not wrong, wrong
+    return {f.name: columns.get(f.name, _missing(f.name, f.type, rows)) for f in described.fields}
+
+
+def _missing(name: str, kind: str, rows: int) -> Any:
+    value = UNKNOWN.get(name, "" if kind in ("text", "name") else 0)
+    if isinstance(value, str):
+        return [value] * rows
+    return np.full(rows, value)
+
+
+def call_order(columns: Mapping[str, Ints], layer: Ints) -> Ints:
+    """The order of records: by rank, thread and begin, a call before those inside it.
+
+    `layer` says of two calls with the same times which is outside: the one of the lower layer.
+    """
+    return np.lexsort(
+        (
+            layer,
+            -columns["duration_ns"],
+            columns["begin_ns"],
+            columns["thread"],
+            columns["rank"],
+        )
+    )
+
+
+def nested(columns: Mapping[str, Ints], layer: Ints) -> npt.NDArray[np.bool_]:
+    """Which calls lie inside one of a lower layer on the same thread; records are in call order."""
+    if len(layer) == 0:
+        return np.zeros(0, bool)
+    end = columns["begin_ns"] + columns["duration_ns"]
+    begin = columns["begin_ns"] - columns["begin_ns"].min()
+    end = end - columns["begin_ns"].min()
+    changes = (np.diff(columns["rank"]) != 0) | (np.diff(columns["thread"]) != 0)
+    group = np.concatenate(([0], np.cumsum(changes)))
+    base = group * (int(end.max()) + 1)  # so that the ends of an earlier thread count for nothing
+    inside = np.zeros(len(layer), bool)
+    for number in range(1, int(layer.max()) + 1):
+        outer = np.maximum.accumulate(base + np.where(layer < number, end, 0))
+        inside |= (layer == number) & (outer >= base + end) & (outer > base + begin)
+    return inside
+
+
+def mark_nested(columns: Columns, layer: Ints) -> None:
+    inside = nested(columns, layer)
+    columns["flags"] = np.asarray(columns["flags"]) | np.where(inside, int(IoFlag.NESTED), 0)
+
+
+def write(traced: Traced, writer: DataSetWriter, source: str) -> dict[str, Any]:
+    """Writes what was found as a data set; returns its result, the figures of the run."""
+    for name, columns in traced.tables.items():
+        writer.write_records(name, complete(record_type(name), columns))
+    result = _result(traced, writer.rows)
+    writer.finish(_info(traced, source, result))
+    return result
+
+
+def _result(traced: Traced, rows: Mapping[str, int]) -> dict[str, Any]:
+    io = traced.tables.get("io", {})
+    result: dict[str, Any] = {
+        "run_time_s": traced.duration_ns / 1e9,
+        "processes": rows.get("process", 0),
+        "files": rows.get("file", 0),
+        "io_records": rows.get("io", 0),
+        "mpi_records": rows.get("mpi", 0),
+        "file_totals": rows.get("file_total", 0),
+        "records_discarded": traced.discarded,
+        "not_imported": traced.lost,
+        "damage": traced.damage,
+    }
+    if rows.get("io", 0):
+        outer = (np.asarray(io["flags"]) & int(IoFlag.NESTED)) == 0
+        result["io_s"] = float(np.asarray(io["duration_ns"])[outer].sum()) / 1e9
+    return result
+
+
+def _host(processes: Columns) -> str:
+    hosts = dict.fromkeys(host for host in processes.get("host", ()) if host)
+    first = next(iter(hosts), "")
+    return first if len(hosts) < 2 else f"{first} and {len(hosts) - 1} more"
+
+
+def _info(traced: Traced, source: str, result: dict[str, Any]) -> dict[str, Any]:
+    program = traced.command[0].rsplit("/", 1)[-1] if traced.command else "a program"
+    info: dict[str, Any] = {
+        "kind": "trace",
+        "title": f"{program} on {traced.ranks} ranks, traced by {traced.tool}",
+        "description": f"Imported from {source}.",
+        "contact": "",
+        "instrument": {"name": traced.tool, "version": traced.version},
+        "importer": {"name": "sesame import", "version": sesame.__version__},
+        "host": {"name": _host(traced.tables["process"]), "system": ""},
+        "ranks": traced.ranks,
+        "command": traced.command,
+        "result": result,
+        "raw": {
+            "format": traced.tool,
+            "directory": None,
+            "discarded": traced.discarded,
+            "damage": traced.damage,
+        },
+    }
+    if traced.begin is not None:
+        info["begin_time"] = traced.begin.isoformat(timespec="seconds")
+    return info

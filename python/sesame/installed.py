@@ -1,0 +1,23 @@
+"""Where the native programs and libraries of this package are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import sesame
+from sesame.errors import SesameError
+
+
+def find_installed(name: str) -> Path:
+    """A program or library of the package; SESAME_BIN names another folder to look in."""
+    folders = [Path(entry) / "bin" for entry in sesame.__path__]
+    if "SESAME_BIN" in os.environ:
+        folders.insert(0, Path(os.environ["SESAME_BIN"]))
+    for folder in folders:
+        if os.access(folder / name, os.X_OK):
+            return folder / name
+    raise SesameError(
+        f"{name} is missing, looked in {', '.join(map(str, folders))}",
+        hint="install sesame again; in a source tree run `make build`",
+    )

@@ -1,0 +1,1 @@
+"""Replay: a traced run repeated on a real file system."""

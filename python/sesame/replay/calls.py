@@ -1,0 +1,97 @@
+"""Which call the replayer issues for which recorded one."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from functools import cache
+
+from sesame.errors import ReplayError
+from sesame.installed import find_installed
+
+# Issued name: recorded names of calls that do the same. Names that are neither here nor the
+# replayer's own are not issued.
+_SAME = {
+    "open": ("openat", "creat", "mkstemp", "mkostemp", "mkstemps", "mkostemps"),
+    "preadv": ("preadv2",),
+    "pwritev": ("pwritev2",),
+    "write": ("dprintf", "vdprintf"),
+    "dup": ("dup2", "dup3"),
+    "fstat": ("fstatfs", "fstatvfs"),
+    "fchmod": ("fchown", "futimens", "futimes"),
+    "stat": ("newfstatat", "fstatat", "statx"),
+    "access": ("faccessat", "eaccess", "euidaccess"),
+    "unlink": ("unlinkat", "remove"),
+    "rename": ("renameat", "renameat2"),
+    "link": ("linkat",),
+    "symlink": ("symlinkat",),
+    "readlink": ("readlinkat",),
+    "mkdir": ("mkdirat",),
+    "chmod": ("fchmodat", "chown", "fchownat", "utime", "utimes", "utimensat", "futimesat"),
+    "statfs": ("statvfs",),
+    "fopen": ("freopen",),
+    "fread": ("getw", "fread_unlocked"),
+    "fwrite": ("putw", "fwrite_unlocked"),
+    "fputs": ("puts", "fputws"),
+    "fputc": ("putc", "putchar", "putc_unlocked", "fputwc", "putwchar"),
+    "fgets": ("gets", "getline", "getdelim", "fgetws"),
+    "fgetc": ("getc", "getchar", "getc_unlocked", "fgetwc", "getwchar"),
+    "fseek": ("fseeko", "fsetpos", "rewind"),
+    "ftell": ("ftello", "fgetpos"),
+    "setvbuf": ("setbuf", "setbuffer", "setlinebuf"),
+    "aio_wait": ("aio_return", "aio_suspend"),
+    "touch_read": ("mapped_read", "mapped_access"),
+    "touch_write": ("mapped_write",),
+}
+PRINTING = {"fprintf", "vfprintf", "printf", "vprintf"}
+PRINTING |= {"fwprintf", "vfwprintf", "wprintf", "vwprintf"}
+SCANNING = {"fscanf", "vfscanf", "scanf", "vscanf", "fwscanf", "vfwscanf", "wscanf", "vwscanf"}
+FORMATTED = PRINTING | SCANNING
+ISSUED_AS = {recorded: issued for issued, names in _SAME.items() for recorded in names}
+ISSUED_AS |= dict.fromkeys(PRINTING, "fprintf") | dict.fromkeys(SCANNING, "fgets")
+
+OPENINGS = {"open", "fopen", "opendir"}
+CLOSINGS = {"close", "fclose", "closedir"}
+STDIO = {"fopen", "fdopen", "fclose", "fread", "fwrite", "fprintf", "fputs", "fputc", "fgets"}
+STDIO |= {"fgetc", "fflush", "fseek", "ftell", "setvbuf"}
+# Their length is what they moved, not what was asked for.
+SIZED_BY_RESULT = {"fprintf", "fputs", "fputc", "fgets", "fgetc"}
+PRINTS_TO_DESCRIPTOR = {"dprintf", "vdprintf"}
+READS = {"read", "pread", "readv", "preadv", "fread", "fgets", "fgetc", "aio_read", "touch_read"}
+WRITES = {"write", "pwrite", "writev", "pwritev", "fwrite", "fprintf", "fputs", "fputc"}
+WRITES |= {"aio_write", "touch_write", "copy_file_range", "sendfile"}
+NAMING = {"open", "fopen", "opendir", "stat", "lstat", "access", "unlink", "rename", "link"}
+NAMING |= {"symlink", "readlink", "mkdir", "rmdir", "truncate", "chmod", "statfs"}
+
+_MPI_DATA = re.compile(r"MPI_File_i?(read|write)(_at|_all|_at_all|_shared|_ordered)?(_begin)?$")
+_MPI_OTHERS = {
+    "MPI_File_open": "open",
+    "MPI_File_close": "close",
+    "MPI_File_sync": "fsync",
+    "MPI_File_set_size": "ftruncate",
+    "MPI_File_preallocate": "posix_fallocate",
+}
+
+
+def is_mpi_io(name: str) -> bool:
+    return name.startswith("MPI_File_")
+
+
+def issued_name(recorded: str) -> str | None:
+    """The call that is issued for a recorded one; None when there is none."""
+    data = _MPI_DATA.match(recorded)
+    if data:
+        return "pread" if data[1] == "read" else "pwrite"
+    name = _MPI_OTHERS.get(recorded) or ISSUED_AS.get(recorded, recorded)
+    return name if name in call_numbers() else None
+
+
+@cache
+def call_numbers() -> dict[str, int]:
+    """The replayer's own numbers: it is asked, so that there is one list."""
+    program = find_installed("sesame-replayer")
+    answer = subprocess.run([program, "--calls"], capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        raise ReplayError(f"{os.fspath(program)} does not answer: {answer.stderr.strip()}")
+    return {name: number for number, name in enumerate(answer.stdout.split())}

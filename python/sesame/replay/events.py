@@ -1,0 +1,55 @@
+"""Events of a replay: what operations reach and wait for, collected before they are numbered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sesame.replay.records import Array
+
+ARRIVE, WAIT, AFTER = 0, 1, 2  # at its begin, before it goes on, at its end
+
+
+@dataclass
+class Links:
+    """Links between operations and events. An event happens when all have arrived that are linked
+    to it by ARRIVE or AFTER."""
+
+    events: int = 0
+    _operations: list[Array] = field(default_factory=list)
+    _events: list[Array] = field(default_factory=list)
+    _kinds: list[Array] = field(default_factory=list)
+
+    def new_events(self, count: int) -> Array:
+        self.events += count
+        return np.arange(self.events - count, self.events)
+
+    def add(self, kind: int, operations: Array, events: Array) -> None:
+        self._operations.append(np.asarray(operations, np.int64))
+        self._events.append(np.asarray(events, np.int64))
+        self._kinds.append(np.full(len(operations), kind, np.int64))
+
+    def columns(self) -> tuple[Array, Array, Array]:
+        """Operation, event and kind of every link."""
+        nothing = [np.zeros(0, np.int64)]
+        return (
+            np.concatenate(self._operations or nothing),
+            np.concatenate(self._events or nothing),
+            np.concatenate(self._kinds or nothing),
+        )
+
+
+def number_in_group(*keys: Array, order: Array) -> tuple[Array, Array]:
+    """For each element the number of its group (equal keys), and its place there by `order`."""
+    group = np.zeros(len(order), np.int64)
+    for key in keys:
+        values, of_key = np.unique(key, return_inverse=True)
+        group = group * len(values) + of_key if len(values) else group
+        _, group = np.unique(group, return_inverse=True)
+    sorted_ = np.lexsort((order, group))
+    starts = np.flatnonzero(np.diff(group[sorted_], prepend=-1))
+    place = np.empty(len(order), np.int64)
+    sizes = np.diff(np.append(starts, len(order)))
+    place[sorted_] = np.arange(len(order)) - np.repeat(starts, sizes)
+    return group, place

@@ -1,0 +1,139 @@
+"""Plays a schedule: makes the files, runs the native player, reads what it measured."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import tempfile
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sesame.errors import AlreadyReported, Interrupted, ReplayError
+from sesame.installed import find_installed
+from sesame.replay.plan import Share, layout, write_plan
+from sesame.replay.records import Array
+from sesame.replay.schedule import Schedule
+from sesame.replay.targets import Layout
+from sesame.replay.transport import build_transport
+
+INCOMPLETE = 3
+HEADER = layout(
+    ("S8", "magic"),
+    ("<u4", "version failed_error"),
+    ("<i8", "failed_operation"),
+    ("<u8", "operations streams not_aligned"),
+    ("<i8", "wake_up_median_ns wake_up_p99_ns spin_ns"),
+)
+OPERATION = layout(("<i8", "begin_ns duration_ns lateness_ns bytes"), ("<i4", "error unused"))
+STREAM = layout(("<i8", "scheduled_end_ns end_ns"))
+
+
+@dataclass(frozen=True)
+class Options:
+    payload: str = "random"
+    direct: bool = False
+    cold: bool = False
+    keep: bool = False
+    force: bool = False
+    mpi: str | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The operation that ended a replay."""
+
+    operation: int
+    error: int
+
+    @property
+    def reason(self) -> str:
+        return f"{errno.errorcode.get(self.error, self.error)}: {os.strerror(self.error)}"
+
+
+@dataclass(frozen=True)
+class Played:
+    """What became of each operation of the schedule."""
+
+    operations: Array
+    scheduled_end_ns: int
+    end_ns: int
+    failure: Failure | None
+    not_aligned: int
+    wake_up_median_ns: int
+    wake_up_p99_ns: int
+    caches: str | None  # which were dropped
+
+
+def play(schedule: Schedule, share: Share, options: Options) -> Played | None:
+    """None in a process that is not the first: the first one has the result of all."""
+    library = build_transport(options.mpi) if share.processes > 1 else None
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
+        plan, result = folder / "plan", folder / "result"
+        write_plan(schedule, plan, share, payload=options.payload, direct=options.direct)
+        caches = None
+        if share.process == 0:
+            layout = Layout(
+                schedule.needed, payload=options.payload, force=options.force, keep=options.keep
+            )
+            stack.enter_context(layout)
+            caches = layout.drop_caches() if options.cold else None
+        command = [str(find_installed("sesame-replayer")), str(plan), str(result)]
+        status = _run(command + ([str(library)] if library else []))
+        _check(status)
+        if share.process != 0:
+            return None
+        return _read(schedule, result.read_bytes(), share.processes, caches)
+
+
+def _run(command: list[str]) -> int:
+    # An MPI finds its launcher through descriptors that it inherits.
+    process = subprocess.Popen(command, close_fds=False)
+    try:
+        return process.wait()
+    except BaseException:  # Ctrl-C above all: nothing must write while the files are removed
+        with suppress(ProcessLookupError):
+            process.kill()
+        process.wait()
+        raise
+
+
+def _check(status: int) -> None:
+    if status in (0, INCOMPLETE):
+        return
+    if status == 2:
+        raise AlreadyReported(2)
+    if status in (-signal.SIGINT, -signal.SIGTERM):
+        raise Interrupted
+    how = f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+    raise ReplayError(f"sesame-replayer ended {how}")
+
+
+def _read(schedule: Schedule, data: bytes, processes: int, caches: str | None) -> Played:
+    order, streams = schedule.order, schedule.operations.stream
+    all_ = np.zeros(len(streams), OPERATION)
+    scheduled = ended = not_aligned = at = 0
+    median = p99 = 0
+    failure = None
+    for process in range(processes):
+        of_stream = Share(process, processes).of_streams(order)
+        ours = np.flatnonzero(of_stream[streams] == process)
+        head = np.frombuffer(data, HEADER, 1, at)[0]
+        at += HEADER.itemsize
+        all_[ours] = np.frombuffer(data, OPERATION, int(head["operations"]), at)
+        at += OPERATION.itemsize * int(head["operations"])
+        ends = np.frombuffer(data, STREAM, int(head["streams"]), at)
+        at += STREAM.itemsize * int(head["streams"])
+        scheduled = max(scheduled, int(ends["scheduled_end_ns"].max(initial=0)))
+        ended = max(ended, int(ends["end_ns"].max(initial=0)))
+        not_aligned += int(head["not_aligned"])
+        median = max(median, int(head["wake_up_median_ns"]))
+        p99 = max(p99, int(head["wake_up_p99_ns"]))
+        if head["failed_operation"] >= 0 and failure is None:
+            failure = Failure(int(ours[head["failed_operation"]]), int(head["failed_error"]))
+    return Played(all_, scheduled, ended, failure, not_aligned, median, p99, caches)

@@ -1,0 +1,221 @@
+"""The records of a traced run as columns, with what they lie inside of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sesame.datasets import DataSet
+from sesame.datasets.traced import IoFlag, MpiFlag
+from sesame.errors import InputError
+
+Array = np.ndarray[Any, Any]
+UNNUMBERED = -1
+
+
+@dataclass(frozen=True)
+class Table:
+    """Records of one type: columns by name; `call` as indices into `names`."""
+
+    columns: dict[str, Array]
+    names: list[str]
+
+    def __getitem__(self, name: str) -> Array:
+        return self.columns[name]
+
+    def __len__(self) -> int:
+        return len(self.columns["rank"])
+
+    @property
+    def end(self) -> Array:
+        return self["begin_ns"] + self["duration_ns"]
+
+    def is_call(self, wanted: Any) -> Array:
+        """Which records are of a call whose name `wanted` contains."""
+        among = np.array([name in wanted for name in self.names] or [False])
+        return np.asarray(among[self["call"]], bool)
+
+    def by_call(self, values: dict[str, int], missing: int) -> Array:
+        """For each record what `values` says of its call."""
+        of_name = np.array([values.get(name, missing) for name in self.names] or [missing])
+        return np.asarray(of_name[self["call"]])
+
+
+@dataclass(frozen=True)
+class TracedFile:
+    path: str
+    kind: str
+    size_before: int
+    filesystem: str
+
+
+@dataclass(frozen=True)
+class Process:
+    rank: int
+    parent: int
+    begin_ns: int
+    end_ns: int
+    outcome: str
+    discarded: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A traced run. Times are nanoseconds since its first process began."""
+
+    path: Path
+    io: Table
+    mpi: Table
+    files: list[TracedFile]
+    processes: list[Process]
+    communicators: dict[int, Array]  # members in the order of their rank in it
+
+    @property
+    def recorded_ns(self) -> int:
+        return max(process.end_ns for process in self.processes)
+
+
+def read_trace(path: Path) -> Trace:
+    data_set = DataSet(path)
+    if "process" not in data_set.record_types:
+        raise InputError(
+            "this is no traced run: it has no records of type process",
+            path=str(path),
+            hint="`sesame trace` records one, or an import",
+        )
+    processes = data_set.table("process").to_pylist()
+    if not processes:
+        raise InputError("the trace has no process", path=str(path))
+    first = min(row["begin_ns"] for row in processes)
+    return Trace(
+        path,
+        _table(data_set, "io", first),
+        _table(data_set, "mpi", first),
+        _files(data_set),
+        [
+            Process(
+                row["rank"],
+                row["parent"],
+                row["begin_ns"] - first,
+                row["end_ns"] - first,
+                row["outcome"],
+                row["discarded"],
+            )
+            for row in processes
+        ],
+        _communicators(data_set),
+    )
+
+
+def _table(data_set: DataSet, name: str, first: int) -> Table:
+    from sesame.datasets import record_type
+
+    if name not in data_set.record_types:
+        schema = record_type(name).arrow_schema()
+        table = schema.empty_table()
+    else:
+        table = data_set.table(name)
+    columns, names = {}, list[str]()
+    for field in table.schema.names:
+        column = table.column(field)
+        if pa.types.is_dictionary(column.type):
+            column = column.unify_dictionaries().combine_chunks()
+            if isinstance(column, pa.ChunkedArray):
+                column = pa.concat_arrays(column.chunks or [pa.array([], column.type)])
+            names = column.dictionary.to_pylist()
+            column = column.indices
+        values = (
+            column.to_numpy(zero_copy_only=False)
+            if isinstance(column, pa.Array)
+            else (column.to_numpy())
+        )
+        columns[field] = values.astype(np.int64)
+    columns["begin_ns"] = columns["begin_ns"] - first
+    return Table(columns, names)
+
+
+def _files(data_set: DataSet) -> list[TracedFile]:
+    if "file" not in data_set.record_types:
+        return []
+    rows = data_set.table("file").to_pylist()
+    by_index = {row["index"]: row for row in rows}
+    absent = {"path": "", "kind": "unknown", "size_before": -1, "filesystem": ""}
+    count = max(by_index, default=-1) + 1
+    found = [by_index.get(index, absent) for index in range(count)]
+    return [
+        TracedFile(row["path"], row["kind"], row["size_before"], row["filesystem"] or "")
+        for row in found
+    ]
+
+
+def _communicators(data_set: DataSet) -> dict[int, Array]:
+    if "communicator" not in data_set.record_types:
+        return {}
+    rows = data_set.table("communicator").to_pylist()
+    return {row["index"]: members_of(row["members"]) for row in rows}
+
+
+def members_of(text: str) -> Array:
+    """0-14:2,1,3 are the processes 0, 2, … 14, 1 and 3."""
+    members: list[int] = []
+    for part in text.split(",") if text else []:
+        numbers, _, step = part.partition(":")
+        first, dash, last = numbers.partition("-")
+        if dash:
+            members += range(int(first), int(last) + 1, int(step or 1))
+        else:
+            members.append(int(first))
+    return np.array(members, np.int64)
+
+
+@dataclass(frozen=True)
+class Order:
+    """All records of a trace, I/O in front of MPI, with the order of time in each thread.
+
+    A record is named by its number here: rows of `io`, then rows of `mpi`.
+    """
+
+    stream: Array  # which thread of which process
+    begin: Array
+    end: Array
+    sorted: Array  # numbers, by stream and time, outer records before inner ones
+    top: Array  # the outermost record that each lies in; itself when in none
+    streams: list[tuple[int, int]]  # rank and thread
+
+
+def order_of(trace: Trace) -> Order:
+    io, mpi = trace.io, trace.mpi
+
+    def both(name: str) -> Array:
+        return np.concatenate([io[name], mpi[name]])
+
+    key = both("rank") << 16 | both("thread")
+    keys, stream = np.unique(key, return_inverse=True)
+    begin = both("begin_ns")
+    end = np.concatenate([io.end, mpi.end])
+    nested = np.concatenate([io["flags"] & IoFlag.NESTED != 0, mpi["flags"] & MpiFlag.NESTED != 0])
+    by_time = np.lexsort((nested, -end, begin, stream))
+    numbers = np.arange(len(by_time))
+    is_top = ~nested[by_time]
+    # The first record of a thread has nothing to lie in, whatever it says.
+    is_top[np.flatnonzero(np.diff(stream[by_time], prepend=-1))] = True
+    last_top = np.maximum.accumulate(np.where(is_top, numbers, 0))
+    top = np.empty(len(by_time), np.int64)
+    top[by_time] = by_time[last_top]
+    streams = [(int(one) >> 16, int(one) & 0xFFFF) for one in keys]
+    return Order(stream, begin, end, by_time, top, streams)
+
+
+def contained_in_earlier(stream: Array, begin: Array, end: Array) -> Array:
+    """Which intervals, sorted as in Order, lie inside one before them in the same stream."""
+    if len(stream) == 0:
+        return np.zeros(0, bool)
+    far = int(end.max()) + 1
+    latest = np.maximum.accumulate(end + stream * far) - stream * far
+    before = np.concatenate([[-1], latest[:-1]])
+    before[np.flatnonzero(np.diff(stream, prepend=-1))] = -1
+    return np.asarray((begin < before) & (end <= before))

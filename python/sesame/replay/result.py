@@ -1,0 +1,262 @@
+"""What a replay showed: its figures, and a data set with the records at their new times."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import sesame
+from sesame.datasets import DataSet, DataSetWriter, record_type
+from sesame.replay import calls
+from sesame.replay.player import Played
+from sesame.replay.records import Array, Table
+from sesame.replay.schedule import Schedule, Style
+
+COMPUTED_NS = 100_000  # a gap from which on an operation counts as one after computation
+MOST_DIFFERING = 20
+
+
+def figures(schedule: Schedule, played: Played) -> dict[str, Any]:
+    """What `--json` prints."""
+    operations, io = schedule.operations, schedule.trace.io
+    done = played.operations
+    issued = np.flatnonzero((operations.source >= 0) & (done["begin_ns"] >= 0))
+    rows = operations.source[issued]
+    names = list(calls.call_numbers())
+    counts = np.bincount(schedule.issued.call[rows], minlength=len(names))
+    moved = done["bytes"][issued]
+    lateness = done["lateness_ns"][issued] * 1e-9
+    after_compute = lateness[_after_compute(schedule)[issued]]
+    answer: dict[str, Any] = {
+        "recorded_time_s": schedule.trace.recorded_ns * 1e-9,
+        "replayed_time_s": played.end_ns * 1e-9,
+        "scheduled_time_s": played.scheduled_end_ns * 1e-9,
+        "complete": played.failure is None,
+        **_quantiles("lateness", lateness),
+        **_quantiles("lateness_after_compute", after_compute),
+        "io_recorded_s": float(io["duration_ns"][rows].sum() * 1e-9),
+        "io_replayed_s": float(done["duration_ns"][issued].sum() * 1e-9),
+        "operations": len(issued),
+        "calls": {name: int(count) for name, count in zip(names, counts, strict=True) if count},
+        "bytes_read": int(moved[_is_one_of(schedule, rows, calls.READS)].sum()),
+        "bytes_written": int(moved[_is_one_of(schedule, rows, calls.WRITES)].sum()),
+        "not_issued": schedule.issued.left_out,
+        "differing": _differing(schedule, played, issued),
+        "not_aligned": played.not_aligned,
+        "wake_up_median_s": played.wake_up_median_ns * 1e-9,
+        "wake_up_p99_s": played.wake_up_p99_ns * 1e-9,
+    }
+    if schedule.messages is not None:
+        found = schedule.messages
+        answer["messages"] = found.messages
+        answer["unmatched_messages"] = found.sends_alone + found.receives_alone
+        answer["rendezvous_bytes"] = found.rendezvous_bytes
+    if schedule.collectives is not None:
+        answer["collectives"] = schedule.collectives.calls
+        answer["incomplete_collectives"] = schedule.collectives.incomplete
+    if played.failure is not None:
+        answer["failure"] = describe_failure(schedule, played)
+    return answer
+
+
+def _quantiles(name: str, values: Array) -> dict[str, float]:
+    if len(values) == 0:
+        return {f"{name}_p50_s": 0.0, f"{name}_p99_s": 0.0, f"{name}_max_s": 0.0}
+    return {
+        f"{name}_p50_s": float(np.quantile(values, 0.5)),
+        f"{name}_p99_s": float(np.quantile(values, 0.99)),
+        f"{name}_max_s": float(values.max()),
+    }
+
+
+def _after_compute(schedule: Schedule) -> Array:
+    operations = schedule.operations
+    waits = np.zeros(len(operations.source), bool)
+    waits[operations.link_operation] = True
+    return np.asarray((operations.gap >= COMPUTED_NS) & ~waits)
+
+
+def _is_one_of(schedule: Schedule, rows: Array, names: set[str]) -> Array:
+    numbers = [calls.call_numbers()[name] for name in sorted(names)]
+    return np.asarray(np.isin(schedule.issued.call[rows], numbers))
+
+
+def _differing(schedule: Schedule, played: Played, issued: Array) -> list[dict[str, Any]]:
+    """Operations that ended otherwise than recorded, by call, file and how."""
+    trace, io = schedule.trace, schedule.trace.io
+    rows, done = schedule.operations.source[issued], played.operations[issued]
+    data = _is_one_of(schedule, rows, calls.READS | calls.WRITES)
+    wrong = (done["error"] != io["error"][rows]) | (data & (done["bytes"] != io["bytes"][rows]))
+    # An asynchronous transfer is complete only later, under another record.
+    wrong &= ~_is_one_of(schedule, rows, {"aio_read", "aio_write", "aio_wait"})
+    kinds: Counter[tuple[str, str, str]] = Counter()
+    for at in np.flatnonzero(wrong).tolist():
+        row = rows[at]
+        recorded = _outcome(int(io["error"][row]), int(io["bytes"][row]))
+        replayed = _outcome(int(done["error"][at]), int(done["bytes"][at]))
+        file = trace.files[io["file"][row]].path if io["file"][row] >= 0 else ""
+        kinds[io.names[io["call"][row]], file, f"{recorded}, now {replayed}"] += 1
+    return [
+        {"call": call, "file": file, "how": how, "count": count}
+        for (call, file, how), count in kinds.most_common(MOST_DIFFERING)
+    ]
+
+
+def _outcome(error: int, moved: int) -> str:
+    return os.strerror(error) if error else f"{moved} bytes"
+
+
+def describe_failure(schedule: Schedule, played: Played) -> str:
+    failure = played.failure
+    assert failure is not None
+    trace, order = schedule.trace, schedule.order
+    rank, thread = order.streams[int(schedule.operations.stream[failure.operation])]
+    row = int(schedule.operations.source[failure.operation])
+    call, file = trace.io.names[trace.io["call"][row]], int(trace.io["file"][row])
+    place = schedule.issued.path[file] if file >= 0 else None
+    of_thread = f", thread {thread}" if thread else ""
+    return f"rank {rank}{of_thread}: {call} of {place or 'no file'}: {failure.reason}"
+
+
+def write_result(
+    writer: DataSetWriter,
+    schedule: Schedule,
+    played: Played,
+    style: Style,
+    answer: dict[str, Any],
+    begin: datetime,
+) -> None:
+    trace = schedule.trace
+    source = DataSet(trace.path)
+    _write_replayed(writer, schedule, played)
+    warp = _Warp(schedule, played, style.scale_compute)
+    numbers = np.arange(len(trace.io) + len(trace.mpi))
+    for name, table, mine in (
+        ("io", trace.io, numbers[: len(trace.io)]),
+        ("mpi", trace.mpi, numbers[len(trace.io) :]),
+    ):
+        _write_warped(writer, name, table, warp, mine)
+    for name in ("process", "communicator"):
+        if name in source.record_types:
+            writer.write_table(name, source.table(name))
+    if "file" in source.record_types:
+        table = source.table("file")
+        moved = [
+            schedule.issued.path[index] or path if 0 <= index < len(schedule.issued.path) else path
+            for index, path in zip(
+                table["index"].to_pylist(), table["path"].to_pylist(), strict=True
+            )
+        ]
+        at = table.schema.get_field_index("path")
+        field = table.schema.field(at)
+        writer.write_table("file", table.set_column(at, field, pa.array(moved, pa.string())))
+    writer.finish(_info(source, answer, begin))
+
+
+def _write_replayed(writer: DataSetWriter, schedule: Schedule, played: Played) -> None:
+    operations, io = schedule.operations, schedule.trace.io
+    at = np.flatnonzero((operations.source >= 0) & (played.operations["begin_ns"] >= 0))
+    rows, done = operations.source[at], played.operations[at]
+    kind = record_type("replayed").arrow_schema().field("call").type
+    call = pa.DictionaryArray.from_arrays(
+        pa.array(io["call"][rows], pa.int32()), pa.array(io.names, pa.string())
+    )
+    writer.write_records(
+        "replayed",
+        {
+            "rank": io["rank"][rows],
+            "thread": io["thread"][rows],
+            "call": call.cast(kind),
+            "file": io["file"][rows],
+            "recorded_begin_ns": io["begin_ns"][rows],
+            "recorded_duration_ns": io["duration_ns"][rows],
+            "begin_ns": done["begin_ns"],
+            "duration_ns": done["duration_ns"],
+            "lateness_ns": done["lateness_ns"],
+            "bytes": done["bytes"],
+            "error": done["error"],
+        },
+    )
+
+
+class _Warp:
+    """From times of the recording to those of the replay: what lies between two operations of a
+    thread moves with them."""
+
+    def __init__(self, schedule: Schedule, played: Played, scale: float) -> None:
+        operations, done = schedule.operations, played.operations
+        kept = done["begin_ns"] >= 0
+        self._order = schedule.order
+        self._scale = scale
+        self._far = int(self._order.end.max(initial=0)) + 1
+        self._stream = operations.stream[kept]
+        self._begin, self._end = operations.begin[kept], operations.end[kept]
+        self._new_begin = done["begin_ns"][kept]
+        self._new_end = self._new_begin + done["duration_ns"][kept]
+        stopped = np.full(len(self._order.streams), np.iinfo(np.int64).max)
+        np.minimum.at(stopped, operations.stream[~kept], operations.begin[~kept])
+        self._stopped = stopped
+
+    def reached(self, numbers: Array) -> Array:
+        """Which records the replay came to."""
+        begin = self._order.begin[numbers]
+        return np.asarray(begin < self._stopped[self._order.stream[numbers]])
+
+    def times(self, numbers: Array, times: Array) -> Array:
+        stream = self._order.stream[numbers]
+        key = self._stream * self._far + self._begin
+        at = np.searchsorted(key, stream * self._far + times, "right") - 1
+        known = at >= 0
+        if len(key):
+            known &= self._stream[at] == stream
+        at = np.where(known, at, 0)
+        if not len(key):
+            return np.asarray(times * self._scale).astype(np.int64)
+        begin, end = self._begin[at], self._end[at]
+        new_begin, new_end = self._new_begin[at], self._new_end[at]
+        inside = (times - begin) / np.maximum(end - begin, 1) * (new_end - new_begin)
+        moved = np.where(times < end, new_begin + inside, new_end + (times - end) * self._scale)
+        return np.where(known, moved, times * self._scale).astype(np.int64)
+
+
+def _write_warped(
+    writer: DataSetWriter, name: str, table: Table, warp: _Warp, numbers: Array
+) -> None:
+    schema = record_type(name).arrow_schema()
+    kept = warp.reached(numbers)
+    begin = warp.times(numbers, table["begin_ns"])
+    end = warp.times(numbers, table.end)
+    columns: dict[str, Any] = {}
+    for field in schema:
+        if pa.types.is_dictionary(field.type):
+            codes = pa.array(table[field.name][kept], pa.int32())
+            columns[field.name] = pa.DictionaryArray.from_arrays(
+                codes, pa.array(table.names, pa.string())
+            )
+        else:
+            columns[field.name] = pa.array(table[field.name][kept], field.type)
+    columns["begin_ns"] = pa.array(begin[kept])
+    columns["duration_ns"] = pa.array(np.maximum(end - begin, 0)[kept])
+    writer.write_table(name, pa.Table.from_pydict(columns, schema=schema))
+
+
+def _info(source: DataSet, answer: dict[str, Any], begin: datetime) -> dict[str, Any]:
+    title = source.info.get("title", source.path.name)
+    return {
+        "title": f"replay of {title}",
+        "description": "A traced run, replayed on a real file system. I/O was done here; times of "
+        "communication follow from the order of the recording.",
+        "contact": "",
+        "instrument": {"name": "sesame replay", "version": sesame.__version__},
+        "host": {"name": platform.node(), "system": platform.platform()},
+        "ranks": source.info.get("ranks"),
+        "begin_time": begin.astimezone(UTC).isoformat(timespec="seconds"),
+        "command": source.info.get("command", []),
+        "result": {**answer, "outcome": "completed" if answer["complete"] else "incomplete"},
+    }

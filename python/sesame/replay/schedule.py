@@ -1,0 +1,311 @@
+"""When each operation of a traced run is due, and what it waits for. docs/models/replay.md has the
+model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sesame.datasets.traced import MpiFlag
+from sesame.replay import calls
+from sesame.replay.collectives import Collectives, link_collective_io, link_collectives
+from sesame.replay.events import AFTER, ARRIVE, WAIT, Links
+from sesame.replay.issued import Issued, choose_issued, roles_on_names, what_is_needed
+from sesame.replay.messages import Matched, link_messages
+from sesame.replay.precedence import link_threads, link_uses, uses_of_handles, uses_of_names
+from sesame.replay.records import Array, Order, Trace, order_of
+from sesame.replay.targets import Needed, Target
+
+POLLS_NS = 20_000  # polls that follow each other so fast are a wait
+FORMATTED_QUANTILE = 0.1
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a run is replayed."""
+
+    scale_compute: float = 1.0
+    only_io: bool = False
+    as_fast_as_possible: bool = False
+
+
+@dataclass(frozen=True)
+class Operations:
+    """What the threads do, by stream and time. Times are those of the recording."""
+
+    source: Array  # row of io that is issued; -1 for communication
+    stream: Array
+    begin: Array
+    end: Array
+    gap: Array
+    transfer: Array
+    link_operation: Array  # one element for each link, by operation and kind
+    link_event: Array
+    link_kind: Array
+    events: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A run ready to be replayed, for all its processes."""
+
+    trace: Trace
+    order: Order
+    issued: Issued
+    operations: Operations
+    slots: Slots
+    needed: Needed
+    messages: Matched | None
+    collectives: Collectives | None
+    tail_ns: Array  # of each stream
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Open files: each process has a table of them."""
+
+    slot: Array  # of each row of io; -1 for none
+    count: dict[int, int]  # by rank; the last one is for openings that failed
+    opened: list[tuple[int, int, int, int, bool]]  # rank, slot, file, flags, as a FILE
+
+
+def make_schedule(trace: Trace, target: Target, style: Style) -> Schedule:
+    order = order_of(trace)
+    issued = choose_issued(trace, order, target)
+    slots = _assign_slots(trace, issued)
+    links = Links()
+    messages = collectives = None
+    if not style.only_io:
+        messages = link_messages(trace, order, links)
+        collectives = link_collectives(trace, order, links)
+    extra = _link_the_rest(trace, order, issued, slots, links, style)
+    operations = _assemble(trace, order, issued, links, extra, style)
+    preopened = {path for one in slots.opened if (path := issued.path[one[2]]) is not None}
+    needed = what_is_needed(trace, issued, preopened)
+    tail = _tails(trace, order, operations, style)
+    return Schedule(trace, order, issued, operations, slots, needed, messages, collectives, tail)
+
+
+def _assign_slots(trace: Trace, issued: Issued) -> Slots:
+    io, rows, number_of = trace.io, issued.rows, calls.call_numbers()
+    slot = np.full(len(io), -1, np.int64)
+    count: dict[int, int] = {}
+    opened: list[tuple[int, int, int, int, bool]] = []
+    opening = np.isin(issued.call, [number_of[name] for name in sorted(calls.OPENINGS)])
+    stdio = np.isin(issued.call, [number_of[name] for name in sorted(calls.STDIO)])
+    writes = np.isin(issued.call, [number_of[name] for name in sorted(calls.WRITES)])
+    for rank in np.unique(io["rank"][rows]).tolist():
+        ours = rows[(io["rank"][rows] == rank)]
+        with_handle = ours[io["handle"][ours] >= 0]
+        handles, index = np.unique(io["handle"][with_handle], return_inverse=True)
+        slot[with_handle] = index
+        count[rank] = len(handles) + 1
+        failed = ours[(io["handle"][ours] < 0) & opening[ours]]
+        slot[failed] = len(handles)
+        by_time = np.argsort(io["begin_ns"][with_handle], kind="stable")
+        _, first = np.unique(index[by_time], return_index=True)
+        for number, row in enumerate(with_handle[by_time[first]].tolist()):
+            if opening[row]:
+                continue
+            used = with_handle[index == number]
+            flags = 2 if writes[used].any() else 0  # O_RDWR or O_RDONLY
+            opened.append((rank, number, int(io["file"][row]), flags, bool(stdio[used].any())))
+    return Slots(slot, count, opened)
+
+
+@dataclass(frozen=True)
+class _Extra:
+    """Operations without a record: gates of collective calls on files, and anchors of threads."""
+
+    stream: Array
+    begin: Array
+    end: Array
+    until: Array
+    tie: Array  # 0: in front of a record of the same begin, 2: behind it
+    starts: Array  # a thread begins with it
+
+
+def _link_the_rest(
+    trace: Trace, order: Order, issued: Issued, slots: Slots, links: Links, style: Style
+) -> _Extra:
+    io = trace.io
+    total = len(order.top)
+    empty = np.zeros(0, np.int64)
+    parts: list[tuple[Array, ...]] = [(empty,) * 6]
+    if not style.only_io:
+        gates = link_collective_io(trace, order, issued.rows, links, total)
+        half = len(gates.stream) // 2
+        tie = np.repeat([0, 2], half)
+        parts.append((gates.stream, gates.begin, gates.end, gates.until, tie, tie * 0))
+        total += 2 * half
+    flat = _flat(order, issued)
+    anchors = link_threads(trace, order, flat, links, total)
+    lists = (anchors.stream, anchors.begin, anchors.end, anchors.end)
+    columns = [np.array(column, np.int64) for column in lists]
+    first = np.array(anchors.first, np.int64)
+    parts.append((*columns, np.where(first == 1, 0, 2), first))
+    rows, roles = roles_on_names(trace, issued)
+    made = {str(path) for path in what_is_needed(trace, issued, set()).made}
+    link_uses(uses_of_names(rows, order, roles, made), links)
+    threaded = {rank for rank, thread in order.streams if thread > 0}
+    ours = issued.rows[
+        np.isin(io["rank"][issued.rows], sorted(threaded)) & (slots.slot[issued.rows] >= 0)
+    ]
+    call = issued.call[ours]
+    number_of = calls.call_numbers()
+    opens = np.isin(call, [number_of[name] for name in sorted(calls.OPENINGS)])
+    closes = np.isin(call, [number_of[name] for name in sorted(calls.CLOSINGS)])
+    handles = io["rank"][ours] << 32 | slots.slot[ours]
+    link_uses(uses_of_handles(ours, order, handles, opens, closes), links)
+    return _Extra(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _flat(order: Order, issued: Issued) -> Array:
+    """Issued records and outermost ones that hold none: none lies in another."""
+    chosen = order.top == np.arange(len(order.top))
+    chosen[order.top[issued.rows]] = False
+    chosen[issued.rows] = True
+    return np.asarray(order.sorted[chosen[order.sorted]])
+
+
+def _assemble(
+    trace: Trace, order: Order, issued: Issued, links: Links, extra: _Extra, style: Style
+) -> Operations:
+    records = len(order.top)
+    begin = np.concatenate([_begins(trace, order), extra.begin])
+    end = np.concatenate([order.end, extra.end])
+    until = np.concatenate([order.end, extra.until])
+    stream = np.concatenate([order.stream, extra.stream])
+    tie = np.concatenate([np.ones(records, np.int64), extra.tie])
+    starts = np.concatenate([np.zeros(records, np.int64), extra.starts])
+    operation, event, kind = links.columns()
+    happened = _event_times(links.events, operation, event, kind, begin, end)
+    # A wait that the recording contradicts was none.
+    true = (kind != WAIT) | (happened[event] <= until[operation])
+    waited = np.unique(event[true & (kind == WAIT)])
+    true &= np.isin(event, waited)  # and an event that nobody waits for needs no arrivals
+    operation, event, kind = operation[true], event[true], kind[true]
+    is_issued = np.zeros(len(begin), bool)
+    is_issued[issued.rows] = True
+    kept = is_issued.copy()
+    kept[operation] = True
+    numbers = np.flatnonzero(kept)
+    numbers = numbers[np.lexsort((end[numbers], tie[numbers], begin[numbers], stream[numbers]))]
+    place = np.full(len(begin), -1, np.int64)
+    place[numbers] = np.arange(len(numbers))
+    by_operation = np.lexsort((kind, place[operation]))
+    gap, transfer = _times(
+        stream[numbers],
+        begin[numbers],
+        end[numbers],
+        _latest_wait(len(begin), operation, event, kind, happened)[numbers],
+        starts[numbers] == 1,
+    )
+    transfer = np.where(is_issued[numbers], 0, transfer)
+    source = np.where(is_issued[numbers], numbers, -1)
+    transfer += np.where(source >= 0, _formatting(trace, issued)[source], 0)
+    if style.as_fast_as_possible:
+        gap, transfer = gap * 0, transfer * 0
+    return Operations(
+        source,
+        stream[numbers],
+        begin[numbers],
+        end[numbers],
+        (gap * style.scale_compute).astype(np.int64),
+        transfer,
+        place[operation][by_operation],
+        event[by_operation],
+        kind[by_operation],
+        links.events,
+    )
+
+
+def _begins(trace: Trace, order: Order) -> Array:
+    """Where the wait of each record began: polls in a row belong to the call that ends them."""
+    mpi, io_count = trace.mpi, len(trace.io)
+    begin = order.begin.copy()
+    by_time = order.sorted[order.sorted >= io_count]
+    if len(by_time) == 0:
+        return begin
+    rows = by_time - io_count
+    poll = mpi["flags"][rows] & MpiFlag.POLL != 0
+    stream = order.stream[by_time]
+    follows = np.zeros(len(rows), bool)
+    pause = mpi["begin_ns"][rows][1:] - mpi.end[rows][:-1]
+    follows[1:] = poll[:-1] & (stream[1:] == stream[:-1]) & (pause < POLLS_NS)
+    first = np.maximum.accumulate(np.where(follows, 0, np.arange(len(rows))))
+    begin[by_time] = order.begin[by_time[first]]
+    return begin
+
+
+def _event_times(
+    count: int, operation: Array, event: Array, kind: Array, begin: Array, end: Array
+) -> Array:
+    """When each event happened in the recording."""
+    happened = np.zeros(count, np.int64)
+    for which, times in ((ARRIVE, begin), (AFTER, end)):
+        at = kind == which
+        np.maximum.at(happened, event[at], times[operation[at]])
+    return happened
+
+
+def _latest_wait(count: int, operation: Array, event: Array, kind: Array, happened: Array) -> Array:
+    latest = np.full(count, -1, np.int64)
+    at = kind == WAIT
+    np.maximum.at(latest, operation[at], happened[event[at]])
+    return latest
+
+
+def _times(
+    stream: Array, begin: Array, end: Array, waited_until: Array, starts: Array
+) -> tuple[Array, Array]:
+    """Computation in front of each operation, and what of it is neither waiting nor computation:
+    docs/models/replay.md has the equations."""
+    if len(stream) == 0:
+        return begin, begin
+    far = int(end.max()) + 1
+    latest = np.maximum.accumulate(end + stream * far) - stream * far
+    before = np.concatenate([[0], latest[:-1]])
+    before[np.flatnonzero(np.diff(stream, prepend=-1))] = 0
+    entered = np.maximum(begin, before)
+    gap = np.where(starts, 0, entered - before)
+    duration = np.maximum(end - entered, 0)
+    wait = np.clip(waited_until - entered, 0, duration)
+    return gap, duration - wait
+
+
+def _formatting(trace: Trace, issued: Issued) -> Array:
+    """What printing and scanning take without moving data: of each such call and size the lower
+    decile. It is computation, and the replayer's own is cheaper."""
+    io = trace.io
+    time = np.zeros(len(io) + 1, np.int64)
+    rows = issued.rows[io.is_call(calls.FORMATTED)[issued.rows]]
+    if len(rows) == 0:
+        return time
+    size_class = np.log2(np.maximum(io["bytes"][rows], 1)).astype(np.int64)
+    group = np.unique(io["call"][rows] * 64 + size_class, return_inverse=True)[1]
+    by_group = np.lexsort((io["duration_ns"][rows], group))
+    starts = np.flatnonzero(np.diff(group[by_group], prepend=-1))
+    sizes = np.diff(np.append(starts, len(rows)))
+    typical = io["duration_ns"][rows][by_group][
+        starts + (sizes * FORMATTED_QUANTILE).astype(np.int64)
+    ]
+    time[rows] = typical[group]
+    return time
+
+
+def _tails(trace: Trace, order: Order, operations: Operations, style: Style) -> Array:
+    """Computation behind the last operation of each thread."""
+    ends = np.zeros(len(order.streams), np.int64)
+    np.maximum.at(ends, operations.stream, operations.end)
+    process_end = {process.rank: process.end_ns for process in trace.processes}
+    tails = np.array(
+        [
+            max(process_end.get(rank, 0) - int(ends[stream]), 0) if thread == 0 else 0
+            for stream, (rank, thread) in enumerate(order.streams)
+        ],
+        np.int64,
+    )
+    return tails * 0 if style.as_fast_as_possible else (tails * style.scale_compute).astype(int)

@@ -1,0 +1,88 @@
+"""One replay in several processes: which of them this is, and the transport over the user's MPI."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import sesame
+from sesame.errors import BuildError, InputError
+from sesame.replay.plan import Share
+from sesame.workloads import find_compiler
+
+# What launchers tell their processes: MPICH and others with PMI, Open MPI.
+VARIABLES = (("PMI_RANK", "PMI_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
+SOURCE = "core/replay/mpi_transport.c"
+
+
+def share_of_environment() -> Share:
+    for rank, size in VARIABLES:
+        if rank in os.environ and size in os.environ:
+            return Share(int(os.environ[rank]), int(os.environ[size]))
+    return Share()
+
+
+def build_transport(wanted: str | None) -> Path:
+    """The library, built now or before with the C compiler wrapper of the MPI that is wanted."""
+    compiler = _c_wrapper(find_compiler(wanted).wrapper)
+    source = _source()
+    digest = hashlib.sha256(source.read_bytes())
+    digest.update(source.with_suffix(".h").read_bytes())
+    digest.update(str(compiler).encode())
+    shown = subprocess.run([compiler, "-show"], capture_output=True, check=False).stdout
+    digest.update(shown)
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    folder = Path(base) / "sesame/replay" / digest.hexdigest()[:16]
+    library = folder / "libsesame_transport.so"
+    if not library.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        _compile(compiler, source, library)
+    return library
+
+
+def _compile(compiler: Path, source: Path, library: Path) -> None:
+    """Several processes may do it at once: each builds a file of its own and moves it there."""
+    handle, name = tempfile.mkstemp(suffix=".so", dir=library.parent)
+    os.close(handle)
+    command: list[str | Path] = [
+        compiler,
+        "-std=c11",
+        "-O2",
+        "-fPIC",
+        "-shared",
+        f"-I{source.parents[2]}",
+    ]
+    done = subprocess.run(
+        [*command, f"-I{source.parents[2]}", source, "-o", name],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        Path(name).unlink()
+        said = "\n".join(done.stderr.strip().splitlines()[:30])
+        raise BuildError(f"{compiler} does not compile the transport:\n{said}")
+    Path(name).replace(library)
+
+
+def _c_wrapper(wrapper: Path) -> Path:
+    """mpicc.mpich goes with mpicxx.mpich."""
+    name = wrapper.name.replace("mpicxx", "mpicc").replace("mpic++", "mpicc")
+    found = shutil.which(str(wrapper.with_name(name)))
+    if found is None:
+        raise InputError(f"there is no C compiler wrapper that goes with {wrapper}")
+    return Path(found)
+
+
+def _source() -> Path:
+    """In the package when it is installed; in a source tree at its root."""
+    packages = [Path(entry).resolve() for entry in sesame.__path__]
+    module = Path(__file__).resolve().parent
+    for root in [*(p / "replay/sources" for p in packages), module.parents[2]]:
+        if (root / SOURCE).is_file():
+            return root / SOURCE
+    raise BuildError(f"{SOURCE} is missing", hint="install sesame again")

@@ -1,0 +1,121 @@
+"""Checks, before a run, that it cannot hang: every message has its receive, and every collective
+all of its ranks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sesame.errors import InputError
+from sesame.simulation.trace.calls import Role
+from sesame.simulation.trace.communicators import Communicator
+from sesame.simulation.trace.events import Array, Events
+
+HINT = "was the traced run cut off, or a rank not traced?"
+SENDS = (Role.SEND, Role.SEND_START, Role.SEND_RECEIVE, Role.SEND_RECEIVE_START)
+RECEIVES = (Role.RECEIVE, Role.RECEIVE_START)
+
+
+def groups_of(columns: list[Array]) -> tuple[Array, Array]:
+    """An order in which equal rows stand together, and where each group begins in it."""
+    order = np.lexsort(columns[::-1])
+    changes = np.zeros(len(order), bool)
+    for column in columns:
+        ordered = column[order]
+        changes[1:] |= ordered[1:] != ordered[:-1]
+    if len(order):
+        changes[0] = True
+    return order, np.flatnonzero(changes)
+
+
+def number_in_group(columns: list[Array]) -> Array:
+    """For each row how many equal rows stand before it."""
+    order, starts = groups_of(columns)
+    counts = np.diff([*starts, len(order)])
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.arange(len(order)) - np.repeat(starts, counts)
+    return numbers
+
+
+def match_messages(events: Events) -> None:
+    """Checks that there are as many sends as receives for each (communicator, sender, receiver,
+    tag), and makes every receive as large as its message: they meet in order."""
+    sends = np.isin(events.role, SENDS) & (events.peer >= 0)
+    receives = np.isin(events.role, RECEIVES) & (events.peer >= 0)
+    chosen = np.flatnonzero(sends | receives)
+    is_send = sends[chosen]
+    rank, peer = events.rank[chosen], events.peer[chosen]
+    source, destination = np.where(is_send, rank, peer), np.where(is_send, peer, rank)
+    order, starts = groups_of([events.comm[chosen], source, destination, events.tag[chosen]])
+    if not len(order):
+        return
+    balance = np.add.reduceat(np.where(is_send, 1, -1)[order], starts)
+    wrong = np.flatnonzero(balance)
+    if not len(wrong):
+        ordered = chosen[order]
+        events.bytes[ordered[~is_send[order]]] = events.bytes[ordered[is_send[order]]]
+        return
+    group = order[starts[wrong[0]] : np.append(starts, len(order))[wrong[0] + 1]]
+    left_over = is_send[group] == (balance[wrong[0]] > 0)
+    event = int(chosen[group[left_over]].max())
+    others = f" ({len(wrong) - 1} more such pairs)" if len(wrong) > 1 else ""
+    peer_word, missing = ("to", "receive") if balance[wrong[0]] > 0 else ("from", "send")
+    raise InputError(
+        f"{events.describe(event)} {peer_word} rank {events.peer[event]} with tag "
+        f"{events.tag[event]}: the {missing} that belongs to it is not in the trace{others}",
+        hint=HINT,
+    )
+
+
+def check_collectives(
+    events: Events, chosen: Array, instance: Array, communicators: list[Communicator]
+) -> tuple[Array, Array]:
+    """All members take part in each collective. Gives the groups as `groups_of` does."""
+    comm = events.comm[chosen]
+    order, starts = groups_of([comm, instance])
+    if not len(order):
+        return order, starts
+    sizes = np.array([c.size for c in communicators])
+    counts = np.diff([*starts, len(order)])
+    first = order[starts]
+    call = events.played[chosen]
+    blocking = events.role[chosen] == Role.COLLECTIVE
+    _check_complete(events, chosen, comm, first, counts, sizes, communicators)
+    differs = (call[order] != np.repeat(call[first], counts)) & (
+        blocking[order] == np.repeat(blocking[first], counts)
+    )
+    if differs.any():
+        at = int(np.argmax(differs))
+        one = chosen[order[at]]
+        other = chosen[first[np.searchsorted(starts, at, "right") - 1]]
+        raise InputError(
+            f"{events.describe(one)} and {events.describe(other)} are the same collective of "
+            f"communicator {events.comm[one]}, and not the same call",
+            hint=HINT,
+        )
+    return order, starts
+
+
+def _check_complete(
+    events: Events,
+    chosen: Array,
+    comm: Array,
+    first: Array,
+    counts: Array,
+    sizes: Array,
+    communicators: list[Communicator],
+) -> None:
+    short = np.flatnonzero(counts != sizes[comm[first]])
+    if not len(short):
+        return
+    one = chosen[first[short[0]]]
+    which = int(events.comm[one])
+    mine = chosen[comm == which]
+    calls = np.bincount(events.rank[mine], minlength=int(events.rank.max()) + 1)
+    members = (*communicators[which].members, *communicators[which].remote)
+    late = min(members, key=lambda rank: calls[rank])
+    raise InputError(
+        f"{events.describe(one)}: rank {late} takes no part in this collective of communicator "
+        f"{which}; it has {calls[late]} of them, and rank {events.rank[one]} has "
+        f"{calls[events.rank[one]]}",
+        hint=HINT,
+    )

@@ -1,0 +1,67 @@
+"""Requests of non-blocking calls: which call of the player begins each, and which waits for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sesame.datasets.traced import MpiFlag
+from sesame.errors import InputError
+from sesame.simulation.trace.calls import STARTS, Role, plain
+from sesame.simulation.trace.events import Array, Events
+from sesame.simulation.trace.matching import number_in_group
+
+
+def drop_cancelled(events: Events, notes: list[str]) -> None:
+    """Receives that never came to an end have no message to play, and nor have cancelled calls."""
+    cancelled = (events.flags & int(MpiFlag.CANCELLED)) != 0
+    starts = np.isin(events.role, (Role.SEND_START, Role.RECEIVE_START))
+    endless = (events.role == Role.RECEIVE_START) & (events.completed_by < 0)
+    dropped = (starts & cancelled & ~events.is_io) | endless
+    if dropped.any():
+        notes.append(
+            f"{np.count_nonzero(dropped):,} messages are left out: they were cancelled, or their "
+            "receive never came to an end"
+        )
+        events.role[dropped] = Role.LOCAL
+        events.completed_by[dropped] = -1
+
+
+@dataclass(frozen=True)
+class Requests:
+    number: Array  # of the request that an event begins or first waits for; -1 for none
+    waits_for: Array  # how many requests an event waits for
+    of_rank: Array  # requests of each rank
+
+
+def number_requests(events: Events, ranks: int) -> Requests:
+    """Those that one call waits for have numbers in a row."""
+    begun = np.flatnonzero(np.isin(events.role, STARTS))
+    never = len(events)
+    freed = np.array([plain(name) == "Request_free" for name in events.names], bool)
+    end = events.completed_by[begun]
+    end = np.where((end < 0) | freed[events.call[end]], never, end)
+    order = np.lexsort((begun, end, events.rank[begun]))
+    begun, end = begun[order], end[order]
+    _check_ends(events, begun, end)
+    number = np.full(len(events), -1, np.int64)
+    number[begun] = number_in_group([events.rank[begun]])
+    waits_for = np.bincount(end, minlength=never + 1)[:never]
+    waited = end < never
+    first_of_call = np.full(never, never, np.int64)
+    np.minimum.at(first_of_call, end[waited], number[begun[waited]])
+    number = np.where((number < 0) & (waits_for > 0), first_of_call, number)
+    return Requests(number, waits_for, np.bincount(events.rank[begun], minlength=ranks))
+
+
+def _check_ends(events: Events, begun: Array, end: Array) -> None:
+    known = end < len(events)
+    begun, end = begun[known], end[known]
+    wrong = (end < begun) | ~np.isin(events.role[end], (Role.COMPLETION, Role.LOCAL))
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise InputError(
+            f"{events.describe(begun[first])}: it cannot have been completed by "
+            f"{events.describe(end[first])}"
+        )

@@ -1,0 +1,124 @@
+"""Plans a traced run once, for as many simulations as are wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sesame.datasets import DataSet
+from sesame.errors import InputError
+from sesame.simulation.compute import write_recorded
+from sesame.simulation.trace.calls import Role, is_one_sided, plain
+from sesame.simulation.trace.communicators import WORLD, Communicator, read_communicators
+from sesame.simulation.trace.events import Array, Events, Span, read_events
+from sesame.simulation.trace.plan import Plan, Planner
+
+
+@dataclass(frozen=True)
+class TracedRun:
+    data_set: DataSet
+    plan: Plan
+    notes: tuple[str, ...]  # what is not as in the traced run
+
+    @property
+    def ranks(self) -> int:
+        return self.plan.ranks
+
+    @property
+    def name(self) -> str:
+        return self.data_set.path.name
+
+    def write_plan(self, path: Path) -> None:
+        self.plan.write(path)
+
+    def write_times(self, path: Path, scale: float) -> None:
+        """The computation for the simulator's compute mode recorded, in ps."""
+        times = [np.round(part * (1000 * scale)).astype(np.int64) for part in self.plan.times]
+        write_recorded(times, path)
+
+
+def plan_run(data_set: DataSet) -> TracedRun:
+    """Raises InputError where the trace cannot be played, with the record that is in the way."""
+    try:
+        return _plan_run(data_set)
+    except InputError as error:
+        if error.path is not None:
+            raise
+        raise InputError(error.message, path=str(data_set.path), hint=error.hint) from error
+
+
+def _plan_run(data_set: DataSet) -> TracedRun:
+    notes: list[str] = []
+    span, cut_off = _read_processes(data_set, notes)
+    communicators = read_communicators(data_set, span.ranks)
+    _check_ranks(span.ranks, communicators)
+    events = read_events(data_set, span, notes)
+    after = _time_after(events, span)
+    try:
+        plan = Planner(events, communicators, span.ranks, after).plan(notes)
+    except InputError as error:
+        if not cut_off:
+            raise
+        ranks = ", ".join(map(str, cut_off))
+        raise InputError(error.message, hint=f"the trace of rank {ranks} is cut off") from error
+    _note_times(events, notes)
+    return TracedRun(data_set, plan, tuple(notes))
+
+
+def _read_processes(data_set: DataSet, notes: list[str]) -> tuple[Span, list[int]]:
+    """When the processes of MPI_COMM_WORLD began and ended, and which traces are cut off."""
+    if not data_set.has("process"):
+        raise InputError(
+            "this is no traced run: it has no records of processes",
+            hint="record one with `sesame trace -o FILE.sesame -- mpiexec …`",
+        )
+    columns = ["rank", "mpi_rank", "begin_ns", "end_ns", "discarded", "outcome"]
+    rows = data_set.table("process", columns).to_pylist()
+    processes = sorted((row for row in rows if row["mpi_rank"] >= 0), key=lambda r: r["rank"])
+    if not processes:
+        raise InputError(
+            "no process of this run called MPI, so that there is no communication to simulate"
+        )
+    ranks = [row["rank"] for row in processes]
+    missing = sorted(set(range(max(ranks) + 1)) - set(ranks))
+    if missing:
+        raise InputError(f"rank {', '.join(map(str, missing))} is not in the trace")
+    if len(rows) > len(processes):
+        notes.append(f"{len(rows) - len(processes)} processes that are no ranks are left out")
+    discarded = sum(row["discarded"] for row in processes)
+    if discarded:
+        notes.append(f"{discarded:,} records of the traced run are lost")
+    begin, end = (np.array([row[k] for row in processes], np.int64) for k in ("begin_ns", "end_ns"))
+    return Span(begin, end), [r["rank"] for r in processes if r["outcome"] == "cut off"]
+
+
+def _check_ranks(ranks: int, communicators: list[Communicator]) -> None:
+    world = communicators[WORLD].size
+    if world != ranks:
+        missing = sorted(set(communicators[WORLD].members) - set(range(ranks)))
+        raise InputError(
+            f"the run had {world} ranks, and the trace has {ranks}: "
+            f"rank {', '.join(map(str, missing))} is missing"
+        )
+
+
+def _time_after(events: Events, span: Span) -> Array:
+    end = span.begin.copy()
+    np.maximum.at(end, events.rank, events.end)
+    left: Array = np.maximum(span.end - end, 0)
+    return left
+
+
+def _note_times(events: Events, notes: list[str]) -> None:
+    if np.any(events.role == Role.IO):
+        notes.append("I/O takes the time it took when traced")
+    timed = events.role == Role.TIMED
+    names = {plain(events.names[call]) for call in np.unique(events.call[timed]).tolist()}
+    for what, chosen in (
+        ("one-sided communication", {name for name in names if is_one_sided(name)}),
+        ("collectives among neighbours", {name for name in names if "eighbor_" in name}),
+    ):
+        if chosen:
+            notes.append(f"{what} takes the time it took when traced (MPI_{min(chosen)}, …)")

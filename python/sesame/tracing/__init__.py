@@ -1,0 +1,18 @@
+"""A real run recorded: the command run with the tracer, and its raw streams made a data set."""
+
+from sesame.tracing.collate import PRUNING, collate
+from sesame.tracing.launch import (
+    TraceOptions,
+    environment,
+    run_traced,
+    was_anything_recorded,
+)
+
+__all__ = [
+    "PRUNING",
+    "TraceOptions",
+    "collate",
+    "environment",
+    "run_traced",
+    "was_anything_recorded",
+]

@@ -1,0 +1,103 @@
+"""Runs a command with the tracer loaded in front of each of its programs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import IO, TYPE_CHECKING
+
+from sesame.errors import InputError
+from sesame.installed import find_installed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LIBRARY = "libsesame-trace.so"
+VARIABLES = ("LD_PRELOAD", "SESAME_TRACE_DIRECTORY", "SESAME_TRACE_ONLY", "SESAME_TRACE_MOST_BYTES")
+
+OPEN_MPI_LIST = "OMPI_MCA_mca_base_env_list"
+
+
+@dataclass(frozen=True)
+class TraceOptions:
+    only: str | None = None  # io or mpi; None for both
+    most_bytes: int | None = None  # of raw records, all processes together
+
+
+def environment(raw: Path, options: TraceOptions) -> dict[str, str]:
+    """The variables that make a program record itself in `raw`, beyond those it has."""
+    library = str(find_installed(LIBRARY))
+    loaded = os.environ.get("LD_PRELOAD")
+    variables = {
+        "LD_PRELOAD": f"{library}:{loaded}" if loaded else library,
+        "SESAME_TRACE_DIRECTORY": str(raw.resolve()),
+    }
+    if options.only is not None:
+        variables["SESAME_TRACE_ONLY"] = options.only
+    if options.most_bytes is not None:
+        variables["SESAME_TRACE_MOST_BYTES"] = str(options.most_bytes)
+    return variables | _forwarded(variables)
+
+
+def _forwarded(variables: dict[str, str]) -> dict[str, str]:
+    """Open MPI takes to other nodes only the variables that it is told to; others take all."""
+    told = os.environ.get(OPEN_MPI_LIST)
+    names = ";".join(name for name in VARIABLES if name in variables)
+    return {OPEN_MPI_LIST: f"{told};{names}" if told else names}
+
+
+def run_traced(
+    command: Sequence[str], raw: Path, options: TraceOptions, *, stdout: IO[str] | None = None
+) -> int:
+    """Runs the command; its exit status, 128 + n when signal n ended it.
+
+    Ctrl-C is for the command: it ends as it would without us, and what it did until then is
+    recorded.
+    """
+    with _signals_passed_on() as passed_on:
+        try:
+            variables = os.environ | environment(raw, options)
+            process = subprocess.Popen(command, env=variables, stdout=stdout)
+        except FileNotFoundError:
+            raise InputError(f"{command[0]}: no such program") from None
+        except PermissionError:
+            raise InputError(f"{command[0]}: this is not an executable program") from None
+        except OSError as error:
+            raise InputError(f"{command[0]}: cannot be run: {error.strerror}") from error
+        passed_on.append(process)
+        status = process.wait()
+    return status if status >= 0 else 128 - status
+
+
+@contextmanager
+def _signals_passed_on() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """A terminal sends SIGINT to the command as well, so it is only kept from us; SIGTERM is
+    passed on."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        for process in processes:
+            process.send_signal(number)
+
+    def keep(_number: int, _frame: FrameType | None) -> None:
+        pass
+
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, keep),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, pass_on),
+    }
+    try:
+        yield processes
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def was_anything_recorded(raw: Path) -> bool:
+    return any((raw / "state").glob("*"))
