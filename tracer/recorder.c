@@ -63,7 +63,7 @@ static int append_to_stream(const struct SesameBuffer* buffer, size_t size) {
       (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) return errno;
   long before = syscall(SYS_lseek, file, 0, SEEK_END);
-  int error = 0;
+  int error = sesame_file_may_have((uint64_t)before + size) ? 0 : EFBIG;
   for (size_t done = 0; done < size && error == 0;) {
     long now = syscall(SYS_write, file, buffer->memory + done, size - done);
     if (now > 0) done += (size_t)now;

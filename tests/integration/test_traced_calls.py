@@ -18,25 +18,13 @@ from sesame.installed import find_installed
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests/programs/trace"
 # Their descriptors are recorded when they are used; the calls themselves are in the table.
+# fmt: off
 UNRECORDED = [
-    "pipe",
-    "pipe2",
-    "__pipe",
-    "socket",
-    "socketpair",
-    "accept",
-    "accept4",
-    "eventfd",
-    "epoll_create",
-    "epoll_create1",
-    "timerfd_create",
-    "signalfd",
-    "inotify_init",
-    "inotify_init1",
-    "fanotify_init",
-    "pidfd_open",
-    "pidfd_getfd",
+    "pipe", "pipe2", "__pipe", "socket", "socketpair", "accept", "accept4", "eventfd",
+    "epoll_create", "epoll_create1", "timerfd_create", "signalfd", "inotify_init",
+    "inotify_init1", "fanotify_init", "pidfd_open", "pidfd_getfd",
 ]
+# fmt: on
 
 
 @pytest.fixture(scope="module")
