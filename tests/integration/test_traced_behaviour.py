@@ -238,7 +238,7 @@ def test_a_full_disk_ends_the_recording_not_the_program(size, library, program, 
             tmp_path / "work", [str(program), "without_output"], with_tracer(library, trace)
         )
         assert done[:2] == (0, "")
-        assert size != "32k" or "nothing is recorded" in done[2] and "No space left" in done[2]
+        assert size != "32k" or ("nothing is recorded" in done[2] and "No space left" in done[2])
         processes = raw_trace.read(trace)
         for process in processes:
             assert process.discarded + len(process.records) == process.made
