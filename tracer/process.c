@@ -189,6 +189,8 @@ void sesame_process_describe(void) {
 /* --- End ---------------------------------------------------------------------------------- */
 
 void sesame_process_end(int how) {
+  /* In a signal handler that has interrupted the recorder, which may have a lock. */
+  if (sesame_stream.watched & SESAME_WRITING) return;
   /* A child may have done nothing but touch what its parent has mapped. */
   if (sesame_mappings_overlap(NULL, SIZE_MAX)) (void)sesame_watches(SESAME_IO);
   if (state == NULL || state->ended != 0) return;

@@ -131,6 +131,18 @@ def test_each_thread_has_its_own_stream_and_streams_are_used_again(traced, tmp_p
     assert 2 <= len(process.threads) <= 65
 
 
+def test_threads_that_are_busy_when_the_program_ends_are_recorded_so_far(traced, tmp_path):
+    """Of each thread the record that is being made at the very end may be missing."""
+    for _ in range(10):
+        traced("busy_at_the_end")
+    processes = raw_trace.read(tmp_path / "trace")
+    assert len(processes) == 10
+    for process in processes:
+        assert process.ended == 1
+        assert 0 <= process.made - process.discarded - len(process.records) <= 4
+        assert Counter(record.call for record in process.records)["pwrite"] > 100
+
+
 def test_a_thread_can_be_cancelled_in_a_call(traced, tmp_path):
     assert traced("cancelled")[0] == "cancelled\n"
     assert made_and_kept(tmp_path / "trace")["puts"] == 1

@@ -38,6 +38,22 @@ static int threads(void) {
   return 0;
 }
 
+static void* write_for_ever(void* argument) {
+  while (pwrite(*(int*)argument, block, 1, 0) == 1) {
+  }
+  return NULL;
+}
+
+/* The program ends while threads write. */
+static int busy_at_the_end(void) {
+  static int file;
+  pthread_t thread;
+  file = data_file("busy");
+  for (int i = 0; i < 4; ++i) pthread_create(&thread, NULL, write_for_ever, &file);
+  usleep(10000);
+  return 0;
+}
+
 /* A thread that is cancelled in a read. */
 static void* read_for_ever(void* argument) {
   while (read(*(int*)argument, block, 1) >= 0) {
@@ -187,6 +203,7 @@ int main(int argc, char** argv) {
     int (*run)(void);
   } programs[] = {{"threads", threads},
                   {"cancelled", cancelled},
+                  {"busy_at_the_end", busy_at_the_end},
                   {"storm", storm},
                   {"endless", endless},
                   {"small_files", small_files},
