@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "process.h"
@@ -19,20 +20,17 @@
 /* A longer pause between two records begins a packet, so that 32 bits of time are enough. */
 #define LONGEST_PAUSE_NS (1ull << 31)
 
-/* How often the end of a process asks for a buffer that is being written: some 10 ms. */
-#define PATIENCE 10000
-
 struct SesameBuffer {
   struct SesameBuffer* next; /* in the list of all */
-  pthread_mutex_t lock;      /* held by who writes a packet of it */
   SesameStream* stream;      /* whose it is now; null when its thread has ended */
+  atomic_flag busy;          /* someone writes the packet: its thread, or one that ends all */
   uint8_t* memory;
   size_t size;
-  uint8_t* written;  /* up to here another thread has written it out, at the end of the process */
-  uint64_t begin_ns; /* of the next packet */
-  uint64_t records_before; /* in the packets before */
-  uint64_t packets;        /* written */
+  const uint8_t* from; /* in memory: the first record that no packet has yet */
+  SesamePacketStart start;
   uint32_t thread;
+  uint64_t packets;     /* written */
+  uint64_t kept_before; /* records in the packets before this one */
 };
 
 __thread SesameStream sesame_stream __attribute__((tls_model("initial-exec")));
@@ -47,31 +45,62 @@ static atomic_bool stopped;
 
 /* --- Packets ------------------------------------------------------------------------------ */
 
-static bool write_all(int file, const void* memory, size_t size) {
-  for (size_t done = 0; done < size;) {
-    long now = syscall(SYS_write, file, (const uint8_t*)memory + done, size - done);
-    if (now > 0) done += (size_t)now;
-    if (now == 0) errno = ENOSPC;
-    if (now == 0 || (now < 0 && errno != EINTR)) return false;
-  }
-  return true;
+/* Whoever writes a packet of a thread must hold this, for not only the thread itself does. */
+static void take(struct SesameBuffer* buffer) {
+  while (atomic_flag_test_and_set_explicit(&buffer->busy, memory_order_acquire)) sched_yield();
+}
+
+static void give(struct SesameBuffer* buffer) {
+  atomic_flag_clear_explicit(&buffer->busy, memory_order_release);
+}
+
+static uint64_t kept(const SesameThreadState* state) { return state->records - state->discarded; }
+
+/* The next packet has the records from `from` on, none of which is older than `ns`. */
+static void begin_packet_from(struct SesameBuffer* buffer, const uint8_t* from, uint64_t ns) {
+  buffer->start = (SesamePacketStart){.magic = SESAME_PACKET_MAGIC,
+                                      .stream_id = SESAME_TRACED_STREAM,
+                                      .pid = sesame_process_state()->pid,
+                                      .thread = buffer->thread,
+                                      .timestamp_begin = ns,
+                                      .packet_number = buffer->packets};
+  buffer->from = from;
+  buffer->kept_before = kept(buffer->stream->state);
+}
+
+/* By the thread itself: it has all of the buffer again. */
+static void begin_packet(SesameStream* stream, uint64_t ns) {
+  stream->at = stream->buffer->memory;
+  stream->last = NULL;
+  begin_packet_from(stream->buffer, stream->at, ns);
 }
 
 /* All or nothing, so that a file holds whole packets. The file is open only now: programs close
  * descriptors that they do not know. Gives an errno, or 0. */
-static int append_to_stream(uint32_t thread, const SesamePacketStart* start, const uint8_t* records,
-                            size_t size) {
+static int append_to_stream(struct SesameBuffer* buffer, size_t size) {
+  struct iovec parts[2] = {{&buffer->start, sizeof buffer->start},
+                           {(void*)buffer->from, size - sizeof buffer->start}};
+  struct iovec* part = parts;
   char path[PATH_MAX + 160];
-  snprintf(path, sizeof path, "%s.%u.stream", sesame_process_name(), thread);
+  snprintf(path, sizeof path, "%s.%u.stream", sesame_process_name(), buffer->thread);
   int file =
       (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) return errno;
   long before = syscall(SYS_lseek, file, 0, SEEK_END);
-  int error = 0;
-  if (!write_all(file, start, sizeof *start) || !write_all(file, records, size)) {
-    error = errno;
-    syscall(SYS_ftruncate, file, before);
+  int error = sesame_file_may_have((uint64_t)before + size) ? 0 : EFBIG;
+  while (part < parts + 2 && error == 0) {
+    long now = syscall(SYS_writev, file, part, parts + 2 - part);
+    if (now == 0) error = ENOSPC;
+    if (now < 0 && errno != EINTR) error = errno;
+    for (; now > 0 && part < parts + 2; ++part) {
+      size_t done = (size_t)now < part->iov_len ? (size_t)now : part->iov_len;
+      part->iov_base = (uint8_t*)part->iov_base + done;
+      part->iov_len -= done;
+      now -= (long)done;
+      if (part->iov_len > 0) break;
+    }
   }
+  if (error != 0) syscall(SYS_ftruncate, file, before);
   syscall(SYS_close, file);
   return error;
 }
@@ -85,93 +114,72 @@ static void lose_packet(SesameStream* stream, uint64_t records, int error) {
   }
 }
 
-/* Writes what was recorded up to `end` and not written yet. With the buffer's lock. */
-static void write_packet(struct SesameBuffer* buffer, const uint8_t* end, uint64_t end_ns) {
-  SesameStream* stream = buffer->stream;
-  size_t size = (size_t)(end - buffer->written);
-  if (size == 0) return;
-  uint64_t bits = 8 * (sizeof(SesamePacketStart) + (uint64_t)size);
-  SesamePacketStart start = {.magic = SESAME_PACKET_MAGIC,
-                             .stream_id = SESAME_TRACED_STREAM,
-                             .pid = sesame_process_state()->pid,
-                             .thread = buffer->thread,
-                             .timestamp_begin = buffer->begin_ns,
-                             .timestamp_end = end_ns,
-                             .content_bits = bits,
-                             .packet_bits = bits,
-                             .packet_number = buffer->packets,
-                             .events_discarded = stream->state->discarded};
-  uint64_t records = stream->state->records;
-  bool in_limit =
-      atomic_fetch_add(&written_bytes, bits / 8) + bits / 8 <= sesame_settings.most_bytes;
-  int error = in_limit ? append_to_stream(buffer->thread, &start, buffer->written, size) : EFBIG;
+/* The records up to `at`, none of which is younger than `ns`. */
+static void write_packet(struct SesameBuffer* buffer, const uint8_t* at, uint64_t ns) {
+  SesameThreadState* state = buffer->stream->state;
+  if (at == buffer->from) return;
+  size_t size = sizeof buffer->start + (size_t)(at - buffer->from);
+  buffer->start.timestamp_end = ns;
+  buffer->start.content_bits = buffer->start.packet_bits = 8 * (uint64_t)size;
+  buffer->start.events_discarded = state->discarded;
+  bool in_limit = atomic_fetch_add(&written_bytes, size) + size <= sesame_settings.most_bytes;
+  int error = in_limit ? append_to_stream(buffer, size) : EFBIG;
   if (error != 0) {
-    lose_packet(stream, records - buffer->records_before, error);
+    lose_packet(buffer->stream, kept(state) - buffer->kept_before, error);
   } else {
     buffer->packets++;
   }
-  buffer->records_before = records;
-  buffer->written += size;
-  buffer->begin_ns = end_ns;
 }
 
-/* By the thread itself, which then has the whole buffer for new records. */
-static void empty_buffer(SesameStream* stream, uint64_t ns) {
-  struct SesameBuffer* buffer = stream->buffer;
-  pthread_mutex_lock(&buffer->lock);
-  write_packet(buffer, stream->at, stream->last_ns);
-  buffer->written = stream->at = buffer->memory;
-  buffer->begin_ns = ns;
-  stream->last = NULL;
-  pthread_mutex_unlock(&buffer->lock);
+/* What another thread has made so far, while it goes on. Its record is finished before `at` moves
+ * on, and times only grow: so a time read before `at` is not younger than what follows, one read
+ * after it not older than what was. */
+static void write_so_far(struct SesameBuffer* buffer) {
+  SesameStream* stream = buffer->stream;
+  uint64_t begin_ns = __atomic_load_n(&stream->last_ns, __ATOMIC_ACQUIRE);
+  const uint8_t* at = __atomic_load_n(&stream->at, __ATOMIC_ACQUIRE);
+  write_packet(buffer, at, __atomic_load_n(&stream->last_ns, __ATOMIC_ACQUIRE));
+  begin_packet_from(buffer, at, begin_ns);
 }
 
-/* By any thread: what is complete by now. Its owner may go on recording behind it. */
-static void write_out(struct SesameBuffer* buffer) {
-  /* The lock may be held by what this thread was interrupted in, if it ends in a signal handler. */
-  for (int i = 0; pthread_mutex_trylock(&buffer->lock) != 0; ++i) {
-    if (i == PATIENCE) return;
-    sched_yield();
-  }
-  if (buffer->stream != NULL) {
-    const uint8_t* end = __atomic_load_n(&buffer->stream->at, __ATOMIC_ACQUIRE);
-    write_packet(buffer, end, __atomic_load_n(&buffer->stream->last_ns, __ATOMIC_RELAXED));
-  }
-  pthread_mutex_unlock(&buffer->lock);
-}
-
-/* A record larger than the whole buffer, a list of a huge communicator, gets a larger one. The
- * buffer is empty. */
-static bool enlarge(struct SesameBuffer* buffer, size_t size) {
+/* A record larger than the whole buffer, a list of a huge communicator, gets a larger one. */
+static int enlarge(struct SesameBuffer* buffer, size_t size) {
   void* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return false;
-  pthread_mutex_lock(&buffer->lock);
+  if (memory == MAP_FAILED) return 0;
   munmap(buffer->memory, buffer->size);
-  buffer->written = buffer->memory = memory;
+  buffer->memory = memory;
   buffer->size = size;
-  buffer->stream->at = buffer->memory;
   buffer->stream->limit = buffer->memory + size;
-  pthread_mutex_unlock(&buffer->lock);
-  return true;
+  return 1;
 }
 
-static bool make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
+static int make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
   struct SesameBuffer* buffer = stream->buffer;
   if (end_ticks >= stream->deadline) {
     stream->deadline = end_ticks + sesame_clock_renew(&stream->clock);
   }
   uint64_t ns = sesame_ns_at(&stream->clock, end_ticks);
   if (ns < stream->last_ns) ns = stream->last_ns;
-  bool full = (size_t)(stream->limit - stream->at) < size;
-  if (full && atomic_load_explicit(&stopped, memory_order_relaxed)) return false;
-  if (full || ns - stream->last_ns > LONGEST_PAUSE_NS) empty_buffer(stream, ns);
-  return buffer->size >= size || enlarge(buffer, 2 * size);
+  bool is_over = atomic_load(&stopped); /* a record that was being made then is still written */
+  if (is_over) stream->deadline = 0;
+  if (is_over || (size_t)(stream->limit - stream->at) < size ||
+      ns - stream->last_ns > LONGEST_PAUSE_NS) {
+    write_packet(buffer, stream->at, stream->last_ns);
+    if (buffer->size < size && !enlarge(buffer, 2 * size)) is_over = true;
+    begin_packet(stream, ns);
+  }
+  return !is_over;
 }
 
 int sesame_make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
   int saved = errno;
-  bool made = make_room(stream, end_ticks, size);
-  if (!made) sesame_discard();
+  take(stream->buffer);
+  int made = make_room(stream, end_ticks, size);
+  give(stream->buffer);
+  if (!made) {
+    stream->state->records++;
+    stream->state->discarded++;
+  }
   errno = saved;
   return made;
 }
@@ -190,13 +198,12 @@ void sesame_discard(void) {
 /* A later thread takes the buffer, the number and the file over. */
 static void end_thread(void* stream_of_thread) {
   SesameStream* stream = stream_of_thread;
-  stream->watched = 0;
-  struct SesameBuffer* buffer = stream->buffer;
-  empty_buffer(stream, stream->last_ns);
+  stream->watched = SESAME_WRITING;
   pthread_mutex_lock(&lock);
-  pthread_mutex_lock(&buffer->lock);
-  buffer->stream = NULL;
-  pthread_mutex_unlock(&buffer->lock);
+  take(stream->buffer);
+  write_packet(stream->buffer, stream->at, stream->last_ns);
+  give(stream->buffer);
+  stream->buffer->stream = NULL;
   pthread_mutex_unlock(&lock);
   *stream = (SesameStream){0};
 }
@@ -217,12 +224,8 @@ static struct SesameBuffer* new_buffer(void) {
   struct SesameBuffer* buffer =
       mmap(NULL, sizeof *buffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (buffer == MAP_FAILED) return NULL;
-  *buffer = (struct SesameBuffer){.next = buffers,
-                                  .lock = PTHREAD_MUTEX_INITIALIZER,
-                                  .memory = memory,
-                                  .size = size,
-                                  .written = memory,
-                                  .thread = threads++};
+  *buffer =
+      (struct SesameBuffer){.next = buffers, .memory = memory, .size = size, .thread = threads++};
   buffers = buffer;
   return buffer;
 }
@@ -238,12 +241,9 @@ static int take_buffer(SesameStream* stream) {
   struct SesameBuffer* buffer = free_buffer();
   if (buffer == NULL) buffer = new_buffer();
   if (buffer != NULL) {
-    pthread_mutex_lock(&buffer->lock);
+    buffer->stream = stream;
     stream->buffer = buffer;
     stream->state = state_of_thread(buffer->thread);
-    stream->at = buffer->memory;
-    buffer->stream = stream;
-    pthread_mutex_unlock(&buffer->lock);
   }
   pthread_mutex_unlock(&lock);
   return buffer != NULL;
@@ -255,9 +255,8 @@ static int begin_thread(SesameStream* stream) {
   uint64_t renewal = sesame_clock_renew(&stream->clock);
   stream->deadline = sesame_ticks() + renewal;
   stream->limit = stream->buffer->memory + stream->buffer->size;
-  uint64_t before = stream->buffer->begin_ns; /* of a thread that had the buffer */
-  stream->last_ns = stream->clock.base_ns > before ? stream->clock.base_ns : before;
-  stream->buffer->begin_ns = stream->last_ns;
+  stream->last_ns = stream->clock.base_ns;
+  begin_packet(stream, stream->last_ns);
   pthread_once(&thread_end_once, make_thread_end);
   pthread_setspecific(thread_end, stream);
   stream->watched = sesame_settings.kinds;
@@ -285,17 +284,23 @@ int sesame_begin_thread(int kind) {
 
 /* --- All of them -------------------------------------------------------------------------- */
 
-void sesame_streams_flush(void) {
+static void flush(bool is_end) {
   pthread_mutex_lock(&lock);
   for (struct SesameBuffer* buffer = buffers; buffer != NULL; buffer = buffer->next) {
-    write_out(buffer);
+    if (buffer->stream == NULL) continue;
+    take(buffer);
+    write_so_far(buffer);
+    if (is_end) buffer->stream->deadline = 0; /* with its next record it finds out */
+    give(buffer);
   }
   pthread_mutex_unlock(&lock);
 }
 
+void sesame_streams_flush(void) { flush(false); }
+
 void sesame_streams_stop(void) {
   atomic_store(&stopped, true);
-  sesame_streams_flush();
+  flush(true);
 }
 
 void sesame_streams_resume(void) { atomic_store(&stopped, false); }
