@@ -12,8 +12,14 @@ from sesame.exchange import traced
 
 # Name for the command line, and the module that knows the format. A module is loaded when its
 # format is met: some bring libraries that not everyone has.
-IMPORTS = {"darshan": "darshan", "dftracer": "dftracer", "otf2": "otf2_import"}
-EXPORTS = {"otf2": "otf2_export", "chrome": "chrome", "sddf": "sddf", "csv": "csv"}
+IMPORTS = {"darshan": "darshan", "dftracer": "dftracer", "otf2": "otf2_import", "sddf": "sddf"}
+EXPORTS = {
+    "otf2": ("otf2_export", "write"),
+    "chrome": ("chrome", "write"),
+    "sddf": ("sddf", "write"),
+    "sddf-binary": ("sddf", "write_binary"),
+    "csv": ("csv", "write"),
+}
 
 
 def _module(name: str) -> Any:
@@ -47,5 +53,6 @@ def find_format(path: Path) -> str:
 
 def export_data_set(path: Path, format_name: str, destination: Path, *, force: bool = False) -> int:
     """Writes a data set in another format; returns the number of records that went there."""
-    records: int = _module(EXPORTS[format_name]).write(DataSet(path), destination, force=force)
+    module, function = EXPORTS[format_name]
+    records: int = getattr(_module(module), function)(DataSet(path), destination, force=force)
     return records

@@ -154,7 +154,7 @@ def _info(traced: Traced, source: str, result: dict[str, Any]) -> dict[str, Any]
         "contact": "",
         "instrument": {"name": traced.tool, "version": traced.version},
         "importer": {"name": "sesame import", "version": sesame.__version__},
-        "host": {"name": _host(traced.tables["process"]), "system": ""},
+        "host": {"name": _host(traced.tables.get("process", {})), "system": ""},
         "ranks": traced.ranks,
         "command": traced.command,
         "result": result,
