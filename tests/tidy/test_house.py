@@ -15,10 +15,11 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE_FLOORS = [
     {"base"},
     {"trace", "pdes", "machine"},
+    {"postprocess"},
     {"network"},
     {"storage"},
     {"mpi", "replay"},
-    {"abi", "loader"},
+    {"abi", "loader", "player"},
     {"sim"},
     {"bindings"},
 ]
