@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,9 +21,9 @@ from sesame.exchange.otf2_records import Records
 from sesame.exchange.traced import Traced
 
 MAGIC = b"OTF2"
+BATCH_EVENTS = 1 << 12
 UNDEFINED_ROOTS = 0xFFFFFFFB  # from here on numbers of roots have meanings of their own
 NO_BYTES = 1 << 63  # more than that is a negative answer of the call
-WORDS = {0: "read", 1: "write", 2: "fsync"}  # of operations that stand in no region of their own
 
 
 def recognises(path: Path) -> bool:
@@ -44,19 +46,28 @@ def read(path: Path) -> Traced:
     anchor = _anchor(path)
     if anchor is None:
         raise InputError("expected one file *.otf2 in it", path=str(path))
+    with _library_errors(anchor):
+        reader = otf2.reader.open(str(anchor.absolute()), batch_events=BATCH_EVENTS)
+    with reader as archive:
+        run = _Run(otf2, archive.definitions)
+        events = iter(archive.events)
+        while True:
+            with _library_errors(anchor):
+                found = next(events, None)
+            if found is None:
+                return run.traced()
+            run.take(*found)
+
+
+@contextmanager
+def _library_errors(anchor: Path) -> Iterator[None]:
+    """The library's errors have no common base."""
     try:
-        # The first of the library's errors is of its C part, and has no common base with others.
-        with otf2.reader.open(str(anchor.absolute()), batch_events=1 << 12) as archive:
-            run = _Run(otf2, archive.definitions)
-            for location, event in archive.events:
-                run.take(location, event)
-            return run.traced()
-    except InputError:
-        raise
+        yield
     except Exception as error:
-        reason = str(error).strip().splitlines()[-1] if str(error).strip() else ""
+        reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
         raise InputError(
-            f"the OTF2 library cannot read this archive: {reason or type(error).__name__}",
+            f"the OTF2 library cannot read this archive: {reason[0]}",
             path=str(anchor),
             hint="it is cut off or damaged, or of a newer OTF2: pip install --upgrade otf2",
         ) from error
@@ -238,7 +249,7 @@ class _Run:
         """The end says everything."""
 
     def _on_mpi_collective_end(self, thread: _Thread, ns: int, event: Any) -> None:
-        name = f"MPI_{event.collective_op.name.capitalize()}"
+        name = f"MPI_{str(event.collective_op).rpartition('.')[2].capitalize()}"
         self._message(thread, ns, name, 0, **self._collective(thread, event))
 
     def _collective(self, thread: _Thread, event: Any) -> dict[str, int]:
@@ -312,7 +323,7 @@ class _Run:
             f"MPI_File_{word}" if is_mpi else word,
             event.handle,
             size=_bytes(event.bytes_request),
-            offset=self._offset(thread, event),
+            offset=-1 if word == "fsync" else self._offset(thread, event),
         )
         collective = event.operation_flags.value & self._otf2.enums.IoOperationFlag.COLLECTIVE.value
         self.io.fill(number, int(IoFlag.COLLECTIVE) if collective else 0)
