@@ -110,17 +110,21 @@ def test_the_tools_of_otf2_read_it(tmp_path):
 def simulated(path: Path) -> Path:
     with DataSetWriter(path) as writer:
         calls = [
-            (0, 10, 500, 64, 1, 3, 2, "MPI_Send"),
-            (1, 0, 900, 64, 0, 3, 2, "MPI_Recv"),
-            (0, 1000, 1500, 8, -1, -1, 4, "MPI_Allreduce"),
-            (1, 1000, 1500, 8, -1, -1, 4, "MPI_Allreduce"),
+            (0, 10_000, 500_000, 64, 1, 3, 2, "MPI_Send"),
+            (1, 0, 900_001, 64, 0, 3, 2, "MPI_Recv"),
+            (0, 1_000_000, 1_500_000, 8, -1, -1, 4, "MPI_Allreduce"),
+            (1, 1_000_000, 1_500_000, 8, -1, -1, 4, "MPI_Allreduce"),
         ]
         names = ("rank", "begin_ps", "end_ps", "bytes", "peer", "tag", "context", "call")
         fields = dict(zip(names, map(list, zip(*calls, strict=True)), strict=True))
         zeros = {"compute_before_ps": [0] * 4, "flags": [0] * 4}
         writer.write_records("call", fields | zeros)
-        messages = {"send_ps": [10, 1000], "arrival_ps": [800, 1200]}
-        messages |= {"receive_complete_ps": [850, 1400], "bytes": [64, 8], "source": [0, 1]}
+        messages = {"send_ps": [10_000, 1_000_000], "arrival_ps": [800_000, 1_200_000]}
+        messages |= {
+            "receive_complete_ps": [850_123, 1_400_000],
+            "bytes": [64, 8],
+            "source": [0, 1],
+        }
         messages |= {"destination": [1, 0], "tag": [3, -1], "context": [2, 4]}
         messages |= {"protocol": ["eager"] * 2, "flags": [0, 2]}
         writer.write_records("message", messages)
@@ -140,10 +144,10 @@ def test_a_simulated_run_keeps_its_picoseconds(tmp_path):
         ]
     assert sorted(found) == sorted(
         [
-            ("rank 0", "MpiSend", 10),
-            ("rank 1", "MpiRecv", 850),
-            *((f"rank {r}", "MpiCollectiveBegin", 1000) for r in range(2)),
-            *((f"rank {r}", "MpiCollectiveEnd", 1500) for r in range(2)),
+            ("rank 0", "MpiSend", 10_000),
+            ("rank 1", "MpiRecv", 850_123),
+            *((f"rank {r}", "MpiCollectiveBegin", 1_000_000) for r in range(2)),
+            *((f"rank {r}", "MpiCollectiveEnd", 1_500_000) for r in range(2)),
         ]
     )
 

@@ -123,15 +123,16 @@ def read(path: Path) -> Traced:
         else:
             rows.setdefault(packet.name, [])
             lost[f"records {packet.name}"] = None
-    tables = {name: _table(known[name], fields, rows[name]) for name, fields in order.items()}
+    tables = {name: _table(known[name], fields, rows[name], path) for name, fields in order.items()}
     if not tables:
         raise InputError("none of its records are of a type that data sets have", path=str(path))
+    ends = tables.get("process", {}).get("end_ns")
     return Traced(
         tool=attributes.get("instrument", "SDDF"),
         version=attributes.get("instrument version", ""),
         command=attributes.get("command", "").split(),
         begin=_time(attributes.get("begin_time", "")),
-        duration_ns=int(max(tables.get("process", {}).get("end_ns", ()), default=0)),
+        duration_ns=max(ends.to_pylist(), default=0) if ends is not None else 0,
         ranks=int(attributes["ranks"]) if attributes.get("ranks", "").isdigit() else 0,
         tables=tables,
         lost=list(lost),
@@ -143,13 +144,28 @@ def _matches(descriptor: Descriptor, described: RecordType) -> bool:
     return types == {field.name: SDDF_TYPES[field.type] for field in described.fields}
 
 
-def _table(described: RecordType, order: list[str], rows: list[list[Any]]) -> dict[str, Any]:
+def _table(
+    described: RecordType, order: list[str], rows: list[list[Any]], path: Path
+) -> dict[str, Any]:
     columns = dict(zip(order, map(list, zip(*rows, strict=True)), strict=True)) if rows else {}
-    whole = {f.name for f in described.fields if "int" in f.type}
-    return {
-        name: [int(value) for value in values] if name in whole else values
-        for name, values in columns.items()
-    }
+    schema = described.arrow_schema()
+    table = {}
+    for name, values in columns.items():
+        kind = schema.field(name).type
+        try:
+            exact = [_whole(value) for value in values] if pa.types.is_integer(kind) else values
+            table[name] = pa.array(exact, kind)
+        except (pa.ArrowException, ArithmeticError, TypeError, ValueError) as error:
+            wrong = f"record {described.name}, field {name}: {error}"
+            raise InputError(wrong, path=str(path)) from error
+    return table
+
+
+def _whole(value: Any) -> int:
+    number = int(value)
+    if number != value:
+        raise ValueError(f"{value} is not a whole number")
+    return number
 
 
 def _time(text: str) -> datetime | None:

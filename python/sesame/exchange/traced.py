@@ -140,7 +140,7 @@ def _result(traced: Traced, rows: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _host(processes: Columns) -> str:
-    hosts = dict.fromkeys(host for host in processes.get("host", ()) if host)
+    hosts = dict.fromkeys(str(host) for host in processes.get("host", ()) if str(host))
     first = next(iter(hosts), "")
     return first if len(hosts) < 2 else f"{first} and {len(hosts) - 1} more"
 
