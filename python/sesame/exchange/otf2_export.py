@@ -41,9 +41,12 @@ def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
         raise InputError("there are no records of calls in it", path=str(data_set.path))
     calls = traced_calls(data_set) if traced else simulated_calls(data_set)
     ticks = TICKS_TRACED if traced else TICKS_SIMULATED
-    with whole_directory(destination, otf2_library.ANCHOR, force=force) as folder:
+    with (
+        whole_directory(destination, otf2_library.ANCHOR, force=force) as folder,
+        otf2_library.writing(destination),
+    ):
         archive_folder = folder / "archive"  # the library makes it itself
-        with otf2.writer.open(str(archive_folder), timer_resolution=ticks) as archive:
+        with otf2_library.new_archive(otf2, archive_folder, ticks) as archive:
             definitions = Definitions(otf2, archive, data_set, _ranks(data_set, calls))
             messages = {} if traced else _simulated_messages(otf2, data_set, definitions)
             events = _Events(otf2, definitions, calls, has_messages=traced)

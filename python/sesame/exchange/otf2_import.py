@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,13 +46,14 @@ def read(path: Path) -> Traced:
     anchor = _anchor(path)
     if anchor is None:
         raise InputError("expected one file *.otf2 in it", path=str(path))
-    with _library_errors(anchor):
-        reader = otf2.reader.open(str(anchor.absolute()), batch_events=BATCH_EVENTS)
-    with reader as archive:
+    with otf2_library.listening() as first_reason, ExitStack() as stack:
+        with _library_errors(anchor, first_reason):
+            opened = otf2.reader.open(str(anchor.absolute()), batch_events=BATCH_EVENTS)
+            archive = stack.enter_context(opened)
         run = _Run(otf2, archive.definitions)
         events = iter(archive.events)
         while True:
-            with _library_errors(anchor):
+            with _library_errors(anchor, first_reason):
                 found = next(events, None)
             if found is None:
                 return run.traced()
@@ -60,14 +61,14 @@ def read(path: Path) -> Traced:
 
 
 @contextmanager
-def _library_errors(anchor: Path) -> Iterator[None]:
+def _library_errors(anchor: Path, first_reason: Callable[[], str]) -> Iterator[None]:
     """The library's errors have no common base."""
     try:
         yield
     except Exception as error:
-        reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
+        reason = first_reason() or str(error) or type(error).__name__
         raise InputError(
-            f"the OTF2 library cannot read this archive: {reason[0]}",
+            f"the OTF2 library cannot read this archive: {reason}",
             path=str(anchor),
             hint="it is cut off or damaged, or of a newer OTF2: pip install --upgrade otf2",
         ) from error
