@@ -37,9 +37,21 @@ class Study:
     @cached_property
     def findings(self) -> list[Finding]:
         run = self.run
+        if not self.has_io:
+            return []
         return find(
             Evidence(self.totals, self.activity, run.files, run.processes, self.sharing, self.waits)
         )
+
+    @property
+    def has_io(self) -> bool:
+        """Whether calls on files were recorded or counted."""
+        return len(self.run.io) > 0 or self.run.data_set.has("file_total")
+
+    @property
+    def has_mpi(self) -> bool:
+        """Whether calls of MPI were recorded; a single process may have made none."""
+        return len(self.run.mpi) > 0 or len(self.run.processes.rank) == 1
 
     @property
     def discarded(self) -> int:
@@ -70,6 +82,12 @@ class Study:
             )
         raw = self.run.data_set.info.get("raw") or {}
         lines += [str(line) for line in raw.get("damage") or []]
+        result = self.run.data_set.info.get("result") or {}
+        if result.get("dropped"):
+            lines.append(
+                f"Pruning left out {result['dropped']:,} MPI calls: time in MPI and waits lack "
+                "them."
+            )
         if self.waits is not None and (self.waits.unmatched_sends or self.waits.unmatched_receives):
             lines.append(
                 f"{self.waits.unmatched_sends:,} sends have no receive and "
@@ -87,8 +105,8 @@ class Study:
             "processes": len(self.run.processes.rank),
             "hosts": len(set(self.run.processes.host)),
             "files": int((own.by_file("processes") > 0).sum()),
-            "io_share": activity.share(io_s),
-            "mpi_share": activity.share(float(activity.mpi.sum())),
+            "io_share": activity.share(io_s) if self.has_io else None,
+            "mpi_share": activity.share(float(activity.mpi.sum())) if self.has_mpi else None,
             "rest_share": activity.share(float(activity.rest.sum())),
             "largest_io_s": float(activity.io.max(initial=0)),
             "rank_of_largest_io": int(np.argmax(activity.io)) if len(activity.io) else -1,

@@ -26,9 +26,8 @@ def little_io(e: Evidence) -> list[Finding]:
         Finding(
             "little I/O",
             f"{sentence}.",
-            f"Look elsewhere first: MPI takes {percent(mpi)} of the time, the rest "
-            f"{percent(max(1 - mpi - mean, 0))}. What is said about files below gains little here, "
-            "unless other data or another file system make them slower.",
+            f"Look elsewhere first: {_elsewhere(e, mpi, mean)}. What else is said of files "
+            "gains little here, unless other data or another file system make them slower.",
             e.activity.whole,
             {
                 "I/O share": mean,
@@ -38,3 +37,10 @@ def little_io(e: Evidence) -> list[Finding]:
             },
         )
     ]
+
+
+def _elsewhere(e: Evidence, mpi: float, io: float) -> str:
+    rest = percent(max(1 - mpi - io, 0))
+    if e.waits is None and e.ranks > 1:
+        return f"{rest} of the time are other things; calls of MPI were not recorded"
+    return f"MPI takes {percent(mpi)} of the time, the rest {rest}"

@@ -41,14 +41,18 @@ def _cards(study: Study) -> list[tuple[str, str]]:
     ranks = format_count(head["processes"])
     return [
         ("ranks" if head["hosts"] <= 1 else f"ranks on {head['hosts']} hosts", ranks),
-        ("of the time in I/O", percent(head["io_share"])),
-        ("of the time in MPI", percent(head["mpi_share"])),
+        ("of the time in I/O", _share(head["io_share"])),
+        ("of the time in MPI", _share(head["mpi_share"])),
         ("the rest", percent(head["rest_share"])),
         ("read", format_bytes(head["bytes_read"])),
         ("written", format_bytes(head["bytes_written"])),
         ("metadata, of the I/O time", percent(head["metadata_share_of_io"])),
         ("records discarded", f"{head['discarded']:,}"),
     ]
+
+
+def _share(part: float | None) -> str:
+    return "no record" if part is None else percent(part)
 
 
 def _sections(study: Study) -> list[Section]:
@@ -64,8 +68,8 @@ def _sections(study: Study) -> list[Section]:
     sections += [_ranks(study), _files(study), *_offsets(study), _requests(study), _calls(study)]
     if study.waits is not None and len(study.waits.waiter):
         sections.append(_waits(study))
-    if not len(run.io):
-        sections.append(_missing(study))
+    if not len(run.io) and study.has_io:
+        sections.append(_missing())
     return sections
 
 
@@ -74,6 +78,9 @@ def _drawn(title: str, about: str, plot: traced_plots.Plot) -> Section:
 
 
 def _findings(study: Study) -> Section:
+    if not study.has_io:
+        text = "Findings are about calls on files, and none was recorded."
+        return Section("Findings", "", f"<p>{text}</p>")
     shown = [
         {
             "finding": finding,
@@ -114,7 +121,8 @@ def _ranks(study: Study) -> Section:
 def _files(study: Study) -> Section:
     files, note = traced_tables.file_table(study)
     if not files:
-        return Section("Files", "", "<p>No call of this run concerns a file.</p>")
+        text = "No call on a file that keeps its data was recorded."
+        return Section("Files", "", f"<p>{text}</p>")
     return Section(
         "Files",
         "The application's own calls. “Layer” says through what; where that is MPI-IO, “below” is "
@@ -174,9 +182,9 @@ def _waits(study: Study) -> Section:
     )
 
 
-def _missing(study: Study) -> Section:
-    text = "This data set has no records of single calls on files"
-    if len(study.totals):
-        text += ", only counters: time lines, offsets and what ranks do to one another's bytes "
-        text += "cannot be told from them"
-    return Section("What is missing", "", f"<p>{text}.</p>")
+def _missing() -> Section:
+    text = (
+        "This data set has no records of single calls on files, only counters: the time line, "
+        "offsets, and what ranks do to one another's bytes cannot be told from them."
+    )
+    return Section("What is missing", "", f"<p>{text}</p>")

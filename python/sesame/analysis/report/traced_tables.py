@@ -14,6 +14,7 @@ from sesame.analysis.study import Study
 from sesame.analysis.traced.intervals import Array
 from sesame.analysis.traced.patterns import PATTERN_NAMES, SMALL_CLASSES
 from sesame.analysis.traced.totals import Totals, share, sizes
+from sesame.datasets.traced import IoFlag
 
 MOST_FILES = 500
 MOST_WAITS = 30
@@ -148,7 +149,7 @@ def file_table(study: Study) -> tuple[str, str]:
     )
     columns = [Column(t, [found[t][i] for i in order]) for t in ("path", "layer")]
     columns += [Column(title, found[name][order], show) for title, name, show in shown]
-    note = _sharing_note(found["ranks"], ranks)
+    note = _sharing_note(found["ranks"], ranks) + _mapped_note(study)
     if files > len(order):
         note += f" The {len(order)} files of {files:,} with most time are shown."
     return table_html("files", columns), note
@@ -161,6 +162,19 @@ def _sharing_note(users: Array, ranks: int) -> str:
     return (
         f"{alone:,} files are used by one rank, {some:,} by several, {every:,} by all. Unaligned: "
         "of requests of a block or more, those that begin inside one."
+    )
+
+
+def _mapped_note(study: Study) -> str:
+    """Accesses to mapped files are no calls, and seen by pages if at all."""
+    io = study.run.io
+    seen = io.where((io.flags & IoFlag.IMPLIED) != 0)
+    if not len(seen):
+        return ""
+    return (
+        f" {len(np.unique(seen.file)):,} files are mapped into memory too; pages of "
+        f"{format_bytes(int(seen.bytes.sum()))} were seen to be used there, which are not in the "
+        "table."
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sesame.analysis.io_calls import PROCESS
 from sesame.analysis.traced.intervals import Array, Union
 from sesame.analysis.traced.load import IoRecords, TracedRun
 from sesame.analysis.traced.totals import Totals
@@ -36,7 +37,8 @@ class Activity:
 
 
 def outermost(run: TracedRun) -> IoRecords:
-    return run.io.where(run.io.own)
+    """Calls on files that are inside no other recorded call."""
+    return run.io.where(run.io.own & (run.io.kind != PROCESS))
 
 
 def activity_of(run: TracedRun, totals: Totals) -> Activity:

@@ -19,6 +19,7 @@ from sesame.analysis.io_calls import (
     MPI_IO,
     OPEN,
     OTHER,
+    PROCESS,
     QUERY,
     READ,
     SEEK,
@@ -103,7 +104,7 @@ def totals_of_records(run: TracedRun) -> Totals:
     """Of all records that are of a file whose data are stored somewhere."""
     io = run.io
     stored = np.append(run.files.stored, False)  # file -1 is the last
-    io = io.where(stored[io.file] & ((io.flags & IoFlag.IMPLIED) == 0))
+    io = io.where(stored[io.file] & ((io.flags & IoFlag.IMPLIED) == 0) & (io.kind != PROCESS))
     files = len(run.files)
     key = ((io.rank * max(files, 1) + io.file) * 3 + io.layer) * 2 + io.own
     keys, group = np.unique(key, return_inverse=True)
