@@ -120,6 +120,12 @@ def test_one_rank_does_nearly_all_from_nine_tenths(findings, others, is_found):
     assert ("one rank does the I/O" in findings(run)) == is_found
 
 
+def test_one_of_several_programs_without_mpi_is_no_rank(findings):
+    run = rank_zero_writer()
+    run.mpi_rank = [-1] * 4
+    assert "one rank does the I/O" not in findings(run)
+
+
 def test_one_rank_of_one_is_not_remarkable(findings):
     assert "one rank does the I/O" not in findings(writer(200, MIB))
 

@@ -519,3 +519,25 @@ def test_flags_are_those_of_the_format():
 
     assert (NESTED, COLLECTIVE) == (IoFlag.NESTED, IoFlag.COLLECTIVE)
     assert (MPI_NESTED, NONBLOCKING) == (MpiFlag.NESTED, MpiFlag.NONBLOCKING)
+
+
+def test_launchers_are_no_ranks(study):
+    """A process without a rank waits for the others as long as they run; its time counts not."""
+    run = MadeRun(3)
+    run.mpi_rank[2] = -1
+    file = run.file("/f")
+    for rank in range(2):
+        run.io(rank, "write", duration=10 * MS, file=file, bytes=1)
+    run.compute(2, 100 * MS)
+    head = study(run).headline
+    assert (head["processes"], head["ranks_of_mpi"]) == (3, 2)
+    assert head["io_share"] == pytest.approx(1)
+
+
+def test_reading_a_pipe_is_waiting_and_no_io(study):
+    run = MadeRun(1)
+    run.io(0, "read", duration=90 * MS, file=run.file("pipe", kind="pipe"), bytes=10)
+    run.io(0, "sync", duration=10 * MS)
+    head = study(run).headline
+    assert head["io_share"] == pytest.approx(0.1)
+    assert head["bytes_read"] == 0

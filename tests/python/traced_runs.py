@@ -51,6 +51,7 @@ class MadeRun:
         self.files: list[tuple[str, str]] = []
         self.discarded = np.zeros(ranks, np.int64)
         self.outcome = ["exited"] * ranks
+        self.mpi_rank = list(range(ranks))
         self._rows: dict[str, dict[str, list[Any]]] = {
             "io": defaultdict(list),
             "mpi": defaultdict(list),
@@ -151,7 +152,7 @@ class MadeRun:
         count = self.ranks
         return {
             "rank": list(range(count)),
-            "mpi_rank": list(range(count)),
+            "mpi_rank": self.mpi_rank,
             "parent": [-1] * count,
             "host": [f"node{rank // 32}" for rank in range(count)],
             "pid": list(range(1000, 1000 + count)),

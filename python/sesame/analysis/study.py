@@ -99,15 +99,16 @@ class Study:
     def headline(self) -> dict[str, Any]:
         """The totals that everything begins with; times in seconds, sizes in bytes."""
         own, activity = self.totals.own, self.activity
-        io_s = float(activity.io.sum())
+        io_s, mpi_s = activity.sum(activity.io), activity.sum(activity.mpi)
         return {
             "run_time_s": self.run.seconds,
             "processes": len(self.run.processes.rank),
+            "ranks_of_mpi": len(activity.ranks) if self.run.processes.is_mpi else 0,
             "hosts": len(set(self.run.processes.host)),
             "files": int((own.by_file("processes") > 0).sum()),
             "io_share": activity.share(io_s) if self.has_io else None,
-            "mpi_share": activity.share(float(activity.mpi.sum())) if self.has_mpi else None,
-            "rest_share": activity.share(float(activity.rest.sum())),
+            "mpi_share": activity.share(mpi_s) if self.has_mpi else None,
+            "rest_share": activity.share(activity.sum(activity.rest)),
             "largest_io_s": float(activity.io.max(initial=0)),
             "rank_of_largest_io": int(np.argmax(activity.io)) if len(activity.io) else -1,
             "bytes_read": int(own.sum("bytes_read")),

@@ -12,15 +12,15 @@ LITTLE = 0.05
 
 def little_io(e: Evidence) -> list[Finding]:
     """Silent when any one rank spends more: the others may wait for it."""
-    span = e.activity.span
     if e.activity.whole <= 0:
         return []
-    shares = np.divide(e.activity.io, span, out=np.zeros_like(span), where=span > 0)
+    span, time = (values[e.activity.ranks] for values in (e.activity.span, e.activity.io))
+    shares = np.divide(time, span, out=np.zeros_like(span), where=span > 0)
     behind = e.waits.behind_io if e.waits is not None else 0.0
     if shares.max() >= LITTLE or e.activity.share(behind) >= LITTLE:
         return []
-    mean = e.activity.share(float(e.activity.io.sum()))
-    mpi = e.activity.share(float(e.activity.mpi.sum()))
+    mean = e.activity.share(e.activity.sum(e.activity.io))
+    mpi = e.activity.share(e.activity.sum(e.activity.mpi))
     sentence = f"I/O is {percent(mean)} of the time, at most {percent(shares.max())} of any rank's"
     return [
         Finding(
@@ -32,7 +32,7 @@ def little_io(e: Evidence) -> list[Finding]:
             {
                 "I/O share": mean,
                 "largest I/O share of a rank": float(shares.max()),
-                "that rank": most(shares),
+                "that rank": int(e.activity.ranks[most(shares)]),
                 "MPI share": mpi,
             },
         )

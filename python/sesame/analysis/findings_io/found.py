@@ -46,7 +46,7 @@ class Evidence:
 
     @property
     def ranks(self) -> int:
-        return len(self.processes.rank)
+        return len(self.processes.ranks)
 
 
 @dataclass(frozen=True)

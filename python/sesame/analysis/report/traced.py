@@ -38,9 +38,8 @@ def write_traced(data_set: DataSet, study: Study, path: Path) -> None:
 
 def _cards(study: Study) -> list[tuple[str, str]]:
     head = study.headline
-    ranks = format_count(head["processes"])
     return [
-        ("ranks" if head["hosts"] <= 1 else f"ranks on {head['hosts']} hosts", ranks),
+        _processes(study),
         ("of the time in I/O", _share(head["io_share"])),
         ("of the time in MPI", _share(head["mpi_share"])),
         ("the rest", percent(head["rest_share"])),
@@ -49,6 +48,16 @@ def _cards(study: Study) -> list[tuple[str, str]]:
         ("metadata, of the I/O time", percent(head["metadata_share_of_io"])),
         ("records discarded", f"{head['discarded']:,}"),
     ]
+
+
+def _processes(study: Study) -> tuple[str, str]:
+    head = study.headline
+    where = "" if head["hosts"] <= 1 else f" on {head['hosts']:,} hosts"
+    others = head["processes"] - head["ranks_of_mpi"]
+    if others == head["processes"]:
+        return ("processes" if others != 1 else "process") + where, format_count(others)
+    beside = f", beside {others:,} other processes" if others else ""
+    return f"ranks{where}{beside}", format_count(head["ranks_of_mpi"])
 
 
 def _share(part: float | None) -> str:
@@ -111,7 +120,7 @@ def _ranks(study: Study) -> Section:
         note += " Times of files that all ranks share are known only together, and divided evenly."
     return Section(
         "Ranks",
-        "Where the time of each rank went: a moment is of I/O when any of its threads is in a call "
+        "Where the time of each process went: a moment is of I/O when any of its threads is in a call "
         "on files, else of MPI when any is in MPI. Click a title, or press Enter on it, to sort.",
         plot.chart.html() + traced_tables.rank_table(study),
         note + rows_left_out(len(study.activity.span)),
