@@ -50,8 +50,8 @@ class Study:
 
     @property
     def has_mpi(self) -> bool:
-        """Whether calls of MPI were recorded; a single process may have made none."""
-        return len(self.run.mpi) > 0 or len(self.run.processes.rank) == 1
+        """Whether calls of MPI were recorded where there may have been any."""
+        return len(self.run.mpi) > 0 or not self.run.processes.is_mpi
 
     @property
     def discarded(self) -> int:

@@ -120,8 +120,9 @@ def _ranks(study: Study) -> Section:
         note += " Times of files that all ranks share are known only together, and divided evenly."
     return Section(
         "Ranks",
-        "Where the time of each process went: a moment is of I/O when any of its threads is in a call "
-        "on files, else of MPI when any is in MPI. Click a title, or press Enter on it, to sort.",
+        "Where the time of each process went: a moment is of I/O when any of its threads is in a "
+        "call on files, else of MPI when any is in MPI. Click a title, or press Enter on it, to "
+        "sort.",
         plot.chart.html() + traced_tables.rank_table(study),
         note + rows_left_out(len(study.activity.span)),
     )

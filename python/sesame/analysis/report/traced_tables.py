@@ -136,7 +136,7 @@ def file_table(study: Study) -> tuple[str, str]:
         ("reads", "reads", count),
         ("writes", "writes", count),
         ("mean request", "mean_size", format_bytes),
-        ("under 1 MiB", "small", percent),
+        ("up to 1 MiB", "small", percent),
         *((pattern, pattern, percent) for pattern in ORDERS),
         ("unaligned", "unaligned", percent),
         ("metadata", "meta_s", format_seconds),
@@ -160,7 +160,7 @@ def _sharing_note(users: Array, ranks: int) -> str:
     every = int((users >= ranks).sum()) if ranks > 1 else 0
     some = len(users) - alone - every
     return (
-        f"{alone:,} files are used by one rank, {some:,} by several, {every:,} by all. Unaligned: "
+        f"Files used by one rank: {alone:,}; by several: {some:,}; by all: {every:,}. Unaligned: "
         "of requests of a block or more, those that begin inside one."
     )
 
@@ -172,7 +172,7 @@ def _mapped_note(study: Study) -> str:
     if not len(seen):
         return ""
     return (
-        f" {len(np.unique(seen.file)):,} files are mapped into memory too; pages of "
+        f" Files mapped into memory: {len(np.unique(seen.file)):,}; pages of "
         f"{format_bytes(int(seen.bytes.sum()))} were seen to be used there, which are not in the "
         "table."
     )
