@@ -43,6 +43,12 @@ class Study:
             Evidence(self.totals, self.activity, run.files, run.processes, self.sharing, self.waits)
         )
 
+    def share_of(self, finding: Finding) -> float:
+        """The share of the time that a finding is about."""
+        if finding.seconds is None:
+            return 1.0
+        return min(self.activity.share(finding.seconds), 1.0)
+
     @property
     def has_io(self) -> bool:
         """Whether calls on files were recorded or counted."""

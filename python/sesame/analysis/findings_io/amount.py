@@ -21,18 +21,19 @@ def little_io(e: Evidence) -> list[Finding]:
         return []
     mean = e.activity.share(e.activity.sum(e.activity.io))
     mpi = e.activity.share(e.activity.sum(e.activity.mpi))
-    sentence = f"I/O is {percent(mean)} of the time, at most {percent(shares.max())} of any rank's"
+    rank = int(e.activity.ranks[most(shares)])
     return [
         Finding(
             "little I/O",
-            f"{sentence}.",
+            f"I/O is {percent(mean)} of the time; rank {rank} spends most in it, "
+            f"{percent(shares.max())}.",
             f"Look elsewhere first: {_elsewhere(e, mpi, mean)}. What else is said of files "
             "gains little here, unless other data or another file system make them slower.",
-            e.activity.whole,
+            None,
             {
                 "I/O share": mean,
                 "largest I/O share of a rank": float(shares.max()),
-                "that rank": int(e.activity.ranks[most(shares)]),
+                "that rank": rank,
                 "MPI share": mpi,
             },
         )

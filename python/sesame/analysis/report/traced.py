@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from sesame.analysis import traced_plots
-from sesame.analysis.findings_io.found import percent
+from sesame.analysis.findings_io.found import Finding, percent
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report import traced_tables
 from sesame.analysis.report.page import Headline, Section, template, write_page
@@ -42,10 +42,10 @@ def _cards(study: Study) -> list[tuple[str, str]]:
         _processes(study),
         ("of the time in I/O", _share(head["io_share"])),
         ("of the time in MPI", _share(head["mpi_share"])),
-        ("the rest", percent(head["rest_share"])),
+        ("the rest", _share(head["rest_share"])),
         ("read", format_bytes(head["bytes_read"])),
         ("written", format_bytes(head["bytes_written"])),
-        ("metadata, of the I/O time", percent(head["metadata_share_of_io"])),
+        ("metadata, of the I/O time", _share(head["metadata_share_of_io"])),
         ("records discarded", f"{head['discarded']:,}"),
     ]
 
@@ -61,7 +61,9 @@ def _processes(study: Study) -> tuple[str, str]:
 
 
 def _share(part: float | None) -> str:
-    return "no record" if part is None else percent(part)
+    if part is None:
+        return "no record"
+    return percent(part).replace("under ", "< ").replace("over ", "> ")
 
 
 def _sections(study: Study) -> list[Section]:
@@ -93,11 +95,11 @@ def _findings(study: Study) -> Section:
     shown = [
         {
             "finding": finding,
-            "share": percent(min(study.activity.share(finding.seconds), 1.0)),
+            "share": _share_text(study, finding),
             "evidence": [
                 (name, traced_tables.figure(value)) for name, value in finding.evidence.items()
             ],
-            "matters": study.activity.share(finding.seconds) >= MATTERS,
+            "matters": study.share_of(finding) >= MATTERS,
         }
         for finding in study.findings
     ]
@@ -109,6 +111,12 @@ def _findings(study: Study) -> Section:
         "Sesame's documentation, docs/models/findings.md."
     )
     return Section("Findings", about, html)
+
+
+def _share_text(study: Study, finding: Finding) -> str:
+    if finding.seconds is None:
+        return "of the whole run"
+    return f"{percent(study.share_of(finding))} of the time"
 
 
 def _ranks(study: Study) -> Section:
