@@ -541,3 +541,12 @@ def test_reading_a_pipe_is_waiting_and_no_io(study):
     head = study(run).headline
     assert head["io_share"] == pytest.approx(0.1)
     assert head["bytes_read"] == 0
+
+
+def test_a_rank_that_uses_a_file_through_two_layers_is_one_user(study):
+    run = MadeRun(2)
+    file = run.file("/f")
+    for rank in range(2):
+        run.io(rank, "MPI_File_open", file=file)
+        run.io(rank, "unlink", file=file)
+    assert study(run).totals.own.users().tolist() == [2]

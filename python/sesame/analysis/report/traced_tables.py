@@ -102,7 +102,7 @@ def file_columns(study: Study) -> dict[str, Any]:
     layers[own["file"], own["layer"]] = True
     found: dict[str, Any] = {"index": used, "path": [files.path[i] for i in used]}
     found["layer"] = _text_of(LAYER_NAMES, layers[used])
-    found["ranks"] = own.by_file("processes")[used]
+    found["ranks"] = own.users()[used]
     sums = "bytes_read bytes_written reads writes io_s read_s write_s meta_s opens closes seeks"
     for name in [*sums.split(), "syncs", "queries", "read_again", "written_over"]:
         found[name] = own.by_file(name)[used]
@@ -127,7 +127,7 @@ def file_table(study: Study) -> tuple[str, str]:
     if files == 0:
         return "", ""
     order = np.argsort(-found["io_s"], kind="stable")[:MOST_FILES]
-    ranks = len(study.run.processes.rank)
+    ranks = len(study.run.processes.ranks)
     shown = (
         ("ranks", "ranks", count),
         ("time", "io_s", format_seconds),

@@ -89,6 +89,15 @@ class Totals:
     def by_file(self, *names: str) -> Array:
         return self._by("file", self.files, names)
 
+    def users(self) -> Array:
+        """How many processes use each file, through whatever layers."""
+        joint = np.zeros(self.files, np.int64)
+        np.maximum.at(joint, self.joint["file"], self.joint["processes"])
+        single = self.where(self["rank"] >= 0)
+        pairs = np.unique(single["file"] * max(self.ranks, 1) + single["rank"])
+        alone = np.bincount(pairs // max(self.ranks, 1), minlength=self.files)[: self.files]
+        return np.maximum(joint, alone)
+
     def _by(self, key: str, length: int, names: tuple[str, ...]) -> Array:
         total = np.zeros(length)
         for name in names:
