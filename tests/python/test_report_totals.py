@@ -292,6 +292,20 @@ def test_a_receive_waits_from_its_wait_to_the_send(study):
     assert waits.behind_io == pytest.approx(0.003)
 
 
+def test_a_call_that_completes_several_receives_waits_for_the_last(study):
+    run = MadeRun(3)
+    for source, completion in ((1, 2), (2, 1)):
+        receive = {"peer": source, "tag": 3, "completion": completion, "flags": NONBLOCKING}
+        run.mpi(0, "MPI_Irecv", duration=1 * US, **receive)
+    run.mpi(0, "MPI_Waitall", duration=10 * MS)
+    for source in (1, 2):
+        run.clock[source] = source * 4 * MS
+        run.mpi(source, "MPI_Send", peer=0, tag=3)
+    waits = study(run).waits
+    assert (waits.waiter.tolist(), waits.culprit.tolist()) == ([0], [2])
+    assert waits.seconds == pytest.approx(0.008 - 2e-6)
+
+
 @pytest.mark.parametrize(
     ("call", "root", "expected"),
     [
