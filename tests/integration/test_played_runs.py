@@ -12,6 +12,7 @@ from played_runs import TraceBuilder, twin_of
 from sesame.datasets import DataSet
 from sesame.datasets.traced import MpiFlag
 
+IO_NOTE = "I/O takes the time it took when traced: 2.00 ms per rank, 2.00 ms at most"
 ONE_TO_ONE = ("--set", "node.compute_ratio=1")
 
 
@@ -191,9 +192,8 @@ def test_computation_scales_with_the_machine_and_io_does_not(computing, simulate
 def test_the_output_says_what_is_not_simulated(computing, simulate):
     outcome = simulate(computing, "--machine", "ethernet")
     assert outcome.status == 0
-    assert "note: I/O takes the time it took when traced" in outcome.stderr
-    notes = simulate(computing, "--machine", "ethernet", "--json").json["notes"]
-    assert notes == ["I/O takes the time it took when traced"]
+    assert f"note: {IO_NOTE}" in outcome.stderr
+    assert simulate(computing, "--machine", "ethernet", "--json").json["notes"] == [IO_NOTE]
 
 
 def test_a_series_plays_one_trace_on_many_machines(simulate, tmp_path: Path):
@@ -212,7 +212,7 @@ def test_data_set_and_report_bear_the_name_of_the_trace(computing, simulate, tmp
     assert simulate(computing, "--machine", "ethernet", *outputs).status == 0
     info = json.loads((tmp_path / "run.sesame/info.json").read_text())
     assert info["title"] == "trace.sesame on 1 simulated ranks of ethernet"
-    assert info["notes"] == ["I/O takes the time it took when traced"]
+    assert info["notes"] == [IO_NOTE]
     assert "trace.sesame" in (tmp_path / "run.html").read_text()
 
 

@@ -65,7 +65,7 @@ def test_computation_stands_before_the_call_that_it_preceded(planned):
     assert run.plan.times[0].tolist() == [5000, 0, 450, 67, 11]
     assert calls(operations[0]) == ["MPI_Barrier", "io", "MPI_Finalize"]
     assert operations[0][1][1]["number"] == 10_000
-    assert run.notes == ("I/O takes the time it took when traced",)
+    assert run.io_s.tolist() == pytest.approx([1e-5])
 
 
 def test_calls_inside_others_are_theirs(planned):
@@ -192,6 +192,21 @@ def test_peers_are_ranks_of_their_communicator(planned):
     split = operations[3][0][1]
     assert (split["comm"], split["peer"], split["number"], split["tag"]) == (odd, 0, odd, 1)
     assert operations[0][0][1]["comm"] == -1
+
+
+def test_a_rank_that_gets_no_communicator_joins_where_others_made_theirs(planned):
+    trace = TraceBuilder(4)
+    low = trace.communicator(0, "0-2", 3)
+    pair = trace.communicator(low, "0,2", 2)
+    for rank in range(4):
+        trace.call(rank, "MPI_Comm_split", comm=low if rank < 3 else -1)
+    for rank in range(3):
+        trace.call(rank, "MPI_Comm_create", comm=-1 if rank == 1 else pair)
+    _, operations = planned(trace)
+    made = [(fields["comm"], fields["peer"]) for _, fields in operations[1][:2]]
+    assert made == [(low, 0), (-1, low)]
+    name, fields = operations[3][0]
+    assert (name, fields["comm"], fields["peer"]) == ("MPI_Comm_split", -1, 0)
 
 
 def test_a_list_says_what_each_rank_gives(planned):

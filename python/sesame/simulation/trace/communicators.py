@@ -97,7 +97,8 @@ class Made:
 class Makers:
     """Finds, rank by rank, which communicator each call made.
 
-    The record of a call may name the new communicator or the one it was made from.
+    The record of a call may name the new communicator or the one it was made from; where it made
+    none, it may name nothing.
     """
 
     def __init__(self, events: Events, communicators: list[Communicator]) -> None:
@@ -109,6 +110,7 @@ class Makers:
                 if index != WORLD:
                     self._of_rank[rank][communicator.parent].append(index)
         self._used: dict[int, set[int]] = defaultdict(lambda: {WORLD})
+        self._making = np.flatnonzero((events.role == Role.MAKE) & (events.comm > WORLD))
 
     def find(self) -> dict[int, Made]:
         """By event."""
@@ -120,7 +122,11 @@ class Makers:
         events = self._events
         rank, named = int(events.rank[event]), int(events.comm[event])
         call = plain(events.names[events.played[event]])
-        new = self._new(rank, named)
+        if named < 0 and call in MAY_LEAVE_OUT:
+            named = self._parent_of_others(event)
+            new = -1
+        else:
+            new = self._new(rank, named)
         parent = named if new < 0 or new != named else self._communicators[new].parent
         if parent not in self._used[rank]:
             parent = self._substitute(rank, new, parent, call)
@@ -143,6 +149,22 @@ class Makers:
             "Intercomm_merge": self._merged,
         }.get(call, lambda rank, new, parent: Made(new, parent))
         return describe(rank, new, parent)
+
+    def _parent_of_others(self, event: int) -> int:
+        """What others, in the same call at the same time, made their communicators from."""
+        events, making = self._events, self._making
+        rank = int(events.rank[event])
+        same = making[
+            (events.played[making] == events.played[event])
+            & (events.begin[making] <= events.end[event])
+            & (events.end[making] >= events.begin[event])
+        ]
+        candidates: list[int] = np.unique(events.comm[same]).tolist()
+        for comm in candidates:
+            parent = self._communicators[comm].parent
+            if parent in self._used[rank] and rank not in self._communicators[comm].members:
+                return parent
+        return WORLD
 
     def _new(self, rank: int, named: int) -> int:
         used = self._used[rank]

@@ -3,7 +3,7 @@ each of them. core/player/plan.h has the form of the file."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -75,8 +75,7 @@ class Plan:
     communicators: int
     buffer_bytes: int
     times: list[Array]  # of each rank, before each MPI call and after the last; ns
-    io_s: Array = field(default_factory=lambda: np.empty(0))  # of each rank
-    timed_s: Array = field(default_factory=lambda: np.empty(0))
+    io_s: Array  # of each rank
 
     @property
     def ranks(self) -> int:
@@ -226,7 +225,7 @@ class Planner:
         used = np.flatnonzero(np.bincount(operations["call"], minlength=1))
         operations["call"] = np.searchsorted(used, operations["call"])
         seconds = (events.end - events.begin) * 1e-9
-        io, timed = events.role == Role.IO, events.role == Role.TIMED
+        io = events.role == Role.IO
         return Plan(
             operations,
             np.bincount(rank, minlength=self.ranks),
@@ -237,7 +236,6 @@ class Planner:
             self.buffer_bytes,
             times,
             np.bincount(events.rank[io], seconds[io], self.ranks),
-            np.bincount(events.rank[timed], seconds[timed], self.ranks),
         )
 
     def _with_extras(

@@ -27,6 +27,11 @@ class TracedRun:
         return self.plan.ranks
 
     @property
+    def io_s(self) -> Array:
+        """Time in file operations, of each rank."""
+        return self.plan.io_s
+
+    @property
     def name(self) -> str:
         return self.data_set.path.name
 
@@ -112,8 +117,6 @@ def _time_after(events: Events, span: Span) -> Array:
 
 
 def _note_times(events: Events, notes: list[str]) -> None:
-    if np.any(events.role == Role.IO):
-        notes.append("I/O takes the time it took when traced")
     timed = events.role == Role.TIMED
     names = {plain(events.names[call]) for call in np.unique(events.call[timed]).tolist()}
     for what, chosen in (
