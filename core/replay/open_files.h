@@ -20,7 +20,7 @@ struct OpenFile {
   int64_t mapped_size = 0;
   int64_t mapped_offset = 0;
   bool direct = false;
-  std::vector<int> copies;                          // of dup, closed one by one
+  std::vector<int> copies;                           // of dup, closed one by one
   std::vector<std::unique_ptr<aiocb>> asynchronous;  // begun, not yet waited for
   std::unique_ptr<char[]> stdio_buffer;
 };

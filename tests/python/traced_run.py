@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ CREATE = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
 
 
 class TracedRun:
-    def __init__(self, ranks: int = 1, end: float = 100.0, **process: Any) -> None:
+    def __init__(self, ranks: int = 1, ends: Sequence[float] = (), **process: Any) -> None:
         self._io: list[dict[str, Any]] = []
         self._mpi: list[dict[str, Any]] = []
         self._files: list[dict[str, Any]] = []
-        self._processes = [self._process(rank, end, process) for rank in range(ranks)]
+        self._processes = [
+            self._process(rank, ends[rank] if ends else 100.0, process) for rank in range(ranks)
+        ]
         self._communicators: list[dict[str, Any]] = []
         self.communicator(0, f"0-{ranks - 1}" if ranks > 1 else "0", ranks)
 

@@ -10,83 +10,54 @@ from functools import cache
 from sesame.errors import ReplayError
 from sesame.installed import find_installed
 
-# Recorded name: issued name. Names that are not here and not the replayer's are not issued.
-ISSUED_AS = {
-    "openat": "open",
-    "creat": "open",
-    "mkstemp": "open",
-    "mkostemp": "open",
-    "preadv2": "preadv",
-    "pwritev2": "pwritev",
-    "dup2": "dup",
-    "dup3": "dup",
-    "newfstatat": "stat",
-    "fstatat": "stat",
-    "statx": "stat",
-    "faccessat": "access",
-    "euidaccess": "access",
-    "eaccess": "access",
-    "unlinkat": "unlink",
-    "remove": "unlink",
-    "renameat": "rename",
-    "renameat2": "rename",
-    "linkat": "link",
-    "symlinkat": "symlink",
-    "readlinkat": "readlink",
-    "mkdirat": "mkdir",
-    "fchmodat": "chmod",
-    "statvfs": "statfs",
-    "fread_unlocked": "fread",
-    "fwrite_unlocked": "fwrite",
-    "vfprintf": "fprintf",
-    "printf": "fprintf",
-    "vprintf": "fprintf",
-    "fwprintf": "fprintf",
-    "__fprintf_chk": "fprintf",
-    "__printf_chk": "fprintf",
-    "__vfprintf_chk": "fprintf",
-    "puts": "fputs",
-    "putc": "fputc",
-    "putchar": "fputc",
-    "getc": "fgetc",
-    "getchar": "fgetc",
-    "getline": "fgets",
-    "getdelim": "fgets",
-    "fscanf": "fgets",
-    "vfscanf": "fgets",
-    "scanf": "fgets",
-    "fseeko": "fseek",
-    "fsetpos": "fseek",
-    "rewind": "fseek",
-    "ftello": "ftell",
-    "fgetpos": "ftell",
-    "setbuf": "setvbuf",
-    "setbuffer": "setvbuf",
-    "setlinebuf": "setvbuf",
-    "aio_return": "aio_wait",
-    "aio_suspend": "aio_wait",
-    "page_read": "touch_read",
-    "page_write": "touch_write",
+# Issued name: recorded names of calls that do the same. Names that are neither here nor the
+# replayer's own are not issued.
+_SAME = {
+    "open": ("openat", "creat", "mkstemp", "mkostemp", "mkstemps", "mkostemps"),
+    "preadv": ("preadv2",),
+    "pwritev": ("pwritev2",),
+    "write": ("dprintf", "vdprintf"),
+    "dup": ("dup2", "dup3"),
+    "fstat": ("fstatfs", "fstatvfs"),
+    "fchmod": ("fchown", "futimens", "futimes"),
+    "stat": ("newfstatat", "fstatat", "statx"),
+    "access": ("faccessat", "eaccess", "euidaccess"),
+    "unlink": ("unlinkat", "remove"),
+    "rename": ("renameat", "renameat2"),
+    "link": ("linkat",),
+    "symlink": ("symlinkat",),
+    "readlink": ("readlinkat",),
+    "mkdir": ("mkdirat",),
+    "chmod": ("fchmodat", "chown", "fchownat", "utime", "utimes", "utimensat", "futimesat"),
+    "statfs": ("statvfs",),
+    "fopen": ("freopen",),
+    "fread": ("getw", "fread_unlocked"),
+    "fwrite": ("putw", "fwrite_unlocked"),
+    "fputs": ("puts", "fputws"),
+    "fputc": ("putc", "putchar", "putc_unlocked", "fputwc", "putwchar"),
+    "fgets": ("gets", "getline", "getdelim", "fgetws"),
+    "fgetc": ("getc", "getchar", "getc_unlocked", "fgetwc", "getwchar"),
+    "fseek": ("fseeko", "fsetpos", "rewind"),
+    "ftell": ("ftello", "fgetpos"),
+    "setvbuf": ("setbuf", "setbuffer", "setlinebuf"),
+    "aio_wait": ("aio_return", "aio_suspend"),
+    "touch_read": ("mapped_read", "mapped_access"),
+    "touch_write": ("mapped_write",),
 }
-FORMATTED = {
-    "vfprintf",
-    "fprintf",
-    "printf",
-    "vprintf",
-    "fwprintf",
-    "__fprintf_chk",
-    "__printf_chk",
-    "__vfprintf_chk",
-    "fscanf",
-    "vfscanf",
-    "scanf",
-}
+PRINTING = {"fprintf", "vfprintf", "printf", "vprintf"}
+PRINTING |= {"fwprintf", "vfwprintf", "wprintf", "vwprintf"}
+SCANNING = {"fscanf", "vfscanf", "scanf", "vscanf", "fwscanf", "vfwscanf", "wscanf", "vwscanf"}
+FORMATTED = PRINTING | SCANNING
+ISSUED_AS = {recorded: issued for issued, names in _SAME.items() for recorded in names}
+ISSUED_AS |= dict.fromkeys(PRINTING, "fprintf") | dict.fromkeys(SCANNING, "fgets")
+
 OPENINGS = {"open", "fopen", "opendir"}
 CLOSINGS = {"close", "fclose", "closedir"}
 STDIO = {"fopen", "fdopen", "fclose", "fread", "fwrite", "fprintf", "fputs", "fputc", "fgets"}
 STDIO |= {"fgetc", "fflush", "fseek", "ftell", "setvbuf"}
 # Their length is what they moved, not what was asked for.
 SIZED_BY_RESULT = {"fprintf", "fputs", "fputc", "fgets", "fgetc"}
+PRINTS_TO_DESCRIPTOR = {"dprintf", "vdprintf"}
 READS = {"read", "pread", "readv", "preadv", "fread", "fgets", "fgetc", "aio_read", "touch_read"}
 WRITES = {"write", "pwrite", "writev", "pwritev", "fwrite", "fprintf", "fputs", "fputc"}
 WRITES |= {"aio_write", "touch_write", "copy_file_range", "sendfile"}

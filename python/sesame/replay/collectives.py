@@ -45,15 +45,15 @@ def link_collectives(trace: Trace, order: Order, links: Links) -> Collectives:
     mpi, io_count = trace.mpi, len(trace.io)
     kind = mpi.by_call(KINDS, -1)
     comm = np.where(mpi.is_call({"MPI_Finalize"}), 0, mpi["comm"])
-    top = order.top[io_count:]
-    usable = (kind >= 0) & (comm >= 0) & (mpi["flags"] & MpiFlag.NESTED == 0)
-    rows = np.flatnonzero(usable & (top == io_count + np.arange(len(mpi))))
+    # What lies inside another call is that one's own business, unless MPI_Start began it.
+    own = (mpi["flags"] & MpiFlag.NESTED == 0) | (mpi["flags"] & MpiFlag.PERSISTENT != 0)
+    rows = np.flatnonzero((kind >= 0) & (comm >= 0) & own & (order.top[io_count:] >= io_count))
     if len(rows) == 0:
         return Collectives(0, 0)
     kind, comm, rank = kind[rows], comm[rows], mpi["rank"][rows]
     _, place = number_in_group(comm, rank, order=mpi["begin_ns"][rows])
     instance, _ = number_in_group(comm, place, order=rows)
-    begins = io_count + rows
+    begins = order.top[io_count + rows]
     ends = order.top[io_count + rows + mpi["completion"][rows]]
     is_root = mpi["peer"][rows] == rank
     events = links.new_events(int(instance.max()) + 1)

@@ -45,9 +45,10 @@ def choose_issued(trace: Trace, order: Order, target: Target) -> Issued:
     plain = plain[~inner]
     chosen = np.zeros(len(io), bool)
     chosen[plain] = True
-    has_inside = np.zeros(len(order.top), bool)
-    has_inside[order.top[plain]] = True
-    chosen |= possible & is_mpi & ~has_inside[: len(io)]
+    # Calls of MPI-IO are issued only where the trace does not show what they did: a rank without
+    # I/O of its own has given its data to another one.
+    if not is_mpi[order.top[plain]].any():
+        chosen |= possible & is_mpi
     rows = by_time[chosen[by_time]]
     path = [str(target.place(file.path)) if is_replayed(file) else None for file in trace.files]
     aside = ~chosen & ~is_mpi & (order.top[: len(io)] == np.arange(len(io)))
@@ -60,12 +61,9 @@ def _sizes(trace: Trace, call: Array) -> Array:
     io = trace.io
     numbers = calls.call_numbers()
     by_result = np.isin(call, [numbers[name] for name in calls.SIZED_BY_RESULT])
-    by_result |= io["flags"] & IoFlag.MERGED != 0
+    by_result |= (io["flags"] & IoFlag.MERGED != 0) | io.is_call(calls.PRINTS_TO_DESCRIPTOR)
     size = np.where(by_result, io["bytes"], io["size"])
     opening = np.isin(call, [numbers["open"], numbers["fopen"], numbers["fdopen"]])
-    from_mpi = opening & io.is_call({"MPI_File_open"})
-    # MPI says how a file is opened in its own terms; this serves all.
-    size = np.where(from_mpi, os.O_RDWR | os.O_CREAT, size)
     made = opening & io.is_call({"creat"})
     size = np.where(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, size)
     return np.where(opening, size & ~os.O_CLOEXEC, np.maximum(size, 0))
@@ -107,39 +105,46 @@ def _role(call: str, flags: int) -> int:
 
 def what_is_needed(trace: Trace, issued: Issued, preopened: set[str]) -> Needed:
     """What must be there before the replay: what the run found."""
+    io, needed = trace.io, Needed()
     rows, roles = roles_on_names(trace, issued)
-    io = trace.io
-    mkdir = calls.call_numbers()["mkdir"]
     first: dict[str, tuple[int, int]] = {}
     for row, (path, role) in zip(rows.tolist(), roles, strict=True):
         first.setdefault(path, (row, role))
-    needed = Needed()
-    used = set(io["file"][issued.rows].tolist()) | set(io["other_file"][issued.rows].tolist())
+    mkdir = calls.call_numbers()["mkdir"]
+    succeeded = issued.rows[io["error"][issued.rows] == 0]
+    used = set(io["file"][succeeded].tolist()) | set(io["other_file"][succeeded].tolist())
+    indices = [index for index in sorted(used - {-1}) if issued.path[index] is not None]
+    directories = _directories(trace, issued, indices)
     extent = _extents(trace, issued)
-    seen: dict[str, int] = {}
-    for index in sorted(used - {-1}):
-        path, file = issued.path[index], trace.files[index]
-        if path is None:
-            continue
+    for index in indices:
+        path, file = str(issued.path[index]), trace.files[index]
         place = Path(path)
         row, role = first.get(path, (-1, USE))
-        made = row >= 0 and role == CREATE and int(issued.call[row]) == mkdir
-        if made or (row < 0 and file.size_before < 0 and path not in preopened):
-            needed.made.add(place)
         needed.touched.add(place)
-        found = file.size_before >= 0 or (row >= 0 and role != CREATE) or path in preopened
-        largest = int(extent[index])
-        needed.space += max(largest, file.size_before)
-        if made or not found or path in seen:
-            continue
-        seen[path] = index
-        if file.kind == "directory":
-            needed.directories.add(place)
-        else:
-            needed.files[place] = file.size_before if file.size_before >= 0 else largest
+        needed.space += max(int(extent[index]), file.size_before)
+        if row >= 0 and role == CREATE and int(issued.call[row]) == mkdir:
+            needed.made.add(place)
+        elif file.size_before >= 0 or (row >= 0 and role != CREATE) or path in preopened:
+            if path in directories:
+                needed.directories.add(place)
+            else:
+                known = file.size_before >= 0
+                size = file.size_before if known else int(extent[index])
+                needed.files[place] = max(size, needed.files.get(place, 0))
     needed.touched -= needed.directories
-    needed.made = {one for one in needed.made if one not in needed.files}
     return needed
+
+
+def _directories(trace: Trace, issued: Issued, indices: list[int]) -> set[str]:
+    """Paths that are directories: their kind says so, or what was done with them, or they have
+    others below them."""
+    io, number_of = trace.io, calls.call_numbers()
+    of_directories = [number_of[name] for name in ("opendir", "mkdir", "rmdir")]
+    rows = issued.rows[np.isin(issued.call[issued.rows], of_directories)]
+    found = {str(issued.path[index]) for index in set(io["file"][rows].tolist())}
+    found |= {str(issued.path[i]) for i in indices if trace.files[i].kind == "directory"}
+    found |= {str(parent) for i in indices for parent in Path(str(issued.path[i])).parents}
+    return found
 
 
 def _extents(trace: Trace, issued: Issued) -> Array:
@@ -152,6 +157,9 @@ def _extents(trace: Trace, issued: Issued) -> Array:
     longest = np.zeros(len(trace.files) + 1, np.int64)
     known = data[io["offset"][data] >= 0]
     np.maximum.at(longest, io["file"][known], io["offset"][known] + io["bytes"][known])
+    lengths = [number_of[name] for name in ("posix_fallocate", "fallocate", "ftruncate")]
+    sized = rows[np.isin(issued.call[rows], lengths) & (io["error"][rows] == 0)]
+    np.maximum.at(longest, io["file"][sized], io["offset"][sized] + issued.size[sized])
     unknown = data[io["offset"][data] < 0]
     np.add.at(longest, io["file"][unknown], io["bytes"][unknown])
     return longest

@@ -16,7 +16,6 @@ BUFFERED = {"MPI_Bsend", "MPI_Ibsend"}
 BOTH = {"MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Isendrecv"}
 RECEIVES = {"MPI_Recv", "MPI_Irecv", "MPI_Mrecv", "MPI_Imrecv"}
 PROBES = {"MPI_Probe", "MPI_Mprobe", "MPI_Iprobe", "MPI_Improbe"}
-STARTS = {"MPI_Start"}
 # A send that ended this much after its begin, and after its receive began, has waited for it.
 WAITED_NS = 50_000
 
@@ -34,10 +33,8 @@ def link_messages(trace: Trace, order: Order, links: Links) -> Matched:
     mpi, io_count = trace.mpi, len(trace.io)
     usable = (mpi["peer"] >= 0) & (mpi["flags"] & MpiFlag.CANCELLED == 0)
     usable &= order.top[io_count:] >= io_count  # not inside a call of MPI-IO
-    starts = mpi.is_call(STARTS)
-    receiving = mpi.is_call(RECEIVES) | (starts & _starts_receive(trace))
-    sends = np.flatnonzero(usable & (mpi.is_call(SENDS) | (starts & ~receiving)))
-    receives = np.flatnonzero(usable & receiving)
+    sends = np.flatnonzero(usable & mpi.is_call(SENDS))
+    receives = np.flatnonzero(usable & mpi.is_call(RECEIVES))
     probes = np.flatnonzero(usable & mpi.is_call(PROBES) & (mpi["flags"] & MpiFlag.POLL == 0))
     rank, peer = mpi["rank"], mpi["peer"]
     rows = np.concatenate([sends, receives])
@@ -60,12 +57,6 @@ def link_messages(trace: Trace, order: Order, links: Links) -> Matched:
     _link_probes(trace, order, links, probes, matched_receives, events)
     limit = _link_synchronous(trace, order, links, matched_sends, matched_receives)
     return Matched(len(left), len(sends) - len(left), len(receives) - len(left), limit)
-
-
-def _starts_receive(trace: Trace) -> Array:
-    """A started persistent request is a receive if it took any source or tag, or if ... its bytes
-    are known only when it is complete; else a send."""
-    return np.asarray(trace.mpi["flags"] & (MpiFlag.ANY_SOURCE | MpiFlag.ANY_TAG) != 0)
 
 
 def _completer(trace: Trace, order: Order, rows: Array) -> Array:

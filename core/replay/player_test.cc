@@ -1,0 +1,165 @@
+#include "core/replay/player.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/replay/test_plan.h"
+
+namespace sesame::replay {
+namespace {
+
+constexpr int64_t kMillisecond = 1'000'000;
+// Of a machine that does other things, too; what a quiet one reaches is measured in bench/.
+constexpr int64_t kPatience = 80 * kMillisecond;
+
+PlanOperation computation(int64_t gap_ns) {
+  PlanOperation operation = nothing();
+  operation.gap_ns = gap_ns;
+  return operation;
+}
+
+PlanOperation sync_after(int64_t gap_ns) {  // I/O that every machine has
+  PlanOperation operation = computation(gap_ns);
+  operation.call = Call::access;
+  operation.file = 0;
+  return operation;
+}
+
+ReplayResult play(TestPlan& made) {
+  const Plan plan = made.open();
+  auto transport = no_transport();
+  Player player(plan, *transport);
+  return *player.play();
+}
+
+TEST(Player, BeginsOperationsWhenTheyAreDue) {
+  TestPlan made;
+  made.add_file("/");
+  made.add_stream({sync_after(5 * kMillisecond), sync_after(7 * kMillisecond)}, 3 * kMillisecond);
+  const ReplayResult result = play(made);
+  EXPECT_GE(result.operations[0].begin_ns, 5 * kMillisecond);
+  EXPECT_LT(result.operations[0].lateness_ns, kPatience);
+  EXPECT_GE(result.streams[0].end_ns, 15 * kMillisecond);
+  // The schedule has computation and I/O, and nothing of the lateness.
+  EXPECT_EQ(
+      result.streams[0].scheduled_end_ns,
+      15 * kMillisecond + result.operations[0].duration_ns + result.operations[1].duration_ns);
+}
+
+TEST(Player, CommunicationTakesNoRealTimeOnlyItsPlaceInTheSchedule) {
+  TestPlan made;
+  made.add_event(1);
+  made.links = {0, 0};
+  PlanOperation send = computation(40 * kMillisecond);
+  send.arrive = 1;
+  PlanOperation receive = computation(10 * kMillisecond);
+  receive.first_link = 1;
+  receive.wait = 1;
+  receive.transfer_ns = 2 * kMillisecond;
+  made.add_stream({send});
+  made.add_stream({receive, computation(kMillisecond)});
+  const ReplayResult result = play(made);
+  EXPECT_EQ(result.operations[1].begin_ns, 10 * kMillisecond);
+  EXPECT_EQ(result.operations[1].duration_ns, 32 * kMillisecond);
+  EXPECT_EQ(result.streams[1].scheduled_end_ns, 43 * kMillisecond);
+}
+
+TEST(Player, IoWaitsForEventsAtTheEndOfOtherIo) {
+  TestPlan made;
+  made.add_file("/");
+  made.add_event(1);
+  made.links = {0, 0};
+  PlanOperation first = sync_after(30 * kMillisecond);
+  first.arrive_after = 1;
+  PlanOperation second = sync_after(0);
+  second.first_link = 1;
+  second.wait = 1;
+  made.add_stream({first});
+  made.add_stream({second});
+  const ReplayResult result = play(made);
+  const OperationResult& one = result.operations[0];
+  EXPECT_GE(result.operations[1].begin_ns, one.begin_ns + one.duration_ns - 1000);
+}
+
+TEST(Player, DoesWhatThePlanSaysWithFiles) {
+  const std::string path = own_path("played");
+  TestPlan made;
+  const int32_t file = made.add_file(path);
+  PlanOperation open = nothing();
+  open.call = Call::open;
+  open.file = file;
+  open.slot = 0;
+  open.size = O_CREAT | O_RDWR;
+  PlanOperation write = open;
+  write.call = Call::pwrite;
+  write.offset = 1000;
+  write.size = write.expected_bytes = 24;
+  PlanOperation close = open;
+  close.call = Call::close;
+  made.add_stream({open, write, close});
+  const ReplayResult result = play(made);
+  EXPECT_EQ(result.header.failed_operation, -1);
+  EXPECT_EQ(result.operations[1].bytes, 24);
+  struct stat status {};
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_size, 1024);
+  unlink(path.c_str());
+}
+
+TEST(Player, StopsAllThreadsWhenTheTargetFails) {
+  TestPlan made;
+  made.add_event(1);
+  made.links = {0};
+  const int32_t file = made.add_file("/dev/full");
+  PlanOperation open = nothing();
+  open.call = Call::open;
+  open.file = file;
+  open.slot = 0;
+  open.size = O_WRONLY;
+  PlanOperation write = open;
+  write.call = Call::write;
+  write.size = write.expected_bytes = 10;
+  PlanOperation waits = nothing();
+  waits.wait = 1;  // for what never comes
+  made.add_stream({open, write, sync_after(kMillisecond)});
+  made.add_stream({waits, sync_after(kMillisecond)});
+  const ReplayResult result = play(made);
+  EXPECT_EQ(result.header.failed_operation, 1);
+  EXPECT_EQ(result.header.failed_error, static_cast<uint32_t>(ENOSPC));
+  EXPECT_EQ(result.operations[2].begin_ns, -1);
+  EXPECT_EQ(result.operations[4].begin_ns, -1);
+}
+
+TEST(Player, AFailureThatWasRecordedEndsNothing) {
+  TestPlan made;
+  made.add_file("/nowhere/at/all");
+  made.add_stream({sync_after(0), sync_after(0)});
+  made.operations[0].expected_error = ENOENT;
+  const ReplayResult result = play(made);
+  EXPECT_EQ(result.header.failed_operation, -1);
+  EXPECT_EQ(result.operations[1].error, ENOENT);
+}
+
+TEST(Player, AThousandThreadsMeetAtABarrier) {
+  TestPlan made;
+  constexpr uint32_t kThreads = 1000;
+  made.add_event(kThreads);
+  made.links = {0, 0};
+  for (uint32_t i = 0; i < kThreads; ++i) {
+    PlanOperation barrier = computation(i * 1000);
+    barrier.arrive = barrier.wait = 1;
+    made.add_stream({barrier});
+  }
+  const ReplayResult result = play(made);
+  for (const StreamResult& stream : result.streams) {
+    EXPECT_EQ(stream.scheduled_end_ns, (kThreads - 1) * 1000);
+  }
+}
+
+}  // namespace
+}  // namespace sesame::replay
