@@ -13,7 +13,7 @@ from sesame.simulation.trace.collectives import ROLES as COLLECTIVES
 from sesame.simulation.trace.collectives import Collectives, plan_collectives
 from sesame.simulation.trace.communicators import (
     WORLD,
-    Communicator,
+    Communicators,
     Made,
     Makers,
     RankTable,
@@ -118,7 +118,7 @@ class Planner:
     """Fills in the operations, an aspect at a time; one for each event, and some are left out."""
 
     def __init__(
-        self, events: Events, communicators: list[Communicator], ranks: int, after: Array
+        self, events: Events, communicators: Communicators, ranks: int, after: Array
     ) -> None:
         self.events = events
         self.ranks = ranks
@@ -136,7 +136,8 @@ class Planner:
         drop_cancelled(events, notes)
         own = own_communicators(self.communicators)
         made = Makers(events, self.communicators).find()
-        uses = np.isin(events.role, (*MESSAGES, *COLLECTIVES, Role.FREE)) & (events.peer != NOBODY)
+        uses = np.isin(events.role, (*MESSAGES, *COLLECTIVES, Role.FREE, Role.MAKE))
+        uses &= events.peer != NOBODY
         check_membership(events, np.flatnonzero(uses), self.table, made, own)
         match_messages(events)
         collectives = plan_collectives(events, self.communicators, self.table, self.lists, notes)
