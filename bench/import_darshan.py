@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python"))
-from darshan_log import LogContents, Record, Trace, write_log
+from darshan_writer import LogContents, Record, Trace, write_log
 
 SIZE = 1 << 16
 PEER = "import sys, darshan; darshan.DarshanReport(sys.argv[1], read_all=True)"
@@ -74,8 +74,8 @@ def main() -> None:
         theirs = seconds([sys.executable, "-c", PEER, str(log)], options.repeat)
         records = json.loads((data / "info.json").read_text())["result"]["io_records"]
     print(
-        f"import of a Darshan log of {options.ranks} processes, {records:,} segments: {ours:.2f} s, "
-        f"pydarshan {theirs:.2f} s, ratio {ours / theirs:.2f}"
+        f"import of a Darshan log of {options.ranks} processes, {records:,} segments: "
+        f"{ours:.2f} s, pydarshan {theirs:.2f} s, ratio {ours / theirs:.2f}"
     )
 
 

@@ -1,4 +1,6 @@
 /* Data moved through descriptors. */
+#include <linux/fs.h>
+#include <stdarg.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -169,3 +171,40 @@ SESAME_HOOK(ssize_t, vmsplice,
   sesame_record_moved(begin, SESAME_CALL_vmsplice, file, size, moved);
   return moved;
 }
+
+/* Of all that ioctl does only the sharing of a file's data with another is I/O on files. */
+static void record_clone(uint64_t begin, int to, unsigned long command, const void* argument,
+                         int result) {
+  struct file_clone_range range = {.src_fd = (int)(intptr_t)argument};
+  if (command == FICLONERANGE && result == 0) range = *(const struct file_clone_range*)argument;
+  if (command == FICLONERANGE && result < 0) range.src_fd = -1; /* the pointer may be wrong */
+  SESAME_RECORD(copy, begin, .call = SESAME_CALL_ioctl, .file = (int)range.src_fd, .other_file = to,
+                .size = range.src_length, .bytes = result < 0 ? 0 : range.src_length,
+                .offset = (int64_t)range.src_offset, .other_offset = (int64_t)range.dest_offset,
+                .error = sesame_error(result < 0));
+}
+
+SESAME_HOOK(int, ioctl, (int file, unsigned long command, ...)) {
+  va_list arguments;
+  va_start(arguments, command);
+  void* argument = va_arg(arguments, void*);
+  va_end(arguments);
+  int is_clone = command == FICLONE || command == FICLONERANGE;
+  if (!is_clone || !sesame_watches_file(file)) return SESAME_REAL(ioctl)(file, command, argument);
+  uint64_t begin = sesame_ticks();
+  int result = SESAME_REAL(ioctl)(file, command, argument);
+  record_clone(begin, file, command, argument, result);
+  return result;
+}
+
+#define EVENT(name, parameters, arguments)                                 \
+  SESAME_HOOK(int, name, parameters) {                                     \
+    if (!sesame_watches_file(file)) return SESAME_REAL(name) arguments;    \
+    uint64_t begin = sesame_ticks();                                       \
+    int result = SESAME_REAL(name) arguments;                              \
+    sesame_record_moved(begin, SESAME_CALL_##name, file, sizeof(uint64_t), \
+                        result < 0 ? -1 : (ssize_t)sizeof(uint64_t));      \
+    return result;                                                         \
+  }
+EVENT(eventfd_read, (int file, uint64_t* value), (file, value))
+EVENT(eventfd_write, (int file, uint64_t value), (file, value))

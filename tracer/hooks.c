@@ -58,13 +58,13 @@ void sesame_forget(int file) {
 int sesame_highest_known(void) { return highest_known; }
 
 /* A forked child has streams of its own, in which no descriptor was said yet. */
-static void forget_all(void) {
+void sesame_forget_all(void) {
   for (int i = 0; i <= highest_known / 64; ++i) sesame_known[i] = 0;
   highest_known = -1;
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
-  pthread_atfork(NULL, NULL, forget_all);
+  pthread_atfork(NULL, NULL, sesame_forget_all);
 }
 
 void sesame_meet(int file) {

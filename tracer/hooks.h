@@ -58,6 +58,7 @@ void sesame_know(int file);
 
 /* It is closed, or is going to stand for something new. */
 void sesame_forget(int file);
+void sesame_forget_all(void);
 int sesame_highest_known(void);
 
 /* In the child of a vfork all memory is the parent's, but descriptors are not. */

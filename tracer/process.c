@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "mappings.h"
 #include "metadata.h"
 #include "recorder.h"
 #include "streams.h"
@@ -157,8 +158,11 @@ void sesame_process_describe(void) {
 /* --- End ---------------------------------------------------------------------------------- */
 
 void sesame_process_end(int how) {
+  /* A child may have done nothing but touch what its parent has mapped. */
+  if (sesame_mappings_overlap(NULL, SIZE_MAX)) (void)sesame_watches(SESAME_IO);
   if (state == NULL || state->ended != 0) return;
   if (sesame_stream.buffer != NULL) {
+    sesame_mappings_record_pages(NULL, SIZE_MAX);
     sesame_put_ended(sesame_ticks(), &(struct sesame_ended){.how = (uint8_t)how});
   }
   sesame_streams_stop();
@@ -171,7 +175,7 @@ void sesame_process_resume(void) {
   sesame_streams_resume();
 }
 
-static void in_forked_child(void) {
+void sesame_process_forked(void) {
   if (state != NULL) munmap(state, sizeof *state);
   state = NULL;
   sesame_streams_forget();
@@ -184,7 +188,7 @@ __attribute__((constructor)) static void begin(void) {
   uname(&node);
   snprintf(host, sizeof host, "%s", node.nodename);
   sesame_clock_start();
-  pthread_atfork(NULL, NULL, in_forked_child);
+  pthread_atfork(NULL, NULL, sesame_process_forked);
 }
 
 __attribute__((destructor)) static void end(void) { sesame_process_end(1); }

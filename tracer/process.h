@@ -35,6 +35,9 @@ void sesame_process_end(int how);
 /* An exec that failed after sesame_process_end(2): goes on. */
 void sesame_process_resume(void);
 
+/* In a forked child; its first record begins anew. */
+void sesame_process_forked(void);
+
 /* One line on stderr. `which` and `error` may be null and 0. */
 void sesame_say(const char* what, const char* which, int error);
 

@@ -6,14 +6,19 @@
 #include <unistd.h>
 
 #include "hooks.h"
+#include "mappings.h"
 #include "process.h"
+
+/* In a signal handler that has interrupted the recorder: it may have a lock, so what is buffered
+ * cannot be written any more. */
+static int is_writing(void) { return (sesame_stream.watched & SESAME_WRITING) != 0; }
 
 /* --- exec --------------------------------------------------------------------------------- */
 
 /* What is buffered is written before, for afterwards it is gone. A child of vfork shares its
  * parent's memory and ends nothing. */
 static int begin_exec(int directory) {
-  if (sesame_in_vfork) return 0;
+  if (sesame_in_vfork || is_writing()) return 0;
   int is_watched = sesame_watches_path(directory);
   int saved = errno;
   sesame_process_end(2);
@@ -22,7 +27,7 @@ static int begin_exec(int directory) {
 }
 
 static void end_exec(int is_watched, uint64_t begin, int call, int directory, const char* path) {
-  if (sesame_in_vfork) return;
+  if (sesame_in_vfork || is_writing()) return;
   int saved = errno;
   sesame_process_resume();
   errno = saved;
@@ -91,10 +96,10 @@ SPAWN(posix_spawnp)
 
 /* --- The end ------------------------------------------------------------------------------ */
 
-#define EXIT(name)                               \
-  SESAME_HOOK(void, name, (int status)) {        \
-    if (!sesame_in_vfork) sesame_process_end(1); \
-    SESAME_REAL(name)(status);                   \
+#define EXIT(name)                                                \
+  SESAME_HOOK(void, name, (int status)) {                         \
+    if (!sesame_in_vfork && !is_writing()) sesame_process_end(1); \
+    SESAME_REAL(name)(status);                                    \
   }
 EXIT(_exit)
 EXIT(_Exit)
@@ -102,3 +107,48 @@ EXIT(_Exit)
 /* Handed over first, it runs after all that the program hands over. */
 static void end_quickly(void) { sesame_process_end(1); }
 __attribute__((constructor)) static void watch_quick_exit(void) { at_quick_exit(end_quickly); }
+
+/* --- Children ----------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+/* vfork.S calls these. The child goes on in the parent's thread, which sleeps. */
+static __thread uint8_t watched_before_vfork;
+
+void sesame_before_vfork(void) {
+  sesame_watches(SESAME_IO); /* so that the child does not begin with it */
+  if (sesame_in_vfork++ == 0) watched_before_vfork = sesame_hide(SESAME_IO | SESAME_MPI);
+}
+
+/* In the parent only. Gives what vfork returns. */
+int sesame_after_vfork(int result) {
+  if (--sesame_in_vfork == 0) sesame_unhide(watched_before_vfork);
+  if (result >= 0) return result;
+  errno = -result;
+  return -1;
+}
+#else
+/* Here a child of vfork is one of fork: right, if slower. */
+SESAME_HOOK(pid_t, vfork, (void)) { return fork(); }
+#endif
+
+/* Its parent ends inside, without the destructors. */
+SESAME_HOOK(int, daemon, (int stay, int keep_streams)) {
+  if (!sesame_watches(SESAME_IO)) return SESAME_REAL(daemon)(stay, keep_streams);
+  sesame_process_end(1);
+  int result = SESAME_REAL(daemon)(stay, keep_streams);
+  int saved = errno;
+  sesame_process_resume();
+  errno = saved;
+  return result;
+}
+
+/* A fork without the handlers of pthread_atfork. */
+SESAME_HOOK(pid_t, _Fork, (void)) {
+  pid_t child = SESAME_REAL(_Fork)();
+  if (child == 0) {
+    sesame_process_forked();
+    sesame_forget_all();
+    sesame_mappings_inherit();
+  }
+  return child;
+}

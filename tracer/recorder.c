@@ -279,5 +279,6 @@ void sesame_streams_forget(void) {
   buffers = NULL;
   threads = 0;
   written_bytes = 0;
+  atomic_store(&stopped, false); /* its parent may have been about to end */
   sesame_stream = (SesameStream){0};
 }

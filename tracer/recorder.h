@@ -14,6 +14,7 @@
 #ifndef SESAME_TRACER_RECORDER_H
 #define SESAME_TRACER_RECORDER_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

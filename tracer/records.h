@@ -107,6 +107,7 @@ static inline uint8_t* sesame_start_record(SesameStream* stream, uint64_t end_ti
     SesameStream* stream = &sesame_stream;                                                         \
     uint8_t watched = stream->watched;                                                             \
     *(volatile uint8_t*)&stream->watched = SESAME_WRITING;                                         \
+    atomic_signal_fence(memory_order_seq_cst);                                                     \
     size_t room = sesame_room_##shape(record);                                                     \
     if (__builtin_expect(                                                                          \
             (size_t)(stream->limit - stream->at) >= room && end_ticks < stream->deadline, 1) ||    \
@@ -121,6 +122,7 @@ static inline uint8_t* sesame_start_record(SesameStream* stream, uint64_t end_ti
       stream->last = stream->at;                                                                   \
       stream->at = at;                                                                             \
     }                                                                                              \
+    atomic_signal_fence(memory_order_seq_cst);                                                     \
     *(volatile uint8_t*)&stream->watched = watched;                                                \
   }
 #include "core/trace/shapes.def"

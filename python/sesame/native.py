@@ -8,6 +8,7 @@ except ImportError as error:
         "in a source tree run `make build`"
     ) from error
 
+Collation = _native.Collation
 StreamReader = _native.StreamReader
 TraceWriter = _native.TraceWriter
 machine_keys = _native.machine_keys

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -72,3 +73,12 @@ def run_path(fake_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     environment = {**os.environ, "SESAME_BIN": str(fake_bin)}
     subprocess.run([*SESAME, *command], check=True, capture_output=True, env=environment)
     yield path
+
+
+@pytest.fixture(scope="session")
+def chromium() -> list[str]:
+    """A browser without a window."""
+    name = shutil.which("chromium") or shutil.which("chromium-browser")
+    if name is None:
+        pytest.skip("there is no chromium")
+    return [name, "--headless", "--no-sandbox", "--disable-gpu"]

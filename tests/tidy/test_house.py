@@ -15,10 +15,11 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE_FLOORS = [
     {"base"},
     {"trace", "pdes", "machine"},
+    {"postprocess"},
     {"network"},
     {"storage"},
     {"mpi", "replay"},
-    {"abi", "loader"},
+    {"abi", "loader", "player"},
     {"sim"},
     {"bindings"},
 ]
@@ -26,9 +27,10 @@ PYTHON_FLOORS = [
     {"errors", "__init__"},
     {"native", "installed"},
     {"machines", "datasets"},
-    {"simulation", "exchange", "tracing"},
+    {"simulation", "tracing"},
     {"workloads"},
     {"analysis", "replay"},
+    {"exchange"},
     {"cli"},
     {"__main__"},
 ]

@@ -22,20 +22,20 @@ _STDIO = {
 }
 _POSIX = {
     READ: "read readv pread preadv preadv2 aio_read copy_file_range sendfile splice",
-    WRITE: "write writev pwrite pwritev pwritev2 aio_write",
+    WRITE: "write writev pwrite pwritev pwritev2 aio_write dprintf vdprintf",
     OPEN: "open openat openat2 creat mkstemp mkostemp mkstemps mkostemps opendir fdopendir "
-    "shm_open memfd_create open_by_handle_at",
-    CLOSE: "close closedir close_range",
+    "shm_open memfd_create open_by_handle_at posix_openpt getpt",
+    CLOSE: "close closedir close_range closefrom",
     SEEK: "lseek",
     SYNC: "fsync fdatasync sync syncfs sync_file_range msync aio_fsync",
     QUERY: "stat lstat fstat fstatat newfstatat statx statfs fstatfs statvfs fstatvfs access "
     "faccessat faccessat2 euidaccess eaccess readlink readlinkat realpath readdir getdents "
-    "scandir getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr getcwd",
+    "getdirentries scandir getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr getcwd",
     CHANGE: "unlink unlinkat remove rename renameat renameat2 mkdir mkdirat rmdir link linkat "
     "symlink symlinkat truncate ftruncate fallocate posix_fallocate chmod fchmod fchmodat chown "
-    "fchown lchown fchownat utime utimes utimensat futimens mknod mknodat mkfifo setxattr "
-    "lsetxattr fsetxattr removexattr fcntl flock lockf dup dup2 dup3 mmap munmap mremap umask "
-    "posix_fadvise fadvise madvise readahead",
+    "fchown lchown fchownat utime utimes futimes utimensat futimens mknod mknodat mkfifo setxattr "
+    "lsetxattr fsetxattr removexattr lremovexattr fremovexattr fcntl flock lockf dup dup2 dup3 "
+    "mmap munmap mremap umask posix_fadvise fadvise madvise readahead",
 }
 _STDIO_KINDS = {name: kind for kind, names in _STDIO.items() for name in names.split()}
 _POSIX_KINDS = {name: kind for kind, names in _POSIX.items() for name in names.split()}

@@ -19,6 +19,7 @@ from sesame.cli.machine import machine
 from sesame.cli.replay import replay
 from sesame.cli.report import report
 from sesame.cli.simulate import simulate
+from sesame.cli.trace import trace
 from sesame.errors import AlreadyReported, Interrupted, SesameError
 
 
@@ -29,6 +30,7 @@ def cli() -> None:
 
 
 cli.add_command(simulate)
+cli.add_command(trace)
 cli.add_command(machine)
 cli.add_command(info)
 cli.add_command(bench)

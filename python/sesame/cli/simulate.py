@@ -19,8 +19,15 @@ from sesame.analysis.report import write_report, write_sweep_report
 from sesame.cli.progress import ProgressLine
 from sesame.cli.series import Series
 from sesame.cli.summary import print_curve, print_notes, print_summary
-from sesame.cli.traced import ProgramOrTrace, check_options, check_ranks, played, write_inputs
-from sesame.datasets import DataSet, DataSetWriter, check_destination, is_data_set
+from sesame.cli.traced import (
+    ProgramOrTrace,
+    check_options,
+    check_ranks,
+    is_trace,
+    played,
+    write_inputs,
+)
+from sesame.datasets import DataSet, DataSetWriter, check_destination
 from sesame.errors import InputError, OutputError
 from sesame.machines import find_machine
 from sesame.simulation import (
@@ -149,7 +156,7 @@ def simulate(**options: Any) -> int:
     sesame simulate -n 64 --machine paragon --report run.html -- ./app input.dat
     sesame simulate run.sesame --machine paragon
     """
-    if is_data_set(Path(options["program"])):
+    if is_trace(options["program"]):
         return _simulate_traced(options)
     if options["scale_compute"] is not None:
         raise InputError(

@@ -22,13 +22,17 @@ OF_PROGRAMS = {
 STACK_BYTES = 256 << 10  # the player needs little, and there may be thousands of ranks
 
 
+def is_trace(program: str) -> bool:
+    return program.endswith(".sesame") or is_data_set(Path(program))
+
+
 class ProgramOrTrace(click.Command):
     """What follows a program is the program's; what follows a traced run are options of ours."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         values, _, _ = self.make_parser(ctx).parse_args(args=list(args))
         program = values.get("program")
-        if isinstance(program, str) and is_data_set(Path(program)):
+        if isinstance(program, str) and is_trace(program):
             ctx.allow_interspersed_args = True
             ctx.ignore_unknown_options = False
         return super().parse_args(ctx, args)

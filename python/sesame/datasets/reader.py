@@ -44,6 +44,11 @@ class DataSet:
             while (batch := self._guard(name, lambda: next(batches, None))) is not None:
                 yield batch
 
+    def schema(self, name: str) -> pa.Schema:
+        """The fields of a record type as Parquet holds them."""
+        with self._open(name) as file:
+            return self._guard(name, lambda: file.schema_arrow)
+
     def size_bytes(self) -> int:
         return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
 

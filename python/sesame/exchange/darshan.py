@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import shlex
-import struct
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -17,17 +13,14 @@ import numpy.typing as npt
 
 from sesame.datasets.traced import IoFlag
 from sesame.errors import InputError
-from sesame.exchange.darshan_library import Job, Library, Log, Module
+from sesame.exchange.darshan_log import Log, read_log
+from sesame.exchange.darshan_reader import HEAD, TRACES
 from sesame.exchange.darshan_totals import LAYERS, Counters, file_totals, read_counters
 from sesame.exchange.traced import Columns, Traced, call_order, mark_nested, names
 
 MAGIC = 6567223
-# Of the trace of one file and process: id, rank, shared, host, writes, reads. The segments follow,
-# those of writes first.
-HEAD = struct.Struct("<Qqq64sqq")
 SEGMENT = [("offset", "<i8"), ("length", "<i8"), ("begin_s", "<f8"), ("end_s", "<f8")]
-TRACES = ("DXT_MPIIO", "DXT_POSIX")  # in the order of layers: one calls the other
-FIRST_VERSION_WITH_THREADS = {"DXT_MPIIO": 3, "DXT_POSIX": 2}
+FIRST_WITH_THREADS = {"DXT_MPIIO": 3, "DXT_POSIX": 2}
 # DXT keeps the layer and the direction, not which function it was.
 CALLS = (
     *("MPI_File_read_at", "MPI_File_write_at"),
@@ -47,90 +40,42 @@ def recognises(path: Path) -> bool:
     return MAGIC in (int.from_bytes(number, "little"), int.from_bytes(number, "big"))
 
 
-@dataclass(frozen=True)
-class Found:
-    """What is read of a log."""
-
-    job: Job
-    command: str
-    modules: dict[str, Module]
-    counters: dict[str, Counters]
-    segments: dict[str, npt.NDArray[Any]]  # of each trace
-    hosts: dict[int, str]  # by rank, as far as known
-    names: dict[int, str]
-    mounts: list[tuple[str, str]]
-
-
 def read(path: Path) -> Traced:
-    library = Library()
-    found = _read_log(library, path)
-    if found.job.processes < 1:
-        raise InputError(f"a log of {found.job.processes} processes", path=str(path))
-    ids = _ids(found)
-    io = _io(found, ids)
-    duration_ns = max(_run_time_ns(found.job), _last_end(io))
-    ranks = int(found.job.processes)
+    log = read_log(path)
+    processes = log.job["processes"]
+    if processes < 1:
+        raise InputError(f"a log of {processes} processes", path=str(path))
+    counters = {name: read_counters(log, name) for name in LAYERS if name in log.records}
+    segments = {name: _read_segments(log, name) for name in TRACES if name in log.records}
+    ids = _ids(counters, segments)
+    io = _io(segments, counters, ids)
+    duration_ns = max(_run_time_ns(log.job), _last_end(io))
     return Traced(
         tool="Darshan",
-        version=_version(found.job),
-        command=_words(found.command),
-        begin=datetime.fromtimestamp(found.job.start_s, UTC),
+        version=_version(log.metadata),
+        command=_words(log.command),
+        begin=datetime.fromtimestamp(log.job["start_s"], UTC),
         duration_ns=duration_ns,
-        ranks=ranks,
+        ranks=processes,
         tables={
-            "file": _files(found, ids),
-            "process": _processes(found, io, duration_ns),
+            "file": _files(log, counters, ids),
+            "process": _processes(log, io, duration_ns, path),
             "io": io,
-            "file_total": file_totals(found.counters, lambda some: _index(ids, some), ranks),
+            "file_total": file_totals(counters, lambda some: _index(ids, some), processes),
         },
         damage=[
             f"module {name}: Darshan ran out of memory, records are missing"
-            for name, module in found.modules.items()
+            for name, module in log.modules.items()
             if module.partial
         ],
-        lost=sorted(set(found.modules) - KNOWN_MODULES),
+        lost=sorted(set(log.modules) - KNOWN_MODULES),
     )
 
 
-def _read_log(library: Library, path: Path) -> Found:
-    with Log(library, path) as log:
-        modules = log.modules()
-        counters = {
-            name: read_counters(library, log, modules[name], prefix)
-            for name, prefix in LAYERS.items()
-            if name in modules
-        }
-        hosts: dict[int, str] = {}
-        segments = {
-            name: _read_segments(library, log, modules, name, hosts)
-            for name in TRACES
-            if name in modules
-        }
-        return Found(
-            job=log.job(),
-            command=log.command(),
-            modules=modules,
-            counters=counters,
-            segments=segments,
-            hosts=hosts,
-            names=log.names(),
-            mounts=log.mounts(),
-        )
-
-
-def _read_segments(
-    library: Library, log: Log, modules: Mapping[str, Module], name: str, hosts: dict[int, str]
-) -> npt.NDArray[Any]:
+def _read_segments(log: Log, name: str) -> npt.NDArray[Any]:
     """All segments of a trace, each with its file, rank, direction and thread."""
-    layout = [*SEGMENT, ("thread", "<u8")] if library.segments_have_threads else SEGMENT
-    size = np.dtype(layout).itemsize
-
-    def copy(address: int) -> bytes:
-        head = ctypes.string_at(address, HEAD.size)
-        *_, writes, reads = HEAD.unpack(head)
-        return head + ctypes.string_at(address + HEAD.size, (writes + reads) * size)
-
-    records = log.records(modules[name], copy)
+    layout = [*SEGMENT, ("thread", "<u8")] if log.segments_have_threads else SEGMENT
+    records = log.records[name]
     heads = [HEAD.unpack_from(record) for record in records]
     data = b"".join(record[HEAD.size :] for record in records)
     found = np.frombuffer(data, layout)
@@ -145,17 +90,27 @@ def _read_segments(
     segments["rank"] = np.repeat(np.array([max(head[1], 0) for head in heads], np.int64), each)
     segments["write"] = np.repeat(np.tile([True, False], len(heads)), counts.ravel())
     # Logs without threads leave the field as it was in memory.
-    if library.segments_have_threads and modules[name].version >= FIRST_VERSION_WITH_THREADS[name]:
+    if log.segments_have_threads and log.modules[name].version >= FIRST_WITH_THREADS[name]:
         segments["thread"] = found["thread"]
-    for _, rank, _, host, _, _ in heads:
-        hosts[max(rank, 0)] = host.split(b"\0")[0].decode(errors="replace")
     return segments
 
 
-def _ids(found: Found) -> npt.NDArray[np.uint64]:
+def _hosts(log: Log) -> dict[int, str]:
+    """The node of each rank, as far as a trace tells."""
+    hosts = {}
+    for name in TRACES:
+        for record in log.records.get(name, ()):
+            _, rank, _, host, *_ = HEAD.unpack_from(record)
+            hosts[max(rank, 0)] = host.split(b"\0")[0].decode(errors="replace")
+    return hosts
+
+
+def _ids(
+    counters: dict[str, Counters], segments: dict[str, npt.NDArray[Any]]
+) -> npt.NDArray[np.uint64]:
     """The record ids of all files, in order; a file's place is its index."""
-    parts = [c.ids for c in found.counters.values()]
-    parts += [segments["id"] for segments in found.segments.values()]
+    parts = [c.ids for c in counters.values()]
+    parts += [some["id"] for some in segments.values()]
     return np.unique(np.concatenate([np.zeros(0, np.uint64), *parts]))
 
 
@@ -165,17 +120,21 @@ def _index(
     return np.searchsorted(ids, some)
 
 
-def _io(found: Found, ids: npt.NDArray[np.uint64]) -> Columns:
+def _io(
+    traces: dict[str, npt.NDArray[Any]],
+    counters: dict[str, Counters],
+    ids: npt.NDArray[np.uint64],
+) -> Columns:
     """The columns of record type io; none without a trace."""
-    if not found.segments:
+    if not traces:
         return {}
-    layers = [TRACES.index(name) for name in found.segments]
-    segments = np.concatenate(list(found.segments.values()))
-    layer = np.repeat(layers, [len(part) for part in found.segments.values()])
+    layers = [TRACES.index(name) for name in traces]
+    segments = np.concatenate(list(traces.values()))
+    layer = np.repeat(layers, [len(part) for part in traces.values()])
     begin = np.rint(segments["begin_s"] * 1e9).astype(np.int64)
     end = np.rint(segments["end_s"] * 1e9).astype(np.int64)
     call = 2 * layer + segments["write"]
-    collective = (layer == 0) & np.isin(segments["id"], _collective_files(found))
+    collective = (layer == 0) & np.isin(segments["id"], _collective_files(counters))
     columns: Columns = {
         "rank": segments["rank"],
         "thread": _thread_numbers(segments),
@@ -195,11 +154,11 @@ def _io(found: Found, ids: npt.NDArray[np.uint64]) -> Columns:
     return columns
 
 
-def _collective_files(found: Found) -> npt.NDArray[np.uint64]:
+def _collective_files(counters: dict[str, Counters]) -> npt.NDArray[np.uint64]:
     """Files that no process read or wrote through MPI-IO on its own, as the counters say."""
-    if "MPI-IO" not in found.counters:
+    if "MPI-IO" not in counters:
         return np.zeros(0, np.uint64)
-    c = found.counters["MPI-IO"]
+    c = counters["MPI-IO"]
     alone = c.count("INDEP_READS", "INDEP_WRITES", "NB_READS", "NB_WRITES") > 0
     return np.setdiff1d(c.ids, c.ids[alone])
 
@@ -219,18 +178,18 @@ def _thread_numbers(segments: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return numbers[place]
 
 
-def _files(found: Found, ids: npt.NDArray[np.uint64]) -> Columns:
-    mounts = sorted(found.mounts, key=lambda mount: len(mount[0]), reverse=True)
+def _files(log: Log, counters: dict[str, Counters], ids: npt.NDArray[np.uint64]) -> Columns:
+    mounts = sorted(log.mounts, key=lambda mount: len(mount[0]), reverse=True)
 
     @cache
     def filesystem(folder: str) -> str:
         inside = (kind for at, kind in mounts if (folder + "/").startswith(at.rstrip("/") + "/"))
         return next(inside, "")
 
-    paths = [found.names.get(number, f"record {number}") for number in ids.tolist()]
+    paths = [log.names.get(number, f"record {number}") for number in ids.tolist()]
     block_size = np.zeros(len(ids), np.int64)
-    if "POSIX" in found.counters:
-        c = found.counters["POSIX"]
+    if "POSIX" in counters:
+        c = counters["POSIX"]
         np.maximum.at(block_size, _index(ids, c.ids), c.count("FILE_ALIGNMENT"))
     return {
         "index": np.arange(len(ids)),
@@ -245,11 +204,12 @@ def _files(found: Found, ids: npt.NDArray[np.uint64]) -> Columns:
     }
 
 
-def _processes(found: Found, io: Columns, duration_ns: int) -> Columns:
-    count = int(found.job.processes)
-    seen = [0, *found.hosts]
-    if max(seen) >= count:
-        raise InputError(f"this log of {count} processes has records of rank {max(seen)}")
+def _processes(log: Log, io: Columns, duration_ns: int, path: Path) -> Columns:
+    count = log.job["processes"]
+    hosts = _hosts(log)
+    if max(hosts, default=0) >= count:
+        wrong = f"a log of {count} processes with records of rank {max(hosts)}"
+        raise InputError(wrong, path=str(path))
     ranks = np.arange(count)
     threads = np.ones(count, np.int64)
     if io:
@@ -257,8 +217,8 @@ def _processes(found: Found, io: Columns, duration_ns: int) -> Columns:
     return {
         "rank": ranks,
         "mpi_rank": ranks,
-        "host": [found.hosts.get(rank, "") for rank in range(count)],
-        "command": [found.command] * count,
+        "host": [hosts.get(rank, "") for rank in range(count)],
+        "command": [log.command] * count,
         "end_ns": np.full(count, duration_ns),
         "threads": threads,
         "records": np.bincount(io["rank"], minlength=count) if io else np.zeros(count, np.int64),
@@ -269,15 +229,15 @@ def _last_end(io: Columns) -> int:
     return int((io["begin_ns"] + io["duration_ns"]).max()) if io and len(io["rank"]) else 0
 
 
-def _run_time_ns(job: Job) -> int:
+def _run_time_ns(job: dict[str, int]) -> int:
     """Logs of before 3.4.1 have whole seconds, of which a run took up to one more."""
-    exact = job.start_ns or job.end_ns
-    seconds = job.end_s - job.start_s + (0 if exact else 1)
-    return max(int(seconds) * 10**9 + int(job.end_ns - job.start_ns), 0)
+    exact = job["start_ns"] or job["end_ns"]
+    seconds = job["end_s"] - job["start_s"] + (0 if exact else 1)
+    return max(seconds * 10**9 + job["end_ns"] - job["start_ns"], 0)
 
 
-def _version(job: Job) -> str:
-    lines = job.metadata.decode(errors="replace").splitlines()
+def _version(metadata: str) -> str:
+    lines = metadata.splitlines()
     return next((line[len("lib_ver=") :] for line in lines if line.startswith("lib_ver=")), "")
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from sesame.exchange.darshan_library import Library, Log, Module
+from sesame.exchange.darshan_log import Log
+from sesame.exchange.darshan_reader import COUNTERS
 from sesame.exchange.traced import Columns, names
 
-# Darshan's layers in the order of our names, and what its counters begin with.
-LAYERS = {"POSIX": "posix", "MPI-IO": "mpiio", "STDIO": "stdio"}
+LAYERS = COUNTERS  # Darshan's names of the layers are ours
 # Classes of sizes: our name and Darshan's.
 SIZES = {
     "to_100": "0_100",
@@ -64,11 +63,10 @@ class Counters:
         return self.values[:, self.value_names.index(name)] if name in self.value_names else None
 
 
-def read_counters(library: Library, log: Log, module: Module, prefix: str) -> Counters:
-    value_names = library.counter_names(prefix)
-    time_names = library.counter_names(f"{prefix}_f")
-    size = 16 + 8 * len(value_names) + 8 * len(time_names)
-    data = b"".join(log.records(module, lambda address: ctypes.string_at(address, size)))
+def read_counters(log: Log, module: str) -> Counters:
+    value_names = log.counter_names[module]["counts"]
+    time_names = log.counter_names[module]["times"]
+    data = b"".join(log.records[module])
     table = np.frombuffer(
         data,
         [
@@ -79,7 +77,13 @@ def read_counters(library: Library, log: Log, module: Module, prefix: str) -> Co
         ],
     )
     return Counters(
-        prefix, table["id"], table["rank"], table["values"], table["times"], value_names, time_names
+        COUNTERS[module],
+        table["id"],
+        table["rank"],
+        table["values"],
+        table["times"],
+        value_names,
+        time_names,
     )
 
 

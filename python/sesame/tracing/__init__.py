@@ -1,5 +1,6 @@
 """A real run recorded: the command run with the tracer, and its raw streams made a data set."""
 
+from sesame.tracing.collate import PRUNING, collate
 from sesame.tracing.launch import (
     TraceOptions,
     environment,
@@ -8,7 +9,9 @@ from sesame.tracing.launch import (
 )
 
 __all__ = [
+    "PRUNING",
     "TraceOptions",
+    "collate",
     "environment",
     "run_traced",
     "was_anything_recorded",

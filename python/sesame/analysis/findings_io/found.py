@@ -61,9 +61,11 @@ class Finding:
 def percent(part: float) -> str:
     """Never rounds to all or nothing what is neither."""
     value = 100 * part
-    if 0 < value < 1 or 99 < value < 100:
-        return f"{min(max(value, 0.1), 99.9):.1f} %"
-    return f"{value:.0f} %"
+    if 0 < value < 0.1:
+        return "under 0.1 %"
+    if 99.9 < value < 100:
+        return "over 99.9 %"
+    return f"{value:.1f} %" if 0 < value < 1 or 99 < value < 100 else f"{value:.0f} %"
 
 
 def plural(count: float, word: str) -> str:

@@ -96,6 +96,8 @@ def _findings(study: Study) -> Section:
 
 
 def _ranks(study: Study) -> Section:
+    if not len(study.run.processes.rank):
+        return Section("Ranks", "", "<p>This data set holds no process.</p>")
     plot = traced_plots.rank_plot(study)
     note = plot.note
     if study.activity.even:

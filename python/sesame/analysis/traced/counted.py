@@ -79,13 +79,13 @@ def _totals_of_counters(run: TracedRun) -> Totals:
     through_mpi[file[layer == MPI_IO]] = True
     below = np.zeros(len(run.files), bool)
     below[file[layer != MPI_IO]] = True
-    columns = {
+    columns = _columns(fields, totals_of_records(run).columns.keys()) | {
         "rank": fields["rank"].astype(np.int64),
         "file": file,
         "layer": layer,
         "own": (layer == MPI_IO) | ~through_mpi[file],
         "bottom": (layer != MPI_IO) | ~below[file],
-    } | _columns(fields, totals_of_records(run).columns.keys())
+    }
     return Totals(columns, run.ranks, len(run.files)).where(run.files.stored[file])
 
 

@@ -18,18 +18,21 @@ class Role(IntEnum):
     SEND_START = 9
     RECEIVE_START = 10
     SEND_RECEIVE_START = 11  # likewise
-    SEND_INIT = 12
-    RECEIVE_INIT = 13
-    START = 14  # of a persistent request
-    START_ALL = 15  # the starts are records inside
-    PROBE = 16
-    COMPLETION = 17
-    COLLECTIVE = 18
-    COLLECTIVE_START = 19
-    MAKE = 20  # a communicator
-    FREE = 21
+    START = 12  # of persistent requests: what they do are records inside
+    PROBE = 13
+    COMPLETION = 14
+    COLLECTIVE = 15
+    COLLECTIVE_START = 16
+    MAKE = 17  # a communicator
+    FREE = 18
 
 
+STARTS = (
+    Role.SEND_START,
+    Role.RECEIVE_START,
+    Role.SEND_RECEIVE_START,
+    Role.COLLECTIVE_START,
+)
 COLLECTIVES = (
     "Barrier",
     "Bcast",
@@ -79,9 +82,8 @@ def _roles() -> dict[str, tuple[Role, str]]:
         "Sendrecv_replace": (Role.SEND_RECEIVE, "Sendrecv"),
         "Isendrecv": (Role.SEND_RECEIVE_START, "Isend"),
         "Isendrecv_replace": (Role.SEND_RECEIVE_START, "Isend"),
-        "Recv_init": (Role.RECEIVE_INIT, "Irecv"),
         "Start": (Role.START, ""),
-        "Startall": (Role.START_ALL, ""),
+        "Startall": (Role.START, ""),
         "Intercomm_create": (Role.MAKE, "Intercomm_create"),
         "Intercomm_merge": (Role.MAKE, "Intercomm_merge"),
         "Comm_create_group": (Role.MAKE, "Comm_create_group"),
@@ -95,7 +97,6 @@ def _roles() -> dict[str, tuple[Role, str]]:
     for mode, played in (("", ""), ("s", "s"), ("b", "b"), ("r", "")):
         roles[f"{mode}send".capitalize()] = (Role.SEND, f"{played}send".capitalize())
         roles[f"I{mode}send"] = (Role.SEND_START, f"I{played}send")
-        roles[f"{mode}send_init".capitalize()] = (Role.SEND_INIT, f"I{played}send")
     for name in COLLECTIVES:
         roles[name] = (Role.COLLECTIVE, name)
         roles[f"I{name.lower()}"] = (Role.COLLECTIVE_START, f"I{name.lower()}")
@@ -143,6 +144,4 @@ def role_of(name: str) -> tuple[Role, str]:
         return ROLES[name]
     if is_one_sided(name) or name.startswith(("Neighbor_", "Ineighbor_")):
         return Role.TIMED, "timed"
-    if name.endswith("_init") and name.removesuffix("_init") in COLLECTIVES:
-        return Role.REFUSED, ""
     return Role.LOCAL, ""

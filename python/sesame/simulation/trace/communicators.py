@@ -122,8 +122,8 @@ class Makers:
         call = plain(events.names[events.played[event]])
         new = self._new(rank, named)
         parent = named if new < 0 or new != named else self._communicators[new].parent
-        if parent not in self._used[rank] and call == "Comm_create_group":
-            parent = WORLD
+        if parent not in self._used[rank]:
+            parent = self._substitute(rank, new, parent, call)
         if parent not in self._used[rank]:
             raise InputError(
                 f"{events.describe(event)}: it was made from communicator {parent}, which the "
@@ -150,6 +150,14 @@ class Makers:
             return named
         children = (c for c in self._of_rank[rank][named] if c not in used)
         return next(children, -1)
+
+    def _substitute(self, rank: int, new: int, parent: int, call: str) -> int:
+        """Both sides of an intercommunicator made it from their own; a group alone from any."""
+        if call == "Comm_create_group":
+            return WORLD
+        group = self._communicators[new].own_group(rank) if new >= 0 else ()
+        same = (c for c in self._used[rank] if self._communicators[c].members == group)
+        return next(same, parent) if call == "Intercomm_create" else parent
 
     def _split(self, rank: int, new: int, parent: int) -> Made:
         key = self._communicators[new].own_group(rank).index(rank) if new >= 0 else 0

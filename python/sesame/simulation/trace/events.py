@@ -1,8 +1,8 @@
 """The records of a traced run as one sequence of events for each rank, with the computation between
 them.
 
-A record inside another is a part of it (the receive of MPI_Sendrecv, the starts of MPI_Startall),
-or how the library does it, which is left out: the outer one is played.
+A record inside another is a part of it (the receive of MPI_Sendrecv, what MPI_Start starts), or how
+the library does it, which is left out: the outer one is played.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
-from sesame.simulation.trace.calls import POLLS, Role, plain, role_of
+from sesame.simulation.trace.calls import POLLS, STARTS, Role, plain, role_of
 
 Array = np.ndarray[Any, Any]
 IDLE_WORK_NS = 2000  # polls with less work than this between them are one wait
@@ -230,8 +230,7 @@ def _check_calls(events: Events) -> None:
     if len(refused):
         raise InputError(
             f"{events.describe(refused[0])}: the simulator cannot play this call",
-            hint="processes that a program starts, partitioned messages and persistent collectives "
-            "cannot be played",
+            hint="neither processes that a program starts nor partitioned messages can be played",
         )
 
 
@@ -284,7 +283,7 @@ def _is_played(events: Events) -> Array:
     outer = np.where(events.parent < 0, 0, events.role[events.parent])
     receive = np.isin(events.role, (Role.RECEIVE, Role.RECEIVE_START))
     pair = np.isin(outer, (Role.SEND_RECEIVE, Role.SEND_RECEIVE_START))
-    start = (events.role == Role.START) & (outer == Role.START_ALL)
+    start = np.isin(events.role, STARTS) & (outer == Role.START)
     mapped = events.is_io & ((events.flags & int(IoFlag.IMPLIED)) != 0)
     chosen: Array = ((events.parent < 0) & ~mapped) | (receive & pair) | start
     # Whatever completed something stays, so that a request always finds its end.
@@ -311,7 +310,7 @@ def _find_gaps(events: Events, span: Span) -> None:
     polls = np.array([plain(name) in POLLS for name in events.names], bool)[events.call]
     waits = np.zeros(len(events), bool)
     waits[1:] = polls[1:] & found_nothing[:-1] & ~first[1:] & (gap[1:] < IDLE_WORK_NS)
-    local = np.where((events.role == Role.LOCAL) & ~polls, events.end - events.begin, 0)
-    events.gap = np.where(waits, 0, gap) + local
+    local = (events.role == Role.LOCAL) & ~polls
+    events.gap = np.where(waits, 0, gap) + np.where(local, events.end - events.begin, 0)
     unknown = (events.role == Role.FREE) & (events.comm <= 0)
     events.role = np.where(found_nothing | unknown, Role.LOCAL, events.role)

@@ -36,8 +36,9 @@ def number_in_group(columns: list[Array]) -> Array:
     return numbers
 
 
-def check_messages(events: Events) -> None:
-    """As many sends as receives for each (communicator, sender, receiver, tag)."""
+def match_messages(events: Events) -> None:
+    """Checks that there are as many sends as receives for each (communicator, sender, receiver,
+    tag), and makes every receive as large as its message: they meet in order."""
     sends = np.isin(events.role, SENDS) & (events.peer >= 0)
     receives = np.isin(events.role, RECEIVES) & (events.peer >= 0)
     chosen = np.flatnonzero(sends | receives)
@@ -50,6 +51,8 @@ def check_messages(events: Events) -> None:
     balance = np.add.reduceat(np.where(is_send, 1, -1)[order], starts)
     wrong = np.flatnonzero(balance)
     if not len(wrong):
+        ordered = chosen[order]
+        events.bytes[ordered[~is_send[order]]] = events.bytes[ordered[is_send[order]]]
         return
     group = order[starts[wrong[0]] : np.append(starts, len(order))[wrong[0] + 1]]
     left_over = is_send[group] == (balance[wrong[0]] > 0)

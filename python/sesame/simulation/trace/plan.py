@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sesame.simulation.trace.calls import Role
+from sesame.simulation.trace.calls import STARTS, Role
 from sesame.simulation.trace.collectives import ROLES as COLLECTIVES
 from sesame.simulation.trace.collectives import Collectives, plan_collectives
 from sesame.simulation.trace.communicators import (
@@ -21,13 +21,11 @@ from sesame.simulation.trace.communicators import (
     own_communicators,
 )
 from sesame.simulation.trace.events import Array, Events
-from sesame.simulation.trace.matching import check_messages
+from sesame.simulation.trace.matching import match_messages
 from sesame.simulation.trace.requests import (
-    STARTS,
     Requests,
     drop_cancelled,
     number_requests,
-    resolve_starts,
 )
 
 MAGIC = b"ssmplan1"
@@ -55,6 +53,7 @@ CALLS_OF = {
     "io": 0,
     "timed": 0,
 }
+BUFFERED = ("MPI_Bsend", "MPI_Ibsend")
 MESSAGES = (
     Role.SEND,
     Role.RECEIVE,
@@ -130,25 +129,22 @@ class Planner:
         self.lists = Lists()
         self.operations = np.zeros(len(events), OPERATION)
         self.operations["call"] = events.played
-        for name in ("comm", "tag", "bytes"):
-            self.operations[name] = getattr(events, name)
         self.kept = events.role != Role.LOCAL
         self.buffer_bytes = 1
 
     def plan(self, notes: list[str]) -> Plan:
         events = self.events
-        resolve_starts(events)
         drop_cancelled(events, notes)
         own = own_communicators(self.communicators)
         made = Makers(events, self.communicators).find()
         uses = np.isin(events.role, (*MESSAGES, *COLLECTIVES, Role.FREE)) & (events.peer != NOBODY)
         check_membership(events, np.flatnonzero(uses), self.table, made, own)
-        check_messages(events)
+        match_messages(events)
         collectives = plan_collectives(events, self.communicators, self.table, self.lists, notes)
         self.operations["call"] = events.played
         self.kept = ~np.isin(
             events.role,
-            (Role.LOCAL, Role.START_ALL, Role.SEND_INIT, Role.RECEIVE_INIT, Role.COMPLETION),
+            (Role.LOCAL, Role.START, Role.COMPLETION),
         )
         self._messages()
         self._pairs()
@@ -162,6 +158,8 @@ class Planner:
     def _messages(self) -> None:
         events, operations = self.events, self.operations
         messages = np.isin(events.role, MESSAGES)
+        for name in ("comm", "tag", "bytes"):
+            operations[name] = getattr(events, name)
         operations["peer"] = np.where(
             messages & (events.peer >= 0), self.table.find(events.comm, events.peer), PROC_NULL
         )
@@ -245,13 +243,21 @@ class Planner:
     def _with_extras(
         self, operations: Array, rank: Array, own: list[tuple[int, int]]
     ) -> tuple[Array, Array]:
-        """Each rank's own communicator, before all else."""
-        extra = np.zeros(len(own), OPERATION)
-        extra["call"] = self._call("MPI_COMM_SELF") if own else 0
-        extra["comm"] = [comm for _, comm in own]
-        ranks = np.concatenate([np.array([r for r, _ in own], np.int64), rank])
+        """Before all else each rank's own communicator, and memory for buffered sends."""
+        buffering = self._buffering()
+        names = ["MPI_COMM_SELF"] * len(own) + ["buffer"] * len(buffering)
+        extra = np.zeros(len(names), OPERATION)
+        extra["call"] = [self._call(name) for name in names]
+        extra["comm"][: len(own)] = [comm for _, comm in own]
+        ranks = np.concatenate([np.array([r for r, _ in own], np.int64), buffering, rank])
         order = np.argsort(ranks, kind="stable")
         return np.concatenate([extra, operations])[order], ranks[order]
+
+    def _buffering(self) -> Array:
+        """The ranks that make buffered sends."""
+        events = self.events
+        buffered = np.array([name in BUFFERED for name in events.names], bool)
+        return np.unique(events.rank[self.kept & buffered[self.operations["call"]]])
 
     def _times(self) -> list[Array]:
         """The computation before each MPI call: all since the call before, also that before calls
@@ -259,6 +265,8 @@ class Planner:
         events = self.events
         calls = np.array([CALLS_OF.get(name, 1) for name in events.names])
         count = np.where(self.kept, calls[self.operations["call"]], 0)
+        # MPI_Buffer_attach follows MPI_Init.
+        count += (events.role == Role.INIT) & np.isin(events.rank, self._buffering())
         playing = np.flatnonzero(count)
         passed = np.cumsum(events.gap)
         rank = events.rank[playing]

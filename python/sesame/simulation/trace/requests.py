@@ -8,55 +8,9 @@ import numpy as np
 
 from sesame.datasets.traced import MpiFlag
 from sesame.errors import InputError
-from sesame.simulation.trace.calls import Role, plain
+from sesame.simulation.trace.calls import STARTS, Role, plain
 from sesame.simulation.trace.events import Array, Events
 from sesame.simulation.trace.matching import number_in_group
-
-STARTS = (
-    Role.SEND_START,
-    Role.RECEIVE_START,
-    Role.SEND_RECEIVE_START,
-    Role.COLLECTIVE_START,
-)
-
-
-def resolve_starts(events: Events) -> None:
-    """Gives each MPI_Start the role and call of the request that it starts: the record has peer,
-    tag and size, but not whether it sends. Requests that agree in these take turns."""
-    inits = np.isin(events.role, (Role.SEND_INIT, Role.RECEIVE_INIT))
-    requests: dict[tuple[int, ...], list[int]] = {}
-    for event in np.flatnonzero(inits).tolist():
-        any_source = bool(events.flags[event] & MpiFlag.ANY_SOURCE)
-        any_tag = bool(events.flags[event] & MpiFlag.ANY_TAG)
-        requests.setdefault(_key(events, event, any_source, any_tag), []).append(event)
-    turns: dict[tuple[int, ...], int] = {}
-    for event in np.flatnonzero(events.role == Role.START).tolist():
-        keys = (
-            _key(events, event, any_source, any_tag)
-            for any_source in (False, True)
-            for any_tag in (False, True)
-        )
-        key = next((key for key in keys if key in requests), None)
-        if key is None:
-            raise InputError(
-                f"{events.describe(event)}: the call that made this persistent request is not in "
-                "the trace"
-            )
-        turn = turns.get(key, 0)
-        turns[key] = turn + 1
-        init = requests[key][turn % len(requests[key])]
-        sends = events.role[init] == Role.SEND_INIT
-        events.role[event] = Role.SEND_START if sends else Role.RECEIVE_START
-        events.played[event] = events.played[init]
-
-
-def _key(events: Events, event: int, any_source: bool, any_tag: bool) -> tuple[int, ...]:
-    return (
-        int(events.rank[event]),
-        int(events.comm[event]),
-        -1 if any_source else int(events.peer[event]),
-        -1 if any_tag else int(events.tag[event]),
-    )
 
 
 def drop_cancelled(events: Events, notes: list[str]) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sesame.exchange.darshan_library import JOB_RECORD_BYTES, Job, Library
+from sesame.exchange.darshan_log import Library, find_library
+from sesame.exchange.darshan_reader import COUNTERS, HEAD, MOUNT_BYTES, Job, counter_names, load
 
 MODULES = {"POSIX": 1, "MPI-IO": 2, "STDIO": 9, "DXT_POSIX": 10, "DXT_MPIIO": 11}
 VERSIONS = {"POSIX": 4, "MPI-IO": 3, "STDIO": 2}
-PREFIXES = {"POSIX": "posix", "MPI-IO": "mpiio", "STDIO": "stdio"}
 
 
 class NameRef(ctypes.Structure):
@@ -65,8 +65,10 @@ class LogContents:
 
 
 def write_log(path: Path, contents: LogContents) -> None:
-    library = Library()
-    f, pointer = library.functions, ctypes.c_void_p
+    library = find_library()
+    f, pointer = load(str(library.path)), ctypes.c_void_p
+    f.darshan_log_put_mod.argtypes = [pointer, ctypes.c_int, pointer, ctypes.c_int, ctypes.c_int]
+    f.darshan_log_close.argtypes = [pointer]
     f.darshan_log_create.restype = pointer
     f.darshan_log_create.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int]
     for name in ("job", "exe", "namehash"):
@@ -84,7 +86,7 @@ def write_log(path: Path, contents: LogContents) -> None:
     kept = _names(contents)
     assert f.darshan_log_put_namehash(log, ctypes.byref(kept[0][0])) == 0
     for name, number in MODULES.items():
-        for data in _data(library, contents, name):
+        for data in _data(f, library, contents, name):
             version = _version(library, name)
             assert f.darshan_log_put_mod(log, number, data, len(data), version) >= 0
     f.darshan_log_close(log)
@@ -97,9 +99,8 @@ def _version(library: Library, module: str) -> int:
 
 
 def _mounts(contents: LogContents) -> ctypes.Array:
-    size = JOB_RECORD_BYTES - ctypes.sizeof(Job) - 1
     data = b"".join(
-        kind.encode().ljust(size, b"\0") + at.encode().ljust(size, b"\0")
+        kind.encode().ljust(MOUNT_BYTES, b"\0") + at.encode().ljust(MOUNT_BYTES, b"\0")
         for at, kind in contents.mounts
     )
     return ctypes.create_string_buffer(data, len(data))
@@ -118,29 +119,29 @@ def _names(contents: LogContents) -> tuple[ctypes.Array, list[ctypes.Array]]:
     return table, records
 
 
-def _data(library: Library, contents: LogContents, module: str) -> list[bytes]:
-    if module in PREFIXES:
-        return [_counters(library, r) for r in contents.records if r.module == module]
+def _data(f: ctypes.CDLL, library: Library, contents: LogContents, module: str) -> list[bytes]:
+    if module in COUNTERS:
+        return [_counters(f, r) for r in contents.records if r.module == module]
     return [_segments(library, trace) for trace in contents.traces if trace.module == module]
 
 
-def _counters(library: Library, record: Record) -> bytes:
-    prefix = PREFIXES[record.module]
+def _counters(f: ctypes.CDLL, record: Record) -> bytes:
+    prefix = COUNTERS[record.module]
     head = np.array([record.id], "<u8").tobytes() + np.array([record.rank], "<i8").tobytes()
     known = {f"{prefix.upper()}_{name}": value for name, value in record.counters.items()}
-    counts, times = library.counter_names(prefix), library.counter_names(f"{prefix}_f")
+    counts, times = counter_names(f, prefix), counter_names(f, f"{prefix}_f")
     assert set(known) <= {*counts, *times}, set(known) - {*counts, *times}
     values = np.array([known.get(name, 0) for name in counts], "<i8")
     return head + values.tobytes() + np.array([known.get(n, 0.0) for n in times]).tobytes()
 
 
 def _segments(library: Library, trace: Trace) -> bytes:
-    head = np.array([trace.id], "<u8").tobytes() + np.array([trace.rank, 0], "<i8").tobytes()
-    counts = np.array([len(trace.writes), len(trace.reads)], "<i8").tobytes()
+    counts = len(trace.writes), len(trace.reads)
+    head = HEAD.pack(trace.id, trace.rank, 0, trace.host.encode(), *counts)
     rows = np.concatenate([np.reshape(trace.writes, (-1, 4)), np.reshape(trace.reads, (-1, 4))])
     thread = [("thread", "<u8")] if library.segments_have_threads else []
     layout = [("offset", "<i8"), ("length", "<i8"), ("begin", "<f8"), ("end", "<f8"), *thread]
     segments = np.zeros(len(rows), layout)
     for place, (name, _) in enumerate(layout[:4]):
         segments[name] = rows[:, place]
-    return head + trace.host.encode().ljust(64, b"\0") + counts + segments.tobytes()
+    return head + segments.tobytes()

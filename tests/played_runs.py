@@ -1,7 +1,8 @@
-"""A traced run that says what a simulated one did: every call of it, and as much computation.
+"""Traced runs for tests: written by hand, or the twin of a simulated run, which has every call of
+it and as much computation.
 
 The records of a simulation do not say which call completed which request, nor who is in a
-communicator. So this is for programs whose MPI_Waitall waits for all requests that are under way,
+communicator. So twins are for programs whose MPI_Waitall waits for all requests that are under way,
 MPI_Wait for the first, and whose ranks stand in the order of MPI_COMM_WORLD everywhere.
 """
 
@@ -43,6 +44,72 @@ def processes(ends_ns: list[int]) -> list[dict[str, Any]]:
         {"rank": rank, "mpi_rank": rank, "end_ns": end, "outcome": "exited"}
         for rank, end in enumerate(ends_ns)
     ]
+
+
+class TraceBuilder:
+    """Calls of each rank one after the other, with computation between them."""
+
+    def __init__(self, ranks: int) -> None:
+        self.ranks = ranks
+        self.mpi: list[list[dict[str, Any]]] = [[] for _ in range(ranks)]
+        self.io: list[list[dict[str, Any]]] = [[] for _ in range(ranks)]
+        self.now = [0] * ranks
+        self.communicators: list[dict[str, Any]] = [
+            {"index": 0, "parent": -1, "size": ranks, "members": f"0-{ranks - 1}"}
+        ]
+
+    def call(
+        self, rank: int, name: str, *, gap: int = 1000, duration: int = 100, **fields: Any
+    ) -> int:
+        """Gives the number of the record."""
+        self.mpi[rank].append(self._row(rank, name, gap, duration, fields))
+        return len(self.mpi[rank]) - 1
+
+    def part(self, rank: int, name: str, **fields: Any) -> int:
+        """A record inside the last one."""
+        outer = self.mpi[rank][-1]
+        begin = {
+            "begin_ns": outer["begin_ns"],
+            "flags": int(MpiFlag.NESTED) | fields.pop("flags", 0),
+        }
+        self.mpi[rank].append({"rank": rank, "call": name, "duration_ns": 0, **fields, **begin})
+        return len(self.mpi[rank]) - 1
+
+    def wait(self, rank: int, name: str, *requests: int, **fields: Any) -> None:
+        at = self.call(rank, name, **fields)
+        for request in requests:
+            self.mpi[rank][request]["completion"] = at - request
+
+    def file(
+        self, rank: int, name: str, *, gap: int = 1000, duration: int = 100, **fields: Any
+    ) -> None:
+        self.io[rank].append(self._row(rank, name, gap, duration, fields))
+
+    def everyone(self, name: str, **fields: Any) -> None:
+        for rank in range(self.ranks):
+            self.call(rank, name, comm=0, **fields)
+
+    def communicator(self, parent: int, members: str, size: int, remote: str = "") -> int:
+        index = len(self.communicators)
+        row = {"index": index, "parent": parent, "size": size}
+        self.communicators.append({**row, "members": members, "remote": remote})
+        return index
+
+    def write(self, path: Path, **tables: list[dict[str, Any]]) -> Path:
+        own = {
+            "mpi": [row for rows in self.mpi for row in rows],
+            "io": [row for rows in self.io for row in rows],
+            "process": processes(self.now),
+            "communicator": self.communicators,
+        }
+        return write_traced(path, own | tables)
+
+    def _row(
+        self, rank: int, name: str, gap: int, duration: int, fields: dict[str, Any]
+    ) -> dict[str, Any]:
+        begin = self.now[rank] + gap
+        self.now[rank] = begin + duration
+        return {"rank": rank, "call": name, "begin_ns": begin, "duration_ns": duration, **fields}
 
 
 def twin_of(simulated: Path, path: Path) -> Path:

@@ -1,0 +1,48 @@
+// What post-processing has to know of a function: found from its name, once for each trace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sesame::postprocess {
+
+enum Trait : uint32_t {
+  kWrites = 1 << 0,     // moves data to the file
+  kSeeks = 1 << 1,      // sets the position
+  kTruncates = 1 << 2,  // sets the length
+  kCloses = 1 << 3,
+  kSyncs = 1 << 4,
+  kChangesDirectory = 1 << 5,
+  kUnmaps = 1 << 6,
+  kReceives = 1 << 7,    // of the calls that start a message
+  kPersistent = 1 << 8,  // prepares a request that is to be started later
+  kSynchronous = 1 << 9,
+  kFileCollective = 1 << 10,  // of MPI files
+  kSharedPosition = 1 << 11,  // of MPI files: one position for all processes
+  kSplitBegin = 1 << 12,
+  kSplitEnd = 1 << 13,
+  kMpi = 1 << 14,        // belongs to record type mpi
+  kOverGroup = 1 << 15,  // makes a communicator without its whole parent
+};
+
+class CallTraits {
+ public:
+  explicit CallTraits(std::vector<std::string> names);
+
+  bool has(uint16_t call, uint32_t traits) const {
+    return call < traits_.size() && (traits_[call] & traits) != 0;
+  }
+  // Names, and behind those of the trace the names that post-processing gives itself.
+  const std::vector<std::string>& names() const { return names_; }
+  // The number of a name, which is added if it is not there.
+  uint16_t number(std::string_view name);
+  std::string_view name(uint16_t call) const;
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<uint32_t> traits_;
+};
+
+}  // namespace sesame::postprocess

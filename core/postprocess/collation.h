@@ -1,0 +1,85 @@
+// A raw trace becomes the tables of a data set. A first reading of all processes finds what they
+// have in common; a second one makes the rows, some processes at a time.
+#pragma once
+
+#include <deque>
+#include <future>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/postprocess/columns.h"
+#include "core/postprocess/job.h"
+#include "core/postprocess/process_rows.h"
+#include "core/postprocess/row_order.h"
+
+namespace sesame::postprocess {
+
+enum class Pruning { kNone, kThesis, kCausal };
+
+struct CollationOptions {
+  Pruning pruning = Pruning::kNone;
+  size_t threads = 1;
+  size_t batch_rows = 1 << 19;
+  std::string spill_directory;  // for the rows of very large processes; empty: memory only
+};
+
+class Collation {
+ public:
+  static Result<std::unique_ptr<Collation>> open(const std::string& path,
+                                                 const CollationOptions& options);
+
+  // Batches of rows, in the order of the data set for each record type; none at the end.
+  using Batch =
+      std::variant<std::monostate, std::unique_ptr<IoColumns>, std::unique_ptr<MpiColumns>>;
+  Batch next();
+
+  const Job& job() const { return job_; }
+  const std::vector<std::string>& call_names() const { return traits_.names(); }
+  // All of them once next() has come to the end.
+  const std::vector<FileFacts>& files() const { return files_; }
+  uint64_t kept() const { return kept_; }
+  uint64_t dropped() const { return dropped_; }
+
+ private:
+  // A process whose rows go into batches.
+  struct Current {
+    ProcessRows rows;
+    std::vector<int32_t> files;
+    std::vector<RowOrder> io_orders;
+    std::vector<RowOrder> mpi_orders;
+    size_t io_thread = 0, io_row = 0;
+    size_t mpi_thread = 0, mpi_row = 0;
+    RowOrigin origin;
+  };
+
+  Collation(trace::TracedDirectory directory, const CollationOptions& options);
+  void survey_all();
+  bool next_process();
+  void start_readings();
+  std::vector<int32_t> add_files(const std::vector<FileFacts>& files, const HostClock& clock);
+  // Fills a batch from the current process; true when the batch is full.
+  template <typename Columns, typename Row>
+  bool pour(Columns& columns, RowList<Row> ThreadRows::*list, const std::vector<RowOrder>& orders,
+            size_t& thread, size_t& row);
+
+  CollationOptions options_;
+  trace::TracedDirectory directory_;
+  CallTraits traits_;
+  OwnCalls calls_;
+  Job job_;
+  std::deque<std::future<ProcessRows>> readings_;  // of the processes behind the current one
+  size_t started_ = 0;
+  size_t taken_ = 0;
+  std::unique_ptr<Current> current_;
+  std::unique_ptr<IoColumns> io_;
+  std::unique_ptr<MpiColumns> mpi_;
+  std::vector<FileFacts> files_;
+  std::unordered_map<std::string, int32_t> file_numbers_;
+  uint64_t kept_ = 0;
+  uint64_t dropped_ = 0;
+};
+
+}  // namespace sesame::postprocess

@@ -1,0 +1,66 @@
+// Rows as columns, as the data set holds them: batches of the record types io and mpi.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/postprocess/job.h"
+#include "core/postprocess/rows.h"
+
+namespace sesame::postprocess {
+
+// A column of a batch: not initialised, since it is filled at once.
+template <typename T>
+class Column {
+ public:
+  explicit Column(size_t room) : values_(new T[room]) {}
+  T* data() { return values_.get(); }
+  T& operator[](size_t i) { return values_[i]; }
+
+ private:
+  std::unique_ptr<T[]> values_;
+};
+
+// Where rows come from: the process, its thread, and how numbers of the process become the job's.
+struct RowOrigin {
+  uint32_t rank = 0;
+  uint16_t thread = 0;
+  HostClock clock;
+  const std::vector<int32_t>* files = nullptr;  // index in the data set by number in the process
+};
+
+struct IoColumns {
+  explicit IoColumns(size_t room);
+  // Appends rows[order[from]] … or, without an order, rows[from] …
+  void append(const RowOrigin& origin, const RowStore<IoRow>& rows, const uint32_t* order,
+              size_t from, size_t count);
+
+  size_t room;
+  size_t rows = 0;
+  Column<uint32_t> rank;
+  Column<uint16_t> thread;
+  Column<int64_t> begin_ns, duration_ns;
+  Column<int32_t> call, file, other_file, handle;
+  Column<int64_t> offset, size, bytes;
+  Column<int32_t> comm, completion;
+  Column<uint16_t> error, flags;
+};
+
+struct MpiColumns {
+  explicit MpiColumns(size_t room);
+  void append(const RowOrigin& origin, const RowStore<MpiRow>& rows, const uint32_t* order,
+              size_t from, size_t count);
+
+  size_t room;
+  size_t rows = 0;
+  Column<uint32_t> rank;
+  Column<uint16_t> thread;
+  Column<int64_t> begin_ns, duration_ns;
+  Column<int32_t> call, comm, peer, tag;
+  Column<int64_t> bytes;
+  Column<int32_t> completion;
+  Column<uint16_t> flags;
+};
+
+}  // namespace sesame::postprocess

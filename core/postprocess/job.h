@@ -1,0 +1,100 @@
+// All processes of a run together: their numbers, the communicators they share, which sends belong
+// to which receives, and one clock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/postprocess/survey.h"
+
+namespace sesame::postprocess {
+
+struct Communicator {
+  int32_t parent = -1;
+  std::vector<int32_t> members;  // numbers of processes; -1 for one that was not traced
+  std::vector<int32_t> remote;
+  std::string name;
+};
+
+// How one process sees one of its communicators.
+struct CommView {
+  int32_t index = -1;                           // in Job::communicators
+  const std::vector<int32_t>* peers = nullptr;  // the group that ranks of a peer or root mean
+
+  int32_t peer(int32_t rank) const {
+    if (rank < 0 || peers == nullptr) return rank == -2 ? -2 : -1;
+    return static_cast<size_t>(rank) < peers->size() ? (*peers)[static_cast<size_t>(rank)] : -1;
+  }
+};
+
+// The other end of a channel.
+struct ChannelEnd {
+  int32_t process = -1;  // -1 when there is none
+  uint32_t channel = 0;
+};
+
+// Messages that one side has and the other has not.
+struct Unmatched {
+  int32_t rank;  // of the side that has them
+  int32_t peer;
+  int32_t tag;
+  int32_t comm;
+  uint64_t messages;
+  bool sent;  // else received
+};
+
+// Time of the run = time of the node + offset + drift * (time of the node - origin).
+struct HostClock {
+  std::string host;
+  int64_t offset = 0;
+  double drift = 0;
+  int64_t origin = 0;
+
+  int64_t at(int64_t time) const {
+    int64_t base = time + offset;
+    return drift == 0 ? base
+                      : base + static_cast<int64_t>(drift * static_cast<double>(time - origin));
+  }
+};
+
+struct JobProcess {
+  size_t survey = 0;  // its place in Job::surveys
+  int32_t number = -1;
+  int32_t parent = -1;                // number
+  size_t world = 0;                   // which MPI program, where a script ran several
+  size_t host = 0;                    // its place in Job::clocks
+  std::vector<CommView> comms;        // by instance
+  std::vector<ChannelEnd> senders;    // by channel of its receives
+  std::vector<ChannelEnd> receivers;  // by channel of its sends
+  std::vector<uint64_t> send_kept;    // bits, when pruning
+  std::vector<uint64_t> receive_kept;
+  std::vector<uint64_t> collective_kept;
+};
+
+struct Job {
+  std::vector<ProcessSurvey> surveys;
+  std::vector<JobProcess> processes;  // by number, gaps left out
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  std::vector<HostClock> clocks;
+  std::vector<Unmatched> unmatched;
+  std::vector<std::string> damage;
+  int32_t ranks = 0;           // of MPI_COMM_WORLD
+  int64_t first_realtime = 0;  // of the first record, ns since 1970
+  int64_t end = 0;             // of the last, ns since the first
+
+  const ProcessSurvey& survey_of(const JobProcess& process) const {
+    return surveys[process.survey];
+  }
+};
+
+Job make_job(std::vector<ProcessSurvey> surveys);
+
+// Parts of it, in this order.
+void number_processes(Job& job);
+void match_communicators(Job& job);
+void match_messages(Job& job);
+void set_clocks(Job& job);
+
+}  // namespace sesame::postprocess

@@ -1,0 +1,40 @@
+// The MPI files of one process: their views and positions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/trace/traced_records.h"
+
+namespace sesame::postprocess {
+
+struct MpiFile {
+  int32_t file = -1;       // of the process; -1 for a number that is not in use
+  int32_t handle = -1;     // number of the opening in the process
+  int32_t comm = -1;       // index in the job
+  int64_t split_row = -1;  // of a split collective call that has begun
+  uint16_t split_thread = 0;
+  int64_t position = 0;  // own position in the view, in bytes of data; -1 when unknown
+  int64_t displacement = 0;
+  int64_t etype_size = 1;
+  int64_t filetype_size = 1;
+  int64_t filetype_extent = 1;
+
+  // Where in the file byte `data` of the view's data is. Of a filetype with holes this is the
+  // filetype it lies in, and as far into it as if the holes were at its end.
+  int64_t place(int64_t data) const;
+};
+
+class MpiFiles {
+ public:
+  MpiFile& open(int32_t number, int32_t file, int32_t handle, int32_t comm);
+  void close(int32_t number);
+  MpiFile& get(int32_t number);
+  void set_view(const trace::mpi_view_record& record);
+
+ private:
+  std::vector<MpiFile> files_;
+  MpiFile outside_;  // of an impossible number
+};
+
+}  // namespace sesame::postprocess

@@ -1,0 +1,74 @@
+#include "core/postprocess/process_rows.h"
+
+#include "core/postprocess/io_reader.h"
+#include "core/postprocess/mpi_reader.h"
+#include "core/postprocess/walk.h"
+
+namespace sesame::postprocess {
+namespace {
+
+using namespace trace;
+
+// Gives each record to the reader of its kind.
+class Reader {
+ public:
+  Reader(ThreadSet& threads, IoReader& io, MpiReader& mpi, const CallTraits& traits)
+      : threads_(threads), io_(io), mpi_(mpi), traits_(traits) {}
+
+  void set_thread(uint32_t number) { threads_.set_thread(number); }
+
+  void on(const process_record& record, uint64_t) { io_.begin(record); }
+  void on(const joined_record&, uint64_t) {}
+  void on(const ended_record&, uint64_t) {}
+  void on(const completed_record& record, uint64_t) { mpi_.on(record); }
+  void on(const plain_record& record, uint64_t time) {
+    if (traits_.has(record.call, kMpi)) {
+      mpi_.on(record, time);
+    } else {
+      io_.on(record, time);
+    }
+  }
+  void on(const mpi_open_record& record, uint64_t time) {
+    io_.on(record, time, mpi_.view(record.comm));
+  }
+  void on(const mpi_data_record& record, uint64_t time) { file_data(record, time); }
+  void on(const mpi_data_at_record& record, uint64_t time) { file_data(record, time); }
+  template <typename Record>
+  void on(const Record& record, uint64_t time) {
+    if constexpr (requires { io_.on(record, time); }) {
+      io_.on(record, time);
+    } else {
+      mpi_.on(record, time);
+    }
+  }
+
+ private:
+  template <typename Record>
+  void file_data(const Record& record, uint64_t time) {
+    io_.on(record, time);
+    if (record.request != 0) mpi_.note_file_request(record.request);
+  }
+
+  ThreadSet& threads_;
+  IoReader& io_;
+  MpiReader& mpi_;
+  const CallTraits& traits_;
+};
+
+}  // namespace
+
+ProcessRows read_rows(const TracedFiles& files, const Job& job, const JobProcess& process,
+                      const CallTraits& traits, const OwnCalls& calls, bool prune,
+                      const std::string& directory) {
+  ProcessRows result;
+  result.pruned = prune;
+  ThreadSet threads(result, directory);
+  IoReader io(threads, traits, calls);
+  MpiReader mpi(threads, result, job, process, traits, calls, prune);
+  Reader reader(threads, io, mpi, traits);
+  walk(files, reader);
+  result.files = io.files().take();
+  return result;
+}
+
+}  // namespace sesame::postprocess

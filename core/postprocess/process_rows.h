@@ -1,0 +1,55 @@
+// The rows of one process: the second reading of its streams.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/postprocess/call_traits.h"
+#include "core/postprocess/files.h"
+#include "core/postprocess/job.h"
+#include "core/postprocess/rows.h"
+
+namespace sesame::postprocess {
+
+// Names of calls that are not in the trace.
+struct OwnCalls {
+  uint16_t receive;      // MPI_Recv inside a call that also sends
+  uint16_t start;        // MPI_Start inside MPI_Startall
+  uint16_t start_all;    // MPI_Startall
+  uint16_t mapped_read;  // pages of a mapping that were read
+  uint16_t mapped_write;
+  uint16_t mapped_access;
+
+  explicit OwnCalls(CallTraits& traits)
+      : receive(traits.number("MPI_Recv")),
+        start(traits.number("MPI_Start")),
+        start_all(traits.number("MPI_Startall")),
+        mapped_read(traits.number("mapped_read")),
+        mapped_write(traits.number("mapped_write")),
+        mapped_access(traits.number("mapped_access")) {}
+};
+
+// A completion by another thread.
+struct ThreadLink {
+  uint16_t from_thread;
+  uint16_t to_thread;
+  uint64_t from;
+  uint64_t to;
+};
+
+struct ProcessRows {
+  std::vector<std::unique_ptr<ThreadRows>> threads;  // by number
+  std::vector<FileFacts> files;
+  std::vector<ThreadLink> io_links;
+  std::vector<ThreadLink> mpi_links;
+  bool pruned = false;
+  uint64_t kept = 0;  // communication calls; when pruning
+  uint64_t dropped = 0;
+};
+
+ProcessRows read_rows(const trace::TracedFiles& files, const Job& job, const JobProcess& process,
+                      const CallTraits& traits, const OwnCalls& calls, bool prune,
+                      const std::string& directory);
+
+}  // namespace sesame::postprocess

@@ -1,0 +1,153 @@
+// Rows of the record types io and mpi while a process is read: as they come, in the order of their
+// ends, and for each thread apart. Times are those of the node.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/postprocess/row_store.h"
+
+namespace sesame::postprocess {
+
+// Bits of `flags`, as in docs/formats/records.md.
+enum IoFlag : uint16_t {
+  kIoNested = 1,
+  kIoMerged = 2,
+  kIoAsynchronous = 4,
+  kIoCollective = 8,
+  kIoImplied = 16,
+};
+
+enum MpiFlag : uint16_t {
+  kAnySource = 1,
+  kAnyTag = 2,
+  kPoll = 4,
+  kNonblocking = 8,
+  kPersistentRequest = 16,
+  kSynchronousSend = 32,
+  kPrunedKept = 64,
+  kMpiNested = 128,
+  kCancelled = 256,
+  kDropped = 0x8000,  // only here: pruning leaves it out
+};
+
+struct IoRow {
+  int64_t begin = 0;
+  int64_t duration = 0;
+  int64_t offset = -1;
+  int64_t size = 0;
+  int64_t bytes = 0;
+  int32_t file = -1;  // of the process
+  int32_t other_file = -1;
+  int32_t handle = -1;
+  int32_t comm = -1;
+  int32_t completion = 0;
+  uint16_t call = 0;
+  uint16_t error = 0;
+  uint16_t flags = 0;
+};
+
+struct MpiRow {
+  int64_t begin = 0;
+  int64_t duration = 0;
+  int64_t bytes = 0;
+  int32_t comm = -1;
+  int32_t peer = -1;
+  int32_t tag = -1;
+  int32_t completion = 0;
+  uint16_t call = 0;
+  uint16_t flags = 0;
+};
+
+inline void mark_nested(IoRow& row) { row.flags |= kIoNested; }
+inline void mark_nested(MpiRow& row) { row.flags |= kMpiNested; }
+
+// A call lies inside another of its thread when it began and ended during it.
+template <typename Row>
+bool is_inside(const Row& row, int64_t outer_begin) {
+  return row.begin >= outer_begin && row.begin + row.duration > outer_begin;
+}
+
+// The rows of one type of one thread.
+template <typename Row>
+class RowList {
+ public:
+  explicit RowList(const std::string& directory) : rows_(directory) {}
+
+  size_t push(const Row& row) {
+    rows_.push(row);
+    latest_ = std::max(latest_, row.begin);
+    return rows_.size() - 1;
+  }
+  // Puts a row before the last, which it lies inside; gives its place.
+  size_t push_inside_last(Row row) {
+    Row outer = rows_.back();
+    int64_t end =
+        std::max(outer.begin + 1, std::min(row.begin + row.duration, outer.begin + outer.duration));
+    row.begin = std::min(std::max(row.begin, outer.begin), end - 1);
+    row.duration = end - row.begin;
+    mark_nested(row);
+    in_order_ = false;
+    rows_.back() = row;
+    return push(outer) - 1;
+  }
+  // Marks what lies inside a call that began at `begin` and ends now.
+  void nest(int64_t begin, bool same_type) {
+    if (begin > latest_) return;
+    for (size_t i = rows_.size(); i > 0 && is_inside(rows_[i - 1], begin); --i) {
+      mark_nested(rows_[i - 1]);
+      in_order_ = in_order_ && !same_type;
+    }
+  }
+  // The order of the data set: by begin, a call before those inside it. Empty when it is this one.
+  std::vector<uint32_t> order() const {
+    std::vector<uint32_t> order;
+    if (in_order_) return order;
+    std::vector<uint32_t> inside;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      inside.clear();
+      while (!order.empty() && is_inside(rows_[order.back()], rows_[i].begin)) {
+        inside.push_back(order.back());
+        order.pop_back();
+      }
+      order.push_back(static_cast<uint32_t>(i));
+      order.insert(order.end(), inside.rbegin(), inside.rend());
+    }
+    return order;
+  }
+  Row& last() { return rows_.back(); }
+  RowStore<Row>& rows() { return rows_; }
+  const RowStore<Row>& rows() const { return rows_; }
+  Row& operator[](size_t i) { return rows_[i]; }
+  size_t size() const { return rows_.size(); }
+
+ private:
+  RowStore<Row> rows_;
+  int64_t latest_ = INT64_MIN;
+  bool in_order_ = true;
+};
+
+struct ThreadRows {
+  ThreadRows(uint16_t number, const std::string& directory)
+      : thread(number), io(directory), mpi(directory) {}
+
+  uint16_t thread;
+  RowList<IoRow> io;
+  RowList<MpiRow> mpi;
+
+  size_t add(const IoRow& row) {
+    io.nest(row.begin, true);
+    mpi.nest(row.begin, false);
+    return io.push(row);
+  }
+  size_t add(const MpiRow& row) {
+    mpi.nest(row.begin, true);
+    io.nest(row.begin, false);
+    return mpi.push(row);
+  }
+};
+
+}  // namespace sesame::postprocess

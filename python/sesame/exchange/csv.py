@@ -1,0 +1,62 @@
+"""Exports a data set as tables of text: a file for each record type."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import csv
+
+from sesame.datasets import DataSet
+from sesame.errors import InputError
+from sesame.exchange.output import whole_directory
+
+FIELDS = "fields.csv"  # what the columns of the other files are
+
+
+def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
+    """Writes `destination/call.csv`, …, `fields.csv` and `info.json`; returns the records."""
+    if not data_set.record_types:
+        raise InputError("there are no records in it", path=str(data_set.path))
+    records = 0
+    with whole_directory(destination, FIELDS, force=force) as folder:
+        for name in data_set.record_types:
+            records += _write_table(data_set, name, folder / f"{name}.csv")
+        _write_fields(data_set, folder / FIELDS)
+        info = json.dumps(data_set.info, indent=2) + "\n"
+        (folder / "info.json").write_text(info, encoding="utf-8")
+    return records
+
+
+def _write_table(data_set: DataSet, name: str, path: Path) -> int:
+    """In batches, since a table may be larger than memory."""
+    schema = _plain(data_set.schema(name))
+    rows = 0
+    with csv.CSVWriter(path, schema) as writer:
+        for batch in data_set.batches(name):
+            columns = [column.cast(field.type) for column, field in zip(batch, schema, strict=True)]
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+            rows += len(batch)
+    return rows
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    """Names, which are numbers in a list, as text."""
+    return pa.schema(
+        [
+            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+            for field in schema
+        ]
+    )
+
+
+def _write_fields(data_set: DataSet, path: Path) -> None:
+    rows = [
+        (name, *(field[key] for key in ("name", "type", "unit", "meaning")))
+        for name, described in data_set.record_types.items()
+        for field in described["fields"]
+    ]
+    names = ("record_type", "field", "type", "unit", "meaning")
+    columns = zip(*rows, strict=True)
+    csv.write_csv(pa.table(dict(zip(names, map(list, columns), strict=True))), path)

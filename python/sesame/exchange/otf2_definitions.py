@@ -1,0 +1,174 @@
+"""What an OTF2 archive has to say before its events: places, regions, communicators, files."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sesame.analysis.io_calls import MPI_IO
+from sesame.datasets import DataSet
+from sesame.exchange.otf2_library import ERROR, OFFSET, PARADIGMS, layer_words, region_role
+from sesame.replay.records import members_of
+
+
+class Definitions:
+    """Makes a definition when it is asked for first, and gives the same one from then on."""
+
+    def __init__(self, otf2: Any, archive: Any, data_set: DataSet, ranks: list[int]) -> None:
+        self.otf2 = otf2
+        self.registry = archive.definitions
+        self._data_set = data_set
+        self.ranks = ranks
+        self._locations: dict[tuple[int, int], Any] = {}
+        self._regions: dict[str, Any] = {}
+        self._comms: dict[int, Any] = {}
+        self._handles: dict[tuple[int, ...], Any] = {}
+        self._paradigms: dict[int, Any] = {}
+        self._files: dict[int, Any] = {}
+        self._places: dict[int, dict[int, int]] = {}
+        self._root = self.registry.system_tree_node("machine")
+        self._groups = self._location_groups()
+        for rank in ranks:  # the first thread of each process speaks MPI
+            self.location(rank, 0)
+        self._world = self.registry.groups.create(
+            "MPI_COMM_WORLD",
+            group_type=otf2.enums.GroupType.COMM_LOCATIONS,
+            paradigm=otf2.enums.Paradigm.MPI,
+            members=tuple(self.location(rank, 0) for rank in ranks),
+        )
+
+    def _location_groups(self) -> dict[int, Any]:
+        hosts: dict[int, str] = {}
+        if self._data_set.has("process"):
+            table = self._data_set.table("process", ["rank", "host"]).to_pydict()
+            hosts = dict(zip(table["rank"], table["host"], strict=True))
+        nodes = {
+            host: self.registry.system_tree_node(
+                host or "node", class_name="node", parent=self._root
+            )
+            for host in sorted({hosts.get(rank, "") for rank in self.ranks})
+        }
+        return {
+            rank: self.registry.location_group(
+                f"rank {rank}", system_tree_parent=nodes[hosts.get(rank, "")]
+            )
+            for rank in self.ranks
+        }
+
+    def location(self, rank: int, thread: int) -> Any:
+        key = rank, thread
+        if key not in self._locations:
+            name = f"rank {rank}" if thread == 0 else f"rank {rank}, thread {thread}"
+            self._locations[key] = self.registry.location(name, group=self._groups[rank])
+        return self._locations[key]
+
+    def region(self, call: str, *, is_io: bool) -> Any:
+        if call not in self._regions:
+            paradigms = self.otf2.enums.Paradigm
+            self._regions[call] = self.registry.region(
+                call,
+                region_role=region_role(self.otf2, call, is_io=is_io),
+                paradigm=paradigms.MPI if call.startswith("MPI_") else paradigms.UNKNOWN,
+            )
+        return self._regions[call]
+
+    def comm(self, index: int) -> Any:
+        """A communicator of a traced run, or the context of messages of a simulated one."""
+        if index not in self._comms:
+            kinds, world = self.otf2.enums.GroupType, self._comms.get(0)
+            text, remote, name = self._members.get(index, ("", "", f"context {index}"))
+            if index == 0 or not text:
+                group = self._world
+            else:
+                group = self._group(kinds.COMM_GROUP, name, text)
+            name = name or f"communicator {index}"
+            if remote:
+                self._comms[index] = self.registry.comms.create(
+                    name,
+                    groupA=group,
+                    groupB=self._group(kinds.COMM_GROUP, name, remote),
+                    _type=self.otf2.definitions.InterComm,
+                )
+            else:
+                self._comms[index] = self.registry.comms.create(name, group=group, parent=world)
+        return self._comms[index]
+
+    def _group(self, kind: Any, name: str, members: str) -> Any:
+        locations = tuple(self.location(int(rank), 0) for rank in members_of(members))
+        mpi = self.otf2.enums.Paradigm.MPI
+        return self.registry.groups.create(name, group_type=kind, paradigm=mpi, members=locations)
+
+    @cached_property
+    def _members(self) -> dict[int, tuple[str, str, str]]:
+        if not self._data_set.has("communicator"):
+            return {}
+        rows = self._data_set.table("communicator").to_pylist()
+        return {row["index"]: (row["members"], row["remote"], row["name"]) for row in rows}
+
+    def place(self, comm: int, rank: int) -> int:
+        """The rank of a process in a communicator; of an intercommunicator, in either group."""
+        if comm not in self._places:
+            text, remote, _ = self._members.get(comm, ("", "", ""))
+            groups = [members_of(part) for part in (text, remote) if part] or [np.array(self.ranks)]
+            self._places[comm] = {
+                int(member): place for group in groups for place, member in enumerate(group)
+            }
+        return self._places[comm].get(rank, rank)
+
+    def paradigm(self, layer: int) -> Any:
+        if layer not in self._paradigms:
+            classes = self.otf2.enums.IoParadigmClass
+            self._paradigms[layer] = self.registry.io_paradigms.create(
+                PARADIGMS[layer],
+                layer_words(layer),
+                classes.PARALLEL if layer == MPI_IO else classes.SERIAL,
+                self.otf2.enums.IoParadigmFlag.NONE,
+            )
+        return self._paradigms[layer]
+
+    def file(self, index: int) -> Any:
+        if index not in self._files:
+            path, kind = self._paths.get(index, (f"file {index}", "regular"))
+            types = self.otf2.definitions
+            self._files[index] = self.registry.io_files.create(
+                path,
+                scope=self._root,
+                _type=types.IoDirectory if kind == "directory" else types.IoRegularFile,
+            )
+        return self._files[index]
+
+    @cached_property
+    def _paths(self) -> dict[int, tuple[str, str]]:
+        if not self._data_set.has("file"):
+            return {}
+        rows = self._data_set.table("file", ["index", "path", "kind"]).to_pylist()
+        return {row["index"]: (row["path"], row["kind"]) for row in rows}
+
+    def handle(self, rank: int, handle: int, file: int, layer: int) -> Any:
+        """An opening; where the data set knows none, one for all accesses of a process."""
+        key = (rank, handle) if handle >= 0 else (rank, -1, file, layer)
+        if key not in self._handles:
+            flags = self.otf2.enums.IoHandleFlag
+            self._handles[key] = self.registry.io_handles.create(
+                f"rank {rank}, opening {handle}" if handle >= 0 else f"rank {rank}",
+                self.file(file),
+                self.paradigm(layer),
+                flags.NONE if handle >= 0 else flags.PRE_CREATED,
+            )
+            if handle < 0:
+                self.registry.io_pre_created_handle_states.create(
+                    self._handles[key], self.otf2.enums.IoAccessMode.READ_WRITE
+                )
+        return self._handles[key]
+
+    @cached_property
+    def offset(self) -> Any:
+        integer = self.otf2.enums.Type.INT64
+        return self.registry.attribute(OFFSET, "position of the data in the file", integer)
+
+    @cached_property
+    def error(self) -> Any:
+        integer = self.otf2.enums.Type.INT64
+        return self.registry.attribute(ERROR, "errno of a call that failed", integer)

@@ -1,0 +1,214 @@
+"""Exports a data set as an OTF2 archive: calls as regions, messages, collectives, file accesses."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from sesame.analysis.messages import is_receive, is_send
+from sesame.datasets import DataSet
+from sesame.datasets.traced import MpiFlag
+from sesame.errors import InputError
+from sesame.exchange import otf2_library
+from sesame.exchange.otf2_calls import Array, Calls, simulated_calls, traced_calls
+from sesame.exchange.otf2_definitions import Definitions
+from sesame.exchange.otf2_files import FileEvents
+from sesame.exchange.otf2_library import collective_operation
+from sesame.exchange.output import whole_directory
+
+TICKS_TRACED, TICKS_SIMULATED = 10**9, 10**12  # a second
+MESSAGE_FIELDS = (
+    *("send_ps", "receive_complete_ps", "bytes"),
+    *("source", "destination", "tag", "context", "flags"),
+)
+OF_COLLECTIVE = 2  # flag of a simulated message
+# Of events at the same time: a receive lies in front of the end of its call, a send behind the
+# begin of its own.
+RECEIVE, CALL, SEND = range(3)
+
+Event = Any  # of the library
+Timed = tuple[int, int, Event]
+
+
+def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
+    """Writes `destination/traces.otf2` and what belongs to it; returns the number of calls."""
+    otf2 = otf2_library.load()
+    traced = data_set.has("io") or data_set.has("mpi")
+    if not traced and not data_set.has("call"):
+        raise InputError("there are no records of calls in it", path=str(data_set.path))
+    calls = traced_calls(data_set) if traced else simulated_calls(data_set)
+    ticks = TICKS_TRACED if traced else TICKS_SIMULATED
+    with whole_directory(destination, otf2_library.ANCHOR, force=force) as folder:
+        archive_folder = folder / "archive"  # the library makes it itself
+        with otf2.writer.open(str(archive_folder), timer_resolution=ticks) as archive:
+            definitions = Definitions(otf2, archive, data_set, _ranks(data_set, calls))
+            messages = {} if traced else _simulated_messages(otf2, data_set, definitions)
+            events = _Events(otf2, definitions, calls, has_messages=traced)
+            for rank, thread, chosen in calls.by_location():
+                writer = archive.event_writer_from_location(definitions.location(rank, thread))
+                timed = heapq.merge(
+                    events.of(rank, chosen), messages.get(rank, ()), key=lambda event: event[:2]
+                )
+                for _, _, event in timed:
+                    writer(event)
+        for part in list(archive_folder.iterdir()):
+            part.rename(folder / part.name)
+        archive_folder.rmdir()
+    return len(calls.begin)
+
+
+def _ranks(data_set: DataSet, calls: Calls) -> list[int]:
+    if data_set.has("process"):
+        ranks: list[int] = sorted(data_set.table("process", ["rank"]).column(0).to_pylist())
+        return ranks
+    count = max(int(data_set.info.get("ranks", 0)), int(calls.rank.max(initial=-1)) + 1)
+    return list(range(count))
+
+
+class _Events:
+    """The events of calls."""
+
+    def __init__(
+        self, otf2: Any, definitions: Definitions, calls: Calls, *, has_messages: bool
+    ) -> None:
+        self._has_messages = has_messages  # in its calls; a simulated run has them apart
+        self._otf2 = otf2
+        self._e = otf2.events
+        self._definitions = definitions
+        self._calls = calls
+        self._files = FileEvents(otf2, definitions, calls.io)
+        self._ended = self._completed_by(calls.mpi)
+
+    def _completed_by(self, mpi: dict[str, list[Any]]) -> dict[int, list[int]]:
+        """The non-blocking calls that a call completed, by row."""
+        ended = defaultdict(list)
+        for row, records in enumerate(mpi.get("completion", ())):
+            if records > 0:
+                ended[row + records].append(row)
+        return ended
+
+    def of(self, rank: int, chosen: Array) -> Iterator[Timed]:
+        """One thread's. A call that ends behind the one around it makes that one longer."""
+        calls, now = self._calls, 0
+        open_calls: list[tuple[int, int]] = []  # end and index, the innermost last
+        for index in chosen.tolist():
+            begin, end = int(calls.begin[index]), int(calls.end[index])
+            while open_calls and open_calls[-1][0] <= begin:
+                stop, inner = open_calls.pop()
+                now = max(now, stop)
+                yield from ((now, CALL, event) for event in self._leave(rank, inner, now))
+            now = max(now, begin)
+            yield from ((now, CALL, event) for event in self._enter(rank, index, now))
+            open_calls.append((end, index))
+        while open_calls:
+            stop, inner = open_calls.pop()
+            now = max(now, stop)
+            yield from ((now, CALL, event) for event in self._leave(rank, inner, now))
+
+    def _enter(self, rank: int, index: int, time: int) -> Iterable[Event]:
+        calls, row = self._calls, int(self._calls.row[index])
+        is_io = bool(calls.is_io[index])
+        call = (calls.io if is_io else calls.mpi)["call"][row]
+        yield self._e.Enter(time, self._definitions.region(call, is_io=is_io))
+        yield from self._files.begin(rank, row, time) if is_io else self._begin(row, time)
+
+    def _leave(self, rank: int, index: int, time: int) -> Iterable[Event]:
+        calls, row = self._calls, int(self._calls.row[index])
+        is_io = bool(calls.is_io[index])
+        call = (calls.io if is_io else calls.mpi)["call"][row]
+        yield from self._files.end(rank, row, time) if is_io else self._end(row, time)
+        yield self._e.Leave(time, self._definitions.region(call, is_io=is_io))
+
+    def _is_deferred(self, row: int) -> bool:
+        flags: int = self._calls.mpi["flags"][row]
+        return bool(flags & (MpiFlag.NONBLOCKING | MpiFlag.PERSISTENT))
+
+    def _begin(self, row: int, time: int) -> Iterable[Event]:
+        mpi, e = self._calls.mpi, self._e
+        call = mpi["call"][row]
+        if mpi["comm"][row] < 0:
+            return
+        if collective_operation(self._otf2, call) is not None:
+            if self._is_deferred(row):
+                yield e.NonBlockingCollectiveRequest(time, row + 1)
+            else:
+                yield e.MpiCollectiveBegin(time)
+        elif mpi["peer"][row] >= 0 and self._has_messages:
+            if is_send(call):
+                yield self._send(row, time)
+            elif is_receive(call) and self._is_deferred(row):
+                yield e.MpiIrecvRequest(time, row + 1)
+
+    def _send(self, row: int, time: int) -> Event:
+        envelope = self._envelope(row)
+        if self._is_deferred(row):
+            return self._e.MpiIsend(time, *envelope, row + 1)
+        return self._e.MpiSend(time, *envelope)
+
+    def _envelope(self, row: int) -> tuple[int, Any, int, int]:
+        mpi, comm = self._calls.mpi, self._calls.mpi["comm"][row]
+        place = self._definitions.place(comm, mpi["peer"][row])
+        tag, size = max(mpi["tag"][row], 0), max(mpi["bytes"][row], 0)
+        return place, self._definitions.comm(comm), tag, size
+
+    def _end(self, row: int, time: int) -> Iterable[Event]:
+        mpi, e = self._calls.mpi, self._e
+        for other in self._ended.get(row, ()):
+            yield from self._complete(other, time)
+        call = mpi["call"][row]
+        if mpi["comm"][row] < 0 or self._is_deferred(row):
+            return
+        if collective_operation(self._otf2, call) is not None:
+            yield e.MpiCollectiveEnd(time, *self._collective(row))
+        elif is_receive(call) and mpi["peer"][row] >= 0 and self._has_messages:
+            yield e.MpiRecv(time, *self._envelope(row))
+
+    def _complete(self, row: int, time: int) -> Iterable[Event]:
+        """What a wait says of the call that began what it waited for."""
+        mpi, e = self._calls.mpi, self._e
+        call = mpi["call"][row]
+        if mpi["comm"][row] < 0 or not self._is_deferred(row):
+            return
+        if mpi["flags"][row] & MpiFlag.CANCELLED:
+            yield e.MpiRequestCancelled(time, row + 1)
+        elif collective_operation(self._otf2, call) is not None:
+            yield e.NonBlockingCollectiveComplete(time, *self._collective(row), row + 1)
+        elif is_send(call) and mpi["peer"][row] >= 0:
+            yield e.MpiIsendComplete(time, row + 1)
+        elif is_receive(call) and mpi["peer"][row] >= 0:
+            yield e.MpiIrecv(time, *self._envelope(row), row + 1)
+
+    def _collective(self, row: int) -> tuple[Any, Any, int, int, int]:
+        mpi = self._calls.mpi
+        comm, root = mpi["comm"][row], mpi["peer"][row]
+        undefined = int(self._otf2.enums.Undefined.UINT32.value)
+        place = self._definitions.place(comm, root) if root >= 0 else undefined
+        kind = collective_operation(self._otf2, mpi["call"][row])
+        return kind, self._definitions.comm(comm), place, max(mpi["bytes"][row], 0), 0
+
+
+def _simulated_messages(
+    otf2: Any, data_set: DataSet, definitions: Definitions
+) -> dict[int, list[Timed]]:
+    """The events of a simulated run's messages by rank, in the order of time."""
+    found: dict[int, list[Timed]] = defaultdict(list)
+    if not data_set.has("message"):
+        return found
+    e = otf2.events
+    for batch in data_set.batches("message", list(MESSAGE_FIELDS)):
+        for sent, received, size, source, destination, tag, context, flags in zip(
+            *(batch.column(name).to_pylist() for name in MESSAGE_FIELDS), strict=True
+        ):
+            if flags & OF_COLLECTIVE:
+                continue
+            comm = definitions.comm(context)
+            send = e.MpiSend(sent, destination, comm, max(tag, 0), size)
+            receive = e.MpiRecv(received, source, comm, max(tag, 0), size)
+            found[source].append((sent, SEND, send))
+            found[destination].append((received, RECEIVE, receive))
+    for events in found.values():
+        events.sort(key=lambda event: event[:2])
+    return found

@@ -1,0 +1,75 @@
+"""Files and directories that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from sesame.errors import OutputError
+
+
+@contextmanager
+def whole_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
+    """A file that comes to its place when the block ends well."""
+    _check(path, force=force)
+    if path.is_dir():
+        raise OutputError(f"{path}: this is a directory, and the format is one file")
+    with _errors_of(path):
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+            _as_others_make(Path(name), 0o666)
+            Path(name).rename(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def whole_directory(path: Path, marker: str, *, force: bool) -> Iterator[Path]:
+    """A directory that comes to its place when the block ends well.
+
+    One that is there is written over only if it has the file `marker`, as its kind has.
+    """
+    _check(path, force=force)
+    if path.exists() and not (path / marker).is_file():
+        raise OutputError(f"{path}: this has no {marker}; remove it yourself if it may go")
+    with _errors_of(path):
+        new = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        try:
+            yield new
+            _as_others_make(new, 0o777)
+            if path.exists():
+                shutil.rmtree(path)
+            new.rename(path)
+        except BaseException:
+            shutil.rmtree(new, ignore_errors=True)
+            raise
+
+
+def _check(path: Path, *, force: bool) -> None:
+    if path.exists() and not force:
+        raise OutputError(f"{path}: already there", hint="--force writes over it")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: there is no directory {path.parent}")
+
+
+@contextmanager
+def _errors_of(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{path}: cannot write: {error.strerror}") from error
+
+
+def _as_others_make(path: Path, mode: int) -> None:
+    """Temporary files are for their owner alone."""
+    umask = os.umask(0)
+    os.umask(umask)
+    path.chmod(mode & ~umask)

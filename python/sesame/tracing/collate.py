@@ -1,0 +1,150 @@
+"""Raw streams of a traced run become the tables of a data set."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sesame import __version__, native
+from sesame.datasets import DataSetWriter, record_type
+from sesame.tracing.filesystems import FileSystems
+from sesame.tracing.tables import FastTable
+
+PRUNING = ("none", "thesis", "causal")
+BATCH_ROWS = 1 << 18
+WORD_SEPARATOR = "\x1f"
+MOST_NAMED = 100  # unmatched channels that are listed one by one
+
+
+def collate(
+    raw: Path,
+    writer: DataSetWriter,
+    *,
+    prune: str = "none",
+    keep_raw: bool = False,
+    progress: Callable[[int], None] | None = None,
+    threads: int | None = None,
+) -> dict[str, Any]:
+    """Writes the tables; gives the parts of info.json that the trace knows.
+
+    `progress` is called with the number of rows written so far.
+    """
+    begun = time.monotonic()
+    run = native.Collation.open(
+        str(raw),
+        prune=prune,
+        threads=threads or len(os.sched_getaffinity(0)),
+        batch_rows=BATCH_ROWS,
+        spill_directory=str(writer.directory),
+    )
+    rows = _write_rows(run, writer, progress)
+    processes = run.processes
+    _write_processes(writer, processes)
+    _write_files(writer, run.files)
+    _write_communicators(writer, run.communicators)
+    discarded = sum(process["discarded"] for process in processes)
+    damage = run.damage
+    if not keep_raw:
+        shutil.rmtree(raw)
+    return {
+        "instrument": {"name": "sesame trace", "version": __version__},
+        "host": {"name": platform.node(), "system": platform.platform()},
+        "command": _command(processes),
+        "ranks": run.ranks or len(processes),
+        "begin_time": datetime.fromtimestamp(run.begin_ns / 1e9, UTC).isoformat(),
+        "raw": {
+            "format": "CTF 1.8",
+            "directory": "raw" if keep_raw else None,
+            "discarded": discarded,
+            "damage": damage,
+        },
+        "result": {
+            "outcome": _outcome(processes, damage),
+            "duration_s": run.duration_ns / 1e9,
+            "processes": len(processes),
+            "records": sum(process["records"] for process in processes),
+            "rows": rows,
+            "discarded": discarded,
+            "pruning": prune,
+            "kept": run.kept,
+            "dropped": run.dropped,
+            "unmatched": _unmatched(run.unmatched),
+            "damage": damage,
+            "postprocess_s": time.monotonic() - begun,
+        },
+    }
+
+
+def _write_rows(
+    run: Any, writer: DataSetWriter, progress: Callable[[int], None] | None
+) -> dict[str, int]:
+    tables = {name: FastTable(name, writer.directory, run.call_names) for name in ("io", "mpi")}
+    written = 0
+    try:
+        while (batch := run.next()) is not None:
+            name, columns = batch
+            written += len(columns["rank"])
+            tables[name].add(columns)
+            if progress is not None:
+                progress(written)
+    finally:
+        for table in tables.values():
+            table.close()
+    rows = {name: table.rows for name, table in tables.items()}
+    writer.rows.update(rows)
+    return rows
+
+
+def _columns(name: str, records: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    fields = record_type(name).fields
+    return {field.name: [record[field.name] for record in records] for field in fields}
+
+
+def _write_processes(writer: DataSetWriter, processes: list[dict[str, Any]]) -> None:
+    records = [
+        {**process, "command": process["command"].replace(WORD_SEPARATOR, " ")}
+        for process in processes
+    ]
+    writer.write_records("process", _columns("process", records))
+
+
+def _write_files(writer: DataSetWriter, files: list[dict[str, Any]]) -> None:
+    systems = FileSystems()
+    records = [
+        {"index": index, "filesystem": systems.type_of(file["path"]), **file}
+        for index, file in enumerate(files)
+    ]
+    writer.write_records("file", _columns("file", records))
+
+
+def _write_communicators(writer: DataSetWriter, communicators: list[dict[str, Any]]) -> None:
+    records = [{"index": index, **comm} for index, comm in enumerate(communicators)]
+    if records and not records[0]["name"]:
+        records[0]["name"] = "MPI_COMM_WORLD"
+    writer.write_records("communicator", _columns("communicator", records))
+
+
+def _command(processes: list[dict[str, Any]]) -> list[str]:
+    """That of rank 0, or of the first process."""
+    for process in processes:
+        words: list[str] = process["command"].split(WORD_SEPARATOR)
+        return words
+    return []
+
+
+def _outcome(processes: list[dict[str, Any]], damage: list[str]) -> str:
+    if any(process["outcome"] == "cut off" for process in processes):
+        return "cut off"
+    return "damaged" if damage else "complete"
+
+
+def _unmatched(channels: list[dict[str, Any]]) -> dict[str, Any]:
+    """Messages that one side has and the other has not, counted, and the most named."""
+    most = sorted(channels, key=lambda channel: -channel["messages"])[:MOST_NAMED]
+    return {"messages": sum(channel["messages"] for channel in channels), "channels": most}

@@ -1,0 +1,65 @@
+"""The pages about reports say what the code does."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shlex
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from traced_runs import rank_zero_writer
+
+from sesame.analysis import findings_io
+
+ROOT = Path(__file__).resolve().parents[2]
+FENCE = re.compile(r"^```\n(.*?)^```", re.M | re.S)
+PAGE = (ROOT / "docs/models/findings.md").read_text()
+
+
+def commands() -> list[str]:
+    text = (ROOT / "docs/tutorial-report.md").read_text()
+    return [line for block in FENCE.findall(text) for line in block.splitlines()]
+
+
+def test_the_tutorial_of_reports_runs(sesame, tmp_path):
+    rank_zero_writer().write(tmp_path / "run.sesame")
+    assert len(commands()) >= 3
+    for line in commands():
+        words = shlex.split(line)
+        assert words.pop(0) == "sesame"
+        outcome = sesame(*words)
+        assert outcome.status == 0, f"{line}\n{outcome.stderr}"
+    assert (tmp_path / "report.html").stat().st_size > 1_000_000
+    assert (tmp_path / "report.json").is_file()
+
+
+def topics() -> set[str]:
+    """What the rules call their findings: the names in the source, each the first of a Finding."""
+    found = set()
+    for module in {inspect.getmodule(rule) for rule in findings_io.RULES}:
+        source = inspect.getsource(module)
+        found |= set(re.findall(r'Finding\(\s*"([^"]+)"', source))
+        found |= {
+            topic
+            for pair in re.findall(r'"([^"]+)" if through_mpi else "([^"]+)",\n', source)
+            for topic in pair
+            if "collective I/O" in topic or "MPI-IO" in topic
+        }
+    return found
+
+
+def test_every_finding_is_on_its_page_and_no_other():
+    rows = re.findall(r"^\| ([^|]+?) \|", PAGE, re.M)
+    assert set(rows) - {"finding", "---"} == topics()
+    assert len(findings_io.RULES) == len(topics())
+
+
+@pytest.mark.parametrize("rule", findings_io.RULES, ids=lambda rule: rule.__name__)
+def test_every_threshold_of_a_rule_has_its_reason(rule):
+    """A number in capitals is a threshold; its line says where it comes from, or the line above."""
+    lines = inspect.getsource(inspect.getmodule(rule)).splitlines()
+    for above, line in pairwise(lines):
+        if re.match(r"[A-Z_]+ = [\d.]+", line):
+            assert "#" in line or above.startswith("#"), line

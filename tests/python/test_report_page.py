@@ -1,0 +1,331 @@
+"""The page of a traced run and the verb that writes it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from traced_runs import (
+    MS,
+    US,
+    MadeRun,
+    collective_writer,
+    many_ranks,
+    random_reader,
+    rank_zero_writer,
+    strided_shared,
+)
+
+from sesame.analysis import traced_plots
+from sesame.analysis.chart import Chart
+from sesame.analysis.report import write_report
+from sesame.analysis.report.tables import Column, table_html
+from sesame.analysis.study import study_run
+from sesame.datasets import DataSet, DataSetWriter
+
+HEADINGS = re.compile(r"<h2>(.*?)</h2>")
+
+
+def own_text(html: str) -> str:
+    return re.sub(r"<script.*?</script>", "", html, flags=re.S)
+
+
+@pytest.fixture
+def page(tmp_path):
+    def of(run: MadeRun) -> str:
+        write_report(run.write(tmp_path / "run.sesame"), tmp_path / "r.html")
+        return (tmp_path / "r.html").read_text()
+
+    return of
+
+
+def test_the_page_has_every_section(page):
+    html = page(rank_zero_writer())
+    assert HEADINGS.findall(html) == [
+        "Findings",
+        "Time line",
+        "I/O over time",
+        "Ranks",
+        "Files",
+        "Where in the files",
+        "Requests",
+        "Calls",
+        "Who waits for whom",
+        "The run",
+    ]
+    assert "Rank 0 of 4 writes 100 % of the bytes in 52-byte pieces" in html
+    assert "<b>0</b><span>records discarded</span>" in html
+
+
+def test_the_page_needs_no_network_and_sends_nothing(page):
+    html = page(strided_shared())
+    assert not re.search(r"""(src|href)=["']?(https?:)?//""", own_text(html))
+    charts = re.findall(r"Plotly\.newPlot\(.*", html)
+    assert len(charts) >= 5
+    assert all('"modeBarButtonsToRemove": ["sendChartToCloud"' in chart for chart in charts)
+
+
+def test_what_the_program_wrote_is_escaped(page):
+    run = MadeRun(1)
+    run.io(0, "write", file=run.file("</script><script>alert(1)</script>"), offset=0, bytes=1)
+    html = page(run)
+    assert "<script>alert(1)" not in html
+    assert "&lt;script&gt;alert(1)" in html
+
+
+def test_discarded_records_and_processes_cut_off_stand_on_top(page):
+    run = rank_zero_writer()
+    run.discarded[2] = 1234
+    run.outcome[1] = "cut off"
+    html = page(run)
+    assert 'role="alert"' in html
+    assert "1,234 records were lost" in html
+    assert "1 of 4 processes were cut off (rank 1)" in html
+    assert html.index("1,234 records were lost") < html.index("<h2>Findings")
+
+
+def test_a_whole_run_has_no_warning(page):
+    assert 'role="alert"' not in page(rank_zero_writer())
+
+
+def test_calls_below_mpi_io_are_shown_apart(page):
+    html = own_text(page(collective_writer()))
+    files = html[html.index("<h2>Files") : html.index("<h2>Where")]
+    assert "MPI-IO" in files
+    assert '<td class="n" data-v="10">10</td></tr>' in files  # requests below, the last column
+    calls = html[html.index("<h2>Calls") :]
+    assert re.search(r"<td>pwrite</td><td>write</td><td>yes</td>", calls)
+    assert re.search(r"<td>MPI_File_write_at_all</td><td>write</td><td></td>", calls)
+
+
+@pytest.mark.parametrize("ranks", [0, 3])
+def test_a_run_without_any_call_has_a_page(page, ranks):
+    run = MadeRun(ranks)
+    run.compute(None, MS)
+    html = page(run)
+    assert "No call of this run concerns a file" in html
+    assert "Time line" not in html
+
+
+def test_a_run_of_messages_only_has_a_page(page):
+    run = MadeRun(2)
+    for rank in range(2):
+        run.mpi(rank, "MPI_Barrier", duration=MS)
+    html = page(run)
+    assert "No call of this run concerns a file" in html
+    assert "Time line" in html
+    assert "I/O is 0 % of the time" in html
+
+
+def test_titles_of_tables_are_buttons_and_cells_carry_their_numbers():
+    html = table_html("t", [Column("name", ["<a>"]), Column("size", [1500.0], lambda v: "1.5 kB")])
+    assert html.count('<th scope="col"><button type="button"') == 2
+    assert "<td>&lt;a&gt;</td>" in html
+    assert '<td class="n" data-v="1500">1.5 kB</td>' in html
+
+
+def test_charts_carry_arrays_whole():
+    chart = Chart(100)
+    chart.add("heatmap", z=np.arange(6, dtype=np.int8).reshape(2, 3), x=np.array([1, 2, 3]))
+    chart.add("scatter", x=np.array([1 << 40]), y=["</script>"], name=np.int64(5))
+    html = chart.html()
+    assert '{"dtype": "i1", "bdata": "AAECAwQF", "shape": "2, 3"}' in html
+    assert '{"dtype": "i4", "bdata": "AQAAAAIAAAADAAAA"}' in html
+    assert '{"dtype": "f8", "bdata": "AAAAAAAAcEI="}' in html  # 2^40
+    assert html.count("</script>") == 1
+    assert '"name": 5' in html
+
+
+def test_arrows_are_limited_to_the_longest_waits(tmp_path, monkeypatch):
+    monkeypatch.setattr(traced_plots, "MOST_ARROWS", 5)
+    run = MadeRun(4)
+    for i in range(20):
+        for rank in range(4):
+            run.clock[rank] = i * MS + rank * 10 * US
+            run.mpi(rank, "MPI_Barrier", duration=100 * US)
+    plot = traced_plots.timeline_plot(study_run(run.write(tmp_path / "r.sesame")))
+    arrows = plot.chart.traces[-1]
+    assert len(arrows["x"]) == 15
+    assert "the 5 longest of 60 waits" in plot.note
+
+
+def test_many_calls_are_drawn_in_cells(tmp_path, monkeypatch):
+    data_set = random_reader().write(tmp_path / "r.sesame")
+    few = traced_plots.timeline_plot(study_run(data_set))
+    assert few.chart.traces[0]["type"] == "heatmap"  # 6,002 calls
+    monkeypatch.setattr(traced_plots, "MOST_DRAWN_CALLS", 10_000)
+    assert traced_plots.timeline_plot(study_run(data_set)).chart.traces[0]["type"] == "bar"
+
+
+def test_offsets_of_many_requests_are_drawn_in_cells(tmp_path):
+    run = study_run(random_reader(requests=1600).write(tmp_path / "r.sesame")).run
+    plot = traced_plots.offset_plot(run, 0)
+    assert plot.chart.traces[0]["type"] == "heatmap"
+    assert "3,200 requests are drawn in cells" in plot.note
+
+
+def test_a_page_of_a_thousand_ranks_is_light(tmp_path):
+    data_set = many_ranks(1024, 50_000).write(tmp_path / "run.sesame")
+    begin = time.monotonic()
+    write_report(data_set, tmp_path / "r.html")
+    took = time.monotonic() - begin
+    size = (tmp_path / "r.html").stat().st_size
+    script = len((Path(traced_plots.__file__).parent / "templates/page.js").read_text())
+    assert size < 9e6 + script  # of them 5 MB are plotly's script
+    assert took < 20  # a loop over records somewhere would take longer
+
+
+# the verb
+
+
+def test_report_writes_the_page_and_the_numbers(sesame, tmp_path):
+    rank_zero_writer().write(tmp_path / "run.sesame")
+    done = sesame("report", "run.sesame", "-o", "r.html", "--json", "r.json")
+    assert (done.status, done.stderr) == (0, "")
+    assert "one rank does the I/O" in (tmp_path / "r.html").read_text()
+    numbers = json.loads((tmp_path / "r.json").read_text())
+    assert numbers["bytes_written"] == 104_000
+    assert numbers["discarded"] == 0
+    assert numbers["findings"][0]["topic"] == "one rank does the I/O"
+    assert numbers["file_table"]["path"] == ["/data/out.dat"]
+    assert numbers["ranks"]["bytes_written"] == [104_000, 0, 0, 0]
+    assert numbers["request_sizes"]["write"] == [2000, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    assert numbers["wait_behind_io_s"] == pytest.approx(0.06, rel=0.01)
+
+
+def test_report_puts_the_page_beside_the_data_set_and_numbers_on_stdout(sesame, tmp_path):
+    rank_zero_writer().write(tmp_path / "run.sesame")
+    done = sesame("report", "run.sesame", "--json", "-")
+    assert done.json["processes"] == 4
+    assert (tmp_path / "run.html").is_file()
+
+
+def test_report_of_a_simulated_run_is_that_of_simulate(sesame, tmp_path, run_path):
+    assert sesame("report", str(run_path), "-o", "r.html").status == 0
+    assert "Who talks to whom" in (tmp_path / "r.html").read_text()
+
+
+def test_report_has_no_numbers_of_simulated_runs(sesame, run_path):
+    done = sesame("report", str(run_path), "-o", "r.html", "--json", "-")
+    assert done.status == 2
+    assert "not a traced run, --json is of traced runs only" in done.stderr
+
+
+def test_report_of_another_data_set_says_what_it_expected(sesame, tmp_path):
+    with DataSetWriter(tmp_path / "b.sesame") as writer:
+        writer.write_records("figure", {"name": ["x"], "value": [1.0], "unit": ["s"]})
+        writer.finish({"kind": "bench", "result": {}})
+    done = sesame("report", "b.sesame")
+    assert done.status == 2
+    assert "neither a traced nor a simulated run" in done.stderr
+    assert "there are records of type figure" in done.stderr
+    assert not (tmp_path / "b.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["nothing.sesame"], 2, "this is no data set"),
+        (["run.sesame", "-o", "."], 2, "this is a directory"),
+        (["run.sesame", "-o", "no/where.html"], 1, "cannot write"),
+    ],
+)
+def test_wrong_names_are_said(sesame, tmp_path, arguments, status, message):
+    rank_zero_writer().write(tmp_path / "run.sesame")
+    done = sesame("report", *arguments)
+    assert done.status == status
+    assert message in done.stderr
+
+
+def test_a_damaged_table_is_named(sesame, tmp_path):
+    data_set = rank_zero_writer().write(tmp_path / "run.sesame")
+    path = data_set.path / "io.parquet"
+    path.write_bytes(path.read_bytes()[:-100])
+    done = sesame("report", "run.sesame", "-o", "r.html")
+    assert done.status == 2
+    assert "io.parquet: cannot read these records" in done.stderr
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_info_says_what_a_traced_run_did(sesame, tmp_path):
+    run = rank_zero_writer()
+    run.outcome[3] = "cut off"
+    run.write(tmp_path / "run.sesame")
+    text = re.sub(r"\s+", " ", sesame("info", "run.sesame").stdout)
+    assert "processes 4 on 1 host: 3 exited, 1 cut off" in text
+    assert "written 104 kB in 2,000 requests" in text
+    assert "discarded 0 records" in text
+    assert "1 of 4 processes were cut off (rank 3)" in text
+    assert "/data/out.dat 1 20.0 ms 0 B 104 kB" in text
+    assert "one rank does the I/O: Rank 0 of 4" in text
+
+
+# a real browser
+
+
+def test_a_browser_shows_the_page_without_errors(tmp_path, chromium):
+    write_report(rank_zero_writer().write(tmp_path / "run.sesame"), tmp_path / "r.html")
+    done = subprocess.run(
+        [
+            *chromium,
+            "--enable-logging=stderr",
+            "--virtual-time-budget=5000",
+            "--dump-dom",
+            f"file://{tmp_path}/r.html",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert "CONSOLE" not in done.stderr
+    assert done.stdout.count('class="main-svg"') >= 5  # every chart is drawn
+    assert "Share chart" not in own_text(done.stdout)
+
+
+SORT = """
+<script>
+addEventListener("load", () => {
+  const table = document.querySelector("[aria-label=ranks] table");
+  const button = table.tHead.rows[0].cells[1].querySelector("button"); // I/O
+  const order = () => [...table.tBodies[0].rows].map((row) => row.cells[0].textContent).join("");
+  button.focus();
+  button.click();
+  const down = order() + table.tHead.rows[0].cells[1].getAttribute("aria-sort");
+  button.click();
+  document.title = [down, order(), document.activeElement === button].join(" ");
+});
+</script>
+"""
+
+
+def test_a_title_sorts_its_table(tmp_path, chromium):
+    """By the time in I/O, down and then up; ranks 0 to 3 spend 10, 30, 20 and 0 ms."""
+    run = MadeRun(4)
+    file = run.file("/f")
+    for rank, duration in enumerate((10, 30, 20)):
+        run.io(rank, "write", duration=duration * MS, file=file, bytes=1)
+    write_report(run.write(tmp_path / "run.sesame"), tmp_path / "r.html")
+    html = (tmp_path / "r.html").read_text()
+    (tmp_path / "s.html").write_text(html.replace("</body>", SORT + "</body>"))
+    done = subprocess.run(
+        [*chromium, "--virtual-time-budget=5000", "--dump-dom", f"file://{tmp_path}/s.html"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert "<title>1203descending 3021 true</title>" in done.stdout
+
+
+def test_a_data_set_opens_again(tmp_path):
+    """What the fixture writes is what the format says: every field, of the type it has."""
+    data_set = DataSet(strided_shared().write(tmp_path / "run.sesame").path)
+    for name in ("io", "file", "process"):
+        fields = {f["name"] for f in data_set.record_types[name]["fields"]}
+        assert set(data_set.table(name).column_names) == fields

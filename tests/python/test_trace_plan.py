@@ -1,0 +1,323 @@
+"""What the player gets of a traced run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from played_runs import TraceBuilder
+from sesame.datasets import DataSet
+from sesame.datasets.traced import IoFlag, MpiFlag
+from sesame.errors import InputError
+from sesame.simulation import plan_run
+
+
+@pytest.fixture
+def planned(tmp_path: Path):
+    """planned(builder): the plan, and a list of its operations for each rank as (call, fields)."""
+
+    def plan(builder: TraceBuilder, **tables: Any):
+        run = plan_run(DataSet(builder.write(tmp_path / "run.sesame", **tables)))
+        ends = np.cumsum(run.plan.counts)[:-1]
+        names = run.plan.names
+        operations = [
+            [(names[row["call"]], dict(zip(row.dtype.names, row.item(), strict=True))) for row in p]
+            for p in np.split(run.plan.operations, ends)
+        ]
+        return run, operations
+
+    return plan
+
+
+def calls(operations: list) -> list[str]:
+    return [name for name, _ in operations]
+
+
+def ping(bytes_: int = 8, tag: int = 3) -> TraceBuilder:
+    trace = TraceBuilder(2)
+    trace.everyone("MPI_Init")
+    trace.call(0, "MPI_Send", comm=0, peer=1, tag=tag, bytes=bytes_)
+    trace.call(1, "MPI_Recv", comm=0, peer=0, tag=tag, bytes=bytes_, flags=MpiFlag.ANY_SOURCE)
+    trace.everyone("MPI_Finalize")
+    return trace
+
+
+def test_a_receive_names_the_sender_that_came(planned):
+    _, operations = planned(ping(bytes_=80))
+    assert calls(operations[0]) == ["MPI_Send", "MPI_Finalize"]
+    name, receive = operations[1][0]
+    assert (name, receive["peer"], receive["tag"], receive["bytes"]) == ("MPI_Recv", 0, 3, 80)
+
+
+def test_computation_stands_before_the_call_that_it_preceded(planned):
+    trace = TraceBuilder(1)
+    trace.call(0, "MPI_Init", gap=5000, duration=70)
+    trace.call(0, "MPI_Comm_rank", gap=20, duration=30)  # takes the rank's own time
+    trace.call(0, "MPI_Barrier", comm=0, gap=400, duration=999)
+    trace.file(0, "write", gap=60, duration=10_000)
+    trace.call(0, "MPI_Finalize", gap=7, duration=999)
+    trace.now[0] += 11
+    run, operations = planned(trace)
+    # MPI_Init and the player's own call, the barrier, the end, and what follows.
+    assert run.plan.times[0].tolist() == [5000, 0, 450, 67, 11]
+    assert calls(operations[0]) == ["MPI_Barrier", "io", "MPI_Finalize"]
+    assert operations[0][1][1]["number"] == 10_000
+    assert run.notes == ("I/O takes the time it took when traced",)
+
+
+def test_calls_inside_others_are_theirs(planned):
+    trace = TraceBuilder(1)
+    trace.everyone("MPI_Init")
+    trace.file(0, "MPI_File_write_all", duration=500)
+    trace.io[0].append(
+        {
+            **trace.io[0][0],
+            "call": "pwrite",
+            "begin_ns": trace.now[0] - 300,
+            "duration_ns": 200,
+            "flags": int(IoFlag.NESTED),
+        }
+    )
+    trace.call(0, "MPI_Barrier", comm=0, gap=50)
+    run, operations = planned(trace)
+    assert calls(operations[0]) == ["io", "MPI_Barrier", "MPI_Finalize"]
+    assert run.plan.times[0].tolist() == [1000, 0, 1050, 0, 0]
+
+
+def test_a_trace_without_begin_and_end_of_mpi_gets_them(planned):
+    trace = ping()
+    for rows in trace.mpi:
+        del rows[0], rows[-1]
+    run, operations = planned(trace)
+    assert calls(operations[0]) == ["MPI_Send", "MPI_Finalize"]
+    assert run.plan.times[0].tolist() == [0, 0, 1000 + 1100, 1100, 0]
+
+
+def test_one_call_waits_for_the_requests_that_it_completed(planned):
+    trace = TraceBuilder(2)
+    for rank in range(2):
+        other = {"comm": 0, "peer": 1 - rank, "bytes": 8}
+        late = trace.call(rank, "MPI_Irecv", tag=2, **other)
+        early = trace.call(rank, "MPI_Irecv", tag=1, **other)
+        sends = [trace.call(rank, "MPI_Isend", tag=tag, **other) for tag in (1, 2)]
+        trace.wait(rank, "MPI_Waitany", early)
+        trace.wait(rank, "MPI_Waitall", late, *sends)
+        trace.call(rank, "MPI_Waitall")  # of nothing
+    run, operations = planned(trace)
+    numbers = [fields["number"] for _, fields in operations[0]]
+    assert calls(operations[0])[4:] == ["MPI_Wait", "MPI_Wait", "MPI_Finalize"]
+    # In the order of the calls that complete them: early, then late and both sends.
+    assert numbers[:6] == [1, 0, 2, 3, 0, 1]
+    assert [fields["bytes"] for _, fields in operations[0]][4:6] == [1, 3]
+    assert run.plan.requests.tolist() == [4, 4]
+
+
+def test_both_halves_of_a_send_receive_are_one_call(planned):
+    trace = TraceBuilder(3)
+    for rank in range(3):
+        to, source = (rank + 1) % 3, (rank - 1) % 3
+        trace.call(rank, "MPI_Sendrecv", comm=0, peer=to, tag=rank, bytes=10 + rank)
+        trace.part(rank, "MPI_Recv", comm=0, peer=source, tag=source, bytes=10 + source)
+    trace.call(0, "MPI_Sendrecv", comm=0, peer=-2, bytes=5)
+    trace.part(0, "MPI_Recv", comm=0, peer=-2)
+    run, operations = planned(trace)
+    assert calls(operations[0]) == ["MPI_Sendrecv", "MPI_Sendrecv", "MPI_Finalize"]
+    lists = run.plan.lists
+    first, second = (fields["list"] for _, fields in operations[0][:2])
+    assert lists[first : first + 3].tolist() == [2, 2, 12]
+    assert lists[second] == -1
+    assert operations[0][1][1]["peer"] == -1
+
+
+def test_started_requests_are_calls_that_do_not_block(planned):
+    trace = TraceBuilder(2)
+    flags = int(MpiFlag.PERSISTENT)
+    for rank in range(2):
+        other = {"comm": 0, "peer": 1 - rank, "tag": 6, "bytes": 8}
+        trace.call(rank, "MPI_Recv_init", **{**other, "peer": -1}, flags=flags)
+        trace.call(rank, "MPI_Ssend_init", **other, flags=flags)
+        for _ in range(2):
+            trace.call(rank, "MPI_Startall", gap=100)
+            names = ("MPI_Irecv", "MPI_Issend")
+            parts = [trace.part(rank, name, **other, flags=flags) for name in names]
+            trace.call(rank, "MPI_Start", gap=50)
+            parts.append(trace.part(rank, "MPI_Ibarrier", comm=0, flags=flags))
+            trace.wait(rank, "MPI_Waitall", *parts, gap=30)
+    run, operations = planned(trace)
+    names = ["MPI_Irecv", "MPI_Issend", "MPI_Ibarrier", "MPI_Wait"]
+    assert calls(operations[0]) == [*names, *names, "MPI_Finalize"]
+    # Making a request takes the rank 100 ns; what one call starts follows at once.
+    assert run.plan.times[0].tolist()[2:7] == [2300, 0, 50, 30, 100]
+
+
+def test_polls_that_find_nothing_are_waiting_unless_there_is_work_between_them(planned):
+    trace = TraceBuilder(2)
+    trace.call(0, "MPI_Send", comm=0, peer=1, tag=0, bytes=8)
+    request = trace.call(1, "MPI_Irecv", comm=0, peer=0, tag=0, bytes=8)
+    trace.call(1, "MPI_Test", gap=3000, duration=90, flags=MpiFlag.POLL)
+    trace.call(1, "MPI_Test", gap=200, duration=90, flags=MpiFlag.POLL)  # only turning round
+    trace.call(1, "MPI_Test", gap=50_000, duration=90, flags=MpiFlag.POLL)  # work
+    trace.wait(1, "MPI_Test", request, gap=200)
+    run, operations = planned(trace)
+    assert calls(operations[1]) == ["MPI_Irecv", "MPI_Wait", "MPI_Finalize"]
+    assert run.plan.times[1].tolist() == [0, 0, 1000, 53_000, 0, 0]
+
+
+def test_a_probe_waits_for_the_message_that_it_found(planned):
+    trace = TraceBuilder(2)
+    trace.call(0, "MPI_Send", comm=0, peer=1, tag=9, bytes=8)
+    trace.call(1, "MPI_Iprobe", comm=0, flags=MpiFlag.POLL)
+    trace.call(1, "MPI_Iprobe", comm=0, peer=0, tag=9, bytes=8)
+    trace.call(1, "MPI_Recv", comm=0, peer=0, tag=9, bytes=8)
+    _, operations = planned(trace)
+    assert calls(operations[1]) == ["MPI_Probe", "MPI_Recv", "MPI_Finalize"]
+    assert (operations[1][0][1]["peer"], operations[1][0][1]["tag"]) == (0, 9)
+
+
+def test_peers_are_ranks_of_their_communicator(planned):
+    trace = TraceBuilder(4)
+    odd = trace.communicator(0, "1-3:2", 2)
+    for rank in range(4):
+        trace.call(rank, "MPI_Comm_split", comm=odd if rank % 2 else 0)
+    trace.call(3, "MPI_Send", comm=odd, peer=1, tag=0, bytes=8)
+    trace.call(1, "MPI_Recv", comm=odd, peer=3, tag=0, bytes=8)
+    trace.call(1, "MPI_Bcast", comm=odd, peer=3, bytes=8)
+    trace.call(3, "MPI_Bcast", comm=odd, peer=3, bytes=8)
+    _, operations = planned(trace)
+    assert operations[1][1][1]["peer"] == 1
+    assert operations[1][2][1]["peer"] == 1
+    split = operations[3][0][1]
+    assert (split["comm"], split["peer"], split["number"], split["tag"]) == (odd, 0, odd, 1)
+    assert operations[0][0][1]["comm"] == -1
+
+
+def test_a_list_says_what_each_rank_gives(planned):
+    trace = TraceBuilder(3)
+    for rank in range(3):
+        trace.call(rank, "MPI_Allgatherv", comm=0, bytes=10 * rank)
+        trace.call(rank, "MPI_Alltoallv", comm=0, bytes=7 * rank)
+        trace.call(rank, "MPI_Scatter", comm=0, peer=1, bytes=30 if rank == 1 else 0)
+    run, operations = planned(trace)
+    gather, exchange, scatter = (fields for _, fields in operations[2][:3])
+    assert run.plan.lists[gather["list"] :][:4].tolist() == [3, 0, 10, 20]
+    assert run.plan.lists[exchange["list"] :][:4].tolist() == [3, 0, 7, 14]
+    assert (exchange["bytes"], exchange["peer"]) == (14, 2)
+    assert (scatter["bytes"], scatter["peer"]) == (10, 1)
+    assert "evenly" in run.notes[0]
+
+
+def test_one_sided_calls_take_the_time_that_they_took(planned):
+    trace = TraceBuilder(1)
+    trace.call(0, "MPI_Win_fence", duration=4000)
+    trace.call(0, "MPI_Put", comm=-1, peer=0, bytes=100, duration=300)
+    run, operations = planned(trace)
+    assert [(n, f["number"]) for n, f in operations[0][:2]] == [("timed", 4000), ("timed", 300)]
+    assert "one-sided" in run.notes[0]
+
+
+def test_files_of_other_threads_are_left_out(planned):
+    trace = ping()
+    trace.file(0, "write", thread=1)
+    run, operations = planned(trace)
+    assert "io" not in calls(operations[0])
+    assert "1 file operations are left out" in run.notes[0]
+
+
+# What cannot be played.
+
+
+def refusal(planned, trace: TraceBuilder, **tables: Any) -> str:
+    with pytest.raises(InputError) as refused:
+        planned(trace, **tables)
+    assert refused.value.exit_status == 2
+    return str(refused.value)
+
+
+def test_a_message_without_its_receive_is_named(planned):
+    trace = ping()
+    trace.call(0, "MPI_Send", comm=0, peer=1, tag=8, bytes=8)
+    text = refusal(planned, trace)
+    assert "rank 0, mpi record 3 (MPI_Send) to rank 1 with tag 8: the receive" in text
+
+
+def test_a_receive_without_its_message_is_named(planned):
+    trace = ping()
+    trace.call(1, "MPI_Recv", comm=0, peer=0, tag=3, bytes=8)
+    text = refusal(planned, trace)
+    assert "rank 1, mpi record 3 (MPI_Recv) from rank 0 with tag 3: the send" in text
+
+
+def test_a_collective_without_one_of_its_ranks_is_named(planned):
+    trace = TraceBuilder(3)
+    for rank in (0, 2):
+        trace.call(rank, "MPI_Barrier", comm=0)
+    text = refusal(planned, trace)
+    assert "rank 0, mpi record 0 (MPI_Barrier): rank 1 takes no part" in text
+
+
+def test_ranks_that_call_different_collectives_are_named(planned):
+    trace = TraceBuilder(2)
+    trace.call(0, "MPI_Barrier", comm=0)
+    trace.call(1, "MPI_Allreduce", comm=0, bytes=8)
+    text = refusal(planned, trace)
+    assert "rank 1, mpi record 0 (MPI_Allreduce)" in text
+    assert "(MPI_Barrier)" in text
+
+
+def test_a_missing_rank_is_named(planned):
+    trace = ping()
+    rows = [{"rank": 0, "mpi_rank": 0}, {"rank": 2, "mpi_rank": 2}]
+    assert "rank 1 is not in the trace" in refusal(planned, trace, process=rows)
+
+
+def test_a_missing_last_rank_is_named(planned):
+    trace = ping()
+    world = [{"index": 0, "parent": -1, "size": 3, "members": "0-2"}]
+    assert "rank 2 is missing" in refusal(planned, trace, communicator=world)
+
+
+def test_a_trace_that_was_cut_off_says_so(planned):
+    trace = ping()
+    del trace.mpi[1][1:]
+    rows = [
+        {"rank": rank, "mpi_rank": rank, "end_ns": 9999, "outcome": outcome}
+        for rank, outcome in enumerate(("exited", "cut off"))
+    ]
+    assert "rank 1 is cut off" in refusal(planned, trace, process=rows)
+
+
+def test_a_run_without_mpi_has_nothing_to_simulate(planned):
+    trace = TraceBuilder(1)
+    trace.file(0, "write")
+    rows = [{"rank": 0, "mpi_rank": -1}]
+    assert "no process of this run called MPI" in refusal(planned, trace, process=rows)
+
+
+def test_a_data_set_of_another_kind_is_no_trace(run_path):
+    with pytest.raises(InputError, match="no traced run"):
+        plan_run(DataSet(run_path))
+
+
+def test_threads_that_call_mpi_at_once_cannot_be_played(planned):
+    trace = ping()
+    outer = trace.mpi[0][1]
+    trace.mpi[0].append({**outer, "thread": 1, "begin_ns": outer["begin_ns"] + 10, "tag": 7})
+    assert "thread 1 made it while thread 0 was inside" in refusal(planned, trace)
+
+
+def test_started_processes_cannot_be_played(planned):
+    trace = ping()
+    trace.call(0, "MPI_Comm_spawn", comm=0)
+    assert "(MPI_Comm_spawn): the simulator cannot play" in refusal(planned, trace)
+
+
+def test_an_unknown_communicator_is_named(planned):
+    trace = ping()
+    trace.communicator(0, "0-1", 2)
+    for rank in range(2):
+        trace.call(rank, "MPI_Barrier", comm=1)
+    text = refusal(planned, trace)
+    assert "the call that made communicator 1 is not in the trace" in text

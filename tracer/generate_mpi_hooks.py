@@ -1,0 +1,359 @@
+"""Makes the tracer's MPI hooks from core/mpi/functions.table and tracer/mpi_shapes.table.
+
+usage: generate_mpi_hooks.py FUNCTIONS.TABLE SHAPES.TABLE OUTPUT_DIRECTORY
+
+Writes mpi_calls.def, the names of recorded calls; mpi_symbols.def, the symbols that the tracer
+defines; and mpi_hooks_made.h, the hooks whose shape follows from the kinds of their arguments.
+They are compiled once for each binary interface, with its types.
+"""
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "core" / "mpi"))
+
+from mpi_functions import KINDS, Function, declare, read_functions
+
+# What this rank gives to a collective; `c` is what is known of the communicator.
+GATHERED = "(sendbuf == IN_PLACE ? bytes(recvcount, recvtype) : bytes(sendcount, sendtype))"
+GATHERED_V = (
+    "(sendbuf == IN_PLACE ? bytes(recvcounts[c->rank], recvtype) : bytes(sendcount, sendtype))"
+)
+GIVEN = {
+    "Allgather": GATHERED,
+    "Allgatherv": GATHERED_V,
+    "Allreduce": "bytes(count, datatype)",
+    "Alltoall": f"sesame_peers(c) * {GATHERED}",
+    "Alltoallv": "(sendbuf == IN_PLACE ? total(recvcounts, sesame_peers(c)) * size_of(recvtype)"
+    " : total(sendcounts, sesame_peers(c)) * size_of(sendtype))",
+    "Alltoallw": "(sendbuf == IN_PLACE ? total_of_types(recvcounts, recvtypes, sesame_peers(c))"
+    " : total_of_types(sendcounts, sendtypes, sesame_peers(c)))",
+    "Barrier": "0",
+    "Bcast": "is_root(c, root) ? bytes(count, datatype) : 0",
+    "Exscan": "bytes(count, datatype)",
+    "Gather": f"root < 0 ? 0 : {GATHERED}",
+    "Gatherv": f"root < 0 ? 0 : {GATHERED_V}",
+    "Neighbor_allgather": "bytes(sendcount, sendtype)",
+    "Neighbor_allgatherv": "bytes(sendcount, sendtype)",
+    "Neighbor_alltoall": "neighbours(c, comm) * bytes(sendcount, sendtype)",
+    "Neighbor_alltoallv": "total(sendcounts, neighbours(c, comm)) * size_of(sendtype)",
+    "Neighbor_alltoallw": "total_of_types(sendcounts, sendtypes, neighbours(c, comm))",
+    "Reduce": "root < 0 ? 0 : bytes(count, datatype)",
+    "Reduce_scatter": "total(recvcounts, c->size) * size_of(datatype)",
+    "Reduce_scatter_block": "bytes(recvcount, datatype) * (uint64_t)c->size",
+    "Scan": "bytes(count, datatype)",
+    "Scatter": "is_root(c, root) ? bytes(sendcount, sendtype) * sesame_peers(c) : 0",
+    "Scatterv": "is_root(c, root) ? total(sendcounts, sesame_peers(c)) * size_of(sendtype) : 0",
+}
+
+# Data moved by one-sided calls.
+MOVED = {
+    "Compare_and_swap": "size_of(datatype)",
+    "Fetch_and_op": "size_of(datatype)",
+    "Get_accumulate": "bytes(result_count, result_datatype)",
+    "Rget_accumulate": "bytes(result_count, result_datatype)",
+}
+
+# A call that fills a status is given one of ours where the program ignores it.
+OWN_STATUS = """\
+  Status own = {.MPI_SOURCE = PROC_NULL};
+  Status* seen = status == STATUS_IGNORE ? &own : status;
+"""
+
+# Calls on files whose second argument is a position or a size.
+VALUED = ("File_preallocate", "File_seek", "File_seek_shared", "File_set_size")
+
+
+@dataclass
+class Shape:
+    name: str
+    by_hand: bool
+    reason: str  # of a function that is not recorded
+
+
+def read_shapes(path: str, functions: list[Function]) -> dict[str, Shape]:
+    """The shape of every function by name; what does not fit the table of functions ends here."""
+    known = {function.name for function in functions}
+    shapes: dict[str, Shape] = {}
+    shape = None
+    for number, line in enumerate(Path(path).read_text().splitlines(), 1):
+        match = re.fullmatch(r"== ([\w ]+?)(, by hand)?(?:: (.+))?", line)
+        if match:
+            shape = Shape(match[1], bool(match[2]), match[3] or "")
+        elif line.strip() and not line.startswith("#"):
+            for name in line.split():
+                if shape is None or name not in known or name in shapes:
+                    sys.exit(f"{path}:{number}: {name}: expected a function of the table, once")
+                shapes[name] = shape
+    missing = sorted(known - set(shapes))
+    if missing:
+        sys.exit(f"{path}: expected every function of MPI, these are missing: {' '.join(missing)}")
+    return shapes
+
+
+# --- Hooks -------------------------------------------------------------------------------------
+
+
+class Hook:
+    """The hook of one symbol: its C function."""
+
+    def __init__(self, function: Function, shape: str, symbol: str, large: bool) -> None:
+        self.function = function
+        self.shape = shape
+        self.symbol = symbol
+        self.large = large
+        self.call = f"SESAME_CALL_{function.symbol}"
+
+    def declarations(self) -> str:
+        kinds = ((KINDS[p.kind], p.name) for p in self.function.parameters)
+        parts = [declare(kind.large if self.large else kind.c, name) for kind, name in kinds]
+        return ", ".join(parts) or "void"
+
+    def find(self, *kinds: str) -> list[str]:
+        return [p.name for p in self.function.parameters if p.kind in kinds]
+
+    def one(self, *kinds: str) -> str:
+        return self.find(*kinds)[0]
+
+    def has(self, name: str) -> bool:
+        return self.function.parameter(name) is not None
+
+    def arguments(self, **replaced: str) -> str:
+        names = (p.name for p in self.function.parameters)
+        return ", ".join(replaced.get(name, name) for name in names)
+
+    def run(self, how: str = "", **replaced: str) -> str:
+        """The statement that calls the real function."""
+        hidden = "MPI_FILE" if self.function.name.startswith("File_") else "MPI"
+        return (
+            f"  SESAME_{hidden}_CALL{how}({self.symbol}, {self.call},"
+            f" ({self.arguments(**replaced)}));\n"
+        )
+
+    def put(self, shape: str, call: str | None = None, **fields: str) -> str:
+        text = "".join(f",\n             .{name} = {value}" for name, value in fields.items())
+        return f"  SESAME_PUT({shape}, {call or self.call}{text});\n"
+
+    def count(self) -> str:
+        return f"bytes({self.one('count', 'large_count')}, {self.one('datatype')})"
+
+    def text(self) -> str:
+        body = getattr(self, self.shape)()
+        return (
+            f"static int hook_{self.symbol}({self.declarations()}) {{\n{body}"
+            f"  return leave(before, result);\n}}\n"
+        )
+
+    # One method for each shape.
+
+    def send(self) -> str:
+        return self.run() + self.put(
+            "send",
+            comm="comm_of(comm)->number",
+            peer="peer_of(dest)",
+            tag="tag_of(tag)",
+            bytes=self.count(),
+        )
+
+    def receive(self) -> str:
+        text = OWN_STATUS
+        if self.find("message_inout"):
+            text += "  const Matched matched = matched_of(message);\n"
+            comm, asked = "matched.comm", "0"
+        else:
+            comm, asked = "comm_of(comm)->number", "asked_of(source, tag)"
+        text += self.run("_RECEIVE", status="seen")
+        return text + self.put(
+            "receive",
+            comm=comm,
+            peer="peer_of(seen->MPI_SOURCE)",
+            tag="tag_of(seen->MPI_TAG)",
+            bytes=self.count(),
+            asked=asked,
+        )
+
+    def exchange(self) -> str:
+        counts, types = self.find("count"), self.find("datatype")
+        text = OWN_STATUS
+        text += self.run("_RECEIVE", status="seen")
+        text += "  const int32_t number = comm_of(comm)->number;\n"
+        text += self.put(
+            "send",
+            comm="number",
+            peer="peer_of(dest)",
+            tag="tag_of(sendtag)",
+            bytes=f"bytes({counts[0]}, {types[0]})",
+        )
+        return text + self.put(
+            "receive",
+            "SESAME_CALL_MPI_Recv",
+            comm="number",
+            peer="peer_of(seen->MPI_SOURCE)",
+            tag="tag_of(seen->MPI_TAG)",
+            bytes=f"bytes({counts[-1]}, {types[-1]})",
+            asked="asked_of(source, recvtag) | ASKED_EXCHANGE",
+        )
+
+    def start(self) -> str:
+        text, peer, tag, comm = "", "peer_of(dest)", "tag_of(tag)", "comm_of(comm)->number"
+        amount = self.count()
+        if self.find("message_inout"):
+            text = "  const Matched matched = matched_of(message);\n"
+            peer, tag, comm = "matched.peer", "matched.tag", "matched.comm"
+        elif self.has("source"):
+            peer = "peer_of(source)"
+        if self.has("partitions"):
+            amount = f"(uint64_t)partitions * {amount}"
+        return (
+            text
+            + self.run()
+            + self.put(
+                "start",
+                comm=comm,
+                peer=peer,
+                tag=tag,
+                bytes=amount,
+                request="request_id(*request)",
+            )
+        )
+
+    def start_exchange(self) -> str:
+        counts, types = self.find("count"), self.find("datatype")
+        text = self.run() + "  const int32_t number = comm_of(comm)->number;\n"
+        parts = (
+            (None, "dest", "sendtag", counts[0], types[0]),
+            ("SESAME_CALL_MPI_Irecv", "source", "recvtag", counts[-1], types[-1]),
+        )
+        for call, peer, tag, count, type_ in parts:
+            text += self.put(
+                "start",
+                call,
+                comm="number",
+                peer=f"peer_of({peer})",
+                tag=f"tag_of({tag})",
+                bytes=f"bytes({count}, {type_})",
+                request="request_id(*request)",
+            )
+        return text
+
+    def given(self) -> str:
+        name = self.function.name.removesuffix("_init")
+        if name not in GIVEN:
+            name = name[1:].capitalize()
+        return GIVEN[name]
+
+    def collective(self, shape: str = "collective", **more: str) -> str:
+        peer = "peer_of(root)" if self.has("root") else "-1"
+        return (
+            self.run()
+            + "  const SesameComm* c = comm_of(comm);\n"
+            + self.put(shape, comm="c->number", peer=peer, bytes=self.given(), **more)
+        )
+
+    def collective_start(self) -> str:
+        return self.collective("collective_start", request="request_id(*request)")
+
+    def communicator(self) -> str:
+        parents = self.find("comm")
+        parent = f"comm_of({parents[0]})->number" if parents else "-1"
+        made = self.one("comm_out")
+        return self.run() + f"  made(&span, {self.call}, {parent}, *{made});\n"
+
+    def window(self) -> str:
+        return (
+            self.run()
+            + "  const SesameComm* c = comm_of(comm);\n"
+            + "  sesame_handle_put(&sesame_windows, KEY(*win), (void*)c);\n"
+            + self.put("remote", comm="c->number", peer="-1", bytes="0", request="0")
+        )
+
+    def remote(self) -> str:
+        name = self.function.name
+        ranks = self.find("rank")
+        moved = "0"
+        if name in MOVED:
+            moved = MOVED[name]
+        elif self.find("count"):
+            moved = f"bytes({self.one('count')}, {self.one('datatype')})"
+        request = "request_id(*request)" if self.find("request_out") else "0"
+        return self.run() + self.put(
+            "remote",
+            comm="comm_of_window(win)",
+            peer=f"peer_of({ranks[0]})" if ranks else "-1",
+            bytes=moved,
+            request=request,
+        )
+
+    def mpi_data(self) -> str:
+        request = "request_id(*request)" if self.find("request_out") else "0"
+        fields = {"file": "file_of(fh)", "bytes": self.count()}
+        if self.has("offset"):
+            fields |= {"offset": "offset"}
+        return self.run() + self.put(
+            "mpi_data_at" if "offset" in fields else "mpi_data", **fields, request=request
+        )
+
+    def mpi_file(self) -> str:
+        value = self.one("offset") if self.function.name in VALUED else "0"
+        return self.run() + self.put("mpi_file", file="file_of(fh)", value=value, error="0")
+
+    def plain(self) -> str:
+        return self.run() + self.put("plain", error="0")
+
+    def request(self) -> str:
+        """A request that is no message, so that its completion has a beginning."""
+        comm = "comm_of(comm)->number" if self.find("comm") else "-1"
+        return self.run() + self.put(
+            "start", comm=comm, peer="-2", tag="-1", bytes="0", request="request_id(*request)"
+        )
+
+
+# --- Output ------------------------------------------------------------------------------------
+
+
+def symbols_of(function: Function, shape: Shape) -> list[tuple[str, bool]]:
+    """The symbols that share a function's shape, and which of them has large counts."""
+    symbols = [(function.symbol, False)]
+    if function.large:
+        symbols.append((function.symbol + "_c", True))
+    # Open MPI 4 has persistent collectives under names of its own.
+    if shape.name == "collective_start" and function.name.endswith("_init"):
+        symbols.append(("MPIX_" + function.name, False))
+    return symbols
+
+
+def write_hooks(functions: list[Function], shapes: dict[str, Shape], directory: Path) -> None:
+    calls, symbols, hooks = [], [], []
+    for function in functions:
+        shape = shapes[function.name]
+        if shape.reason:
+            continue
+        if shape.name != "no record":
+            calls.append(function.symbol)
+        for symbol, large in symbols_of(function, shape):
+            symbols.append(symbol)
+            if not shape.by_hand:
+                hooks.append(Hook(function, shape.name, symbol, large).text())
+    note = "/* Made from mpi_shapes.table by generate_mpi_hooks.py; do not edit. */\n"
+    (directory / "mpi_calls.def").write_text(
+        note + "".join(f"SESAME_CALL({name})\n" for name in calls)
+    )
+    (directory / "mpi_symbols.def").write_text(
+        note + "".join(f"SESAME_SYMBOL({name})\n" for name in symbols)
+    )
+    (directory / "mpi_hooks_made.h").write_text(note + "\n" + "\n".join(hooks))
+
+
+def main() -> None:
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    functions = read_functions(sys.argv[1])
+    directory = Path(sys.argv[3])
+    directory.mkdir(parents=True, exist_ok=True)
+    write_hooks(functions, read_shapes(sys.argv[2], functions), directory)
+
+
+if __name__ == "__main__":
+    main()

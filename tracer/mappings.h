@@ -1,0 +1,43 @@
+/* The files that the program has mapped, and which of their pages it has touched. Mappings are
+ * few and their calls rare, so the table has a lock and is searched from its beginning. */
+#ifndef SESAME_TRACER_MAPPINGS_H
+#define SESAME_TRACER_MAPPINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+  SESAME_MAPPED_READ = 1,
+  SESAME_MAPPED_WRITE = 2,
+  SESAME_MAPPED_EXECUTE = 4,
+  SESAME_MAPPED_SHARED = 8
+};
+
+typedef struct {
+  uintptr_t begin; /* begin and end are equal when the place in the table is free */
+  uintptr_t end;
+  int64_t offset; /* in the file */
+  int file;       /* the descriptor it was mapped with, which may be closed by now */
+  int protection;
+  int inherited; /* from the process that forked this one. 1: not recorded yet; 2: it is */
+  uint64_t device;
+  uint64_t inode;
+} SesameMapping;
+
+void sesame_mappings_add(const void* at, size_t size, int file, int64_t offset, int protection);
+
+/* Whether a file is mapped there. */
+int sesame_mappings_overlap(const void* at, size_t size);
+
+/* Records the pages touched of what is going to be unmapped, and takes it out. */
+void sesame_mappings_remove(const void* at, size_t size);
+
+/* Gives the mapping where it is now. */
+SesameMapping sesame_mappings_move(const void* old, size_t old_size, const void* at, size_t size);
+
+void sesame_mappings_record_pages(const void* at, size_t size);
+
+/* In a forked child: its stream has not said yet what is mapped. */
+void sesame_mappings_inherit(void);
+
+#endif

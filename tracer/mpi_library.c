@@ -1,0 +1,109 @@
+#include "mpi_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process.h"
+#include "recorder.h"
+
+void* sesame_mpi_real[SESAME_SYMBOLS];
+
+static const char* const names[SESAME_SYMBOLS] = {
+#define SESAME_SYMBOL(name) #name,
+#include "mpi_symbols.def"
+#undef SESAME_SYMBOL
+};
+
+static char library_path[4096];
+
+/* --- Which library ------------------------------------------------------------------------ */
+
+/* The library of C functions is libmpi.so.12, libmpich.so.12, libmpi_abi.so.1 or, packed into a
+ * wheel, libmpi-0f3a.so.12. Those of Fortran, C++ and profilers have longer names. */
+static bool has_name_of_mpi(const char* path) {
+  static const char* const starts[] = {"libmpi.so", "libmpi-",       "libmpich.so",
+                                       "libmpich-", "libmpi_abi.so", "libmpi_abi-"};
+  const char* slash = strrchr(path, '/');
+  const char* base = slash != NULL ? slash + 1 : path;
+  for (size_t i = 0; i < sizeof starts / sizeof *starts; ++i) {
+    if (strncmp(base, starts[i], strlen(starts[i])) == 0) return true;
+  }
+  return false;
+}
+
+static int find_library(struct dl_phdr_info* info, size_t size, void* unused) {
+  (void)size;
+  (void)unused;
+  if (info->dlpi_name == NULL || !has_name_of_mpi(info->dlpi_name)) return 0;
+  snprintf(library_path, sizeof library_path, "%s", info->dlpi_name);
+  return 1;
+}
+
+/* MPI libraries that share MPICH's binary interface begin their version with one of these. */
+static bool is_of_mpich(void* library) {
+  static const char* const starts[] = {"MPICH", "Intel(R) MPI", "MVAPICH", "CRAY MPICH"};
+  int (*get_version)(char*, int*) = sesame_mpi_function(library, "PMPI_Get_library_version");
+  char version[8193] = ""; /* as long as MPICH says at most, the longest of all */
+  int length;
+  if (get_version == NULL || get_version(version, &length) != 0) return false;
+  for (size_t i = 0; i < sizeof starts / sizeof *starts; ++i) {
+    if (strncmp(version, starts[i], strlen(starts[i])) == 0) return true;
+  }
+  return false;
+}
+
+static const SesameMpiInterface* interface_of(void* library) {
+  if (strstr(library_path, "/libmpi_abi") != NULL) return &sesame_mpi_mpiabi;
+  if (dlsym(library, "ompi_mpi_comm_world") != NULL) return &sesame_mpi_openmpi;
+  return is_of_mpich(library) ? &sesame_mpi_mpich : NULL;
+}
+
+void* sesame_mpi_function(void* library, const char* name) { return dlsym(library, name); }
+
+/* --- Filling the entries ------------------------------------------------------------------ */
+
+static void absent(void) {
+  sesame_say("the program calls a function that its MPI does not have; it ends here",
+             library_path[0] != '\0' ? library_path : "no MPI is loaded", 0);
+  abort();
+}
+
+/* A profiling library that defines MPI_X and calls PMPI_X stands between the program and the
+ * library: the hook then calls it, and its PMPI_X goes straight on. */
+static void fill(void* library, const SesameMpiInterface* interface, int i) {
+  char profiled[128];
+  snprintf(profiled, sizeof profiled, "P%s", names[i]);
+  void* real = dlsym(library, profiled);
+  void* own = dlsym(library, names[i]);
+  void* next = dlsym(RTLD_NEXT, names[i]);
+  bool stacked = next != NULL && next != own && next != real;
+  if (real == NULL) real = own != NULL ? own : (void*)absent;
+  sesame_mpi_real[i] = stacked ? next : real;
+  bool hooked = interface != NULL && real != (void*)absent;
+  sesame_mpi_entries[2 * i + 1] = hooked && !stacked ? interface->hooks[i] : real;
+  sesame_mpi_entries[2 * i] = hooked ? interface->hooks[i] : sesame_mpi_real[i];
+}
+
+static void install(void) {
+  dl_iterate_phdr(find_library, NULL);
+  void* library = library_path[0] != '\0' ? dlopen(library_path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  if (library == NULL) absent();
+  const SesameMpiInterface* interface = interface_of(library);
+  if (interface == NULL && sesame_settings.kinds & SESAME_MPI) {
+    sesame_say("MPI calls are not recorded, this MPI is not known", library_path, 0);
+  }
+  if (sesame_settings.kinds == 0) interface = NULL;
+  if (interface != NULL) interface->begin(library, library_path);
+  for (int i = 0; i < SESAME_SYMBOLS; ++i) fill(library, interface, i);
+}
+
+void* sesame_mpi_resolve(unsigned long entry) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, install);
+  return sesame_mpi_entries[entry];
+}

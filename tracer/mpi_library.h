@@ -1,0 +1,30 @@
+/* Which MPI the program has, and the real functions behind the tracer's symbols. */
+#ifndef SESAME_TRACER_MPI_LIBRARY_H
+#define SESAME_TRACER_MPI_LIBRARY_H
+
+#include "mpi_symbols.h"
+
+/* The hooks for one binary interface, and the number that the record `joined` has for it. */
+typedef struct {
+  int number;
+  void* const* hooks;                             /* one for each symbol */
+  void (*begin)(void* library, const char* path); /* looks up what the hooks need besides */
+} SesameMpiInterface;
+
+extern const SesameMpiInterface sesame_mpi_mpich;
+extern const SesameMpiInterface sesame_mpi_mpiabi;
+extern const SesameMpiInterface sesame_mpi_openmpi;
+
+/* What each hook calls. */
+extern void* sesame_mpi_real[SESAME_SYMBOLS];
+
+/* Where the stubs MPI_X and PMPI_X of symbol i go: entries 2 i and 2 i + 1. */
+extern void* sesame_mpi_entries[2 * SESAME_SYMBOLS];
+
+/* Called by a stub whose entry is not filled yet; fills all and gives where this one leads. */
+void* sesame_mpi_resolve(unsigned long entry);
+
+/* A function of the library itself, or null. */
+void* sesame_mpi_function(void* library, const char* name);
+
+#endif
