@@ -27,7 +27,7 @@ _SAME = {
     "link": ("linkat",),
     "symlink": ("symlinkat",),
     "readlink": ("readlinkat",),
-    "mkdir": ("mkdirat",),
+    "mkdir": ("mkdirat", "mkdtemp"),
     "chmod": ("fchmodat", "chown", "fchownat", "utime", "utimes", "utimensat", "futimesat"),
     "statfs": ("statvfs",),
     "fopen": ("freopen",),
