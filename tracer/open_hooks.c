@@ -3,9 +3,12 @@
 #include <limits.h>
 #include <linux/close_range.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "hooks.h"
+
+#define SHARED_MEMORY "/dev/shm/"
 
 /* --- Opened ------------------------------------------------------------------------------- */
 
@@ -74,8 +77,6 @@ OPEN_FIXED(mkostemps, mkostemps, (char* path, int suffix, int flags), (path, suf
            AT_FDCWD, path, flags | NEW)
 OPEN_FIXED(mkostemps64, mkostemps, (char* path, int suffix, int flags), (path, suffix, flags),
            AT_FDCWD, path, flags | NEW)
-OPEN_FIXED(shm_open, shm_open, (const char* name, int flags, mode_t mode), (name, flags, mode),
-           AT_FDCWD, name, flags)
 OPEN_FIXED(memfd_create, memfd_create, (const char* name, unsigned flags), (name, flags), AT_FDCWD,
            name, O_RDWR)
 OPEN_FIXED(open_by_handle_at, open_by_handle_at,
@@ -83,6 +84,35 @@ OPEN_FIXED(open_by_handle_at, open_by_handle_at,
            directory, "", flags)
 OPEN_FIXED(posix_openpt, posix_openpt, (int flags), (flags), AT_FDCWD, "/dev/ptmx", flags)
 OPEN_FIXED(getpt, getpt, (void), (), AT_FDCWD, "/dev/ptmx", O_RDWR)
+
+/* The names of shared memory are those of files in one directory. */
+static const char* shared_memory_path(const char* name, SesameLongPath* room) {
+  size_t most = sizeof room->text - sizeof SHARED_MEMORY;
+  if (name == NULL) return "";
+  while (*name == '/') ++name;
+  snprintf(room->text, sizeof room->text, SHARED_MEMORY "%.*s", (int)most, name);
+  return room->text;
+}
+
+SESAME_HOOK(int, shm_open, (const char* name, int flags, mode_t mode)) {
+  SesameLongPath room;
+  if (!sesame_watches(SESAME_IO)) return SESAME_REAL(shm_open)(name, flags, mode);
+  uint64_t begin = sesame_ticks();
+  int file = SESAME_REAL(shm_open)(name, flags, mode);
+  sesame_record_open(begin, SESAME_CALL_shm_open, file, AT_FDCWD, shared_memory_path(name, &room),
+                     flags);
+  return file;
+}
+
+SESAME_HOOK(int, shm_unlink, (const char* name)) {
+  SesameLongPath room;
+  if (!sesame_watches(SESAME_IO)) return SESAME_REAL(shm_unlink)(name);
+  uint64_t begin = sesame_ticks();
+  int result = SESAME_REAL(shm_unlink)(name);
+  sesame_record_path(begin, SESAME_CALL_shm_unlink, result < 0, AT_FDCWD,
+                     shared_memory_path(name, &room), 0);
+  return result;
+}
 
 /* --- Duplicated --------------------------------------------------------------------------- */
 

@@ -43,15 +43,21 @@ OPEN(popen, popen, (const char* command, const char* mode), (command, mode), "",
 OPEN(_IO_popen, popen, (const char* command, const char* mode), (command, mode), "",
      flags_of(mode) & O_ACCMODE)
 
-/* A stream opened anew keeps its descriptor, whatever that stood for. */
-#define REOPEN(name)                                                           \
-  SESAME_HOOK(FILE*, name, (const char* path, const char* mode, FILE* old)) {  \
-    sesame_forget(sesame_stream_file(old));                                    \
-    if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(path, mode, old); \
-    uint64_t begin = sesame_ticks();                                           \
-    FILE* stream = SESAME_REAL(name)(path, mode, old);                         \
-    record_opening(begin, SESAME_CALL_freopen, stream, path, flags_of(mode));  \
-    return stream;                                                             \
+/* A stream opened anew keeps its descriptor, whatever that stood for. Without a path it is the
+ * same file, of which the next call on it makes a record. */
+#define REOPEN(name)                                                                         \
+  SESAME_HOOK(FILE*, name, (const char* path, const char* mode, FILE* old)) {                \
+    sesame_forget(sesame_stream_file(old));                                                  \
+    if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(path, mode, old);               \
+    uint64_t begin = sesame_ticks();                                                         \
+    FILE* stream = SESAME_REAL(name)(path, mode, old);                                       \
+    if (path != NULL) {                                                                      \
+      record_opening(begin, SESAME_CALL_freopen, stream, path, flags_of(mode));              \
+    } else {                                                                                 \
+      SESAME_RECORD_HANDLE(begin, freopen, stream == NULL ? -1 : sesame_stream_file(stream), \
+                           stream == NULL);                                                  \
+    }                                                                                        \
+    return stream;                                                                           \
   }
 REOPEN(freopen)
 REOPEN(freopen64)

@@ -53,13 +53,13 @@ static inline SesameTaken sesame_take_before(const FILE* stream) {
   return (SesameTaken){stream->_IO_read_ptr, stream->_IO_read_end, stream->_IO_read_base};
 }
 
-/* Exact unless the call has filled the buffer more than once. */
+/* Exact unless the call has filled the buffer more than once, or another thread used the stream. */
 static inline size_t sesame_taken(const FILE* stream, SesameTaken before) {
   SesameTaken now = sesame_take_before(stream);
-  if (now.base == before.base && now.end == before.end && now.at >= before.at) {
-    return (size_t)(now.at - before.at);
-  }
-  return (size_t)(before.end - before.at) + (size_t)(now.at - now.base);
+  int is_same_buffer = now.base == before.base && now.end == before.end && now.at >= before.at;
+  ptrdiff_t taken =
+      is_same_buffer ? now.at - before.at : (before.end - before.at) + (now.at - now.base);
+  return taken < 0 ? 0 : (size_t)taken;
 }
 
 #endif

@@ -238,6 +238,12 @@ def test_children_by_fork_and_vfork_have_streams_of_their_own(traced, tmp_path):
     assert len(processes) == len({process.pid for process in processes}) == 6
 
 
+def test_a_child_of_vfork_shares_memory_but_not_descriptors(traced, tmp_path):
+    assert traced("borrows")[0] == f"{7 << 8} 2 3\n"
+    calls = made_and_kept(tmp_path / "trace")
+    assert calls["write"] == 1 and calls["close"] == 0 and calls["descriptor"] == 1
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="mount is for root")
 @pytest.mark.parametrize("size", ["32k", "256k"])
 def test_a_full_disk_ends_the_recording_not_the_program(size, library, program, tmp_path):
