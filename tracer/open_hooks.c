@@ -86,31 +86,34 @@ OPEN_FIXED(posix_openpt, posix_openpt, (int flags), (flags), AT_FDCWD, "/dev/ptm
 OPEN_FIXED(getpt, getpt, (void), (), AT_FDCWD, "/dev/ptmx", O_RDWR)
 
 /* The names of shared memory are those of files in one directory. */
-static const char* shared_memory_path(const char* name, SesameLongPath* room) {
-  size_t most = sizeof room->text - sizeof SHARED_MEMORY;
+typedef struct {
+  char text[sizeof SHARED_MEMORY + NAME_MAX];
+} SharedMemoryPath;
+
+static const char* shared_memory_path(const char* name, SharedMemoryPath* path) {
   if (name == NULL) return "";
   while (*name == '/') ++name;
-  snprintf(room->text, sizeof room->text, SHARED_MEMORY "%.*s", (int)most, name);
-  return room->text;
+  snprintf(path->text, sizeof path->text, SHARED_MEMORY "%s", name);
+  return path->text;
 }
 
 SESAME_HOOK(int, shm_open, (const char* name, int flags, mode_t mode)) {
-  SesameLongPath room;
+  SharedMemoryPath path;
   if (!sesame_watches(SESAME_IO)) return SESAME_REAL(shm_open)(name, flags, mode);
   uint64_t begin = sesame_ticks();
   int file = SESAME_REAL(shm_open)(name, flags, mode);
-  sesame_record_open(begin, SESAME_CALL_shm_open, file, AT_FDCWD, shared_memory_path(name, &room),
+  sesame_record_open(begin, SESAME_CALL_shm_open, file, AT_FDCWD, shared_memory_path(name, &path),
                      flags);
   return file;
 }
 
 SESAME_HOOK(int, shm_unlink, (const char* name)) {
-  SesameLongPath room;
+  SharedMemoryPath path;
   if (!sesame_watches(SESAME_IO)) return SESAME_REAL(shm_unlink)(name);
   uint64_t begin = sesame_ticks();
   int result = SESAME_REAL(shm_unlink)(name);
   sesame_record_path(begin, SESAME_CALL_shm_unlink, result < 0, AT_FDCWD,
-                     shared_memory_path(name, &room), 0);
+                     shared_memory_path(name, &path), 0);
   return result;
 }
 
