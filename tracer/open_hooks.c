@@ -178,34 +178,46 @@ CLOSE(close)
 CLOSE(__close)
 
 /* One record for each descriptor closed that was known, or one for none. */
-static void record_range(uint64_t begin, int call, unsigned first, unsigned last, int failed) {
-  uint16_t error = sesame_error(failed);
+static void record_range(uint64_t begin, int call, unsigned first, unsigned last) {
   int closed = 0;
-  for (unsigned file = first; error == 0 && file <= last; ++file) {
-    if ((int)file > sesame_highest_known()) break;
+  for (unsigned file = first; file <= last && (int)file <= sesame_highest_known(); ++file) {
     if (!sesame_is_known((int)file)) continue;
     sesame_forget((int)file);
     SESAME_RECORD(handle, begin, .call = (uint16_t)call, .file = (int)file);
     closed = 1;
   }
-  if (!closed) SESAME_RECORD(plain, begin, .call = (uint16_t)call, .error = error);
+  if (!closed) SESAME_RECORD(plain, begin, .call = (uint16_t)call);
+}
+
+static void forget_range(unsigned first, unsigned last) {
+  for (unsigned file = first; file <= last && (int)file <= sesame_highest_known(); ++file) {
+    sesame_forget((int)file);
+  }
 }
 
 SESAME_HOOK(int, close_range, (unsigned first, unsigned last, int flags)) {
-  if (!sesame_watches(SESAME_IO)) return SESAME_REAL(close_range)(first, last, flags);
-  uint64_t begin = sesame_ticks();
+  int is_watched = sesame_watches(SESAME_IO);
+  uint64_t begin = is_watched ? sesame_ticks() : 0;
   int result = SESAME_REAL(close_range)(first, last, flags);
-  if (flags & CLOSE_RANGE_CLOEXEC) first = UINT_MAX; /* nothing was closed */
-  record_range(begin, SESAME_CALL_close_range, first, last, result < 0);
+  if (result < 0 || (flags & CLOSE_RANGE_CLOEXEC)) first = INT_MAX; /* nothing was closed */
+  if (!is_watched) {
+    forget_range(first, last);
+  } else if (result < 0) {
+    SESAME_RECORD(plain, begin, .call = SESAME_CALL_close_range, .error = sesame_error(1));
+  } else {
+    record_range(begin, SESAME_CALL_close_range, first, last);
+  }
   return result;
 }
 
 SESAME_HOOK(void, closefrom, (int first)) {
-  if (!sesame_watches(SESAME_IO)) {
-    SESAME_REAL(closefrom)(first);
-    return;
-  }
-  uint64_t begin = sesame_ticks();
+  int is_watched = sesame_watches(SESAME_IO);
+  uint64_t begin = is_watched ? sesame_ticks() : 0;
   SESAME_REAL(closefrom)(first);
-  record_range(begin, SESAME_CALL_closefrom, first < 0 ? 0 : (unsigned)first, UINT_MAX, 0);
+  if (first < 0) first = 0;
+  if (is_watched) {
+    record_range(begin, SESAME_CALL_closefrom, (unsigned)first, INT_MAX);
+  } else {
+    forget_range((unsigned)first, INT_MAX);
+  }
 }

@@ -85,7 +85,7 @@ EXEC_LIST(execle, execve, char** environment = va_arg(list, char**), (path, word
     uint64_t begin = sesame_ticks();                                                           \
     int result = SESAME_REAL(name)(child, path, actions, attributes, words, environment);      \
     SESAME_RECORD(path, begin, .call = SESAME_CALL_##name, .directory = AT_FDCWD,              \
-                  .error = (uint16_t)result, .path = path);                                    \
+                  .error = (uint16_t)result, .path = sesame_path(path, result));               \
     return result;                                                                             \
   }
 SPAWN(posix_spawn)
