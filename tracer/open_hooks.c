@@ -179,8 +179,9 @@ CLOSE(__close)
 
 /* One record for each descriptor closed that was known, or one for none. */
 static void record_range(uint64_t begin, int call, unsigned first, unsigned last) {
+  unsigned end = (unsigned)(sesame_highest_known() + 1);
   int closed = 0;
-  for (unsigned file = first; file <= last && (int)file <= sesame_highest_known(); ++file) {
+  for (unsigned file = first; file <= last && file < end; ++file) {
     if (!sesame_is_known((int)file)) continue;
     sesame_forget((int)file);
     SESAME_RECORD(handle, begin, .call = (uint16_t)call, .file = (int)file);
@@ -190,7 +191,8 @@ static void record_range(uint64_t begin, int call, unsigned first, unsigned last
 }
 
 static void forget_range(unsigned first, unsigned last) {
-  for (unsigned file = first; file <= last && (int)file <= sesame_highest_known(); ++file) {
+  unsigned end = (unsigned)(sesame_highest_known() + 1);
+  for (unsigned file = first; file <= last && file < end; ++file) {
     sesame_forget((int)file);
   }
 }
