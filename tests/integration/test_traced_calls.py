@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import raw_trace
+import raw_streams
 
 from sesame.installed import find_installed
 
@@ -86,10 +86,10 @@ def run_coverage(tmp_path: Path, library: Path | None) -> tuple[list[str], Path]
     return done.stdout.splitlines(), trace
 
 
-def records_by_function(trace: Path) -> dict[str, list[raw_trace.Record]]:
+def records_by_function(trace: Path) -> dict[str, list[raw_streams.Record]]:
     """The records that stand behind the mark of each function, in the same process."""
-    found: dict[str, list[raw_trace.Record]] = {}
-    for process in raw_trace.read(trace):
+    found: dict[str, list[raw_streams.Record]] = {}
+    for process in raw_streams.read(trace):
         function = ""
         for record in process.records:
             path = str(record.fields.get("path", ""))
@@ -104,7 +104,7 @@ def records_by_function(trace: Path) -> dict[str, list[raw_trace.Record]]:
 @pytest.fixture(scope="module")
 def covered(
     library: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[list[str], list[str], dict[str, list[raw_trace.Record]]]:
+) -> tuple[list[str], list[str], dict[str, list[raw_streams.Record]]]:
     directory = tmp_path_factory.mktemp("coverage")
     plain, _ = run_coverage(directory, None)
     traced, trace = run_coverage(directory, library)

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import raw_trace
+import raw_streams
 
 from sesame.installed import find_installed
 
@@ -27,23 +27,23 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def traced(program, tmp_path):
-    def run(part: str) -> list[raw_trace.Process]:
+    def run(part: str) -> list[raw_streams.Process]:
         environment = dict(
             os.environ,
             LD_PRELOAD=str(find_installed("libsesame-trace.so")),
             SESAME_TRACE_DIRECTORY=str(tmp_path),
         )
         subprocess.run([str(program), part], cwd=tmp_path, env=environment, check=True)
-        return raw_trace.read(tmp_path)
+        return raw_streams.read(tmp_path)
 
     return run
 
 
-def of(process: raw_trace.Process, *shapes: str) -> list[raw_trace.Record]:
+def of(process: raw_streams.Process, *shapes: str) -> list[raw_streams.Record]:
     return [record for record in process.records if record.shape in shapes]
 
 
-def pages(process: raw_trace.Process) -> list[tuple[int, int, int]]:
+def pages(process: raw_streams.Process) -> list[tuple[int, int, int]]:
     """First page counted from the first mapping, number of pages, and whether they are written."""
     begin = of(process, "map")[0].fields["address"]
     return [
