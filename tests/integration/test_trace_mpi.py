@@ -239,6 +239,13 @@ def test_threads_are_recorded_apart(mpi, bench):
 
 
 @EVERY_MPI
+def test_threads_of_the_library_leave_no_records(mpi, bench):
+    run = bench.run(mpi, 2, bench.compile("mpi_values.c", mpi))
+    assert run.records
+    assert {r.thread for r in run.records} == {0}
+
+
+@EVERY_MPI
 def test_mpi_that_is_loaded_late_is_recorded(mpi, bench):
     plugin = bench.compile("mpi_plugin.c", mpi, "-shared", "-fPIC")
     program = bench.programs / "late"
