@@ -4,6 +4,7 @@ numbers of processes, and what is lost."""
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -559,3 +560,44 @@ def test_file_systems_are_found_by_the_longest_mount_point():
     assert systems.type_of("/tmp/x/y") == "tmpfs"
     assert systems.type_of("/tmp/a b/c") == "xfs"
     assert systems.type_of("pipe:[3]") == ""
+
+
+def test_clocks_of_nodes_are_corrected_by_the_messages_between_them(tmp_path):
+    """Node b is 3 ms behind and loses 20 us a second, node c is 1 ms ahead."""
+    random = Random(5)
+    trace = RawTrace()
+    errors = [lambda t: 0, lambda t: -3_000_000 - t // 50_000, lambda t: 1_000_000]
+    processes = [
+        trace.process(rank, 3, host="abc"[rank], begin=1_000_000_000, offset=10**18)
+        for rank in range(3)
+    ]
+    true_times = [[], [], []]
+    now = 0
+    for tag in range(600):
+        now += random.randrange(5_000_000, 15_000_000)
+        sender, receiver = random.sample(range(3), 2)
+        end = now + random.randrange(2_000, 50_000)
+        for rank, call, at in ((sender, "send", now), (receiver, "receive", end)):
+            clock = 1_100_000_000 + at + errors[rank](at)
+            begin, finish = (clock, clock + 900) if call == "send" else (clock - 900, clock)
+            peer = receiver if call == "send" else sender
+            processes[rank].put(
+                call, f"MPI_{call}", begin=begin, end=finish, comm=0, peer=peer, tag=tag, bytes=8
+            )
+            true_times[rank].append((tag, call, at))
+    done = Collated(trace, tmp_path)
+    rows = done.rows("mpi", "rank", "call", "tag", "begin_ns", "duration_ns")
+    found = {
+        (rank, tag): begin + (call == "MPI_receive") * took for rank, call, tag, begin, took in rows
+    }
+    sent = {
+        tag: found[(r, tag)] for r in range(3) for tag, call, _ in true_times[r] if call == "send"
+    }
+    shifts = []
+    for rank, times in enumerate(true_times):
+        for tag, call, at in times:
+            shifts.append(found[(rank, tag)] - at)
+            if call == "receive":
+                assert found[(rank, tag)] >= sent[tag]
+    assert max(shifts) - min(shifts) < 20_000
+    assert done.result["damage"] == []
