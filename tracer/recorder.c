@@ -176,10 +176,8 @@ int sesame_make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
   take(stream->buffer);
   int made = make_room(stream, end_ticks, size);
   give(stream->buffer);
-  if (!made) {
-    stream->state->records++;
-    stream->state->discarded++;
-  }
+  /* Threads of an MPI library may outlive the recording: that is no loss. */
+  if (!made && !atomic_load(&stopped)) sesame_discard();
   errno = saved;
   return made;
 }

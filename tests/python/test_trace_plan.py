@@ -65,7 +65,7 @@ def test_computation_stands_before_the_call_that_it_preceded(planned):
     assert run.plan.times[0].tolist() == [5000, 0, 450, 67, 11]
     assert calls(operations[0]) == ["MPI_Barrier", "io", "MPI_Finalize"]
     assert operations[0][1][1]["number"] == 10_000
-    assert run.notes == ("I/O takes the time it took when traced",)
+    assert run.io_s.tolist() == pytest.approx([1e-5])
 
 
 def test_calls_inside_others_are_theirs(planned):
@@ -181,7 +181,7 @@ def test_peers_are_ranks_of_their_communicator(planned):
     trace = TraceBuilder(4)
     odd = trace.communicator(0, "1-3:2", 2)
     for rank in range(4):
-        trace.call(rank, "MPI_Comm_split", comm=odd if rank % 2 else 0)
+        trace.call(rank, "MPI_Comm_split", comm=0)
     trace.call(3, "MPI_Send", comm=odd, peer=1, tag=0, bytes=8)
     trace.call(1, "MPI_Recv", comm=odd, peer=3, tag=0, bytes=8)
     trace.call(1, "MPI_Bcast", comm=odd, peer=3, bytes=8)
@@ -192,6 +192,54 @@ def test_peers_are_ranks_of_their_communicator(planned):
     split = operations[3][0][1]
     assert (split["comm"], split["peer"], split["number"], split["tag"]) == (odd, 0, odd, 1)
     assert operations[0][0][1]["comm"] == -1
+
+
+def test_communicators_are_given_to_the_calls_that_can_have_made_them(planned):
+    """They are numbered rank by rank: rank 1 knows its first only by the order of its others."""
+    trace = TraceBuilder(4)
+    first = trace.communicator(0, "0,2", 2)
+    all_ = trace.communicator(0, "0-3", 4)
+    low = trace.communicator(all_, "0-2", 3)
+    other = trace.communicator(0, "3,1", 2)
+    for rank in range(4):
+        trace.call(rank, "MPI_Comm_split", comm=0)
+        trace.call(rank, "MPI_Comm_dup", comm=0)
+        trace.call(rank, "MPI_Comm_create", comm=all_)
+    _, operations = planned(trace)
+    made = [[(f["comm"], f["peer"]) for _, f in rank[:3]] for rank in operations]
+    assert made[0] == made[2] == [(first, 0), (all_, 0), (low, all_)]
+    assert made[1] == [(other, 0), (all_, 0), (low, all_)]
+    assert made[3] == [(other, 0), (all_, 0), (-1, all_)]
+    key = [rank[0][1]["tag"] for rank in operations]
+    assert key == [0, 1, 1, 0]
+
+
+def test_both_sides_of_an_intercommunicator_are_one(planned):
+    trace = TraceBuilder(4)
+    halves = [trace.communicator(0, members, 2) for members in ("0-1", "2-3")]
+    sides = [
+        trace.communicator(halves[0], "0-1", 2, remote="2-3"),
+        trace.communicator(halves[1], "2-3", 2, remote="0-1"),
+    ]
+    merged = [trace.communicator(side, "2-3,0-1", 4) for side in sides]
+    copies = [trace.communicator(whole, "2-3,0-1", 4) for whole in merged]
+    for rank in range(4):
+        side = rank // 2
+        trace.call(rank, "MPI_Comm_split", comm=0)
+        trace.call(rank, "MPI_Intercomm_create", comm=sides[side])
+        trace.call(rank, "MPI_Intercomm_merge", comm=sides[side])
+        trace.call(rank, "MPI_Comm_dup", comm=merged[side])
+        trace.call(rank, "MPI_Allreduce", comm=copies[side], bytes=8)
+    trace.call(0, "MPI_Send", comm=sides[0], peer=3, tag=1, bytes=8)
+    trace.call(3, "MPI_Recv", comm=sides[1], peer=0, tag=1, bytes=8)
+    _, operations = planned(trace)
+    made = [[(f["comm"], f["peer"], f["number"]) for _, f in rank[1:4]] for rank in operations]
+    between, whole, copy = sides[0], merged[0], copies[0]
+    assert made[0] == [(between, halves[0], 2), (whole, between, 1), (copy, whole, 0)]
+    assert made[3] == [(between, halves[1], 0), (whole, between, 0), (copy, whole, 0)]
+    send, receive = operations[0][5][1], operations[3][5][1]
+    assert (send["comm"], send["peer"]) == (between, 1)
+    assert (receive["comm"], receive["peer"]) == (between, 0)
 
 
 def test_a_list_says_what_each_rank_gives(planned):
@@ -220,8 +268,10 @@ def test_one_sided_calls_take_the_time_that_they_took(planned):
 
 def test_files_of_other_threads_are_left_out(planned):
     trace = ping()
-    trace.file(0, "write", thread=1)
-    run, operations = planned(trace)
+    trace.file(0, "write", thread=1, file=0)
+    trace.file(0, "read", thread=1, file=1)
+    files = [{"index": 0, "kind": "regular"}, {"index": 1, "kind": "pipe"}]
+    run, operations = planned(trace, file=files)
     assert "io" not in calls(operations[0])
     assert "1 file operations are left out" in run.notes[0]
 
@@ -312,6 +362,12 @@ def test_started_processes_cannot_be_played(planned):
     trace = ping()
     trace.call(0, "MPI_Comm_spawn", comm=0)
     assert "(MPI_Comm_spawn): the simulator cannot play" in refusal(planned, trace)
+
+
+def test_times_that_cannot_be_are_named(planned):
+    trace = ping()
+    trace.mpi[1][1]["begin_ns"] = 1 << 62
+    assert "rank 1, mpi record 1 (MPI_Recv): it began" in refusal(planned, trace)
 
 
 def test_an_unknown_communicator_is_named(planned):

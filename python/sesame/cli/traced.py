@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from sesame.analysis.quantities import format_seconds
 from sesame.datasets import is_data_set
 from sesame.errors import InputError
 from sesame.simulation import Compute, Scenario, TracedRun, find_player
@@ -82,5 +83,15 @@ def played(scenario: Scenario, traced: TracedRun, folder: Path) -> Scenario:
         arguments=(str(folder / "plan"),),
         stack_size_bytes=STACK_BYTES,
         trace=traced.name,
-        notes=traced.notes,
+        notes=(*_note_of_io(traced), *traced.notes),
     )
+
+
+def _note_of_io(traced: TracedRun) -> list[str]:
+    most = float(traced.io_s.max())
+    if most == 0:
+        return []
+    mean = format_seconds(float(traced.io_s.mean()))
+    return [
+        f"I/O takes the time it took when traced: {mean} per rank, {format_seconds(most)} at most"
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,17 +15,23 @@ from sesame.simulation.trace.events import Array, Events
 
 WORLD = 0
 MAY_LEAVE_OUT = ("Comm_split", "Comm_create")  # calls that give some ranks none
+OVER_GROUPS = ("Comm_create_group", "Intercomm_create")  # their records name what they made
 
 
 @dataclass(frozen=True)
 class Communicator:
     parent: int
     members: tuple[int, ...]
-    remote: tuple[int, ...]
+    remote: tuple[int, ...] = ()
+    remote_parent: int = -1  # what the other side made an intercommunicator from
 
     @property
     def size(self) -> int:
         return len(self.members) + len(self.remote)
+
+    @property
+    def everyone(self) -> tuple[int, ...]:
+        return (*self.members, *self.remote)
 
     def own_group(self, rank: int) -> tuple[int, ...]:
         return self.members if rank in self.members else self.remote
@@ -33,19 +39,36 @@ class Communicator:
     def other_group(self, rank: int) -> tuple[int, ...]:
         return self.remote if rank in self.members else self.members
 
+    def parent_of(self, rank: int) -> int:
+        return self.parent if rank in self.members else self.remote_parent
 
-def read_communicators(data_set: DataSet, ranks: int) -> list[Communicator]:
-    world = Communicator(-1, tuple(range(ranks)), ())
-    if not data_set.has("communicator"):
-        return [world]
-    rows = data_set.table("communicator", ["index", "parent", "members", "remote"]).to_pylist()
-    by_index = {
-        row["index"]: Communicator(row["parent"], _ranks(row["members"]), _ranks(row["remote"]))
-        for row in rows
-    }
-    nobody = Communicator(-1, (), ())
-    by_index.setdefault(WORLD, world)
-    return [by_index.get(index, nobody) for index in range(max(by_index) + 1)]
+
+@dataclass(frozen=True)
+class Communicators:
+    """By index. In a trace each side of an intercommunicator has an index of its own, and so has
+    what the sides made of it together: `one` is the first of those that are the same."""
+
+    table: list[Communicator]
+    one: Array
+
+    def __getitem__(self, index: int) -> Communicator:
+        return self.table[index]
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+def read_communicators(data_set: DataSet, ranks: int) -> Communicators:
+    world = Communicator(-1, tuple(range(ranks)))
+    by_index = {WORLD: world}
+    if data_set.has("communicator"):
+        rows = data_set.table("communicator", ["index", "parent", "members", "remote"]).to_pylist()
+        by_index |= {
+            row["index"]: Communicator(row["parent"], _ranks(row["members"]), _ranks(row["remote"]))
+            for row in rows
+        }
+    nobody = Communicator(-1, ())
+    return _join_sides([by_index.get(index, nobody) for index in range(max(by_index) + 1)])
 
 
 def _ranks(text: str) -> tuple[int, ...]:
@@ -61,14 +84,41 @@ def _ranks(text: str) -> tuple[int, ...]:
     return tuple(ranks)
 
 
+def _join_sides(table: list[Communicator]) -> Communicators:
+    """Both sides make their intercommunicators, and what they make of them, in the same order."""
+    one = np.arange(len(table))
+    first: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    met: dict[tuple[object, ...], int] = defaultdict(int)
+    for index, communicator in enumerate(table):
+        own_parent = communicator.parent
+        parent = int(one[own_parent]) if own_parent >= 0 else -1
+        table[index] = communicator = replace(communicator, parent=parent)
+        members, remote = communicator.members, communicator.remote
+        side, twin_key, key = (
+            ((members, remote), (remote, members), (members, remote))
+            if remote
+            else ((own_parent, members), (parent, members), (own_parent, members))
+        )
+        number = met[side]
+        met[side] += 1
+        twins = first[twin_key] if remote or parent != own_parent else []
+        if number < len(twins):
+            one[index] = twins[number]
+            if remote:
+                table[twins[number]] = replace(table[twins[number]], remote_parent=parent)
+        else:
+            first[key].append(index)
+    return Communicators(table, one)
+
+
 class RankTable:
     """Ranks of the job as ranks in communicators; of an intercommunicator in the group that the
     rank is of."""
 
-    def __init__(self, communicators: list[Communicator]) -> None:
-        self._ranks = max(max((*c.members, *c.remote), default=0) for c in communicators) + 1
+    def __init__(self, communicators: Communicators) -> None:
+        self._ranks = max(max(c.everyone, default=0) for c in communicators.table) + 1
         keys, places = [], []
-        for index, communicator in enumerate(communicators):
+        for index, communicator in enumerate(communicators.table):
             for group in (communicator.members, communicator.remote):
                 keys.append(np.array(group, np.int64) + index * self._ranks)
                 places.append(np.arange(len(group)))
@@ -95,95 +145,113 @@ class Made:
 
 
 class Makers:
-    """Finds, rank by rank, which communicator each call made.
+    """Finds which communicator each call made.
 
-    The record of a call may name the new communicator or the one it was made from.
+    The records name the communicator that a call is over. All its ranks make the same such calls in
+    the same order, and communicators are numbered rank by rank in the order of their making; so
+    each is given to the earliest call at which it can have been made, which is never too late for
+    its use.
     """
 
-    def __init__(self, events: Events, communicators: list[Communicator]) -> None:
+    def __init__(self, events: Events, communicators: Communicators) -> None:
         self._events = events
         self._communicators = communicators
-        self._of_rank: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for index, communicator in enumerate(communicators):
-            for rank in (*communicator.members, *communicator.remote):
-                if index != WORLD:
-                    self._of_rank[rank][communicator.parent].append(index)
-        self._used: dict[int, set[int]] = defaultdict(lambda: {WORLD})
+        making = np.flatnonzero(events.role == Role.MAKE).tolist()
+        self._over_groups = [event for event in making if self._call(event) in OVER_GROUPS]
+        self._calls: dict[tuple[int, int], list[int]] = defaultdict(list)  # by rank and parent
+        for event in making:
+            if self._call(event) not in OVER_GROUPS:
+                self._calls[int(events.rank[event]), int(events.comm[event])].append(event)
+        self._made: dict[int, int] = {}  # by event
+        self._together: dict[tuple[int, int], int] = {}  # the first of one call, by parent, number
 
     def find(self) -> dict[int, Made]:
         """By event."""
-        events = self._events
-        chosen = np.flatnonzero(events.role == Role.MAKE)
-        return {event: self._make(event) for event in chosen.tolist()}
+        named = {int(self._events.comm[event]) for event in self._over_groups}
+        last: dict[tuple[int, int], int] = defaultdict(lambda: -1)
+        for index, communicator in enumerate(self._communicators.table):
+            same = int(self._communicators.one[index]) == index
+            if same and communicator.parent >= 0 and index not in named:
+                founder = (min(communicator.everyone), communicator.parent)
+                last[founder] = self._place(index, last[founder] + 1)
+        made = {event: self._over_group(event) for event in self._over_groups}
+        for calls in self._calls.values():
+            made |= {event: self._over_all(event, number) for number, event in enumerate(calls)}
+        return made
 
-    def _make(self, event: int) -> Made:
-        events = self._events
-        rank, named = int(events.rank[event]), int(events.comm[event])
-        call = plain(events.names[events.played[event]])
-        new = self._new(rank, named)
-        parent = named if new < 0 or new != named else self._communicators[new].parent
-        if parent not in self._used[rank]:
-            parent = self._substitute(rank, new, parent, call)
-        if parent not in self._used[rank]:
-            raise InputError(
-                f"{events.describe(event)}: it was made from communicator {parent}, which the "
-                "rank does not have"
-            )
-        if new >= 0:
-            self._used[rank].add(new)
-        elif call not in MAY_LEAVE_OUT:
-            raise InputError(
-                f"{events.describe(event)}: the communicator that it made is not in the trace"
-            )
-        describe: Callable[[int, int, int], Made] = {
+    def _call(self, event: int) -> str:
+        return plain(self._events.names[self._events.played[event]])
+
+    def _place(self, index: int, earliest: int) -> int:
+        """Gives a communicator to the calls of all its ranks with one number, and that number."""
+        communicator = self._communicators[index]
+        calls = [self._calls.get((rank, communicator.parent), []) for rank in communicator.everyone]
+        for number in range(earliest, min(map(len, calls))):
+            if all(own[number] not in self._made for own in calls):
+                self._made |= {own[number]: index for own in calls}
+                self._together.setdefault((communicator.parent, number), index)
+                return number
+        return earliest - 1
+
+    def _over_group(self, event: int) -> Made:
+        rank, new = int(self._events.rank[event]), int(self._events.comm[event])
+        if new < 0:
+            raise self._missing(event)
+        communicator = self._communicators[new]
+        parent = max(communicator.parent_of(rank), WORLD)
+        if self._call(event) == "Comm_create_group":
+            return Made(new, parent, members=self._places(communicator.members, parent, rank))
+        return Made(new, parent, number=communicator.other_group(rank)[0], tag=new)
+
+    def _over_all(self, event: int, number: int) -> Made:
+        rank, parent = int(self._events.rank[event]), int(self._events.comm[event])
+        new, call = self._made.get(event, -1), self._call(event)
+        if new < 0 and call not in MAY_LEAVE_OUT:
+            raise self._missing(event)
+        describe: Callable[[int, int, int, int], Made] = {
             "Comm_split": self._split,
             "Comm_create": self._create,
-            "Comm_create_group": self._create,
-            "Intercomm_create": self._intercommunicator,
             "Intercomm_merge": self._merged,
-        }.get(call, lambda rank, new, parent: Made(new, parent))
-        return describe(rank, new, parent)
+        }.get(call, lambda rank, new, parent, number: Made(new, parent))
+        return describe(rank, new, parent, number)
 
-    def _new(self, rank: int, named: int) -> int:
-        used = self._used[rank]
-        if named >= 0 and named not in used:
-            return named
-        children = (c for c in self._of_rank[rank][named] if c not in used)
-        return next(children, -1)
+    def _missing(self, event: int) -> InputError:
+        return InputError(
+            f"{self._events.describe(event)}: the communicator that it made is not in the trace"
+        )
 
-    def _substitute(self, rank: int, new: int, parent: int, call: str) -> int:
-        """Both sides of an intercommunicator made it from their own; a group alone from any."""
-        if call == "Comm_create_group":
-            return WORLD
-        group = self._communicators[new].own_group(rank) if new >= 0 else ()
-        same = (c for c in self._used[rank] if self._communicators[c].members == group)
-        return next(same, parent) if call == "Intercomm_create" else parent
+    def _places(self, group: tuple[int, ...], parent: int, rank: int) -> tuple[int, ...]:
+        members = self._communicators[parent].own_group(rank)
+        place = {member: index for index, member in enumerate(members)}
+        return tuple(place[member] for member in group)
 
-    def _split(self, rank: int, new: int, parent: int) -> Made:
+    def _split(self, rank: int, new: int, parent: int, number: int) -> Made:
         key = self._communicators[new].own_group(rank).index(rank) if new >= 0 else 0
         return Made(new, parent, number=max(new, 0), tag=key)
 
-    def _create(self, rank: int, new: int, parent: int) -> Made:
-        group = self._communicators[new].own_group(rank) if new >= 0 else ()
-        of_parent = self._communicators[parent].own_group(rank)
-        place = {member: index for index, member in enumerate(of_parent)}
-        return Made(new, parent, members=tuple(place[member] for member in group))
+    def _create(self, rank: int, new: int, parent: int, number: int) -> Made:
+        """Between two groups all of one name the same ranks, also those that are not among them."""
+        made = new
+        if new < 0 and self._communicators[parent].remote:
+            made = self._together.get((parent, number), -1)
+        if made < 0:
+            return Made(new, parent)
+        side = set(self._communicators[parent].own_group(rank))
+        both = (self._communicators[made].members, self._communicators[made].remote)
+        group = next((group for group in both if side.issuperset(group)), ())
+        return Made(new, parent, members=self._places(group, parent, rank))
 
-    def _intercommunicator(self, rank: int, new: int, parent: int) -> Made:
-        groups = self._communicators[new]
-        return Made(new, parent, number=groups.other_group(rank)[0], tag=new)
-
-    def _merged(self, rank: int, new: int, parent: int) -> Made:
+    def _merged(self, rank: int, new: int, parent: int, number: int) -> Made:
         first = self._communicators[new].members[0]
         comes_last = first not in self._communicators[parent].own_group(rank)
         return Made(new, parent, number=int(comes_last))
 
 
-def own_communicators(communicators: list[Communicator]) -> list[tuple[int, int]]:
+def own_communicators(communicators: Communicators) -> list[tuple[int, int]]:
     """(rank, communicator) of those that every rank has from the start: MPI_COMM_SELF."""
     return [
         (communicator.members[0], index)
-        for index, communicator in enumerate(communicators)
+        for index, communicator in enumerate(communicators.table)
         if communicator.parent < 0 and index != WORLD and communicator.size == 1
     ]
 

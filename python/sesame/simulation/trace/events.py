@@ -21,6 +21,7 @@ from sesame.simulation.trace.calls import POLLS, STARTS, Role, plain, role_of
 Array = np.ndarray[Any, Any]
 IDLE_WORK_NS = 2000  # polls with less work than this between them are one wait
 COLUMNS = ("rank", "thread", "begin_ns", "duration_ns", "call", "comm", "bytes", "flags")
+IO_COLUMNS = (*COLUMNS, "file")
 MPI_COLUMNS = (*COLUMNS, "peer", "tag", "completion")
 
 
@@ -39,6 +40,7 @@ class Events:
     flags: Array
     thread: Array
     is_io: Array
+    on_file: Array  # on a regular file
     record: Array  # its number among the records of its rank and type
     completed_by: Array  # event that completed the request; -1 for none
     role: Array
@@ -86,10 +88,13 @@ class Span:
         return len(self.begin)
 
 
-def read_events(data_set: DataSet, span: Span, notes: list[str]) -> Events:
+def read_events(data_set: DataSet, span: Span, one: Array, notes: list[str]) -> Events:
+    """`one` gives each communicator the index that stands for all that are the same."""
     tables = [_read_table(data_set, name, span) for name in ("mpi", "io") if data_set.has(name)]
     events = _with_ends(tables, span)
     _check_calls(events)
+    _check_times(events)
+    _name_communicators(events, one)
     events = _leave_out_other_threads(events, span, notes)
     _find_parents(events)
     events = events.take(_is_played(events))
@@ -110,7 +115,7 @@ def _names(column: pa.ChunkedArray) -> tuple[Array, list[str]]:
 
 def _read_table(data_set: DataSet, name: str, span: Span) -> Events:
     io = name == "io"
-    table = data_set.table(name, list(COLUMNS if io else MPI_COLUMNS))
+    table = data_set.table(name, list(IO_COLUMNS if io else MPI_COLUMNS))
     columns = {c: table.column(c).to_numpy() for c in table.column_names if c != "call"}
     call, names = _names(table.column("call"))
     rank = columns["rank"].astype(np.int64)
@@ -138,12 +143,22 @@ def _read_table(data_set: DataSet, name: str, span: Span) -> Events:
         flags=columns["flags"].astype(np.int64),
         thread=columns["thread"].astype(np.int64),
         is_io=np.full(count, io),
+        on_file=_is_regular(data_set, columns["file"]) if io else np.zeros(count, bool),
         record=record,
         completed_by=completed_by,
         role=np.array([role for role, _ in roles], np.int64)[call] if count else call,
         played=call + len(names),
         names=[*names, *played],
     ).take(rank < span.ranks)
+
+
+def _is_regular(data_set: DataSet, file: Array) -> Array:
+    """MPI libraries have threads that read from pipes and sockets."""
+    if not data_set.has("file"):
+        return np.zeros(len(file), bool)
+    rows = data_set.table("file", ["index", "kind"]).to_pylist()
+    regular = [row["index"] for row in rows if row["kind"] == "regular"]
+    return np.isin(file, regular)
 
 
 def _check_completions(completed_by: Array, rank: Array, record: Array, data_set: DataSet) -> None:
@@ -209,6 +224,7 @@ def _missing(tables: list[Events], name: str, span: Span) -> Events:
         flags=zero,
         thread=zero,
         is_io=zero.astype(bool),
+        on_file=zero.astype(bool),
         record=none,
         completed_by=none,
         role=zero + role,
@@ -234,6 +250,27 @@ def _check_calls(events: Events) -> None:
         )
 
 
+def _check_times(events: Events) -> None:
+    """Times of all ranks fit side by side into 64 bits, and no call ends before it begins."""
+    longest = (1 << 62) // (int(events.rank.max(initial=0)) + 1)
+    wrong = (events.begin < 0) | (events.begin > longest) | (events.end < events.begin)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise InputError(
+            f"{events.describe(first)}: it began {events.begin[first]} ns after the run and took "
+            f"{events.end[first] - events.begin[first]} ns: this cannot be",
+            hint="the trace is damaged; record it again",
+        )
+
+
+def _name_communicators(events: Events, one: Array) -> None:
+    strange = events.comm >= len(one)
+    if strange.any():
+        first = int(np.argmax(strange))
+        raise InputError(f"{events.describe(first)}: there is no communicator {events.comm[first]}")
+    events.comm = np.where(events.comm < 0, events.comm, one[events.comm])
+
+
 def _leave_out_other_threads(events: Events, span: Span, notes: list[str]) -> Events:
     """A rank plays one sequence: that of the threads that call MPI (the first, when none does)."""
     threads = int(events.thread.max(initial=0)) + 1
@@ -242,10 +279,12 @@ def _leave_out_other_threads(events: Events, span: Span, notes: list[str]) -> Ev
     kept = calls[events.rank, events.thread]
     if kept.all():
         return events
-    notes.append(
-        f"{np.count_nonzero(~kept):,} file operations are left out: they are of threads that call "
-        "no MPI and ran beside those that do"
-    )
+    left_out = np.count_nonzero(~kept & events.on_file)
+    if left_out:
+        notes.append(
+            f"{left_out:,} file operations are left out: they are of threads that call no MPI and "
+            "ran beside those that do"
+        )
     return events.take(kept)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from sesame.errors import InputError
 from sesame.simulation.trace.calls import Role
-from sesame.simulation.trace.communicators import Communicator
+from sesame.simulation.trace.communicators import Communicators
 from sesame.simulation.trace.events import Array, Events
 
 HINT = "was the traced run cut off, or a rank not traced?"
@@ -67,14 +67,14 @@ def match_messages(events: Events) -> None:
 
 
 def check_collectives(
-    events: Events, chosen: Array, instance: Array, communicators: list[Communicator]
+    events: Events, chosen: Array, instance: Array, communicators: Communicators
 ) -> tuple[Array, Array]:
     """All members take part in each collective. Gives the groups as `groups_of` does."""
     comm = events.comm[chosen]
     order, starts = groups_of([comm, instance])
     if not len(order):
         return order, starts
-    sizes = np.array([c.size for c in communicators])
+    sizes = np.array([c.size for c in communicators.table])
     counts = np.diff([*starts, len(order)])
     first = order[starts]
     call = events.played[chosen]
@@ -102,7 +102,7 @@ def _check_complete(
     first: Array,
     counts: Array,
     sizes: Array,
-    communicators: list[Communicator],
+    communicators: Communicators,
 ) -> None:
     short = np.flatnonzero(counts != sizes[comm[first]])
     if not len(short):
@@ -111,7 +111,7 @@ def _check_complete(
     which = int(events.comm[one])
     mine = chosen[comm == which]
     calls = np.bincount(events.rank[mine], minlength=int(events.rank.max()) + 1)
-    members = (*communicators[which].members, *communicators[which].remote)
+    members = communicators[which].everyone
     late = min(members, key=lambda rank: calls[rank])
     raise InputError(
         f"{events.describe(one)}: rank {late} takes no part in this collective of communicator "

@@ -3,7 +3,7 @@ each of them. core/player/plan.h has the form of the file."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from sesame.simulation.trace.collectives import ROLES as COLLECTIVES
 from sesame.simulation.trace.collectives import Collectives, plan_collectives
 from sesame.simulation.trace.communicators import (
     WORLD,
-    Communicator,
+    Communicators,
     Made,
     Makers,
     RankTable,
@@ -75,8 +75,7 @@ class Plan:
     communicators: int
     buffer_bytes: int
     times: list[Array]  # of each rank, before each MPI call and after the last; ns
-    io_s: Array = field(default_factory=lambda: np.empty(0))  # of each rank
-    timed_s: Array = field(default_factory=lambda: np.empty(0))
+    io_s: Array  # of each rank
 
     @property
     def ranks(self) -> int:
@@ -119,7 +118,7 @@ class Planner:
     """Fills in the operations, an aspect at a time; one for each event, and some are left out."""
 
     def __init__(
-        self, events: Events, communicators: list[Communicator], ranks: int, after: Array
+        self, events: Events, communicators: Communicators, ranks: int, after: Array
     ) -> None:
         self.events = events
         self.ranks = ranks
@@ -137,7 +136,8 @@ class Planner:
         drop_cancelled(events, notes)
         own = own_communicators(self.communicators)
         made = Makers(events, self.communicators).find()
-        uses = np.isin(events.role, (*MESSAGES, *COLLECTIVES, Role.FREE)) & (events.peer != NOBODY)
+        uses = np.isin(events.role, (*MESSAGES, *COLLECTIVES, Role.FREE, Role.MAKE))
+        uses &= events.peer != NOBODY
         check_membership(events, np.flatnonzero(uses), self.table, made, own)
         match_messages(events)
         collectives = plan_collectives(events, self.communicators, self.table, self.lists, notes)
@@ -226,7 +226,7 @@ class Planner:
         used = np.flatnonzero(np.bincount(operations["call"], minlength=1))
         operations["call"] = np.searchsorted(used, operations["call"])
         seconds = (events.end - events.begin) * 1e-9
-        io, timed = events.role == Role.IO, events.role == Role.TIMED
+        io = events.role == Role.IO
         return Plan(
             operations,
             np.bincount(rank, minlength=self.ranks),
@@ -237,7 +237,6 @@ class Planner:
             self.buffer_bytes,
             times,
             np.bincount(events.rank[io], seconds[io], self.ranks),
-            np.bincount(events.rank[timed], seconds[timed], self.ranks),
         )
 
     def _with_extras(

@@ -11,7 +11,7 @@ from sesame.datasets import DataSet
 from sesame.errors import InputError
 from sesame.simulation.compute import write_recorded
 from sesame.simulation.trace.calls import Role, is_one_sided, plain
-from sesame.simulation.trace.communicators import WORLD, Communicator, read_communicators
+from sesame.simulation.trace.communicators import WORLD, Communicators, read_communicators
 from sesame.simulation.trace.events import Array, Events, Span, read_events
 from sesame.simulation.trace.plan import Plan, Planner
 
@@ -25,6 +25,11 @@ class TracedRun:
     @property
     def ranks(self) -> int:
         return self.plan.ranks
+
+    @property
+    def io_s(self) -> Array:
+        """Time in file operations, of each rank."""
+        return self.plan.io_s
 
     @property
     def name(self) -> str:
@@ -51,10 +56,11 @@ def plan_run(data_set: DataSet) -> TracedRun:
 
 def _plan_run(data_set: DataSet) -> TracedRun:
     notes: list[str] = []
+    _check_pruning(data_set)
     span, cut_off = _read_processes(data_set, notes)
     communicators = read_communicators(data_set, span.ranks)
     _check_ranks(span.ranks, communicators)
-    events = read_events(data_set, span, notes)
+    events = read_events(data_set, span, communicators.one, notes)
     after = _time_after(events, span)
     try:
         plan = Planner(events, communicators, span.ranks, after).plan(notes)
@@ -65,6 +71,15 @@ def _plan_run(data_set: DataSet) -> TracedRun:
         raise InputError(error.message, hint=f"the trace of rank {ranks} is cut off") from error
     _note_times(events, notes)
     return TracedRun(data_set, plan, tuple(notes))
+
+
+def _check_pruning(data_set: DataSet) -> None:
+    pruning = data_set.info.get("result", {}).get("pruning", "none")
+    if pruning != "none":
+        raise InputError(
+            f"this traced run was pruned ({pruning}): the messages that were left out are missing",
+            hint="record it with `sesame trace` without --prune",
+        )
 
 
 def _read_processes(data_set: DataSet, notes: list[str]) -> tuple[Span, list[int]]:
@@ -94,7 +109,7 @@ def _read_processes(data_set: DataSet, notes: list[str]) -> tuple[Span, list[int
     return Span(begin, end), [r["rank"] for r in processes if r["outcome"] == "cut off"]
 
 
-def _check_ranks(ranks: int, communicators: list[Communicator]) -> None:
+def _check_ranks(ranks: int, communicators: Communicators) -> None:
     world = communicators[WORLD].size
     if world != ranks:
         missing = sorted(set(communicators[WORLD].members) - set(range(ranks)))
@@ -112,8 +127,6 @@ def _time_after(events: Events, span: Span) -> Array:
 
 
 def _note_times(events: Events, notes: list[str]) -> None:
-    if np.any(events.role == Role.IO):
-        notes.append("I/O takes the time it took when traced")
     timed = events.role == Role.TIMED
     names = {plain(events.names[call]) for call in np.unique(events.call[timed]).tolist()}
     for what, chosen in (
