@@ -214,6 +214,29 @@ def test_communicators_are_given_to_the_calls_that_can_have_made_them(planned):
     assert key == [0, 1, 1, 0]
 
 
+def test_ranks_without_a_communicator_do_not_confuse_the_order(planned):
+    """As a grid's rows and columns are made; a column has one rank."""
+    trace = TraceBuilder(3)
+    alone = {0: trace.communicator(0, "0", 1)}
+    row = trace.communicator(0, "0-2", 3)
+    alone |= {rank: trace.communicator(0, str(rank), 1) for rank in (1, 2)}
+    some = trace.communicator(0, "1-2", 2)
+    for rank in range(3):
+        for _ in range(3):
+            trace.call(rank, "MPI_Comm_split", comm=0)
+        trace.call(rank, "MPI_Barrier", comm=row)
+        trace.call(rank, "MPI_Comm_free", comm=alone[rank])
+        if rank:
+            trace.call(rank, "MPI_Barrier", comm=some)
+    _, operations = planned(trace)
+    made = [[f["comm"] for _, f in rank[:3]] for rank in operations]
+    assert set(made[1]) == {some, alone[1], row}
+    for number in range(3):  # all ranks make each at the same call
+        for comm, members in ((row, {0, 1, 2}), (some, {1, 2})):
+            got = {rank for rank in range(3) if made[rank][number] == comm}
+            assert got in (set(), members)
+
+
 def test_both_sides_of_an_intercommunicator_are_one(planned):
     trace = TraceBuilder(4)
     halves = [trace.communicator(0, members, 2) for members in ("0-1", "2-3")]
