@@ -43,8 +43,10 @@ static inline uint64_t sesame_ticks_to_ns(const SesameClock* clock, uint64_t tic
   return (uint64_t)(((unsigned __int128)ticks * clock->ns_per_tick) >> 32);
 }
 
+/* The ticks may lie before the line's first point: a record ended before the line was renewed. */
 static inline uint64_t sesame_ns_at(const SesameClock* clock, uint64_t ticks) {
-  return clock->base_ns + sesame_ticks_to_ns(clock, ticks - clock->base_ticks);
+  __int128 since = (int64_t)(ticks - clock->base_ticks);
+  return clock->base_ns + (uint64_t)((since * (int64_t)clock->ns_per_tick) >> 32);
 }
 
 /* Once in a process, before any thread but the first. Takes up to a millisecond. */

@@ -94,7 +94,6 @@ HANDLE(int, futimens, futimens, (int file, const struct timespec* times), (file,
 HANDLE(int, futimes, futimes, (int file, const struct timeval* times), (file, times))
 HANDLE(int, fstat, fstat, (int file, void* status), (file, status))
 HANDLE(int, fstat64, fstat, (int file, void* status), (file, status))
-HANDLE(int, __fstat64, fstat, (int file, void* status), (file, status))
 HANDLE(int, __fxstat, fstat, (int version, int file, void* status), (version, file, status))
 HANDLE(int, __fxstat64, fstat, (int version, int file, void* status), (version, file, status))
 HANDLE(int, fstatfs, fstatfs, (int file, void* status), (file, status))

@@ -12,7 +12,6 @@
     return file;                            \
   }
 FRESH(socket, (int domain, int type, int protocol), (domain, type, protocol))
-FRESH(__socket, (int domain, int type, int protocol), (domain, type, protocol))
 FRESH(accept, (int file_, struct sockaddr* address, socklen_t* length), (file_, address, length))
 FRESH(accept4, (int file_, struct sockaddr* address, socklen_t* length, int flags),
       (file_, address, length, flags))

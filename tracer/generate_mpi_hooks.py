@@ -188,7 +188,6 @@ class Hook:
         )
         return text + self.put(
             "receive",
-            "SESAME_CALL_MPI_Recv",
             comm="number",
             peer="peer_of(seen->MPI_SOURCE)",
             tag="tag_of(seen->MPI_TAG)",
@@ -220,10 +219,11 @@ class Hook:
         )
 
     def start_exchange(self) -> str:
+        """A send and a receive with one request."""
         counts, types = self.find("count"), self.find("datatype")
         text = self.run() + "  const int32_t number = comm_of(comm)->number;\n"
         parts = (
-            (None, "dest", "sendtag", counts[0], types[0]),
+            ("SESAME_CALL_MPI_Isend", "dest", "sendtag", counts[0], types[0]),
             ("SESAME_CALL_MPI_Irecv", "source", "recvtag", counts[-1], types[-1]),
         )
         for call, peer, tag, count, type_ in parts:
@@ -236,7 +236,7 @@ class Hook:
                 bytes=f"bytes({count}, {type_})",
                 request="request_id(*request)",
             )
-        return text
+        return text + "  expect_two(*request);\n"
 
     def given(self) -> str:
         name = self.function.name.removesuffix("_init")
@@ -306,7 +306,7 @@ class Hook:
         """A request that is no message, so that its completion has a beginning."""
         comm = "comm_of(comm)->number" if self.find("comm") else "-1"
         return self.run() + self.put(
-            "start", comm=comm, peer="-2", tag="-1", bytes="0", request="request_id(*request)"
+            "remote", comm=comm, peer="-1", bytes="0", request="request_id(*request)"
         )
 
 

@@ -21,9 +21,15 @@ static long absent(void) {
   return -1;
 }
 
+/* What only old programs may call has a version and no default one. */
+static void* look_up(const char* name) {
+  void* function = dlsym(RTLD_NEXT, name);
+  return function != NULL ? function : dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5");
+}
+
 void* sesame_look_up(SesameReal* real) {
   int saved = errno;
-  real->function = dlsym(RTLD_NEXT, real->name);
+  real->function = look_up(real->name);
   errno = saved;
   return real->function != NULL ? real->function : (void*)absent;
 }
@@ -31,7 +37,7 @@ void* sesame_look_up(SesameReal* real) {
 /* What is missing now, because its library is loaded later, is looked up when it is called. */
 __attribute__((constructor(101))) static void look_up_all(void) {
   for (SesameReal* real = __start_sesame_real; real < __stop_sesame_real; ++real) {
-    real->function = dlsym(RTLD_NEXT, real->name);
+    real->function = look_up(real->name);
   }
   dlerror(); /* the program shall not find an error of ours */
 }

@@ -41,7 +41,6 @@ static void record_map(uint64_t begin, int call, int file, const void* address, 
   }
 MAP(mmap)
 MAP(mmap64)
-MAP(__mmap)
 
 static void record_region(uint64_t begin, int call, const void* at, size_t size, int failed) {
   SESAME_RECORD(region, begin, .call = (uint16_t)call, .address = (uintptr_t)at, .size = size,
@@ -63,7 +62,6 @@ static int watches_region(const void* at, size_t size) {
     return result;                                                     \
   }
 UNMAP(munmap)
-UNMAP(__munmap)
 
 SESAME_HOOK(int, msync, (void* at, size_t size, int flags)) {
   if (!watches_region(at, size)) return SESAME_REAL(msync)(at, size, flags);
@@ -84,7 +82,6 @@ SESAME_HOOK(int, msync, (void* at, size_t size, int flags)) {
     return result;                                                             \
   }
 ADVISE(madvise)
-ADVISE(__madvise)
 
 SESAME_HOOK(int, posix_madvise, (void* at, size_t size, int advice)) {
   if (!watches_region(at, size)) return SESAME_REAL(posix_madvise)(at, size, advice);

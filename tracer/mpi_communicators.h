@@ -127,48 +127,56 @@ static uint64_t neighbours(const SesameComm* known, Comm comm) {
   return (uint64_t)count;
 }
 
-/* --- Duplicates that are made in the background ------------------------------------------- */
+/* --- Requests that end with more than a message ------------------------------------------- */
 
-/* The handle is the program's only when the request is complete. */
-typedef struct Duplicate {
-  struct Duplicate* next;
+/* Of a duplicate that is made in the background: its handle is there when the request is
+ * complete. Of a send and a receive in one: there is a record for each. */
+typedef struct Awaited {
+  struct Awaited* next;
   Request request;
   Comm* where;
-  SesameComm* known;
-} Duplicate;
-static pthread_mutex_t duplicates_lock = PTHREAD_MUTEX_INITIALIZER;
-static Duplicate* duplicates;
-static atomic_int duplicates_pending;
+  SesameComm* known; /* null for a send and receive */
+} Awaited;
+static pthread_mutex_t awaited_lock = PTHREAD_MUTEX_INITIALIZER;
+static Awaited* awaited;
+static atomic_int awaited_count;
+
+static void await(Request request, Comm* where, SesameComm* known) {
+  Awaited* one = malloc(sizeof *one);
+  if (one == NULL) return;
+  pthread_mutex_lock(&awaited_lock);
+  *one = (Awaited){awaited, request, where, known};
+  awaited = one;
+  pthread_mutex_unlock(&awaited_lock);
+  atomic_fetch_add(&awaited_count, 1);
+}
+
+/* Whether the request, which is complete, stood for a send and a receive. */
+static bool finish_awaited(Request request) {
+  bool two = false;
+  pthread_mutex_lock(&awaited_lock);
+  Awaited** place = &awaited;
+  while (*place != NULL && (*place)->request != request) place = &(*place)->next;
+  Awaited* one = *place;
+  if (one != NULL) {
+    two = one->known == NULL;
+    if (!two) sesame_handle_put(&sesame_comms, KEY(*one->where), one->known);
+    *place = one->next;
+    free(one);
+    atomic_fetch_sub(&awaited_count, 1);
+  }
+  pthread_mutex_unlock(&awaited_lock);
+  return two;
+}
+
+static void expect_two(Request request) { await(request, NULL, NULL); }
 
 static void put_duplicate(Span span, int call, Comm comm, Comm* where, Request request) {
   int32_t parent = comm_of(comm)->number;
   SesameComm* known = sesame_new_comm(sesame_next_comm());
   Groups groups = examine(known, comm); /* those of the original */
-  Duplicate* duplicate = malloc(sizeof *duplicate);
-  if (duplicate != NULL) {
-    pthread_mutex_lock(&duplicates_lock);
-    *duplicate = (Duplicate){duplicates, request, where, known};
-    duplicates = duplicate;
-    pthread_mutex_unlock(&duplicates_lock);
-    atomic_fetch_add(&duplicates_pending, 1);
-  }
+  await(request, where, known);
   put_communicator(span, call, parent, known, groups, request_id(request));
-}
-
-static void finish_duplicates(Request request) {
-  pthread_mutex_lock(&duplicates_lock);
-  for (Duplicate** place = &duplicates; *place != NULL;) {
-    Duplicate* duplicate = *place;
-    if (duplicate->request != request) {
-      place = &duplicate->next;
-      continue;
-    }
-    sesame_handle_put(&sesame_comms, KEY(*duplicate->where), duplicate->known);
-    *place = duplicate->next;
-    free(duplicate);
-    atomic_fetch_sub(&duplicates_pending, 1);
-  }
-  pthread_mutex_unlock(&duplicates_lock);
 }
 
 static int hook_MPI_Comm_idup(Comm comm, Comm* newcomm, Request* request) {
@@ -187,15 +195,22 @@ static int hook_MPI_Comm_idup_with_info(Comm comm, Info info, Comm* newcomm, Req
 /* --- Their end and their names ------------------------------------------------------------ */
 
 /* Forgotten before the call, as another thread may get the same handle right after it. */
-#define END_COMMUNICATOR(symbol)                                                             \
-  static int hook_##symbol(Comm* comm) {                                                     \
-    const Comm gone = *comm;                                                                 \
-    SesameComm* known = sesame_handle_find(&sesame_comms, KEY(gone));                        \
-    sesame_handle_forget(&sesame_comms, KEY(gone));                                          \
-    SESAME_MPI_CALL(symbol, SESAME_CALL_##symbol, (comm));                                   \
-    SESAME_PUT(collective, SESAME_CALL_##symbol, .comm = known != NULL ? known->number : -1, \
-               .peer = -1, .bytes = 0);                                                      \
-    return leave(before, result);                                                            \
+#define END_COMMUNICATOR(symbol)                                                                 \
+  static int hook_##symbol(Comm* comm) {                                                         \
+    uint8_t before;                                                                              \
+    if (!enter(HIDE_ALL, &before)) return leave(before, REAL(symbol)(comm));                     \
+    const Comm gone = *comm;                                                                     \
+    const SesameComm* known = comm_of(gone);                                                     \
+    sesame_handle_forget(&sesame_comms, KEY(gone));                                              \
+    Span span = {.begin = sesame_ticks()};                                                       \
+    int result = REAL(symbol)(comm);                                                             \
+    span.end = sesame_ticks();                                                                   \
+    if (result != 0) {                                                                           \
+      if (known->number >= 0) sesame_handle_put(&sesame_comms, KEY(gone), (void*)known);         \
+      return failed(SESAME_CALL_##symbol, span, before, result);                                 \
+    }                                                                                            \
+    SESAME_PUT(collective, SESAME_CALL_##symbol, .comm = known->number, .peer = -1, .bytes = 0); \
+    return leave(before, result);                                                                \
   }
 END_COMMUNICATOR(MPI_Comm_free)
 END_COMMUNICATOR(MPI_Comm_disconnect)

@@ -90,13 +90,14 @@ static void put_completed(Span span, Request request, const Status* status) {
   if (atomic_load_explicit(&any_cancelled, memory_order_relaxed)) {
     library.Test_cancelled(status, &cancelled);
   }
-  if (atomic_load_explicit(&duplicates_pending, memory_order_relaxed) != 0) {
-    finish_duplicates(request);
+  struct sesame_completed record = {.request = request_id(request),
+                                    .peer = peer_of(status->MPI_SOURCE),
+                                    .tag = tag_of(status->MPI_TAG),
+                                    .flags = cancelled != 0};
+  sesame_put_completed(span.end, &record);
+  if (atomic_load_explicit(&awaited_count, memory_order_relaxed) != 0 && finish_awaited(request)) {
+    sesame_put_completed(span.end, &record);
   }
-  sesame_put_completed(span.end, &(struct sesame_completed){.request = request_id(request),
-                                                            .peer = peer_of(status->MPI_SOURCE),
-                                                            .tag = tag_of(status->MPI_TAG),
-                                                            .flags = cancelled != 0});
 }
 
 static void put_wait(Span span, int call, int count, int done) {
@@ -343,12 +344,11 @@ static int hook_MPI_Start(Request* request) {
   return leave(before, result);
 }
 
-/* An MPI_Start for each, inside the call. */
+/* A record for each request, all with the call's own time. */
 static int hook_MPI_Startall(int count, Request* requests) {
   SESAME_MPI_CALL(MPI_Startall, SESAME_CALL_MPI_Startall, (count, requests));
   for (int i = 0; i < count; ++i) {
-    SESAME_PUT(started, SESAME_CALL_MPI_Start, .request = request_id(requests[i]));
+    SESAME_PUT(started, SESAME_CALL_MPI_Startall, .request = request_id(requests[i]));
   }
-  SESAME_PUT(plain, SESAME_CALL_MPI_Startall, .error = 0);
   return leave(before, result);
 }

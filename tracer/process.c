@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -22,10 +24,18 @@ SesameSettings sesame_settings;
 
 static SesameProcessState* state;
 static char name[PATH_MAX + 128]; /* a node's name has at most 64 characters */
+static char state_path[sizeof name + 8];
 static char host[65];
+static struct stat first_stderr; /* what it was when the program began */
 
 void sesame_say(const char* what, const char* which, int error) {
   char line[PATH_MAX + 256];
+  struct stat now;
+  /* The descriptor may stand for a file of data by now. */
+  if (syscall(SYS_fstat, STDERR_FILENO, &now) != 0 || now.st_ino != first_stderr.st_ino ||
+      now.st_dev != first_stderr.st_dev) {
+    return;
+  }
   int length = snprintf(line, sizeof line, "sesame trace: %s%s%s%s%s (process %d)\n", what,
                         which != NULL ? ": " : "", which != NULL ? which : "",
                         error != 0 ? ": " : "", error != 0 ? strerror(error) : "", getpid());
@@ -86,19 +96,39 @@ static void write_metadata(void) {
 
 static int new_state_file(void) {
   const char* directory = sesame_settings.directory;
-  char path[sizeof name];
-  snprintf(path, sizeof path, "%s/state", directory);
+  char* path = state_path;
+  snprintf(path, sizeof state_path, "%s/state", directory);
   syscall(SYS_mkdirat, AT_FDCWD, path, 0777);
   for (int i = 0;; ++i) {
-    snprintf(path, sizeof path, "%s/state/%s.%d.%d", directory, host, getpid(), i);
+    snprintf(path, sizeof state_path, "%s/state/%s.%d.%d", directory, host, getpid(), i);
     snprintf(name, sizeof name, "%s/%s.%d.%d", directory, host, getpid(), i);
     int file = new_file(path);
     if (file >= 0 || errno != EEXIST) return file;
   }
 }
 
+bool sesame_file_may_have(uint64_t bytes) {
+  struct rlimit limit;
+  return syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) != 0 || bytes <= limit.rlim_cur;
+}
+
+/* On a full disk it fails here, not with a signal when the memory is used. */
+static bool reserve(int file, uint64_t bytes) {
+  static const char zeros[4096];
+  if (syscall(SYS_fallocate, file, 0, 0ll, bytes) == 0) return true;
+  if (errno != EOPNOTSUPP) return false;
+  for (uint64_t at = 0; at < bytes; at += sizeof zeros) {
+    if (syscall(SYS_pwrite64, file, zeros, sizeof zeros, at) != sizeof zeros) return false;
+  }
+  return true;
+}
+
 static SesameProcessState* map_state(int file) {
-  if (syscall(SYS_ftruncate, file, sizeof(SesameProcessState)) != 0) return NULL;
+  if (!sesame_file_may_have(sizeof(SesameProcessState))) {
+    errno = EFBIG;
+    return NULL;
+  }
+  if (!reserve(file, sizeof(SesameProcessState))) return NULL;
   void* memory =
       mmap(NULL, sizeof(SesameProcessState), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return memory == MAP_FAILED ? NULL : memory;
@@ -112,6 +142,7 @@ bool sesame_process_begin(void) {
     SesameProcessState* made = file < 0 ? NULL : map_state(file);
     if (made == NULL) {
       sesame_say("nothing is recorded, cannot write in", sesame_settings.directory, errno);
+      if (file >= 0) syscall(SYS_unlinkat, AT_FDCWD, state_path, 0);
     } else {
       write_metadata();
       made->magic = SESAME_STATE_MAGIC;
@@ -158,6 +189,8 @@ void sesame_process_describe(void) {
 /* --- End ---------------------------------------------------------------------------------- */
 
 void sesame_process_end(int how) {
+  /* In a signal handler that has interrupted the recorder, which may have a lock. */
+  if (sesame_stream.watched & SESAME_WRITING) return;
   /* A child may have done nothing but touch what its parent has mapped. */
   if (sesame_mappings_overlap(NULL, SIZE_MAX)) (void)sesame_watches(SESAME_IO);
   if (state == NULL || state->ended != 0) return;
@@ -185,6 +218,7 @@ __attribute__((constructor)) static void begin(void) {
   read_settings();
   if (sesame_settings.kinds == 0) return;
   struct utsname node;
+  syscall(SYS_fstat, STDERR_FILENO, &first_stderr);
   uname(&node);
   snprintf(host, sizeof host, "%s", node.nodename);
   sesame_clock_start();

@@ -38,6 +38,9 @@ void sesame_process_resume(void);
 /* In a forked child; its first record begins anew. */
 void sesame_process_forked(void);
 
+/* Whether the program's limit lets a file grow so far; to try would send it a signal. */
+bool sesame_file_may_have(uint64_t bytes);
+
 /* One line on stderr. `which` and `error` may be null and 0. */
 void sesame_say(const char* what, const char* which, int error);
 

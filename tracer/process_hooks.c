@@ -9,16 +9,12 @@
 #include "mappings.h"
 #include "process.h"
 
-/* In a signal handler that has interrupted the recorder: it may have a lock, so what is buffered
- * cannot be written any more. */
-static int is_writing(void) { return (sesame_stream.watched & SESAME_WRITING) != 0; }
-
 /* --- exec --------------------------------------------------------------------------------- */
 
 /* What is buffered is written before, for afterwards it is gone. A child of vfork shares its
  * parent's memory and ends nothing. */
 static int begin_exec(int directory) {
-  if (sesame_in_vfork || is_writing()) return 0;
+  if (sesame_in_vfork) return 0;
   int is_watched = sesame_watches_path(directory);
   int saved = errno;
   sesame_process_end(2);
@@ -27,7 +23,7 @@ static int begin_exec(int directory) {
 }
 
 static void end_exec(int is_watched, uint64_t begin, int call, int directory, const char* path) {
-  if (sesame_in_vfork || is_writing()) return;
+  if (sesame_in_vfork) return;
   int saved = errno;
   sesame_process_resume();
   errno = saved;
@@ -98,7 +94,7 @@ SPAWN(posix_spawnp)
 
 #define EXIT(name)                                                \
   SESAME_HOOK(void, name, (int status)) {                         \
-    if (!sesame_in_vfork && !is_writing()) sesame_process_end(1); \
+    if (!sesame_in_vfork) sesame_process_end(1); \
     SESAME_REAL(name)(status);                                    \
   }
 EXIT(_exit)

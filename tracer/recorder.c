@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "process.h"
@@ -21,11 +23,14 @@
 struct SesameBuffer {
   struct SesameBuffer* next; /* in the list of all */
   SesameStream* stream;      /* whose it is now; null when its thread has ended */
+  atomic_flag busy;          /* someone writes the packet: its thread, or one that ends all */
   uint8_t* memory;
   size_t size;
+  const uint8_t* from; /* in memory: the first record that no packet has yet */
+  SesamePacketStart start;
   uint32_t thread;
-  uint64_t packets;        /* written */
-  uint64_t records_before; /* in the packets before this one */
+  uint64_t packets;     /* written */
+  uint64_t kept_before; /* records in the packets before this one */
 };
 
 __thread SesameStream sesame_stream __attribute__((tls_model("initial-exec")));
@@ -40,35 +45,60 @@ static atomic_bool stopped;
 
 /* --- Packets ------------------------------------------------------------------------------ */
 
+/* Whoever writes a packet of a thread must hold this, for not only the thread itself does. */
+static void take(struct SesameBuffer* buffer) {
+  while (atomic_flag_test_and_set_explicit(&buffer->busy, memory_order_acquire)) sched_yield();
+}
+
+static void give(struct SesameBuffer* buffer) {
+  atomic_flag_clear_explicit(&buffer->busy, memory_order_release);
+}
+
+static uint64_t kept(const SesameThreadState* state) { return state->records - state->discarded; }
+
+/* The next packet has the records from `from` on, none of which is older than `ns`. */
+static void begin_packet_from(struct SesameBuffer* buffer, const uint8_t* from, uint64_t ns) {
+  buffer->start = (SesamePacketStart){.magic = SESAME_PACKET_MAGIC,
+                                      .stream_id = SESAME_TRACED_STREAM,
+                                      .pid = sesame_process_state()->pid,
+                                      .thread = buffer->thread,
+                                      .timestamp_begin = ns,
+                                      .packet_number = buffer->packets};
+  buffer->from = from;
+  buffer->kept_before = kept(buffer->stream->state);
+}
+
+/* By the thread itself: it has all of the buffer again. */
 static void begin_packet(SesameStream* stream, uint64_t ns) {
-  struct SesameBuffer* buffer = stream->buffer;
-  SesamePacketStart start = {.magic = SESAME_PACKET_MAGIC,
-                             .stream_id = SESAME_TRACED_STREAM,
-                             .pid = sesame_process_state()->pid,
-                             .thread = buffer->thread,
-                             .timestamp_begin = ns,
-                             .packet_number = buffer->packets};
-  memcpy(buffer->memory, &start, sizeof start);
-  buffer->records_before = stream->state->records;
-  stream->at = buffer->memory + sizeof start;
+  stream->at = stream->buffer->memory;
   stream->last = NULL;
+  begin_packet_from(stream->buffer, stream->at, ns);
 }
 
 /* All or nothing, so that a file holds whole packets. The file is open only now: programs close
  * descriptors that they do not know. Gives an errno, or 0. */
-static int append_to_stream(const struct SesameBuffer* buffer, size_t size) {
+static int append_to_stream(struct SesameBuffer* buffer, size_t size) {
+  struct iovec parts[2] = {{&buffer->start, sizeof buffer->start},
+                           {(void*)buffer->from, size - sizeof buffer->start}};
+  struct iovec* part = parts;
   char path[PATH_MAX + 160];
   snprintf(path, sizeof path, "%s.%u.stream", sesame_process_name(), buffer->thread);
   int file =
       (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) return errno;
   long before = syscall(SYS_lseek, file, 0, SEEK_END);
-  int error = 0;
-  for (size_t done = 0; done < size && error == 0;) {
-    long now = syscall(SYS_write, file, buffer->memory + done, size - done);
-    if (now > 0) done += (size_t)now;
+  int error = sesame_file_may_have((uint64_t)before + size) ? 0 : EFBIG;
+  while (part < parts + 2 && error == 0) {
+    long now = syscall(SYS_writev, file, part, parts + 2 - part);
     if (now == 0) error = ENOSPC;
     if (now < 0 && errno != EINTR) error = errno;
+    for (; now > 0 && part < parts + 2; ++part) {
+      size_t done = (size_t)now < part->iov_len ? (size_t)now : part->iov_len;
+      part->iov_base = (uint8_t*)part->iov_base + done;
+      part->iov_len -= done;
+      now -= (long)done;
+      if (part->iov_len > 0) break;
+    }
   }
   if (error != 0) syscall(SYS_ftruncate, file, before);
   syscall(SYS_close, file);
@@ -84,23 +114,32 @@ static void lose_packet(SesameStream* stream, uint64_t records, int error) {
   }
 }
 
-static void write_packet(SesameStream* stream) {
-  struct SesameBuffer* buffer = stream->buffer;
-  uint64_t records = stream->state->records - buffer->records_before;
-  if (records == 0) return;
-  size_t size = (size_t)(stream->at - buffer->memory);
-  SesamePacketStart* start = (SesamePacketStart*)buffer->memory;
-  start->timestamp_end = stream->last_ns;
-  start->content_bits = start->packet_bits = 8 * (uint64_t)size;
-  start->events_discarded = stream->state->discarded;
+/* The records up to `at`, none of which is younger than `ns`. */
+static void write_packet(struct SesameBuffer* buffer, const uint8_t* at, uint64_t ns) {
+  SesameThreadState* state = buffer->stream->state;
+  if (at == buffer->from) return;
+  size_t size = sizeof buffer->start + (size_t)(at - buffer->from);
+  buffer->start.timestamp_end = ns;
+  buffer->start.content_bits = buffer->start.packet_bits = 8 * (uint64_t)size;
+  buffer->start.events_discarded = state->discarded;
   bool in_limit = atomic_fetch_add(&written_bytes, size) + size <= sesame_settings.most_bytes;
   int error = in_limit ? append_to_stream(buffer, size) : EFBIG;
   if (error != 0) {
-    lose_packet(stream, records, error);
+    lose_packet(buffer->stream, kept(state) - buffer->kept_before, error);
   } else {
     buffer->packets++;
   }
-  buffer->records_before = stream->state->records;
+}
+
+/* What another thread has made so far, while it goes on. Its record is finished before `at` moves
+ * on, and times only grow: so a time read before `at` is not younger than what follows, one read
+ * after it not older than what was. */
+static void write_so_far(struct SesameBuffer* buffer) {
+  SesameStream* stream = buffer->stream;
+  uint64_t begin_ns = __atomic_load_n(&stream->last_ns, __ATOMIC_ACQUIRE);
+  const uint8_t* at = __atomic_load_n(&stream->at, __ATOMIC_ACQUIRE);
+  write_packet(buffer, at, __atomic_load_n(&stream->last_ns, __ATOMIC_ACQUIRE));
+  begin_packet_from(buffer, at, begin_ns);
 }
 
 /* A record larger than the whole buffer, a list of a huge communicator, gets a larger one. */
@@ -114,31 +153,33 @@ static int enlarge(struct SesameBuffer* buffer, size_t size) {
   return 1;
 }
 
-int sesame_make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
-  int saved = errno;
+static int make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
   struct SesameBuffer* buffer = stream->buffer;
-  if (atomic_load_explicit(&stopped, memory_order_relaxed)) {
-    stream->state->records++;
-    stream->state->discarded++;
-    return 0;
-  }
   if (end_ticks >= stream->deadline) {
     stream->deadline = end_ticks + sesame_clock_renew(&stream->clock);
   }
   uint64_t ns = sesame_ns_at(&stream->clock, end_ticks);
   if (ns < stream->last_ns) ns = stream->last_ns;
-  if ((size_t)(stream->limit - stream->at) < size || ns - stream->last_ns > LONGEST_PAUSE_NS) {
-    write_packet(stream);
-    if (buffer->size < size + sizeof(SesamePacketStart) && !enlarge(buffer, 2 * size)) {
-      stream->state->records++;
-      stream->state->discarded++;
-      errno = saved;
-      return 0;
-    }
+  bool is_over = atomic_load(&stopped); /* a record that was being made then is still written */
+  if (is_over) stream->deadline = 0;
+  if (is_over || (size_t)(stream->limit - stream->at) < size ||
+      ns - stream->last_ns > LONGEST_PAUSE_NS) {
+    write_packet(buffer, stream->at, stream->last_ns);
+    if (buffer->size < size && !enlarge(buffer, 2 * size)) is_over = true;
     begin_packet(stream, ns);
   }
+  return !is_over;
+}
+
+int sesame_make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
+  int saved = errno;
+  take(stream->buffer);
+  int made = make_room(stream, end_ticks, size);
+  give(stream->buffer);
+  /* Threads of an MPI library may outlive the recording: that is no loss. */
+  if (!made && !atomic_load(&stopped)) sesame_discard();
   errno = saved;
-  return 1;
+  return made;
 }
 
 void sesame_discard(void) {
@@ -155,9 +196,11 @@ void sesame_discard(void) {
 /* A later thread takes the buffer, the number and the file over. */
 static void end_thread(void* stream_of_thread) {
   SesameStream* stream = stream_of_thread;
-  stream->watched = 0;
+  stream->watched = SESAME_WRITING;
   pthread_mutex_lock(&lock);
-  if (!atomic_load(&stopped)) write_packet(stream);
+  take(stream->buffer);
+  write_packet(stream->buffer, stream->at, stream->last_ns);
+  give(stream->buffer);
   stream->buffer->stream = NULL;
   pthread_mutex_unlock(&lock);
   *stream = (SesameStream){0};
@@ -173,7 +216,7 @@ static struct SesameBuffer* free_buffer(void) {
 
 /* Buffers are mapped, not allocated: the program's allocator may be waiting for us. */
 static struct SesameBuffer* new_buffer(void) {
-  size_t size = sizeof(struct SesameBuffer) + BUFFER_BYTES;
+  size_t size = BUFFER_BYTES;
   void* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return NULL;
   struct SesameBuffer* buffer =
@@ -239,34 +282,26 @@ int sesame_begin_thread(int kind) {
 
 /* --- All of them -------------------------------------------------------------------------- */
 
-void sesame_streams_flush(void) {
+static void flush(bool is_end) {
   pthread_mutex_lock(&lock);
   for (struct SesameBuffer* buffer = buffers; buffer != NULL; buffer = buffer->next) {
     if (buffer->stream == NULL) continue;
-    write_packet(buffer->stream);
-    begin_packet(buffer->stream, buffer->stream->last_ns);
+    take(buffer);
+    write_so_far(buffer);
+    if (is_end) buffer->stream->deadline = 0; /* with its next record it finds out */
+    give(buffer);
   }
   pthread_mutex_unlock(&lock);
 }
+
+void sesame_streams_flush(void) { flush(false); }
 
 void sesame_streams_stop(void) {
   atomic_store(&stopped, true);
-  sesame_streams_flush();
-  pthread_mutex_lock(&lock);
-  for (struct SesameBuffer* buffer = buffers; buffer != NULL; buffer = buffer->next) {
-    if (buffer->stream != NULL) buffer->stream->limit = buffer->stream->at;
-  }
-  pthread_mutex_unlock(&lock);
+  flush(true);
 }
 
-void sesame_streams_resume(void) {
-  atomic_store(&stopped, false);
-  pthread_mutex_lock(&lock);
-  for (struct SesameBuffer* buffer = buffers; buffer != NULL; buffer = buffer->next) {
-    if (buffer->stream != NULL) buffer->stream->limit = buffer->memory + buffer->size;
-  }
-  pthread_mutex_unlock(&lock);
-}
+void sesame_streams_resume(void) { atomic_store(&stopped, false); }
 
 void sesame_streams_forget(void) {
   lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;

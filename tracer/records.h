@@ -120,7 +120,7 @@ static inline uint8_t* sesame_start_record(SesameStream* stream, uint64_t end_ti
                                  record);                                                          \
       }                                                                                            \
       stream->last = stream->at;                                                                   \
-      stream->at = at;                                                                             \
+      __atomic_store_n(&stream->at, at, __ATOMIC_RELEASE);                                         \
     }                                                                                              \
     atomic_signal_fence(memory_order_seq_cst);                                                     \
     *(volatile uint8_t*)&stream->watched = watched;                                                \

@@ -1,6 +1,7 @@
 #include "core/postprocess/call_traits.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace sesame::postprocess {
 namespace {
@@ -37,7 +38,7 @@ uint32_t mpi_traits(std::string_view name) {
   if (name.starts_with("MPI_File_")) return mpi_file_traits(name);
   uint32_t traits = kMpi;
   if (has_any(name, {"ecv"})) traits |= kReceives;
-  if (name.ends_with("_init")) traits |= kPersistent;
+  if (name.ends_with("_init") && name.size() > 9) traits |= kPersistent;
   if (has_any(name, {"Ssend", "Issend"})) traits |= kSynchronous;
   if (has_any(name,
               {"Comm_create_group", "Comm_create_from_group", "Intercomm_create", "Comm_spawn",
@@ -63,10 +64,24 @@ uint32_t traits_of(std::string_view name) {
   return name.starts_with("MPI_") ? mpi_traits(name) : file_traits(name);
 }
 
+// MPI_Isend for MPI_Send_init, MPI_Ibcast for MPI_Bcast_init. A partitioned message is one, here.
+std::string started_name(std::string_view name) {
+  if (name == "MPI_Psend_init") return "MPI_Isend";
+  if (name == "MPI_Precv_init") return "MPI_Irecv";
+  std::string what(name.substr(4, name.size() - 4 - std::string_view("_init").size()));
+  what[0] = static_cast<char>(std::tolower(what[0]));
+  return "MPI_I" + what;
+}
+
 }  // namespace
 
 CallTraits::CallTraits(std::vector<std::string> names) : names_(std::move(names)) {
   for (const std::string& name : names_) traits_.push_back(traits_of(name));
+  std::vector<uint16_t> started;
+  for (uint16_t call = 0; call < names_.size(); ++call) {
+    started.push_back(has(call, kPersistent) ? number(started_name(names_[call])) : call);
+  }
+  started_ = std::move(started);
 }
 
 uint16_t CallTraits::number(std::string_view name) {

@@ -39,10 +39,13 @@ class CallTraits {
   // The number of a name, which is added if it is not there.
   uint16_t number(std::string_view name);
   std::string_view name(uint16_t call) const;
+  // What a prepared call does once it is started: MPI_Isend for MPI_Send_init.
+  uint16_t started(uint16_t call) const { return call < started_.size() ? started_[call] : call; }
 
  private:
   std::vector<std::string> names_;
   std::vector<uint32_t> traits_;
+  std::vector<uint16_t> started_;
 };
 
 }  // namespace sesame::postprocess

@@ -59,6 +59,7 @@ void Collation::survey_all() {
   work();
   workers.clear();
   job_ = make_job(std::move(surveys));
+  prune(job_, options_.pruning);
 }
 
 void Collation::start_readings() {

@@ -13,11 +13,10 @@
 #include "core/postprocess/columns.h"
 #include "core/postprocess/job.h"
 #include "core/postprocess/process_rows.h"
+#include "core/postprocess/pruning.h"
 #include "core/postprocess/row_order.h"
 
 namespace sesame::postprocess {
-
-enum class Pruning { kNone, kThesis, kCausal };
 
 struct CollationOptions {
   Pruning pruning = Pruning::kNone;

@@ -1,6 +1,11 @@
 #include "core/postprocess/columns.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <unordered_map>
+
+#include "core/base/check.h"
 
 namespace sesame::postprocess {
 namespace {
@@ -32,7 +37,44 @@ void fill_times(const Block<Row>& block, const HostClock& clock, int64_t* out) {
   }
 }
 
+// Never destroyed: batches may live as long as the interpreter.
+struct SpareMemory {
+  static constexpr size_t kMostPieces = 64;
+  std::mutex lock;
+  std::unordered_map<size_t, std::vector<void*>> pieces;  // by size
+};
+
+SpareMemory& spare_memory() {
+  static auto* spare = new SpareMemory;
+  return *spare;
+}
+
 }  // namespace
+
+ColumnMemory::ColumnMemory(size_t bytes) : bytes_(bytes), memory_(nullptr) {
+  SpareMemory& spare = spare_memory();
+  {
+    std::lock_guard guard(spare.lock);
+    std::vector<void*>& pieces = spare.pieces[bytes];
+    if (!pieces.empty()) {
+      memory_ = pieces.back();
+      pieces.pop_back();
+    }
+  }
+  if (memory_ == nullptr) memory_ = std::malloc(bytes);
+  CHECK(memory_ != nullptr);
+}
+
+ColumnMemory::~ColumnMemory() {
+  SpareMemory& spare = spare_memory();
+  std::lock_guard guard(spare.lock);
+  std::vector<void*>& pieces = spare.pieces[bytes_];
+  if (pieces.size() < SpareMemory::kMostPieces) {
+    pieces.push_back(memory_);
+  } else {
+    std::free(memory_);
+  }
+}
 
 IoColumns::IoColumns(size_t most)
     : room(most),

@@ -10,16 +10,30 @@
 
 namespace sesame::postprocess {
 
+// Memory of batches that are done with serves the next ones: fresh memory costs more than what is
+// done with it.
+class ColumnMemory {
+ public:
+  explicit ColumnMemory(size_t bytes);
+  ColumnMemory(const ColumnMemory&) = delete;
+  ColumnMemory& operator=(const ColumnMemory&) = delete;
+  ~ColumnMemory();
+  void* get() const { return memory_; }
+
+ private:
+  size_t bytes_;
+  void* memory_;
+};
+
 // A column of a batch: not initialised, since it is filled at once.
 template <typename T>
 class Column {
  public:
-  explicit Column(size_t room) : values_(new T[room]) {}
-  T* data() { return values_.get(); }
-  T& operator[](size_t i) { return values_[i]; }
+  explicit Column(size_t room) : memory_(room * sizeof(T)) {}
+  T* data() { return static_cast<T*>(memory_.get()); }
 
  private:
-  std::unique_ptr<T[]> values_;
+  ColumnMemory memory_;
 };
 
 // Where rows come from: the process, its thread, and how numbers of the process become the job's.

@@ -156,30 +156,25 @@ void MpiReader::on(const start_record& record, uint64_t time) {
   requests_.push(record.request, request);
 }
 
+// The operation lies inside the call; several, when it is MPI_Startall, which is said last.
 void MpiReader::on(const started_record& record, uint64_t time) {
-  MpiRow row = row_of(record, time);
   Request* request = requests_.find(record.request);
-  if (request != nullptr) describe(row, *request);
-  if (record.call != calls_.start_all) {
-    uint64_t at = add(row);
-    if (request != nullptr) request->row = at;
-    return;
-  }
-  // All that one call starts lies inside one row.
   RowList<MpiRow>& rows = threads_.current().mpi;
   MpiRow outer = row_of(record, time);
-  const bool first = rows.size() == 0 || rows.last().call != calls_.start_all ||
+  const bool first = rows.size() == 0 || rows.last().call != record.call ||
                      rows.last().begin != outer.begin || rows.last().duration != outer.duration;
   if (first) {
     drop(outer);
     add(outer);
   }
+  if (request == nullptr) return;
+  MpiRow row = row_of(record, time);
+  row.call = traits_.started(request->call);
+  describe(row, *request);
   if ((row.flags & kPrunedKept) != 0) {
     rows.last().flags = static_cast<uint16_t>((rows.last().flags & ~kDropped) | kPrunedKept);
   }
-  row.call = calls_.start;
-  uint64_t at = rows.push_inside_last(row);
-  if (request != nullptr) request->row = at;
+  request->row = rows.push_inside_last(row);
 }
 
 void MpiReader::on(const completed_record& record) {
@@ -257,6 +252,7 @@ void MpiReader::on(const communicator_record& record, uint64_t time) {
   MpiRow row = row_of(record, time);
   int32_t parent = comms_.instance(record.parent);
   int32_t made = comms_.make(record);
+  if (!traits_.has(record.call, kMpi)) return;  // only met, not made
   const bool over_group = parent < 0 || traits_.has(record.call, kOverGroup);
   int32_t instance = over_group ? made : parent;
   if (instance < 0) {
@@ -300,6 +296,15 @@ void MpiReader::on(const remote_record& record, uint64_t time) {
   requests_.push(record.request, request);
 }
 
-void MpiReader::on(const plain_record& record, uint64_t time) { add(row_of(record, time)); }
+void MpiReader::on(const plain_record& record, uint64_t time) {
+  MpiRow row = row_of(record, time);
+  RowList<MpiRow>& rows = threads_.current().mpi;
+  if (record.call == calls_.start_all && record.error == 0 && rows.size() > 0 &&
+      rows.last().begin == row.begin && rows.last().duration == row.duration) {
+    rows.last().call = record.call;
+    return;
+  }
+  add(row);
+}
 
 }  // namespace sesame::postprocess

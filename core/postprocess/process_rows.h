@@ -15,7 +15,6 @@ namespace sesame::postprocess {
 // Names of calls that are not in the trace.
 struct OwnCalls {
   uint16_t receive;      // MPI_Recv inside a call that also sends
-  uint16_t start;        // MPI_Start inside MPI_Startall
   uint16_t start_all;    // MPI_Startall
   uint16_t mapped_read;  // pages of a mapping that were read
   uint16_t mapped_write;
@@ -23,7 +22,6 @@ struct OwnCalls {
 
   explicit OwnCalls(CallTraits& traits)
       : receive(traits.number("MPI_Recv")),
-        start(traits.number("MPI_Start")),
         start_all(traits.number("MPI_Startall")),
         mapped_read(traits.number("mapped_read")),
         mapped_write(traits.number("mapped_write")),

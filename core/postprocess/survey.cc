@@ -142,6 +142,7 @@ class Surveyor {
     note(record.duration, time);
     int32_t parent = comms_.instance(record.parent);
     int32_t made = comms_.make(record);
+    if (!traits_.has(record.call, kMpi)) return;  // only met, not made
     // A call that not all of the parent make is one of what it makes.
     bool over_group = parent < 0 || traits_.has(record.call, kOverGroup);
     int32_t comm = over_group ? made : parent;

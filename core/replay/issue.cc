@@ -143,11 +143,6 @@ int open_before(const PlanOpened& opened, const Place& place) {
   OpenFile& file = (*place.files)[static_cast<int32_t>(opened.slot)];
   file.fd = open(place.plan->path(opened.file), static_cast<int>(opened.flags) | O_CLOEXEC, 0644);
   if (file.fd < 0) return errno;
-  if (opened.stdio != 0) {
-    const bool writes = (opened.flags & O_ACCMODE) != O_RDONLY;
-    file.stream = fdopen(file.fd, writes ? "r+" : "r");
-    if (file.stream == nullptr) return errno;
-  }
   return 0;
 }
 

@@ -16,6 +16,17 @@ const char* mode_of(int flags) {
   return access == O_RDONLY ? "r" : both ? "r+" : "w";
 }
 
+// As the standard streams are, or a descriptor that dup2 put in their place.
+FILE* stream_of(OpenFile& file, OpenFiles& files) {
+  if (file.stream != nullptr) return file.stream;
+  const std::lock_guard guard(files.lock);
+  if (file.stream == nullptr && file.fd >= 0) {
+    const int access = fcntl(file.fd, F_GETFL) & O_ACCMODE;
+    file.stream = fdopen(file.fd, access == O_RDONLY ? "r" : access == O_WRONLY ? "w" : "r+");
+  }
+  return file.stream;
+}
+
 Outcome open_stream(const PlanOperation& operation, OpenFile& file, const Place& place) {
   const char* mode = mode_of(static_cast<int>(operation.size));
   FILE* stream = operation.call == Call::fdopen ? fdopen(file.fd, mode)
@@ -70,7 +81,7 @@ Outcome issue_stdio(const PlanOperation& operation, uint64_t number, const Place
   if (operation.call == Call::fopen || operation.call == Call::fdopen) {
     return open_stream(operation, file, place);
   }
-  FILE* stream = file.stream;
+  FILE* stream = stream_of(file, *place.files);
   if (stream == nullptr) return {0, EBADF};
   const auto size = static_cast<size_t>(std::max<int64_t>(operation.size, 0));
   switch (operation.call) {

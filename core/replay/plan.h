@@ -89,7 +89,7 @@ struct PlanOpened {
   uint32_t slot;
   int32_t file;
   uint32_t flags;  // of open
-  uint32_t stdio;  // 1: as a FILE
+  uint32_t unused;
 };
 
 struct PlanFile {

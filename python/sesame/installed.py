@@ -15,7 +15,7 @@ def find_installed(name: str) -> Path:
     if "SESAME_BIN" in os.environ:
         folders.insert(0, Path(os.environ["SESAME_BIN"]))
     for folder in folders:
-        if os.access(folder / name, os.X_OK):
+        if (folder / name).is_file():
             return folder / name
     raise SesameError(
         f"{name} is missing, looked in {', '.join(map(str, folders))}",

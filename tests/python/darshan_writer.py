@@ -67,7 +67,6 @@ class LogContents:
 def write_log(path: Path, contents: LogContents) -> None:
     library = find_library()
     f, pointer = load(str(library.path)), ctypes.c_void_p
-    f.darshan_log_put_mod.argtypes = [pointer, ctypes.c_int, pointer, ctypes.c_int, ctypes.c_int]
     f.darshan_log_close.argtypes = [pointer]
     f.darshan_log_create.restype = pointer
     f.darshan_log_create.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int]

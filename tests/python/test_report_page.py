@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from traced_runs import (
+    IMPLIED,
     MS,
     US,
     MadeRun,
@@ -89,6 +90,35 @@ def test_discarded_records_and_processes_cut_off_stand_on_top(page):
     assert html.index("1,234 records were lost") < html.index("<h2>Findings")
 
 
+def test_what_pruning_left_out_is_said(tmp_path):
+    data_set = rank_zero_writer().write(tmp_path / "run.sesame")
+    data_set.info["result"] |= {"pruning": "causal", "kept": 5, "dropped": 4321}
+    write_report(data_set, tmp_path / "r.html")
+    assert "Pruning left out 4,321 MPI calls" in (tmp_path / "r.html").read_text()
+
+
+def test_messages_that_were_not_recorded_are_no_time_of_zero(page):
+    run = MadeRun(2)
+    run.compute(None, 100 * MS)
+    run.io(0, "write", file=run.file("/f"), bytes=1)
+    html = page(run)
+    assert "<b>no record</b><span>of the time in MPI</span>" in html
+    assert "calls of MPI were not recorded" in html
+
+
+def test_accesses_to_mapped_files_are_told_and_not_counted(tmp_path):
+    run = MadeRun(1)
+    file = run.file("/data/map")
+    run.io(0, "mmap", file=file)
+    run.io(0, "mapped_read", duration=0, file=file, offset=0, bytes=40960, flags=IMPLIED)
+    study = study_run(run.write(tmp_path / "run.sesame"))
+    assert study.headline["bytes_read"] == 0
+    write_report(study.run.data_set, tmp_path / "r.html", study)
+    assert "Files mapped into memory: 1; pages of 41.0 kB" in own_text(
+        (tmp_path / "r.html").read_text()
+    )
+
+
 def test_a_whole_run_has_no_warning(page):
     assert 'role="alert"' not in page(rank_zero_writer())
 
@@ -108,7 +138,7 @@ def test_a_run_without_any_call_has_a_page(page, ranks):
     run = MadeRun(ranks)
     run.compute(None, MS)
     html = page(run)
-    assert "No call of this run concerns a file" in html
+    assert "No call on a file that keeps its data was recorded" in html
     assert "Time line" not in html
 
 
@@ -117,14 +147,16 @@ def test_a_run_of_messages_only_has_a_page(page):
     for rank in range(2):
         run.mpi(rank, "MPI_Barrier", duration=MS)
     html = page(run)
-    assert "No call of this run concerns a file" in html
+    assert "No call on a file that keeps its data was recorded" in html
     assert "Time line" in html
-    assert "I/O is 0 % of the time" in html
+    assert "<b>no record</b><span>of the time in I/O</span>" in html
+    assert "Findings are about calls on files, and none was recorded" in html
 
 
 def test_titles_of_tables_are_buttons_and_cells_carry_their_numbers():
     html = table_html("t", [Column("name", ["<a>"]), Column("size", [1500.0], lambda v: "1.5 kB")])
-    assert html.count('<th scope="col"><button type="button"') == 2
+    assert '<th scope="col"><button type="button" title="name">name</button></th>' in html
+    assert '<th scope="col" class="n"><button type="button"' in html
     assert "<td>&lt;a&gt;</td>" in html
     assert '<td class="n" data-v="1500">1.5 kB</td>' in html
 

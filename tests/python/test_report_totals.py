@@ -64,16 +64,27 @@ def test_calls_are_known_by_what_they_are_for(name, kind, layer):
     assert (io_calls.io_kind(name), io_calls.io_layer(name)) == (kind, layer)
 
 
-NO_DATA = {"ioctl", "tee", "vmsplice", "fchdir", "fflush"}
+NEITHER_DATA_NOR_NAMES = {
+    *("ioctl", "tee", "vmsplice", "eventfd_read", "eventfd_write", "chdir", "fchdir", "chroot"),
+    *("fflush", "aio_return", "aio_suspend", "aio_cancel"),
+}
 
 
 def test_every_call_that_is_recorded_is_known():
-    """But those that start programs, and a few that concern no file's data or name."""
     text = (ROOT / "tracer/posix_calls.def").read_text()
-    names = set(re.findall(r"SESAME_CALL\((\w+)\)", text)) - NO_DATA
+    names = set(re.findall(r"SESAME_CALL\((\w+)\)", text))
     assert len(names) > 80
     unknown = {name for name in names if io_calls.io_kind(name) == io_calls.OTHER}
-    assert {name for name in unknown if not re.search("exec|spawn|fork|exit", name)} == set()
+    assert unknown - NEITHER_DATA_NOR_NAMES == set()
+
+
+def test_starting_a_program_is_no_io(study):
+    run = MadeRun(1)
+    run.io(0, "execve", duration=5 * MS, file=run.file("/bin/ls"))
+    run.compute(0, 5 * MS)
+    found = study(run)
+    assert found.activity.io == pytest.approx([0])
+    assert found.headline["files"] == 0
 
 
 def covered_by_hand(group, begin, end, groups, length):
@@ -279,6 +290,20 @@ def test_a_receive_waits_from_its_wait_to_the_send(study):
     assert (waits.waiter.tolist(), waits.culprit.tolist()) == ([1], [0])
     assert waits.seconds == pytest.approx(0.006)
     assert waits.behind_io == pytest.approx(0.003)
+
+
+def test_a_call_that_completes_several_receives_waits_for_the_last(study):
+    run = MadeRun(3)
+    for source, completion in ((1, 2), (2, 1)):
+        receive = {"peer": source, "tag": 3, "completion": completion, "flags": NONBLOCKING}
+        run.mpi(0, "MPI_Irecv", duration=1 * US, **receive)
+    run.mpi(0, "MPI_Waitall", duration=10 * MS)
+    for source in (1, 2):
+        run.clock[source] = source * 4 * MS
+        run.mpi(source, "MPI_Send", peer=0, tag=3)
+    waits = study(run).waits
+    assert (waits.waiter.tolist(), waits.culprit.tolist()) == ([0], [2])
+    assert waits.seconds == pytest.approx(0.008 - 2e-6)
 
 
 @pytest.mark.parametrize(
@@ -508,3 +533,34 @@ def test_flags_are_those_of_the_format():
 
     assert (NESTED, COLLECTIVE) == (IoFlag.NESTED, IoFlag.COLLECTIVE)
     assert (MPI_NESTED, NONBLOCKING) == (MpiFlag.NESTED, MpiFlag.NONBLOCKING)
+
+
+def test_launchers_are_no_ranks(study):
+    """A process without a rank waits for the others as long as they run; its time counts not."""
+    run = MadeRun(3)
+    run.mpi_rank[2] = -1
+    file = run.file("/f")
+    for rank in range(2):
+        run.io(rank, "write", duration=10 * MS, file=file, bytes=1)
+    run.compute(2, 100 * MS)
+    head = study(run).headline
+    assert (head["processes"], head["ranks_of_mpi"]) == (3, 2)
+    assert head["io_share"] == pytest.approx(1)
+
+
+def test_reading_a_pipe_is_waiting_and_no_io(study):
+    run = MadeRun(1)
+    run.io(0, "read", duration=90 * MS, file=run.file("pipe", kind="pipe"), bytes=10)
+    run.io(0, "sync", duration=10 * MS)
+    head = study(run).headline
+    assert head["io_share"] == pytest.approx(0.1)
+    assert head["bytes_read"] == 0
+
+
+def test_a_rank_that_uses_a_file_through_two_layers_is_one_user(study):
+    run = MadeRun(2)
+    file = run.file("/f")
+    for rank in range(2):
+        run.io(rank, "MPI_File_open", file=file)
+        run.io(rank, "unlink", file=file)
+    assert study(run).totals.own.users().tolist() == [2]

@@ -14,7 +14,7 @@ from sesame.datasets import DataSet, DataSetWriter, record_type
 
 US = 1_000
 MS = 1_000_000
-NESTED, MERGED, COLLECTIVE = 1, 2, 8
+NESTED, MERGED, COLLECTIVE, IMPLIED = 1, 2, 8, 16
 MPI_NESTED, NONBLOCKING = 128, 8
 
 IO_DEFAULTS = {
@@ -51,6 +51,7 @@ class MadeRun:
         self.files: list[tuple[str, str]] = []
         self.discarded = np.zeros(ranks, np.int64)
         self.outcome = ["exited"] * ranks
+        self.mpi_rank = list(range(ranks))
         self._rows: dict[str, dict[str, list[Any]]] = {
             "io": defaultdict(list),
             "mpi": defaultdict(list),
@@ -151,7 +152,7 @@ class MadeRun:
         count = self.ranks
         return {
             "rank": list(range(count)),
-            "mpi_rank": list(range(count)),
+            "mpi_rank": self.mpi_rank,
             "parent": [-1] * count,
             "host": [f"node{rank // 32}" for rank in range(count)],
             "pid": list(range(1000, 1000 + count)),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-READ, WRITE, OPEN, CLOSE, SEEK, SYNC, QUERY, CHANGE, OTHER = range(9)
-KIND_NAMES = ("read", "write", "open", "close", "seek", "sync", "query", "change", "other")
+READ, WRITE, OPEN, CLOSE, SEEK, SYNC, QUERY, CHANGE, OTHER, PROCESS = range(10)
+KIND_NAMES = (
+    *("read", "write", "open", "close", "seek", "sync", "query", "change", "other"),
+    "process",  # starts a program: recorded, and no I/O
+)
 # What concerns a file's name, place and description rather than its data.
 METADATA = (OPEN, CLOSE, SEEK, QUERY, CHANGE)
 
@@ -12,30 +15,37 @@ LAYER_NAMES = ("POSIX", "stdio", "MPI-IO")
 
 _STDIO = {
     READ: "fread fgets fgetc fgetwc fgetws getc getchar gets getw getline getdelim fscanf scanf "
-    "vfscanf vscanf ungetc",
+    "vfscanf vscanf getwchar fwscanf vfwscanf wscanf vwscanf fgetpwent fgetgrent fgetspent "
+    "fgetsgent getmntent ungetc",
     WRITE: "fwrite fputs fputc fputwc fputws putc putchar puts putw fprintf printf vfprintf "
-    "vprintf perror fwprintf wprintf",
-    OPEN: "fopen freopen fdopen fopencookie tmpfile popen",
-    CLOSE: "fclose fcloseall pclose",
+    "vprintf perror fwprintf wprintf vfwprintf vwprintf putwchar putpwent putgrent putspent "
+    "putsgent addmntent malloc_info",
+    OPEN: "fopen freopen fdopen fopencookie tmpfile popen setmntent",
+    CLOSE: "fclose fcloseall pclose endmntent",
     SEEK: "fseek fseeko ftell ftello rewind fgetpos fsetpos",
     OTHER: "fflush setvbuf setbuf setlinebuf",
 }
 _POSIX = {
     READ: "read readv pread preadv preadv2 aio_read copy_file_range sendfile splice",
-    WRITE: "write writev pwrite pwritev pwritev2 aio_write dprintf vdprintf",
+    WRITE: "write writev pwrite pwritev pwritev2 aio_write lio_listio dprintf vdprintf "
+    "backtrace_symbols_fd",
     OPEN: "open openat openat2 creat mkstemp mkostemp mkstemps mkostemps opendir fdopendir "
-    "shm_open memfd_create open_by_handle_at posix_openpt getpt",
-    CLOSE: "close closedir close_range closefrom",
-    SEEK: "lseek",
+    "mkdtemp fts_open shm_open memfd_create open_by_handle_at posix_openpt getpt",
+    CLOSE: "close closedir close_range closefrom fts_close",
+    SEEK: "lseek rewinddir seekdir",
     SYNC: "fsync fdatasync sync syncfs sync_file_range msync aio_fsync",
     QUERY: "stat lstat fstat fstatat newfstatat statx statfs fstatfs statvfs fstatvfs access "
     "faccessat faccessat2 euidaccess eaccess readlink readlinkat realpath readdir getdents "
-    "getdirentries scandir getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr getcwd",
-    CHANGE: "unlink unlinkat remove rename renameat renameat2 mkdir mkdirat rmdir link linkat "
-    "symlink symlinkat truncate ftruncate fallocate posix_fallocate chmod fchmod fchmodat chown "
-    "fchown lchown fchownat utime utimes futimes utimensat futimens mknod mknodat mkfifo setxattr "
-    "lsetxattr fsetxattr removexattr lremovexattr fremovexattr fcntl flock lockf dup dup2 dup3 "
-    "mmap munmap mremap umask posix_fadvise fadvise madvise readahead",
+    "getdirentries scandir scandirat ftw nftw glob fts_read fts_children mktemp name_to_handle_at "
+    "getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr getcwd",
+    CHANGE: "shm_unlink lchmod lutimes futimesat mkfifoat unlink unlinkat remove rename "
+    "renameat renameat2 mkdir mkdirat rmdir link linkat symlink symlinkat truncate ftruncate "
+    "fallocate posix_fallocate chmod fchmod fchmodat chown fchown lchown fchownat utime utimes "
+    "futimes utimensat futimens mknod mknodat mkfifo setxattr lsetxattr fsetxattr removexattr "
+    "lremovexattr fremovexattr fcntl flock lockf dup dup2 dup3 mmap munmap mremap umask "
+    "posix_fadvise fadvise madvise readahead",
+    PROCESS: "fork vfork clone execve execv execvp execvpe fexecve execveat execl execlp execle "
+    "posix_spawn posix_spawnp system",
 }
 _STDIO_KINDS = {name: kind for kind, names in _STDIO.items() for name in names.split()}
 _POSIX_KINDS = {name: kind for kind, names in _POSIX.items() for name in names.split()}

@@ -37,9 +37,27 @@ class Study:
     @cached_property
     def findings(self) -> list[Finding]:
         run = self.run
+        if not self.has_io:
+            return []
         return find(
             Evidence(self.totals, self.activity, run.files, run.processes, self.sharing, self.waits)
         )
+
+    def share_of(self, finding: Finding) -> float:
+        """The share of the time that a finding is about."""
+        if finding.seconds is None:
+            return 1.0
+        return min(self.activity.share(finding.seconds), 1.0)
+
+    @property
+    def has_io(self) -> bool:
+        """Whether calls on files were recorded or counted."""
+        return len(self.run.io) > 0 or self.run.data_set.has("file_total")
+
+    @property
+    def has_mpi(self) -> bool:
+        """Whether calls of MPI were recorded where there may have been any."""
+        return len(self.run.mpi) > 0 or not self.run.processes.is_mpi
 
     @property
     def discarded(self) -> int:
@@ -70,6 +88,12 @@ class Study:
             )
         raw = self.run.data_set.info.get("raw") or {}
         lines += [str(line) for line in raw.get("damage") or []]
+        result = self.run.data_set.info.get("result") or {}
+        if result.get("dropped"):
+            lines.append(
+                f"Pruning left out {result['dropped']:,} MPI calls: time in MPI and waits lack "
+                "them."
+            )
         if self.waits is not None and (self.waits.unmatched_sends or self.waits.unmatched_receives):
             lines.append(
                 f"{self.waits.unmatched_sends:,} sends have no receive and "
@@ -81,15 +105,16 @@ class Study:
     def headline(self) -> dict[str, Any]:
         """The totals that everything begins with; times in seconds, sizes in bytes."""
         own, activity = self.totals.own, self.activity
-        io_s = float(activity.io.sum())
+        io_s, mpi_s = activity.sum(activity.io), activity.sum(activity.mpi)
         return {
             "run_time_s": self.run.seconds,
             "processes": len(self.run.processes.rank),
+            "ranks_of_mpi": len(activity.ranks) if self.run.processes.is_mpi else 0,
             "hosts": len(set(self.run.processes.host)),
             "files": int((own.by_file("processes") > 0).sum()),
-            "io_share": activity.share(io_s),
-            "mpi_share": activity.share(float(activity.mpi.sum())),
-            "rest_share": activity.share(float(activity.rest.sum())),
+            "io_share": activity.share(io_s) if self.has_io else None,
+            "mpi_share": activity.share(mpi_s) if self.has_mpi else None,
+            "rest_share": activity.share(activity.sum(activity.rest)),
             "largest_io_s": float(activity.io.max(initial=0)),
             "rank_of_largest_io": int(np.argmax(activity.io)) if len(activity.io) else -1,
             "bytes_read": int(own.sum("bytes_read")),

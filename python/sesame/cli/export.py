@@ -18,7 +18,7 @@ from sesame.exchange import EXPORTS, export_data_set
     required=True,
     type=click.Choice(list(EXPORTS)),
     help="otf2: an archive for Vampir, Scalasca and their like; chrome: events for Perfetto; "
-    "sddf: the Pablo Self-Defining Data Format; csv: a table for each record type.",
+    "sddf: the Pablo Self-Defining Data Format; csv: a table of text for each record type.",
 )
 @click.option(
     "-o",

@@ -29,7 +29,7 @@ def traced_facts(study: Study) -> list[tuple[str, str]]:
         ("run time", format_seconds(head["run_time_s"])),
         (
             "of the time",
-            f"{percent(head['io_share'])} in I/O, {percent(head['mpi_share'])} in MPI, "
+            f"{_share(head['io_share'])} in I/O, {_share(head['mpi_share'])} in MPI, "
             f"{percent(head['rest_share'])} in neither",
         ),
         ("files", f"{head['files']:,}"),
@@ -38,6 +38,10 @@ def traced_facts(study: Study) -> list[tuple[str, str]]:
         ("metadata", f"{percent(head['metadata_share_of_io'])} of the time in I/O"),
         ("discarded", f"{head['discarded']:,} records"),
     ]
+
+
+def _share(part: float | None) -> str:
+    return "(no record)" if part is None else percent(part)
 
 
 def print_traced(console: Console, study: Study) -> None:

@@ -142,7 +142,7 @@ PROCESS = RecordType(
         Field("host", "text", "", "the node it ran on"),
         Field("pid", "int32", "", "its process id there"),
         Field("command", "text", "", "its command line"),
-        Field("interface", "name", "", "its MPI: MPICH, MPI 5 standard, Open MPI, or none"),
+        Field("interface", "name", "", "its MPI: MPICH, MPI 5 standard, Open MPI, none or unknown"),
         Field("begin_ns", "int64", "ns", "time at which recording began"),
         Field("end_ns", "int64", "ns", "time at which it ended"),
         Field("threads", "uint32", "", "threads that left records"),

@@ -19,6 +19,8 @@ from sesame.exchange.darshan_totals import LAYERS, Counters, file_totals, read_c
 from sesame.exchange.traced import Columns, Traced, call_order, mark_nested, names
 
 MAGIC = 6567223
+MOST_PROCESSES = 1 << 26
+MOST_SECONDS = 1e9
 SEGMENT = [("offset", "<i8"), ("length", "<i8"), ("begin_s", "<f8"), ("end_s", "<f8")]
 FIRST_WITH_THREADS = {"DXT_MPIIO": 3, "DXT_POSIX": 2}
 # DXT keeps the layer and the direction, not which function it was.
@@ -43,10 +45,9 @@ def recognises(path: Path) -> bool:
 def read(path: Path) -> Traced:
     log = read_log(path)
     processes = log.job["processes"]
-    if processes < 1:
-        raise InputError(f"a log of {processes} processes", path=str(path))
     counters = {name: read_counters(log, name) for name in LAYERS if name in log.records}
     segments = {name: _read_segments(log, name) for name in TRACES if name in log.records}
+    _check(path, processes, counters, segments)
     ids = _ids(counters, segments)
     io = _io(segments, counters, ids)
     duration_ns = max(_run_time_ns(log.job), _last_end(io))
@@ -59,7 +60,7 @@ def read(path: Path) -> Traced:
         ranks=processes,
         tables={
             "file": _files(log, counters, ids),
-            "process": _processes(log, io, duration_ns, path),
+            "process": _processes(log, io, duration_ns),
             "io": io,
             "file_total": file_totals(counters, lambda some: _index(ids, some), processes),
         },
@@ -70,6 +71,26 @@ def read(path: Path) -> Traced:
         ],
         lost=sorted(set(log.modules) - KNOWN_MODULES),
     )
+
+
+def _check(
+    path: Path,
+    processes: int,
+    counters: dict[str, Counters],
+    segments: dict[str, npt.NDArray[Any]],
+) -> None:
+    """Damage that the library does not see."""
+    if not 1 <= processes <= MOST_PROCESSES:
+        raise InputError(f"a log of {processes} processes", path=str(path))
+    ranks = [c.ranks for c in counters.values()] + [some["rank"] for some in segments.values()]
+    most = max((int(some.max()) for some in ranks if len(some)), default=0)
+    if most >= processes:
+        wrong = f"a log of {processes} processes with records of rank {most}"
+        raise InputError(wrong, path=str(path))
+    for some in segments.values():
+        times = np.stack([some["begin_s"], some["end_s"]])
+        if not np.all(np.abs(times) < MOST_SECONDS):
+            raise InputError("a segment at a time that is no time", path=str(path))
 
 
 def _read_segments(log: Log, name: str) -> npt.NDArray[Any]:
@@ -204,12 +225,9 @@ def _files(log: Log, counters: dict[str, Counters], ids: npt.NDArray[np.uint64])
     }
 
 
-def _processes(log: Log, io: Columns, duration_ns: int, path: Path) -> Columns:
+def _processes(log: Log, io: Columns, duration_ns: int) -> Columns:
     count = log.job["processes"]
     hosts = _hosts(log)
-    if max(hosts, default=0) >= count:
-        wrong = f"a log of {count} processes with records of rank {max(hosts)}"
-        raise InputError(wrong, path=str(path))
     ranks = np.arange(count)
     threads = np.ones(count, np.int64)
     if io:

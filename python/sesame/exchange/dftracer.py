@@ -127,7 +127,7 @@ class _Run:
         for number, event in self._events(path):
             try:
                 last = self._take(event) or last
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
+            except (LookupError, TypeError, ArithmeticError, ValueError, AttributeError) as error:
                 raise InputError(
                     f"not an event of DFTracer: {type(error).__name__} {error}",
                     path=str(path),

@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.errors import InputError
-from sesame.exchange import traced
+from sesame.exchange import (
+    chrome,
+    csv,
+    darshan,
+    dftracer,
+    otf2_export,
+    otf2_import,
+    sddf,
+    traced,
+)
 
-# Name for the command line, and the module that knows the format. A module is loaded when its
-# format is met: some bring libraries that not everyone has.
-IMPORTS = {"darshan": "darshan", "dftracer": "dftracer", "otf2": "otf2_import"}
-EXPORTS = {"otf2": "otf2_export", "chrome": "chrome", "sddf": "sddf", "csv": "csv"}
+
+class Importer(Protocol):
+    def recognises(self, path: Path) -> bool:
+        """Whether a file or directory looks like one of this format."""
+
+    def read(self, path: Path) -> traced.Traced: ...
 
 
-def _module(name: str) -> Any:
-    return importlib.import_module(f"sesame.exchange.{name}")
+class Exporter(Protocol):
+    def __call__(self, data_set: DataSet, destination: Path, *, force: bool) -> int:
+        """Returns the number of records that were written."""
+
+
+# By the names of the command line.
+IMPORTS: dict[str, Importer] = {
+    "darshan": darshan,
+    "dftracer": dftracer,
+    "otf2": otf2_import,
+    "sddf": sddf,
+}
+EXPORTS: dict[str, Exporter] = {
+    "otf2": otf2_export.write,
+    "chrome": chrome.write,
+    "sddf": sddf.write,
+    "sddf-binary": sddf.write_binary,
+    "csv": csv.write,
+}
 
 
 def import_trace(
@@ -30,13 +57,12 @@ def import_trace(
         format_name = find_format(path)
     # The destination comes first: reading may take long.
     with DataSetWriter(destination, force=force) as writer:
-        found = _module(IMPORTS[format_name]).read(path)
-        return traced.write(found, writer, path.name)
+        return traced.write(IMPORTS[format_name].read(path), writer, path.name)
 
 
 def find_format(path: Path) -> str:
-    for name, module in IMPORTS.items():
-        if _module(module).recognises(path):
+    for name, importer in IMPORTS.items():
+        if importer.recognises(path):
             return name
     raise InputError(
         f"this is in none of the formats {', '.join(IMPORTS)}",
@@ -47,5 +73,4 @@ def find_format(path: Path) -> str:
 
 def export_data_set(path: Path, format_name: str, destination: Path, *, force: bool = False) -> int:
     """Writes a data set in another format; returns the number of records that went there."""
-    records: int = _module(EXPORTS[format_name]).write(DataSet(path), destination, force=force)
-    return records
+    return EXPORTS[format_name](DataSet(path), destination, force=force)

@@ -92,7 +92,9 @@ class Definitions:
                     _type=self.otf2.definitions.InterComm,
                 )
             else:
-                self._comms[index] = self.registry.comms.create(name, group=group, parent=world)
+                self._comms[index] = self.registry.comms.create(
+                    name, group=group, parent=world, _type=self.otf2.definitions.Comm
+                )
         return self._comms[index]
 
     def _group(self, kind: Any, name: str, members: str) -> Any:

@@ -41,23 +41,54 @@ def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
         raise InputError("there are no records of calls in it", path=str(data_set.path))
     calls = traced_calls(data_set) if traced else simulated_calls(data_set)
     ticks = TICKS_TRACED if traced else TICKS_SIMULATED
-    with whole_directory(destination, otf2_library.ANCHOR, force=force) as folder:
+    with (
+        whole_directory(destination, otf2_library.ANCHOR, force=force) as folder,
+        otf2_library.writing(destination),
+    ):
         archive_folder = folder / "archive"  # the library makes it itself
-        with otf2.writer.open(str(archive_folder), timer_resolution=ticks) as archive:
+        with otf2_library.new_archive(otf2, archive_folder, ticks) as archive:
             definitions = Definitions(otf2, archive, data_set, _ranks(data_set, calls))
             messages = {} if traced else _simulated_messages(otf2, data_set, definitions)
             events = _Events(otf2, definitions, calls, has_messages=traced)
+            programs = _programs(otf2, data_set)
             for rank, thread, chosen in calls.by_location():
                 writer = archive.event_writer_from_location(definitions.location(rank, thread))
                 timed = heapq.merge(
                     events.of(rank, chosen), messages.get(rank, ()), key=lambda event: event[:2]
                 )
-                for _, _, event in timed:
+                program = programs.get(rank) if thread == 0 else None
+                for event in _framed(program, (event for _, _, event in timed)):
                     writer(event)
         for part in list(archive_folder.iterdir()):
             part.rename(folder / part.name)
         archive_folder.rmdir()
     return len(calls.begin)
+
+
+def _programs(otf2: Any, data_set: DataSet) -> dict[int, tuple[Event, Event]]:
+    """The begin and the end of each process, as far as the data set has them."""
+    if not data_set.has("process"):
+        return {}
+    name, *arguments = [str(word) for word in data_set.info.get("command", [])] or [""]
+    e, status = otf2.events, int(otf2.enums.Undefined.INT64.value)
+    table = data_set.table("process", ["rank", "begin_ns", "end_ns"])
+    return {
+        rank: (e.ProgramBegin(begin, name, arguments), e.ProgramEnd(end, status))
+        for rank, begin, end in zip(*(c.to_pylist() for c in table.columns), strict=True)
+    }
+
+
+def _framed(program: tuple[Event, Event] | None, events: Iterator[Event]) -> Iterator[Event]:
+    """The events of a process between its begin and its end, if no event is before or behind."""
+    first = last = next(events, None)
+    if program is not None and first is not None and program[0].time <= first.time:
+        yield program[0]
+    while last is not None:
+        yield last
+        following = next(events, None)
+        if following is None and program is not None and last.time <= program[1].time:
+            yield program[1]
+        last = following
 
 
 def _ranks(data_set: DataSet, calls: Calls) -> list[int]:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sesame.analysis.calls import COLLECTIVE, COMPLETION, POINT_TO_POINT, call_class
 from sesame.analysis.io_calls import LAYER_NAMES, METADATA, MPI_IO, POSIX, STDIO, io_kind
-from sesame.errors import InputError
+from sesame.errors import InputError, OutputError
 
 ANCHOR = "traces.otf2"
 # How Score-P names the layers.
@@ -25,6 +30,49 @@ def load() -> Any:
             hint="pip install 'sesame[exchange]' brings it",
         ) from error
     return library
+
+
+@contextmanager
+def listening() -> Iterator[Any]:
+    """Keeps what the library prints on stderr, a page for an error; gives its first reason."""
+    with tempfile.TemporaryFile() as file:
+
+        def first_reason() -> str:
+            file.seek(0)
+            line = file.readline().decode(errors="replace").strip()
+            return line.partition("error: ")[2] or line
+
+        before = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield first_reason
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+
+
+@contextmanager
+def writing(destination: Path) -> Iterator[None]:
+    """Makes the library's errors, which are no errors of the system to it, ours."""
+    with listening() as first_reason:
+        try:
+            yield
+        except Exception as error:
+            if not type(error).__module__.startswith(("otf2", "_otf2")):
+                raise
+            reason = first_reason() or str(error)
+            raise OutputError(f"{destination}: the OTF2 library cannot write: {reason}") from error
+
+
+@contextmanager
+def new_archive(otf2: Any, folder: Path, ticks_per_second: int) -> Iterator[Any]:
+    archive = otf2.writer.Writer(str(folder), timer_resolution=ticks_per_second)
+    try:
+        yield archive
+        archive.close()
+    except BaseException:
+        archive._handle = None  # or it closes itself once more in the end, and fails once more
+        raise
 
 
 def plain_name(call: str) -> str:

@@ -140,7 +140,7 @@ def _result(traced: Traced, rows: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _host(processes: Columns) -> str:
-    hosts = dict.fromkeys(host for host in processes.get("host", ()) if host)
+    hosts = dict.fromkeys(str(host) for host in processes.get("host", ()) if str(host))
     first = next(iter(hosts), "")
     return first if len(hosts) < 2 else f"{first} and {len(hosts) - 1} more"
 
@@ -154,7 +154,7 @@ def _info(traced: Traced, source: str, result: dict[str, Any]) -> dict[str, Any]
         "contact": "",
         "instrument": {"name": traced.tool, "version": traced.version},
         "importer": {"name": "sesame import", "version": sesame.__version__},
-        "host": {"name": _host(traced.tables["process"]), "system": ""},
+        "host": {"name": _host(traced.tables.get("process", {})), "system": ""},
         "ranks": traced.ranks,
         "command": traced.command,
         "result": result,

@@ -27,7 +27,7 @@ _SAME = {
     "link": ("linkat",),
     "symlink": ("symlinkat",),
     "readlink": ("readlinkat",),
-    "mkdir": ("mkdirat",),
+    "mkdir": ("mkdirat", "mkdtemp"),
     "chmod": ("fchmodat", "chown", "fchownat", "utime", "utimes", "utimensat", "futimesat"),
     "statfs": ("statvfs",),
     "fopen": ("freopen",),
@@ -53,8 +53,6 @@ ISSUED_AS |= dict.fromkeys(PRINTING, "fprintf") | dict.fromkeys(SCANNING, "fgets
 
 OPENINGS = {"open", "fopen", "opendir"}
 CLOSINGS = {"close", "fclose", "closedir"}
-STDIO = {"fopen", "fdopen", "fclose", "fread", "fwrite", "fprintf", "fputs", "fputc", "fgets"}
-STDIO |= {"fgetc", "fflush", "fseek", "ftell", "setvbuf"}
 # Their length is what they moved, not what was asked for.
 SIZED_BY_RESULT = {"fprintf", "fputs", "fputc", "fgets", "fgetc"}
 PRINTS_TO_DESCRIPTOR = {"dprintf", "vdprintf"}

@@ -36,7 +36,7 @@ OPERATION = layout(
     ("<i4", "other_slot expected_error"),
 )
 EVENT = layout(("<u4", "arrivals tokens first_target targets"))
-OPENED = layout(("<u4", "table slots slot"), ("<i4", "file"), ("<u4", "flags stdio"))
+OPENED = layout(("<u4", "table slots slot"), ("<i4", "file"), ("<u4", "flags unused"))
 FILE = layout(("<u4", "begin flags"))
 PAYLOADS = ("zero", "compressible", "random")
 MERGED, FORMATTED = 1, 2
@@ -216,8 +216,8 @@ def _events(operations: Operations, process_of: Array, share: Share) -> tuple[Ar
 
 def _opened(schedule: Schedule, table_of: dict[int, int]) -> Array:
     mine: list[tuple[Any, ...]] = [
-        (table_of[rank], schedule.slots.count[rank], slot, file, flags, int(stdio))
-        for rank, slot, file, flags, stdio in schedule.slots.opened
+        (table_of[rank], schedule.slots.count[rank], slot, file, flags, 0)
+        for rank, slot, file, flags in schedule.slots.opened
         if rank in table_of
     ]
     return np.array(mine, OPENED)

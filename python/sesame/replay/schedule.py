@@ -68,7 +68,7 @@ class Slots:
 
     slot: Array  # of each row of io; -1 for none
     count: dict[int, int]  # by rank; the last one is for openings that failed
-    opened: list[tuple[int, int, int, int, bool]]  # rank, slot, file, flags, as a FILE
+    opened: list[tuple[int, int, int, int]]  # rank, slot, file, flags
 
 
 def make_schedule(trace: Trace, target: Target, style: Style) -> Schedule:
@@ -92,9 +92,8 @@ def _assign_slots(trace: Trace, issued: Issued) -> Slots:
     io, rows, number_of = trace.io, issued.rows, calls.call_numbers()
     slot = np.full(len(io), -1, np.int64)
     count: dict[int, int] = {}
-    opened: list[tuple[int, int, int, int, bool]] = []
+    opened: list[tuple[int, int, int, int]] = []
     opening = np.isin(issued.call, [number_of[name] for name in sorted(calls.OPENINGS)])
-    stdio = np.isin(issued.call, [number_of[name] for name in sorted(calls.STDIO)])
     writes = np.isin(issued.call, [number_of[name] for name in sorted(calls.WRITES)])
     for rank in np.unique(io["rank"][rows]).tolist():
         ours = rows[(io["rank"][rows] == rank)]
@@ -111,7 +110,7 @@ def _assign_slots(trace: Trace, issued: Issued) -> Slots:
                 continue
             used = with_handle[index == number]
             flags = 2 if writes[used].any() else 0  # O_RDWR or O_RDONLY
-            opened.append((rank, number, int(io["file"][row]), flags, bool(stdio[used].any())))
+            opened.append((rank, number, int(io["file"][row]), flags))
     return Slots(slot, count, opened)
 
 

@@ -28,12 +28,12 @@ def collate(
     *,
     prune: str = "none",
     keep_raw: bool = False,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[float], None] | None = None,
     threads: int | None = None,
 ) -> dict[str, Any]:
     """Writes the tables; gives the parts of info.json that the trace knows.
 
-    `progress` is called with the number of rows written so far.
+    `progress` is called with the share done, from 0 to 1.
     """
     begun = time.monotonic()
     run = native.Collation.open(
@@ -60,7 +60,7 @@ def collate(
         "begin_time": datetime.fromtimestamp(run.begin_ns / 1e9, UTC).isoformat(),
         "raw": {
             "format": "CTF 1.8",
-            "directory": "raw" if keep_raw else None,
+            "directory": "raw" if keep_raw and raw == writer.raw else None,
             "discarded": discarded,
             "damage": damage,
         },
@@ -71,9 +71,7 @@ def collate(
             "records": sum(process["records"] for process in processes),
             "rows": rows,
             "discarded": discarded,
-            "pruning": prune,
-            "kept": run.kept,
-            "dropped": run.dropped,
+            **_pruning(run, prune),
             "unmatched": _unmatched(run.unmatched),
             "damage": damage,
             "postprocess_s": time.monotonic() - begun,
@@ -82,9 +80,10 @@ def collate(
 
 
 def _write_rows(
-    run: Any, writer: DataSetWriter, progress: Callable[[int], None] | None
+    run: Any, writer: DataSetWriter, progress: Callable[[float], None] | None
 ) -> dict[str, int]:
     tables = {name: FastTable(name, writer.directory, run.call_names) for name in ("io", "mpi")}
+    expected = sum(process["records"] for process in run.processes)
     written = 0
     try:
         while (batch := run.next()) is not None:
@@ -92,7 +91,7 @@ def _write_rows(
             written += len(columns["rank"])
             tables[name].add(columns)
             if progress is not None:
-                progress(written)
+                progress(min(written / max(expected, 1), 1.0))
     finally:
         for table in tables.values():
             table.close()
@@ -136,6 +135,12 @@ def _command(processes: list[dict[str, Any]]) -> list[str]:
         words: list[str] = process["command"].split(WORD_SEPARATOR)
         return words
     return []
+
+
+def _pruning(run: Any, prune: str) -> dict[str, Any]:
+    if prune == "none":
+        return {}
+    return {"pruning": prune, "kept": run.kept, "dropped": run.dropped}
 
 
 def _outcome(processes: list[dict[str, Any]], damage: list[str]) -> str:

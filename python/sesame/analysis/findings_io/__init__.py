@@ -6,6 +6,7 @@ threshold and where that comes from.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from sesame.analysis.findings_io import (
@@ -51,6 +52,6 @@ RULES: tuple[Rule, ...] = (
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """What all rules find, that which concerns most time first."""
+    """What all rules find: what concerns the whole run, then that which concerns most time."""
     found = [finding for rule in RULES for finding in rule(evidence)]
-    return sorted(found, key=lambda finding: -finding.seconds)
+    return sorted(found, key=lambda f: -math.inf if f.seconds is None else -f.seconds)

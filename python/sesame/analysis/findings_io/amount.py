@@ -12,29 +12,36 @@ LITTLE = 0.05
 
 def little_io(e: Evidence) -> list[Finding]:
     """Silent when any one rank spends more: the others may wait for it."""
-    span = e.activity.span
     if e.activity.whole <= 0:
         return []
-    shares = np.divide(e.activity.io, span, out=np.zeros_like(span), where=span > 0)
+    span, time = (values[e.activity.ranks] for values in (e.activity.span, e.activity.io))
+    shares = np.divide(time, span, out=np.zeros_like(span), where=span > 0)
     behind = e.waits.behind_io if e.waits is not None else 0.0
     if shares.max() >= LITTLE or e.activity.share(behind) >= LITTLE:
         return []
-    mean = e.activity.share(float(e.activity.io.sum()))
-    mpi = e.activity.share(float(e.activity.mpi.sum()))
-    sentence = f"I/O is {percent(mean)} of the time, at most {percent(shares.max())} of any rank's"
+    mean = e.activity.share(e.activity.sum(e.activity.io))
+    mpi = e.activity.share(e.activity.sum(e.activity.mpi))
+    rank = int(e.activity.ranks[most(shares)])
     return [
         Finding(
             "little I/O",
-            f"{sentence}.",
-            f"Look elsewhere first: MPI takes {percent(mpi)} of the time, the rest "
-            f"{percent(max(1 - mpi - mean, 0))}. What is said about files below gains little here, "
-            "unless other data or another file system make them slower.",
-            e.activity.whole,
+            f"I/O is {percent(mean)} of the time; rank {rank} spends most in it, "
+            f"{percent(shares.max())}.",
+            f"Look elsewhere first: {_elsewhere(e, mpi, mean)}. What else is said of files "
+            "gains little here, unless other data or another file system make them slower.",
+            None,
             {
                 "I/O share": mean,
                 "largest I/O share of a rank": float(shares.max()),
-                "that rank": most(shares),
+                "that rank": rank,
                 "MPI share": mpi,
             },
         )
     ]
+
+
+def _elsewhere(e: Evidence, mpi: float, io: float) -> str:
+    rest = percent(max(1 - mpi - io, 0))
+    if e.waits is None and e.ranks > 1:
+        return f"{rest} of the time are other things; calls of MPI were not recorded"
+    return f"MPI takes {percent(mpi)} of the time, the rest {rest}"

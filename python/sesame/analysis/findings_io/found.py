@@ -46,7 +46,7 @@ class Evidence:
 
     @property
     def ranks(self) -> int:
-        return len(self.processes.rank)
+        return len(self.processes.ranks)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Finding:
     topic: str  # the rule's name
     sentence: str
     hint: str
-    seconds: float  # of all ranks together, that it is about
+    seconds: float | None  # of all ranks together, that it is about; None: the whole run
     evidence: dict[str, float] = field(default_factory=dict)
 
 

@@ -29,8 +29,8 @@ def _small(e: Evidence, rows: Totals, word: str, moved: str) -> list[Finding]:
     return [
         Finding(
             "small requests",
-            f"{percent(small / requests)} of the {requests:,.0f} {word}s{made_by} are smaller than "
-            f"1 MiB, {format_bytes(mean)} on average, "
+            f"{percent(small / requests)} of the {requests:,.0f} {word}s{made_by} are of 1 MiB "
+            f"or less, {format_bytes(mean)} on average, "
             f"{e.mainly(rows.by_file(*classes))}.",
             "Gather data in a buffer of some MiB and move it at once; with several ranks on one "
             "file collective MPI-IO does that (MPI_File_write_all), HDF5 with chunks and "

@@ -47,7 +47,7 @@ def _piece(size: float) -> str:
 def _lone(e: Evidence, word: str, moved: str) -> int | None:
     own = e.totals.own
     by_rank, whole = own.by_rank(moved), own.sum(moved)
-    if e.ranks < 2 or by_rank.sum() <= 0:
+    if e.ranks < 2 or not e.processes.is_mpi or by_rank.sum() <= 0:
         return None
     enough = whole >= LEAST_BYTES or own.sum(f"{word}s") >= ENOUGH_PIECES
     return most(by_rank) if enough and by_rank.max() >= NEARLY_ALL * whole else None
@@ -58,11 +58,12 @@ def imbalance(e: Evidence) -> list[Finding]:
     are known only of all ranks together."""
     if (
         e.ranks < 2
+        or not e.processes.is_mpi
         or e.activity.even
         or any(_lone(e, word, moved) is not None for word, moved in WORDS)
     ):
         return []
-    ranks = e.processes.rank
+    ranks = e.processes.ranks
     time = e.activity.io[ranks]
     longest, mean = float(time.max()), float(time.mean())
     if longest <= 0 or longest < MATTERS * float(e.activity.span.max()):

@@ -9,6 +9,7 @@ from typing import Any
 
 from sesame.analysis.traced.intervals import Array
 
+NUMBERS = ' class="n"'
 MOST_ROWS = 2000  # more make a page slow; they are in the JSON
 
 
@@ -25,8 +26,8 @@ class Column:
 def table_html(name: str, columns: Sequence[Column], *, caption: str = "") -> str:
     """A box that scrolls, with a button in every title that sorts the rows by it."""
     heads = "".join(
-        f'<th scope="col"><button type="button" title="{escape(column.hint or column.title)}">'
-        f"{escape(column.title)}</button></th>"
+        f'<th scope="col"{NUMBERS if column.format else ""}><button type="button" '
+        f'title="{escape(column.hint or column.title)}">{escape(column.title)}</button></th>'
         for column in columns
     )
     cells = [_cells(column) for column in columns]

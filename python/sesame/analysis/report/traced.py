@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from sesame.analysis import traced_plots
-from sesame.analysis.findings_io.found import percent
+from sesame.analysis.findings_io.found import Finding, percent
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report import traced_tables
 from sesame.analysis.report.page import Headline, Section, template, write_page
@@ -38,17 +38,32 @@ def write_traced(data_set: DataSet, study: Study, path: Path) -> None:
 
 def _cards(study: Study) -> list[tuple[str, str]]:
     head = study.headline
-    ranks = format_count(head["processes"])
     return [
-        ("ranks" if head["hosts"] <= 1 else f"ranks on {head['hosts']} hosts", ranks),
-        ("of the time in I/O", percent(head["io_share"])),
-        ("of the time in MPI", percent(head["mpi_share"])),
-        ("the rest", percent(head["rest_share"])),
+        _processes(study),
+        ("of the time in I/O", _share(head["io_share"])),
+        ("of the time in MPI", _share(head["mpi_share"])),
+        ("the rest", _share(head["rest_share"])),
         ("read", format_bytes(head["bytes_read"])),
         ("written", format_bytes(head["bytes_written"])),
-        ("metadata, of the I/O time", percent(head["metadata_share_of_io"])),
+        ("metadata, of the I/O time", _share(head["metadata_share_of_io"])),
         ("records discarded", f"{head['discarded']:,}"),
     ]
+
+
+def _processes(study: Study) -> tuple[str, str]:
+    head = study.headline
+    where = "" if head["hosts"] <= 1 else f" on {head['hosts']:,} hosts"
+    others = head["processes"] - head["ranks_of_mpi"]
+    if others == head["processes"]:
+        return ("processes" if others != 1 else "process") + where, format_count(others)
+    beside = f", beside {others:,} other processes" if others else ""
+    return f"ranks{where}{beside}", format_count(head["ranks_of_mpi"])
+
+
+def _share(part: float | None) -> str:
+    if part is None:
+        return "no record"
+    return percent(part).replace("under ", "< ").replace("over ", "> ")
 
 
 def _sections(study: Study) -> list[Section]:
@@ -64,8 +79,8 @@ def _sections(study: Study) -> list[Section]:
     sections += [_ranks(study), _files(study), *_offsets(study), _requests(study), _calls(study)]
     if study.waits is not None and len(study.waits.waiter):
         sections.append(_waits(study))
-    if not len(run.io):
-        sections.append(_missing(study))
+    if not len(run.io) and study.has_io:
+        sections.append(_missing())
     return sections
 
 
@@ -74,14 +89,17 @@ def _drawn(title: str, about: str, plot: traced_plots.Plot) -> Section:
 
 
 def _findings(study: Study) -> Section:
+    if not study.has_io:
+        text = "Findings are about calls on files, and none was recorded."
+        return Section("Findings", "", f"<p>{text}</p>")
     shown = [
         {
             "finding": finding,
-            "share": percent(min(study.activity.share(finding.seconds), 1.0)),
+            "share": _share_text(study, finding),
             "evidence": [
                 (name, traced_tables.figure(value)) for name, value in finding.evidence.items()
             ],
-            "matters": study.activity.share(finding.seconds) >= MATTERS,
+            "matters": study.share_of(finding) >= MATTERS,
         }
         for finding in study.findings
     ]
@@ -95,6 +113,12 @@ def _findings(study: Study) -> Section:
     return Section("Findings", about, html)
 
 
+def _share_text(study: Study, finding: Finding) -> str:
+    if finding.seconds is None:
+        return "of the whole run"
+    return f"{percent(study.share_of(finding))} of the time"
+
+
 def _ranks(study: Study) -> Section:
     if not len(study.run.processes.rank):
         return Section("Ranks", "", "<p>This data set holds no process.</p>")
@@ -104,8 +128,9 @@ def _ranks(study: Study) -> Section:
         note += " Times of files that all ranks share are known only together, and divided evenly."
     return Section(
         "Ranks",
-        "Where the time of each rank went: a moment is of I/O when any of its threads is in a call "
-        "on files, else of MPI when any is in MPI. Click a title, or press Enter on it, to sort.",
+        "Where the time of each process went: a moment is of I/O when any of its threads is in a "
+        "call on files, else of MPI when any is in MPI. Click a title, or press Enter on it, to "
+        "sort.",
         plot.chart.html() + traced_tables.rank_table(study),
         note + rows_left_out(len(study.activity.span)),
     )
@@ -114,7 +139,8 @@ def _ranks(study: Study) -> Section:
 def _files(study: Study) -> Section:
     files, note = traced_tables.file_table(study)
     if not files:
-        return Section("Files", "", "<p>No call of this run concerns a file.</p>")
+        text = "No call on a file that keeps its data was recorded."
+        return Section("Files", "", f"<p>{text}</p>")
     return Section(
         "Files",
         "The application's own calls. “Layer” says through what; where that is MPI-IO, “below” is "
@@ -174,9 +200,9 @@ def _waits(study: Study) -> Section:
     )
 
 
-def _missing(study: Study) -> Section:
-    text = "This data set has no records of single calls on files"
-    if len(study.totals):
-        text += ", only counters: time lines, offsets and what ranks do to one another's bytes "
-        text += "cannot be told from them"
-    return Section("What is missing", "", f"<p>{text}.</p>")
+def _missing() -> Section:
+    text = (
+        "This data set has no records of single calls on files, only counters: the time line, "
+        "offsets, and what ranks do to one another's bytes cannot be told from them."
+    )
+    return Section("What is missing", "", f"<p>{text}</p>")

@@ -30,7 +30,7 @@ def traced_json(study: Study) -> dict[str, Any]:
                 "sentence": finding.sentence,
                 "hint": finding.hint,
                 "time_s": finding.seconds,
-                "share_of_time": study.activity.share(finding.seconds),
+                "share_of_time": study.share_of(finding),
                 "evidence": {name: _plain(value) for name, value in finding.evidence.items()},
             }
             for finding in study.findings

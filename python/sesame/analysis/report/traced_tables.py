@@ -14,6 +14,7 @@ from sesame.analysis.study import Study
 from sesame.analysis.traced.intervals import Array
 from sesame.analysis.traced.patterns import PATTERN_NAMES, SMALL_CLASSES
 from sesame.analysis.traced.totals import Totals, share, sizes
+from sesame.datasets.traced import IoFlag
 
 MOST_FILES = 500
 MOST_WAITS = 30
@@ -101,7 +102,7 @@ def file_columns(study: Study) -> dict[str, Any]:
     layers[own["file"], own["layer"]] = True
     found: dict[str, Any] = {"index": used, "path": [files.path[i] for i in used]}
     found["layer"] = _text_of(LAYER_NAMES, layers[used])
-    found["ranks"] = own.by_file("processes")[used]
+    found["ranks"] = own.users()[used]
     sums = "bytes_read bytes_written reads writes io_s read_s write_s meta_s opens closes seeks"
     for name in [*sums.split(), "syncs", "queries", "read_again", "written_over"]:
         found[name] = own.by_file(name)[used]
@@ -126,7 +127,7 @@ def file_table(study: Study) -> tuple[str, str]:
     if files == 0:
         return "", ""
     order = np.argsort(-found["io_s"], kind="stable")[:MOST_FILES]
-    ranks = len(study.run.processes.rank)
+    ranks = len(study.run.processes.ranks)
     shown = (
         ("ranks", "ranks", count),
         ("time", "io_s", format_seconds),
@@ -135,7 +136,7 @@ def file_table(study: Study) -> tuple[str, str]:
         ("reads", "reads", count),
         ("writes", "writes", count),
         ("mean request", "mean_size", format_bytes),
-        ("under 1 MiB", "small", percent),
+        ("up to 1 MiB", "small", percent),
         *((pattern, pattern, percent) for pattern in ORDERS),
         ("unaligned", "unaligned", percent),
         ("metadata", "meta_s", format_seconds),
@@ -148,7 +149,7 @@ def file_table(study: Study) -> tuple[str, str]:
     )
     columns = [Column(t, [found[t][i] for i in order]) for t in ("path", "layer")]
     columns += [Column(title, found[name][order], show) for title, name, show in shown]
-    note = _sharing_note(found["ranks"], ranks)
+    note = _sharing_note(found["ranks"], ranks) + _mapped_note(study)
     if files > len(order):
         note += f" The {len(order)} files of {files:,} with most time are shown."
     return table_html("files", columns), note
@@ -159,8 +160,21 @@ def _sharing_note(users: Array, ranks: int) -> str:
     every = int((users >= ranks).sum()) if ranks > 1 else 0
     some = len(users) - alone - every
     return (
-        f"{alone:,} files are used by one rank, {some:,} by several, {every:,} by all. Unaligned: "
+        f"Files used by one rank: {alone:,}; by several: {some:,}; by all: {every:,}. Unaligned: "
         "of requests of a block or more, those that begin inside one."
+    )
+
+
+def _mapped_note(study: Study) -> str:
+    """Accesses to mapped files are no calls, and seen by pages if at all."""
+    io = study.run.io
+    seen = io.where((io.flags & IoFlag.IMPLIED) != 0)
+    if not len(seen):
+        return ""
+    return (
+        f" Files mapped into memory: {len(np.unique(seen.file)):,}; pages of "
+        f"{format_bytes(int(seen.bytes.sum()))} were seen to be used there, which are not in the "
+        "table."
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sesame.analysis.io_calls import PROCESS
 from sesame.analysis.traced.intervals import Array, Union
 from sesame.analysis.traced.load import IoRecords, TracedRun
 from sesame.analysis.traced.totals import Totals
@@ -13,9 +14,10 @@ from sesame.analysis.traced.totals import Totals
 
 @dataclass(frozen=True)
 class Activity:
-    """Seconds by rank. A moment is of I/O when any thread is in a call on files, else of MPI when
-    any is in a call of MPI."""
+    """Seconds by process. A moment is of I/O when any thread is in a call on files, else of MPI
+    when any is in a call of MPI. `ranks` are those that sums and shares are of."""
 
+    ranks: Array
     span: Array
     io: Array
     mpi: Array
@@ -29,14 +31,20 @@ class Activity:
     @property
     def whole(self) -> float:
         """Of all ranks together."""
-        return float(self.span.sum())
+        return float(self.span[self.ranks].sum())
+
+    def sum(self, seconds: Array) -> float:
+        return float(seconds[self.ranks].sum())
 
     def share(self, seconds: float) -> float:
         return seconds / self.whole if self.whole > 0 else 0.0
 
 
 def outermost(run: TracedRun) -> IoRecords:
-    return run.io.where(run.io.own)
+    """Calls on files that are inside no other recorded call. Pipes, sockets and terminals are no
+    files: who reads one waits for another program."""
+    stored = np.append(run.files.stored, True)  # -1: of no single file, as sync
+    return run.io.where(run.io.own & (run.io.kind != PROCESS) & stored[run.io.file])
 
 
 def activity_of(run: TracedRun, totals: Totals) -> Activity:
@@ -45,7 +53,7 @@ def activity_of(run: TracedRun, totals: Totals) -> Activity:
     if not run.data_set.has("file_total"):
         return recorded
     joint = totals.own.joint.sum("io_s")
-    counted = totals.own.by_rank("io_s") + joint / max(len(run.processes.rank), 1)
+    counted = totals.own.by_rank("io_s") + joint / max(len(run.processes.ranks), 1)
     io = np.minimum(np.maximum(counted, recorded.io), recorded.span)
     return replace(recorded, io=io, even=joint > 0)
 
@@ -62,4 +70,4 @@ def _recorded(run: TracedRun) -> Activity:
     span = np.zeros(ranks)
     span[run.processes.rank] = (run.processes.end - run.processes.begin) * 1e-9
     in_io = io_times.lengths(ranks) * 1e-9
-    return Activity(span, in_io, every.lengths(ranks) * 1e-9 - in_io, io_times)
+    return Activity(run.processes.ranks, span, in_io, every.lengths(ranks) * 1e-9 - in_io, io_times)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
@@ -24,7 +22,7 @@ def totals_of(run: TracedRun) -> Totals:
     recorded = totals_of_records(run)
     if not run.data_set.has("file_total"):
         return recorded
-    counted = _totals_of_counters(run)
+    counted = _totals_of_counters(run, list(recorded.columns))
     if len(recorded) == 0:
         return counted
     complete, opened = _coverage(recorded, counted)
@@ -59,7 +57,7 @@ def _coverage(recorded: Totals, counted: Totals) -> tuple[Array, Array]:
     return complete, by_place(recorded, "opens") > 0
 
 
-def _totals_of_counters(run: TracedRun) -> Totals:
+def _totals_of_counters(run: TracedRun, wanted: list[str]) -> Totals:
     table = run.data_set.table("file_total")
     fields: dict[str, Array] = {
         name: table.column(name).to_numpy()
@@ -79,7 +77,7 @@ def _totals_of_counters(run: TracedRun) -> Totals:
     through_mpi[file[layer == MPI_IO]] = True
     below = np.zeros(len(run.files), bool)
     below[file[layer != MPI_IO]] = True
-    columns = _columns(fields, totals_of_records(run).columns.keys()) | {
+    columns = _columns(fields, wanted) | {
         "rank": fields["rank"].astype(np.int64),
         "file": file,
         "layer": layer,
@@ -89,7 +87,7 @@ def _totals_of_counters(run: TracedRun) -> Totals:
     return Totals(columns, run.ranks, len(run.files)).where(run.files.stored[file])
 
 
-def _columns(fields: dict[str, Array], wanted: Any) -> dict[str, Array]:
+def _columns(fields: dict[str, Array], wanted: list[str]) -> dict[str, Array]:
     """What was counted under our names; 0 for what was not."""
     zero = np.zeros(len(fields["rank"]), np.int64)
 

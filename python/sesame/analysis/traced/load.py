@@ -104,12 +104,24 @@ class Files:
 @dataclass(frozen=True)
 class Processes:
     rank: Array
+    mpi_rank: Array  # -1 for none
     begin: Array  # ns
     end: Array
     threads: Array
     discarded: Array
     host: list[str]
     outcome: list[str]
+
+    @cached_property
+    def ranks(self) -> Array:
+        """The numbers of those whose time counts: the ranks of MPI, without launchers and other
+        helpers; all where there are none."""
+        is_rank = self.mpi_rank >= 0
+        return self.rank[is_rank] if is_rank.any() else self.rank
+
+    @property
+    def is_mpi(self) -> bool:
+        return bool((self.mpi_rank >= 0).any())
 
 
 @dataclass(frozen=True)
@@ -286,6 +298,7 @@ def _processes(data_set: DataSet, io: IoRecords, mpi: MpiRecords) -> Processes:
     table = _sorted(table, table.column("rank").to_numpy())
     return Processes(
         rank=table.column("rank").to_numpy().astype(np.int64),
+        mpi_rank=table.column("mpi_rank").to_numpy(),
         begin=table.column("begin_ns").to_numpy(),
         end=table.column("end_ns").to_numpy(),
         threads=table.column("threads").to_numpy(),
@@ -311,4 +324,4 @@ def _processes_of_records(io: IoRecords, mpi: MpiRecords) -> Processes:
     np.maximum.at(end, place, np.concatenate([io.end, mpi.end]))
     unknown = [""] * len(ranks)
     none = np.zeros(len(ranks), np.int64)
-    return Processes(ranks, begin, end, none + 1, none, unknown, unknown)
+    return Processes(ranks, ranks, begin, end, none + 1, none, unknown, unknown)

@@ -82,19 +82,28 @@ def bin_calls(
     per_row = -(-ranks // rows)
     rows = -(-ranks // per_row)
     cell_ns = max((run.end - run.begin) / columns, 1.0)
-    states = len(STATE_NAMES)
-    time = np.zeros((states * rows, columns))
-    row = found.state * rows + found.rank // per_row
+    states, place = _present(found.state)
+    time = np.zeros((len(states) * rows, columns))
+    row = place * rows + found.rank // per_row
     add_intervals(time, row, found.begin / cell_ns, found.end / cell_ns)
-    by_state = time.reshape(states, rows, columns)
+    by_state = time.reshape(len(states), rows, columns)
     alive = np.zeros((rows, columns))
     processes = run.processes
     begin, end = processes.begin - run.begin, processes.end - run.begin
     add_intervals(alive, processes.rank // per_row, begin / cell_ns, end / cell_ns)
-    busy = by_state[1:].sum(axis=0)
-    shown = np.where(busy >= VISIBLE * alive, by_state[1:].argmax(axis=0) + 1, REST).astype(np.int8)
+    busy = by_state.sum(axis=0)
+    most = states[by_state.argmax(axis=0)]
+    shown = np.where((busy >= VISIBLE * alive) & (busy > 0), most, REST).astype(np.int8)
     shown[(alive < 1e-9) & (busy < 1e-9)] = OVER
     return Cells(shown, per_row, cell_ns * 1e-9, len(found.rank))
+
+
+def _present(state: Array) -> tuple[Array, Array]:
+    """The states that there are, and for each call the place of its own among them."""
+    count = np.bincount(state, minlength=len(STATE_NAMES))
+    count[READING] += 1  # one at least
+    states = np.flatnonzero(count)
+    return states, np.searchsorted(states, np.arange(len(STATE_NAMES)))[state]
 
 
 def rate_over_time(run: TracedRun, kind: int, columns: int) -> tuple[Array, float]:

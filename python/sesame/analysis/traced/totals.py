@@ -19,6 +19,7 @@ from sesame.analysis.io_calls import (
     MPI_IO,
     OPEN,
     OTHER,
+    PROCESS,
     QUERY,
     READ,
     SEEK,
@@ -88,6 +89,15 @@ class Totals:
     def by_file(self, *names: str) -> Array:
         return self._by("file", self.files, names)
 
+    def users(self) -> Array:
+        """How many processes use each file, through whatever layers."""
+        joint = np.zeros(self.files, np.int64)
+        np.maximum.at(joint, self.joint["file"], self.joint["processes"])
+        single = self.where(self["rank"] >= 0)
+        pairs = np.unique(single["file"] * max(self.ranks, 1) + single["rank"])
+        alone = np.bincount(pairs // max(self.ranks, 1), minlength=self.files)[: self.files]
+        return np.maximum(joint, alone)
+
     def _by(self, key: str, length: int, names: tuple[str, ...]) -> Array:
         total = np.zeros(length)
         for name in names:
@@ -103,7 +113,7 @@ def totals_of_records(run: TracedRun) -> Totals:
     """Of all records that are of a file whose data are stored somewhere."""
     io = run.io
     stored = np.append(run.files.stored, False)  # file -1 is the last
-    io = io.where(stored[io.file] & ((io.flags & IoFlag.IMPLIED) == 0))
+    io = io.where(stored[io.file] & ((io.flags & IoFlag.IMPLIED) == 0) & (io.kind != PROCESS))
     files = len(run.files)
     key = ((io.rank * max(files, 1) + io.file) * 3 + io.layer) * 2 + io.own
     keys, group = np.unique(key, return_inverse=True)

@@ -70,12 +70,16 @@ def waits_of(run: TracedRun, io_times: Union) -> Waits:
 
 
 def _of_messages(mpi: MpiRecords, messages: Messages) -> tuple[Array, ...]:
-    """A receive waits, in the call that completes it, for its send to begin."""
+    """A receive waits, in the call that completes it, for its send to begin; a call that completes
+    several, for the last."""
     send, receive = messages.send, messages.receive
     done = np.minimum(receive + np.maximum(mpi.completion[receive], 0), len(mpi) - 1)
     done = np.where(mpi.rank[done] == mpi.rank[receive], done, receive)
-    begin, until = mpi.begin[done], np.minimum(mpi.begin[send], mpi.end[done])
-    return mpi.rank[receive], mpi.rank[send], begin, until, done, send
+    order = np.lexsort((mpi.begin[send], done))
+    last = order[np.append(done[order][1:] != done[order][:-1], True)] if len(order) else order
+    done, send = done[last], send[last]
+    until = np.minimum(mpi.begin[send], mpi.end[done])
+    return mpi.rank[done], mpi.rank[send], mpi.begin[done], until, done, send
 
 
 def _of_collectives(mpi: MpiRecords) -> list[tuple[Array, ...]]:

@@ -1,0 +1,72 @@
+"""The same trace replayed by fio, with its timing and without order between ranks: what a replayer
+of block or file traces makes of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sesame.datasets import DataSet
+from sesame.datasets.traced import IoFlag
+
+ACTIONS = {"read": "read", "pread": "read", "write": "write", "pwrite": "write"}
+SYNCS = {"fsync": "sync", "fdatasync": "datasync"}
+
+
+def fio_seconds(run: Path, directory: Path) -> float:
+    """The time until fio's last job is done, with what came before its first call."""
+    data_set = DataSet(run)
+    rows = data_set.table("io").to_pylist()
+    kinds = {row["index"]: row for row in data_set.table("file").to_pylist()}
+    processes = data_set.table("process").to_pylist()
+    begin = min(row["begin_ns"] for row in processes)
+    with tempfile.TemporaryDirectory(dir=directory) as name:
+        folder = Path(name)
+        jobs = [
+            section
+            for rank in sorted({row["rank"] for row in rows})
+            if (section := _job(folder, rank, rows, kinds, begin))
+        ]
+        (folder / "jobs.fio").write_text("\n".join(jobs))
+        command = ["fio", "--output-format=json", str(folder / "jobs.fio")]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
+    found = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
+    last = max(row["end_ns"] for row in processes) - begin
+    ends = [row["begin_ns"] + row["duration_ns"] - begin for row in rows if _action(row, kinds)]
+    return 1e-3 * max(job["job_runtime"] for job in found) + 1e-9 * (last - max(ends))
+
+
+def _action(row: dict[str, Any], kinds: dict[int, Any]) -> str | None:
+    regular = row["file"] >= 0 and kinds[row["file"]]["kind"] == "regular"
+    outer = "MPI_File" not in row["call"] and row["error"] == 0
+    if not regular or not outer or row["flags"] & IoFlag.IMPLIED:
+        return None
+    if row["call"] in SYNCS:
+        return SYNCS[row["call"]]
+    return ACTIONS.get(row["call"]) if row["bytes"] > 0 and row["offset"] >= 0 else None
+
+
+def _job(
+    folder: Path, rank: int, rows: list[dict[str, Any]], kinds: dict[int, Any], begin: int
+) -> str | None:
+    ours = [row for row in rows if row["rank"] == rank]
+    mine = [(row, action) for row in ours if (action := _action(row, kinds))]
+    if not mine:
+        return None
+    lines = ["fio version 3 iolog"]
+    names: dict[int, str] = {}
+    for row, action in mine:
+        when = (row["begin_ns"] - begin) // 1_000_000  # the format has milliseconds
+        if row["file"] not in names:
+            names[row["file"]] = name = f"{folder}/{rank}.{row['file']}"
+            longest = max(r["offset"] + r["bytes"] for r, _ in mine if r["file"] == row["file"])
+            subprocess.run(["truncate", "-s", str(max(longest, 1)), name], check=True)
+            lines += [f"{when} {name} add", f"{when} {name} open"]
+        place = "0 0" if action in SYNCS.values() else f"{row['offset']} {row['bytes']}"
+        lines.append(f"{when} {names[row['file']]} {action} {place}")
+    log = folder / f"{rank}.log"
+    log.write_text("\n".join(lines) + "\n")
+    return f"[rank{rank}]\nread_iolog={log}\nreplay_no_stall=0\nioengine=psync\n"

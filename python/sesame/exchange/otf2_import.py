@@ -1,0 +1,390 @@
+"""Imports an OTF2 archive: MPI calls and calls on files, with what its events say of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sesame.analysis.io_calls import MPI_IO, OTHER, POSIX, io_kind, io_layer
+from sesame.datasets.traced import IoFlag, MpiFlag
+from sesame.errors import InputError
+from sesame.exchange import otf2_library
+from sesame.exchange.otf2_places import Places
+from sesame.exchange.otf2_records import Records
+from sesame.exchange.traced import Traced
+
+MAGIC = b"OTF2"
+BATCH_EVENTS = 1 << 12
+UNDEFINED_ROOTS = 0xFFFFFFFB  # from here on numbers of roots have meanings of their own
+NO_BYTES = 1 << 63  # more than that is a negative answer of the call
+
+
+def recognises(path: Path) -> bool:
+    anchor = _anchor(path)
+    if anchor is None or not anchor.is_file():
+        return False
+    with anchor.open("rb") as file:
+        return MAGIC in file.read(16)
+
+
+def _anchor(path: Path) -> Path | None:
+    if not path.is_dir():
+        return path
+    found = sorted(path.glob("*.otf2"))
+    return found[0] if len(found) == 1 else None
+
+
+def read(path: Path) -> Traced:
+    otf2 = otf2_library.load()
+    anchor = _anchor(path)
+    if anchor is None:
+        raise InputError("expected one file *.otf2 in it", path=str(path))
+    with otf2_library.listening() as first_reason, ExitStack() as stack:
+        with _library_errors(anchor, first_reason):
+            opened = otf2.reader.open(str(anchor.absolute()), batch_events=BATCH_EVENTS)
+            archive = stack.enter_context(opened)
+        run = _Run(otf2, archive.definitions)
+        events = iter(archive.events)
+        while True:
+            with _library_errors(anchor, first_reason):
+                found = next(events, None)
+            if found is None:
+                return run.traced()
+            run.take(*found)
+
+
+@contextmanager
+def _library_errors(anchor: Path, first_reason: Callable[[], str]) -> Iterator[None]:
+    """The library's errors have no common base."""
+    try:
+        yield
+    except Exception as error:
+        reason = first_reason() or str(error) or type(error).__name__
+        raise InputError(
+            f"the OTF2 library cannot read this archive: {reason}",
+            path=str(anchor),
+            hint="it is cut off or damaged, or of a newer OTF2: pip install --upgrade otf2",
+        ) from error
+
+
+@dataclass
+class _Frame:
+    """A region that a thread is in, and its record, if it has one."""
+
+    region: Any
+    io: int = -1
+    mpi: int = -1
+    filled: bool = False  # an event has said what the call did
+
+
+@dataclass
+class _Thread:
+    rank: int
+    number: int
+    frames: list[_Frame] = field(default_factory=list)
+
+    def frame(self, kind: str) -> _Frame | None:
+        """The innermost region that is a call of this kind."""
+        return next((f for f in reversed(self.frames) if getattr(f, kind) >= 0), None)
+
+
+class _Run:
+    def __init__(self, otf2: Any, definitions: Any) -> None:
+        self._otf2 = otf2
+        self._places = Places(otf2, definitions)
+        self._clock = definitions.clock_properties
+        self._threads = {
+            location: _Thread(rank, number)
+            for location, (rank, number) in self._places.threads.items()
+        }
+        self.io = Records(
+            {"file": -1, "handle": -1, "offset": -1, "size": 0, "bytes": 0, "comm": -1, "error": 0}
+        )
+        self.mpi = Records({"comm": -1, "peer": -1, "tag": -1, "bytes": 0})
+        self._requests: dict[tuple[int, int], int] = {}
+        self._operations: dict[tuple[int, Any, int], int] = {}
+        self._positions: dict[tuple[int, Any], int] = {}
+        self._command: list[str] = []
+        self._handlers: dict[Any, Any] = {}  # by type of event
+        self._last_ns = 0
+        self._lost: Counter[str] = Counter()
+
+    def take(self, location: Any, event: Any) -> None:
+        thread = self._threads.get(location)
+        if thread is None:  # a stream of an accelerator, or metrics
+            self._lost["events of locations that are no threads"] += 1
+            return
+        handler = self._handler(type(event))
+        if handler is None:
+            self._lost[f"events {type(event).__name__}"] += 1
+            return
+        ns = self._ns(event.time)
+        self._last_ns = max(self._last_ns, ns)
+        handler(thread, ns, event)
+
+    def _handler(self, kind: Any) -> Any:
+        """`_on_mpi_send` for MpiSend."""
+        if kind not in self._handlers:
+            name = re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+            self._handlers[kind] = getattr(self, f"_on_{name}", None)
+        return self._handlers[kind]
+
+    def _ns(self, ticks: int) -> int:
+        since: int = ticks - self._clock.global_offset
+        return since * 10**9 // int(self._clock.timer_resolution)
+
+    # Regions
+
+    def _on_enter(self, thread: _Thread, ns: int, event: Any) -> None:
+        frame = _Frame(event.region)
+        call = event.region.name
+        call = call[1:] if call.startswith("PMPI_") else call
+        if self._is_io(call, event.region):
+            flags = IoFlag.NESTED if thread.frame("io") else 0
+            frame.io = self.io.add(thread.rank, thread.number, ns, call, int(flags))
+        elif call.startswith("MPI_"):
+            flags_mpi = MpiFlag.NESTED if thread.frame("mpi") else 0
+            frame.mpi = self.mpi.add(thread.rank, thread.number, ns, call, int(flags_mpi))
+        else:
+            self._lost["calls of other functions"] += 1
+        thread.frames.append(frame)
+
+    def _is_io(self, call: str, region: Any) -> bool:
+        if call.startswith("MPI_"):
+            return call.startswith("MPI_File_")
+        roles = self._otf2.enums.RegionRole
+        is_file = region.region_role in (roles.FILE_IO, roles.FILE_IO_METADATA)
+        return is_file or io_kind(call) != OTHER
+
+    def _on_leave(self, thread: _Thread, ns: int, event: Any) -> None:
+        if not thread.frames or thread.frames[-1].region is not event.region:
+            raise InputError(f"rank {thread.rank} leaves {event.region.name}, where it is not")
+        frame = thread.frames.pop()
+        for records, number in ((self.io, frame.io), (self.mpi, frame.mpi)):
+            if number >= 0:
+                records.end(number, ns)
+
+    def _on_program_begin(self, thread: _Thread, ns: int, event: Any) -> None:
+        self._command = self._command or [event.program_name, *event.program_arguments]
+
+    def _on_program_end(self, thread: _Thread, ns: int, event: Any) -> None:
+        """Its time is all that it says."""
+
+    # Messages
+
+    def _message(self, thread: _Thread, ns: int, call: str, flags: int, **fields: Any) -> int:
+        """The record of a call that an event tells of: the one around it or, for the second event
+        in a call, one inside that."""
+        frame = thread.frame("mpi")
+        if frame is not None and not frame.filled:
+            frame.filled = True
+            number = frame.mpi
+        else:
+            nested = int(MpiFlag.NESTED) if frame is not None else 0
+            number = self.mpi.add(thread.rank, thread.number, ns, call, nested)
+        self.mpi.fill(number, flags, **fields)
+        return number
+
+    def _envelope(self, thread: _Thread, event: Any, other: int) -> dict[str, int]:
+        return {
+            "comm": self._places.comm(event.communicator),
+            "peer": self._places.process(event.communicator, other, thread.rank),
+            "tag": event.msg_tag,
+            "bytes": event.msg_length,
+        }
+
+    def _on_mpi_send(self, thread: _Thread, ns: int, event: Any) -> None:
+        self._message(thread, ns, "MPI_Send", 0, **self._envelope(thread, event, event.receiver))
+
+    def _on_mpi_recv(self, thread: _Thread, ns: int, event: Any) -> None:
+        self._message(thread, ns, "MPI_Recv", 0, **self._envelope(thread, event, event.sender))
+
+    def _on_mpi_isend(self, thread: _Thread, ns: int, event: Any) -> None:
+        envelope = self._envelope(thread, event, event.receiver)
+        number = self._message(thread, ns, "MPI_Isend", int(MpiFlag.NONBLOCKING), **envelope)
+        self._requests[thread.rank, event.request_id] = number
+
+    def _on_mpi_irecv_request(self, thread: _Thread, ns: int, event: Any) -> None:
+        number = self._message(thread, ns, "MPI_Irecv", int(MpiFlag.NONBLOCKING))
+        self._requests[thread.rank, event.request_id] = number
+
+    def _on_mpi_irecv(self, thread: _Thread, ns: int, event: Any) -> None:
+        envelope = self._envelope(thread, event, event.sender)
+        number = self._requests.pop((thread.rank, event.request_id), None)
+        if number is None:
+            self._message(thread, ns, "MPI_Recv", 0, **envelope)
+            return
+        self.mpi.fill(number, 0, **envelope)
+        self._completed(thread, number)
+
+    def _on_mpi_isend_complete(self, thread: _Thread, ns: int, event: Any) -> None:
+        number = self._requests.pop((thread.rank, event.request_id), None)
+        if number is not None:
+            self._completed(thread, number)
+
+    def _completed(self, thread: _Thread, number: int) -> None:
+        frame = thread.frame("mpi")
+        if frame is not None:
+            frame.filled = True
+            self.mpi.complete(number, frame.mpi)
+
+    def _on_mpi_request_test(self, thread: _Thread, ns: int, event: Any) -> None:
+        frame = thread.frame("mpi")
+        if frame is not None:
+            self.mpi.fill(frame.mpi, int(MpiFlag.POLL))
+
+    def _on_mpi_request_cancelled(self, thread: _Thread, ns: int, event: Any) -> None:
+        number = self._requests.pop((thread.rank, event.request_id), None)
+        if number is not None:
+            self.mpi.fill(number, int(MpiFlag.CANCELLED))
+            self._completed(thread, number)
+
+    def _on_mpi_collective_begin(self, thread: _Thread, ns: int, event: Any) -> None:
+        """The end says everything."""
+
+    def _on_mpi_collective_end(self, thread: _Thread, ns: int, event: Any) -> None:
+        name = f"MPI_{str(event.collective_op).rpartition('.')[2].capitalize()}"
+        self._message(thread, ns, name, 0, **self._collective(thread, event))
+
+    def _collective(self, thread: _Thread, event: Any) -> dict[str, int]:
+        fields = {
+            "comm": self._places.comm(event.communicator),
+            "bytes": event.size_sent or event.size_received,
+        }
+        if event.root < UNDEFINED_ROOTS:
+            fields["peer"] = self._places.process(event.communicator, event.root, thread.rank)
+        return fields
+
+    def _on_non_blocking_collective_request(self, thread: _Thread, ns: int, event: Any) -> None:
+        number = self._message(thread, ns, "MPI_Icollective", int(MpiFlag.NONBLOCKING))
+        self._requests[thread.rank, event.request_id] = number
+
+    def _on_non_blocking_collective_complete(self, thread: _Thread, ns: int, event: Any) -> None:
+        number = self._requests.pop((thread.rank, event.request_id), None)
+        if number is not None:
+            self.mpi.fill(number, 0, **self._collective(thread, event))
+            self._completed(thread, number)
+
+    # Files
+
+    def _file_call(self, thread: _Thread, ns: int, call: str, handle: Any, **fields: Any) -> int:
+        frame = thread.frame("io")
+        if frame is not None and not frame.filled:
+            frame.filled = True
+            number = frame.io
+        else:
+            nested = int(IoFlag.NESTED) if frame is not None else 0
+            number = self.io.add(thread.rank, thread.number, ns, call, nested)
+        place = self._places.handle(thread.rank, handle)
+        self.io.fill(number, 0, file=self._places.file(handle.file), handle=place, **fields)
+        return number
+
+    def _on_io_create_handle(self, thread: _Thread, ns: int, event: Any) -> None:
+        modes = self._otf2.enums.IoAccessMode
+        flags = {modes.READ_ONLY: os.O_RDONLY, modes.WRITE_ONLY: os.O_WRONLY}
+        self._places.open_handle(thread.rank, event.handle)
+        size = flags.get(event.mode, os.O_RDWR)
+        number = self._file_call(thread, ns, "open", event.handle, size=size)
+        self._positions[thread.rank, event.handle] = 0
+        if event.handle.comm is not None:
+            comm = self._places.comm(event.handle.comm)
+            self.io.fill(number, int(IoFlag.COLLECTIVE), comm=comm)
+
+    def _on_io_duplicate_handle(self, thread: _Thread, ns: int, event: Any) -> None:
+        self._places.open_handle(thread.rank, event.new_handle)
+        self._file_call(thread, ns, "dup", event.new_handle)
+
+    def _on_io_destroy_handle(self, thread: _Thread, ns: int, event: Any) -> None:
+        self._file_call(thread, ns, "close", event.handle)
+        self._positions.pop((thread.rank, event.handle), None)
+
+    def _on_io_seek(self, thread: _Thread, ns: int, event: Any) -> None:
+        self._positions[thread.rank, event.handle] = event.offset_result
+        self._file_call(thread, ns, "lseek", event.handle, offset=event.offset_result)
+
+    def _on_io_delete_file(self, thread: _Thread, ns: int, event: Any) -> None:
+        frame = thread.frame("io")
+        if frame is not None:
+            self.io.fill(frame.io, 0, file=self._places.file(event.file))
+
+    def _on_io_operation_begin(self, thread: _Thread, ns: int, event: Any) -> None:
+        modes = self._otf2.enums.IoOperationMode
+        word = {modes.READ: "read", modes.WRITE: "write"}.get(event.mode, "fsync")
+        is_mpi = event.handle.io_paradigm.identification == otf2_library.PARADIGMS[MPI_IO]
+        number = self._file_call(
+            thread,
+            ns,
+            f"MPI_File_{word}" if is_mpi else word,
+            event.handle,
+            size=_bytes(event.bytes_request),
+            offset=-1 if word == "fsync" else self._offset(thread, event),
+        )
+        collective = event.operation_flags.value & self._otf2.enums.IoOperationFlag.COLLECTIVE.value
+        self.io.fill(number, int(IoFlag.COLLECTIVE) if collective else 0)
+        self._operations[thread.rank, event.handle, event.matching_id] = number
+
+    def _offset(self, thread: _Thread, event: Any) -> int:
+        """Our own exports say it; else it follows from the calls before, if the handle has it."""
+        for attribute, value in (event.attributes or {}).items():
+            if attribute.name == otf2_library.OFFSET:
+                return int(value)
+        frame = thread.frame("io")
+        call = frame.region.name if frame is not None else "read"
+        if call.startswith(("p", "MPI_")) or io_layer(call) not in (POSIX, io_layer("fread")):
+            return -1
+        return self._positions.get((thread.rank, event.handle), -1)
+
+    def _on_io_operation_issued(self, thread: _Thread, ns: int, event: Any) -> None:
+        number = self._operations.get((thread.rank, event.handle, event.matching_id))
+        if number is not None:
+            self.io.fill(number, int(IoFlag.ASYNCHRONOUS))
+
+    def _on_io_operation_complete(self, thread: _Thread, ns: int, event: Any) -> None:
+        number = self._operations.pop((thread.rank, event.handle, event.matching_id), None)
+        if number is None:
+            return
+        moved = _bytes(event.bytes_result)
+        self.io.fill(number, 0, bytes=moved)
+        for attribute, value in (event.attributes or {}).items():
+            if attribute.name == otf2_library.ERROR:
+                self.io.fill(number, 0, error=int(value))
+        place = thread.rank, event.handle
+        if self.io.value(number, "offset") == self._positions.get(place, -1) >= 0:
+            self._positions[place] += moved
+        if not self.io.is_ended(number) and all(f.io != number for f in thread.frames):
+            self.io.end(number, ns)
+        frame = thread.frame("io")
+        if frame is not None and frame.io != number:
+            self.io.complete(number, frame.io)
+
+    def traced(self) -> Traced:
+        open_calls = [f for thread in self._threads.values() for f in thread.frames]
+        for frame in open_calls:
+            for records, number in ((self.io, frame.io), (self.mpi, frame.mpi)):
+                if number >= 0:
+                    records.end(number, self._last_ns)
+        realtime = self._clock.realtime_timestamp
+        known = 0 < realtime < 1 << 62
+        tables = self._places.tables(self._last_ns, self.io, self.mpi)
+        return Traced(
+            tool="OTF2",
+            version="",
+            command=self._command,
+            begin=datetime.fromtimestamp(realtime / 1e9, UTC) if known else None,
+            duration_ns=self._last_ns,
+            ranks=len(tables["process"]["rank"]),
+            tables={"io": self.io.columns(), "mpi": self.mpi.columns(), **tables},
+            damage=[f"{len(open_calls)} calls have no end"] if open_calls else [],
+            lost=[f"{count} {what}" for what, count in sorted(self._lost.items())],
+        )
+
+
+def _bytes(count: int) -> int:
+    return count if count < NO_BYTES else 0

@@ -1,0 +1,136 @@
+"""The MPI libraries that the tracer's tests use, and runs under them with and without tracer."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from raw_records import Record, read_records, tracing
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "tests/programs/trace"
+BIN = Path(sys.executable).parent
+TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class Mpi:
+    compilers: dict[str, str]
+    starter: tuple[str, ...]
+    interface: int  # as in the record `joined`
+    library: str  # pattern of the library's name among those of a program
+
+
+MPIS = {
+    "mpich": Mpi({".c": "mpicc.mpich", ".f90": "mpif90.mpich"}, ("mpiexec.mpich",), 1, "libmpich"),
+    "openmpi": Mpi(
+        {".c": "mpicc.openmpi", ".f90": "mpif90.openmpi"},
+        ("mpiexec.openmpi", "--oversubscribe"),
+        3,
+        r"libmpi\.so",
+    ),
+    "wheel": Mpi({".c": str(BIN / "mpicc")}, (str(BIN / "mpiexec"),), 1, r"libmpi\.so"),
+    "wheel-abi": Mpi({".c": str(BIN / "mpicc_abi")}, (str(BIN / "mpiexec"),), 2, "libmpi_abi"),
+}
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+FORTRAN = ("-fallow-argument-mismatch",)
+
+
+@dataclass
+class Run:
+    status: int
+    stdout: str
+    stderr: str
+    records: list[Record]
+
+    def of(self, call: str, rank: int | None = None) -> list[Record]:
+        """The records of a call, of one rank or of all."""
+        return [r for r in self.records if r.call == call and rank in (None, self.rank_of(r))]
+
+    def shaped(self, shape: str, rank: int) -> list[Record]:
+        return [r for r in self.records if r.shape == shape and self.rank_of(r) == rank]
+
+    def rank_of(self, record: Record) -> int:
+        return self._ranks[record.pid]
+
+    @functools.cached_property
+    def _ranks(self) -> dict[int, int]:
+        ranks = {record.pid: -1 for record in self.records}
+        return ranks | {r.pid: r.rank for r in self.records if r.shape == "joined"}
+
+
+def find_compiler(mpi: str, suffix: str = ".c") -> str:
+    compiler = MPIS[mpi].compilers.get(suffix)
+    if compiler is None or shutil.which(compiler) is None:
+        pytest.skip(f"{mpi} has no compiler for {suffix} here")
+    return compiler
+
+
+class Bench:
+    """Compiles programs once, and runs them in a folder of the test."""
+
+    def __init__(self, programs: Path, folder: Path) -> None:
+        self.programs = programs
+        self.folder = folder
+
+    def compile(self, source: str, mpi: str, *flags: str, name: str = "") -> Path:
+        path = ROOT / source if "/" in source else PROGRAMS / source
+        compiler = find_compiler(mpi, path.suffix)
+        program = self.programs / f"{name or path.stem}-{mpi}"
+        if not program.exists():
+            more = FORTRAN if path.suffix == ".f90" else ()
+            command = [compiler, "-O2", "-w", *more, str(path), "-o", str(program), *flags, "-lm"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+        return program
+
+    def run(
+        self, mpi: str, ranks: int, *command: str | Path, traced: bool = True, **more: str
+    ) -> Run:
+        return self.start([*MPIS[mpi].starter, "-n", str(ranks), *command], traced, **more)
+
+    def start(self, command: list[str | Path], traced: bool = True, **more: str) -> Run:
+        raw = self.folder / "raw"
+        shutil.rmtree(raw, ignore_errors=True)
+        environment = tracing(raw, **AS_ROOT, **more) if traced else {**os.environ, **AS_ROOT}
+        done = subprocess.run(
+            [str(word) for word in command],
+            env=environment,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        written = (raw / "metadata").exists()
+        records = read_records(raw) if written else []
+        return Run(done.returncode, done.stdout, done.stderr, records)
+
+
+def library_of(program: Path, mpi: str) -> Path:
+    """The MPI library that a program finds."""
+    listing = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    found = re.search(rf"{MPIS[mpi].library}\S* => (\S+)", listing)
+    assert found, listing
+    return Path(found[1])
+
+
+def functions_of(library: Path) -> set[str]:
+    """The C functions of MPI that a library defines."""
+    listing = subprocess.run(
+        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
+    ).stdout
+    names = {line.split()[-1].split("@")[0] for line in listing.splitlines()}
+    return {name for name in names if re.fullmatch(r"MPIX?_[A-Z](?:[a-z]|_[a-z])\w*", name)}
+
+
+BenchMaker = Callable[[], Bench]

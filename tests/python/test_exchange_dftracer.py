@@ -1,0 +1,186 @@
+"""Imports of DFTracer traces: of the real tool, and in each of its three forms."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sesame.datasets import DataSet
+from sesame.errors import InputError
+from sesame.exchange import import_trace
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "dftracer"
+# Call, file, handle, offset, size, bytes of each call of program.c.
+CALLS = [
+    ("fopen", 0, 0, -1, 0o1101, 0),
+    ("fwrite", 0, 0, 0, 70, 70),
+    ("fwrite", 0, 0, 70, 70, 70),
+    ("fwrite", 0, 0, 140, 70, 70),
+    ("fwrite", 0, 0, 210, 70, 70),
+    ("fseek", 0, 0, 0, 0, 0),
+    ("fwrite", 0, 0, 0, 5, 5),
+    ("fclose", 0, 0, -1, 0, 0),
+    ("fopen", 0, 1, -1, 0o2102, 0),
+    ("fwrite", 0, 1, -1, 5, 5),
+    ("fclose", 0, 1, -1, 0, 0),
+    ("open", 1, 2, -1, 0o1102, 0),
+    ("write", 1, 2, 0, 4096, 4096),
+    ("lseek", 1, 2, 4000, 0, 0),
+    ("read", 1, 2, 4000, 4096, 96),
+    ("dup", 1, 2, -1, 0, 0),
+    ("close", 1, 2, -1, 0, 0),
+    ("open", 1, 3, -1, 0o2001, 0),
+    ("write", 1, 3, -1, 8, 8),
+    ("close", 1, 3, -1, 0, 0),
+    ("fork", -1, -1, -1, 0, 0),
+    ("rename", 1, -1, -1, 0, 0),
+]
+NEWEST = {"name": "read", "cat": "POSIX", "type": 3, "pid": 7, "tid": 7, "ph": 1}
+
+
+def imported(path: Path, tmp_path: Path) -> DataSet:
+    import_trace(path, tmp_path / "run.sesame")
+    return DataSet(tmp_path / "run.sesame")
+
+
+def calls(data_set: DataSet, rank: int = 0) -> list[tuple]:
+    fields = ("call", "file", "handle", "offset", "size", "bytes")
+    rows = data_set.table("io").to_pylist()
+    return [tuple(row[field] for field in fields) for row in rows if row["rank"] == rank]
+
+
+def lines(*events: dict) -> str:
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+def test_a_directory_of_real_traces_is_one_run(tmp_path):
+    data_set = imported(GOLDEN, tmp_path)
+    assert calls(data_set, 0) == calls(data_set, 1) == CALLS
+    paths = data_set.table("file").column("path").to_pylist()
+    assert paths == ["/data/s.txt", "/data/p.bin", "/data/q.bin"]
+    processes = data_set.table("process").to_pylist()
+    assert [process["command"] for process in processes] == ["./io", "./io"]
+    assert len({process["pid"] for process in processes}) == 2
+    assert data_set.info["instrument"] == {"name": "DFTracer", "version": "2.0.3"}
+    rename = data_set.table("io").to_pylist()[-1]
+    assert (rename["call"], rename["other_file"]) == ("rename", 2)
+
+
+def test_times_are_nanoseconds_since_the_first_event(tmp_path):
+    data_set = imported(GOLDEN / "second.pfw", tmp_path)
+    events = [json.loads(line) for line in (GOLDEN / "second.pfw").read_text().splitlines()]
+    complete = [event for event in events if event["ph"] == 1]
+    begin = min(event["ts"] for event in complete)
+    expected = [
+        ((event["ts"] - begin) * 1000, event["dur"] * 1000)
+        for event in complete
+        if event["cat"] in ("POSIX", "STDIO")
+    ]
+    rows = data_set.table("io").to_pylist()
+    assert [(row["begin_ns"], row["duration_ns"]) for row in rows] == expected
+
+
+def test_the_first_form_has_paths_and_quoted_numbers(tmp_path):
+    common = {"cat": "POSIX", "pid": "9", "tid": "18", "ph": "X", "id": "1"}
+    name = {"hostname": "node3", "fname": "/a"}
+    text = "[\n" + lines(
+        {**common, "name": "open", "ts": "5", "dur": "1", "args": {**name, "flags": 66, "ret": 3}},
+        {**common, "name": "read", "ts": "8", "dur": "2", "args": {**name, "ret": 10, "count": 16}},
+        {**common, "name": "read", "ts": "11", "dur": "2", "args": {**name, "ret": 6, "count": 16}},
+    )
+    (tmp_path / "old.pfw").write_text(text)
+    data_set = imported(tmp_path / "old.pfw", tmp_path)
+    assert calls(data_set) == [
+        ("open", 0, 0, -1, 66, 0),
+        ("read", 0, 0, 0, 16, 10),
+        ("read", 0, 0, 10, 16, 6),
+    ]
+    assert data_set.table("process").column("host").to_pylist() == ["node3"]
+
+
+def test_the_second_form_has_letters_for_phases_and_numbers_for_hashes(tmp_path):
+    head = {"cat": "dftracer", "pid": 9, "tid": 9, "ph": "M"}
+    text = lines(
+        {**head, "name": "HH", "args": {"name": "corona", "value": 5692}},
+        {**head, "name": "FH", "args": {"name": "/a", "value": 33}},
+        {
+            **{"name": "__xstat64", "cat": "POSIX", "pid": 9, "tid": 9, "ph": "X"},
+            **{"ts": 5, "dur": 1, "args": {"hhash": 5692, "fhash": 33}},
+        },
+        {**head, "name": "epoch", "cat": "ai", "ph": "X", "ts": 5, "dur": 1, "args": {}},
+    )
+    with gzip.open(tmp_path / "trace.pfw.gz", "wt") as file:
+        file.write(text)
+    data_set = imported(tmp_path / "trace.pfw.gz", tmp_path)
+    assert calls(data_set) == [("stat", 0, -1, -1, 0, 0)]
+    assert data_set.table("process").column("host").to_pylist() == ["corona"]
+    assert data_set.info["result"]["not_imported"] == ["1 events of category ai"]
+
+
+def test_where_two_openings_of_a_file_read_is_not_known(tmp_path):
+    args = {"hhash": "h", "fhash": "f"}
+    opening = {**NEWEST, "name": "open", "ts": 1, "dur": 1, "args": {**args, "flags": 0}}
+    read = {**NEWEST, "ts": 3, "dur": 1, "args": {**args, "ret": 4, "count": 4}}
+    (tmp_path / "t.pfw").write_text(lines(opening, read, opening, read))
+    offsets = [
+        (call[0], call[2], call[3]) for call in calls(imported(tmp_path / "t.pfw", tmp_path))
+    ]
+    assert sorted(offsets) == [
+        ("open", 0, -1),
+        ("open", 1, -1),
+        ("read", -1, -1),
+        ("read", 0, 0),
+    ]
+
+
+@pytest.mark.parametrize("name", ["first.pfw.gz", "second.pfw"])
+def test_a_trace_that_was_cut_off_gives_what_is_in_front(name, tmp_path):
+    data = (GOLDEN / name).read_bytes()
+    (tmp_path / name).write_bytes(data[: len(data) // 2])
+    data_set = imported(tmp_path / name, tmp_path)
+    found = calls(data_set)
+    assert 3 < len(found) < len(CALLS)
+    assert found == CALLS[: len(found)]
+    (damage,) = data_set.info["raw"]["damage"]
+    assert damage.startswith(f"{name}: ")
+    assert data_set.table("process").column("outcome").to_pylist() == ["cut off"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ("nonsense\n", ":2: not JSON"),
+        ('{"name": "read"}\n', ":2: not an event of DFTracer: KeyError 'ph'"),
+        ("[1, 2]\n", ":2: not an event of DFTracer"),
+        (lines({**NEWEST, "ts": "noon", "dur": 1, "args": {}}), ":2: not an event of DFTracer"),
+        (lines({**NEWEST, "ts": 1 << 70, "dur": 1, "args": {}}), ":2: not an event of DFTracer"),
+    ],
+)
+def test_a_line_that_is_wrong_is_named(bad, said, sesame, tmp_path):
+    good = lines({**NEWEST, "ts": 1, "dur": 1, "args": {}})
+    (tmp_path / "t.pfw").write_text(good + bad + good)
+    outcome = sesame("import", "t.pfw", "-o", "run.sesame")
+    assert outcome.status == 2
+    assert f"t.pfw{said}" in outcome.stderr
+    assert not (tmp_path / "run.sesame").exists()
+
+
+def test_a_directory_without_traces_is_refused(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="none of the formats"):
+        import_trace(tmp_path / "empty", tmp_path / "run.sesame")
+    with pytest.raises(InputError, match=r"there is no \*\.pfw"):
+        import_trace(tmp_path / "empty", tmp_path / "run.sesame", format_name="dftracer")
+
+
+def test_the_order_of_files_does_not_matter(tmp_path):
+    (tmp_path / "t").mkdir()
+    shutil.copy(GOLDEN / "second.pfw", tmp_path / "t" / "a.pfw")
+    shutil.copy(GOLDEN / "first.pfw.gz", tmp_path / "t" / "b.pfw.gz")
+    data_set = imported(tmp_path / "t", tmp_path)
+    assert calls(data_set, 0) == calls(data_set, 1) == CALLS
+    assert data_set.table("io").column("rank").to_pylist() == [0] * 22 + [1] * 22
