@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
-from conftest import SESAME, Outcome, run
+from conftest import ROOT, SESAME, Outcome, run
 from played_runs import TraceBuilder, twin_of
 from sesame.datasets import DataSet
 from sesame.datasets.traced import MpiFlag
@@ -212,6 +213,21 @@ def test_a_series_plays_one_trace_on_many_machines(simulate, tmp_path: Path):
     assert times == sorted(times)
     assert times[2] > 2 * times[1]
     assert (tmp_path / "curve.svg").is_file()
+
+
+def test_the_tutorial_plays_a_trace(simulate, tmp_path: Path):
+    all_collectives(4).write(tmp_path / "run.sesame")
+    text = (ROOT / "docs/tutorial-simulate.md").read_text()
+    section = text.partition("## From a trace")[2].partition("\n## ")[0]
+    lines = section.partition("```\n")[2].partition("```")[0].splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        words = shlex.split(line)
+        assert words[:2] == ["sesame", "simulate"]
+        outcome = simulate(*words[2:])
+        assert outcome.status == 0, f"{line}\n{outcome.stderr}"
+    assert (tmp_path / "latency.png").is_file()
+    assert (tmp_path / "faster.sesame").is_dir()
 
 
 def test_data_set_and_report_bear_the_name_of_the_trace(computing, simulate, tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -367,6 +368,14 @@ def test_a_run_without_mpi_has_nothing_to_simulate(planned):
     trace.file(0, "write")
     rows = [{"rank": 0, "mpi_rank": -1}]
     assert "no process of this run called MPI" in refusal(planned, trace, process=rows)
+
+
+def test_a_pruned_trace_lacks_messages(planned, tmp_path: Path):
+    path = ping().write(tmp_path / "pruned.sesame")
+    info = json.loads((path / "info.json").read_text())
+    (path / "info.json").write_text(json.dumps({**info, "result": {"pruning": "thesis"}}))
+    with pytest.raises(InputError, match="pruned"):
+        plan_run(DataSet(path))
 
 
 def test_a_data_set_of_another_kind_is_no_trace(run_path):
