@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,47 @@ def test_a_played_run_takes_the_measured_time_to_a_nanosecond_a_call(
     result = played(simulate(trace, *options, "--json"))["predicted_time_s"]
     calls = sum(calls_of(tmp_path / "run.sesame").values())
     assert result == pytest.approx(expected, abs=calls * 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("source", "ranks", "arguments"),
+    [
+        ("examples/heat.c", 2, [64, 20]),
+        ("bench/programs/halo.c", 4, [10]),
+        ("bench/programs/ring.c", 3, [10]),
+        ("tests/programs/answers/wildcards.c", 3, []),
+    ],
+)
+def test_a_real_run_is_traced_and_played(
+    source, ranks, arguments, compiled, simulate, tmp_path: Path
+):
+    program = [compiled(source), *arguments]
+    trace_real_run(ranks, program, tmp_path)
+    options = ("--machine", "ethernet", "--json")
+    result = played(simulate("real.sesame", *options))
+    expected = played(simulate("-n", ranks, *options, "--", *program))
+    assert (result["messages"], result["bytes"]) == (expected["messages"], expected["bytes"])
+
+
+def test_communicators_of_a_real_run_are_made(compiled, simulate, tmp_path: Path):
+    program = compiled("tests/programs/answers/communicators.c")
+    trace_real_run(4, [program], tmp_path)
+    options = ("--machine", "ethernet", "--json")
+    played(simulate("real.sesame", *options, "-o", "played.sesame"))
+    played(simulate("-n", 4, *options, "-o", "run.sesame", "--", program))
+    calls, expected = (calls_of(tmp_path / f"{name}.sesame") for name in ("played", "run"))
+    for name in ("Comm_create", "Comm_create_group", "Intercomm_create", "Intercomm_merge"):
+        assert calls[f"MPI_{name}"] == expected[f"MPI_{name}"], name
+    splits = expected["MPI_Comm_split"] + expected["MPI_Comm_split_type"]
+    assert calls["MPI_Comm_split"] == splits
+
+
+def trace_real_run(ranks: int, program: list[object], folder: Path) -> None:
+    if shutil.which("mpiexec.mpich") is None:
+        pytest.skip("mpiexec.mpich is not installed")
+    launch = map(str, ["mpiexec.mpich", "-n", ranks, *program])
+    traced = run([*SESAME, "trace", "-o", "real.sesame", "--", *launch], folder)
+    assert traced.status == 0, traced.stderr
 
 
 def all_collectives(ranks: int) -> TraceBuilder:
