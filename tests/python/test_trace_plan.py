@@ -266,6 +266,21 @@ def test_both_sides_of_an_intercommunicator_are_one(planned):
     assert (receive["comm"], receive["peer"]) == (between, 0)
 
 
+def test_the_edge_of_a_grid_exchanges_on_its_communicator(planned):
+    trace = TraceBuilder(2)
+    copy = trace.communicator(0, "0-1", 2)
+    for rank in range(2):
+        trace.call(rank, "MPI_Comm_dup", comm=0)
+    trace.call(0, "MPI_Sendrecv", comm=copy, peer=-2, tag=0, bytes=8)
+    trace.part(0, "MPI_Recv", comm=copy, peer=1, tag=0, bytes=8)
+    trace.call(1, "MPI_Sendrecv", comm=copy, peer=0, tag=0, bytes=8)
+    trace.part(1, "MPI_Recv", comm=copy, peer=-2)
+    trace.call(0, "MPI_Send", comm=-1, peer=-2)
+    _, operations = planned(trace)
+    assert [(f["comm"], f["peer"]) for _, f in operations[0][1:3]] == [(copy, -1), (0, -1)]
+    assert [(f["comm"], f["peer"]) for _, f in operations[1][1:2]] == [(copy, 0)]
+
+
 def test_a_list_says_what_each_rank_gives(planned):
     trace = TraceBuilder(3)
     for rank in range(3):
