@@ -149,6 +149,7 @@ def test_a_trace_that_was_cut_off_gives_what_is_in_front(name, tmp_path):
     (damage,) = data_set.info["raw"]["damage"]
     assert damage.startswith(f"{name}: ")
     assert data_set.table("process").column("outcome").to_pylist() == ["cut off"]
+    assert data_set.info["result"]["outcome"] == "cut off"
 
 
 @pytest.mark.parametrize(
