@@ -270,6 +270,14 @@ class Surveyor {
   bool begun_ = false;
 };
 
+// Who a process was whose first record is lost: its files are HOST.PID.N.
+void name_by_files(const TracedFiles& files, ProcessSurvey& result) {
+  std::string host = files.name;
+  for (int i = 0; i < 2; ++i) host.resize(std::min(host.rfind('.'), host.size()));
+  result.identity.host = host;
+  result.identity.pid = static_cast<int32_t>(result.state ? result.state->pid : result.walked.pid);
+}
+
 }  // namespace
 
 uint64_t ProcessSurvey::lost() const {
@@ -292,7 +300,7 @@ ProcessSurvey survey(const TracedFiles& files, const CallTraits& traits,
       result.walked.damage.push_back(state.error().to_string());
     }
   }
-  if (result.identity.pid < 0) result.identity.pid = static_cast<int32_t>(result.walked.pid);
+  if (result.identity.pid < 0) name_by_files(files, result);
   return result;
 }
 

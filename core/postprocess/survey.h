@@ -90,6 +90,7 @@ struct ProcessSurvey {
   std::vector<Operation> operations;
 
   uint64_t lost() const;  // records that were made and are not in the streams
+  bool has_times() const { return walked.records > 0; }
 };
 
 ProcessSurvey survey(const trace::TracedFiles& files, const CallTraits& traits,
