@@ -14,7 +14,7 @@ from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
 
 Array = np.ndarray[Any, Any]
-UNNUMBERED = -1
+LONGEST_RUN_NS = 100 * 86_400 * 10**9  # with more, sums of times of many streams overflow
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,13 @@ def read_trace(path: Path) -> Trace:
     if not processes:
         raise InputError("the trace has no process", path=str(path))
     first = min(row["begin_ns"] for row in processes)
+    last = max(row["end_ns"] for row in processes)
+    if last - first > LONGEST_RUN_NS:
+        raise InputError(
+            f"the times cannot be right: the run took {(last - first) * 1e-9:,.0f} s",
+            path=str(path),
+            hint="was the trace damaged, or a clock set while it ran?",
+        )
     return Trace(
         path,
         _table(data_set, "io", first),

@@ -1,0 +1,87 @@
+"""Real runs, recorded and replayed: every data call is issued, nothing differs, nothing stays."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, SESAME, run
+from sesame.datasets import DataSet
+from sesame.datasets.traced import IoFlag
+
+FENCE = re.compile(r"^```\n(.*?)^```", re.M | re.S)
+SYSTEM_CALLS = {"pread": "pread64", "pwrite": "pwrite64", "fsync": "fsync"}
+
+
+def regular_calls(path: Path) -> Counter[str]:
+    """The application's own data calls on regular files, by name."""
+    data_set = DataSet(path)
+    kinds = {row["index"]: row["kind"] for row in data_set.table("file").to_pylist()}
+    return Counter(
+        row["call"]
+        for row in data_set.table("io").to_pylist()
+        if kinds.get(row["file"]) == "regular" and not row["flags"] & IoFlag.NESTED
+    )
+
+
+@pytest.fixture
+def traced_sort(program, tmp_path: Path) -> Path:
+    command = ["mpiexec.mpich", "-n", "2", str(program("sesame-sort")), "--count", "60000"]
+    (tmp_path / "work").mkdir()
+    path = tmp_path / "sort.sesame"
+    arguments = ["trace", "-o", str(path), "--", *command, "--dir", "work"]
+    outcome = run([*SESAME, *arguments], tmp_path)
+    assert outcome.status == 0, outcome.stderr
+    (tmp_path / "new").mkdir()
+    return path
+
+
+def test_a_sort_on_two_ranks_is_replayed_call_by_call(traced_sort, tmp_path):
+    recorded = regular_calls(traced_sort)
+    arguments = ["replay", str(traced_sort), "--dir", "new", "--json"]
+    outcome = run([*SESAME, *arguments], tmp_path)
+    assert outcome.status == 0, outcome.stderr
+    answer = outcome.json
+    assert answer["differing"] == []
+    assert answer["unmatched_messages"] == 0
+    assert answer["messages"] > 0
+    assert recorded["pread"] >= 2
+    for call in ("pread", "pwrite"):
+        assert answer["calls"][call] == recorded[call]
+    assert answer["bytes_read"] >= 60000 * 8
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_the_kernel_sees_every_data_call_of_the_trace(traced_sort, tmp_path):
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed")
+    recorded = regular_calls(traced_sort)
+    wanted = ",".join(SYSTEM_CALLS.values())
+    command = ["strace", "-f", "-qq", "-y", "-o", "calls.txt", "-e", f"trace={wanted}", *SESAME]
+    outcome = run([*command, "replay", str(traced_sort), "--dir", "new"], tmp_path)
+    assert outcome.status == 0, outcome.stderr
+    text = (tmp_path / "calls.txt").read_text()
+    of_the_run = rf"^\d+ +(\w+)\(\d+<{re.escape(str(tmp_path))}/new/[^>]*>, "
+    issued = Counter(re.findall(of_the_run, text, re.M))
+    for name in ("pread", "pwrite"):
+        assert issued[SYSTEM_CALLS[name]] == recorded[name], name
+
+
+def test_the_tutorial_of_replay_runs(tmp_path):
+    (tmp_path / "words.txt").write_text("".join(f"{n * 7919 % 10007}\n" for n in range(10007)))
+    text = (ROOT / "docs/tutorial-replay.md").read_text()
+    lines = [line for block in FENCE.findall(text) for line in block.splitlines()]
+    assert len(lines) > 8
+    for line in lines:
+        words = shlex.split(line)
+        command = [*SESAME, *words[1:]] if words[0] == "sesame" else words
+        outcome = run(command, tmp_path)
+        assert outcome.status == 0, f"{line}\n{outcome.stdout}{outcome.stderr}"
+    assert list((tmp_path / "new").iterdir()) == []
+    replayed = DataSet(tmp_path / "there.sesame").table("replayed")
+    assert set(replayed["error"].to_pylist()) == {0}
