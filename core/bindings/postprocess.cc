@@ -131,8 +131,8 @@ nb::dict process_dict(const postprocess::Job& job, const JobProcess& process) {
   dict["pid"] = who.pid;
   dict["command"] = text(who.command);
   dict["interface"] = kInterfaces[who.interface < 4 ? who.interface : 0];
-  dict["begin_ns"] = clock.at(who.begin);
-  dict["end_ns"] = clock.at(who.end);
+  dict["begin_ns"] = survey.has_times() ? clock.at(who.begin) : 0;
+  dict["end_ns"] = survey.has_times() ? clock.at(who.end) : 0;
   dict["threads"] = survey.walked.threads;
   dict["records"] = survey.walked.records;
   dict["discarded"] = survey.lost();
