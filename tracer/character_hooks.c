@@ -15,7 +15,7 @@ typedef struct {
 #define LONGEST_PAUSE_NS 2000u /* between two characters of one record */
 
 /* Adds a character to the record before, if that is one of characters that has just ended. */
-static int merge(uint64_t begin, uint64_t end, int call, int file) {
+static int add_to_last(uint64_t begin, uint64_t end, int call, int file) {
   SesameStream* stream = &sesame_stream;
   Merged* last = (Merged*)stream->last;
   if (last == NULL || last->start.id != SESAME_SHAPE_merged || last->call != call ||
@@ -26,16 +26,23 @@ static int merge(uint64_t begin, uint64_t end, int call, int file) {
   if (to < stream->last_ns || from > stream->last_ns + LONGEST_PAUSE_NS) return 0;
   uint64_t duration = last->duration + (to - stream->last_ns);
   if (duration > UINT32_MAX || last->bytes == UINT32_MAX) return 0;
-  uint8_t watched = stream->watched;
-  *(volatile uint8_t*)&stream->watched = SESAME_WRITING; /* as in records.h */
-  atomic_signal_fence(memory_order_seq_cst);
   last->start.time = (uint32_t)to;
   last->duration = (uint32_t)duration;
   last->bytes++;
   stream->last_ns = to;
+  return 1;
+}
+
+/* As in records.h no signal handler makes a record meanwhile, which would then be the last. */
+static int merge(uint64_t begin, uint64_t end, int call, int file) {
+  SesameStream* stream = &sesame_stream;
+  uint8_t watched = stream->watched;
+  *(volatile uint8_t*)&stream->watched = SESAME_WRITING;
+  atomic_signal_fence(memory_order_seq_cst);
+  int is_merged = add_to_last(begin, end, call, file);
   atomic_signal_fence(memory_order_seq_cst);
   *(volatile uint8_t*)&stream->watched = watched;
-  return 1;
+  return is_merged;
 }
 
 static void record_character(uint64_t begin, int call, const FILE* stream, int result) {

@@ -236,7 +236,7 @@ class Hook:
                 bytes=f"bytes({count}, {type_})",
                 request="request_id(*request)",
             )
-        return text + "  expect_two(*request);\n"
+        return text + "  await_two(*request, source, recvtag);\n"
 
     def given(self) -> str:
         name = self.function.name.removesuffix("_init")

@@ -97,15 +97,6 @@ void sesame_meet(int file) {
 
 /* --- Records ------------------------------------------------------------------------------ */
 
-const char* sesame_path(const char* path, int error, SesameLongPath* room) {
-  if (path == NULL || error == EFAULT) return "";
-  if (error != ENAMETOOLONG) return path;
-  size_t length = strnlen(path, sizeof room->text - 1);
-  memcpy(room->text, path, length);
-  room->text[length] = '\0';
-  return room->text;
-}
-
 void sesame_record_partial(uint64_t begin, int call, int file, size_t size, size_t moved,
                            int64_t offset, uint16_t error) {
   SESAME_RECORD(partial, begin, .call = (uint16_t)call, .file = file, .size = size, .bytes = moved,
@@ -117,7 +108,6 @@ void sesame_record_open(uint64_t begin, int call, int file, int directory, const
   uint64_t end = sesame_ticks();
   int saved = errno;
   uint16_t error = sesame_error(file < 0);
-  SesameLongPath room;
   struct stat status = {0};
   if (file >= 0) {
     if (syscall(SYS_fstat, file, &status) != 0) status = (struct stat){0};
@@ -132,15 +122,14 @@ void sesame_record_open(uint64_t begin, int call, int file, int directory, const
                                .block_size = (uint32_t)status.st_blksize,
                                .size = status.st_size,
                                .error = error,
-                               .path = sesame_path(path, error, &room)};
+                               .path = sesame_path(path, error)};
   sesame_put_open(end, &record);
   errno = saved;
 }
 
 void sesame_record_path(uint64_t begin, int call, int failed, int directory, const char* path,
                         int64_t size) {
-  SesameLongPath room;
   uint16_t error = sesame_error(failed);
   SESAME_RECORD(path, begin, .call = (uint16_t)call, .directory = directory, .size = size,
-                .error = error, .path = sesame_path(path, error, &room));
+                .error = error, .path = sesame_path(path, error));
 }

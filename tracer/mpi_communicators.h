@@ -130,52 +130,54 @@ static uint64_t neighbours(const SesameComm* known, Comm comm) {
 /* --- Requests that end with more than a message ------------------------------------------- */
 
 /* Of a duplicate that is made in the background: its handle is there when the request is
- * complete. Of a send and a receive in one: there is a record for each. */
+ * complete. Of a send and a receive in one: there is a record for each, and MPICH 4.0 forgets to
+ * say what came, but for a wildcard it is known. */
 typedef struct Awaited {
   struct Awaited* next;
   Request request;
   Comm* where;
   SesameComm* known; /* null for a send and receive */
+  int32_t peer;      /* of the receive; -1 for any */
+  int32_t tag;
 } Awaited;
 static pthread_mutex_t awaited_lock = PTHREAD_MUTEX_INITIALIZER;
 static Awaited* awaited;
 static atomic_int awaited_count;
 
-static void await(Request request, Comm* where, SesameComm* known) {
+static void await(Awaited what) {
   Awaited* one = malloc(sizeof *one);
   if (one == NULL) return;
+  *one = what;
   pthread_mutex_lock(&awaited_lock);
-  *one = (Awaited){awaited, request, where, known};
+  one->next = awaited;
   awaited = one;
   pthread_mutex_unlock(&awaited_lock);
   atomic_fetch_add(&awaited_count, 1);
 }
 
-/* Whether the request, which is complete, stood for a send and a receive. */
-static bool finish_awaited(Request request) {
-  bool two = false;
+static void await_two(Request request, int source, int tag) {
+  await((Awaited){.request = request, .peer = peer_of(source), .tag = tag_of(tag)});
+}
+
+/* What a request stood for that is complete, if it was such; the caller frees it. */
+static Awaited* take_awaited(Request request) {
   pthread_mutex_lock(&awaited_lock);
   Awaited** place = &awaited;
   while (*place != NULL && (*place)->request != request) place = &(*place)->next;
   Awaited* one = *place;
   if (one != NULL) {
-    two = one->known == NULL;
-    if (!two) sesame_handle_put(&sesame_comms, KEY(*one->where), one->known);
     *place = one->next;
-    free(one);
     atomic_fetch_sub(&awaited_count, 1);
   }
   pthread_mutex_unlock(&awaited_lock);
-  return two;
+  return one;
 }
-
-static void expect_two(Request request) { await(request, NULL, NULL); }
 
 static void put_duplicate(Span span, int call, Comm comm, Comm* where, Request request) {
   int32_t parent = comm_of(comm)->number;
   SesameComm* known = sesame_new_comm(sesame_next_comm());
   Groups groups = examine(known, comm); /* those of the original */
-  await(request, where, known);
+  await((Awaited){.request = request, .where = where, .known = known});
   put_communicator(span, call, parent, known, groups, request_id(request));
 }
 

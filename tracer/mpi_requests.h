@@ -84,6 +84,21 @@ static int hook_MPI_Improbe(int source, int tag, Comm comm, int* flag, Message* 
 
 static atomic_bool any_cancelled; /* asking each status costs a call */
 
+/* What there is besides to do for some requests. */
+static __attribute__((noinline)) void put_awaited(Span span, struct sesame_completed* record,
+                                                  Request request) {
+  Awaited* one = take_awaited(request);
+  if (one == NULL) return;
+  if (one->known != NULL) {
+    sesame_handle_put(&sesame_comms, KEY(*one->where), one->known);
+  } else {
+    if (one->peer != -1) record->peer = one->peer;
+    if (one->tag != -1) record->tag = one->tag;
+    sesame_put_completed(span.end, record);
+  }
+  free(one);
+}
+
 /* A request that a wait or test has found complete. */
 static void put_completed(Span span, Request request, const Status* status) {
   int cancelled = 0;
@@ -94,10 +109,10 @@ static void put_completed(Span span, Request request, const Status* status) {
                                     .peer = peer_of(status->MPI_SOURCE),
                                     .tag = tag_of(status->MPI_TAG),
                                     .flags = cancelled != 0};
-  sesame_put_completed(span.end, &record);
-  if (atomic_load_explicit(&awaited_count, memory_order_relaxed) != 0 && finish_awaited(request)) {
-    sesame_put_completed(span.end, &record);
+  if (atomic_load_explicit(&awaited_count, memory_order_relaxed) != 0) {
+    put_awaited(span, &record, request);
   }
+  sesame_put_completed(span.end, &record);
 }
 
 static void put_wait(Span span, int call, int count, int done) {

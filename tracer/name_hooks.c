@@ -92,7 +92,6 @@ NAME(int, unlink, unlink, (const char* path), (path))
 AT(int, unlinkat, unlinkat, (int directory, const char* path, int flags), (directory, path, flags))
 NAME(int, remove, remove, (const char* path), (path))
 NAME(int, rmdir, rmdir, (const char* path), (path))
-NAME(int, shm_unlink, shm_unlink, (const char* path), (path))
 NAME(int, mkdir, mkdir, (const char* path, mode_t mode), (path, mode))
 AT(int, mkdirat, mkdirat, (int directory, const char* path, mode_t mode), (directory, path, mode))
 NAME(int, mkfifo, mkfifo, (const char* path, mode_t mode), (path, mode))
@@ -132,19 +131,17 @@ NAME_SIZE(int, truncate64, truncate, (const char* path, off_t length), (path, le
 
 /* --- Two names ---------------------------------------------------------------------------- */
 
-#define NAMES(name, parameters, arguments, directory_, other_directory_)                 \
-  SESAME_HOOK(int, name, parameters) {                                                   \
-    if (!sesame_watches_path(directory_) || !sesame_watches_path(other_directory_))      \
-      return SESAME_REAL(name) arguments;                                                \
-    uint64_t begin = sesame_ticks();                                                     \
-    int result = SESAME_REAL(name) arguments;                                            \
-    uint16_t error = sesame_error(result < 0);                                           \
-    SesameLongPath room, other_room;                                                     \
-    SESAME_RECORD(two_paths, begin, .call = SESAME_CALL_##name, .directory = directory_, \
-                  .other_directory = other_directory_, .error = error,                   \
-                  .path = sesame_path(path, error, &room),                               \
-                  .other_path = sesame_path(other, error, &other_room));                 \
-    return result;                                                                       \
+#define NAMES(name, parameters, arguments, directory_, other_directory_)                      \
+  SESAME_HOOK(int, name, parameters) {                                                        \
+    if (!sesame_watches_path(directory_) || !sesame_watches_path(other_directory_))           \
+      return SESAME_REAL(name) arguments;                                                     \
+    uint64_t begin = sesame_ticks();                                                          \
+    int result = SESAME_REAL(name) arguments;                                                 \
+    uint16_t error = sesame_error(result < 0);                                                \
+    SESAME_RECORD(two_paths, begin, .call = SESAME_CALL_##name, .directory = directory_,      \
+                  .other_directory = other_directory_, .error = error,                        \
+                  .path = sesame_path(path, error), .other_path = sesame_path(other, error)); \
+    return result;                                                                            \
   }
 NAMES(rename, (const char* path, const char* other), (path, other), AT_FDCWD, AT_FDCWD)
 NAMES(renameat, (int from, const char* path, int to, const char* other), (from, path, to, other),

@@ -3,9 +3,12 @@
 #include <limits.h>
 #include <linux/close_range.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "hooks.h"
+
+#define SHARED_MEMORY "/dev/shm/"
 
 /* --- Opened ------------------------------------------------------------------------------- */
 
@@ -74,8 +77,6 @@ OPEN_FIXED(mkostemps, mkostemps, (char* path, int suffix, int flags), (path, suf
            AT_FDCWD, path, flags | NEW)
 OPEN_FIXED(mkostemps64, mkostemps, (char* path, int suffix, int flags), (path, suffix, flags),
            AT_FDCWD, path, flags | NEW)
-OPEN_FIXED(shm_open, shm_open, (const char* name, int flags, mode_t mode), (name, flags, mode),
-           AT_FDCWD, name, flags)
 OPEN_FIXED(memfd_create, memfd_create, (const char* name, unsigned flags), (name, flags), AT_FDCWD,
            name, O_RDWR)
 OPEN_FIXED(open_by_handle_at, open_by_handle_at,
@@ -83,6 +84,38 @@ OPEN_FIXED(open_by_handle_at, open_by_handle_at,
            directory, "", flags)
 OPEN_FIXED(posix_openpt, posix_openpt, (int flags), (flags), AT_FDCWD, "/dev/ptmx", flags)
 OPEN_FIXED(getpt, getpt, (void), (), AT_FDCWD, "/dev/ptmx", O_RDWR)
+
+/* The names of shared memory are those of files in one directory. */
+typedef struct {
+  char text[sizeof SHARED_MEMORY + NAME_MAX];
+} SharedMemoryPath;
+
+static const char* shared_memory_path(const char* name, SharedMemoryPath* path) {
+  if (name == NULL) return "";
+  while (*name == '/') ++name;
+  snprintf(path->text, sizeof path->text, SHARED_MEMORY "%s", name);
+  return path->text;
+}
+
+SESAME_HOOK(int, shm_open, (const char* name, int flags, mode_t mode)) {
+  SharedMemoryPath path;
+  if (!sesame_watches(SESAME_IO)) return SESAME_REAL(shm_open)(name, flags, mode);
+  uint64_t begin = sesame_ticks();
+  int file = SESAME_REAL(shm_open)(name, flags, mode);
+  sesame_record_open(begin, SESAME_CALL_shm_open, file, AT_FDCWD, shared_memory_path(name, &path),
+                     flags);
+  return file;
+}
+
+SESAME_HOOK(int, shm_unlink, (const char* name)) {
+  SharedMemoryPath path;
+  if (!sesame_watches(SESAME_IO)) return SESAME_REAL(shm_unlink)(name);
+  uint64_t begin = sesame_ticks();
+  int result = SESAME_REAL(shm_unlink)(name);
+  sesame_record_path(begin, SESAME_CALL_shm_unlink, result < 0, AT_FDCWD,
+                     shared_memory_path(name, &path), 0);
+  return result;
+}
 
 /* --- Duplicated --------------------------------------------------------------------------- */
 
@@ -145,34 +178,48 @@ CLOSE(close)
 CLOSE(__close)
 
 /* One record for each descriptor closed that was known, or one for none. */
-static void record_range(uint64_t begin, int call, unsigned first, unsigned last, int failed) {
-  uint16_t error = sesame_error(failed);
+static void record_range(uint64_t begin, int call, unsigned first, unsigned last) {
+  unsigned end = (unsigned)(sesame_highest_known() + 1);
   int closed = 0;
-  for (unsigned file = first; error == 0 && file <= last; ++file) {
-    if ((int)file > sesame_highest_known()) break;
+  for (unsigned file = first; file <= last && file < end; ++file) {
     if (!sesame_is_known((int)file)) continue;
     sesame_forget((int)file);
     SESAME_RECORD(handle, begin, .call = (uint16_t)call, .file = (int)file);
     closed = 1;
   }
-  if (!closed) SESAME_RECORD(plain, begin, .call = (uint16_t)call, .error = error);
+  if (!closed) SESAME_RECORD(plain, begin, .call = (uint16_t)call);
+}
+
+static void forget_range(unsigned first, unsigned last) {
+  unsigned end = (unsigned)(sesame_highest_known() + 1);
+  for (unsigned file = first; file <= last && file < end; ++file) {
+    sesame_forget((int)file);
+  }
 }
 
 SESAME_HOOK(int, close_range, (unsigned first, unsigned last, int flags)) {
-  if (!sesame_watches(SESAME_IO)) return SESAME_REAL(close_range)(first, last, flags);
-  uint64_t begin = sesame_ticks();
+  int is_watched = sesame_watches(SESAME_IO);
+  uint64_t begin = is_watched ? sesame_ticks() : 0;
   int result = SESAME_REAL(close_range)(first, last, flags);
-  if (flags & CLOSE_RANGE_CLOEXEC) first = UINT_MAX; /* nothing was closed */
-  record_range(begin, SESAME_CALL_close_range, first, last, result < 0);
+  if (result < 0 || (flags & CLOSE_RANGE_CLOEXEC)) first = INT_MAX; /* nothing was closed */
+  if (!is_watched) {
+    forget_range(first, last);
+  } else if (result < 0) {
+    SESAME_RECORD(plain, begin, .call = SESAME_CALL_close_range, .error = sesame_error(1));
+  } else {
+    record_range(begin, SESAME_CALL_close_range, first, last);
+  }
   return result;
 }
 
 SESAME_HOOK(void, closefrom, (int first)) {
-  if (!sesame_watches(SESAME_IO)) {
-    SESAME_REAL(closefrom)(first);
-    return;
-  }
-  uint64_t begin = sesame_ticks();
+  int is_watched = sesame_watches(SESAME_IO);
+  uint64_t begin = is_watched ? sesame_ticks() : 0;
   SESAME_REAL(closefrom)(first);
-  record_range(begin, SESAME_CALL_closefrom, first < 0 ? 0 : (unsigned)first, UINT_MAX, 0);
+  if (first < 0) first = 0;
+  if (is_watched) {
+    record_range(begin, SESAME_CALL_closefrom, (unsigned)first, INT_MAX);
+  } else {
+    forget_range((unsigned)first, INT_MAX);
+  }
 }

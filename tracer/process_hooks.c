@@ -1,5 +1,6 @@
 /* Programs that replace themselves or end without the destructors of libraries. */
 #include <fcntl.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -84,7 +85,7 @@ EXEC_LIST(execle, execve, char** environment = va_arg(list, char**), (path, word
     uint64_t begin = sesame_ticks();                                                           \
     int result = SESAME_REAL(name)(child, path, actions, attributes, words, environment);      \
     SESAME_RECORD(path, begin, .call = SESAME_CALL_##name, .directory = AT_FDCWD,              \
-                  .error = (uint16_t)result, .path = path);                                    \
+                  .error = (uint16_t)result, .path = sesame_path(path, result));               \
     return result;                                                                             \
   }
 SPAWN(posix_spawn)
@@ -92,10 +93,10 @@ SPAWN(posix_spawnp)
 
 /* --- The end ------------------------------------------------------------------------------ */
 
-#define EXIT(name)                                                \
-  SESAME_HOOK(void, name, (int status)) {                         \
+#define EXIT(name)                               \
+  SESAME_HOOK(void, name, (int status)) {        \
     if (!sesame_in_vfork) sesame_process_end(1); \
-    SESAME_REAL(name)(status);                                    \
+    SESAME_REAL(name)(status);                   \
   }
 EXIT(_exit)
 EXIT(_Exit)
@@ -106,8 +107,7 @@ __attribute__((constructor)) static void watch_quick_exit(void) { at_quick_exit(
 
 /* --- Children ----------------------------------------------------------------------------- */
 
-#if defined(__x86_64__)
-/* vfork.S calls these. The child goes on in the parent's thread, which sleeps. */
+/* A child that borrows its parent's memory goes on in the parent's thread, which sleeps. */
 static __thread uint8_t watched_before_vfork;
 
 void sesame_before_vfork(void) {
@@ -115,9 +115,14 @@ void sesame_before_vfork(void) {
   if (sesame_in_vfork++ == 0) watched_before_vfork = sesame_hide(SESAME_IO | SESAME_MPI);
 }
 
-/* In the parent only. Gives what vfork returns. */
-int sesame_after_vfork(int result) {
+static void unhide_child(void) {
   if (--sesame_in_vfork == 0) sesame_unhide(watched_before_vfork);
+}
+
+#if defined(__x86_64__)
+/* For vfork.S, in the parent only. Gives what vfork returns. */
+int sesame_after_vfork(int result) {
+  unhide_child();
   if (result >= 0) return result;
   errno = -result;
   return -1;
@@ -138,13 +143,49 @@ SESAME_HOOK(int, daemon, (int stay, int keep_streams)) {
   return result;
 }
 
-/* A fork without the handlers of pthread_atfork. */
+/* What the handlers of pthread_atfork do, where they are not called. */
+static void become_child(void) {
+  sesame_process_forked();
+  sesame_forget_all();
+  sesame_mappings_inherit();
+}
+
 SESAME_HOOK(pid_t, _Fork, (void)) {
   pid_t child = SESAME_REAL(_Fork)();
-  if (child == 0) {
-    sesame_process_forked();
-    sesame_forget_all();
-    sesame_mappings_inherit();
-  }
+  if (child == 0) become_child();
   return child;
+}
+
+/* A child with memory of its own; it has a copy of the frame in which this lies. */
+typedef struct {
+  int (*run)(void*);
+  void* argument;
+} Child;
+
+static int run_child(void* argument) {
+  const Child* child = argument;
+  become_child();
+  int status = child->run(child->argument);
+  sesame_process_end(1); /* it ends when this returns, without destructors */
+  return status;
+}
+
+/* A thread has variables of its own and needs nothing. */
+SESAME_HOOK(int, clone, (int (*run)(void*), void* stack, int flags, void* argument, ...)) {
+  va_list others;
+  va_start(others, argument);
+  pid_t* parent_id = va_arg(others, pid_t*);
+  void* variables = va_arg(others, void*);
+  pid_t* child_id = va_arg(others, pid_t*);
+  va_end(others);
+  int is_vfork = (flags & CLONE_VM) && (flags & CLONE_VFORK) && !(flags & CLONE_SETTLS);
+  if (is_vfork) sesame_before_vfork();
+  Child child = {run, argument};
+  if (!(flags & CLONE_VM)) {
+    run = run_child;
+    argument = &child;
+  }
+  int result = SESAME_REAL(clone)(run, stack, flags, argument, parent_id, variables, child_id);
+  if (is_vfork) unhide_child();
+  return result;
 }

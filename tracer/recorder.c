@@ -282,23 +282,25 @@ int sesame_begin_thread(int kind) {
 
 /* --- All of them -------------------------------------------------------------------------- */
 
-static void flush(bool is_end) {
+void sesame_streams_flush(void) {
+  uint8_t watched = sesame_stream.watched;
+  sesame_stream.watched = SESAME_WRITING; /* a signal handler that exits must not come back here */
   pthread_mutex_lock(&lock);
   for (struct SesameBuffer* buffer = buffers; buffer != NULL; buffer = buffer->next) {
     if (buffer->stream == NULL) continue;
     take(buffer);
+    /* With its next record the thread finds out; nor does it change the last one any more. */
+    buffer->stream->deadline = 0;
     write_so_far(buffer);
-    if (is_end) buffer->stream->deadline = 0; /* with its next record it finds out */
     give(buffer);
   }
   pthread_mutex_unlock(&lock);
+  sesame_stream.watched = watched;
 }
-
-void sesame_streams_flush(void) { flush(false); }
 
 void sesame_streams_stop(void) {
   atomic_store(&stopped, true);
-  flush(true);
+  sesame_streams_flush();
 }
 
 void sesame_streams_resume(void) { atomic_store(&stopped, false); }

@@ -43,15 +43,21 @@ OPEN(popen, popen, (const char* command, const char* mode), (command, mode), "",
 OPEN(_IO_popen, popen, (const char* command, const char* mode), (command, mode), "",
      flags_of(mode) & O_ACCMODE)
 
-/* A stream opened anew keeps its descriptor, whatever that stood for. */
-#define REOPEN(name)                                                           \
-  SESAME_HOOK(FILE*, name, (const char* path, const char* mode, FILE* old)) {  \
-    sesame_forget(sesame_stream_file(old));                                    \
-    if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(path, mode, old); \
-    uint64_t begin = sesame_ticks();                                           \
-    FILE* stream = SESAME_REAL(name)(path, mode, old);                         \
-    record_opening(begin, SESAME_CALL_freopen, stream, path, flags_of(mode));  \
-    return stream;                                                             \
+/* A stream opened anew keeps its descriptor, whatever that stood for. Without a path it is the
+ * same file, of which the next call on it makes a record. */
+#define REOPEN(name)                                                                         \
+  SESAME_HOOK(FILE*, name, (const char* path, const char* mode, FILE* old)) {                \
+    sesame_forget(sesame_stream_file(old));                                                  \
+    if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(path, mode, old);               \
+    uint64_t begin = sesame_ticks();                                                         \
+    FILE* stream = SESAME_REAL(name)(path, mode, old);                                       \
+    if (path != NULL) {                                                                      \
+      record_opening(begin, SESAME_CALL_freopen, stream, path, flags_of(mode));              \
+    } else {                                                                                 \
+      SESAME_RECORD_HANDLE(begin, freopen, stream == NULL ? -1 : sesame_stream_file(stream), \
+                           stream == NULL);                                                  \
+    }                                                                                        \
+    return stream;                                                                           \
   }
 REOPEN(freopen)
 REOPEN(freopen64)
@@ -208,29 +214,15 @@ READ_CHECKED(__fread_unlocked_chk)
 
 /* --- Lines -------------------------------------------------------------------------------- */
 
-#define PUT_LINE(name)                                                                             \
-  SESAME_HOOK(int, name, (const char* text, FILE* stream)) {                                       \
-    if (!sesame_watches_stream(stream)) return SESAME_REAL(name)(text, stream);                    \
-    uint64_t begin = sesame_ticks();                                                               \
-    int result = SESAME_REAL(name)(text, stream);                                                  \
-    sesame_record_text(begin, SESAME_CALL_fputs, stream, result < 0 ? -1 : (ssize_t)strlen(text)); \
-    return result;                                                                                 \
-  }
+#define PUT_LINE(name)                                                                   \
+  SESAME_TEXT_HOOK(int, name, fputs, (const char* text, FILE* file), (text, file), file, \
+                   result < 0 ? -1 : (ssize_t)strlen(text))
 PUT_LINE(fputs)
 PUT_LINE(fputs_unlocked)
 PUT_LINE(_IO_fputs)
 
-#define PUT_LINE_OUT(name)                                              \
-  SESAME_HOOK(int, name, (const char* text)) {                          \
-    FILE* stream = stdout;                                              \
-    if (!sesame_watches_stream(stream)) return SESAME_REAL(name)(text); \
-    uint64_t begin = sesame_ticks();                                    \
-    int result = SESAME_REAL(name)(text);                               \
-    sesame_record_text(begin, SESAME_CALL_puts, stream, result);        \
-    return result;                                                      \
-  }
-PUT_LINE_OUT(puts)
-PUT_LINE_OUT(_IO_puts)
+SESAME_TEXT_HOOK(int, puts, puts, (const char* text), (text), stdout, result)
+SESAME_TEXT_HOOK(int, _IO_puts, puts, (const char* text), (text), stdout, result)
 
 /* A line may hold zeros, so its length is that by which the buffer has shrunk; only of a line that
  * may have filled the buffer more than once it is the length of the text. */
@@ -260,42 +252,23 @@ GET_LINE(__fgets_chk, (char* text, size_t room, int size, FILE* stream), (text, 
 GET_LINE(__fgets_unlocked_chk, (char* text, size_t room, int size, FILE* stream),
          (text, room, size, stream), (size_t)size)
 
-#define GET_LINE_IN(name, parameters, arguments)                            \
-  SESAME_HOOK(char*, name, parameters) {                                    \
-    FILE* stream = stdin;                                                   \
-    if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments; \
-    uint64_t begin = sesame_ticks();                                        \
-    char* result = SESAME_REAL(name) arguments;                             \
-    sesame_record_text(begin, SESAME_CALL_gets, stream,                     \
-                       result == NULL ? -1 : (ssize_t)strlen(text) + 1);    \
-    return result;                                                          \
-  }
+#define GET_LINE_IN(name, parameters, arguments)                    \
+  SESAME_TEXT_HOOK(char*, name, gets, parameters, arguments, stdin, \
+                   result == NULL ? -1 : (ssize_t)strlen(text) + 1)
 GET_LINE_IN(gets, (char* text), (text))
 GET_LINE_IN(_IO_gets, (char* text), (text))
 GET_LINE_IN(__gets_chk, (char* text, size_t room), (text, room))
 
-#define GET_DELIMITED(name, call, parameters, arguments)                    \
-  SESAME_HOOK(ssize_t, name, parameters) {                                  \
-    if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments; \
-    uint64_t begin = sesame_ticks();                                        \
-    ssize_t moved = SESAME_REAL(name) arguments;                            \
-    sesame_record_text(begin, SESAME_CALL_##call, stream, moved);           \
-    return moved;                                                           \
-  }
-GET_DELIMITED(getline, getline, (char** text, size_t* size, FILE* stream), (text, size, stream))
-GET_DELIMITED(getdelim, getdelim, (char** text, size_t* size, int delimiter, FILE* stream),
-              (text, size, delimiter, stream))
-GET_DELIMITED(__getdelim, getdelim, (char** text, size_t* size, int delimiter, FILE* stream),
-              (text, size, delimiter, stream))
+#define GET_DELIMITED(name, call, parameters, arguments) \
+  SESAME_TEXT_HOOK(ssize_t, name, call, parameters, arguments, file, result)
+GET_DELIMITED(getline, getline, (char** text, size_t* size, FILE* file), (text, size, file))
+GET_DELIMITED(getdelim, getdelim, (char** text, size_t* size, int delimiter, FILE* file),
+              (text, size, delimiter, file))
+GET_DELIMITED(__getdelim, getdelim, (char** text, size_t* size, int delimiter, FILE* file),
+              (text, size, delimiter, file))
 
-#define PUT_WORD(name, type, parameters, arguments)                                               \
-  SESAME_HOOK(int, name, parameters) {                                                            \
-    if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments;                       \
-    uint64_t begin = sesame_ticks();                                                              \
-    int result = SESAME_REAL(name) arguments;                                                     \
-    ssize_t moved = feof_unlocked(stream) || ferror_unlocked(stream) ? -1 : (ssize_t)sizeof(int); \
-    sesame_record_text(begin, SESAME_CALL_##name, stream, moved);                                 \
-    return result;                                                                                \
-  }
-PUT_WORD(putw, int, (int word, FILE* stream), (word, stream))
-PUT_WORD(getw, int, (FILE * stream), (stream))
+#define WORD(name, parameters, arguments)                        \
+  SESAME_TEXT_HOOK(int, name, name, parameters, arguments, file, \
+                   feof_unlocked(stream) || ferror_unlocked(stream) ? -1 : (ssize_t)sizeof(int))
+WORD(putw, (int word, FILE* file), (word, file))
+WORD(getw, (FILE * file), (file))

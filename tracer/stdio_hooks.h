@@ -53,13 +53,71 @@ static inline SesameTaken sesame_take_before(const FILE* stream) {
   return (SesameTaken){stream->_IO_read_ptr, stream->_IO_read_end, stream->_IO_read_base};
 }
 
-/* Exact unless the call has filled the buffer more than once. */
+/* Exact unless the call has filled the buffer more than once, or another thread used the stream. */
 static inline size_t sesame_taken(const FILE* stream, SesameTaken before) {
   SesameTaken now = sesame_take_before(stream);
-  if (now.base == before.base && now.end == before.end && now.at >= before.at) {
-    return (size_t)(now.at - before.at);
-  }
-  return (size_t)(before.end - before.at) + (size_t)(now.at - now.base);
+  int is_same_buffer = now.base == before.base && now.end == before.end && now.at >= before.at;
+  ptrdiff_t taken =
+      is_same_buffer ? now.at - before.at : (before.end - before.at) + (now.at - now.base);
+  return taken < 0 ? 0 : (size_t)taken;
 }
+
+/* --- Hooks that are alike ----------------------------------------------------------------- */
+
+/* `moved` is an expression of `result`: what was moved, -1 for an error or the end. */
+#define SESAME_TEXT_HOOK(type, name, call, parameters, arguments, target, moved) \
+  SESAME_HOOK(type, name, parameters) {                                          \
+    FILE* stream = target;                                                       \
+    if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments;      \
+    uint64_t begin = sesame_ticks();                                             \
+    type result = SESAME_REAL(name) arguments;                                   \
+    sesame_record_text(begin, SESAME_CALL_##call, stream, moved);                \
+    return result;                                                               \
+  }
+
+/* printf with arguments, by the real function that takes a list. */
+#define SESAME_PRINT_HOOK(name, call, parameters, target, list_name, arguments)    \
+  SESAME_HOOK(int, name, parameters) {                                             \
+    FILE* stream = target;                                                         \
+    va_list list;                                                                  \
+    va_start(list, format);                                                        \
+    int is_watched = sesame_watches_stream(stream);                                \
+    uint64_t begin = is_watched ? sesame_ticks() : 0;                              \
+    int result = SESAME_REAL(list_name) arguments;                                 \
+    va_end(list);                                                                  \
+    if (is_watched) sesame_record_text(begin, SESAME_CALL_##call, stream, result); \
+    return result;                                                                 \
+  }
+
+/* scanf returns what it converted, so the data moved is what it took from the buffer. */
+static inline void sesame_record_scan(uint64_t begin, int call, const FILE* stream,
+                                      SesameTaken before, int result) {
+  sesame_record_text(begin, call, stream, result < 0 ? -1 : (ssize_t)sesame_taken(stream, before));
+}
+
+#define SESAME_SCAN_LIST_HOOK(name, call, parameters, arguments, target)    \
+  SESAME_HOOK(int, name, parameters) {                                      \
+    FILE* stream = target;                                                  \
+    if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments; \
+    SesameTaken before = sesame_take_before(stream);                        \
+    uint64_t begin = sesame_ticks();                                        \
+    int result = SESAME_REAL(name) arguments;                               \
+    sesame_record_scan(begin, SESAME_CALL_##call, stream, before, result);  \
+    return result;                                                          \
+  }
+
+#define SESAME_SCAN_HOOK(name, call, parameters, target, list_name)                        \
+  SESAME_HOOK(int, name, parameters) {                                                     \
+    FILE* stream = target;                                                                 \
+    va_list list;                                                                          \
+    va_start(list, format);                                                                \
+    int is_watched = sesame_watches_stream(stream);                                        \
+    SesameTaken before = sesame_take_before(stream);                                       \
+    uint64_t begin = is_watched ? sesame_ticks() : 0;                                      \
+    int result = SESAME_REAL(list_name)(stream, format, list);                             \
+    va_end(list);                                                                          \
+    if (is_watched) sesame_record_scan(begin, SESAME_CALL_##call, stream, before, result); \
+    return result;                                                                         \
+  }
 
 #endif

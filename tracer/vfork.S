@@ -39,4 +39,4 @@ __vfork:
   .size vfork, .-vfork
   .size __vfork, .-__vfork
 #endif
-  .section .note.GNU-stack, "", @progbits
+  .section .note.GNU-stack, "", %progbits

@@ -11,7 +11,7 @@ namespace sesame::postprocess {
 namespace {
 
 // Rows of one block stay in the cache while its columns are filled.
-constexpr size_t kBlock = 512;
+constexpr size_t kBlock = 128;
 
 template <typename Row>
 struct Block {

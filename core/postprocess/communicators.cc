@@ -1,5 +1,7 @@
 #include "core/postprocess/communicators.h"
 
+#include <algorithm>
+
 namespace sesame::postprocess {
 namespace {
 
@@ -15,7 +17,7 @@ Members members_of(const trace::ListView& list) {
 }  // namespace
 
 std::vector<int32_t> Members::ranks() const {
-  constexpr size_t kMostRanks = 1 << 24;
+  constexpr size_t kMostRanks = 1 << 20;
   std::vector<int32_t> ranks;
   for (size_t i = 0; i + 2 < runs.size(); i += 3) {
     int64_t rank = runs[i];
@@ -38,9 +40,7 @@ int32_t CommTable::make(const trace::communicator_record& record) {
   made.remote = members_of(record.remote);
   made.over_group = made.parent < 0 || traits_.has(record.call, kOverGroup);
   if (made.over_group) {
-    std::vector<int32_t> key = made.members.runs;
-    key.push_back(made.parent);
-    made.ordinal = group_calls_[key]++;
+    made.ordinal = group_calls_[std::minmax(made.members, made.remote)]++;
   } else {
     made.ordinal = constructors_[static_cast<size_t>(made.parent)]++;
   }

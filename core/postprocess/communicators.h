@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/postprocess/call_traits.h"
@@ -49,9 +50,9 @@ class CommTable {
  private:
   const CallTraits& traits_;
   std::vector<CommInstance> instances_;
-  std::vector<int32_t> numbers_;                          // instance by the tracer's number
-  std::vector<uint32_t> constructors_;                    // calls so far on each instance
-  std::map<std::vector<int32_t>, uint32_t> group_calls_;  // likewise, by the members
+  std::vector<int32_t> numbers_;                                 // instance by the tracer's number
+  std::vector<uint32_t> constructors_;                           // calls so far on each instance
+  std::map<std::pair<Members, Members>, uint32_t> group_calls_;  // likewise, by the groups
 };
 
 }  // namespace sesame::postprocess

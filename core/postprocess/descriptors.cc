@@ -33,7 +33,8 @@ Opening& Descriptors::open(int32_t descriptor, int32_t file, bool append, int64_
     free_.push_back(static_cast<int32_t>(openings_.size()));
     openings_.emplace_back();
   }
-  place = {free_.back(), time};
+  place.opening = free_.back();
+  place.since = time;
   free_.pop_back();
   Opening& opening = openings_[static_cast<size_t>(place.opening)];
   opening = {file, handles_++, position, append, 1};
@@ -46,15 +47,19 @@ void Descriptors::duplicate(int32_t descriptor, int32_t copy, int64_t time) {
   if (descriptor < 0 || descriptor >= kMostDescriptors) return;
   Slot& place = slot(copy);
   release(place);
-  place = {slot(descriptor).opening, time};
+  place.opening = slot(descriptor).opening;
+  place.since = time;
   ++openings_[static_cast<size_t>(place.opening)].descriptors;
 }
 
-void Descriptors::close(int32_t descriptor, int64_t begin) {
+Opening Descriptors::close(int32_t descriptor, int64_t begin) {
+  Opening closed = get(descriptor);
   auto at = static_cast<size_t>(descriptor);
-  if (descriptor < 0 || at >= slots_.size() || slots_[at].opening < 0) return;
-  if (slots_[at].since > begin) return;
+  if (descriptor < 0 || at >= slots_.size()) return closed;
+  if (slots_[at].since > begin) return slots_[at].replaced;
   release(slots_[at]);
+  slots_[at].replaced = {};
+  return closed;
 }
 
 Descriptors::Slot& Descriptors::slot(int32_t descriptor) {
@@ -66,6 +71,7 @@ Descriptors::Slot& Descriptors::slot(int32_t descriptor) {
 void Descriptors::release(Slot& slot) {
   if (slot.opening < 0) return;
   Opening& opening = openings_[static_cast<size_t>(slot.opening)];
+  slot.replaced = opening;
   if (--opening.descriptors == 0) free_.push_back(slot.opening);
   slot.opening = -1;
 }

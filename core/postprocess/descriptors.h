@@ -33,8 +33,9 @@ class Descriptors {
   // A descriptor that came into being between `time - duration` and `time`.
   Opening& open(int32_t descriptor, int32_t file, bool append, int64_t position, int64_t time);
   void duplicate(int32_t descriptor, int32_t copy, int64_t time);
-  // A close that began at `begin`: an opening that ended later is another one.
-  void close(int32_t descriptor, int64_t begin);
+  // A close that began at `begin`; gives what it closed. An opening that ended later is another
+  // one, by a thread that got the number as soon as it was free.
+  Opening close(int32_t descriptor, int64_t begin);
   // Never null: an unknown descriptor becomes an unknown file.
   Opening& get(int32_t descriptor) {
     auto at = static_cast<size_t>(descriptor);
@@ -65,6 +66,7 @@ class Descriptors {
   struct Slot {
     int32_t opening = -1;
     int64_t since = 0;
+    Opening replaced;  // what the descriptor stood for before, if that was not closed
   };
 
   Slot& slot(int32_t descriptor);

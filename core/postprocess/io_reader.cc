@@ -67,8 +67,10 @@ void IoReader::on(const handle_record& record, uint64_t time) {
     add(row_of(record, time));
     return;
   }
-  IoRow row = row_of(record, time, open_.get(record.file));
-  if (traits_.has(record.call, kCloses)) open_.close(record.file, row.begin);
+  const auto begin = static_cast<int64_t>(time - record.duration);
+  IoRow row = traits_.has(record.call, kCloses)
+                  ? row_of(record, time, open_.close(record.file, begin))
+                  : row_of(record, time, open_.get(record.file));
   if (traits_.has(record.call, kChangesDirectory) && record.error == 0) {
     open_.change_directory_to(record.file);
   }

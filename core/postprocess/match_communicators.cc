@@ -35,12 +35,10 @@ class Matcher {
   CommView view(const JobProcess& process, const CommInstance& comm) {
     int32_t parent = -1;
     if (comm.parent >= 0) parent = process.comms[static_cast<size_t>(comm.parent)].index;
-    Key key{process.world,
-            parent,
-            comm.over_group,
-            comm.ordinal,
-            std::min(comm.members, comm.remote),
-            std::max(comm.members, comm.remote)};
+    // Those who do not make it all together may have it from different parents.
+    Key key{
+        process.world, comm.over_group ? -1 : parent,       comm.over_group,
+        comm.ordinal,  std::min(comm.members, comm.remote), std::max(comm.members, comm.remote)};
     auto [entry, added] = found_.try_emplace(key, static_cast<int32_t>(job_.communicators.size()));
     if (added) make(process, comm, parent);
     int32_t index = entry->second;

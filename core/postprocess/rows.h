@@ -71,6 +71,15 @@ bool is_inside(const Row& row, int64_t outer_begin) {
   return row.begin >= outer_begin && row.begin + row.duration > outer_begin;
 }
 
+inline bool is_nested(const IoRow& row) { return (row.flags & kIoNested) != 0; }
+inline bool is_nested(const MpiRow& row) { return (row.flags & kMpiNested) != 0; }
+
+// Two operations that one call started: neither is inside the other.
+template <typename Row>
+bool are_siblings(const Row& a, const Row& b) {
+  return a.begin == b.begin && a.duration == b.duration && is_nested(a) && is_nested(b);
+}
+
 // The rows of one type of one thread.
 template <typename Row>
 class RowList {
@@ -109,7 +118,8 @@ class RowList {
     std::vector<uint32_t> inside;
     for (size_t i = 0; i < rows_.size(); ++i) {
       inside.clear();
-      while (!order.empty() && is_inside(rows_[order.back()], rows_[i].begin)) {
+      while (!order.empty() && is_inside(rows_[order.back()], rows_[i].begin) &&
+             !are_siblings(rows_[order.back()], rows_[i])) {
         inside.push_back(order.back());
         order.pop_back();
       }

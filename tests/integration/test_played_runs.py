@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 
-from conftest import SESAME, Outcome, run
+from conftest import ROOT, SESAME, Outcome, run
 from played_runs import TraceBuilder, twin_of
 from sesame.datasets import DataSet
 from sesame.datasets.traced import MpiFlag
@@ -59,6 +61,47 @@ def test_a_played_run_takes_the_measured_time_to_a_nanosecond_a_call(
     result = played(simulate(trace, *options, "--json"))["predicted_time_s"]
     calls = sum(calls_of(tmp_path / "run.sesame").values())
     assert result == pytest.approx(expected, abs=calls * 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("source", "ranks", "arguments"),
+    [
+        ("examples/heat.c", 2, [64, 20]),
+        ("bench/programs/halo.c", 4, [10]),
+        ("bench/programs/ring.c", 3, [10]),
+        ("tests/programs/answers/wildcards.c", 3, []),
+    ],
+)
+def test_a_real_run_is_traced_and_played(
+    source, ranks, arguments, compiled, simulate, tmp_path: Path
+):
+    program = [compiled(source), *arguments]
+    trace_real_run(ranks, program, tmp_path)
+    options = ("--machine", "ethernet", "--json")
+    result = played(simulate("real.sesame", *options))
+    expected = played(simulate("-n", ranks, *options, "--", *program))
+    assert (result["messages"], result["bytes"]) == (expected["messages"], expected["bytes"])
+
+
+def test_communicators_of_a_real_run_are_made(compiled, simulate, tmp_path: Path):
+    program = compiled("tests/programs/answers/communicators.c")
+    trace_real_run(4, [program], tmp_path)
+    options = ("--machine", "ethernet", "--json")
+    played(simulate("real.sesame", *options, "-o", "played.sesame"))
+    played(simulate("-n", 4, *options, "-o", "run.sesame", "--", program))
+    calls, expected = (calls_of(tmp_path / f"{name}.sesame") for name in ("played", "run"))
+    for name in ("Comm_create", "Comm_create_group", "Intercomm_create", "Intercomm_merge"):
+        assert calls[f"MPI_{name}"] == expected[f"MPI_{name}"], name
+    splits = expected["MPI_Comm_split"] + expected["MPI_Comm_split_type"]
+    assert calls["MPI_Comm_split"] == splits
+
+
+def trace_real_run(ranks: int, program: list[object], folder: Path) -> None:
+    if shutil.which("mpiexec.mpich") is None:
+        pytest.skip("mpiexec.mpich is not installed")
+    launch = map(str, ["mpiexec.mpich", "-n", ranks, *program])
+    traced = run([*SESAME, "trace", "-o", "real.sesame", "--", *launch], folder)
+    assert traced.status == 0, traced.stderr
 
 
 def all_collectives(ranks: int) -> TraceBuilder:
@@ -212,6 +255,21 @@ def test_a_series_plays_one_trace_on_many_machines(simulate, tmp_path: Path):
     assert times == sorted(times)
     assert times[2] > 2 * times[1]
     assert (tmp_path / "curve.svg").is_file()
+
+
+def test_the_tutorial_plays_a_trace(simulate, tmp_path: Path):
+    all_collectives(4).write(tmp_path / "run.sesame")
+    text = (ROOT / "docs/tutorial-simulate.md").read_text()
+    section = text.partition("## From a trace")[2].partition("\n## ")[0]
+    lines = section.partition("```\n")[2].partition("```")[0].splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        words = shlex.split(line)
+        assert words[:2] == ["sesame", "simulate"]
+        outcome = simulate(*words[2:])
+        assert outcome.status == 0, f"{line}\n{outcome.stderr}"
+    assert (tmp_path / "latency.png").is_file()
+    assert (tmp_path / "faster.sesame").is_dir()
 
 
 def test_data_set_and_report_bear_the_name_of_the_trace(computing, simulate, tmp_path: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -239,6 +240,13 @@ def test_threads_are_recorded_apart(mpi, bench):
 
 
 @EVERY_MPI
+def test_threads_of_the_library_leave_no_records(mpi, bench):
+    run = bench.run(mpi, 2, bench.compile("mpi_values.c", mpi))
+    assert run.records
+    assert {r.thread for r in run.records} == {0}
+
+
+@EVERY_MPI
 def test_mpi_that_is_loaded_late_is_recorded(mpi, bench):
     plugin = bench.compile("mpi_plugin.c", mpi, "-shared", "-fPIC")
     program = bench.programs / "late"
@@ -316,6 +324,20 @@ def test_a_program_gives_the_same_answer(source, mpi, bench):
     lines = [sorted(TIMES.sub("", run.stdout).splitlines()) for run in (plain, traced)]
     assert lines[0] == lines[1] != []
     assert traced.of("MPI_Init") or traced.of("MPI_Init_thread")
+
+
+def test_a_program_of_debian_measures_as_ever(bench):
+    program = shutil.which("NPmpich2")
+    if program is None:
+        pytest.skip("NPmpich2 is not installed (Debian: netpipe-mpich2)")
+    command = [program, "-u", "8", "-n", "20", "-p", "0"]
+    plain, traced = (bench.run("mpich", 2, *command, traced=traced) for traced in (False, True))
+    assert traced.status == plain.status == 0, traced.stderr
+    sizes = [re.findall(r"(\d+) bytes +(\d+) times", r.stderr + r.stdout) for r in (plain, traced)]
+    assert sizes[0] == sizes[1] != []
+    # It sends each size 20 times in each of three trials, and a warning shot before.
+    times = len(sizes[0]) * 20 * 3
+    assert times <= len(traced.shaped("send", 0)) == len(traced.shaped("receive", 1))
 
 
 # --- The interfaces -----------------------------------------------------------------------------

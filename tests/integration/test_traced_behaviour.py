@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import raw_trace
+import raw_streams
 
 from sesame.installed import find_installed
 
@@ -87,7 +87,7 @@ def run_in(
 def made_and_kept(trace: Path) -> Counter[str]:
     """Calls in all streams; checks that what was made is there, or counted as lost."""
     calls: Counter[str] = Counter()
-    for process in raw_trace.read(trace):
+    for process in raw_streams.read(trace):
         assert len(process.records) + process.discarded == process.made, process.name
         assert process.ended in (1, 2)
         calls.update(record.call or record.shape for record in process.records)
@@ -127,7 +127,7 @@ def traced(library, program, tmp_path):
 def test_each_thread_has_its_own_stream_and_streams_are_used_again(traced, tmp_path):
     traced("threads")
     assert made_and_kept(tmp_path / "trace")["pwrite"] == 128_000
-    (process,) = raw_trace.read(tmp_path / "trace")
+    (process,) = raw_streams.read(tmp_path / "trace")
     assert 2 <= len(process.threads) <= 65
 
 
@@ -135,7 +135,7 @@ def test_threads_that_are_busy_when_the_program_ends_are_recorded_so_far(traced,
     """Of each thread the record that is being made at the very end may be missing."""
     for _ in range(10):
         traced("busy_at_the_end")
-    processes = raw_trace.read(tmp_path / "trace")
+    processes = raw_streams.read(tmp_path / "trace")
     assert len(processes) == 10
     for process in processes:
         assert process.ended == 1
@@ -151,7 +151,7 @@ def test_a_thread_can_be_cancelled_in_a_call(traced, tmp_path):
 def test_calls_of_signal_handlers_are_recorded_or_counted(traced, tmp_path):
     calls, wrong = map(int, re.findall(r"\d+", traced("storm", same_output=False)[0]))
     kept = made_and_kept(tmp_path / "trace")
-    (process,) = raw_trace.read(tmp_path / "trace")
+    (process,) = raw_streams.read(tmp_path / "trace")
     assert wrong == 0
     assert kept["pwrite"] + kept["write"] + process.discarded == calls
     assert kept["write"] > 100
@@ -173,7 +173,7 @@ def test_a_killed_process_loses_at_most_its_last_buffer(library, program, tmp_pa
         while not list(trace.glob("*.stream")):
             pass
         process.send_signal(signal.SIGKILL)
-    (recorded,) = raw_trace.read(trace)
+    (recorded,) = raw_streams.read(trace)
     kept = len(recorded.records)
     assert recorded.ended == 0 and recorded.discarded == 0
     assert kept > 1000
@@ -183,14 +183,14 @@ def test_a_killed_process_loses_at_most_its_last_buffer(library, program, tmp_pa
 def test_a_limit_of_file_sizes_ends_the_recording_not_the_program(traced, tmp_path):
     _, stderr = traced("small_files", same_stderr=False)
     assert "records are lost, and counted" in stderr and "File too large" in stderr
-    (process,) = raw_trace.read(tmp_path / "trace")
+    (process,) = raw_streams.read(tmp_path / "trace")
     assert process.discarded + len(process.records) == process.made > 100_000
 
 
 def test_without_a_free_descriptor_records_are_lost_and_counted(traced, tmp_path):
     _, stderr = traced("few_descriptors", same_stderr=False)
     assert stderr.count("\n") == 1 and "Too many open files" in stderr
-    (process,) = raw_trace.read(tmp_path / "trace")
+    (process,) = raw_streams.read(tmp_path / "trace")
     assert process.discarded + len(process.records) == process.made > 20_000
 
 
@@ -198,7 +198,7 @@ def test_without_a_free_descriptor_records_are_lost_and_counted(traced, tmp_path
 def test_after_a_chroot_records_are_lost_and_counted(traced, tmp_path):
     _, stderr = traced("in_a_chroot", same_stderr=False)
     assert stderr.count("\n") == 1 and "No such file or directory" in stderr
-    (process,) = raw_trace.read(tmp_path / "trace")
+    (process,) = raw_streams.read(tmp_path / "trace")
     assert process.discarded + len(process.records) == process.made > 20_000
 
 
@@ -234,8 +234,14 @@ def test_children_by_fork_and_vfork_have_streams_of_their_own(traced, tmp_path):
     traced("forks")
     calls = made_and_kept(tmp_path / "trace")
     assert calls["pwrite"] == 400
-    processes = raw_trace.read(tmp_path / "trace")
+    processes = raw_streams.read(tmp_path / "trace")
     assert len(processes) == len({process.pid for process in processes}) == 6
+
+
+def test_a_child_of_vfork_shares_memory_but_not_descriptors(traced, tmp_path):
+    assert traced("borrows")[0] == f"{7 << 8} 2 3\n"
+    calls = made_and_kept(tmp_path / "trace")
+    assert calls["write"] == 1 and calls["close"] == 0 and calls["descriptor"] == 1
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mount is for root")
@@ -251,7 +257,7 @@ def test_a_full_disk_ends_the_recording_not_the_program(size, library, program, 
         )
         assert done[:2] == (0, "")
         assert size != "32k" or ("nothing is recorded" in done[2] and "No space left" in done[2])
-        processes = raw_trace.read(trace)
+        processes = raw_streams.read(trace)
         for process in processes:
             assert process.discarded + len(process.records) == process.made
             assert process.discarded > 1000

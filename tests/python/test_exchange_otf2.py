@@ -17,7 +17,9 @@ from sesame.errors import InputError, SesameError
 from sesame.exchange import export_data_set, import_trace
 
 NONBLOCKING = int(MpiFlag.NONBLOCKING)
-IO_FIELDS = "rank thread begin_ns duration_ns call file handle offset bytes completion error flags"
+IO_FIELDS = (
+    "rank thread begin_ns duration_ns call file handle offset size bytes completion error flags"
+)
 MPI_FIELDS = "rank thread begin_ns duration_ns call comm peer tag bytes completion flags"
 
 
@@ -38,7 +40,8 @@ def traced(path: Path) -> Path:
     for rank in range(3):
         run.mpi(rank, 10, 1, "MPI_Bcast", peer=2, bytes=400 if rank == 2 else 0)
         run.mpi(rank, 12, 1, "MPI_Barrier")
-    run.io(0, 20, 1, "open", file=data, handle=0, size=2)
+    run.io(0, 19, 1, "open", file=log, error=13)
+    run.io(0, 20, 1, "open", file=data, handle=0, size=0o2003102)
     run.io(0, 22, 2, "pwrite", file=data, handle=0, offset=4096, size=512, bytes=512)
     run.io(0, 25, 1, "lseek", file=data, handle=0, offset=64)
     run.io(0, 27, 1, "read", file=data, handle=0, offset=64, size=100, bytes=36)
@@ -47,7 +50,8 @@ def traced(path: Path) -> Path:
     run.io(1, 22, 2, "write", file=log, offset=9, size=5, bytes=0, error=28)
     run.io(2, 20, 8, "MPI_File_write_at_all", file=data, offset=0, size=9, bytes=9, flags=8)
     run.io(2, 21, 6, "pwrite", file=data, offset=0, size=9, bytes=9, flags=int(IoFlag.NESTED))
-    run.io(2, 40, 1, "stat", file=-1)
+    run.io(2, 40, 1, "stat", file=log)
+    run.io(2, 42, 1, "fprintf", file=log, handle=0, offset=4, size=7, bytes=7)
     run.io(2, 15, 1, "fwrite", file=log, offset=0, size=3, bytes=3, thread=1)
     return run.write(path)
 
@@ -102,8 +106,8 @@ def test_the_tools_of_otf2_read_it(tmp_path):
     }
     assert kinds == {
         **{"MPI_SEND": 2, "MPI_ISEND": 1, "MPI_RECV": 2, "MPI_IRECV": 1, "MPI_COLLECTIVE_END": 6},
-        **{"IO_CREATE_HANDLE": 1, "IO_OPERATION_BEGIN": 7, "IO_OPERATION_COMPLETE": 7},
-        **{"ENTER": 24, "LEAVE": 24},
+        **{"IO_CREATE_HANDLE": 1, "IO_OPERATION_BEGIN": 8, "IO_OPERATION_COMPLETE": 8},
+        **{"ENTER": 26, "LEAVE": 26},
     }
 
 

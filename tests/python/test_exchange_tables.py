@@ -27,7 +27,7 @@ def chrome(make, tmp_path: Path) -> list[dict]:
 def test_every_call_is_a_slice_at_its_time(tmp_path):
     events = chrome(traced, tmp_path)
     slices = [event for event in events if event["ph"] == "X"]
-    assert len(slices) == 24
+    assert len(slices) == 26
     (one,) = [event for event in slices if event["name"] == "lseek"]
     assert (one["pid"], one["tid"], one["ts"], one["dur"]) == (0, 0, 25000, 1000)
     assert one["args"]["file"] == "/data/a b.bin"

@@ -203,6 +203,24 @@ def test_a_few_openings_are_no_storm(findings):
     assert "metadata storm" not in findings(opener(499, 1, meta=MS, data=US))
 
 
+@pytest.mark.parametrize(
+    ("share", "compute", "is_found"),
+    [(51, 0, True), (49, 0, False), (51, 900, True), (51, 940, False)],
+)
+def test_few_calls_that_take_longer_than_the_data_are_found(findings, share, compute, is_found):
+    """Of 100 ms in I/O so many in one opening; then the rest of the run."""
+    run = MadeRun(1)
+    file = run.file("/data/out")
+    run.io(0, "MPI_File_open", duration=share * MS, file=file)
+    run.io(0, "MPI_File_write", duration=(100 - share) * MS, file=file, offset=0, bytes=1)
+    run.compute(0, compute * MS)
+    found = findings(run)
+    assert ("slow metadata calls" in found) == is_found
+    if is_found:
+        text = found["slow metadata calls"].sentence
+        assert "51 % of the time in I/O in only 1 call of 51.0 ms" in text
+
+
 @pytest.mark.parametrize(("failed", "is_found"), [(100, True), (99, False)])
 def test_a_hundred_failing_calls_are_a_search(findings, failed, is_found):
     run = MadeRun(1)

@@ -22,6 +22,7 @@ from traced_runs import (
 
 from sesame.analysis import io_calls
 from sesame.analysis.messages import match_messages
+from sesame.analysis.report.traced_tables import file_columns
 from sesame.analysis.study import study_run
 from sesame.analysis.traced.intervals import Union
 from sesame.analysis.traced.load import load_run
@@ -555,6 +556,15 @@ def test_reading_a_pipe_is_waiting_and_no_io(study):
     head = study(run).headline
     assert head["io_share"] == pytest.approx(0.1)
     assert head["bytes_read"] == 0
+
+
+def test_a_file_is_of_the_layers_that_its_data_move_through(study):
+    run = MadeRun(1)
+    a, b = run.file("/a"), run.file("/b")
+    run.io(0, "MPI_File_write", file=a, offset=0, bytes=1)
+    run.io(0, "unlink", file=a)
+    run.io(0, "stat", file=b)
+    assert file_columns(study(run))["layer"] == ["MPI-IO", "POSIX"]
 
 
 def test_a_rank_that_uses_a_file_through_two_layers_is_one_user(study):

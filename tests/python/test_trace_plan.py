@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +215,29 @@ def test_communicators_are_given_to_the_calls_that_can_have_made_them(planned):
     assert key == [0, 1, 1, 0]
 
 
+def test_ranks_without_a_communicator_do_not_confuse_the_order(planned):
+    """As a grid's rows and columns are made; a column has one rank."""
+    trace = TraceBuilder(3)
+    alone = {0: trace.communicator(0, "0", 1)}
+    row = trace.communicator(0, "0-2", 3)
+    alone |= {rank: trace.communicator(0, str(rank), 1) for rank in (1, 2)}
+    some = trace.communicator(0, "1-2", 2)
+    for rank in range(3):
+        for _ in range(3):
+            trace.call(rank, "MPI_Comm_split", comm=0)
+        trace.call(rank, "MPI_Barrier", comm=row)
+        trace.call(rank, "MPI_Comm_free", comm=alone[rank])
+        if rank:
+            trace.call(rank, "MPI_Barrier", comm=some)
+    _, operations = planned(trace)
+    made = [[f["comm"] for _, f in rank[:3]] for rank in operations]
+    assert set(made[1]) == {some, alone[1], row}
+    for number in range(3):  # all ranks make each at the same call
+        for comm, members in ((row, {0, 1, 2}), (some, {1, 2})):
+            got = {rank for rank in range(3) if made[rank][number] == comm}
+            assert got in (set(), members)
+
+
 def test_both_sides_of_an_intercommunicator_are_one(planned):
     trace = TraceBuilder(4)
     halves = [trace.communicator(0, members, 2) for members in ("0-1", "2-3")]
@@ -240,6 +264,21 @@ def test_both_sides_of_an_intercommunicator_are_one(planned):
     send, receive = operations[0][5][1], operations[3][5][1]
     assert (send["comm"], send["peer"]) == (between, 1)
     assert (receive["comm"], receive["peer"]) == (between, 0)
+
+
+def test_the_edge_of_a_grid_exchanges_on_its_communicator(planned):
+    trace = TraceBuilder(2)
+    copy = trace.communicator(0, "0-1", 2)
+    for rank in range(2):
+        trace.call(rank, "MPI_Comm_dup", comm=0)
+    trace.call(0, "MPI_Sendrecv", comm=copy, peer=-2, tag=0, bytes=8)
+    trace.part(0, "MPI_Recv", comm=copy, peer=1, tag=0, bytes=8)
+    trace.call(1, "MPI_Sendrecv", comm=copy, peer=0, tag=0, bytes=8)
+    trace.part(1, "MPI_Recv", comm=copy, peer=-2)
+    trace.call(0, "MPI_Send", comm=-1, peer=-2)
+    _, operations = planned(trace)
+    assert [(f["comm"], f["peer"]) for _, f in operations[0][1:3]] == [(copy, -1), (0, -1)]
+    assert [(f["comm"], f["peer"]) for _, f in operations[1][1:2]] == [(copy, 0)]
 
 
 def test_a_list_says_what_each_rank_gives(planned):
@@ -344,6 +383,14 @@ def test_a_run_without_mpi_has_nothing_to_simulate(planned):
     trace.file(0, "write")
     rows = [{"rank": 0, "mpi_rank": -1}]
     assert "no process of this run called MPI" in refusal(planned, trace, process=rows)
+
+
+def test_a_pruned_trace_lacks_messages(planned, tmp_path: Path):
+    path = ping().write(tmp_path / "pruned.sesame")
+    info = json.loads((path / "info.json").read_text())
+    (path / "info.json").write_text(json.dumps({**info, "result": {"pruning": "thesis"}}))
+    with pytest.raises(InputError, match="pruned"):
+        plan_run(DataSet(path))
 
 
 def test_a_data_set_of_another_kind_is_no_trace(run_path):

@@ -5,39 +5,84 @@ from __future__ import annotations
 import importlib.abc
 import signal
 import sys
+from collections.abc import Iterator, MutableMapping
 from types import FrameType
 from typing import NoReturn
 
 import click
 
 from sesame import __version__
-from sesame.cli.bench import bench
-from sesame.cli.export import export
-from sesame.cli.import_ import import_command
-from sesame.cli.info import info
-from sesame.cli.machine import machine
-from sesame.cli.replay import replay
-from sesame.cli.report import report
-from sesame.cli.simulate import simulate
-from sesame.cli.trace import trace
 from sesame.errors import AlreadyReported, Interrupted, SesameError
 
+VERBS = ["simulate", "trace", "machine", "info", "bench", "import", "export", "report", "replay"]
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+def _load(verb: str) -> click.Command:
+    """Each verb is imported only when it is wanted: all together take half a second."""
+    match verb:
+        case "simulate":
+            from sesame.cli.simulate import simulate
+
+            return simulate
+        case "trace":
+            from sesame.cli.trace import trace
+
+            return trace
+        case "machine":
+            from sesame.cli.machine import machine
+
+            return machine
+        case "info":
+            from sesame.cli.info import info
+
+            return info
+        case "bench":
+            from sesame.cli.bench import bench
+
+            return bench
+        case "import":
+            from sesame.cli.import_ import import_command
+
+            return import_command
+        case "export":
+            from sesame.cli.export import export
+
+            return export
+        case "report":
+            from sesame.cli.report import report
+
+            return report
+        case "replay":
+            from sesame.cli.replay import replay
+
+            return replay
+        case _:
+            raise KeyError(verb)
+
+
+class _Verbs(MutableMapping[str, click.Command]):
+    """The commands of the group, by name."""
+
+    def __getitem__(self, verb: str) -> click.Command:
+        return _load(verb)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(VERBS)
+
+    def __len__(self) -> int:
+        return len(VERBS)
+
+    def __setitem__(self, verb: str, command: click.Command) -> None:
+        raise TypeError("a verb is added to VERBS")
+
+    def __delitem__(self, verb: str) -> None:
+        raise TypeError("a verb is taken from VERBS")
+
+
+@click.group(commands=_Verbs(), context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="sesame")
 def cli() -> None:
     """Predict how a parallel program behaves on a machine that you do not have yet."""
-
-
-cli.add_command(simulate)
-cli.add_command(trace)
-cli.add_command(machine)
-cli.add_command(info)
-cli.add_command(bench)
-cli.add_command(import_command)
-cli.add_command(export)
-cli.add_command(report)
-cli.add_command(replay)
 
 
 def _end(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -7,9 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from sesame.analysis.io_calls import MPI_IO
+from sesame.analysis.io_calls import MPI_IO, OPEN, io_kind
 from sesame.datasets import DataSet
-from sesame.exchange.otf2_library import ERROR, OFFSET, PARADIGMS, layer_words, region_role
+from sesame.exchange.otf2_library import (
+    ERROR,
+    FILE,
+    OFFSET,
+    PARADIGMS,
+    UNKNOWN_OPENING,
+    layer_words,
+    region_role,
+)
 from sesame.replay.records import members_of
 
 
@@ -152,18 +160,28 @@ class Definitions:
         """An opening; where the data set knows none, one for all accesses of a process."""
         key = (rank, handle) if handle >= 0 else (rank, -1, file, layer)
         if key not in self._handles:
-            flags = self.otf2.enums.IoHandleFlag
+            flags, known = self.otf2.enums.IoHandleFlag, key in self._opened
+            name = f"opening {handle}" if handle >= 0 else UNKNOWN_OPENING
             self._handles[key] = self.registry.io_handles.create(
-                f"rank {rank}, opening {handle}" if handle >= 0 else f"rank {rank}",
+                f"rank {rank}, {name}",
                 self.file(file),
                 self.paradigm(layer),
-                flags.NONE if handle >= 0 else flags.PRE_CREATED,
+                flags.NONE if known else flags.PRE_CREATED,
             )
-            if handle < 0:
+            if not known:
                 self.registry.io_pre_created_handle_states.create(
                     self._handles[key], self.otf2.enums.IoAccessMode.READ_WRITE
                 )
         return self._handles[key]
+
+    @cached_property
+    def _opened(self) -> set[tuple[int, int]]:
+        """Rank and number of the openings that the run shows; others are older than it."""
+        if not self._data_set.has("io"):
+            return set()
+        table = self._data_set.table("io", ["rank", "handle", "call", "error"]).to_pydict()
+        rows = zip(*table.values(), strict=True)
+        return {(r, h) for r, h, call, error in rows if io_kind(call) == OPEN and not error}
 
     @cached_property
     def offset(self) -> Any:
@@ -174,3 +192,8 @@ class Definitions:
     def error(self) -> Any:
         integer = self.otf2.enums.Type.INT64
         return self.registry.attribute(ERROR, "errno of a call that failed", integer)
+
+    @cached_property
+    def file_attribute(self) -> Any:
+        kind = self.otf2.enums.Type.IO_FILE
+        return self.registry.attribute(FILE, "the file that a call without handle is about", kind)

@@ -151,7 +151,8 @@ class _Events:
         is_io = bool(calls.is_io[index])
         call = (calls.io if is_io else calls.mpi)["call"][row]
         yield from self._files.end(rank, row, time) if is_io else self._end(row, time)
-        yield self._e.Leave(time, self._definitions.region(call, is_io=is_io))
+        attributes = self._files.attributes(row) if is_io else None
+        yield self._e.Leave(time, self._definitions.region(call, is_io=is_io), attributes)
 
     def _is_deferred(self, row: int) -> bool:
         flags: int = self._calls.mpi["flags"][row]

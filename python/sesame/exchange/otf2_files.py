@@ -10,13 +10,14 @@ from typing import Any
 from sesame.analysis.io_calls import CLOSE, MPI_IO, OPEN, READ, SEEK, SYNC, WRITE, io_kind, io_layer
 from sesame.datasets.traced import IoFlag
 from sesame.exchange.otf2_definitions import Definitions
+from sesame.exchange.otf2_library import opening_words
 
 Event = Any  # of the library
 
 
 class FileEvents:
     def __init__(self, otf2: Any, definitions: Definitions, io: dict[str, list[Any]]) -> None:
-        self._e, self._enums = otf2.events, otf2.enums
+        self._otf2, self._e, self._enums = otf2, otf2.events, otf2.enums
         self._definitions = definitions
         self._io = io
         self._ended: dict[int, list[int]] = defaultdict(list)  # by the row that completed them
@@ -69,28 +70,30 @@ class FileEvents:
         return self._definitions.handle(rank, io["handle"][row], io["file"][row], layer)
 
     def _complete(self, rank: int, row: int, time: int) -> Event:
-        io = self._io
-        error = io["error"][row]
-        return self._e.IoOperationComplete(
-            time,
-            self._handle(rank, row),
-            max(io["bytes"][row], 0),
-            row + 1,
-            attributes={self._definitions.error: error} if error else None,
-        )
+        moved = max(self._io["bytes"][row], 0)
+        return self._e.IoOperationComplete(time, self._handle(rank, row), moved, row + 1)
 
     def _create(self, rank: int, row: int, time: int) -> Event:
-        modes, flags = self._enums.IoAccessMode, self._io["size"][row]
-        mode = {os.O_RDONLY: modes.READ_ONLY, os.O_WRONLY: modes.WRITE_ONLY}
-        if io_layer(self._io["call"][row]) == MPI_IO:  # MPI_MODE_… are other numbers
-            mode = {}
-        return self._e.IoCreateHandle(
-            time,
-            self._handle(rank, row),
-            mode.get(flags & os.O_ACCMODE, modes.READ_WRITE),
-            self._enums.IoCreationFlag.NONE,
-            self._enums.IoStatusFlag.NONE,
+        """MPI-IO has flags of its own, which are left out."""
+        is_mpi = io_layer(self._io["call"][row]) == MPI_IO
+        words = opening_words(self._otf2, os.O_RDWR if is_mpi else self._io["size"][row])
+        return self._e.IoCreateHandle(time, self._handle(rank, row), *words)
+
+    def attributes(self, row: int) -> dict[Any, Any] | None:
+        """What the end of a call on a file says beside its time."""
+        error, file = self._io["error"][row], self._io["file"][row]
+        kind, known = io_kind(self._io["call"][row]), self._io["handle"][row] >= 0
+        told = (
+            kind in self._modes
+            or (kind in (OPEN, CLOSE) and known and not error)
+            or (kind == SEEK and self._io["offset"][row] >= 0)
         )
+        found = {}
+        if error:
+            found[self._definitions.error] = error
+        if file >= 0 and not told:
+            found[self._definitions.file_attribute] = self._definitions.file(file)
+        return found or None
 
     def _operation_flags(self, row: int) -> Any:
         known, flags = self._enums.IoOperationFlag, self._io["flags"][row]

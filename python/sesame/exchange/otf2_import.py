@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -170,6 +169,11 @@ class _Run:
         for records, number in ((self.io, frame.io), (self.mpi, frame.mpi)):
             if number >= 0:
                 records.end(number, ns)
+        for attribute, value in (event.attributes or {}).items():
+            if frame.io >= 0 and attribute.name == otf2_library.ERROR:
+                self.io.fill(frame.io, 0, error=int(value))
+            elif frame.io >= 0 and attribute.name == otf2_library.FILE:
+                self.io.fill(frame.io, 0, file=self._places.file(value))
 
     def _on_program_begin(self, thread: _Thread, ns: int, event: Any) -> None:
         self._command = self._command or [event.program_name, *event.program_arguments]
@@ -287,10 +291,8 @@ class _Run:
         return number
 
     def _on_io_create_handle(self, thread: _Thread, ns: int, event: Any) -> None:
-        modes = self._otf2.enums.IoAccessMode
-        flags = {modes.READ_ONLY: os.O_RDONLY, modes.WRITE_ONLY: os.O_WRONLY}
         self._places.open_handle(thread.rank, event.handle)
-        size = flags.get(event.mode, os.O_RDWR)
+        size = otf2_library.flags_of_opening(self._otf2, event)
         number = self._file_call(thread, ns, "open", event.handle, size=size)
         self._positions[thread.rank, event.handle] = 0
         if event.handle.comm is not None:
@@ -352,9 +354,6 @@ class _Run:
             return
         moved = _bytes(event.bytes_result)
         self.io.fill(number, 0, bytes=moved)
-        for attribute, value in (event.attributes or {}).items():
-            if attribute.name == otf2_library.ERROR:
-                self.io.fill(number, 0, error=int(value))
         place = thread.rank, event.handle
         if self.io.value(number, "offset") == self._positions.get(place, -1) >= 0:
             self._positions[place] += moved

@@ -17,7 +17,28 @@ from sesame.errors import InputError, OutputError
 ANCHOR = "traces.otf2"
 # How Score-P names the layers.
 PARADIGMS = {POSIX: "POSIX", STDIO: "ISOC", MPI_IO: "MPI-IO"}
-OFFSET, ERROR = "sesame::offset", "sesame::error"  # attributes that OTF2 has no field for
+# Attributes: what OTF2 has no field for.
+OFFSET, ERROR, FILE = "sesame::offset", "sesame::error", "sesame::file"
+UNKNOWN_OPENING = "unknown opening"  # in the name of a handle of ours
+CREATION_FLAGS = {
+    "CREATE": os.O_CREAT,
+    "TRUNCATE": os.O_TRUNC,
+    "DIRECTORY": os.O_DIRECTORY,
+    "EXCLUSIVE": os.O_EXCL,
+    "NO_CONTROLLING_TERMINAL": os.O_NOCTTY,
+    "NO_FOLLOW": os.O_NOFOLLOW,
+    "PATH": os.O_PATH,
+}
+STATUS_FLAGS = {
+    "CLOSE_ON_EXEC": os.O_CLOEXEC,
+    "APPEND": os.O_APPEND,
+    "NON_BLOCKING": os.O_NONBLOCK,
+    "ASYNC": os.O_ASYNC,
+    "SYNC": os.O_SYNC,
+    "DATA_SYNC": os.O_DSYNC,
+    "AVOID_CACHING": os.O_DIRECT,
+    "NO_ACCESS_TIME": os.O_NOATIME,
+}
 
 
 def load() -> Any:
@@ -88,6 +109,33 @@ def collective_operation(otf2: Any, call: str) -> Any:
         if hasattr(kinds, name) and call_class(call) == COLLECTIVE:
             return getattr(kinds, name)
     return None
+
+
+def opening_words(otf2: Any, flags: int) -> tuple[Any, Any, Any]:
+    """Access mode, creation and status flags for the flags of open."""
+    modes = otf2.enums.IoAccessMode
+    access = {os.O_RDONLY: modes.READ_ONLY, os.O_WRONLY: modes.WRITE_ONLY}
+    mode = access.get(flags & os.O_ACCMODE, modes.READ_WRITE)
+    sets = ((otf2.enums.IoCreationFlag, CREATION_FLAGS), (otf2.enums.IoStatusFlag, STATUS_FLAGS))
+    creation, status = (
+        kind(sum(getattr(kind, n).value for n, f in words.items() if flags & f == f))
+        for kind, words in sets
+    )
+    return mode, creation, status
+
+
+def flags_of_opening(otf2: Any, event: Any) -> int:
+    """The flags of open that an IoCreateHandle tells of."""
+    modes = otf2.enums.IoAccessMode
+    flags = {modes.READ_ONLY: os.O_RDONLY, modes.WRITE_ONLY: os.O_WRONLY}.get(event.mode, os.O_RDWR)
+    for value, words in (
+        (event.creation_flags, CREATION_FLAGS),
+        (event.status_flags, STATUS_FLAGS),
+    ):
+        for name, flag in words.items():
+            if value.value & getattr(type(value), name).value:
+                flags |= flag
+    return flags
 
 
 def region_role(otf2: Any, call: str, *, is_io: bool) -> Any:

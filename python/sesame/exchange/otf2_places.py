@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sesame.errors import InputError
+from sesame.exchange.otf2_library import UNKNOWN_OPENING
 from sesame.exchange.otf2_records import Records
 from sesame.exchange.traced import Columns
 
@@ -100,8 +101,12 @@ class Places:
         self._handles[rank, handle] = self._openings[rank]
 
     def handle(self, rank: int, handle: Any) -> int:
-        """The number of an opening; -1 for what was open before."""
-        return self._handles.get((rank, handle), -1)
+        """The number of an opening, also of one that is older than the run."""
+        if handle.name is not None and handle.name.endswith(UNKNOWN_OPENING):
+            return -1
+        if (rank, handle) not in self._handles:
+            self.open_handle(rank, handle)
+        return self._handles[rank, handle]
 
     def tables(self, end_ns: int, io: Records, mpi: Records) -> dict[str, Columns]:
         ranks = len(self._groups)

@@ -77,8 +77,9 @@ def build_workload(workload: Workload, compiler: Compiler) -> Built:
 
 
 def fingerprint(compiler: Compiler) -> str:
-    """Of the sources and the compiler. A change of either builds in a folder of its own."""
-    digest = hashlib.sha256()
+    """Of the sources, their place and the compiler. A change builds in a folder of its own; CMake
+    takes a folder for sources of one place only."""
+    digest = hashlib.sha256(str(SOURCES.resolve()).encode())
     for path in sorted(path for path in SOURCES.rglob("*") if path.is_file()):
         digest.update(str(path.relative_to(SOURCES)).encode() + b"\0")
         digest.update(hashlib.sha256(path.read_bytes()).digest())

@@ -197,6 +197,22 @@ static int forks(void) {
   return 0;
 }
 
+/* A child of vfork has its parent's variables, and its own descriptors. */
+static int borrows(void) {
+  static volatile int seen;
+  int status, file = data_file("borrowed");
+  pid_t child = vfork();
+  if (child == 0) {
+    close(file);
+    execl("/not/there", "x", (char*)NULL);
+    seen = errno;
+    _exit(7);
+  }
+  waitpid(child, &status, 0);
+  printf("%d %d %zd\n", status, seen, write(file, "abc", 3));
+  return 0;
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
@@ -211,7 +227,8 @@ int main(int argc, char** argv) {
                   {"in_a_chroot", in_a_chroot},
                   {"without_output", without_output},
                   {"daemonise", daemonise},
-                  {"forks", forks}};
+                  {"forks", forks},
+                  {"borrows", borrows}};
   for (size_t i = 0; argc == 2 && i < sizeof programs / sizeof *programs; ++i) {
     if (strcmp(argv[1], programs[i].name) == 0) return programs[i].run();
   }

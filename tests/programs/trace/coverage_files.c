@@ -194,6 +194,8 @@ void cover_descriptors(void) {
   INT(__close, (int), (40));
   dup2(a, 900);
   INT(close_range, (unsigned, unsigned, int), (890, 910, 0));
+  INT(close_range, (unsigned, unsigned, int), (0x80000000u, ~0u, 0));
+  INT(close_range, (unsigned, unsigned, int), (5, 4, 0));
   NOTHING(closefrom, (int), (800));
   close(41);
   close(a);

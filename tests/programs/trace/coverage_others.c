@@ -7,7 +7,9 @@
 #include <gshadow.h>
 #include <mntent.h>
 #include <pwd.h>
+#include <sched.h>
 #include <shadow.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,6 +269,22 @@ static char* const words[] = {"not/there", NULL};
     report_number(#name, status, 0);                                  \
   } while (0)
 
+static int run_child(void* argument) {
+  mark(argument);
+  return 7;
+}
+
+static void cover_clone(void) {
+  static char stack[65536] __attribute__((aligned(16)));
+  int status;
+  waitpid(clone(run_child, stack + sizeof stack, SIGCHLD, "in_clone"), &status, 0);
+  report_number("clone", status, 0);
+  waitpid(
+      clone(run_child, stack + sizeof stack, SIGCHLD | CLONE_VM | CLONE_VFORK, "in_clone_vfork"),
+      &status, 0);
+  report_number("clone", status, 0);
+}
+
 static void cover_daemon(void) {
   int status, pipes[2];
   char byte = 0;
@@ -307,6 +325,7 @@ void cover_processes(void) {
   MADE(_Fork);
   MADE(vfork);
   MADE(__vfork);
+  cover_clone();
   cover_daemon();
   INT(fcloseall, (void), ());
   close(file);

@@ -38,6 +38,7 @@ RULES: tuple[Rule, ...] = (
     alignment.unaligned,
     random_access.random_access,
     metadata.metadata_storm,
+    metadata.slow_metadata,
     metadata.failing_calls,
     metadata.reopening,
     metadata.seeks,

@@ -6,6 +6,8 @@ from sesame.analysis.findings_io.found import ENOUGH_REQUESTS, Evidence, Finding
 from sesame.analysis.io_calls import MPI_IO
 from sesame.analysis.quantities import format_seconds
 
+SLOW_SHARE = 0.5  # of the time in I/O in few calls: more than the data take; ours
+OF_ALL = 0.05  # of the run's time; by Amdahl's law what it could gain, as for little I/O
 META_SHARE = 0.1  # of the time in I/O; as Drishti's share of operations
 OFTEN = 10  # openings of one file by one rank; ours
 FEW_REQUESTS = 2  # for each opening; ours
@@ -35,6 +37,35 @@ def metadata_storm(e: Evidence) -> list[Finding]:
             "them; put many small files into one.",
             seconds,
             {"metadata calls": calls, "share of I/O time": seconds / all_seconds, "files": files},
+        )
+    ]
+
+
+def slow_metadata(e: Evidence) -> list[Finding]:
+    """Few calls, and yet they take longer than the data, as collective openings may."""
+    own = e.totals.own
+    calls, seconds, all_seconds = own.sum(*CALLS), own.sum("meta_s"), own.sum("io_s")
+    if not 0 < calls < ENOUGH_REQUESTS or seconds < SLOW_SHARE * all_seconds:
+        return []
+    if e.activity.share(seconds) < OF_ALL:
+        return []
+    by_file = own.by_file("meta_s")
+    file = int(by_file.argmax())
+    return [
+        Finding(
+            "slow metadata calls",
+            f"Metadata takes {percent(seconds / all_seconds)} of the time in I/O in only "
+            f"{plural(calls, 'call')} of {format_seconds(seconds / calls)} on average, "
+            f"{percent(by_file[file] / seconds)} of it for {e.path(file)}.",
+            "A collective opening or view waits for the last rank: see in the time line who comes "
+            "late. Else look at the file system's metadata server and at how many files and "
+            "ranks there are.",
+            seconds,
+            {
+                "metadata calls": calls,
+                "time, s": seconds,
+                "share of I/O time": seconds / all_seconds,
+            },
         )
     ]
 

@@ -98,8 +98,7 @@ def file_columns(study: Study) -> dict[str, Any]:
     totals, own, files = study.totals, study.totals.own, study.run.files
     used = np.flatnonzero(own.by_file("io_s", "opens", "reads", "writes", "queries") > 0)
     below = totals.where(~totals["own"])
-    layers = np.zeros((len(files), len(LAYER_NAMES)), bool)
-    layers[own["file"], own["layer"]] = True
+    layers = _layers(own, len(files))
     found: dict[str, Any] = {"index": used, "path": [files.path[i] for i in used]}
     found["layer"] = _text_of(LAYER_NAMES, layers[used])
     found["ranks"] = own.users()[used]
@@ -118,6 +117,16 @@ def file_columns(study: Study) -> dict[str, Any]:
     small = [*sizes("read")[:SMALL_CLASSES], *sizes("write")[:SMALL_CLASSES]]
     found["small"] = _part(own.by_file(*small)[used], requests)
     return found
+
+
+def _layers(own: Totals, files: int) -> Array:
+    """By file and layer: whether data moved through it; where none moved, whether it was used."""
+    used = np.zeros((files, len(LAYER_NAMES)), bool)
+    used[own["file"], own["layer"]] = True
+    moved = np.zeros_like(used)
+    busy = own["reads"] + own["writes"] > 0
+    moved[own["file"][busy], own["layer"][busy]] = True
+    return np.where(moved.any(axis=1, keepdims=True), moved, used)
 
 
 def file_table(study: Study) -> tuple[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -148,9 +149,10 @@ class Makers:
     """Finds which communicator each call made.
 
     The records name the communicator that a call is over. All its ranks make the same such calls in
-    the same order, and communicators are numbered rank by rank in the order of their making; so
-    each is given to the earliest call at which it can have been made, which is never too late for
-    its use.
+    the same order, and communicators are numbered rank by rank in the order of their making. So,
+    rank by rank, each of those that are new with a rank, the last first, is given to the last call
+    before its first use that can have made it: most are used before the next is made, and one that
+    is made at another call than it was is no harm, as long as all its ranks agree.
     """
 
     def __init__(self, events: Events, communicators: Communicators) -> None:
@@ -163,17 +165,19 @@ class Makers:
             if self._call(event) not in OVER_GROUPS:
                 self._calls[int(events.rank[event]), int(events.comm[event])].append(event)
         self._made: dict[int, int] = {}  # by event
-        self._together: dict[tuple[int, int], int] = {}  # the first of one call, by parent, number
+        self._together: dict[tuple[int, int], int] = {}  # one of those of a call, by parent, number
+        self._first_use = self._first_uses()
 
     def find(self) -> dict[int, Made]:
         """By event."""
         named = {int(self._events.comm[event]) for event in self._over_groups}
-        last: dict[tuple[int, int], int] = defaultdict(lambda: -1)
-        for index, communicator in enumerate(self._communicators.table):
-            same = int(self._communicators.one[index]) == index
-            if same and communicator.parent >= 0 and index not in named:
-                founder = (min(communicator.everyone), communicator.parent)
-                last[founder] = self._place(index, last[founder] + 1)
+        to_place = [index for index in self._by_founder() if index not in named]
+        founders = [self._founder(index) for index in to_place]
+        before = Counter(founders)
+        limit = dict.fromkeys(founders, len(self._events))
+        for index, founder in zip(to_place, founders, strict=True):
+            before[founder] -= 1
+            limit[founder] = self._place(index, before[founder], limit[founder])
         made = {event: self._over_group(event) for event in self._over_groups}
         for calls in self._calls.values():
             made |= {event: self._over_all(event, number) for number, event in enumerate(calls)}
@@ -182,16 +186,50 @@ class Makers:
     def _call(self, event: int) -> str:
         return plain(self._events.names[self._events.played[event]])
 
-    def _place(self, index: int, earliest: int) -> int:
-        """Gives a communicator to the calls of all its ranks with one number, and that number."""
+    def _by_founder(self) -> list[int]:
+        """By the lowest rank, the last first."""
+        table, one = self._communicators.table, self._communicators.one
+        indices = [
+            index
+            for index in np.unique(one).tolist()
+            if table[index].parent >= 0 and table[index].members
+        ]
+        return sorted(indices, key=lambda index: (self._founder(index)[0], -index))
+
+    def _founder(self, index: int) -> tuple[int, int]:
+        """The rank with which it was numbered, and its parent."""
+        return min(self._communicators[index].everyone), self._communicators[index].parent
+
+    def _first_uses(self) -> dict[tuple[int, int], int]:
+        """The first event of each rank with each communicator; making others of it is a use."""
+        events, width = self._events, len(self._communicators)
+        used = np.flatnonzero(events.comm > WORLD)
+        keys, first = np.unique(events.rank[used] * width + events.comm[used], return_index=True)
+        uses = dict(zip((divmod(key, width) for key in keys.tolist()), used[first], strict=True))
+        for event in self._over_groups:
+            rank, new = int(events.rank[event]), int(events.comm[event])
+            local = (rank, self._communicators[new].parent_of(rank))
+            uses[local] = min(uses.get(local, event), event)
+        return uses
+
+    def _place(self, index: int, least: int, limit: int) -> int:
+        """Gives a communicator to the calls of all its ranks with one number from `least` on and
+        below `limit`. Calls that give all ranks one come first."""
         communicator = self._communicators[index]
-        calls = [self._calls.get((rank, communicator.parent), []) for rank in communicator.everyone]
-        for number in range(earliest, min(map(len, calls))):
+        parent, never = communicator.parent, len(self._events)
+        calls = [self._calls.get((rank, parent), []) for rank in communicator.everyone]
+        for rank, own in zip(communicator.everyone, calls, strict=True):
+            limit = min(limit, bisect_left(own, self._first_use.get((rank, index), never)))
+        whole = communicator.size == self._communicators[parent].size
+        numbers = range(limit - 1, least - 1, -1)
+        sure = {number: self._call(calls[0][number]) not in MAY_LEAVE_OUT for number in numbers}
+        choice = [n for n in numbers if sure[n] and whole] + [n for n in numbers if not sure[n]]
+        for number in choice:
             if all(own[number] not in self._made for own in calls):
                 self._made |= {own[number]: index for own in calls}
-                self._together.setdefault((communicator.parent, number), index)
+                self._together[parent, number] = index
                 return number
-        return earliest - 1
+        return limit
 
     def _over_group(self, event: int) -> Made:
         rank, new = int(self._events.rank[event]), int(self._events.comm[event])

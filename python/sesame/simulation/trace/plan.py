@@ -137,7 +137,7 @@ class Planner:
         own = own_communicators(self.communicators)
         made = Makers(events, self.communicators).find()
         uses = np.isin(events.role, (*MESSAGES, *COLLECTIVES, Role.FREE, Role.MAKE))
-        uses &= events.peer != NOBODY
+        uses &= (events.peer != NOBODY) | (events.comm >= 0)
         check_membership(events, np.flatnonzero(uses), self.table, made, own)
         match_messages(events)
         collectives = plan_collectives(events, self.communicators, self.table, self.lists, notes)
@@ -164,7 +164,8 @@ class Planner:
             messages & (events.peer >= 0), self.table.find(events.comm, events.peer), PROC_NULL
         )
         operations["tag"] = np.maximum(operations["tag"], 0)
-        operations["comm"] = np.where(messages & (events.peer == NOBODY), WORLD, operations["comm"])
+        alone = messages & (events.peer == NOBODY) & (events.comm < 0)
+        operations["comm"] = np.where(alone, WORLD, operations["comm"])
         # What a probe waits for is known only when it found a message.
         self.kept &= ~((events.role == Role.PROBE) & (events.peer < 0))
         self._reserve(operations["bytes"][messages])

@@ -89,14 +89,16 @@ def decode(
     return values, at
 
 
-def records_of(path: Path, calls: list[str]) -> Iterator[Record]:
+def records_of(path: Path, calls: list[str], may_be_cut: bool) -> Iterator[Record]:
     known = shapes()
     data = path.read_bytes()
     at = 0
-    while at < len(data):
+    while at < len(data) and not (may_be_cut and len(data) - at < PACKET_START.size):
         magic, _, _, thread, *_, bits, same, _, _ = PACKET_START.unpack_from(data, at)
         assert magic == 0xC1FC1FC1 and bits == same, path
         end = at + bits // 8
+        if end > len(data) and may_be_cut:
+            return  # the process was killed while it wrote
         at += PACKET_START.size
         while at < end:
             shape, fields = known[data[at] & 0x7F]
@@ -122,6 +124,6 @@ def read(directory: Path) -> list[Process]:
         )
         for stream in sorted(directory.glob(f"{state.name}.*.stream")):
             thread = int(stream.name.removeprefix(f"{state.name}.").split(".")[0])
-            process.threads[thread] = list(records_of(stream, calls))
+            process.threads[thread] = list(records_of(stream, calls, ended == 0))
         processes.append(process)
     return processes

@@ -1,0 +1,186 @@
+"""`sesame trace` from the command line: real programs, real MPI, and what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, SESAME, Outcome, run
+from sesame.datasets import DataSet
+
+FENCE = re.compile(r"^```\n(.*?)^```", re.M | re.S)
+WRITER = """
+import os, signal, sys
+with open("numbers", "wb", buffering=0) as file:
+    for i in range(int(sys.argv[1])):
+        file.write(b"12345678")
+    if sys.argv[2:]:
+        os.kill(os.getpid(), int(sys.argv[2]))
+"""
+
+
+def bytes_of(data_set: DataSet, call: str) -> list[int]:
+    """Of each call of this name."""
+    table = data_set.table("io", ["call", "bytes"])
+    pairs = zip(table["call"].to_pylist(), table["bytes"].to_pylist(), strict=True)
+    return [size for name, size in pairs if name == call]
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Callable[..., Outcome]:
+    """trace(*arguments): `sesame trace …` in an empty directory."""
+    return lambda *arguments: run([*SESAME, "trace", *map(str, arguments)], tmp_path)
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> list[str]:
+    """A command: Python writes N numbers, and perhaps ends itself by a signal."""
+    (tmp_path / "writer.py").write_text(WRITER)
+    return [sys.executable, "writer.py"]
+
+
+def test_the_tutorial_of_tracing_runs(compiled, tmp_path):
+    (tmp_path / "heat").symlink_to(compiled("examples/heat.c"))
+    (tmp_path / "words.txt").write_text("\n".join(str(i * 7919 % 5000) for i in range(5000)) + "\n")
+    text = (ROOT / "docs/tutorial-trace.md").read_text()
+    lines = [line for block in FENCE.findall(text) for line in block.splitlines()]
+    assert len(lines) > 8
+    for line in lines:
+        if "--from-raw" in line:  # a job script would have done this
+            sesame = shlex.join([*SESAME, "trace", "--environment", "raw"])
+            run(["bash", "-c", f'eval "$({sesame})"; sort words.txt > again.txt'], tmp_path)
+        outcome = run([*SESAME, *shlex.split(line)[1:]], tmp_path)
+        assert outcome.status == 0, f"{line}\n{outcome.stdout}{outcome.stderr}"
+    sort = DataSet(tmp_path / "sort.sesame")
+    assert sort.info["result"]["discarded"] == 0
+    assert sum(bytes_of(sort, "fwrite")) == (tmp_path / "words.txt").stat().st_size
+    assert not DataSet(tmp_path / "io.sesame").has("mpi")
+    assert DataSet(tmp_path / "pruned.sesame").info["result"]["dropped"] > 0
+
+
+def test_messages_of_a_real_run_are_whole(compiled, trace, tmp_path):
+    outcome = trace(
+        "-o", "heat.sesame", "--", "mpiexec.mpich", "-n", "2", compiled("examples/heat.c")
+    )
+    assert outcome.status == 0, outcome.stderr
+    assert "0 lost" in outcome.stderr
+    result = DataSet(tmp_path / "heat.sesame").info["result"]
+    assert result["unmatched"]["messages"] == 0
+    assert result["processes"] == 2
+    counts = Counter(DataSet(tmp_path / "heat.sesame").table("mpi")["call"].to_pylist())
+    # 200 steps: each of two ranks exchanges with one neighbour and with none on the other side.
+    assert counts["MPI_Isend"] == counts["MPI_Irecv"]
+    assert counts["MPI_Isend"] >= 2 * 200
+
+
+def test_the_exit_status_is_that_of_the_command(trace, writer):
+    assert trace("-o", "a.sesame", "--", "sh", "-c", "cat /dev/null; exit 7").status == 7
+    assert trace("-o", "b.sesame", "--", *writer, 10, 15).status == 128 + 15
+
+
+def test_a_killed_process_leaves_what_it_wrote(trace, writer, tmp_path):
+    outcome = trace("-o", "run.sesame", "--", *writer, 20000, 9)
+    assert outcome.status == 128 + 9
+    data_set = DataSet(tmp_path / "run.sesame")
+    process = data_set.table("process").to_pylist()[0]
+    assert process["outcome"] == "cut off"
+    written = len(bytes_of(data_set, "write"))
+    assert 10000 < written < 20000
+    assert process["discarded"] >= 20000 - written
+    assert f"{data_set.info['result']['discarded']:,} lost" in outcome.stderr
+    assert "cut off" in outcome.stderr
+
+
+def test_a_limit_of_size_loses_records_and_says_how_many(trace, writer, tmp_path):
+    outcome = trace("-o", "run.sesame", "--max-size", "256KiB", "--", *writer, 50000)
+    assert outcome.status == 0
+    assert (tmp_path / "numbers").stat().st_size == 8 * 50000
+    data_set = DataSet(tmp_path / "run.sesame")
+    written = len(bytes_of(data_set, "write"))
+    assert 0 < written < 50000
+    assert data_set.info["result"]["discarded"] >= 50000 - written
+
+
+def test_ctrl_c_is_for_the_program_and_the_rest_is_kept(tmp_path):
+    command = [*SESAME, "trace", "-o", "run.sesame", "--", "sh", "-c", "cat /dev/null; sleep 60"]
+    process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
+    deadline = time.monotonic() + 20
+    while not list(tmp_path.glob(".run.sesame.*/raw/state/*")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(0.3)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(20) == 128 + signal.SIGINT
+    assert DataSet(tmp_path / "run.sesame").has("process")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.sesame"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected a command to run"),
+        (["--", "./missing"], "./missing: no such program"),
+        (["--", "/etc/passwd"], "/etc/passwd: this is not an executable program"),
+        (["--max-size", "many", "--", "true"], "many"),
+        (["--from-raw", ".", "-o", "run.sesame"], "metadata"),
+    ],
+)
+def test_wrong_use_is_said_once(arguments, message, trace, tmp_path):
+    trace(*arguments).assert_refused(message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_data_set_is_not_written_over_unasked(trace):
+    assert trace("-o", "run.sesame", "--", "cat", "/dev/null").status == 0
+    again = trace("-o", "run.sesame", "--", "cat", "/dev/null")
+    assert again.status == 1
+    assert "already there" in again.stderr
+    assert trace("-o", "run.sesame", "--force", "--", "cat", "/dev/null").status == 0
+
+
+def test_a_program_that_cannot_be_traced_is_said(trace, tmp_path):
+    (tmp_path / "static.c").write_text("int main(void) { return 3; }\n")
+    subprocess.run(["cc", "-static", "static.c", "-o", "static"], cwd=tmp_path, check=True)
+    outcome = trace("-o", "run.sesame", "--", "./static")
+    assert outcome.status == 3
+    assert "statically linked" in outcome.stderr
+    assert not (tmp_path / "run.sesame").exists()
+
+
+def test_a_damaged_stream_gives_what_stands_before_the_damage(trace, writer, tmp_path):
+    trace("-o", "whole.sesame", "--keep-raw", "--", *writer, 20000)
+    raw = tmp_path / "whole.sesame/raw"
+    stream = max(raw.glob("*.stream"), key=lambda path: path.stat().st_size)
+    data = stream.read_bytes()
+    stream.write_bytes(data[: len(data) // 2] + b"\xff" * 64 + data[len(data) // 2 + 64 :])
+    outcome = trace("-o", "rest.sesame", "--from-raw", raw)
+    assert outcome.status == 0, outcome.stderr
+    result = DataSet(tmp_path / "rest.sesame").info["result"]
+    assert result["damage"]
+    assert "damaged" in outcome.stderr
+    rest = len(DataSet(tmp_path / "rest.sesame").table("io"))
+    assert 0 < rest < len(DataSet(tmp_path / "whole.sesame").table("io"))
+
+
+def test_a_newer_format_is_refused(trace, tmp_path):
+    trace("-o", "run.sesame", "--keep-raw", "--", "cat", "/dev/null")
+    metadata = tmp_path / "run.sesame/raw/metadata"
+    metadata.write_text(metadata.read_text().replace("traced_format = 1", "traced_format = 99"))
+    trace("-o", "new.sesame", "--from-raw", metadata.parent).assert_refused("99")
+
+
+def test_two_runs_in_one_directory_are_told_apart_or_refused(compiled, trace, tmp_path):
+    variables = run([*SESAME, "trace", "--environment", "raw"], tmp_path).stdout
+    heat = compiled("examples/heat.c")
+    script = f"{variables}\nmpiexec.mpich -n 2 {heat} 64 5; mpiexec.mpich -n 2 {heat} 64 5\n"
+    assert run(["bash", "-c", script], tmp_path).status == 0
+    trace("-o", "run.sesame", "--from-raw", "raw").assert_refused("two runs")
