@@ -17,8 +17,9 @@ LONGEST_S = 300
 SYNCS = {"fsync": "sync", "fdatasync": "datasync"}
 
 
-def fio_seconds(run: Path, directory: Path) -> float:
-    """The time until fio's last job is done, with what came before its first call."""
+def fio_seconds(run: Path, directory: Path) -> float | None:
+    """The time until fio's last job is done, with what came before its first call; None if there
+    is no call that it can issue, as with stdio."""
     data_set = DataSet(run)
     rows = data_set.table("io").to_pylist()
     kinds = {row["index"]: row for row in data_set.table("file").to_pylist()}
@@ -28,6 +29,8 @@ def fio_seconds(run: Path, directory: Path) -> float:
         folder = Path(name)
         ranks = sorted({row["rank"] for row in rows})
         jobs = [job for rank in ranks if (job := _job(folder, rank, rows, kinds, begin))]
+        if not jobs:
+            return None
         (folder / "jobs.fio").write_text("\n".join(text for _, text in jobs))
         command = ["fio", "--output-format=json", str(folder / "jobs.fio")]
         done = subprocess.run(
