@@ -2,8 +2,8 @@
 
 A trace of the 2-D halo exchange (bench/programs/halo.c) is made for some numbers of ranks, as long
 as a run of the program, and played; then the program runs in the simulator. Both take turns and
-count no computation. Prints one line for each number of ranks; figures are medians of --repeat runs. Needs
-MPICH's mpicc.
+count no computation. Prints one line for each number of ranks; figures are medians of --repeat
+runs. Needs MPICH's mpicc.
 
     python bench/trace_rate.py [--ranks 64,1024] [--calls 1000000] [--repeat 3]
 """

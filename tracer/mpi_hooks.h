@@ -15,8 +15,7 @@ static void* const hooks[SESAME_SYMBOLS] = {
 #undef SESAME_SYMBOL
 };
 
-static void begin(void* handle, const char* path) {
-  (void)path;
+static void begin(void* handle) {
 #define F(name, symbol, arguments) library.name = sesame_mpi_function(handle, symbol);
   LIBRARY_FUNCTIONS(F)
 #undef F

@@ -23,8 +23,9 @@ static char library_path[4096];
 
 /* --- Which library ------------------------------------------------------------------------ */
 
-/* The library of C functions is libmpi.so.12, libmpich.so.12, libmpi_abi.so.1 or, packed into a
- * wheel, libmpi-0f3a.so.12. Those of Fortran, C++ and profilers have longer names. */
+/* One that was loaded out of sight, as by Python, has to be known by its name: the library of C
+ * functions is libmpi.so.12, libmpich.so.12, libmpi_abi.so.1 or, packed into a wheel,
+ * libmpi-0f3a.so.12. Those of Fortran, C++ and profilers have longer names. */
 static bool has_name_of_mpi(const char* path) {
   static const char* const starts[] = {"libmpi.so", "libmpi-",       "libmpich.so",
                                        "libmpich-", "libmpi_abi.so", "libmpi_abi-"};
@@ -36,7 +37,7 @@ static bool has_name_of_mpi(const char* path) {
   return false;
 }
 
-static int find_library(struct dl_phdr_info* info, size_t size, void* unused) {
+static int see_library(struct dl_phdr_info* info, size_t size, void* unused) {
   (void)size;
   (void)unused;
   if (info->dlpi_name == NULL || !has_name_of_mpi(info->dlpi_name)) return 0;
@@ -44,15 +45,26 @@ static int find_library(struct dl_phdr_info* info, size_t size, void* unused) {
   return 1;
 }
 
-/* MPI libraries that share MPICH's binary interface begin their version with one of these. */
+static void* find_library(void) {
+  Dl_info place;
+  void* init = dlsym(RTLD_NEXT, "PMPI_Init");
+  if (init != NULL && dladdr(init, &place) != 0 && place.dli_fname != NULL) {
+    snprintf(library_path, sizeof library_path, "%s", place.dli_fname);
+  } else {
+    dl_iterate_phdr(see_library, NULL);
+  }
+  return library_path[0] != '\0' ? dlopen(library_path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+}
+
+/* MPI libraries that share MPICH's binary interface have one of these in their version. */
 static bool is_of_mpich(void* library) {
-  static const char* const starts[] = {"MPICH", "Intel(R) MPI", "MVAPICH", "CRAY MPICH"};
+  static const char* const kin[] = {"MPICH", "Intel(R) MPI", "MVAPICH"};
   int (*get_version)(char*, int*) = sesame_mpi_function(library, "PMPI_Get_library_version");
   char version[8193] = ""; /* as long as MPICH says at most, the longest of all */
   int length;
   if (get_version == NULL || get_version(version, &length) != 0) return false;
-  for (size_t i = 0; i < sizeof starts / sizeof *starts; ++i) {
-    if (strncmp(version, starts[i], strlen(starts[i])) == 0) return true;
+  for (size_t i = 0; i < sizeof kin / sizeof *kin; ++i) {
+    if (strstr(version, kin[i]) != NULL) return true;
   }
   return false;
 }
@@ -63,7 +75,9 @@ static const SesameMpiInterface* interface_of(void* library) {
   return is_of_mpich(library) ? &sesame_mpi_mpich : NULL;
 }
 
-void* sesame_mpi_function(void* library, const char* name) { return dlsym(library, name); }
+void* sesame_mpi_function(void* library, const char* name) {
+  return dlsym(library != NULL ? library : RTLD_NEXT, name);
+}
 
 /* --- Filling the entries ------------------------------------------------------------------ */
 
@@ -78,8 +92,8 @@ static void absent(void) {
 static void fill(void* library, const SesameMpiInterface* interface, int i) {
   char profiled[128];
   snprintf(profiled, sizeof profiled, "P%s", names[i]);
-  void* real = dlsym(library, profiled);
-  void* own = dlsym(library, names[i]);
+  void* real = sesame_mpi_function(library, profiled);
+  void* own = sesame_mpi_function(library, names[i]);
   void* next = dlsym(RTLD_NEXT, names[i]);
   bool stacked = next != NULL && next != own && next != real;
   if (real == NULL) real = own != NULL ? own : (void*)absent;
@@ -90,15 +104,13 @@ static void fill(void* library, const SesameMpiInterface* interface, int i) {
 }
 
 static void install(void) {
-  dl_iterate_phdr(find_library, NULL);
-  void* library = library_path[0] != '\0' ? dlopen(library_path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-  if (library == NULL) absent();
-  const SesameMpiInterface* interface = interface_of(library);
+  void* library = find_library();
+  const SesameMpiInterface* interface = library != NULL ? interface_of(library) : NULL;
   if (interface == NULL && sesame_settings.kinds & SESAME_MPI) {
     sesame_say("MPI calls are not recorded, this MPI is not known", library_path, 0);
   }
   if (sesame_settings.kinds == 0) interface = NULL;
-  if (interface != NULL) interface->begin(library, library_path);
+  if (interface != NULL) interface->begin(library);
   for (int i = 0; i < SESAME_SYMBOLS; ++i) fill(library, interface, i);
 }
 

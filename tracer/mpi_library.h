@@ -7,8 +7,8 @@
 /* The hooks for one binary interface, and the number that the record `joined` has for it. */
 typedef struct {
   int number;
-  void* const* hooks;                             /* one for each symbol */
-  void (*begin)(void* library, const char* path); /* looks up what the hooks need besides */
+  void* const* hooks;           /* one for each symbol */
+  void (*begin)(void* library); /* looks up what the hooks need besides */
 } SesameMpiInterface;
 
 extern const SesameMpiInterface sesame_mpi_mpich;
@@ -24,7 +24,7 @@ extern void* sesame_mpi_entries[2 * SESAME_SYMBOLS];
 /* Called by a stub whose entry is not filled yet; fills all and gives where this one leads. */
 void* sesame_mpi_resolve(unsigned long entry);
 
-/* A function of the library itself, or null. */
+/* A function of the library itself, or null. Without library the next one of this name. */
 void* sesame_mpi_function(void* library, const char* name);
 
 #endif

@@ -162,9 +162,12 @@ static int hook_MPI_Test(Request* request, int* flag, Status* status) {
 static int hook_MPI_Request_free(Request* request) {
   const Request asked = *request;
   SESAME_MPI_CALL(MPI_Request_free, SESAME_CALL_MPI_Request_free, (request));
-  sesame_put_completed(
-      span.end,
-      &(struct sesame_completed){.request = request_id(asked), .peer = -2, .tag = -1, .flags = 2});
+  struct sesame_completed record = {
+      .request = request_id(asked), .peer = -2, .tag = -1, .flags = 2};
+  if (atomic_load_explicit(&awaited_count, memory_order_relaxed) != 0) {
+    put_awaited(span, &record, asked);
+  }
+  sesame_put_completed(span.end, &record);
   put_wait(span, SESAME_CALL_MPI_Request_free, 1, 1);
   return leave(before, result);
 }

@@ -50,10 +50,12 @@ uint32_t mpi_traits(std::string_view name) {
 
 uint32_t file_traits(std::string_view name) {
   uint32_t traits = 0;
-  if (has_any(name, {"write", "put", "printf", "send"})) traits |= kWrites;
+  if (has_any(name, {"write", "put", "printf", "send", "vmsplice", "addmntent", "malloc_info"}))
+    traits |= kWrites;
   if (has_any(name, {"seek", "fsetpos", "rewind"})) traits |= kSeeks;
   if (has_any(name, {"truncate"})) traits |= kTruncates;
-  if (has_any(name, {"close"})) traits |= kCloses;
+  if (has_any(name, {"close", "endmntent"})) traits |= kCloses;
+  if (has_any(name, {"allocate"})) traits |= kAllocates;
   if (has_any(name, {"sync", "flush"})) traits |= kSyncs;
   if (is_any(name, {"chdir", "fchdir"})) traits |= kChangesDirectory;
   if (is_any(name, {"munmap"})) traits |= kUnmaps;

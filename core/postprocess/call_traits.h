@@ -25,6 +25,7 @@ enum Trait : uint32_t {
   kSplitEnd = 1 << 13,
   kMpi = 1 << 14,        // belongs to record type mpi
   kOverGroup = 1 << 15,  // makes a communicator without its whole parent
+  kAllocates = 1 << 16,  // makes the file as long as the part it names
 };
 
 class CallTraits {

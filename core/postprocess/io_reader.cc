@@ -55,7 +55,7 @@ void IoReader::on(const position_record& record, uint64_t time) {
       opening.position = record.offset;
     } else if (traits_.has(record.call, kTruncates)) {
       files_[opening.file].length = record.offset;
-    } else {
+    } else if (traits_.has(record.call, kAllocates)) {
       open_.moved(opening, record.offset + row.size, true);
     }
   }

@@ -132,6 +132,7 @@ def test_ctrl_c_is_for_the_program_and_the_rest_is_kept(tmp_path):
         (["--", "/etc/passwd"], "/etc/passwd: this is not an executable program"),
         (["--max-size", "many", "--", "true"], "many"),
         (["--from-raw", ".", "-o", "run.sesame"], "metadata"),
+        (["--from-raw", "nowhere"], "nowhere: there is no such directory"),
     ],
 )
 def test_wrong_use_is_said_once(arguments, message, trace, tmp_path):

@@ -136,7 +136,8 @@ def test_what_is_listed_as_recorded_is_not_listed_as_not_recorded(library):
 def test_the_coverage_program_calls_every_hook(library, covered):
     called = {line.split()[0] for line in covered[1]}
     there = exported(library) & exported(c_library())
-    assert there - called - set(UNRECORDED) == set()
+    for_threads = {"pthread_create"}  # watched for the sake of MPI
+    assert there - called - set(UNRECORDED) - for_threads == set()
     assert len(called) > 350
 
 

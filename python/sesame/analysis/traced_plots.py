@@ -140,7 +140,8 @@ def _draw_cells(chart: Chart, run: TracedRun, found: Calls, factor: float, unit:
     who = "one rank" if cells.ranks_per_row == 1 else f"{cells.ranks_per_row} ranks"
     return (
         f"{cells.records:,} calls are drawn in cells of {who} and {format_seconds(cells.cell_s)}; "
-        f"a cell shows what most of its calls were when they take {VISIBLE:.0%} of it or more."
+        f"a cell shows what most of its calls were when they take {100 * VISIBLE:.0f} % of it "
+        "or more."
     )
 
 

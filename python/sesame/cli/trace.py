@@ -66,7 +66,7 @@ COMMAND_LINE = {"ignore_unknown_options": True, "allow_interspersed_args": False
 )
 @click.option(
     "--from-raw",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=click.Path(path_type=Path),
     metavar="DIR",
     help="Run nothing: make the data set of what programs recorded in DIR.",
 )
@@ -91,6 +91,8 @@ def trace(**options: Any) -> int:
     if options["raw_directory"] is not None:
         _print_environment(options["raw_directory"], settings)
         return 0
+    if options["from_raw"] is not None and not options["from_raw"].is_dir():
+        raise InputError(f"--from-raw {options['from_raw']}: there is no such directory")
     path = options["output"] or _output_of(command, options["from_raw"])
     check_destination(path, force=options["force"])
     with DataSetWriter(path, force=options["force"]) as writer:

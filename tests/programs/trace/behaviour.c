@@ -50,7 +50,7 @@ static int busy_at_the_end(void) {
   pthread_t thread;
   file = data_file("busy");
   for (int i = 0; i < 4; ++i) pthread_create(&thread, NULL, write_for_ever, &file);
-  usleep(10000);
+  usleep(50000);
   return 0;
 }
 

@@ -125,7 +125,10 @@ def _ranks(study: Study) -> Section:
     plot = traced_plots.rank_plot(study)
     note = plot.note
     if study.activity.even:
-        note += " Times of files that all ranks share are known only together, and divided evenly."
+        note += (
+            " Some calls on files that all ranks share are known only together: their time is "
+            "divided evenly, their numbers are not in this table."
+        )
     return Section(
         "Ranks",
         "Where the time of each process went: a moment is of I/O when any of its threads is in a "
