@@ -13,11 +13,13 @@ from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag
 
 ACTIONS = {"read": "read", "pread": "read", "write": "write", "pwrite": "write"}
+LONGEST_S = 300
 SYNCS = {"fsync": "sync", "fdatasync": "datasync"}
 
 
-def fio_seconds(run: Path, directory: Path) -> float:
-    """The time until fio's last job is done, with what came before its first call."""
+def fio_seconds(run: Path, directory: Path) -> float | None:
+    """The time until fio's last job is done, with what came before its first call; None if there
+    is no call that it can issue, as with stdio."""
     data_set = DataSet(run)
     rows = data_set.table("io").to_pylist()
     kinds = {row["index"]: row for row in data_set.table("file").to_pylist()}
@@ -25,18 +27,21 @@ def fio_seconds(run: Path, directory: Path) -> float:
     begin = min(row["begin_ns"] for row in processes)
     with tempfile.TemporaryDirectory(dir=directory) as name:
         folder = Path(name)
-        jobs = [
-            section
-            for rank in sorted({row["rank"] for row in rows})
-            if (section := _job(folder, rank, rows, kinds, begin))
-        ]
-        (folder / "jobs.fio").write_text("\n".join(jobs))
+        ranks = sorted({row["rank"] for row in rows})
+        jobs = [job for rank in ranks if (job := _job(folder, rank, rows, kinds, begin))]
+        if not jobs:
+            return None
+        (folder / "jobs.fio").write_text("\n".join(text for _, text in jobs))
         command = ["fio", "--output-format=json", str(folder / "jobs.fio")]
-        done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
+        done = subprocess.run(
+            command, check=True, capture_output=True, text=True, cwd=folder, timeout=LONGEST_S
+        )
     found = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
     last = max(row["end_ns"] for row in processes) - begin
     ends = [row["begin_ns"] + row["duration_ns"] - begin for row in rows if _action(row, kinds)]
-    return 1e-3 * max(job["job_runtime"] for job in found) + 1e-9 * (last - max(ends))
+    heads = [head for head, _ in jobs]
+    run_times = [head + 1e-3 * job["job_runtime"] for head, job in zip(heads, found, strict=True)]
+    return max(run_times) + 1e-9 * (last - max(ends))
 
 
 def _action(row: dict[str, Any], kinds: dict[int, Any]) -> str | None:
@@ -51,7 +56,7 @@ def _action(row: dict[str, Any], kinds: dict[int, Any]) -> str | None:
 
 def _job(
     folder: Path, rank: int, rows: list[dict[str, Any]], kinds: dict[int, Any], begin: int
-) -> str | None:
+) -> tuple[float, str] | None:
     ours = [row for row in rows if row["rank"] == rank]
     mine = [(row, action) for row in ours if (action := _action(row, kinds))]
     if not mine:
@@ -59,7 +64,8 @@ def _job(
     lines = ["fio version 3 iolog"]
     names: dict[int, str] = {}
     for row, action in mine:
-        when = (row["begin_ns"] - begin) // 1_000_000  # the format has milliseconds
+        # The format's times are microseconds in fio 3.33; the first one counts as zero.
+        when = (row["begin_ns"] - begin) // 1000
         if row["file"] not in names:
             names[row["file"]] = name = f"{folder}/{rank}.{row['file']}"
             longest = max(r["offset"] + r["bytes"] for r, _ in mine if r["file"] == row["file"])
@@ -69,4 +75,8 @@ def _job(
         lines.append(f"{when} {names[row['file']]} {action} {place}")
     log = folder / f"{rank}.log"
     log.write_text("\n".join(lines) + "\n")
-    return f"[rank{rank}]\nread_iolog={log}\nreplay_no_stall=0\nioengine=psync\n"
+    head = (mine[0][0]["begin_ns"] - begin) // 1000
+    job = (
+        f"[rank{rank}]\nread_iolog={log}\nreplay_no_stall=0\nioengine=psync\nstartdelay={head}us\n"
+    )
+    return head * 1e-6, job

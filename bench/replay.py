@@ -1,7 +1,7 @@
 """How well a replay predicts run times, on the file system of the trace and on another one.
 
-For each program and pair of targets (A, B): real runs on A and on B, one traced run on A, replays
-of that trace on A and on B, all in turns. Printed are the error of the median replay against the
+For each program and pair of targets (A, B): real runs on A and on B, traced runs on A, replays of
+these on A and on B, all in turns. Printed are the error of the median replay against the
 median real run, beside it how far real runs are from their own median (the noise), and the error
 of fio replaying the same data calls with their timing. Targets are made and taken away, for which
 it must be root: tmpfs, ext4, xfs and btrfs on loop devices, FUSE (bindfs), and a device whose
@@ -107,8 +107,8 @@ def replay(run: Path, a: Path, b: Path) -> dict[str, float]:
 
 def measure(name: str, program: Path, a: Path, b: Path, repeat: int, run: Path) -> Times:
     times = Times()
-    trace(name, program, a, run)
     for _ in range(repeat):
+        trace(name, program, a, run)  # each time: one trace has the noise of one run
         times.real_a.append(real_seconds(name, program, a))
         here = replay(run, a, a)
         times.replay_a.append(here["replayed_time_s"])
@@ -116,8 +116,8 @@ def measure(name: str, program: Path, a: Path, b: Path, repeat: int, run: Path) 
         if a != b:
             times.real_b.append(real_seconds(name, program, b))
             times.replay_b.append(replay(run, a, b)["replayed_time_s"])
-            if shutil.which("fio"):
-                times.fio_b.append(fio_seconds(run, b))
+            fio = fio_seconds(run, b) if shutil.which("fio") else None
+            times.fio_b += [] if fio is None else [fio]
     return times
 
 

@@ -95,8 +95,8 @@ def _assign_slots(trace: Trace, issued: Issued) -> Slots:
     opened: list[tuple[int, int, int, int]] = []
     opening = np.isin(issued.call, [number_of[name] for name in sorted(calls.OPENINGS)])
     writes = np.isin(issued.call, [number_of[name] for name in sorted(calls.WRITES)])
-    for rank in np.unique(io["rank"][rows]).tolist():
-        ours = rows[(io["rank"][rows] == rank)]
+    ranks, begins = np.unique(io["rank"][rows], return_index=True)  # rows stand by rank
+    for rank, ours in zip(ranks.tolist(), np.split(rows, begins[1:]), strict=True):
         with_handle = ours[io["handle"][ours] >= 0]
         handles, index = np.unique(io["handle"][with_handle], return_inverse=True)
         slot[with_handle] = index
