@@ -208,6 +208,7 @@ void register_postprocess(nb::module_& module) {
                   "batch_rows"_a = size_t{1} << 19, "spill_directory"_a = "")
       .def("next", &next_batch, "(record type, columns by name) or None at the end.")
       .def_prop_ro("call_names", &Collation::call_names)
+      .def_prop_ro("mpi_programs", [](const Collation& c) { return c.job().worlds; })
       .def_prop_ro("ranks", [](const Collation& c) { return c.job().ranks; })
       .def_prop_ro(
           "begin_ns", [](const Collation& c) { return c.job().first_realtime; },

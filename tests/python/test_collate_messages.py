@@ -187,16 +187,25 @@ def test_children_and_replaced_programs_stand_behind_the_ranks(tmp_path):
     assert done.result["outcome"] == "cut off"
 
 
-def test_a_script_may_run_several_mpi_programs(tmp_path):
+@pytest.mark.parametrize("apart", [10_000, 1], ids=["one after the other", "at once"])
+def test_a_script_may_run_several_mpi_programs(tmp_path, apart):
+    """Their ranks have the launcher as parent, or a script that it started."""
     trace = RawTrace()
     for run in range(2):
+        script = trace.process(pid=500 + run, parent=40 + run, begin=1)
+        script.end()
         for rank in range(2):
-            process = trace.process(rank, 2, begin=1000 + 10_000 * run + rank)
-            process.put("send", "MPI_Send", comm=0, peer=1, tag=1, bytes=8)
+            begin = 1000 + apart * run + rank * 10
+            parent = script.pid if rank == 0 else 40 + run
+            process = trace.process(rank, 2, parent=parent, begin=begin)
+            process.put("send", "MPI_Send", comm=0, peer=1, tag=run, bytes=8)
             process.end()
     done = Collated(trace, tmp_path)
-    assert done.rows("process", "rank", "mpi_rank") == [(0, 0), (1, 1), (2, 0), (3, 1)]
-    assert done.rows("mpi", "rank", "comm", "peer") == [(0, 0, 1), (1, 0, 1), (2, 1, 3), (3, 1, 3)]
+    ranks = done.rows("process", "rank", "mpi_rank")
+    assert ranks == [(0, 0), (1, 1), (2, 0), (3, 1), (4, -1), (5, -1)]
+    sends = done.rows("mpi", "rank", "comm", "peer", "tag")
+    assert sends == [(0, 0, 1, 0), (1, 0, 1, 0), (2, 1, 3, 1), (3, 1, 3, 1)]
+    assert done.result["mpi_programs"] == 2
 
 
 def test_nodes_have_one_clock_each(tmp_path):
