@@ -153,6 +153,13 @@ class Surveyor {
     comms_.set_name(record.comm, record.name);
   }
 
+  void on(const remote_record& record, uint64_t time) {
+    note(record.duration, time);
+    if (record.request != 0) {
+      requests_.push(record.request, {.kind = RequestKind::kOther, .active = true});
+    }
+  }
+
   void finish() {
     result_.comms = comms_.instances();
     // Receives of a channel take its messages in the order in which they were posted.
