@@ -72,7 +72,7 @@ def main() -> None:
         command = [sys.executable, "-m", "sesame", "import", str(log), "-o", str(data), "--force"]
         ours = seconds(command, options.repeat)
         theirs = seconds([sys.executable, "-c", PEER, str(log)], options.repeat)
-        records = json.loads((data / "info.json").read_text())["result"]["io_records"]
+        records = json.loads((data / "info.json").read_text())["result"]["rows"]["io"]
     print(
         f"import of a Darshan log of {options.ranks} processes, {records:,} segments: "
         f"{ours:.2f} s, pydarshan {theirs:.2f} s, ratio {ours / theirs:.2f}"

@@ -131,8 +131,8 @@ nb::dict process_dict(const postprocess::Job& job, const JobProcess& process) {
   dict["pid"] = who.pid;
   dict["command"] = text(who.command);
   dict["interface"] = kInterfaces[who.interface < 4 ? who.interface : 0];
-  dict["begin_ns"] = clock.at(who.begin);
-  dict["end_ns"] = clock.at(who.end);
+  dict["begin_ns"] = survey.has_times() ? clock.at(who.begin) : 0;
+  dict["end_ns"] = survey.has_times() ? clock.at(who.end) : 0;
   dict["threads"] = survey.walked.threads;
   dict["records"] = survey.walked.records;
   dict["discarded"] = survey.lost();
@@ -208,6 +208,7 @@ void register_postprocess(nb::module_& module) {
                   "batch_rows"_a = size_t{1} << 19, "spill_directory"_a = "")
       .def("next", &next_batch, "(record type, columns by name) or None at the end.")
       .def_prop_ro("call_names", &Collation::call_names)
+      .def_prop_ro("mpi_programs", [](const Collation& c) { return c.job().worlds; })
       .def_prop_ro("ranks", [](const Collation& c) { return c.job().ranks; })
       .def_prop_ro(
           "begin_ns", [](const Collation& c) { return c.job().first_realtime; },

@@ -38,7 +38,7 @@ uint32_t mpi_traits(std::string_view name) {
   if (name.starts_with("MPI_File_")) return mpi_file_traits(name);
   uint32_t traits = kMpi;
   if (has_any(name, {"ecv"})) traits |= kReceives;
-  if (name.ends_with("_init") && name.size() > 9) traits |= kPersistent;
+  if (name.ends_with("_init") && name != "MPI_Session_init") traits |= kPersistent;
   if (has_any(name, {"Ssend", "Issend"})) traits |= kSynchronous;
   if (has_any(name,
               {"Comm_create_group", "Comm_create_from_group", "Intercomm_create", "Comm_spawn",

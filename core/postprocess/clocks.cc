@@ -210,16 +210,18 @@ void set_clocks(Job& job) {
     process.host = host_of(job, job.survey_of(process).identity);
   }
   if (job.clocks.size() > 1) Corrector(job).run();
-  job.first_realtime = INT64_MAX;
+  std::vector<std::pair<const HostClock*, const Identity*>> timed;
   for (const JobProcess& process : job.processes) {
-    const Identity& who = job.survey_of(process).identity;
-    job.first_realtime = std::min(job.first_realtime, job.clocks[process.host].at(who.begin));
+    const ProcessSurvey& survey = job.survey_of(process);
+    if (survey.has_times()) timed.push_back({&job.clocks[process.host], &survey.identity});
+  }
+  if (timed.empty()) return;
+  job.first_realtime = INT64_MAX;
+  for (auto [clock, who] : timed) {
+    job.first_realtime = std::min(job.first_realtime, clock->at(who->begin));
   }
   for (HostClock& clock : job.clocks) clock.offset -= job.first_realtime;
-  for (const JobProcess& process : job.processes) {
-    const Identity& who = job.survey_of(process).identity;
-    job.end = std::max(job.end, job.clocks[process.host].at(who.end));
-  }
+  for (auto [clock, who] : timed) job.end = std::max(job.end, clock->at(who->end));
 }
 
 }  // namespace sesame::postprocess

@@ -60,6 +60,27 @@ void Collation::survey_all() {
   workers.clear();
   job_ = make_job(std::move(surveys));
   prune(job_, options_.pruning);
+  name_calls();
+}
+
+// Those of the trace's many names that can come, and those that post-processing gives itself.
+void Collation::name_calls() {
+  std::vector<uint8_t> called(size_t{UINT16_MAX} + 1, 0);
+  for (ProcessSurvey& survey : job_.surveys) {
+    for (size_t call = 0; call < survey.calls.size(); ++call) called[call] |= survey.calls[call];
+    survey.calls = {};
+  }
+  for (size_t call = 0; call < called.size(); ++call) {
+    if (called[call] != 0) called[traits_.started(static_cast<uint16_t>(call))] = 1;
+  }
+  for (uint16_t own : calls_.all()) called[own] = 1;
+  call_numbers_.assign(called.size(), 0);
+  for (size_t call = 0; call < called.size(); ++call) {
+    if (called[call] == 0) continue;
+    call_numbers_[call] = static_cast<int32_t>(call_names_.size());
+    call_names_.emplace_back(call < traits_.names().size() ? traits_.names()[call]
+                                                           : "unknown " + std::to_string(call));
+  }
 }
 
 void Collation::start_readings() {
@@ -86,6 +107,7 @@ bool Collation::next_process() {
   current_->origin.clock = job_.clocks[process.host];
   current_->files = add_files(rows.files, current_->origin.clock);
   current_->origin.files = &current_->files;
+  current_->origin.calls = &call_numbers_;
   for (auto& thread : rows.threads) {
     current_->io_orders.push_back(order_rows(thread->io, false));
     current_->mpi_orders.push_back(order_rows(thread->mpi, rows.pruned));

@@ -36,7 +36,8 @@ class Collation {
   Batch next();
 
   const Job& job() const { return job_; }
-  const std::vector<std::string>& call_names() const { return traits_.names(); }
+  // Of the functions that were called, by the number in the columns.
+  const std::vector<std::string>& call_names() const { return call_names_; }
   // All of them once next() has come to the end.
   const std::vector<FileFacts>& files() const { return files_; }
   uint64_t kept() const { return kept_; }
@@ -56,6 +57,7 @@ class Collation {
 
   Collation(trace::TracedDirectory directory, const CollationOptions& options);
   void survey_all();
+  void name_calls();
   bool next_process();
   void start_readings();
   std::vector<int32_t> add_files(const std::vector<FileFacts>& files, const HostClock& clock);
@@ -73,6 +75,8 @@ class Collation {
   size_t started_ = 0;
   size_t taken_ = 0;
   std::unique_ptr<Current> current_;
+  std::vector<std::string> call_names_;
+  std::vector<int32_t> call_numbers_;  // in call_names_, by number in the trace
   std::unique_ptr<IoColumns> io_;
   std::unique_ptr<MpiColumns> mpi_;
   std::vector<FileFacts> files_;

@@ -105,7 +105,7 @@ void IoColumns::append(const RowOrigin& origin, const RowStore<IoRow>& source,
     std::fill_n(thread.data() + rows, block.count, origin.thread);
     fill_times(block, origin.clock, begin_ns.data() + rows);
     fill(block, duration_ns.data() + rows, [](const IoRow& row) { return row.duration; });
-    fill(block, call.data() + rows, [](const IoRow& row) { return row.call; });
+    fill(block, call.data() + rows, [&](const IoRow& row) { return (*origin.calls)[row.call]; });
     fill(block, file.data() + rows, [&](const IoRow& row) { return file_of(row.file); });
     fill(block, other_file.data() + rows,
          [&](const IoRow& row) { return file_of(row.other_file); });
@@ -143,7 +143,7 @@ void MpiColumns::append(const RowOrigin& origin, const RowStore<MpiRow>& source,
     std::fill_n(thread.data() + rows, block.count, origin.thread);
     fill_times(block, origin.clock, begin_ns.data() + rows);
     fill(block, duration_ns.data() + rows, [](const MpiRow& row) { return row.duration; });
-    fill(block, call.data() + rows, [](const MpiRow& row) { return row.call; });
+    fill(block, call.data() + rows, [&](const MpiRow& row) { return (*origin.calls)[row.call]; });
     fill(block, comm.data() + rows, [](const MpiRow& row) { return row.comm; });
     fill(block, peer.data() + rows, [](const MpiRow& row) { return row.peer; });
     fill(block, tag.data() + rows, [](const MpiRow& row) { return row.tag; });

@@ -42,6 +42,7 @@ struct RowOrigin {
   uint16_t thread = 0;
   HostClock clock;
   const std::vector<int32_t>* files = nullptr;  // index in the data set by number in the process
+  const std::vector<int32_t>* calls = nullptr;  // index of a name by number in the trace
 };
 
 struct IoColumns {

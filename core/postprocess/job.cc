@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
+#include <utility>
 
 namespace sesame::postprocess {
 namespace {
@@ -24,6 +27,52 @@ int32_t parent_of(const Job& job, const JobProcess& process) {
   return parent;
 }
 
+// Which MPI program a process belongs to, where there are several: one has one size, no rank twice,
+// and on each node one launcher, which is not traced itself.
+class Worlds {
+ public:
+  explicit Worlds(const Job& job) {
+    for (const ProcessSurvey& survey : job.surveys) {
+      parents_[{survey.identity.host, survey.identity.pid}] = survey.identity.parent;
+    }
+  }
+
+  size_t of(const Identity& who) {
+    const int32_t launcher = launcher_of(who);
+    for (size_t i = 0; i < worlds_.size(); ++i) {
+      World& world = worlds_[i];
+      if (world.size != who.size || world.ranks.contains(who.rank)) continue;
+      if (world.launchers.try_emplace(who.host, launcher).first->second != launcher) continue;
+      world.ranks.insert(who.rank);
+      return i;
+    }
+    worlds_.push_back({who.size, {who.rank}, {{who.host, launcher}}});
+    return worlds_.size() - 1;
+  }
+  size_t count() const { return worlds_.size(); }
+
+ private:
+  struct World {
+    int32_t size;
+    std::set<int32_t> ranks;
+    std::map<std::string, int32_t> launchers;  // process ids, by host
+  };
+
+  // A rank may be the child of a script that the launcher started.
+  int32_t launcher_of(const Identity& who) const {
+    int32_t parent = who.parent;
+    for (size_t steps = 0; steps < parents_.size(); ++steps) {
+      auto traced = parents_.find({who.host, parent});
+      if (traced == parents_.end()) break;
+      parent = traced->second;
+    }
+    return parent;
+  }
+
+  std::map<std::pair<std::string, int32_t>, int32_t> parents_;
+  std::vector<World> worlds_;
+};
+
 void name_missing_ranks(Job& job) {
   int32_t expected = 0;
   for (const JobProcess& process : job.processes) {
@@ -40,24 +89,29 @@ void name_missing_ranks(Job& job) {
 
 }  // namespace
 
-// Processes of MPI_COMM_WORLD have their rank as number. The n-th process with a rank belongs to
-// the n-th MPI program; only those of the first have their rank as number.
+// Processes of MPI_COMM_WORLD have their rank as number. Of several MPI programs only those of the
+// first have; the others follow, program by program.
 void number_processes(Job& job) {
   std::vector<size_t> order(job.surveys.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, {}, [&](size_t i) { return realtime(job.surveys[i].identity); });
-  std::map<int32_t, size_t> worlds;
+  Worlds worlds(job);
   for (size_t i : order) {
     const Identity& who = job.surveys[i].identity;
     JobProcess process;
     process.survey = i;
-    if (who.rank >= 0) process.world = worlds[who.rank]++;
+    if (who.rank >= 0) process.world = worlds.of(who);
     if (who.rank >= 0 && process.world == 0) {
       process.number = who.rank;
       job.ranks = std::max({job.ranks, who.size, who.rank + 1});
     }
     job.processes.push_back(std::move(process));
   }
+  job.worlds = worlds.count();
+  std::ranges::stable_sort(job.processes, {}, [&](const JobProcess& process) {
+    const int32_t rank = job.survey_of(process).identity.rank;
+    return rank < 0 ? std::pair{worlds.count(), 0} : std::pair{process.world, rank};
+  });
   int32_t next = job.ranks;
   for (JobProcess& process : job.processes) {
     if (process.number < 0) process.number = next++;

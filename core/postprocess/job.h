@@ -81,6 +81,7 @@ struct Job {
   std::vector<Unmatched> unmatched;
   std::vector<std::string> damage;
   int32_t ranks = 0;           // of MPI_COMM_WORLD
+  size_t worlds = 0;           // MPI programs
   int64_t first_realtime = 0;  // of the first record, ns since 1970
   int64_t end = 0;             // of the last, ns since the first
 

@@ -1,6 +1,7 @@
 // The rows of one process: the second reading of its streams.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,10 @@ struct OwnCalls {
   uint16_t mapped_read;  // pages of a mapping that were read
   uint16_t mapped_write;
   uint16_t mapped_access;
+
+  std::array<uint16_t, 4> all() const {
+    return {receive, mapped_read, mapped_write, mapped_access};
+  }
 
   explicit OwnCalls(CallTraits& traits)
       : receive(traits.number("MPI_Recv")),

@@ -34,8 +34,6 @@ class Surveyor {
         sends_(result.sends),
         receives_(result.receives) {}
 
-  void set_thread(uint32_t) {}
-
   // --- The process ---
 
   void on(const process_record& record, uint64_t time) {
@@ -270,6 +268,32 @@ class Surveyor {
   bool begun_ = false;
 };
 
+// Notes which functions were called, and gives the record on.
+class CallNoter {
+ public:
+  CallNoter(Surveyor& surveyor, std::vector<uint8_t>& calls) : surveyor_(surveyor), calls_(calls) {
+    calls_.assign(size_t{UINT16_MAX} + 1, 0);
+  }
+  void set_thread(uint32_t) {}
+  template <typename Record>
+  void on(const Record& record, uint64_t time) {
+    if constexpr (requires { record.call; }) calls_[record.call] = 1;
+    surveyor_.on(record, time);
+  }
+
+ private:
+  Surveyor& surveyor_;
+  std::vector<uint8_t>& calls_;
+};
+
+// Who a process was whose first record is lost: its files are HOST.PID.N.
+void name_by_files(const TracedFiles& files, ProcessSurvey& result) {
+  std::string host = files.name;
+  for (int i = 0; i < 2; ++i) host.resize(std::min(host.rfind('.'), host.size()));
+  result.identity.host = host;
+  result.identity.pid = static_cast<int32_t>(result.state ? result.state->pid : result.walked.pid);
+}
+
 }  // namespace
 
 uint64_t ProcessSurvey::lost() const {
@@ -281,7 +305,8 @@ ProcessSurvey survey(const TracedFiles& files, const CallTraits& traits,
                      const SurveyOptions& options) {
   ProcessSurvey result;
   Surveyor surveyor(traits, options, result);
-  result.walked = walk(files, surveyor);
+  CallNoter noter(surveyor, result.calls);
+  result.walked = walk(files, noter);
   surveyor.finish();
   if (!files.state.empty()) {
     auto state = read_traced_state(files.state);
@@ -292,7 +317,7 @@ ProcessSurvey survey(const TracedFiles& files, const CallTraits& traits,
       result.walked.damage.push_back(state.error().to_string());
     }
   }
-  if (result.identity.pid < 0) result.identity.pid = static_cast<int32_t>(result.walked.pid);
+  if (result.identity.pid < 0) name_by_files(files, result);
   return result;
 }
 

@@ -88,8 +88,10 @@ struct ProcessSurvey {
   std::vector<uint32_t> collective_comms;  // instance for each collective, in order
   uint64_t send_count = 0;
   std::vector<Operation> operations;
+  std::vector<uint8_t> calls;  // 1 for each function that was called, by its number
 
   uint64_t lost() const;  // records that were made and are not in the streams
+  bool has_times() const { return walked.records > 0; }
 };
 
 ProcessSurvey survey(const trace::TracedFiles& files, const CallTraits& traits,

@@ -179,9 +179,18 @@ def test_a_newer_format_is_refused(trace, tmp_path):
     trace("-o", "new.sesame", "--from-raw", metadata.parent).assert_refused("99")
 
 
-def test_two_runs_in_one_directory_are_told_apart_or_refused(compiled, trace, tmp_path):
+def test_two_runs_in_one_directory_are_told_apart(compiled, trace, tmp_path):
     variables = run([*SESAME, "trace", "--environment", "raw"], tmp_path).stdout
     heat = compiled("examples/heat.c")
     script = f"{variables}\nmpiexec.mpich -n 2 {heat} 64 5; mpiexec.mpich -n 2 {heat} 64 5\n"
     assert run(["bash", "-c", script], tmp_path).status == 0
-    trace("-o", "run.sesame", "--from-raw", "raw").assert_refused("two runs")
+    assert trace("-o", "run.sesame", "--from-raw", "raw").status == 0
+    data = DataSet(tmp_path / "run.sesame")
+    assert data.info["result"]["mpi_programs"] == 2
+    assert data.info["result"]["unmatched"]["messages"] == 0
+    assert data.table("process")["mpi_rank"].to_pylist() == [0, 1, 0, 1]
+    assert data.table("communicator")["members"].to_pylist()[0] == "0-1"
+    calls = data.table("mpi").to_pydict()
+    worlds = [{0, 1}, {0, 1}, {2, 3}, {2, 3}]
+    pairs = zip(calls["rank"], calls["peer"], strict=True)
+    assert all(peer < 0 or peer in worlds[rank] for rank, peer in pairs)

@@ -205,7 +205,7 @@ def test_the_format_is_found_from_the_contents(sesame, tmp_path):
     outcome = sesame("import", "anything.txt", "-o", "run.sesame", "--json")
     assert outcome.status == 0, outcome.stderr
     assert outcome.json["processes"] == 3
-    assert outcome.json["run_time_s"] == pytest.approx(10, abs=1e-6)
+    assert outcome.json["duration_s"] == pytest.approx(10, abs=1e-6)
 
 
 def cut(data: bytes) -> bytes:

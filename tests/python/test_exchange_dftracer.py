@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 import shutil
 from pathlib import Path
 
 import pytest
 
 from sesame.datasets import DataSet
-from sesame.errors import InputError
+from sesame.errors import InputError, SesameError
 from sesame.exchange import import_trace
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "dftracer"
@@ -148,6 +149,7 @@ def test_a_trace_that_was_cut_off_gives_what_is_in_front(name, tmp_path):
     (damage,) = data_set.info["raw"]["damage"]
     assert damage.startswith(f"{name}: ")
     assert data_set.table("process").column("outcome").to_pylist() == ["cut off"]
+    assert data_set.info["result"]["outcome"] == "cut off"
 
 
 @pytest.mark.parametrize(
@@ -184,3 +186,23 @@ def test_the_order_of_files_does_not_matter(tmp_path):
     data_set = imported(tmp_path / "t", tmp_path)
     assert calls(data_set, 0) == calls(data_set, 1) == CALLS
     assert data_set.table("io").column("rank").to_pylist() == [0] * 22 + [1] * 22
+
+
+def test_damaged_traces_are_read_or_refused(tmp_path):
+    chance = random.Random(3)
+    refused = 0
+    for _ in range(200):
+        name = chance.choice(["first.pfw.gz", "second.pfw"])
+        data = bytearray((GOLDEN / name).read_bytes())
+        for _ in range(chance.choice([1, 10])):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        (tmp_path / name).write_bytes(data)
+        try:
+            import_trace(
+                tmp_path / name, tmp_path / "run.sesame", format_name="dftracer", force=True
+            )
+        except SesameError:
+            refused += 1
+        (tmp_path / name).unlink()
+        assert {path.name for path in tmp_path.iterdir()} <= {"run.sesame"}
+    assert 20 < refused < 200

@@ -48,17 +48,18 @@ def import_command(
 
 def _words(output: Path, result: dict[str, Any]) -> str:
     counts = [
-        (result["io_records"], "calls on files"),
-        (result["mpi_records"], "MPI calls"),
-        (result["file_totals"], "totals of files"),
+        (result["rows"].get(name, 0), what)
+        for name, what in (
+            ("io", "calls on files"),
+            ("mpi", "MPI calls"),
+            ("file_total", "totals of files"),
+        )
     ]
     parts = [f"{format_count(count)} {what}" for count, what in counts if count]
     lines = [
         f"{output}: {format_count(result['processes'])} processes, "
-        f"{format_seconds(result['run_time_s'])}, {', '.join(parts) or 'no records'}"
+        f"{format_seconds(result['duration_s'])}, {', '.join(parts) or 'no records'}"
     ]
     if result["not_imported"]:
         lines.append(f"not imported: {', '.join(result['not_imported'])}")
-    if result["records_discarded"]:
-        lines.append(f"records lost: {format_count(result['records_discarded'])}")
     return "\n".join([*lines, *result["damage"]])

@@ -48,7 +48,6 @@ class Traced:
     duration_ns: int
     ranks: int
     tables: dict[str, Columns] = field(default_factory=dict)  # by record type
-    discarded: int = 0
     damage: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)  # what the file had and a data set does not
 
@@ -121,26 +120,29 @@ def write(traced: Traced, writer: DataSetWriter, source: str) -> dict[str, Any]:
 
 
 def _result(traced: Traced, rows: Mapping[str, int]) -> dict[str, Any]:
-    io = traced.tables.get("io", {})
+    """The keys of a traced run's result, and what was left out."""
+    outcomes = set(np.asarray(traced.tables.get("process", {}).get("outcome", ())))
     result: dict[str, Any] = {
-        "run_time_s": traced.duration_ns / 1e9,
+        "outcome": "cut off"
+        if "cut off" in outcomes
+        else "damaged"
+        if traced.damage
+        else "complete",
+        "duration_s": traced.duration_ns / 1e9,
         "processes": rows.get("process", 0),
-        "files": rows.get("file", 0),
-        "io_records": rows.get("io", 0),
-        "mpi_records": rows.get("mpi", 0),
-        "file_totals": rows.get("file_total", 0),
-        "records_discarded": traced.discarded,
-        "not_imported": traced.lost,
+        "rows": dict(rows),
         "damage": traced.damage,
+        "not_imported": traced.lost,
     }
     if rows.get("io", 0):
+        io = traced.tables["io"]
         outer = (np.asarray(io["flags"]) & int(IoFlag.NESTED)) == 0
         result["io_s"] = float(np.asarray(io["duration_ns"])[outer].sum()) / 1e9
     return result
 
 
 def _host(processes: Columns) -> str:
-    hosts = dict.fromkeys(str(host) for host in processes.get("host", ()) if str(host))
+    hosts = dict.fromkeys(str(host) for host in np.asarray(processes.get("host", ())) if host)
     first = next(iter(hosts), "")
     return first if len(hosts) < 2 else f"{first} and {len(hosts) - 1} more"
 
@@ -148,7 +150,7 @@ def _host(processes: Columns) -> str:
 def _info(traced: Traced, source: str, result: dict[str, Any]) -> dict[str, Any]:
     program = traced.command[0].rsplit("/", 1)[-1] if traced.command else "a program"
     info: dict[str, Any] = {
-        "kind": "trace",
+        "kind": "import",
         "title": f"{program} on {traced.ranks} ranks, traced by {traced.tool}",
         "description": f"Imported from {source}.",
         "contact": "",
@@ -161,7 +163,7 @@ def _info(traced: Traced, source: str, result: dict[str, Any]) -> dict[str, Any]
         "raw": {
             "format": traced.tool,
             "directory": None,
-            "discarded": traced.discarded,
+            "discarded": 0,
             "damage": traced.damage,
         },
     }

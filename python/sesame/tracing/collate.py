@@ -68,6 +68,7 @@ def collate(
             "outcome": _outcome(processes, damage),
             "duration_s": run.duration_ns / 1e9,
             "processes": len(processes),
+            "mpi_programs": run.mpi_programs,
             "records": sum(process["records"] for process in processes),
             "rows": rows,
             "discarded": discarded,
