@@ -23,7 +23,9 @@ bool processor_for_each_thread(const Plan& plan) {
   cpu_set_t set;
   CPU_ZERO(&set);
   sched_getaffinity(0, sizeof set, &set);
-  return plan.streams.size() * plan.header().processes <= static_cast<size_t>(CPU_COUNT(&set));
+  // Threads of a trace that neither did I/O nor waited only sleep.
+  const auto busy = std::ranges::count_if(plan.streams, [](const auto& s) { return s.count > 0; });
+  return busy * plan.header().processes <= CPU_COUNT(&set);
 }
 
 size_t largest_operation(const Plan& plan) {

@@ -110,8 +110,11 @@ class Anchors:
     first: list[bool]  # a thread begins with it
 
 
-def link_threads(trace: Trace, order: Order, flat: Array, links: Links, number: int) -> Anchors:
-    """`flat`: numbers of records of which none lies in another, by stream and time."""
+def link_threads(
+    trace: Trace, order: Order, flat: Array, links: Links, number: int, active: set[int]
+) -> Anchors:
+    """`flat`: numbers of records of which none lies in another, by stream and time; `active`:
+    streams that do anything in the replay."""
     anchors = Anchors([], [], [], [])
     of_stream = {name: index for index, name in enumerate(order.streams)}
     parent_of = {process.rank: process.parent for process in trace.processes}
@@ -131,7 +134,7 @@ def link_threads(trace: Trace, order: Order, flat: Array, links: Links, number: 
 
     for (rank, thread), stream in of_stream.items():
         starter = of_stream.get((rank, 0) if thread > 0 else (parent_of.get(rank, -1), 0))
-        if starter is None or len(records(stream)) == 0:
+        if starter is None or stream not in active or len(records(stream)) == 0:
             continue
         theirs, ours = records(starter), records(stream)
         before = int(np.searchsorted(order.end[theirs], order.begin[ours[0]], "right"))

@@ -96,7 +96,7 @@ def _assign_slots(trace: Trace, issued: Issued) -> Slots:
     opening = np.isin(issued.call, [number_of[name] for name in sorted(calls.OPENINGS)])
     writes = np.isin(issued.call, [number_of[name] for name in sorted(calls.WRITES)])
     ranks, begins = np.unique(io["rank"][rows], return_index=True)  # rows stand by rank
-    for rank, ours in zip(ranks.tolist(), np.split(rows, begins[1:]), strict=True):
+    for rank, ours in zip(ranks.tolist(), np.split(rows, begins[1:]), strict=False):
         with_handle = ours[io["handle"][ours] >= 0]
         handles, index = np.unique(io["handle"][with_handle], return_inverse=True)
         slot[with_handle] = index
@@ -140,7 +140,11 @@ def _link_the_rest(
         parts.append((gates.stream, gates.begin, gates.end, gates.until, tie, tie * 0))
         total += 2 * half
     flat = _flat(order, issued)
-    anchors = link_threads(trace, order, flat, links, total)
+    # A thread that neither did I/O nor had messages needs no place in the replay.
+    linked = links.columns()[0]
+    active = np.concatenate([issued.rows, linked[linked < len(order.top)]])
+    streams = set(np.unique(order.stream[active]).tolist())
+    anchors = link_threads(trace, order, flat, links, total, streams)
     lists = (anchors.stream, anchors.begin, anchors.end, anchors.end)
     columns = [np.array(column, np.int64) for column in lists]
     first = np.array(anchors.first, np.int64)
