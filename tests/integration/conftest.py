@@ -198,34 +198,3 @@ def small_files() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 20, before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@functools.cache
-def _install(package: str) -> bool:
-    if shutil.which("apt-get") is None or os.geteuid() != 0:
-        return False
-    command = ["apt-get", "install", "-y", "--no-install-recommends", package]
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for _ in range(2):
-        if (
-            subprocess.run(command, env=environment, capture_output=True, check=False).returncode
-            == 0
-        ):
-            return True
-        subprocess.run(["apt-get", "update"], capture_output=True, check=False)
-    return False
-
-
-@pytest.fixture
-def debian_program() -> Callable[[str, str], str]:
-    """debian_program(package, path): a program of a Debian package, installed when missing."""
-
-    def find(package: str, name: str) -> str:
-        found = shutil.which(name)
-        if found is None and _install(package):
-            found = shutil.which(name)
-        if found is None:
-            pytest.skip(f"{name} is not installed: apt-get install {package}")
-        return found
-
-    return find

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -57,9 +56,8 @@ def test_a_sort_on_two_ranks_is_replayed_call_by_call(traced_sort, tmp_path):
     assert list((tmp_path / "new").iterdir()) == []
 
 
-def test_the_kernel_sees_every_data_call_of_the_trace(traced_sort, tmp_path):
-    if shutil.which("strace") is None:
-        pytest.skip("strace is not installed")
+def test_the_kernel_sees_every_data_call_of_the_trace(traced_sort, debian_program, tmp_path):
+    debian_program("strace", "strace")
     recorded = regular_calls(traced_sort)
     wanted = ",".join(SYSTEM_CALLS.values())
     command = ["strace", "-f", "-qq", "-y", "-o", "calls.txt", "-e", f"trace={wanted}", *SESAME]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -324,10 +323,8 @@ def test_a_program_gives_the_same_answer(source, mpi, bench):
     assert traced.of("MPI_Init") or traced.of("MPI_Init_thread")
 
 
-def test_a_program_of_debian_measures_as_ever(bench):
-    program = shutil.which("NPmpich2")
-    if program is None:
-        pytest.skip("NPmpich2 is not installed (Debian: netpipe-mpich2)")
+def test_a_program_of_debian_measures_as_ever(bench, debian_program):
+    program = debian_program("netpipe-mpich2", "NPmpich2")
     command = [program, "-u", "8", "-n", "20", "-p", "0"]
     plain, traced = (bench.run("mpich", 2, *command, traced=traced) for traced in (False, True))
     assert traced.status == plain.status == 0, traced.stderr

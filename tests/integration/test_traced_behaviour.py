@@ -95,9 +95,10 @@ def made_and_kept(trace: Path) -> Counter[str]:
 
 
 @pytest.mark.parametrize("name", DEBIAN)
-def test_a_program_of_debian_does_the_same_when_it_is_traced(name, library, tmp_path):
-    if shutil.which(name) is None:
-        pytest.skip(f"{name} is not installed")
+def test_a_program_of_debian_does_the_same_when_it_is_traced(
+    name, library, debian_program, tmp_path
+):
+    debian_program(name, name)
     trace = tmp_path / "trace"
     trace.mkdir()
     command = ["sh", "-c", DEBIAN[name]]

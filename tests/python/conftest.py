@@ -76,9 +76,7 @@ def run_path(fake_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 @pytest.fixture(scope="session")
-def chromium() -> list[str]:
+def chromium(debian_program: Callable[[str, str], str]) -> list[str]:
     """A browser without a window."""
-    name = shutil.which("chromium") or shutil.which("chromium-browser")
-    if name is None:
-        pytest.skip("there is no chromium")
+    name = shutil.which("chromium-browser") or debian_program("chromium", "chromium")
     return [name, "--headless", "--no-sandbox", "--disable-gpu"]
