@@ -69,13 +69,16 @@ def _sizes(trace: Trace, call: Array) -> Array:
     return np.where(opening, size & ~os.O_CLOEXEC, np.maximum(size, 0))
 
 
-def roles_on_names(trace: Trace, issued: Issued) -> tuple[Array, list[tuple[str, int]]]:
-    """Operations on names that succeeded, by time: their rows, and (path, role) of each."""
+def roles_on_names(
+    trace: Trace, issued: Issued, *, failed: bool = False
+) -> tuple[Array, list[tuple[str, int]]]:
+    """Operations on names that succeeded, by time: their rows, and (path, role) of each; on demand
+    those that failed, too, which only used the name."""
     io = trace.io
     number_of = calls.call_numbers()
     name_of = {number: name for name, number in number_of.items()}
     naming = np.isin(issued.call[issued.rows], [number_of[name] for name in calls.NAMING])
-    rows = issued.rows[naming & (io["error"][issued.rows] == 0)]
+    rows = issued.rows[naming & ((io["error"][issued.rows] == 0) | failed)]
     rows = rows[np.argsort(io["begin_ns"][rows], kind="stable")]
     found_rows: list[int] = []
     found: list[tuple[str, int]] = []
@@ -84,8 +87,9 @@ def roles_on_names(trace: Trace, issued: Issued) -> tuple[Array, list[tuple[str,
         path, other = _path(issued, io["file"][row]), _path(issued, io["other_file"][row])
         if path is not None:
             found_rows.append(row)
-            found.append((path, _role(call, int(issued.size[row]))))
-        if other is not None:
+            done = io["error"][row] == 0
+            found.append((path, _role(call, int(issued.size[row])) if done else USE))
+        if other is not None and io["error"][row] == 0:
             found_rows.append(row)
             found.append((other, CREATE))
     return np.array(found_rows, np.int64), found

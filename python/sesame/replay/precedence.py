@@ -34,18 +34,24 @@ def link_uses(groups: Iterable[list[Use]], links: Links) -> None:
     for group in groups:
         change: Use | None = None
         after_change: set[int] = set()
-        last: dict[int, Use] = {}
+        past: dict[int, list[Use]] = defaultdict(list)
         for use in sorted(group, key=lambda use: use.begin):
             if change is not None and use.stream not in after_change and use.begin >= change.end:
                 waits[use.operation].append(change.operation)
                 after_change.add(use.stream)
             if use.role == REMOVE:
-                others = (one for one in last.values() if one.stream != use.stream)
-                waits[use.operation] += [o.operation for o in others if o.end <= use.begin]
+                others = (uses for stream, uses in past.items() if stream != use.stream)
+                waits[use.operation] += _last_before(others, use.begin)
             if use.role == REMOVE or (use.role == CREATE and _is_new(change)):
                 change, after_change = use, {use.stream}
-            last[use.stream] = use
+            past[use.stream].append(use)
     _add(waits, links)
+
+
+def _last_before(threads: Iterable[list[Use]], begin: int) -> list[int]:
+    """Of each thread the last use that had ended by then."""
+    found = (next((u for u in reversed(uses) if u.end <= begin), None) for uses in threads)
+    return [use.operation for use in found if use is not None]
 
 
 def _is_new(change: Use | None) -> bool:

@@ -149,7 +149,7 @@ def _link_the_rest(
     columns = [np.array(column, np.int64) for column in lists]
     first = np.array(anchors.first, np.int64)
     parts.append((*columns, np.where(first == 1, 0, 2), first))
-    rows, roles = roles_on_names(trace, issued)
+    rows, roles = roles_on_names(trace, issued, failed=True)
     made = {str(path) for path in what_is_needed(trace, issued, set()).made}
     link_uses(uses_of_names(rows, order, roles, made), links)
     threaded = {rank for rank, thread in order.streams if thread > 0}
