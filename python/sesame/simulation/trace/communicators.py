@@ -109,7 +109,21 @@ def _join_sides(table: list[Communicator]) -> Communicators:
                 table[twins[number]] = replace(table[twins[number]], remote_parent=parent)
         else:
             first[key].append(index)
-    return Communicators(table, one)
+    return Communicators(_with_remote_parents(table), one)
+
+
+def _with_remote_parents(table: list[Communicator]) -> list[Communicator]:
+    """Where both sides have one record, it names the parent of one: the other side's has just its
+    ranks. What is made of an intercommunicator has the same parent on both sides."""
+    groups = {c.members: index for index, c in enumerate(table) if not c.remote}
+    return [
+        replace(
+            c, remote_parent=c.parent if table[c.parent].remote else groups.get(c.remote, WORLD)
+        )
+        if c.remote and c.remote_parent < 0 and c.parent >= 0
+        else c
+        for c in table
+    ]
 
 
 class RankTable:
