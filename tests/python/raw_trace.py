@@ -199,7 +199,7 @@ class RawTrace:
         host: str = "node",
         pid: int | None = None,
         parent: int = 1,
-        directory: str = "/work",
+        directory: str = "/job",
         command: str = "app",
         offset: int = 1_700_000_000_000_000_000,
         begin: int = 1000,

@@ -61,7 +61,7 @@ def test_duplicates_share_the_position_and_the_opening_until_the_last_is_closed(
     process.put("duplicate", "dup2", file=3, other_file=9)
     process.put("data", "write", file=9, bytes=10)
     done = Collated(trace, tmp_path)
-    assert done.rows("file", "path") == ["/work/a", "/work/b"]
+    assert done.rows("file", "path") == ["/job/a", "/job/b"]
     writes = [
         row for row in done.rows("io", "call", "file", "handle", "offset") if row[0][0] == "w"
     ]
