@@ -171,7 +171,8 @@ def test_a_killed_process_loses_at_most_its_last_buffer(library, program, tmp_pa
     ) as process:
         assert process.stdout
         assert process.stdout.readline() == "ready\n"
-        while not list(trace.glob("*.stream")):
+        # A stream's file is there before its first buffer is: wait for one that is whole.
+        while not any(stream.stat().st_size > 128 * 1024 for stream in trace.glob("*.stream")):
             pass
         process.send_signal(signal.SIGKILL)
     (recorded,) = raw_streams.read(trace)

@@ -9,9 +9,10 @@ import pytest
 from paper_machine import Paper, play_on_paper, random_program
 from traced_run import CREATE, NS, TracedRun
 
-from sesame.replay.records import members_of, read_trace
+from sesame.replay.records import read_trace
 from sesame.replay.schedule import Schedule, Style, make_schedule
 from sesame.replay.targets import Target
+from sesame.traced.members import members_of
 
 COLLECTIVE, NESTED = 8, 1
 

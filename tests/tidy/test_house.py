@@ -27,6 +27,7 @@ PYTHON_FLOORS = [
     {"errors", "__init__"},
     {"native", "installed"},
     {"machines", "datasets"},
+    {"traced"},
     {"simulation", "tracing"},
     {"workloads"},
     {"analysis", "replay"},

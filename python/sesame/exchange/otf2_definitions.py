@@ -18,7 +18,7 @@ from sesame.exchange.otf2_library import (
     layer_words,
     region_role,
 )
-from sesame.replay.records import members_of
+from sesame.traced.members import members_of
 
 
 class Definitions:

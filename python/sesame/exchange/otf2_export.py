@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from sesame.analysis.messages import is_receive, is_send
 from sesame.datasets import DataSet
 from sesame.datasets.traced import MpiFlag
 from sesame.errors import InputError
@@ -18,6 +17,7 @@ from sesame.exchange.otf2_definitions import Definitions
 from sesame.exchange.otf2_files import FileEvents
 from sesame.exchange.otf2_library import collective_operation
 from sesame.exchange.output import whole_directory
+from sesame.traced.calls import is_receive, is_send
 
 TICKS_TRACED, TICKS_SIMULATED = 10**9, 10**12  # a second
 MESSAGE_FIELDS = (

@@ -7,32 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sesame.datasets.traced import IoFlag, MpiFlag
-from sesame.replay.events import AFTER, ARRIVE, WAIT, Links, number_in_group
-from sesame.replay.records import Array, Order, Trace
-
-ALL_TO_ALL = [
-    *("Barrier", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw"),
-    *("Reduce_scatter", "Reduce_scatter_block", "Comm_dup", "Comm_idup", "Comm_dup_with_info"),
-    *("Comm_create", "Comm_split", "Comm_split_type", "Cart_create", "Cart_sub", "Graph_create"),
-    *("Dist_graph_create", "Dist_graph_create_adjacent", "Intercomm_merge", "Win_create"),
-    *("Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "Win_fence", "Win_free"),
-    "Finalize",
-]
-ONE_TO_ALL = ["Bcast", "Scatter", "Scatterv"]
-ALL_TO_ONE = ["Reduce", "Gather", "Gatherv"]
-SCANS = ["Scan", "Exscan"]
-
-
-def _with_non_blocking(names: list[str]) -> set[str]:
-    forms = {f"MPI_{name}" for name in names}
-    return forms | {f"MPI_I{name[0].lower()}{name[1:]}" for name in names}
-
-
-KINDS = {
-    name: kind
-    for kind, names in enumerate((ALL_TO_ALL, ONE_TO_ALL, ALL_TO_ONE, SCANS))
-    for name in _with_non_blocking(names)
-}
+from sesame.replay.events import AFTER, ARRIVE, WAIT, Links
+from sesame.replay.records import Order, Trace
+from sesame.traced.calls import Pattern, pattern_of
+from sesame.traced.groups import Array, number_in_group
 
 
 @dataclass(frozen=True)
@@ -43,25 +21,29 @@ class Collectives:
 
 def link_collectives(trace: Trace, order: Order, links: Links) -> Collectives:
     mpi, io_count = trace.mpi, len(trace.io)
-    kind = mpi.by_call(KINDS, -1)
+    pattern = mpi.by_name(pattern_of)
     comm = np.where(mpi.is_call({"MPI_Finalize"}), 0, mpi["comm"])
     # What lies inside another call is that one's own business, unless MPI_Start began it.
     own = (mpi["flags"] & MpiFlag.NESTED == 0) | (mpi["flags"] & MpiFlag.PERSISTENT != 0)
-    rows = np.flatnonzero((kind >= 0) & (comm >= 0) & own & (order.top[io_count:] >= io_count))
+    rows = np.flatnonzero(
+        (pattern != Pattern.NONE) & (comm >= 0) & own & (order.top[io_count:] >= io_count)
+    )
     if len(rows) == 0:
         return Collectives(0, 0)
-    kind, comm, rank = kind[rows], comm[rows], mpi["rank"][rows]
+    pattern, comm, rank = pattern[rows], comm[rows], mpi["rank"][rows]
     _, place = number_in_group(comm, rank, order=mpi["begin_ns"][rows])
     instance, _ = number_in_group(comm, place, order=rows)
     begins = order.top[io_count + rows]
     ends = order.top[io_count + rows + mpi["completion"][rows]]
     is_root = mpi["peer"][rows] == rank
     events = links.new_events(int(instance.max()) + 1)
-    arriving = (kind == 0) | ((kind == 1) & is_root) | ((kind == 2) & ~is_root)
-    waiting = (kind == 0) | ((kind == 1) & ~is_root) | ((kind == 2) & is_root)
+    all_wait = pattern == Pattern.ALL_TO_ALL
+    from_root, to_root = pattern == Pattern.ONE_TO_ALL, pattern == Pattern.ALL_TO_ONE
+    arriving = all_wait | (from_root & is_root) | (to_root & ~is_root)
+    waiting = all_wait | (from_root & ~is_root) | (to_root & is_root)
     links.add(ARRIVE, begins[arriving], events[instance[arriving]])
     links.add(WAIT, ends[waiting], events[instance[waiting]])
-    _link_scans(trace, links, kind == 3, instance, comm, rank, begins, ends)
+    _link_scans(trace, links, pattern == Pattern.SCAN, instance, comm, rank, begins, ends)
     return Collectives(len(events), _incomplete(trace, instance, comm))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sesame.replay.records import Array
+from sesame.traced.groups import Array
 
 ARRIVE, WAIT, AFTER = 0, 1, 2  # at its begin, before it goes on, at its end
 
@@ -38,18 +38,3 @@ class Links:
             np.concatenate(self._events or nothing),
             np.concatenate(self._kinds or nothing),
         )
-
-
-def number_in_group(*keys: Array, order: Array) -> tuple[Array, Array]:
-    """For each element the number of its group (equal keys), and its place there by `order`."""
-    group = np.zeros(len(order), np.int64)
-    for key in keys:
-        values, of_key = np.unique(key, return_inverse=True)
-        group = group * len(values) + of_key if len(values) else group
-        _, group = np.unique(group, return_inverse=True)
-    sorted_ = np.lexsort((order, group))
-    starts = np.flatnonzero(np.diff(group[sorted_], prepend=-1))
-    place = np.empty(len(order), np.int64)
-    sizes = np.diff(np.append(starts, len(order)))
-    place[sorted_] = np.arange(len(order)) - np.repeat(starts, sizes)
-    return group, place

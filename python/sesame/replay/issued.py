@@ -11,8 +11,9 @@ import numpy as np
 from sesame.datasets.traced import IoFlag
 from sesame.replay import calls
 from sesame.replay.precedence import CREATE, REMOVE, USE
-from sesame.replay.records import Array, Order, Trace, contained_in_earlier
+from sesame.replay.records import Order, Trace, contained_in_earlier
 from sesame.replay.targets import Needed, Target, is_replayed
+from sesame.traced.groups import Array
 
 DATA_NEEDS_SLOT = {"sync"} | calls.NAMING
 

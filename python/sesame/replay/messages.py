@@ -7,15 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sesame.datasets.traced import MpiFlag
-from sesame.replay.events import ARRIVE, WAIT, Links, number_in_group
-from sesame.replay.records import Array, Order, Trace
+from sesame.replay.events import ARRIVE, WAIT, Links
+from sesame.replay.records import Order, Trace
+from sesame.traced.calls import is_buffered_send, is_exchange, is_probe, is_receive, is_send
+from sesame.traced.groups import Array, number_in_group
+from sesame.traced.messages import Ends, match
 
-SENDS = {"MPI_Send", "MPI_Bsend", "MPI_Ssend", "MPI_Rsend", "MPI_Isend", "MPI_Ibsend"}
-SENDS |= {"MPI_Issend", "MPI_Irsend", "MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Isendrecv"}
-BUFFERED = {"MPI_Bsend", "MPI_Ibsend"}
-BOTH = {"MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Isendrecv"}
-RECEIVES = {"MPI_Recv", "MPI_Irecv", "MPI_Mrecv", "MPI_Imrecv"}
-PROBES = {"MPI_Probe", "MPI_Mprobe", "MPI_Iprobe", "MPI_Improbe"}
 # A send that ended this much after its begin, and after its receive began, has waited for it.
 WAITED_NS = 50_000
 
@@ -33,24 +30,14 @@ def link_messages(trace: Trace, order: Order, links: Links) -> Matched:
     mpi, io_count = trace.mpi, len(trace.io)
     usable = (mpi["peer"] >= 0) & (mpi["flags"] & MpiFlag.CANCELLED == 0)
     usable &= order.top[io_count:] >= io_count  # not inside a call of MPI-IO
-    sends = np.flatnonzero(usable & mpi.is_call(SENDS))
-    receives = np.flatnonzero(usable & mpi.is_call(RECEIVES))
-    probes = np.flatnonzero(usable & mpi.is_call(PROBES) & (mpi["flags"] & MpiFlag.POLL == 0))
-    rank, peer = mpi["rank"], mpi["peer"]
+    sends = np.flatnonzero(usable & mpi.by_name(is_send))
+    receives = np.flatnonzero(usable & mpi.by_name(is_receive))
+    probes = np.flatnonzero(usable & mpi.by_name(is_probe) & (mpi["flags"] & MpiFlag.POLL == 0))
     rows = np.concatenate([sends, receives])
-    is_send = np.arange(len(rows)) < len(sends)
-    source = np.where(is_send, rank[rows], peer[rows])
-    destination = np.where(is_send, peer[rows], rank[rows])
-    channel, _ = number_in_group(
-        mpi["comm"][rows], source, destination, mpi["tag"][rows], order=rows
-    )
-    _, place = number_in_group(channel, is_send.astype(np.int64), order=mpi["begin_ns"][rows])
-    most = int(place.max(initial=0)) + 1
-    name = channel * most + place
-    _, left, right = np.intersect1d(
-        name[is_send], name[~is_send], assume_unique=True, return_indices=True
-    )
-    matched_sends, matched_receives = sends[left], receives[right]
+    names = ("rank", "peer", "comm", "tag", "begin_ns")
+    ends = Ends(np.arange(len(rows)) < len(sends), *(mpi[name][rows] for name in names))
+    left, right = match(ends)
+    matched_sends, matched_receives = rows[left], rows[right]
     events = links.new_events(len(left))
     links.add(ARRIVE, order.top[io_count + matched_sends], events)
     links.add(WAIT, _completer(trace, order, matched_receives), events)
@@ -93,8 +80,8 @@ def _link_synchronous(
     done = _completer(trace, order, sends)
     posted = order.begin[order.top[io_count + receives]]
     size = mpi["bytes"][sends]
-    standard = ~mpi.is_call(BUFFERED)[sends]
-    telling = standard & ~mpi.is_call(BOTH)[sends]
+    standard = ~mpi.by_name(is_buffered_send)[sends]
+    telling = standard & ~mpi.by_name(is_exchange)[sends]
     synchronous = mpi["flags"][sends] & MpiFlag.SYNCHRONOUS != 0
     # A standard send may wait or not; the size from which this MPI waits shows in the times.
     left_early = telling & ~synchronous & (order.end[done] < posted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ import pyarrow as pa
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
+from sesame.traced.groups import Array
+from sesame.traced.members import members_of
 
-Array = np.ndarray[Any, Any]
 LONGEST_RUN_NS = 100 * 86_400 * 10**9  # with more, sums of times of many streams overflow
 
 
@@ -36,12 +38,15 @@ class Table:
 
     def is_call(self, wanted: Any) -> Array:
         """Which records are of a call whose name `wanted` contains."""
-        among = np.array([name in wanted for name in self.names] or [False])
-        return np.asarray(among[self["call"]], bool)
+        return self.by_name(lambda name: name in wanted).astype(bool)
 
     def by_call(self, values: dict[str, int], missing: int) -> Array:
         """For each record what `values` says of its call."""
-        of_name = np.array([values.get(name, missing) for name in self.names] or [missing])
+        return self.by_name(lambda name: values.get(name, missing))
+
+    def by_name(self, value_of: Callable[[str], int]) -> Array:
+        """For each record what `value_of` says of the name of its call."""
+        of_name = np.array([value_of(name) for name in self.names] or [0])
         return np.asarray(of_name[self["call"]])
 
 
@@ -164,19 +169,6 @@ def _communicators(data_set: DataSet) -> dict[int, Array]:
         return {}
     rows = data_set.table("communicator").to_pylist()
     return {row["index"]: members_of(row["members"]) for row in rows}
-
-
-def members_of(text: str) -> Array:
-    """0-14:2,1,3 are the processes 0, 2, … 14, 1 and 3."""
-    members: list[int] = []
-    for part in text.split(",") if text else []:
-        numbers, _, step = part.partition(":")
-        first, dash, last = numbers.partition("-")
-        if dash:
-            members += range(int(first), int(last) + 1, int(step or 1))
-        else:
-            members.append(int(first))
-    return np.array(members, np.int64)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ import sesame
 from sesame.datasets import DataSet, DataSetWriter, record_type
 from sesame.replay import calls
 from sesame.replay.player import Played
-from sesame.replay.records import Array, Table
+from sesame.replay.records import Table
 from sesame.replay.schedule import Schedule, Style
+from sesame.traced.groups import Array
 
 COMPUTED_NS = 100_000  # a gap from which on an operation counts as one after computation
 MOST_DIFFERING = 20

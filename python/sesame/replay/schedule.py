@@ -14,8 +14,9 @@ from sesame.replay.events import AFTER, ARRIVE, WAIT, Links
 from sesame.replay.issued import Issued, choose_issued, roles_on_names, what_is_needed
 from sesame.replay.messages import Matched, link_messages
 from sesame.replay.precedence import link_threads, link_uses, uses_of_handles, uses_of_names
-from sesame.replay.records import Array, Order, Trace, order_of
+from sesame.replay.records import Order, Trace, order_of
 from sesame.replay.targets import Needed, Target
+from sesame.traced.groups import Array
 
 POLLS_NS = 20_000  # polls that follow each other so fast are a wait
 FORMATTED_QUANTILE = 0.1

@@ -11,10 +11,7 @@ from sesame.analysis.messages import Messages, match_messages
 from sesame.analysis.traced.intervals import Array, Union
 from sesame.analysis.traced.load import MpiRecords, TracedRun
 from sesame.datasets.traced import MpiFlag
-
-FROM_ROOT = ("bcast", "scatter")  # nobody waits but for the root
-TO_ROOT = ("gather", "reduce")  # nobody waits but the root
-NOBODY = ("scan", "exscan", "reduce_local", "neighbor_")  # whom these wait for is not known
+from sesame.traced.calls import Pattern, pattern_of
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ def _of_messages(mpi: MpiRecords, messages: Messages) -> tuple[Array, ...]:
 
 def _of_collectives(mpi: MpiRecords) -> list[tuple[Array, ...]]:
     """All wait for the last, for the root, or only the root does."""
-    names = [name.removeprefix("P").removeprefix("MPI_").lower() for name in mpi.names] or [""]
+    patterns = np.array([pattern_of(name) for name in mpi.names] or [Pattern.NONE])
     blocking = (mpi.flags & MpiFlag.NONBLOCKING) == 0
     chosen = np.flatnonzero((mpi.kind == COLLECTIVE) & (mpi.comm >= 0))
     if len(chosen) == 0:
@@ -95,14 +92,11 @@ def _of_collectives(mpi: MpiRecords) -> list[tuple[Array, ...]]:
     roots = np.full(int(group.max()) + 1, -1)
     np.maximum.at(roots, group, root)
 
-    def is_one(words: tuple[str, ...]) -> Array:
-        return np.array([name.startswith(words) for name in names])[mpi.call[order]]
-
-    nobody, from_root, to_root = is_one(NOBODY), is_one(FROM_ROOT), is_one(TO_ROOT)
-    to_root &= ~np.array([name.startswith("reduce_scatter") for name in names])[mpi.call[order]]
-    cause = np.where(from_root, roots[group], last[group])
-    waits = blocking[order] & ~nobody & (cause >= 0) & (cause != order)
-    waits &= ~to_root | (root >= 0)
+    pattern = patterns[mpi.call[order]]
+    cause = np.where(pattern == Pattern.ONE_TO_ALL, roots[group], last[group])
+    unknown = (pattern == Pattern.NONE) | (pattern == Pattern.SCAN)
+    waits = blocking[order] & ~unknown & (cause >= 0) & (cause != order)
+    waits &= (pattern != Pattern.ALL_TO_ONE) | (root >= 0)
     order, cause = order[waits], cause[waits]
     until = np.minimum(mpi.begin[cause], mpi.end[order])
     return [(mpi.rank[order], mpi.rank[cause], mpi.begin[order], until, order, cause)]

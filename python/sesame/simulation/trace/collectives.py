@@ -10,7 +10,8 @@ import numpy as np
 from sesame.simulation.trace.calls import ROOTED, Role, plain
 from sesame.simulation.trace.communicators import Communicators, RankTable
 from sesame.simulation.trace.events import Array, Events
-from sesame.simulation.trace.matching import check_collectives, number_in_group
+from sesame.simulation.trace.matching import check_collectives
+from sesame.traced.groups import number_in_group
 
 if TYPE_CHECKING:
     from sesame.simulation.trace.plan import Lists
@@ -47,7 +48,7 @@ def plan_collectives(
     _time_between_groups(events, communicators, notes)
     chosen = np.flatnonzero(np.isin(events.role, ROLES))
     comm = events.comm[chosen]
-    instance = number_in_group([events.rank[chosen], comm])
+    _, instance = number_in_group(events.rank[chosen], comm, order=chosen)
     order, starts = check_collectives(events, chosen, instance, communicators)
     sizes = np.array([max(c.size, 1) for c in communicators.table])
     size = sizes[comm] if len(comm) else comm

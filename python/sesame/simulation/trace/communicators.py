@@ -13,6 +13,7 @@ from sesame.datasets import DataSet
 from sesame.errors import InputError
 from sesame.simulation.trace.calls import Role, plain
 from sesame.simulation.trace.events import Array, Events
+from sesame.traced.members import members_of
 
 WORLD = 0
 MAY_LEAVE_OUT = ("Comm_split", "Comm_create")  # calls that give some ranks none
@@ -73,16 +74,7 @@ def read_communicators(data_set: DataSet, ranks: int) -> Communicators:
 
 
 def _ranks(text: str) -> tuple[int, ...]:
-    """0-7 or 0-14:2,1,3"""
-    ranks: list[int] = []
-    for part in filter(None, (text or "").split(",")):
-        span, _, step = part.partition(":")
-        first, _, last = span.partition("-")
-        try:
-            ranks += range(int(first), int(last or first) + 1, int(step or 1))
-        except ValueError:
-            raise InputError(f"members of a communicator: '{text}' is no list of ranks") from None
-    return tuple(ranks)
+    return tuple(members_of(text).tolist())
 
 
 def _join_sides(table: list[Communicator]) -> Communicators:

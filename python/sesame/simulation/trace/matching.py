@@ -9,6 +9,7 @@ from sesame.errors import InputError
 from sesame.simulation.trace.calls import Role
 from sesame.simulation.trace.communicators import Communicators
 from sesame.simulation.trace.events import Array, Events
+from sesame.traced.messages import Ends, match
 
 HINT = "was the traced run cut off, or a rank not traced?"
 SENDS = (Role.SEND, Role.SEND_START, Role.SEND_RECEIVE, Role.SEND_RECEIVE_START)
@@ -27,35 +28,29 @@ def groups_of(columns: list[Array]) -> tuple[Array, Array]:
     return order, np.flatnonzero(changes)
 
 
-def number_in_group(columns: list[Array]) -> Array:
-    """For each row how many equal rows stand before it."""
-    order, starts = groups_of(columns)
-    counts = np.diff([*starts, len(order)])
-    numbers = np.empty(len(order), np.int64)
-    numbers[order] = np.arange(len(order)) - np.repeat(starts, counts)
-    return numbers
-
-
 def match_messages(events: Events) -> None:
     """Checks that there are as many sends as receives for each (communicator, sender, receiver,
     tag), and makes every receive as large as its message: they meet in order."""
     sends = np.isin(events.role, SENDS) & (events.peer >= 0)
     receives = np.isin(events.role, RECEIVES) & (events.peer >= 0)
     chosen = np.flatnonzero(sends | receives)
-    is_send = sends[chosen]
-    rank, peer = events.rank[chosen], events.peer[chosen]
-    source, destination = np.where(is_send, rank, peer), np.where(is_send, peer, rank)
-    order, starts = groups_of([events.comm[chosen], source, destination, events.tag[chosen]])
-    if not len(order):
-        return
-    balance = np.add.reduceat(np.where(is_send, 1, -1)[order], starts)
+    ends = Ends(
+        is_send=sends[chosen],
+        rank=events.rank[chosen],
+        peer=events.peer[chosen],
+        comm=events.comm[chosen],
+        tag=events.tag[chosen],
+        begin_ns=chosen,  # those of a rank stand in the order of time
+    )
+    channel = ends.channels()
+    balance = np.bincount(channel, np.where(ends.is_send, 1, -1))
     wrong = np.flatnonzero(balance)
     if not len(wrong):
-        ordered = chosen[order]
-        events.bytes[ordered[~is_send[order]]] = events.bytes[ordered[is_send[order]]]
+        send, receive = match(ends, channel)
+        events.bytes[chosen[receive]] = events.bytes[chosen[send]]
         return
-    group = order[starts[wrong[0]] : np.append(starts, len(order))[wrong[0] + 1]]
-    left_over = is_send[group] == (balance[wrong[0]] > 0)
+    group = np.flatnonzero(channel == wrong[0])
+    left_over = ends.is_send[group] == (balance[wrong[0]] > 0)
     event = int(chosen[group[left_over]].max())
     others = f" ({len(wrong) - 1} more such pairs)" if len(wrong) > 1 else ""
     peer_word, missing = ("to", "receive") if balance[wrong[0]] > 0 else ("from", "send")

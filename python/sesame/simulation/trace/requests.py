@@ -10,7 +10,7 @@ from sesame.datasets.traced import MpiFlag
 from sesame.errors import InputError
 from sesame.simulation.trace.calls import STARTS, Role, plain
 from sesame.simulation.trace.events import Array, Events
-from sesame.simulation.trace.matching import number_in_group
+from sesame.traced.groups import number_in_group
 
 
 def drop_cancelled(events: Events, notes: list[str]) -> None:
@@ -46,7 +46,7 @@ def number_requests(events: Events, ranks: int) -> Requests:
     begun, end = begun[order], end[order]
     _check_ends(events, begun, end)
     number = np.full(len(events), -1, np.int64)
-    number[begun] = number_in_group([events.rank[begun]])
+    _, number[begun] = number_in_group(events.rank[begun], order=np.arange(len(begun)))
     waits_for = np.bincount(end, minlength=never + 1)[:never]
     waited = end < never
     first_of_call = np.full(never, never, np.int64)

@@ -1,0 +1,66 @@
+"""MPI functions by name: which send, which receive, and who waits for whom in a collective."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+_SENDS = ("send", "bsend", "ssend", "rsend", "isend", "ibsend", "issend", "irsend")
+_RECEIVES = ("recv", "irecv", "mrecv", "imrecv")
+_PROBES = ("probe", "mprobe", "iprobe", "improbe")
+
+
+class Pattern(IntEnum):
+    """Who waits for whom in a collective call (Banerjee, MPIOR, 2012, 2.1; of a broadcast all wait
+    for the root only, which 5 of the same mends)."""
+
+    NONE = -1  # no collective, or one in which it is not known
+    ALL_TO_ALL = 0
+    ONE_TO_ALL = 1
+    ALL_TO_ONE = 2
+    SCAN = 3  # for the ranks below
+
+
+_PATTERNS = {
+    Pattern.ALL_TO_ALL: "barrier allreduce allgather allgatherv alltoall alltoallv alltoallw "
+    "reduce_scatter reduce_scatter_block comm_dup comm_dup_with_info comm_create comm_split "
+    "comm_split_type cart_create cart_sub graph_create dist_graph_create "
+    "dist_graph_create_adjacent intercomm_merge win_create win_allocate win_allocate_shared "
+    "win_create_dynamic win_fence win_free finalize",
+    Pattern.ONE_TO_ALL: "bcast scatter scatterv",
+    Pattern.ALL_TO_ONE: "reduce gather gatherv",
+    Pattern.SCAN: "scan exscan",
+}
+_PATTERN_OF = {word: pattern for pattern, words in _PATTERNS.items() for word in words.split()}
+
+
+def plain_name(name: str) -> str:
+    """`send` for MPI_Send, PMPI_Send and MPI_Send_c."""
+    return name.removeprefix("P").removeprefix("MPI_").removesuffix("_c").lower()
+
+
+def is_send(name: str) -> bool:
+    """A call that sends; MPI_Sendrecv is one, and its receive is a record of its own."""
+    return plain_name(name) in _SENDS or is_exchange(name)
+
+
+def is_exchange(name: str) -> bool:
+    return plain_name(name).startswith(("sendrecv", "isendrecv"))
+
+
+def is_buffered_send(name: str) -> bool:
+    return plain_name(name) in ("bsend", "ibsend")
+
+
+def is_receive(name: str) -> bool:
+    return plain_name(name) in _RECEIVES
+
+
+def is_probe(name: str) -> bool:
+    return plain_name(name) in _PROBES
+
+
+def pattern_of(name: str) -> Pattern:
+    """Of a blocking or a non-blocking call: MPI_Ibcast, MPI_Comm_idup."""
+    word = plain_name(name)
+    forms = (word, word.removeprefix("i"), word.replace("comm_i", "comm_", 1))
+    return next((_PATTERN_OF[form] for form in forms if form in _PATTERN_OF), Pattern.NONE)
