@@ -37,7 +37,7 @@ SAME_MEDIAN, SAME_WORST, OTHER_MEDIAN = 0.03, 0.08, 0.10
 # Marks begin and end of each rank's process, in ns: what a trace holds, too.
 STAMPED = 'a=$(date +%s%N); "$@"; s=$?; echo $a $(date +%s%N) > "$STAMPS/$$"; exit $s'
 PROGRAMS = {
-    "token-ring": ["150", "1500", "{dir}"],
+    "token-ring": ["200", "1500", "{dir}"],
     "sesame-sort": ["--count", "600000", "--dir", "{dir}"],
     "bt-posix": ["--class", "S", "--io", "posix", "--io-file", "{dir}/bt.out"],
     "bt-full": ["--class", "S", "--io", "full", "--io-file", "{dir}/bt.out"],
