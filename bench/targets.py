@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 import time
@@ -9,10 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-SIZE = "600M"
+SIZE, MEMORY = "600M", "700M"
 # A device has no part in the ranks' processors: what stands for one goes before all of them.
 FIRST = ["nice", "-n", "-19"]
 DELAY = "2ms"
+RATE, BURST = "256M", "0.05"  # bit/s; seconds at most that it saves for later
+ADDRESS = "10.9.9.1"
 
 
 def run(*command: str | Path) -> str:
@@ -37,8 +40,15 @@ def mounted(what: str | Path, place: Path, *options: str) -> Iterator[Path]:
 
 
 @contextmanager
+def in_memory(name: Path) -> Iterator[Path]:
+    """What stands for a disk: the machine's own one may be shared, and is not twice the same."""
+    with mounted("sesame", name, "-t", "tmpfs", "-o", f"size={MEMORY}") as m:
+        yield m
+
+
+@contextmanager
 def tmpfs() -> Iterator[Path]:
-    with folder() as name, mounted("sesame", name / "m", "-t", "tmpfs", "-o", f"size={SIZE}") as m:
+    with folder() as name, in_memory(name / "m") as m:
         yield m
 
 
@@ -56,11 +66,9 @@ def on_loop(image: Path, kind: str, *options: str) -> Iterator[Path]:
 def loop(kind: str) -> Callable[[], AbstractContextManager[Path]]:
     @contextmanager
     def make() -> Iterator[Path]:
-        with folder() as name:
-            (name / "image").mkdir()
-            image = name / "image/disk"
-            run("truncate", "-s", SIZE, image)
-            with on_loop(image, kind) as place:
+        with folder() as name, in_memory(name / "image") as memory:
+            run("truncate", "-s", SIZE, memory / "disk")
+            with on_loop(memory / "disk", kind) as place:
                 yield place
 
     return make
@@ -78,26 +86,75 @@ def fuse() -> Iterator[Path]:
             run("umount", "--lazy", name / "m")
 
 
+def disk(*filter_and_its_options: str) -> Callable[[], AbstractContextManager[Path]]:
+    """ext4 on a disk in memory that a filter of nbdkit makes slow."""
+
+    @contextmanager
+    def make() -> Iterator[Path]:
+        filtered, *options = filter_and_its_options
+        with folder() as name:
+            (name / "nbd").mkdir()
+            socket = name / "socket"
+            plugin = [f"--filter={filtered}", "memory", SIZE, *options]
+            server = subprocess.Popen([*FIRST, "nbdkit", "-f", "-U", str(socket), *plugin])
+            wait_for(socket)
+            address = f"nbd+unix:///?socket={socket}"
+            client = subprocess.Popen([*FIRST, "nbdfuse", str(name / "nbd"), address])
+            try:
+                wait_for(name / "nbd/nbd")
+                with on_loop(name / "nbd/nbd", "ext4", "--direct-io=on") as place:
+                    yield place
+            finally:
+                subprocess.run(["umount", "--lazy", str(name / "nbd")], check=False)
+                for process in (client, server):
+                    process.terminate()
+                    process.wait()
+
+    return make
+
+
 @contextmanager
-def delayed() -> Iterator[Path]:
-    """ext4 on a disk in memory whose requests take 2 ms more."""
-    with folder() as name:
-        (name / "nbd").mkdir()
-        socket = name / "socket"
-        plugin = ["--filter=delay", "memory", SIZE, f"rdelay={DELAY}", f"wdelay={DELAY}"]
-        server = subprocess.Popen([*FIRST, "nbdkit", "-f", "-U", str(socket), *plugin])
-        wait_for(socket)
-        address = f"nbd+unix:///?socket={socket}"
-        client = subprocess.Popen([*FIRST, "nbdfuse", str(name / "nbd"), address])
+def gluster() -> Iterator[Path]:
+    """Two bricks in memory, their servers and the client in a network of their own."""
+    network = f"sesame-{os.getpid()}"
+    with folder() as name, in_memory(name / "bricks") as bricks, network_of(network):
+        inside = ["nsenter", f"--net=/run/netns/{network}"]
+        volume = [*inside, "gluster", "--mode=script", "volume"]
+        text = Path("/etc/glusterfs/glusterd.vol").read_text()
+        (name / "glusterd.vol").write_text(text.replace("/var/lib/glusterd", f"{name}/work"))
+        (name / "work").mkdir()
+        options = ["-f", name / "glusterd.vol", "-l", name / "log", "-p", name / "pid"]
+        run(*inside, *FIRST, "glusterd", *options)
+        wait_for(Path("/var/run/glusterd.socket"))
         try:
-            wait_for(name / "nbd/nbd")
-            with on_loop(name / "nbd/nbd", "ext4", "--direct-io=on") as place:
-                yield place
+            run(*volume, "create", "gv0", *(f"{ADDRESS}:{bricks}/{i}" for i in (0, 1)), "force")
+            run(*volume, "start", "gv0")
+            (name / "m").mkdir()
+            run(*inside, *FIRST, "mount", "-t", "glusterfs", f"{ADDRESS}:/gv0", name / "m")
+            try:
+                yield name / "m"
+            finally:
+                run("umount", "--lazy", name / "m")
+                run(*volume, "stop", "gv0", "force")
         finally:
-            subprocess.run(["umount", "--lazy", str(name / "nbd")], check=False)
-            for process in (client, server):
-                process.terminate()
-                process.wait()
+            run("kill", (name / "pid").read_text().strip())
+
+
+@contextmanager
+def network_of(name: str) -> Iterator[None]:
+    run("ip", "netns", "add", name)
+    try:
+        for words in (
+            "link set lo up",
+            "link add near type veth peer name far",
+            f"addr add {ADDRESS}/24 dev near",
+            "link set near up",
+            "link set far up",
+        ):
+            run("ip", "-n", name, *words.split())
+        yield
+    finally:
+        run("ip", "netns", "del", name)
 
 
 def wait_for(path: Path) -> None:
@@ -114,5 +171,7 @@ TARGETS: dict[str, Callable[[], AbstractContextManager[Path]]] = {
     "xfs": loop("xfs"),
     "btrfs": loop("btrfs"),
     "fuse": fuse,
-    "delayed": delayed,
+    "gluster": gluster,
+    "delayed": disk("delay", f"rdelay={DELAY}", f"wdelay={DELAY}"),
+    "throttled": disk("rate", f"rate={RATE}", f"burstiness={BURST}"),
 }
