@@ -13,29 +13,22 @@ requests are delayed by 2 ms (nbdkit behind a loop device with ext4).
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fio_replay import fio_seconds
-from targets import TARGETS
+from runs import error, mounted, noise, real_seconds, replay, trace
 
 from sesame.workloads import build_workload, find_compiler, find_workload
 
 HERE = Path(__file__).parent
-SESAME = [sys.executable, "-m", "sesame"]
 PAIRS = "tmpfs:tmpfs,tmpfs:delayed,delayed:tmpfs,tmpfs:ext4,ext4:tmpfs,ext4:xfs,xfs:btrfs,ext4:fuse"
 SAME_MEDIAN, SAME_WORST, OTHER_MEDIAN = 0.03, 0.08, 0.10
-# Marks begin and end of each rank's process, in ns: what a trace holds, too.
-STAMPED = 'a=$(date +%s%N); "$@"; s=$?; echo $a $(date +%s%N) > "$STAMPS/$$"; exit $s'
 PROGRAMS = {
     "token-ring": ["200", "1500", "{dir}"],
     "sesame-sort": ["--count", "600000", "--dir", "{dir}"],
@@ -74,60 +67,22 @@ def command_of(name: str, program: Path, directory: Path) -> list[str]:
     return [str(program), *options]
 
 
-def launched(name: str, command: list[str]) -> list[str]:
-    return ["mpiexec.mpich", "-n", str(RANKS.get(name, 2)), *command]
-
-
-def real_seconds(name: str, program: Path, directory: Path) -> float:
-    """From the first rank's begin to the last one's end."""
-    with tempfile.TemporaryDirectory() as stamps:
-        command = launched(name, ["sh", "-c", STAMPED, "sh", *command_of(name, program, directory)])
-        environment = os.environ | {"STAMPS": stamps}
-        subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
-        times = [path.read_text().split() for path in Path(stamps).iterdir()]
-    return 1e-9 * (max(int(end) for _, end in times) - min(int(begin) for begin, _ in times))
-
-
-def trace(name: str, program: Path, directory: Path, output: Path) -> None:
-    command = launched(name, command_of(name, program, directory))
-    arguments = ["trace", "-o", str(output), "--force", "--", *command]
-    subprocess.run(
-        [*SESAME, *arguments], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-
-
-def replay(run: Path, a: Path, b: Path) -> dict[str, float]:
-    """The files of the run were below A; they are below a directory of B now."""
-    with tempfile.TemporaryDirectory(dir=b) as directory:
-        arguments = ["replay", str(run), "--map", f"{a}={directory}", "--dir", directory, "--json"]
-        done = subprocess.run([*SESAME, *arguments], check=True, capture_output=True, text=True)
-    answer: dict[str, float] = json.loads(done.stdout)
-    return answer
-
-
 def measure(name: str, program: Path, a: Path, b: Path, repeat: int, run: Path) -> Times:
     times = Times()
+    ranks = RANKS.get(name, 2)
+    on_a, on_b = command_of(name, program, a), command_of(name, program, b)
     for _ in range(repeat):
-        trace(name, program, a, run)  # each time: one trace has the noise of one run
-        times.real_a.append(real_seconds(name, program, a))
+        trace(ranks, on_a, run)  # each time: one trace has the noise of one run
+        times.real_a.append(real_seconds(ranks, on_a))
         here = replay(run, a, a)
         times.replay_a.append(here["replayed_time_s"])
         times.lateness_p99.append(here["lateness_after_compute_p99_s"])
         if a != b:
-            times.real_b.append(real_seconds(name, program, b))
+            times.real_b.append(real_seconds(ranks, on_b))
             times.replay_b.append(replay(run, a, b)["replayed_time_s"])
             fio = fio_seconds(run, b) if shutil.which("fio") else None
             times.fio_b += [] if fio is None else [fio]
     return times
-
-
-def error(predicted: list[float], real: list[float]) -> float:
-    return statistics.median(predicted) / statistics.median(real) - 1
-
-
-def noise(real: list[float]) -> float:
-    middle = statistics.median(real)
-    return statistics.median(abs(one - middle) / middle for one in real)
 
 
 def show(name: str, pair: str, times: Times, errors: dict[str, list[float]]) -> None:
@@ -144,12 +99,6 @@ def show(name: str, pair: str, times: Times, errors: dict[str, list[float]]) -> 
         line += f", fio {error(times.fio_b, times.real_b):+7.1%}"
     late = statistics.median(times.lateness_p99)
     print(f"{line} | late after computation, p99 {late * 1e6:.0f} us", flush=True)
-
-
-@contextmanager
-def mounted(names: set[str]) -> Iterator[dict[str, Path]]:
-    with ExitStack() as stack:
-        yield {name: stack.enter_context(TARGETS[name]()) for name in sorted(names)}
 
 
 def main() -> None:

@@ -1,0 +1,97 @@
+"""Runs of an MPI program, for measurements: real, traced and replayed, and how far they differ."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from targets import TARGETS
+
+from sesame.tracing import TraceOptions, environment
+
+SESAME = [sys.executable, "-m", "sesame"]
+# A rank tells when it begins, in ns. It keeps the pipe open until it has ended, and has the process
+# that the launcher started, so that a trace shows the same program as without this.
+STAMPED = 'exec 9> "$STAMPS"; date +%s%N >&9; exec "$@"'
+
+
+def launched(ranks: int, command: list[str]) -> list[str]:
+    return ["mpiexec.mpich", "-n", str(ranks), *command]
+
+
+def real_seconds(ranks: int, command: list[str]) -> float:
+    """From the first rank's begin to the last one's end: what a trace holds, too."""
+    times: list[int] = []
+    with tempfile.TemporaryDirectory() as folder:
+        stamps = Path(folder) / "stamps"
+        os.mkfifo(stamps)
+        watch = threading.Thread(target=_watch, args=(stamps, times), daemon=True)
+        watch.start()
+        stamped = launched(ranks, ["sh", "-c", STAMPED, "sh", *command])
+        variables = os.environ | {"STAMPS": str(stamps)}
+        subprocess.run(stamped, check=True, env=variables, stdout=subprocess.DEVNULL)
+        watch.join()
+    return 1e-9 * (times[-1] - min(times))
+
+
+def _watch(stamps: Path, times: list[int]) -> None:
+    with stamps.open() as lines:
+        times += [int(line) for line in lines]
+    times.append(time.time_ns())
+
+
+def trace(ranks: int, command: list[str], output: Path) -> None:
+    arguments = ["trace", "-o", str(output), "--force", "--", *launched(ranks, command)]
+    subprocess.run(
+        [*SESAME, *arguments], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+def traced_seconds(ranks: int, command: list[str], raw: Path) -> float:
+    """As long as the ranks themselves take: what is recorded is left in `raw`."""
+    settings = environment(raw, TraceOptions())
+    return real_seconds(ranks, ["env", *(f"{k}={v}" for k, v in settings.items()), *command])
+
+
+def data_set(raw: Path, output: Path, prune: str) -> dict[str, Any]:
+    """The same recording can be pruned in several ways."""
+    arguments = ["trace", "--from-raw", str(raw), "-o", str(output), "--force", "--json"]
+    done = subprocess.run(
+        [*SESAME, *arguments, "--prune", prune], check=True, capture_output=True, text=True
+    )
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def replay(run: Path, a: Path, b: Path) -> dict[str, float]:
+    """The files of the run were below A; they are below a directory of B now."""
+    with tempfile.TemporaryDirectory(dir=b) as directory:
+        arguments = ["replay", str(run), "--map", f"{a}={directory}", "--dir", directory, "--json"]
+        done = subprocess.run([*SESAME, *arguments], check=True, capture_output=True, text=True)
+    answer: dict[str, float] = json.loads(done.stdout)
+    return answer
+
+
+def error(predicted: list[float], real: list[float]) -> float:
+    return statistics.median(predicted) / statistics.median(real) - 1
+
+
+def noise(real: list[float]) -> float:
+    middle = statistics.median(real)
+    return statistics.median(abs(one - middle) / middle for one in real)
+
+
+@contextmanager
+def mounted(names: set[str]) -> Iterator[dict[str, Path]]:
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(TARGETS[name]()) for name in sorted(names)}
