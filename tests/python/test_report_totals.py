@@ -20,7 +20,6 @@ from traced_runs import (
     rank_zero_writer,
 )
 
-from sesame.analysis import io_calls
 from sesame.analysis.messages import match_messages
 from sesame.analysis.report.traced_tables import file_columns
 from sesame.analysis.study import study_run
@@ -29,6 +28,7 @@ from sesame.analysis.traced.load import load_run
 from sesame.analysis.traced.timeline import READING, WRITING, bin_calls, calls_of, rate_over_time
 from sesame.datasets import DataSet, DataSetWriter, record_type
 from sesame.errors import InputError
+from sesame.traced import io_calls
 
 MIB = 1 << 20
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,6 @@ import numpy as np
 
 from sesame.analysis.calls import CLASS_COLOURS
 from sesame.analysis.chart import Chart
-from sesame.analysis.io_calls import READ, WRITE
 from sesame.analysis.plots import (
     MOST_BARS,
     MOST_DRAWN_CALLS,
@@ -35,6 +34,7 @@ from sesame.analysis.traced.timeline import (
 )
 from sesame.analysis.traced.totals import Totals, sizes
 from sesame.analysis.traced.waits import Waits
+from sesame.traced.io_calls import READ, WRITE
 
 MOST_ARROWS = 200
 MOST_POINTS = 3000

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from sesame.analysis.io_calls import MPI_IO, OPEN, io_kind
 from sesame.datasets import DataSet
 from sesame.exchange.otf2_library import (
     ERROR,
@@ -18,6 +17,7 @@ from sesame.exchange.otf2_library import (
     layer_words,
     region_role,
 )
+from sesame.traced.io_calls import MPI_IO, OPEN, io_kind
 from sesame.traced.members import members_of
 
 

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from sesame.analysis.io_calls import CLOSE, MPI_IO, OPEN, READ, SEEK, SYNC, WRITE, io_kind, io_layer
 from sesame.datasets.traced import IoFlag
 from sesame.exchange.otf2_definitions import Definitions
 from sesame.exchange.otf2_library import opening_words
+from sesame.traced.io_calls import CLOSE, MPI_IO, OPEN, READ, SEEK, SYNC, WRITE, io_kind, io_layer
 
 Event = Any  # of the library
 

@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sesame.analysis.io_calls import MPI_IO, OTHER, POSIX, io_kind, io_layer
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
 from sesame.exchange import otf2_library
 from sesame.exchange.otf2_places import Places
 from sesame.exchange.otf2_records import Records
 from sesame.exchange.traced import Traced
+from sesame.traced.io_calls import MPI_IO, OTHER, POSIX, io_kind, io_layer, is_mpi_io
 
 MAGIC = b"OTF2"
 BATCH_EVENTS = 1 << 12
@@ -157,7 +157,7 @@ class _Run:
 
     def _is_io(self, call: str, region: Any) -> bool:
         if call.startswith("MPI_"):
-            return call.startswith("MPI_File_")
+            return is_mpi_io(call)
         roles = self._otf2.enums.RegionRole
         is_file = region.region_role in (roles.FILE_IO, roles.FILE_IO_METADATA)
         return is_file or io_kind(call) != OTHER

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from sesame.analysis.calls import COLLECTIVE, COMPLETION, POINT_TO_POINT, call_class
-from sesame.analysis.io_calls import LAYER_NAMES, METADATA, MPI_IO, POSIX, STDIO, io_kind
 from sesame.errors import InputError, OutputError
+from sesame.traced.calls import plain_name
+from sesame.traced.io_calls import LAYER_NAMES, METADATA, MPI_IO, POSIX, STDIO, io_kind
 
 ANCHOR = "traces.otf2"
 # How Score-P names the layers.
@@ -96,14 +97,9 @@ def new_archive(otf2: Any, folder: Path, ticks_per_second: int) -> Iterator[Any]
         raise
 
 
-def plain_name(call: str) -> str:
-    """`MPI_Bcast_c` and `PMPI_Bcast` are both BCAST."""
-    return call.removeprefix("P").removeprefix("MPI_").removesuffix("_c").upper()
-
-
 def collective_operation(otf2: Any, call: str) -> Any:
     """The kind of a collective call; None for others."""
-    word = plain_name(call)
+    word = plain_name(call).upper()
     kinds = otf2.enums.CollectiveOp
     for name in (word, word.removeprefix("I")):
         if hasattr(kinds, name) and call_class(call) == COLLECTIVE:

@@ -9,6 +9,7 @@ from functools import cache
 
 from sesame.errors import ReplayError
 from sesame.installed import find_installed
+from sesame.traced.io_calls import CLOSE, COPIES, OPEN, PRINTING, READ, SCANNING, WRITE, io_kind
 
 # Issued name: recorded names of calls that do the same. Names that are neither here nor the
 # replayer's own are not issued.
@@ -44,23 +45,16 @@ _SAME = {
     "touch_read": ("mapped_read", "mapped_access"),
     "touch_write": ("mapped_write",),
 }
-PRINTING = {"fprintf", "vfprintf", "printf", "vprintf"}
-PRINTING |= {"fwprintf", "vfwprintf", "wprintf", "vwprintf"}
-SCANNING = {"fscanf", "vfscanf", "scanf", "vscanf", "fwscanf", "vfwscanf", "wscanf", "vwscanf"}
 FORMATTED = PRINTING | SCANNING
 ISSUED_AS = {recorded: issued for issued, names in _SAME.items() for recorded in names}
 ISSUED_AS |= dict.fromkeys(PRINTING, "fprintf") | dict.fromkeys(SCANNING, "fgets")
 
-OPENINGS = {"open", "fopen", "opendir"}
-CLOSINGS = {"close", "fclose", "closedir"}
 # Their length is what they moved, not what was asked for.
 SIZED_BY_RESULT = {"fprintf", "fputs", "fputc", "fgets", "fgetc"}
 PRINTS_TO_DESCRIPTOR = {"dprintf", "vdprintf"}
-READS = {"read", "pread", "readv", "preadv", "fread", "fgets", "fgetc", "aio_read", "touch_read"}
-WRITES = {"write", "pwrite", "writev", "pwritev", "fwrite", "fprintf", "fputs", "fputc"}
-WRITES |= {"aio_write", "touch_write", "copy_file_range", "sendfile"}
 NAMING = {"open", "fopen", "opendir", "stat", "lstat", "access", "unlink", "rename", "link"}
 NAMING |= {"symlink", "readlink", "mkdir", "rmdir", "truncate", "chmod", "statfs"}
+OPENINGS = {name for name in NAMING if io_kind(name) == OPEN}
 
 _MPI_DATA = re.compile(r"MPI_File_i?(read|write)(_at|_all|_at_all|_shared|_ordered)?(_begin)?$")
 _MPI_OTHERS = {
@@ -72,10 +66,6 @@ _MPI_OTHERS = {
 }
 
 
-def is_mpi_io(name: str) -> bool:
-    return name.startswith("MPI_File_")
-
-
 def issued_name(recorded: str) -> str | None:
     """The call that is issued for a recorded one; None when there is none."""
     data = _MPI_DATA.match(recorded)
@@ -83,6 +73,25 @@ def issued_name(recorded: str) -> str | None:
         return "pread" if data[1] == "read" else "pwrite"
     name = _MPI_OTHERS.get(recorded) or ISSUED_AS.get(recorded, recorded)
     return name if name in call_numbers() else None
+
+
+def reads() -> set[str]:
+    """Issued calls that read; a copy counts as a write."""
+    return _issued(READ) - COPIES
+
+
+def writes() -> set[str]:
+    return _issued(WRITE) | (COPIES & call_numbers().keys())
+
+
+def closings() -> set[str]:
+    return _issued(CLOSE)
+
+
+def _issued(kind: int) -> set[str]:
+    # The replayer's names for accesses to a mapped file are not the recorded ones.
+    recorded = {name: name.replace("touch_", "mapped_") for name in call_numbers()}
+    return {name for name in call_numbers() if io_kind(recorded[name]) == kind}
 
 
 @cache

@@ -14,6 +14,7 @@ from sesame.replay.precedence import CREATE, REMOVE, USE
 from sesame.replay.records import Order, Trace, contained_in_earlier
 from sesame.replay.targets import Needed, Target, is_replayed
 from sesame.traced.groups import Array
+from sesame.traced.io_calls import is_mpi_io
 
 DATA_NEEDS_SLOT = {"sync"} | calls.NAMING
 
@@ -39,7 +40,7 @@ def choose_issued(trace: Trace, order: Order, target: Target) -> Issued:
     needs_handle = ~np.isin(call, [numbers[name] for name in sorted(DATA_NEEDS_SLOT)])
     possible = (call > 0) & on_file & ((io["handle"] >= 0) | ~needs_handle)
     possible &= order.top[: len(io)] < len(io)  # what MPI does for itself is part of its call
-    is_mpi = io.is_call({name for name in io.names if calls.is_mpi_io(name)})
+    is_mpi = io.is_call({name for name in io.names if is_mpi_io(name)})
     by_time = order.sorted[order.sorted < len(io)]
     plain = by_time[(possible & ~is_mpi)[by_time]]
     inner = contained_in_earlier(order.stream[plain], order.begin[plain], order.end[plain])
@@ -157,7 +158,7 @@ def _extents(trace: Trace, issued: Issued) -> Array:
     io, rows = trace.io, issued.rows
     number_of = calls.call_numbers()
     data = rows[
-        np.isin(issued.call[rows], [number_of[name] for name in calls.READS | calls.WRITES])
+        np.isin(issued.call[rows], [number_of[name] for name in calls.reads() | calls.writes()])
     ]
     longest = np.zeros(len(trace.files) + 1, np.int64)
     known = data[io["offset"][data] >= 0]

@@ -143,7 +143,7 @@ def _largest(schedule: Schedule) -> Array:
     largest = np.zeros(len(schedule.order.streams), np.int64)
     rows = operations.source[operations.source >= 0]
     data = np.isin(
-        issued.call[rows], [calls.call_numbers()[n] for n in sorted(calls.READS | calls.WRITES)]
+        issued.call[rows], [calls.call_numbers()[n] for n in sorted(calls.reads() | calls.writes())]
     )
     rows = rows[data]
     np.maximum.at(largest, schedule.order.stream[rows], issued.size[rows])

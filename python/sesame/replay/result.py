@@ -45,8 +45,8 @@ def figures(schedule: Schedule, played: Played) -> dict[str, Any]:
         "io_replayed_s": float(done["duration_ns"][issued].sum() * 1e-9),
         "operations": len(issued),
         "calls": {name: int(count) for name, count in zip(names, counts, strict=True) if count},
-        "bytes_read": int(moved[_is_one_of(schedule, rows, calls.READS)].sum()),
-        "bytes_written": int(moved[_is_one_of(schedule, rows, calls.WRITES)].sum()),
+        "bytes_read": int(moved[_is_one_of(schedule, rows, calls.reads())].sum()),
+        "bytes_written": int(moved[_is_one_of(schedule, rows, calls.writes())].sum()),
         "not_issued": schedule.issued.left_out,
         "differing": _differing(schedule, played, issued),
         "not_aligned": played.not_aligned,
@@ -92,7 +92,7 @@ def _differing(schedule: Schedule, played: Played, issued: Array) -> list[dict[s
     """Operations that ended otherwise than recorded, by call, file and how."""
     trace, io = schedule.trace, schedule.trace.io
     rows, done = schedule.operations.source[issued], played.operations[issued]
-    data = _is_one_of(schedule, rows, calls.READS | calls.WRITES)
+    data = _is_one_of(schedule, rows, calls.reads() | calls.writes())
     wrong = (done["error"] != io["error"][rows]) | (data & (done["bytes"] != io["bytes"][rows]))
     # An asynchronous transfer is complete only later, under another record.
     wrong &= ~_is_one_of(schedule, rows, {"aio_read", "aio_write", "aio_wait"})

@@ -95,7 +95,7 @@ def _assign_slots(trace: Trace, issued: Issued) -> Slots:
     count: dict[int, int] = {}
     opened: list[tuple[int, int, int, int]] = []
     opening = np.isin(issued.call, [number_of[name] for name in sorted(calls.OPENINGS)])
-    writes = np.isin(issued.call, [number_of[name] for name in sorted(calls.WRITES)])
+    writes = np.isin(issued.call, [number_of[name] for name in sorted(calls.writes())])
     ranks, begins = np.unique(io["rank"][rows], return_index=True)  # rows stand by rank
     for rank, ours in zip(ranks.tolist(), np.split(rows, begins[1:]), strict=False):
         with_handle = ours[io["handle"][ours] >= 0]
@@ -160,7 +160,7 @@ def _link_the_rest(
     call = issued.call[ours]
     number_of = calls.call_numbers()
     opens = np.isin(call, [number_of[name] for name in sorted(calls.OPENINGS)])
-    closes = np.isin(call, [number_of[name] for name in sorted(calls.CLOSINGS)])
+    closes = np.isin(call, [number_of[name] for name in sorted(calls.closings())])
     handles = io["rank"][ours] << 32 | slots.slot[ours]
     link_uses(uses_of_handles(ours, order, handles, opens, closes), links)
     return _Extra(*(np.concatenate(column) for column in zip(*parts, strict=True)))

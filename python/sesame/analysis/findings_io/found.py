@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sesame.analysis.io_calls import STDIO
 from sesame.analysis.traced.activity import Activity
 from sesame.analysis.traced.intervals import Array
 from sesame.analysis.traced.load import Files, Processes
 from sesame.analysis.traced.sharing import Sharing
 from sesame.analysis.traced.totals import Totals
 from sesame.analysis.traced.waits import Waits
+from sesame.traced.io_calls import STDIO
 
 # Thresholds that several rules use; docs/models/findings.md has them all with their sources.
 ENOUGH_REQUESTS = 1000  # Drishti's absolute threshold for small and random requests

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sesame.analysis.findings_io.found import ENOUGH_REQUESTS, Evidence, Finding, percent, plural
-from sesame.analysis.io_calls import MPI_IO
 from sesame.analysis.quantities import format_seconds
+from sesame.traced.io_calls import MPI_IO
 
 SLOW_SHARE = 0.5  # of the time in I/O in few calls: more than the data take; ours
 OF_ALL = 0.05  # of the run's time; by Amdahl's law what it could gain, as for little I/O

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sesame.analysis.findings_io.found import ENOUGH_REQUESTS, Evidence, Finding, percent
-from sesame.analysis.io_calls import STDIO
 from sesame.analysis.quantities import format_bytes
 from sesame.analysis.traced.patterns import SMALL_CLASSES
 from sesame.analysis.traced.totals import Totals, sizes
+from sesame.traced.io_calls import STDIO
 
 SMALL_SHARE = 0.1  # of the requests smaller than 1 MiB; Drishti
 TINY = 1024  # bytes of a mean stdio request; ours: a quarter of the usual stdio buffer's 4 KiB

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from sesame.analysis.calls import CLASS_NAMES
-from sesame.analysis.io_calls import KIND_NAMES, LAYER_NAMES
 from sesame.analysis.quantities import format_bytes, format_seconds
 from sesame.analysis.report.tables import Column, table_html
 from sesame.analysis.study import Study
@@ -15,6 +14,7 @@ from sesame.analysis.traced.intervals import Array
 from sesame.analysis.traced.patterns import PATTERN_NAMES, SMALL_CLASSES
 from sesame.analysis.traced.totals import Totals, share, sizes
 from sesame.datasets.traced import IoFlag
+from sesame.traced.io_calls import KIND_NAMES, LAYER_NAMES
 
 MOST_FILES = 500
 MOST_WAITS = 30

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sesame.analysis.io_calls import PROCESS
 from sesame.analysis.traced.intervals import Array, Union
 from sesame.analysis.traced.load import IoRecords, TracedRun
 from sesame.analysis.traced.totals import Totals
+from sesame.traced.io_calls import PROCESS
 
 
 @dataclass(frozen=True)

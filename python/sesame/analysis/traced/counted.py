@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from sesame.analysis.io_calls import LAYER_NAMES, MPI_IO
 from sesame.analysis.traced.intervals import Array
 from sesame.analysis.traced.load import TracedRun
 from sesame.analysis.traced.totals import DIRECTIONS, Totals, sizes, totals_of_records
 from sesame.datasets.totals import SIZE_CLASSES
 from sesame.errors import InputError
+from sesame.traced.io_calls import LAYER_NAMES, MPI_IO
 
 # What records of requests alone do not tell.
 METADATA = ("opens", "seeks", "syncs", "queries", "meta_s", "io_s")

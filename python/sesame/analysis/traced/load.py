@@ -10,14 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from sesame.analysis.calls import call_class
-from sesame.analysis.io_calls import READ, WRITE, io_kind, io_layer
 from sesame.analysis.traced.intervals import Array
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
+from sesame.traced.io_calls import COPIES, READ, WRITE, io_kind, io_layer
 
 STORED = ("regular", "directory", "unknown")  # kinds of files whose data are kept somewhere
-COPIES = ("copy_file_range", "sendfile", "splice")  # read one file and write another
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sesame.analysis.io_calls import READ, SYNC, WRITE
 from sesame.analysis.traced.intervals import Array, Union
 from sesame.analysis.traced.load import IoRecords
+from sesame.traced.io_calls import READ, SYNC, WRITE
 
 # Of a request, seen from the one before of the same process, file, layer and direction.
 FIRST, CONSECUTIVE, STRIDED, SEQUENTIAL, RANDOM = range(5)

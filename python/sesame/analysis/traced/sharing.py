@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sesame.analysis.io_calls import MPI_IO, READ, STDIO, WRITE
 from sesame.analysis.traced.intervals import Array, Union
 from sesame.analysis.traced.load import IoRecords, TracedRun
 from sesame.datasets.traced import IoFlag
+from sesame.traced.io_calls import MPI_IO, READ, STDIO, WRITE
 
 # Where the file system does not tell its own: the usual stripe of Lustre.
 DEFAULT_BLOCK = 1 << 20

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sesame.analysis import calls
-from sesame.analysis.io_calls import READ, WRITE
 from sesame.analysis.timeline import OVER, add_intervals
 from sesame.analysis.traced.activity import outermost
 from sesame.analysis.traced.intervals import Array
 from sesame.analysis.traced.load import TracedRun
+from sesame.traced.io_calls import READ, WRITE
 
 REST, READING, WRITING, FILE_CALLS = range(4)
 MPI = 4  # and three more: the classes of calls but computation

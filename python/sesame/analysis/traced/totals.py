@@ -12,7 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from sesame.analysis.io_calls import (
+from sesame.analysis.traced.intervals import Array
+from sesame.analysis.traced.load import IoRecords, TracedRun
+from sesame.analysis.traced.patterns import (
+    PATTERN_NAMES,
+    SIZE_BOUNDS,
+    classify,
+    repeated_bytes,
+    size_class,
+    syncs_after_writes,
+)
+from sesame.datasets.traced import IoFlag
+from sesame.traced.io_calls import (
     CHANGE,
     CLOSE,
     METADATA,
@@ -26,17 +37,6 @@ from sesame.analysis.io_calls import (
     SYNC,
     WRITE,
 )
-from sesame.analysis.traced.intervals import Array
-from sesame.analysis.traced.load import IoRecords, TracedRun
-from sesame.analysis.traced.patterns import (
-    PATTERN_NAMES,
-    SIZE_BOUNDS,
-    classify,
-    repeated_bytes,
-    size_class,
-    syncs_after_writes,
-)
-from sesame.datasets.traced import IoFlag
 
 COUNTS = {
     "opens": OPEN,

@@ -65,6 +65,16 @@ _MPI_IO_KINDS = {
 }
 
 
+COPIES = {"copy_file_range", "sendfile", "splice"}  # read one file and write another
+# They take a format, and arguments as it says.
+PRINTING = {name for name in _STDIO[WRITE].split() if name.endswith("printf")}
+SCANNING = {name for name in _STDIO[READ].split() if name.endswith("scanf")}
+
+
+def is_mpi_io(name: str) -> bool:
+    return name.removeprefix("P").startswith("MPI_File_")
+
+
 def io_layer(name: str) -> int:
     """The layer of `pwrite`, `fwrite`, `MPI_File_write_at` and the like."""
     if name.removeprefix("P").startswith("MPI_"):
@@ -74,7 +84,7 @@ def io_layer(name: str) -> int:
 
 def io_kind(name: str) -> int:
     """What the call is for; the end of a split collective call moves no data of its own."""
-    if name.removeprefix("P").startswith("MPI_File_"):
+    if is_mpi_io(name):
         words = name.removeprefix("P").removeprefix("MPI_File_").split("_")
         return OTHER if words[-1] == "end" else _MPI_IO_KINDS.get(words[0], OTHER)
     plain = _plain(name)
