@@ -188,6 +188,12 @@ void sesame_process_describe(void) {
 
 /* --- End ---------------------------------------------------------------------------------- */
 
+static uint64_t processor_ns(void) {
+  struct timespec used = {0};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
 void sesame_process_end(int how) {
   /* In a signal handler that has interrupted the recorder, which may have a lock. */
   if (sesame_stream.watched & SESAME_WRITING) return;
@@ -196,7 +202,8 @@ void sesame_process_end(int how) {
   if (state == NULL || state->ended != 0) return;
   if (sesame_stream.buffer != NULL) {
     sesame_mappings_record_pages(NULL, SIZE_MAX);
-    sesame_put_ended(sesame_ticks(), &(struct sesame_ended){.how = (uint8_t)how});
+    sesame_put_ended(sesame_ticks(),
+                     &(struct sesame_ended){.how = (uint8_t)how, .processor = processor_ns()});
   }
   sesame_streams_stop();
   state->ended = (uint32_t)how;

@@ -133,6 +133,7 @@ nb::dict process_dict(const postprocess::Job& job, const JobProcess& process) {
   dict["interface"] = kInterfaces[who.interface < 4 ? who.interface : 0];
   dict["begin_ns"] = survey.has_times() ? clock.at(who.begin) : 0;
   dict["end_ns"] = survey.has_times() ? clock.at(who.end) : 0;
+  dict["processor_ns"] = who.processor;
   dict["threads"] = survey.walked.threads;
   dict["records"] = survey.walked.records;
   dict["discarded"] = survey.lost();

@@ -55,6 +55,7 @@ class Surveyor {
   }
   void on(const ended_record& record, uint64_t time) {
     result_.identity.ended = record.how;
+    result_.identity.processor = static_cast<int64_t>(record.processor);
     note(0, time);
   }
 

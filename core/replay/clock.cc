@@ -47,14 +47,15 @@ Waiter Waiter::measured(bool processor_for_each_thread) {
   return waiter;
 }
 
-int64_t Waiter::wait_until(int64_t when_ns, const std::atomic<bool>& stop) const {
+int64_t Waiter::wait_until(int64_t when_ns, bool keeps_processor,
+                           const std::atomic<bool>& stop) const {
   int64_t now = now_ns();
-  while (when_ns - now > spin_ns_) {
+  while (!keeps_processor && when_ns - now > spin_ns_) {
     if (stop.load(std::memory_order_relaxed)) return now;
     sleep_until(std::min(when_ns - spin_ns_, now + kLongestSleep));
     now = now_ns();
   }
-  while (now < when_ns) {
+  while (now < when_ns && !stop.load(std::memory_order_relaxed)) {
     __builtin_ia32_pause();
     now = now_ns();
   }

@@ -16,13 +16,13 @@ struct WakeUp {
 
 // Sleeps for the longer part of a wait and spins through the rest. With a processor for each
 // thread the spinning covers nearly every late wake-up; with fewer it would take time from
-// others, and covers only the usual one.
+// others, and covers only the usual one. Who keeps its processor only spins.
 class Waiter {
  public:
   static Waiter measured(bool processor_for_each_thread);
 
   // Returns the time at the end; early when `stop` is set.
-  int64_t wait_until(int64_t when_ns, const std::atomic<bool>& stop) const;
+  int64_t wait_until(int64_t when_ns, bool keeps_processor, const std::atomic<bool>& stop) const;
 
   const WakeUp& wake_up() const { return wake_up_; }
   int64_t spin_ns() const { return spin_ns_; }

@@ -12,7 +12,8 @@ TEST(Waiter, NeverReturnsEarly) {
   const std::atomic<bool> stop = false;
   for (int64_t wait : {0, 100, 10'000, 150'000, 3'000'000}) {
     const int64_t when = now_ns() + wait;
-    EXPECT_GE(waiter.wait_until(when, stop), when);
+    EXPECT_GE(waiter.wait_until(when, false, stop), when);
+    EXPECT_GE(waiter.wait_until(when, true, stop), when);
   }
 }
 
@@ -20,7 +21,8 @@ TEST(Waiter, EndsALongWaitWhenItIsToldToStop) {
   const Waiter waiter = Waiter::measured(true);
   const std::atomic<bool> stop = true;
   const int64_t begin = now_ns();
-  waiter.wait_until(begin + 60'000'000'000, stop);
+  waiter.wait_until(begin + 60'000'000'000, false, stop);
+  waiter.wait_until(begin + 60'000'000'000, true, stop);
   EXPECT_LT(now_ns() - begin, 1'000'000'000);
 }
 

@@ -69,10 +69,11 @@ void Events::count_down(Event* event) {
   }
 }
 
-int64_t Events::wait(uint32_t number, const std::atomic<bool>& stop) {
+int64_t Events::wait(uint32_t number, bool keeps_processor, const std::atomic<bool>& stop) {
   Event& event = events_[number];
-  for (int i = may_spin_ ? kSpins : 0; i > 0; --i) {
+  for (int64_t i = 0; keeps_processor || (may_spin_ && i < kSpins); ++i) {
     if (event.missing.load(std::memory_order_acquire) == 0) break;
+    if (stop.load(std::memory_order_relaxed)) break;
     __builtin_ia32_pause();
   }
   if (event.missing.load(std::memory_order_acquire) != 0) {

@@ -24,7 +24,7 @@ class Events {
   void take_token(uint32_t event, int64_t time_ns);  // from another process
 
   // Until the event has happened or `stop` is set; its time.
-  int64_t wait(uint32_t event, const std::atomic<bool>& stop);
+  int64_t wait(uint32_t event, bool keeps_processor, const std::atomic<bool>& stop);
 
  private:
   struct Event {

@@ -13,7 +13,6 @@ namespace sesame::replay {
 namespace {
 
 constexpr char kMagic[8] = {'S', 'E', 'S', 'R', 'E', 'P', 'L', 'Y'};
-constexpr uint32_t kVersion = 1;
 
 constexpr const char* kNames[] = {
 #define SESAME_REPLAY_CALL(name) #name,
@@ -70,10 +69,10 @@ Result<> Plan::divide(const std::string& path) {
   if (std::memcmp(head.magic, kMagic, sizeof kMagic) != 0) {
     return error_at(path, 0, "this is no plan");
   }
-  if (head.version != kVersion) {
+  if (head.version != kPlanVersion) {
     return error_at(path, 0,
                     "the plan has version " + std::to_string(head.version) + ", expected " +
-                        std::to_string(kVersion));
+                        std::to_string(kPlanVersion));
   }
   size_t at = sizeof(PlanHeader);
   bool fits = true;

@@ -21,6 +21,8 @@ std::span<const char* const> call_names();
 
 enum class Payload : uint32_t { kZero, kCompressible, kRandom };
 
+inline constexpr uint32_t kPlanVersion = 2;
+
 struct PlanHeader {
   char magic[8];  // "SESREPLY"
   uint32_t version;
@@ -49,6 +51,12 @@ struct PlanStream {
   uint64_t count;
   int64_t tail_ns;  // computation behind the last operation
   int64_t largest;  // bytes of its largest operation
+  uint32_t flags;
+  uint32_t unused;
+};
+
+enum StreamFlag : uint32_t {
+  kKeepsProcessor = 1,  // it computed, or asked for messages, and did not sleep
 };
 
 enum OperationFlag : uint16_t {
@@ -97,7 +105,7 @@ struct PlanFile {
   uint32_t flags;  // 1: a regular file or directory of the target
 };
 
-static_assert(sizeof(PlanHeader) == 96 && sizeof(PlanStream) == 48 && sizeof(PlanEvent) == 16);
+static_assert(sizeof(PlanHeader) == 96 && sizeof(PlanStream) == 56 && sizeof(PlanEvent) == 16);
 static_assert(sizeof(PlanOperation) == 80 && sizeof(PlanOpened) == 24 && sizeof(PlanFile) == 8);
 
 class Plan {

@@ -57,7 +57,7 @@ TEST(Plan, IsRefusedWhenItIsCutOffOrOfAnotherKind) {
   EXPECT_EQ(message_of(other), "this is no plan");
   std::string newer = bytes;
   newer[8] = 99;
-  EXPECT_EQ(message_of(newer), "the plan has version 99, expected 1");
+  EXPECT_EQ(message_of(newer), "the plan has version 99, expected " + std::to_string(kPlanVersion));
 }
 
 TEST(Plan, IsRefusedWhenAnOperationLeavesItsTables) {

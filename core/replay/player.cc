@@ -19,13 +19,22 @@ constexpr uint32_t kStopToken = UINT32_MAX;
 constexpr int kPrintTrials = 2000;
 constexpr int kPrintedBytes = 40;
 
-bool processor_for_each_thread(const Plan& plan) {
+// Processors beyond one for each thread of the replay.
+int64_t processors_left(const Plan& plan) {
   cpu_set_t set;
   CPU_ZERO(&set);
   sched_getaffinity(0, sizeof set, &set);
   // Threads of a trace that neither did I/O nor waited only sleep.
   const auto busy = std::ranges::count_if(plan.streams, [](const auto& s) { return s.count > 0; });
-  return busy * plan.header().processes <= CPU_COUNT(&set);
+  return CPU_COUNT(&set) - busy * plan.header().processes;
+}
+
+bool processor_for_each_thread(const Plan& plan) { return processors_left(plan) >= 0; }
+
+// Each of several processes has a thread that carries tokens; it must not wait for a processor.
+bool may_keep_processors(const Plan& plan) {
+  const uint32_t processes = plan.header().processes;
+  return processors_left(plan) >= (processes > 1 ? processes : 0);
 }
 
 size_t largest_operation(const Plan& plan) {
@@ -64,14 +73,16 @@ void raise_limit_of_open_files() {
 
 struct Player::Thread {
   Place place;
-  int64_t schedule_ns = 0;  // where the recorded program would be now
-  int64_t now_ns = 0;       // the clock when it was last read
+  bool keeps_processor = false;  // while it waits
+  int64_t schedule_ns = 0;       // where the recorded program would be now
+  int64_t now_ns = 0;            // the clock when it was last read
 };
 
 Player::Player(const Plan& plan, Transport& transport)
     : plan_(plan),
       transport_(transport),
       waiter_(Waiter::measured(processor_for_each_thread(plan))),
+      may_keep_processors_(replay::may_keep_processors(plan)),
       events_(plan, processor_for_each_thread(plan),
               [this](uint32_t process, uint32_t event, int64_t time_ns) {
                 transport_.send({event, process, time_ns});
@@ -158,6 +169,7 @@ void Player::play_stream(size_t number) {
   const PlanStream& stream = plan_.streams[number];
   const Buffer sink = make_buffer(static_cast<size_t>(stream.largest));
   Thread thread{{&plan_, &source_, tables_[stream.table].get(), sink.get(), &not_aligned_}};
+  thread.keeps_processor = may_keep_processors_ && (stream.flags & kKeepsProcessor) != 0;
   ready_.fetch_add(1);
   ready_.notify_all();
   origin_ns_.wait(0);
@@ -168,7 +180,7 @@ void Player::play_stream(size_t number) {
   while (operation < end && play_operation(operation, thread)) ++operation;
   if (!stop_.load()) {
     thread.schedule_ns += stream.tail_ns;
-    thread.now_ns = waiter_.wait_until(origin + thread.schedule_ns, stop_) - origin;
+    thread.now_ns = wait_until(origin + thread.schedule_ns, thread) - origin;
   }
   result_.streams[number] = {thread.schedule_ns, thread.now_ns};
 }
@@ -182,7 +194,7 @@ bool Player::play_operation(uint64_t number, Thread& thread) {
   const int64_t begin = thread.schedule_ns += operation.gap_ns;
   for (uint32_t event : links.first(operation.arrive)) events_.arrive(event, begin);
   if (operation.wait > 0) {
-    thread.schedule_ns = await(operation, begin);
+    thread.schedule_ns = await(operation, thread);
     thread.now_ns = now_ns() - origin_ns_.load(std::memory_order_relaxed);
   }
   if (stop_.load(std::memory_order_relaxed)) return false;
@@ -192,7 +204,7 @@ bool Player::play_operation(uint64_t number, Thread& thread) {
   } else {
     const int64_t origin = origin_ns_.load(std::memory_order_relaxed);
     if (thread.now_ns < thread.schedule_ns) {
-      thread.now_ns = waiter_.wait_until(origin + thread.schedule_ns, stop_) - origin;
+      thread.now_ns = wait_until(origin + thread.schedule_ns, thread) - origin;
     }
     const Outcome outcome = issue(operation, number, thread.place);
     const int64_t ended = now_ns() - origin;
@@ -211,9 +223,16 @@ bool Player::play_operation(uint64_t number, Thread& thread) {
   return true;
 }
 
-int64_t Player::await(const PlanOperation& operation, int64_t time_ns) {
+int64_t Player::wait_until(int64_t when_ns, const Thread& thread) const {
+  return waiter_.wait_until(when_ns, thread.keeps_processor, stop_);
+}
+
+int64_t Player::await(const PlanOperation& operation, const Thread& thread) {
   const auto links = plan_.links.subspan(operation.first_link + operation.arrive, operation.wait);
-  for (uint32_t event : links) time_ns = std::max(time_ns, events_.wait(event, stop_));
+  int64_t time_ns = thread.schedule_ns;
+  for (uint32_t event : links) {
+    time_ns = std::max(time_ns, events_.wait(event, thread.keeps_processor, stop_));
+  }
   return time_ns;
 }
 

@@ -33,12 +33,14 @@ class Player {
   void start_threads();
   void play_stream(size_t number);
   bool play_operation(uint64_t number, Thread& thread);
-  int64_t await(const PlanOperation& operation, int64_t time_ns);
+  int64_t wait_until(int64_t when_ns, const Thread& thread) const;
+  int64_t await(const PlanOperation& operation, const Thread& thread);
   void fail(uint64_t operation, int error);
 
   const Plan& plan_;
   Transport& transport_;
   Waiter waiter_;
+  bool may_keep_processors_;
   Events events_;
   Source source_;
   int64_t print_cost_ns_ = 0;  // of printing a line without moving data

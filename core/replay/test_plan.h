@@ -39,7 +39,7 @@ struct TestPlan {
   // A process with one thread and one open file.
   void add_stream(const std::vector<PlanOperation>& its, int64_t tail_ns = 0) {
     const auto rank = static_cast<uint32_t>(streams.size());
-    streams.push_back({rank, 0, rank, 1, operations.size(), its.size(), tail_ns, 1 << 16});
+    streams.push_back({rank, 0, rank, 1, operations.size(), its.size(), tail_ns, 1 << 16, 0, 0});
     operations.insert(operations.end(), its.begin(), its.end());
   }
 
@@ -53,7 +53,7 @@ struct TestPlan {
 
   std::string bytes() {
     std::memcpy(header.magic, "SESREPLY", sizeof header.magic);
-    header.version = 1;
+    header.version = kPlanVersion;
     header.processes = 1;
     header.tables = static_cast<uint32_t>(streams.size());
     header.streams = streams.size();

@@ -67,5 +67,6 @@ class TracedRun:
     def _process(rank: int, end: float, more: dict[str, Any]) -> dict[str, Any]:
         row = {"rank": rank, "mpi_rank": rank, "parent": -1, "host": "here", "pid": 100 + rank}
         row |= {"command": "app", "interface": "MPICH", "begin_ns": 0, "threads": 1}
+        row |= {"processor_ns": 0}
         row |= {"end_ns": round(end * NS), "records": 0, "discarded": 0, "outcome": "exited"}
         return row | more

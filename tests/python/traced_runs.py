@@ -161,6 +161,7 @@ class MadeRun:
             "begin_ns": [0] * count,
             "end_ns": self.clock.tolist(),
             "threads": [1] * count,
+            "processor_ns": [0] * count,
             "records": [0] * count,
             "discarded": self.discarded.tolist(),
             "outcome": self.outcome,

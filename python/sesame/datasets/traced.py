@@ -145,6 +145,7 @@ PROCESS = RecordType(
         Field("interface", "name", "", "its MPI: MPICH, MPI 5 standard, Open MPI, none or unknown"),
         Field("begin_ns", "int64", "ns", "time at which recording began"),
         Field("end_ns", "int64", "ns", "time at which it ended"),
+        Field("processor_ns", "int64", "ns", "processor time of all its threads; 0 when not known"),
         Field("threads", "uint32", "", "threads that left records"),
         Field("records", "uint64", "", "raw records read"),
         Field("discarded", "uint64", "", "records that were made and are lost"),

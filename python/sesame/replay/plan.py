@@ -12,6 +12,7 @@ from sesame.datasets.traced import IoFlag
 from sesame.replay import calls
 from sesame.replay.events import AFTER, ARRIVE, WAIT
 from sesame.replay.records import Order
+from sesame.replay.processors import keeps_processor
 from sesame.replay.schedule import Operations, Schedule
 from sesame.traced.groups import Array
 
@@ -27,7 +28,10 @@ HEADER = layout(
     ("<u8", "streams operations events links targets opened files text"),
 )
 STREAM = layout(
-    ("<u4", "rank thread table slots"), ("<u8", "first count"), ("<i8", "tail_ns largest")
+    ("<u4", "rank thread table slots"),
+    ("<u8", "first count"),
+    ("<i8", "tail_ns largest"),
+    ("<u4", "flags unused"),
 )
 OPERATION = layout(
     ("<i8", "gap_ns transfer_ns offset size expected_bytes"),
@@ -41,6 +45,7 @@ OPENED = layout(("<u4", "table slots slot"), ("<i4", "file"), ("<u4", "flags unu
 FILE = layout(("<u4", "begin flags"))
 PAYLOADS = ("zero", "compressible", "random")
 MERGED, FORMATTED = 1, 2
+KEEPS_PROCESSOR = 1
 REGULAR = 1
 
 
@@ -76,7 +81,7 @@ def write_plan(
     events, targets = _events(operations, process_of, share)
     opened = _opened(schedule, table_of)
     header = np.zeros(1, HEADER)
-    header["magic"], header["version"] = b"SESREPLY", 1
+    header["magic"], header["version"] = b"SESREPLY", 2
     header["payload"], header["direct"] = PAYLOADS.index(payload), int(direct)
     header["process"], header["processes"] = share.process, share.processes
     header["tables"] = len(table_of)
@@ -121,7 +126,7 @@ def _streams(schedule: Schedule, share: Share, ours: Array, table_of: dict[int, 
     streams = np.zeros(len(local), STREAM)
     first = np.searchsorted(operations.stream[ours], local)
     behind = np.searchsorted(operations.stream[ours], local, "right")
-    largest = _largest(schedule)
+    largest, keeps = _largest(schedule), keeps_processor(schedule)
     for at, stream in enumerate(local.tolist()):
         rank, thread = order.streams[stream]
         streams[at] = (
@@ -133,6 +138,8 @@ def _streams(schedule: Schedule, share: Share, ours: Array, table_of: dict[int, 
             behind[at] - first[at],
             schedule.tail_ns[stream],
             largest[stream],
+            KEEPS_PROCESSOR if keeps[stream] else 0,
+            0,
         )
     return streams
 

@@ -64,6 +64,7 @@ class Process:
     parent: int
     begin_ns: int
     end_ns: int
+    processor_ns: int  # 0 when not known
     outcome: str
     discarded: int
 
@@ -114,6 +115,7 @@ def read_trace(path: Path) -> Trace:
                 row["parent"],
                 row["begin_ns"] - first,
                 row["end_ns"] - first,
+                row.get("processor_ns", 0),
                 row["outcome"],
                 row["discarded"],
             )
