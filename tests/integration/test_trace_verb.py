@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,15 @@ def test_ctrl_c_leaves_what_a_quiet_program_did_seconds_before(tmp_path):
     assert result["outcome"] == "cut off"
     assert result["records"] > 20
     assert result["duration_s"] > 0.4
+
+
+def test_of_a_process_killed_at_once_is_known_when_it_ran(trace, writer, tmp_path):
+    before = time.time()
+    assert trace("-o", "run.sesame", "--", *writer, 1, 9).status == 128 + 9
+    info = DataSet(tmp_path / "run.sesame").info
+    assert info["result"]["records"] == 0
+    begun = datetime.fromisoformat(info["begin_time"]).timestamp()
+    assert before - 1 < begun < time.time()
 
 
 def test_a_limit_of_size_loses_records_and_says_how_many(trace, writer, tmp_path):
