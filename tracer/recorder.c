@@ -17,8 +17,17 @@
 /* One write of a full buffer costs some 40 us, spread over about 6,000 records. */
 #define BUFFER_BYTES (128u << 10)
 
+/* Where the trace may not become long, more packets than one must fit. */
+#define LEAST_BUFFER_BYTES (4u << 10)
+
 /* A longer pause between two records begins a packet, so that 32 bits of time are enough. */
 #define LONGEST_PAUSE_NS (1ull << 31)
+
+/* A program that is killed loses what is in no packet yet. So packets end before they are full, at
+ * first after a second, for the sake of short runs, at last every ten, for that of file systems
+ * on which thousands of threads do so. */
+#define SECOND_NS 1000000000ull
+#define MOST_SECONDS 10
 
 struct SesameBuffer {
   struct SesameBuffer* next; /* in the list of all */
@@ -153,6 +162,12 @@ static int enlarge(struct SesameBuffer* buffer, size_t size) {
   return 1;
 }
 
+/* Asked about once a second, when the clock is renewed: a second that has nearly passed counts. */
+static bool is_old(const struct SesameBuffer* buffer, uint64_t ns) {
+  uint64_t seconds = buffer->packets < MOST_SECONDS ? buffer->packets + 1 : MOST_SECONDS;
+  return ns - buffer->start.timestamp_begin > seconds * SECOND_NS - SECOND_NS / 2;
+}
+
 static int make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
   struct SesameBuffer* buffer = stream->buffer;
   if (end_ticks >= stream->deadline) {
@@ -163,7 +178,7 @@ static int make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
   bool is_over = atomic_load(&stopped); /* a record that was being made then is still written */
   if (is_over) stream->deadline = 0;
   if (is_over || (size_t)(stream->limit - stream->at) < size ||
-      ns - stream->last_ns > LONGEST_PAUSE_NS) {
+      ns - stream->last_ns > LONGEST_PAUSE_NS || is_old(buffer, ns)) {
     write_packet(buffer, stream->at, stream->last_ns);
     if (buffer->size < size && !enlarge(buffer, 2 * size)) is_over = true;
     begin_packet(stream, ns);
@@ -214,9 +229,15 @@ static struct SesameBuffer* free_buffer(void) {
   return buffer;
 }
 
+static size_t buffer_bytes(void) {
+  uint64_t share = sesame_settings.most_bytes / 4;
+  if (share >= BUFFER_BYTES) return BUFFER_BYTES;
+  return share > LEAST_BUFFER_BYTES ? share : LEAST_BUFFER_BYTES;
+}
+
 /* Buffers are mapped, not allocated: the program's allocator may be waiting for us. */
 static struct SesameBuffer* new_buffer(void) {
-  size_t size = BUFFER_BYTES;
+  size_t size = buffer_bytes();
   void* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return NULL;
   struct SesameBuffer* buffer =

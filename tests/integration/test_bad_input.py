@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SESAME
+from conftest import SESAME, run
 
 ON = ("-n", 2, "--machine", "infiniband")
 
@@ -169,6 +169,29 @@ def test_ctrl_c_ends_a_run_at_once_and_leaves_nothing(tmp_path):
     assert process.returncode == 130
     assert time.monotonic() - begin < 10
     assert {path.name for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments"),
+    [
+        ("trace", ["-o", "{}", "--", "cat", "/dev/null"]),
+        ("trace", ["--from-raw", "{}", "-o", "run.sesame"]),
+        ("info", ["{}"]),
+        ("report", ["{}"]),
+        ("replay", ["{}", "--dir", "."]),
+        ("import", ["{}", "-o", "run.sesame"]),
+        ("export", ["{}", "--to", "csv", "-o", "run-csv"]),
+        ("simulate", ["-n", "2", "--machine", "{}", "--", "NPmpich2"]),
+    ],
+)
+def test_a_path_that_the_system_refuses_is_said_without_a_stack_trace(verb, arguments, tmp_path):
+    """As one behind a directory that may not be searched, which root always may."""
+    refused = "long" * 100
+    outcome = run([*SESAME, verb, *(part.format(refused) for part in arguments)], tmp_path)
+    assert outcome.status == (1 if "-o {}" in " ".join(arguments) else 2)
+    assert "File name too long" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_is_said_and_leaves_no_data_set(tmp_path, compiled, simulate):

@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,31 @@ def test_a_killed_process_leaves_what_it_wrote(trace, writer, tmp_path):
     assert "cut off" in outcome.stderr
 
 
+def test_ctrl_c_leaves_what_a_quiet_program_did_seconds_before(tmp_path):
+    """Far less than a buffer: packets end with time, too."""
+    script = "import time\nwhile True: open('again', 'w').close(); time.sleep(0.05)"
+    command = [*SESAME, "trace", "-o", "run.sesame", "--", sys.executable, "-c", script]
+    process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
+    deadline = time.monotonic() + 20
+    while not list(tmp_path.glob(".run.sesame.*/raw/*.stream")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(20) == 128 + signal.SIGINT
+    result = DataSet(tmp_path / "run.sesame").info["result"]
+    assert result["outcome"] == "cut off"
+    assert result["records"] > 20
+    assert result["duration_s"] > 0.4
+
+
+def test_of_a_process_killed_at_once_is_known_when_it_ran(trace, writer, tmp_path):
+    before = time.time()
+    assert trace("-o", "run.sesame", "--", *writer, 1, 9).status == 128 + 9
+    info = DataSet(tmp_path / "run.sesame").info
+    assert info["result"]["records"] == 0
+    begun = datetime.fromisoformat(info["begin_time"]).timestamp()
+    assert before - 1 < begun < time.time()
+
+
 def test_a_limit_of_size_loses_records_and_says_how_many(trace, writer, tmp_path):
     outcome = trace("-o", "run.sesame", "--max-size", "256KiB", "--", *writer, 50000)
     assert outcome.status == 0
@@ -109,6 +135,13 @@ def test_a_limit_of_size_loses_records_and_says_how_many(trace, writer, tmp_path
     written = len(bytes_of(data_set, "write"))
     assert 0 < written < 50000
     assert data_set.info["result"]["discarded"] >= 50000 - written
+
+
+def test_a_limit_below_a_buffer_keeps_what_fits(trace, writer, tmp_path):
+    """As each of many ranks has that shares the limit of the run."""
+    outcome = trace("-o", "run.sesame", "--max-size", "64KiB", "--", *writer, 50000)
+    assert outcome.status == 0
+    assert len(bytes_of(DataSet(tmp_path / "run.sesame"), "write")) > 1000
 
 
 def test_ctrl_c_is_for_the_program_and_the_rest_is_kept(tmp_path):

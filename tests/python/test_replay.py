@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,43 @@ def test_the_data_set_has_recorded_and_replayed_times(replay, tmp_path):
     moved = data_set.table("io").to_pylist()
     assert [row["begin_ns"] for row in moved] == [row["begin_ns"] for row in rows]
     assert str(tmp_path / "target/data/out.1") in data_set.table("file")["path"].to_pylist()
+
+
+@pytest.mark.parametrize("how", [("--scale-compute", "0.5"), ("--as-fast-as-possible",)])
+def test_a_replayed_run_is_as_long_as_it_took(how, replay, tmp_path):
+    outcome = replay(writer(ranks=2, count=50), *how, "-o", "replayed.sesame")
+    took = outcome.json["replayed_time_s"]
+    data_set = DataSet(tmp_path / "replayed.sesame")
+    processes = data_set.table("process").to_pylist()
+    length = (max(p["end_ns"] for p in processes) - min(p["begin_ns"] for p in processes)) * 1e-9
+    assert length == pytest.approx(took, rel=0.1, abs=1e-3)
+    for row in data_set.table("io").to_pylist():
+        process = processes[row["rank"]]
+        assert process["begin_ns"] <= row["begin_ns"]
+        assert row["begin_ns"] + row["duration_ns"] <= process["end_ns"]
+
+
+def test_calls_of_a_replayed_run_follow_each_other(replay, tmp_path):
+    """Communication is due at its time; that the I/O in front of it was late moves it."""
+    run = TracedRun(2)
+    for rank in range(2):
+        file = run.file(f"/data/{rank}")
+        run.io(rank, 1, 0.01, "open", file=file, handle=1, size=CREATE)
+        for step in range(20):
+            data = {"file": file, "handle": 1, "size": 1 << 20, "bytes": 1 << 20}
+            run.io(rank, 2 + step, 0.001, "write", **data)
+            run.mpi(rank, 2.002 + step, 0.001, "MPI_Barrier")
+    assert replay(run, "--as-fast-as-possible", "-o", "replayed.sesame").status == 0
+    data_set = DataSet(tmp_path / "replayed.sesame")
+    for rank in range(2):
+        rows = [
+            (row["begin_ns"], row["begin_ns"] + row["duration_ns"])
+            for name in ("io", "mpi")
+            for row in data_set.table(name).to_pylist()
+            if row["rank"] == rank
+        ]
+        rows.sort()
+        assert all(end <= begin for (_, end), (begin, _) in pairwise(rows))
 
 
 def test_what_is_no_file_of_the_target_keeps_its_time(replay):

@@ -49,6 +49,7 @@ def study(tmp_path):
         ("openat", io_calls.OPEN, io_calls.POSIX),
         ("fdatasync", io_calls.SYNC, io_calls.POSIX),
         ("unlink", io_calls.CHANGE, io_calls.POSIX),
+        ("mmap", io_calls.OTHER, io_calls.POSIX),
         ("lseek", io_calls.SEEK, io_calls.POSIX),
         ("__printf_chk", io_calls.WRITE, io_calls.STDIO),
         ("fputs_unlocked", io_calls.WRITE, io_calls.STDIO),
@@ -68,6 +69,8 @@ def test_calls_are_known_by_what_they_are_for(name, kind, layer):
 NEITHER_DATA_NOR_NAMES = {
     *("ioctl", "tee", "vmsplice", "eventfd_read", "eventfd_write", "chdir", "fchdir", "chroot"),
     *("fflush", "aio_return", "aio_suspend", "aio_cancel"),
+    *("mmap", "munmap", "mremap", "madvise", "posix_fadvise", "readahead"),
+    *("fcntl", "dup", "dup2", "dup3", "flock", "lockf", "umask"),
 }
 
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 import click
 
 from sesame import __version__
-from sesame.errors import AlreadyReported, Interrupted, SesameError
+from sesame.errors import AlreadyReported, InputError, Interrupted, SesameError
 
 VERBS = ["simulate", "trace", "machine", "info", "bench", "import", "export", "report", "replay"]
 
@@ -117,3 +117,8 @@ def main() -> NoReturn:
     except BrokenPipeError:  # the reader of our output has gone
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:  # of a path that may not even be asked whether it is there
+        if error.filename is None:
+            raise
+        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        sys.exit(InputError.exit_status)

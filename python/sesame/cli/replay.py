@@ -143,7 +143,8 @@ def _print_summary(console: Console, answer: dict[str, Any], caches: str | None)
         table.add_row(name, format_count(count))
     if len(counts) > MOST_CALLS:
         rest = sum(count for _, count in counts[MOST_CALLS:])
-        table.add_row(f"{len(counts) - MOST_CALLS} others", format_count(rest))
+        more = len(counts) - MOST_CALLS
+        table.add_row(f"{more} other{'' if more == 1 else 's'}", format_count(rest))
     console.print(table)
     read, written = format_bytes(answer["bytes_read"]), format_bytes(answer["bytes_written"])
     console.print(f"read {read}, written {written}")
@@ -163,5 +164,6 @@ def _remarks(answer: dict[str, Any], caches: str | None) -> list[str]:
     if answer.get("unmatched_messages"):
         lines.append(f"{answer['unmatched_messages']:,} messages have only one end in the trace")
     for one in answer["differing"][:MOST_DIFFERING]:
-        lines.append(f"{one['count']:,} times {one['call']} of {one['file']}: {one['how']}")
+        times = "once" if one["count"] == 1 else f"{one['count']:,} times"
+        lines.append(f"{times} {one['call']} of {one['file']}: {one['how']}")
     return lines

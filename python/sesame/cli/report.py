@@ -53,12 +53,20 @@ def report(path: Path, output: Path | None, json_path: Path | None) -> None:
                 hint="of a simulated run `sesame info --json` prints the figures",
             )
         write_report(data_set, page)
+        _say_where(page, output)
         return
     study = study_run(data_set)
     write_report(data_set, page, study)
+    _say_where(page, output)
     if json_path is not None:
         text = json.dumps(traced_json(study), indent=1) + "\n"
         if str(json_path) == "-":
             click.echo(text, nl=False)
         else:
             write_whole(json_path, text)
+
+
+def _say_where(page: Path, asked: Path | None) -> None:
+    """Of a page that nobody has named."""
+    if asked is None:
+        click.echo(f"report: {page}", err=True)

@@ -135,7 +135,8 @@ def _check_recorded(program: str, raw: Path, status: int) -> None:
     if not was_anything_recorded(raw):
         raise TracingError(
             f"{program} ended with status {status} and recorded nothing",
-            hint="programs that are statically linked or set user ids cannot be traced",
+            hint="it has called nothing on files and no MPI, or cannot be traced: it is statically "
+            "linked or sets user ids",
             exit_status=status or 1,
         )
 
@@ -168,10 +169,10 @@ def _print_result(path: Path, result: dict[str, Any], *, as_json: bool) -> None:
         click.echo(json.dumps({**result, "data_set": str(path)}))
         return
     console = Console(stderr=True, highlight=False)
+    processes = f"{result['processes']:,} process" + ("" if result["processes"] == 1 else "es")
     console.print(
         f"{result['outcome']} after {format_seconds(result['duration_s'])}: "
-        f"{format_count(result['records'])} records of {result['processes']} processes, "
-        f"{result['discarded']:,} lost"
+        f"{format_count(result['records'])} records of {processes}, {result['discarded']:,} lost"
     )
     if "kept" in result:
         console.print(

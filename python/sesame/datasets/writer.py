@@ -23,9 +23,13 @@ FORMAT_VERSION = 2
 
 def check_destination(path: Path, *, force: bool) -> None:
     """Says before a run what would keep its output from being written."""
-    if path.exists() and not force:
+    try:
+        there = path.exists()
+    except OSError as error:  # a directory on the way may not be searched
+        raise OutputError(f"{path}: cannot write there: {error.strerror}") from error
+    if there and not force:
         raise OutputError(f"{path}: already there", hint="--force writes over it")
-    if path.exists() and not is_data_set(path):
+    if there and not is_data_set(path):
         raise OutputError(f"{path}: this is no data set; remove it yourself if it may go")
     parent = path.parent
     if not parent.is_dir():

@@ -136,16 +136,16 @@ def write_result(
     trace = schedule.trace
     source = DataSet(trace.path)
     _write_replayed(writer, schedule, played)
-    warp = _Warp(schedule, played, style.scale_compute)
+    warp = _Warp(schedule, played, 0.0 if style.as_fast_as_possible else style.scale_compute)
     numbers = np.arange(len(trace.io) + len(trace.mpi))
     for name, table, mine in (
         ("io", trace.io, numbers[: len(trace.io)]),
         ("mpi", trace.mpi, numbers[len(trace.io) :]),
     ):
         _write_warped(writer, name, table, warp, mine)
-    for name in ("process", "communicator"):
-        if name in source.record_types:
-            writer.write_table(name, source.table(name))
+    writer.write_table("process", _moved_processes(source.table("process"), schedule, warp))
+    if "communicator" in source.record_types:
+        writer.write_table("communicator", source.table("communicator"))
     if "file" in source.record_types:
         table = source.table("file")
         moved = [
@@ -186,6 +186,17 @@ def _write_replayed(writer: DataSetWriter, schedule: Schedule, played: Played) -
     )
 
 
+def _reached_before(stream: Array, end: Array) -> Array:
+    """The latest end of what stands before each, in the same stream; 0 for the first."""
+    if len(end) == 0:
+        return end
+    far = int(end.max()) + 1
+    latest = np.maximum.accumulate(end + stream * far) - stream * far
+    before = np.concatenate([[0], latest[:-1]])
+    before[np.flatnonzero(np.diff(stream, prepend=-1))] = 0
+    return np.asarray(before)
+
+
 class _Warp:
     """From times of the recording to those of the replay: what lies between two operations of a
     thread moves with them."""
@@ -194,12 +205,15 @@ class _Warp:
         operations, done = schedule.operations, played.operations
         kept = done["begin_ns"] >= 0
         self._order = schedule.order
-        self._scale = scale
+        self.scale = scale
         self._far = int(self._order.end.max(initial=0)) + 1
         self._stream = operations.stream[kept]
         self._begin, self._end = operations.begin[kept], operations.end[kept]
-        self._new_begin = done["begin_ns"][kept]
-        self._new_end = self._new_begin + done["duration_ns"][kept]
+        new_begin = done["begin_ns"][kept]
+        new_end = new_begin + done["duration_ns"][kept]
+        # Communication has the times that it was due, and I/O before it may have been late.
+        self._new_begin = np.maximum(new_begin, _reached_before(self._stream, new_end))
+        self._new_end = np.maximum(new_end, self._new_begin)
         stopped = np.full(len(self._order.streams), np.iinfo(np.int64).max)
         np.minimum.at(stopped, operations.stream[~kept], operations.begin[~kept])
         self._stopped = stopped
@@ -210,20 +224,43 @@ class _Warp:
         return np.asarray(begin < self._stopped[self._order.stream[numbers]])
 
     def times(self, numbers: Array, times: Array) -> Array:
-        stream = self._order.stream[numbers]
+        return self.times_of(self._order.stream[numbers], times)
+
+    def times_of(self, stream: Array, times: Array) -> Array:
         key = self._stream * self._far + self._begin
-        at = np.searchsorted(key, stream * self._far + times, "right") - 1
-        known = at >= 0
-        if len(key):
-            known &= self._stream[at] == stream
-        at = np.where(known, at, 0)
         if not len(key):
-            return np.asarray(times * self._scale).astype(np.int64)
+            return np.asarray(times * self.scale).astype(np.int64)
+        behind = np.searchsorted(key, stream * self._far + times, "right")
+        at = behind - 1
+        known = (at >= 0) & (self._stream[at] == stream)
+        at = np.where(known, at, 0)
         begin, end = self._begin[at], self._end[at]
         new_begin, new_end = self._new_begin[at], self._new_end[at]
         inside = (times - begin) / np.maximum(end - begin, 1) * (new_end - new_begin)
-        moved = np.where(times < end, new_begin + inside, new_end + (times - end) * self._scale)
-        return np.where(known, moved, times * self._scale).astype(np.int64)
+        moved = np.where(times < end, new_begin + inside, new_end + (times - end) * self.scale)
+        moved = np.where(known, moved, times * self.scale).astype(np.int64)
+        # An operation that came late has eaten up some of the pause in front of it.
+        behind = np.minimum(behind, len(key) - 1)
+        is_next = (self._stream[behind] == stream) & (self._begin[behind] > times)
+        return np.where(is_next, np.minimum(moved, self._new_begin[behind]), moved)
+
+
+def _moved_processes(table: pa.Table, schedule: Schedule, warp: _Warp) -> pa.Table:
+    """Processes begin and end with the threads that left records, at their new times."""
+    processes = schedule.trace.processes
+    old = np.array([(one.begin_ns, one.end_ns) for one in processes], np.int64)
+    new = (old * warp.scale).astype(np.int64)
+    ranks = np.array([rank for rank, _ in schedule.order.streams], np.int64)
+    for at, process in enumerate(processes):
+        streams = np.flatnonzero(ranks == process.rank)
+        if len(streams):
+            begins, ends = (warp.times_of(streams, np.full(len(streams), t)) for t in old[at])
+            new[at] = begins.min(), ends.max()
+    for name, times in (("begin_ns", new[:, 0]), ("end_ns", new[:, 1])):
+        at = table.schema.get_field_index(name)
+        field = table.schema.field(at)
+        table = table.set_column(at, field, pa.array(times, field.type))
+    return table
 
 
 def _write_warped(

@@ -42,8 +42,9 @@ _POSIX = {
     "renameat renameat2 mkdir mkdirat rmdir link linkat symlink symlinkat truncate ftruncate "
     "fallocate posix_fallocate chmod fchmod fchmodat chown fchown lchown fchownat utime utimes "
     "futimes utimensat futimens mknod mknodat mkfifo setxattr lsetxattr fsetxattr removexattr "
-    "lremovexattr fremovexattr fcntl flock lockf dup dup2 dup3 mmap munmap mremap umask "
-    "posix_fadvise fadvise madvise readahead",
+    "lremovexattr fremovexattr",
+    OTHER: "fcntl flock lockf dup dup2 dup3 mmap munmap mremap umask posix_fadvise fadvise madvise "
+    "readahead",
     PROCESS: "fork vfork clone execve execv execvp execvpe fexecve execveat execl execlp execle "
     "posix_spawn posix_spawnp system",
 }

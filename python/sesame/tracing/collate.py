@@ -36,6 +36,7 @@ def collate(
     `progress` is called with the share done, from 0 to 1.
     """
     begun = time.monotonic()
+    first_seen = (raw / "metadata").stat().st_mtime if (raw / "metadata").exists() else 0.0
     run = native.Collation.open(
         str(raw),
         prune=prune,
@@ -57,7 +58,8 @@ def collate(
         "host": {"name": platform.node(), "system": platform.platform()},
         "command": _command(processes),
         "ranks": run.ranks or len(processes),
-        "begin_time": datetime.fromtimestamp(run.begin_ns / 1e9, UTC).isoformat(),
+        # The first process writes the metadata; one that is killed soon may leave nothing else.
+        "begin_time": datetime.fromtimestamp(run.begin_ns / 1e9 or first_seen, UTC).isoformat(),
         "raw": {
             "format": "CTF 1.8",
             "directory": "raw" if keep_raw and raw == writer.raw else None,

@@ -19,8 +19,8 @@ def waiting_behind_io(e: Evidence) -> list[Finding]:
     return [
         Finding(
             "waiting for a slow writer or reader",
-            f"Ranks wait {percent(e.activity.share(seconds))} of their time in MPI for others that "
-            f"are busy with files ({format_seconds(seconds)} of all ranks together), "
+            f"Ranks spend {percent(e.activity.share(seconds))} of their time waiting in MPI for "
+            f"others that are busy with files ({format_seconds(seconds)} of all ranks together), "
             f"{percent(by_culprit[rank] / seconds)} of it for rank {rank}.",
             "Make that rank's I/O shorter, or let the others go on: non-blocking I/O, or a thread "
             "or rank that only writes.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,4 +65,5 @@ def write_whole(path: Path, text: str) -> None:
     except OSError as error:
         raise OutputError(f"{path}: cannot write: {error.strerror}") from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # it is not there, or the error above says more
+            partial.unlink()
