@@ -25,8 +25,8 @@ from sesame.exchange.traced import Columns, call_order
 
 HEAD = ("rank", "thread", "begin_ns", "duration_ns")  # the order goes by them
 RECENT_RECORDS = 1 << 16  # at least so many of the last ones are in memory
-SORTED_RECORDS = 1 << 18  # at once
-BLOCK_RECORDS = 1 << 12  # of a sorted part, read at once when parts are merged
+SORTED_RECORDS = 1 << 16  # at once
+BLOCK_RECORDS = 1 << 10  # of a sorted part, read at once when parts are merged
 CELL = struct.Struct("=q")
 
 Cells = npt.NDArray[np.int64]
