@@ -204,6 +204,26 @@ def test_a_region_left_that_was_not_entered_is_refused(tmp_path):
         import_trace(tmp_path / "archive", tmp_path / "run.sesame")
 
 
+def test_a_size_that_no_record_can_hold_is_refused(tmp_path):
+    otf2 = importlib.import_module("otf2")
+    importlib.import_module("otf2.events")
+    with otf2.writer.open(str(tmp_path / "archive"), timer_resolution=10**9) as archive:
+        d, kinds = archive.definitions, otf2.enums
+        group = d.location_group("p", system_tree_parent=d.system_tree_node("machine"))
+        writer = archive.event_writer("thread", group=group)
+        world = d.groups.create(
+            "world",
+            group_type=kinds.GroupType.COMM_LOCATIONS,
+            paradigm=kinds.Paradigm.MPI,
+            members=tuple(d.locations),
+        )
+        comm = d.comms.create("world", group=world, _type=otf2.definitions.Comm)
+        writer(otf2.events.MpiSend(1, 0, comm, 0, 1 << 63))
+    with pytest.raises(InputError, match="an event MpiSend has a number of more than 63 bits"):
+        import_trace(tmp_path / "archive", tmp_path / "run.sesame")
+    assert not (tmp_path / "run.sesame").exists()
+
+
 def test_without_the_library_it_says_what_to_install(monkeypatch, tmp_path):
     path = traced(tmp_path / "run.sesame")
     real = importlib.import_module

@@ -60,7 +60,14 @@ def read(path: Path, scratch: Scratch) -> Traced:
                 found = next(events, None)
             if found is None:
                 return run.traced()
-            run.take(*found)
+            try:
+                run.take(*found)
+            except OverflowError as error:
+                raise InputError(
+                    f"an event {type(found[1]).__name__} has a number of more than 63 bits",
+                    path=str(anchor),
+                    hint="the archive is damaged, or an event says no size; otf2-print shows it",
+                ) from error
 
 
 @contextmanager
