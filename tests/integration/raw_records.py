@@ -31,7 +31,6 @@ class Record:
 
 def tracing(folder: Path, **more: str) -> dict[str, str]:
     """The environment of a program that is to record itself in the folder."""
-    folder.mkdir(parents=True, exist_ok=True)
     variables = {
         "LD_PRELOAD": str(find_installed("libsesame-trace.so")),
         "SESAME_TRACE_DIRECTORY": str(folder),

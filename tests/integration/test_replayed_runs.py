@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, SESAME, run
+from conftest import SESAME, run
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag
+from tutorials import commands_of
 
-FENCE = re.compile(r"^```\n(.*?)^```", re.M | re.S)
 SYSTEM_CALLS = {"pread": "pread64", "pwrite": "pwrite64", "fsync": "fsync"}
 
 
@@ -74,8 +74,7 @@ def test_the_kernel_sees_every_data_call_of_the_trace(traced_sort, debian_progra
 
 def test_the_tutorial_of_replay_runs(tmp_path):
     (tmp_path / "words.txt").write_text("".join(f"{n * 7919 % 10007}\n" for n in range(10007)))
-    text = (ROOT / "docs/tutorial-replay.md").read_text()
-    lines = [line for block in FENCE.findall(text) for line in block.splitlines()]
+    lines = commands_of("tutorial-replay.md")
     assert len(lines) > 8
     for line in lines:
         words = shlex.split(line)

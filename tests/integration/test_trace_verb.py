@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -16,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, SESAME, Outcome, run
+from conftest import SESAME, Outcome, run
 from sesame.datasets import DataSet
+from tutorials import commands_of
 
-FENCE = re.compile(r"^```\n(.*?)^```", re.M | re.S)
 WRITER = """
 import os, signal, sys
 with open("numbers", "wb", buffering=0) as file:
@@ -53,8 +52,7 @@ def writer(tmp_path: Path) -> list[str]:
 def test_the_tutorial_of_tracing_runs(compiled, tmp_path):
     (tmp_path / "heat").symlink_to(compiled("examples/heat.c"))
     (tmp_path / "words.txt").write_text("\n".join(str(i * 7919 % 5000) for i in range(5000)) + "\n")
-    text = (ROOT / "docs/tutorial-trace.md").read_text()
-    lines = [line for block in FENCE.findall(text) for line in block.splitlines()]
+    lines = commands_of("tutorial-trace.md")
     assert len(lines) > 8
     for line in lines:
         if "--from-raw" in line:  # a job script would have done this

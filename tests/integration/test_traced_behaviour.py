@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 import raw_streams
-
-from sesame.installed import find_installed
+from raw_records import tracing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,20 +45,11 @@ DEBIAN = {
 
 
 @pytest.fixture(scope="module")
-def library() -> Path:
-    return find_installed("libsesame-trace.so")
-
-
-@pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = tmp_path_factory.mktemp("behaviour") / "behaviour"
     source = ROOT / "tests/programs/trace/behaviour.c"
     subprocess.run(["gcc", "-O1", "-pthread", "-o", str(built), str(source)], check=True)
     return built
-
-
-def with_tracer(library: Path, trace: Path) -> dict[str, str]:
-    return dict(os.environ, LD_PRELOAD=str(library), SESAME_TRACE_DIRECTORY=str(trace))
 
 
 def run_in(
@@ -95,28 +85,26 @@ def made_and_kept(trace: Path) -> Counter[str]:
 
 
 @pytest.mark.parametrize("name", DEBIAN)
-def test_a_program_of_debian_does_the_same_when_it_is_traced(
-    name, library, debian_program, tmp_path
-):
+def test_a_program_of_debian_does_the_same_when_it_is_traced(name, debian_program, tmp_path):
     debian_program(name, name)
     trace = tmp_path / "trace"
     trace.mkdir()
     command = ["sh", "-c", DEBIAN[name]]
     plain = run_in(tmp_path / "work", command)
-    traced = run_in(tmp_path / "work", command, with_tracer(library, trace))
+    traced = run_in(tmp_path / "work", command, tracing(trace))
     assert traced == plain
     assert sum(made_and_kept(trace).values()) > 10
 
 
 @pytest.fixture
-def traced(library, program, tmp_path):
+def traced(program, tmp_path):
     """Runs a part of the behaviour program with the tracer; also compares with a plain run."""
     trace = tmp_path / "trace"
     trace.mkdir()
 
     def run(part: str, same_output: bool = True, same_stderr: bool = True) -> tuple[str, str]:
         plain = run_in(tmp_path / "work", [str(program), part])
-        done = run_in(tmp_path / "work", [str(program), part], with_tracer(library, trace))
+        done = run_in(tmp_path / "work", [str(program), part], tracing(trace))
         assert done[0] == plain[0] == 0
         assert not same_output or done[1] == plain[1]
         assert not same_stderr or done[2] == plain[2] == ""
@@ -159,13 +147,13 @@ def test_calls_of_signal_handlers_are_recorded_or_counted(traced, tmp_path):
     assert process.discarded < calls / 100
 
 
-def test_a_killed_process_loses_at_most_its_last_buffer(library, program, tmp_path):
+def test_a_killed_process_loses_at_most_its_last_buffer(program, tmp_path):
     trace = tmp_path / "trace"
     trace.mkdir()
     with subprocess.Popen(
         [str(program), "endless"],
         cwd=tmp_path,
-        env=with_tracer(library, trace),
+        env=tracing(trace),
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
@@ -211,14 +199,14 @@ def test_files_in_the_place_of_standard_output_hold_only_data(traced, tmp_path):
     assert made_and_kept(tmp_path / "trace")["write"] == 20_000
 
 
-def test_messages_of_the_tracer_do_not_get_into_files_of_data(library, program, tmp_path):
-    environment = with_tracer(library, tmp_path / "not there")
+def test_messages_of_the_tracer_do_not_get_into_files_of_data(program, tmp_path):
+    environment = tracing(tmp_path / "not there")
     assert run_in(tmp_path / "work", [str(program), "without_output"], environment)[0] == 0
     assert (tmp_path / "work/second").read_text() == "second " * 10_000
 
 
-def test_a_directory_that_cannot_be_written_is_said_and_the_program_runs(library, tmp_path):
-    environment = with_tracer(library, tmp_path / "not there")
+def test_a_directory_that_cannot_be_written_is_said_and_the_program_runs(tmp_path):
+    environment = tracing(tmp_path / "not there")
     status, stdout, stderr = run_in(tmp_path / "work", ["cat", "tree/0"], environment)
     assert (status, stdout) == (0, "")
     assert re.fullmatch(
@@ -248,15 +236,13 @@ def test_a_child_of_vfork_shares_memory_but_not_descriptors(traced, tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mount is for root")
 @pytest.mark.parametrize("size", ["32k", "256k"])
-def test_a_full_disk_ends_the_recording_not_the_program(size, library, program, tmp_path):
+def test_a_full_disk_ends_the_recording_not_the_program(size, program, tmp_path):
     trace = tmp_path / "trace"
     trace.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "x", str(trace)]).returncode:
         pytest.skip("mount is not permitted")
     try:
-        done = run_in(
-            tmp_path / "work", [str(program), "without_output"], with_tracer(library, trace)
-        )
+        done = run_in(tmp_path / "work", [str(program), "without_output"], tracing(trace))
         assert done[:2] == (0, "")
         assert size != "32k" or ("nothing is recorded" in done[2] and "No space left" in done[2])
         processes = raw_streams.read(trace)

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 import raw_streams
-
-from sesame.installed import find_installed
+from raw_records import tracing
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = 4096
@@ -28,12 +27,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def traced(program, tmp_path):
     def run(part: str) -> list[raw_streams.Process]:
-        environment = dict(
-            os.environ,
-            LD_PRELOAD=str(find_installed("libsesame-trace.so")),
-            SESAME_TRACE_DIRECTORY=str(tmp_path),
-        )
-        subprocess.run([str(program), part], cwd=tmp_path, env=environment, check=True)
+        subprocess.run([str(program), part], cwd=tmp_path, env=tracing(tmp_path), check=True)
         return raw_streams.read(tmp_path)
 
     return run

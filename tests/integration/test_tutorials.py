@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
 
-from conftest import ROOT, SESAME, run
+from conftest import SESAME, run
 from sesame.machines import find_machine
-
-FENCE = re.compile(r"^```\n(.*?)^```", re.M | re.S)
+from tutorials import commands_of
 
 
 def test_the_tutorial_of_workloads_runs(cache, program, tmp_path):
-    text = (ROOT / "docs/tutorial-bench.md").read_text()
-    lines = [line for block in FENCE.findall(text) for line in block.splitlines()]
+    lines = commands_of("tutorial-bench.md")
     assert len(lines) > 6
     for line in lines:
         words = shlex.split(line)

@@ -100,6 +100,7 @@ class Bench:
     def start(self, command: list[str | Path], traced: bool = True, **more: str) -> Run:
         raw = self.folder / "raw"
         shutil.rmtree(raw, ignore_errors=True)
+        raw.mkdir(parents=True)
         environment = tracing(raw, **AS_ROOT, **more) if traced else {**os.environ, **AS_ROOT}
         done = subprocess.run(
             [str(word) for word in command],

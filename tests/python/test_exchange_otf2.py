@@ -14,7 +14,7 @@ from traced_run import TracedRun
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError, SesameError
-from sesame.exchange import export_data_set, import_trace
+from sesame.exchange import export_data_set, import_trace, record_file
 
 NONBLOCKING = int(MpiFlag.NONBLOCKING)
 IO_FIELDS = (
@@ -90,6 +90,28 @@ def test_the_run_keeps_its_length_and_its_hosts(round_trip):
         values = [data_set.table("process").column(name).to_pylist() for data_set in round_trip]
         assert values[0] == values[1]
     assert back.table("process").column("threads").to_pylist() == [1, 1, 2]
+
+
+def test_an_archive_larger_than_memory_comes_back(tmp_path, monkeypatch):
+    """Non-blocking calls that end long after their records have left memory."""
+    run = TracedRun(ranks=2)
+    file = run.file("/data/f")
+    for rank in range(2):
+        for n in range(60):
+            run.mpi(rank, n, 0.1, "MPI_Isend", peer=1 - rank, tag=n, flags=NONBLOCKING)
+            run.io(rank, n + 0.5, 0.2, "pwrite", file=file, offset=n, size=1, bytes=1)
+        run.mpi(rank, 70, 1, "MPI_Waitall", comm=-1)
+    for record in run._mpi:
+        if record["call"] == "MPI_Isend":
+            record["completion"] = 60 - record["tag"]
+    export_data_set(run.write(tmp_path / "run.sesame"), "otf2", tmp_path / "archive")
+    for name, most in (("RECENT", 8), ("SORTED", 16), ("BLOCK", 2)):
+        monkeypatch.setattr(record_file, f"{name}_RECORDS", most)
+    import_trace(tmp_path / "archive", tmp_path / "back.sesame")
+    there, back = DataSet(tmp_path / "run.sesame"), DataSet(tmp_path / "back.sesame")
+    assert columns(back, "mpi", MPI_FIELDS) == columns(there, "mpi", MPI_FIELDS)
+    wanted = IO_FIELDS.replace("handle ", "")
+    assert columns(back, "io", wanted) == columns(there, "io", wanted)
 
 
 @pytest.mark.skipif(shutil.which("otf2-print") is None, reason="otf2-tools is not installed")
@@ -180,6 +202,26 @@ def test_a_region_left_that_was_not_entered_is_refused(tmp_path):
         writer.leave(5, d.region("MPI_Send"))
     with pytest.raises(InputError, match="rank 0 leaves MPI_Send, where it is not"):
         import_trace(tmp_path / "archive", tmp_path / "run.sesame")
+
+
+def test_a_size_that_no_record_can_hold_is_refused(tmp_path):
+    otf2 = importlib.import_module("otf2")
+    importlib.import_module("otf2.events")
+    with otf2.writer.open(str(tmp_path / "archive"), timer_resolution=10**9) as archive:
+        d, kinds = archive.definitions, otf2.enums
+        group = d.location_group("p", system_tree_parent=d.system_tree_node("machine"))
+        writer = archive.event_writer("thread", group=group)
+        world = d.groups.create(
+            "world",
+            group_type=kinds.GroupType.COMM_LOCATIONS,
+            paradigm=kinds.Paradigm.MPI,
+            members=tuple(d.locations),
+        )
+        comm = d.comms.create("world", group=world, _type=otf2.definitions.Comm)
+        writer(otf2.events.MpiSend(1, 0, comm, 0, 1 << 63))
+    with pytest.raises(InputError, match="an event MpiSend has a number of more than 63 bits"):
+        import_trace(tmp_path / "archive", tmp_path / "run.sesame")
+    assert not (tmp_path / "run.sesame").exists()
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch, tmp_path):

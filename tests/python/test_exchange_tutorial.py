@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
-from pathlib import Path
 
 from darshan_writer import LogContents, Record, write_log
 from test_exchange_dftracer import GOLDEN
 from test_exchange_otf2 import traced
 
 from sesame.exchange import EXPORTS, IMPORTS, export_data_set
-
-DOCS = Path(__file__).parents[2] / "docs"
-FENCE = re.compile(r"^```\n(.*?)^```", re.M | re.S)
+from tutorials import DOCS, commands_of
 
 
 def test_the_tutorial_runs(sesame, tmp_path):
@@ -24,8 +20,7 @@ def test_the_tutorial_runs(sesame, tmp_path):
     )
     shutil.copytree(GOLDEN, tmp_path / "dftracer-logs")
     export_data_set(traced(tmp_path / "source.sesame"), "otf2", tmp_path / "scorep-run")
-    text = (DOCS / "tutorial-exchange.md").read_text()
-    lines = [line for block in FENCE.findall(text) for line in block.splitlines()]
+    lines = commands_of("tutorial-exchange.md")
     assert len(lines) > 8
     for line in lines:
         words = shlex.split(line)

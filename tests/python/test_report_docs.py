@@ -12,21 +12,17 @@ import pytest
 from traced_runs import rank_zero_writer
 
 from sesame.analysis import findings_io
+from tutorials import commands_of
 
 ROOT = Path(__file__).resolve().parents[2]
-FENCE = re.compile(r"^```\n(.*?)^```", re.M | re.S)
 PAGE = (ROOT / "docs/models/findings.md").read_text()
-
-
-def commands() -> list[str]:
-    text = (ROOT / "docs/tutorial-report.md").read_text()
-    return [line for block in FENCE.findall(text) for line in block.splitlines()]
 
 
 def test_the_tutorial_of_reports_runs(sesame, tmp_path):
     rank_zero_writer().write(tmp_path / "run.sesame")
-    assert len(commands()) >= 3
-    for line in commands():
+    lines = commands_of("tutorial-report.md")
+    assert len(lines) >= 3
+    for line in lines:
         words = shlex.split(line)
         assert words.pop(0) == "sesame"
         outcome = sesame(*words)

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -81,10 +82,22 @@ class DataSetWriter:
 
     def write_described(self, described: RecordType, columns: dict[str, Any]) -> None:
         """The records of a type that only this data set has."""
+        self._write_batches(described, [columns])
+
+    def write_batches(self, name: str, batches: Iterable[dict[str, Any]]) -> None:
+        """The records of one type, a part at a time, for those that memory may not hold."""
+        self._write_batches(record_type(name), batches)
+
+    def _write_batches(self, described: RecordType, batches: Iterable[dict[str, Any]]) -> None:
         self._described[described.name] = described
-        schema = described.arrow_schema()
-        table = pa.Table.from_pydict({key: columns[key] for key in schema.names}, schema=schema)
-        self.write_table(described.name, table)
+        schema, rows = described.arrow_schema(), 0
+        path = self.directory / f"{described.name}.parquet"
+        with pq.ParquetWriter(path, schema, compression="zstd") as file:
+            for columns in batches:
+                present = {key: columns[key] for key in schema.names}
+                file.write_table(pa.Table.from_pydict(present, schema=schema))
+                rows += len(next(iter(present.values()), ()))
+        self.rows[described.name] = rows
 
     def write_table(self, name: str, table: pa.Table) -> None:
         pq.write_table(table, self.directory / f"{name}.parquet", compression="zstd")

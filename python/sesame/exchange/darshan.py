@@ -16,6 +16,7 @@ from sesame.errors import InputError
 from sesame.exchange.darshan_log import Log, read_log
 from sesame.exchange.darshan_reader import HEAD, TRACES
 from sesame.exchange.darshan_totals import LAYERS, Counters, file_totals, read_counters
+from sesame.exchange.record_file import Scratch
 from sesame.exchange.traced import Columns, Traced, call_order, mark_nested, names
 
 MAGIC = 6567223
@@ -42,7 +43,7 @@ def recognises(path: Path) -> bool:
     return MAGIC in (int.from_bytes(number, "little"), int.from_bytes(number, "big"))
 
 
-def read(path: Path) -> Traced:
+def read(path: Path, _: Scratch) -> Traced:
     log = read_log(path)
     processes = log.job["processes"]
     counters = {name: read_counters(log, name) for name in LAYERS if name in log.records}

@@ -10,7 +10,6 @@ import gzip
 import json
 import os
 import zlib
-from array import array
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from sesame.errors import InputError
-from sesame.exchange.traced import Columns, Traced, call_order, names
+from sesame.exchange.record_file import RecordFile, Scratch
+from sesame.exchange.traced import Batches, Columns, Traced, names
 
 SUFFIXES = ("*.pfw", "*.pfw.gz")
 COMPLETE = ("X", 1)
@@ -39,10 +39,7 @@ MODES = {  # of fopen, as flags of open
     "w": os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
     "a": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
 }
-FIELDS = (
-    *("rank", "thread", "begin_ns", "duration_ns", "call", "file"),
-    *("other_file", "handle", "offset", "size", "bytes"),
-)
+FIELDS = ("call", "file", "other_file", "handle", "offset", "size", "bytes")
 
 
 def recognises(path: Path) -> bool:
@@ -58,11 +55,11 @@ def recognises(path: Path) -> bool:
     return isinstance(event, dict) and {"name", "cat", "pid", "ph"} <= event.keys()
 
 
-def read(path: Path) -> Traced:
+def read(path: Path, scratch: Scratch) -> Traced:
     files = _files_of(path)
     if not files:
         raise InputError(f"there is no {' or '.join(SUFFIXES)} in it", path=str(path))
-    run = _Run()
+    run = _Run(scratch)
     for file in files:
         run.read(file)
     if not run.processes:
@@ -108,11 +105,11 @@ class _Process:
 
 
 class _Run:
-    """Everything that was read so far; a record costs 88 bytes."""
+    """Everything that was read so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, scratch: Scratch) -> None:
         self.processes: dict[tuple[str, int], _Process] = {}
-        self.records = array("q")
+        self.records = RecordFile(scratch, FIELDS)
         self.calls: dict[str, int] = {}
         self.files: dict[str, int] = {}
         self.directories: set[int] = set()
@@ -233,7 +230,7 @@ class _Run:
         handle, offset, size, moved = _access(process, name, path, arguments)
         call = self.calls.setdefault(name, len(self.calls))
         head = (process.number, thread, begin, duration, call, file, other)
-        self.records.extend((*head, handle, offset, size, moved))
+        self.records.append((*head, handle, offset, size, moved))
         process.records += 1
 
     def traced(self) -> Traced:
@@ -247,8 +244,8 @@ class _Run:
             begin=datetime.fromtimestamp(begin / 1e9, UTC),
             duration_ns=end - begin,
             ranks=len(processes),
+            batches={"io": self._io(begin)},
             tables={
-                "io": self._io(begin),
                 "file": self._file_table(),
                 "process": self._process_table(processes, begin),
             },
@@ -256,15 +253,13 @@ class _Run:
             lost=[f"{count} {what}" for what, count in sorted(self.lost.items())],
         )
 
-    def _io(self, begin: int) -> Columns:
-        table = np.frombuffer(self.records, np.int64).reshape(-1, len(FIELDS))
-        columns: Columns = {name: table[:, place] for place, name in enumerate(FIELDS)}
-        order = call_order(columns, np.zeros(len(table), np.int64))
-        columns = {name: column[order] for name, column in columns.items()}
-        columns["begin_ns"] = columns["begin_ns"] - begin
-        columns["call"] = names(list(self.calls), columns["call"])
-        columns["flags"] = np.zeros(len(table), np.int64)
-        return columns
+    def _io(self, begin: int) -> Batches:
+        for columns in self.records.sorted().batches():
+            del columns["number"]
+            columns["begin_ns"] = columns["begin_ns"] - begin
+            columns["call"] = names(list(self.calls), columns["call"])
+            columns["flags"] = np.zeros(len(columns["begin_ns"]), np.int64)
+            yield columns
 
     def _file_table(self) -> Columns:
         kinds = {True: "regular", False: "unknown"}

@@ -17,13 +17,15 @@ from sesame.exchange import (
     sddf,
     traced,
 )
+from sesame.exchange.record_file import Scratch
 
 
 class Importer(Protocol):
     def recognises(self, path: Path) -> bool:
         """Whether a file or directory looks like one of this format."""
 
-    def read(self, path: Path) -> traced.Traced: ...
+    def read(self, path: Path, scratch: Scratch, /) -> traced.Traced:
+        """`scratch` has files for what memory may not hold, until the run is written."""
 
 
 class Exporter(Protocol):
@@ -56,8 +58,12 @@ def import_trace(
     if format_name is None:
         format_name = find_format(path)
     # The destination comes first: reading may take long.
-    with DataSetWriter(destination, force=force) as writer:
-        return traced.write(IMPORTS[format_name].read(path), writer, path.name)
+    with (
+        DataSetWriter(destination, force=force) as writer,
+        Scratch(writer.directory) as scratch,
+    ):
+        run = IMPORTS[format_name].read(path, scratch)
+        return traced.write(run, writer, path.name)
 
 
 def find_format(path: Path) -> str:

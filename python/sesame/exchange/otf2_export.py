@@ -25,6 +25,8 @@ MESSAGE_FIELDS = (
     *("source", "destination", "tag", "context", "flags"),
 )
 OF_COLLECTIVE = 2  # flag of a simulated message
+# Plain numbers: the flags' own arithmetic is slow.
+DEFERRED, CANCELLED = int(MpiFlag.NONBLOCKING | MpiFlag.PERSISTENT), int(MpiFlag.CANCELLED)
 # Of events at the same time: a receive lies in front of the end of its call, a send behind the
 # begin of its own.
 RECEIVE, CALL, SEND = range(3)
@@ -53,11 +55,11 @@ def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
             programs = _programs(otf2, data_set)
             for rank, thread, chosen in calls.by_location():
                 writer = archive.event_writer_from_location(definitions.location(rank, thread))
-                timed = heapq.merge(
-                    events.of(rank, chosen), messages.get(rank, ()), key=lambda event: event[:2]
-                )
+                found = events.of(rank, chosen)
+                if rank in messages:
+                    found = _merged(found, messages[rank])
                 program = programs.get(rank) if thread == 0 else None
-                for event in _framed(program, (event for _, _, event in timed)):
+                for event in _framed(program, found):
                     writer(event)
         for part in list(archive_folder.iterdir()):
             part.rename(folder / part.name)
@@ -91,6 +93,12 @@ def _framed(program: tuple[Event, Event] | None, events: Iterator[Event]) -> Ite
         last = following
 
 
+def _merged(calls: Iterator[Event], messages: list[Timed]) -> Iterator[Event]:
+    timed = ((event.time, CALL, event) for event in calls)
+    both = heapq.merge(timed, messages, key=lambda one: one[:2])
+    return (event for _, _, event in both)
+
+
 def _ranks(data_set: DataSet, calls: Calls) -> list[int]:
     if data_set.has("process"):
         ranks: list[int] = sorted(data_set.table("process", ["rank"]).column(0).to_pylist())
@@ -121,42 +129,37 @@ class _Events:
                 ended[row + records].append(row)
         return ended
 
-    def of(self, rank: int, chosen: Array) -> Iterator[Timed]:
+    def of(self, rank: int, chosen: Array) -> Iterator[Event]:
         """One thread's. A call that ends behind the one around it makes that one longer."""
-        calls, now = self._calls, 0
-        open_calls: list[tuple[int, int]] = []  # end and index, the innermost last
-        for index in chosen.tolist():
-            begin, end = int(calls.begin[index]), int(calls.end[index])
+        now = 0
+        open_calls: list[tuple[int, bool, int]] = []  # end, is I/O and row, the innermost last
+        for begin, end, is_io, row in self._calls.rows(chosen):
             while open_calls and open_calls[-1][0] <= begin:
-                stop, inner = open_calls.pop()
+                stop, inner_is_io, inner = open_calls.pop()
                 now = max(now, stop)
-                yield from ((now, CALL, event) for event in self._leave(rank, inner, now))
+                yield from self._leave(rank, inner_is_io, inner, now)
             now = max(now, begin)
-            yield from ((now, CALL, event) for event in self._enter(rank, index, now))
-            open_calls.append((end, index))
+            yield from self._enter(rank, is_io, row, now)
+            open_calls.append((end, is_io, row))
         while open_calls:
-            stop, inner = open_calls.pop()
+            stop, inner_is_io, inner = open_calls.pop()
             now = max(now, stop)
-            yield from ((now, CALL, event) for event in self._leave(rank, inner, now))
+            yield from self._leave(rank, inner_is_io, inner, now)
 
-    def _enter(self, rank: int, index: int, time: int) -> Iterable[Event]:
-        calls, row = self._calls, int(self._calls.row[index])
-        is_io = bool(calls.is_io[index])
-        call = (calls.io if is_io else calls.mpi)["call"][row]
+    def _enter(self, rank: int, is_io: bool, row: int, time: int) -> Iterable[Event]:
+        call = (self._calls.io if is_io else self._calls.mpi)["call"][row]
         yield self._e.Enter(time, self._definitions.region(call, is_io=is_io))
         yield from self._files.begin(rank, row, time) if is_io else self._begin(row, time)
 
-    def _leave(self, rank: int, index: int, time: int) -> Iterable[Event]:
-        calls, row = self._calls, int(self._calls.row[index])
-        is_io = bool(calls.is_io[index])
-        call = (calls.io if is_io else calls.mpi)["call"][row]
+    def _leave(self, rank: int, is_io: bool, row: int, time: int) -> Iterable[Event]:
+        call = (self._calls.io if is_io else self._calls.mpi)["call"][row]
         yield from self._files.end(rank, row, time) if is_io else self._end(row, time)
         attributes = self._files.attributes(row) if is_io else None
         yield self._e.Leave(time, self._definitions.region(call, is_io=is_io), attributes)
 
     def _is_deferred(self, row: int) -> bool:
         flags: int = self._calls.mpi["flags"][row]
-        return bool(flags & (MpiFlag.NONBLOCKING | MpiFlag.PERSISTENT))
+        return flags & DEFERRED != 0
 
     def _begin(self, row: int, time: int) -> Iterable[Event]:
         mpi, e = self._calls.mpi, self._e
@@ -204,7 +207,7 @@ class _Events:
         call = mpi["call"][row]
         if mpi["comm"][row] < 0 or not self._is_deferred(row):
             return
-        if mpi["flags"][row] & MpiFlag.CANCELLED:
+        if mpi["flags"][row] & CANCELLED:
             yield e.MpiRequestCancelled(time, row + 1)
         elif collective_operation(self._otf2, call) is not None:
             yield e.NonBlockingCollectiveComplete(time, *self._collective(row), row + 1)

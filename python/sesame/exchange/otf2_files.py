@@ -13,6 +13,8 @@ from sesame.exchange.otf2_library import opening_words
 from sesame.traced.io_calls import CLOSE, MPI_IO, OPEN, READ, SEEK, SYNC, WRITE, io_kind, io_layer
 
 Event = Any  # of the library
+# Plain numbers: the flags' own arithmetic is slow.
+ASYNCHRONOUS, COLLECTIVE = int(IoFlag.ASYNCHRONOUS), int(IoFlag.COLLECTIVE)
 
 
 class FileEvents:
@@ -44,14 +46,14 @@ class FileEvents:
 
     def end(self, rank: int, row: int, time: int) -> Iterable[Event]:
         for other in self._ended.get(row, ()):
-            if self._io["flags"][other] & IoFlag.ASYNCHRONOUS:
+            if self._io["flags"][other] & ASYNCHRONOUS:
                 yield self._complete(rank, other, time)
         io = self._io
         if io["file"][row] < 0:
             return
         kind, failed = io_kind(io["call"][row]), io["error"][row] != 0
         if kind in self._modes:
-            if io["flags"][row] & IoFlag.ASYNCHRONOUS and io["completion"][row] > 0:
+            if io["flags"][row] & ASYNCHRONOUS and io["completion"][row] > 0:
                 yield self._e.IoOperationIssued(time, self._handle(rank, row), row + 1)
             else:
                 yield self._complete(rank, row, time)
@@ -97,6 +99,6 @@ class FileEvents:
 
     def _operation_flags(self, row: int) -> Any:
         known, flags = self._enums.IoOperationFlag, self._io["flags"][row]
-        if flags & IoFlag.COLLECTIVE:
+        if flags & COLLECTIVE:
             return known.COLLECTIVE
-        return known.NON_BLOCKING if flags & IoFlag.ASYNCHRONOUS else known.NONE
+        return known.NON_BLOCKING if flags & ASYNCHRONOUS else known.NONE

@@ -16,12 +16,16 @@ from sesame.errors import InputError
 from sesame.exchange import otf2_library
 from sesame.exchange.otf2_places import Places
 from sesame.exchange.otf2_records import Records
+from sesame.exchange.record_file import Scratch
 from sesame.exchange.traced import Traced
 from sesame.traced.io_calls import MPI_IO, OTHER, POSIX, io_kind, io_layer, is_mpi_io
 
 MAGIC = b"OTF2"
 BATCH_EVENTS = 1 << 12
 UNDEFINED_ROOTS = 0xFFFFFFFB  # from here on numbers of roots have meanings of their own
+# The fields that events fill, and what they hold until then.
+IO_FIELDS = {"file": -1, "handle": -1, "offset": -1, "size": 0, "bytes": 0, "comm": -1, "error": 0}
+MPI_FIELDS = {"comm": -1, "peer": -1, "tag": -1, "bytes": 0}
 NO_BYTES = 1 << 63  # more than that is a negative answer of the call
 
 
@@ -40,7 +44,7 @@ def _anchor(path: Path) -> Path | None:
     return found[0] if len(found) == 1 else None
 
 
-def read(path: Path) -> Traced:
+def read(path: Path, scratch: Scratch) -> Traced:
     otf2 = otf2_library.load()
     anchor = _anchor(path)
     if anchor is None:
@@ -49,14 +53,21 @@ def read(path: Path) -> Traced:
         with _library_errors(anchor, first_reason):
             opened = otf2.reader.open(str(anchor.absolute()), batch_events=BATCH_EVENTS)
             archive = stack.enter_context(opened)
-        run = _Run(otf2, archive.definitions)
+        run = _Run(otf2, archive.definitions, scratch)
         events = iter(archive.events)
         while True:
             with _library_errors(anchor, first_reason):
                 found = next(events, None)
             if found is None:
                 return run.traced()
-            run.take(*found)
+            try:
+                run.take(*found)
+            except OverflowError as error:
+                raise InputError(
+                    f"an event {type(found[1]).__name__} has a number of more than 63 bits",
+                    path=str(anchor),
+                    hint="the archive is damaged, or an event says no size; otf2-print shows it",
+                ) from error
 
 
 @contextmanager
@@ -95,7 +106,7 @@ class _Thread:
 
 
 class _Run:
-    def __init__(self, otf2: Any, definitions: Any) -> None:
+    def __init__(self, otf2: Any, definitions: Any, scratch: Scratch) -> None:
         self._otf2 = otf2
         self._places = Places(otf2, definitions)
         self._clock = definitions.clock_properties
@@ -103,10 +114,8 @@ class _Run:
             location: _Thread(rank, number)
             for location, (rank, number) in self._places.threads.items()
         }
-        self.io = Records(
-            {"file": -1, "handle": -1, "offset": -1, "size": 0, "bytes": 0, "comm": -1, "error": 0}
-        )
-        self.mpi = Records({"comm": -1, "peer": -1, "tag": -1, "bytes": 0})
+        self.io = Records(scratch, IO_FIELDS)
+        self.mpi = Records(scratch, MPI_FIELDS)
         self._requests: dict[tuple[int, int], int] = {}
         self._operations: dict[tuple[int, Any, int], int] = {}
         self._positions: dict[tuple[int, Any], int] = {}
@@ -379,7 +388,8 @@ class _Run:
             begin=datetime.fromtimestamp(realtime / 1e9, UTC) if known else None,
             duration_ns=self._last_ns,
             ranks=len(tables["process"]["rank"]),
-            tables={"io": self.io.columns(), "mpi": self.mpi.columns(), **tables},
+            tables=tables,
+            batches={"io": self.io.batches(), "mpi": self.mpi.batches()},
             damage=[f"{len(open_calls)} calls have no end"] if open_calls else [],
             lost=[f"{count} {what}" for what, count in sorted(self._lost.items())],
         )

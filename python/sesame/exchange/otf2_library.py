@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,7 @@ def new_archive(otf2: Any, folder: Path, ticks_per_second: int) -> Iterator[Any]
         raise
 
 
+@cache
 def collective_operation(otf2: Any, call: str) -> Any:
     """The kind of a collective call; None for others."""
     word = plain_name(call).upper()
@@ -107,6 +109,7 @@ def collective_operation(otf2: Any, call: str) -> Any:
     return None
 
 
+@cache
 def opening_words(otf2: Any, flags: int) -> tuple[Any, Any, Any]:
     """Access mode, creation and status flags for the flags of open."""
     modes = otf2.enums.IoAccessMode

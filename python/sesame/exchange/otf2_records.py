@@ -2,78 +2,82 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
 
 import numpy as np
 
-from sesame.exchange.traced import Columns, call_order, names
+from sesame.exchange.record_file import Cells, RecordFile, Scratch, SortedRecords
+from sesame.exchange.traced import Batches, Columns, names
+
+UNKNOWN_PLACE = -1
 
 
 class Records:
     """A table whose records begin, are filled, and end; a completion names the other record."""
 
-    def __init__(self, defaults: dict[str, int]) -> None:
-        self._defaults = defaults
-        self._columns: dict[str, list[int]] = {
-            name: []
-            for name in (
-                *("rank", "thread", "begin_ns", "duration_ns", "call", "flags", "completed_by"),
-                *defaults,
-            )
-        }
+    def __init__(self, scratch: Scratch, defaults: dict[str, int]) -> None:
+        # `place` is that of a record which completes others, in the sorted table.
+        fields = ("call", "flags", "completed_by", "completes", "place")
+        self._file = RecordFile(scratch, (*fields, *defaults))
+        self._defaults = defaults.values()
         self._calls: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._columns["rank"])
+        self._of_rank: Counter[int] = Counter()
 
     def add(self, rank: int, thread: int, begin_ns: int, call: str, flags: int) -> int:
-        number = len(self)
-        head = {
-            "rank": rank,
-            "thread": thread,
-            "begin_ns": begin_ns,
-            "duration_ns": 0,
-            "call": self._calls.setdefault(call, len(self._calls)),
-            "flags": flags,
-            "completed_by": number,
-        }
-        for name, value in (*head.items(), *self._defaults.items()):
-            self._columns[name].append(value)
-        return number
+        number = len(self._file)
+        name = self._calls.setdefault(call, len(self._calls))
+        head = rank, thread, begin_ns, 0
+        self._of_rank[rank] += 1
+        return self._file.append((*head, name, flags, number, 0, UNKNOWN_PLACE, *self._defaults))
 
     def fill(self, number: int, flags: int, **fields: int) -> None:
-        self._columns["flags"][number] |= flags
+        if flags:
+            self._file[number, "flags"] |= flags
         for name, value in fields.items():
-            self._columns[name][number] = value
+            self._file[number, name] = value
 
     def end(self, number: int, ns: int) -> None:
-        self._columns["duration_ns"][number] = ns - self._columns["begin_ns"][number]
+        self._file[number, "duration_ns"] = ns - self._file[number, "begin_ns"]
 
     def is_ended(self, number: int) -> bool:
-        return self._columns["duration_ns"][number] > 0
+        return self._file[number, "duration_ns"] > 0
 
     def value(self, number: int, name: str) -> int:
-        return self._columns[name][number]
+        return self._file[number, name]
 
     def complete(self, number: int, by: int) -> None:
-        self._columns["completed_by"][number] = by
+        self._file[number, "completed_by"] = by
+        self._file[by, "completes"] = 1
 
-    def count_by_rank(self, ranks: int) -> np.ndarray[Any, Any]:
-        return np.bincount(np.array(self._columns["rank"], np.int64), minlength=ranks)
+    def count_by_rank(self, ranks: int) -> Cells:
+        return np.array([self._of_rank[rank] for rank in range(ranks)], np.int64)
 
-    def columns(self) -> Columns:
-        """In the order of a data set; none when there are no records."""
-        if len(self) == 0:
-            return {}
-        columns: dict[str, Any] = {
-            name: np.array(values, np.int64) for name, values in self._columns.items()
-        }
-        # Records began in the order of time, and a call before those inside it.
-        order = call_order(columns, np.arange(len(self)))
-        place = np.empty(len(self), np.int64)
-        place[order] = np.arange(len(self))
-        columns = {name: values[order] for name, values in columns.items()}
-        by = columns.pop("completed_by")
-        columns["completion"] = np.maximum(place[by] - np.arange(len(self)), 0)
-        columns["call"] = names(list(self._calls), columns["call"])
-        return columns
+    def batches(self) -> Batches:
+        """In the order of a data set."""
+        found = self._file.sorted()
+        self._note_places(found)
+        first = 0
+        for columns in found.batches():
+            place = np.arange(first, first + len(columns["number"]))
+            columns["completion"] = self._completions(columns, place)
+            columns["call"] = names(list(self._calls), columns["call"])
+            for name in ("number", "completed_by", "completes", "place"):
+                del columns[name]
+            first += len(place)
+            yield columns
+
+    def _note_places(self, found: SortedRecords) -> None:
+        first = 0
+        for columns in found.batches():
+            at = np.flatnonzero(columns["completes"])
+            for number, place in zip(columns["number"][at].tolist(), at.tolist(), strict=True):
+                self._file[number, "place"] = first + place
+            first += len(columns["number"])
+
+    def _completions(self, columns: Columns, place: Cells) -> Cells:
+        """How many records behind each is the one that completed it."""
+        completion = np.zeros(len(place), np.int64)
+        at = np.flatnonzero(columns["completed_by"] != columns["number"])
+        by = [self._file[number, "place"] for number in columns["completed_by"][at].tolist()]
+        completion[at] = np.maximum(np.array(by, np.int64) - place[at], 0)
+        return completion

@@ -11,6 +11,7 @@ import pyarrow as pa
 from sesame.datasets import DataSet, RecordType, all_record_types
 from sesame.errors import InputError
 from sesame.exchange.output import whole_file
+from sesame.exchange.record_file import Scratch
 from sesame.exchange.sddf_format import (
     BINARY_MAGIC,
     TEXT_MAGIC,
@@ -105,7 +106,7 @@ def recognises(path: Path) -> bool:
         return file.read(5) in (TEXT_MAGIC, BINARY_MAGIC)
 
 
-def read(path: Path) -> Traced:
+def read(path: Path, _: Scratch) -> Traced:
     """Records of the types that data sets have; others are named and left out."""
     known = all_record_types()
     attributes: dict[str, str] = {}

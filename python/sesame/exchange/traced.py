@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -16,6 +16,7 @@ from sesame.datasets import DataSetWriter, RecordType, record_type
 from sesame.datasets.traced import IoFlag
 
 Columns = dict[str, Any]
+Batches = Iterator[Columns]
 Ints = npt.NDArray[np.int64]
 
 # What a field holds when the other tool does not know it; 0 or no text otherwise.
@@ -48,6 +49,7 @@ class Traced:
     duration_ns: int
     ranks: int
     tables: dict[str, Columns] = field(default_factory=dict)  # by record type
+    batches: dict[str, Batches] = field(default_factory=dict)  # those that memory may not hold
     damage: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)  # what the file had and a data set does not
 
@@ -112,11 +114,25 @@ def mark_nested(columns: Columns, layer: Ints) -> None:
 
 def write(traced: Traced, writer: DataSetWriter, source: str) -> dict[str, Any]:
     """Writes what was found as a data set; returns its result, the figures of the run."""
-    for name, columns in traced.tables.items():
-        writer.write_records(name, complete(record_type(name), columns))
+    io_ns: list[int] = []
+    tables = {name: iter([columns]) for name, columns in traced.tables.items()}
+    for name, batches in (tables | traced.batches).items():
+        parts = _with_time(batches, io_ns) if name == "io" else batches
+        writer.write_batches(name, (complete(record_type(name), part) for part in parts))
     result = _result(traced, writer.rows)
+    if result["rows"].get("io", 0):
+        result["io_s"] = float(sum(io_ns)) / 1e9
     writer.finish(_info(traced, source, result))
     return result
+
+
+def _with_time(batches: Batches, io_ns: list[int]) -> Batches:
+    """The batches; the time of each in calls that lie in no others goes to `io_ns`."""
+    for io in batches:
+        if io:
+            outer = (np.asarray(io["flags"]) & int(IoFlag.NESTED)) == 0
+            io_ns.append(int(np.asarray(io["duration_ns"])[outer].sum()))
+        yield io
 
 
 def _result(traced: Traced, rows: Mapping[str, int]) -> dict[str, Any]:
@@ -134,10 +150,6 @@ def _result(traced: Traced, rows: Mapping[str, int]) -> dict[str, Any]:
         "damage": traced.damage,
         "not_imported": traced.lost,
     }
-    if rows.get("io", 0):
-        io = traced.tables["io"]
-        outer = (np.asarray(io["flags"]) & int(IoFlag.NESTED)) == 0
-        result["io_s"] = float(np.asarray(io["duration_ns"])[outer].sum()) / 1e9
     return result
 
 

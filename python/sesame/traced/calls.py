@@ -1,8 +1,12 @@
-"""MPI functions by name: which send, which receive, and who waits for whom in a collective."""
+"""MPI functions by name: which send, which receive, and who waits for whom in a collective.
+
+A run has few names and many records, so what a name means is remembered.
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import cache
 
 _SENDS = ("send", "bsend", "ssend", "rsend", "isend", "ibsend", "issend", "irsend")
 _RECEIVES = ("recv", "irecv", "mrecv", "imrecv")
@@ -38,6 +42,7 @@ def plain_name(name: str) -> str:
     return name.removeprefix("P").removeprefix("MPI_").removesuffix("_c").lower()
 
 
+@cache
 def is_send(name: str) -> bool:
     """A call that sends; MPI_Sendrecv is one, and its receive is a record of its own."""
     return plain_name(name) in _SENDS or is_exchange(name)
@@ -51,6 +56,7 @@ def is_buffered_send(name: str) -> bool:
     return plain_name(name) in ("bsend", "ibsend")
 
 
+@cache
 def is_receive(name: str) -> bool:
     return plain_name(name) in _RECEIVES
 
@@ -59,6 +65,7 @@ def is_probe(name: str) -> bool:
     return plain_name(name) in _PROBES
 
 
+@cache
 def pattern_of(name: str) -> Pattern:
     """Of a blocking or a non-blocking call: MPI_Ibcast, MPI_Comm_idup."""
     word = plain_name(name)

@@ -1,6 +1,11 @@
-"""Calls that concern files: what each is for, and the layer it belongs to."""
+"""Calls that concern files: what each is for, and the layer it belongs to.
+
+A run has few names and many records, so what a name means is remembered.
+"""
 
 from __future__ import annotations
+
+from functools import cache
 
 READ, WRITE, OPEN, CLOSE, SEEK, SYNC, QUERY, CHANGE, OTHER, PROCESS = range(10)
 KIND_NAMES = (
@@ -72,10 +77,12 @@ PRINTING = {name for name in _STDIO[WRITE].split() if name.endswith("printf")}
 SCANNING = {name for name in _STDIO[READ].split() if name.endswith("scanf")}
 
 
+@cache
 def is_mpi_io(name: str) -> bool:
     return name.removeprefix("P").startswith("MPI_File_")
 
 
+@cache
 def io_layer(name: str) -> int:
     """The layer of `pwrite`, `fwrite`, `MPI_File_write_at` and the like."""
     if name.removeprefix("P").startswith("MPI_"):
@@ -83,6 +90,7 @@ def io_layer(name: str) -> int:
     return STDIO if _plain(name) in _STDIO_KINDS else POSIX
 
 
+@cache
 def io_kind(name: str) -> int:
     """What the call is for; the end of a split collective call moves no data of its own."""
     if is_mpi_io(name):

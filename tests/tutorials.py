@@ -1,0 +1,15 @@
+"""The commands of the tutorials, as a reader types them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).parents[1] / "docs"
+FENCE = re.compile(r"^```\n(.*?)^```", re.M | re.S)
+
+
+def commands_of(page: str) -> list[str]:
+    """The lines of a page's blocks, from top to bottom."""
+    text = (DOCS / page).read_text()
+    return [line for block in FENCE.findall(text) for line in block.splitlines()]
