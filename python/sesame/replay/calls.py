@@ -62,7 +62,8 @@ WRITES |= {"aio_write", "touch_write", "copy_file_range", "sendfile"}
 NAMING = {"open", "fopen", "opendir", "stat", "lstat", "access", "unlink", "rename", "link"}
 NAMING |= {"symlink", "readlink", "mkdir", "rmdir", "truncate", "chmod", "statfs"}
 
-_MPI_DATA = re.compile(r"MPI_File_i?(read|write)(_at|_all|_at_all|_shared|_ordered)?(_begin)?$")
+_MPI_DATA = re.compile(r"MPI_File_(i?)(read|write)(_at|_all|_at_all|_shared|_ordered)?(_begin)?$")
+_MPI_WAIT = re.compile(r"MPI_(Wait|Test)(all|any|some)?$")  # what they did for a file
 _MPI_OTHERS = {
     "MPI_File_open": "open",
     "MPI_File_close": "close",
@@ -73,14 +74,21 @@ _MPI_OTHERS = {
 
 
 def is_mpi_io(name: str) -> bool:
-    return name.startswith("MPI_File_")
+    return name.startswith("MPI_File_") or bool(_MPI_WAIT.match(name))
+
+
+def is_completion(name: str) -> bool:
+    """A wait or test of MPI. I/O inside it is recorded while the process has I/O under way."""
+    return bool(_MPI_WAIT.match(name))
 
 
 def issued_name(recorded: str) -> str | None:
     """The call that is issued for a recorded one; None when there is none."""
     data = _MPI_DATA.match(recorded)
     if data:
-        return "pread" if data[1] == "read" else "pwrite"
+        return f"{'aio_' if data[1] else 'p'}{data[2]}"
+    if _MPI_WAIT.match(recorded):
+        return "aio_wait"
     name = _MPI_OTHERS.get(recorded) or ISSUED_AS.get(recorded, recorded)
     return name if name in call_numbers() else None
 
