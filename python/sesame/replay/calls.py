@@ -9,6 +9,7 @@ from functools import cache
 
 from sesame.errors import ReplayError
 from sesame.installed import find_installed
+from sesame.traced.calls import is_completion
 
 # Issued name: recorded names of calls that do the same. Names that are neither here nor the
 # replayer's own are not issued.
@@ -63,7 +64,6 @@ NAMING = {"open", "fopen", "opendir", "stat", "lstat", "access", "unlink", "rena
 NAMING |= {"symlink", "readlink", "mkdir", "rmdir", "truncate", "chmod", "statfs"}
 
 _MPI_DATA = re.compile(r"MPI_File_(i?)(read|write)(_at|_all|_at_all|_shared|_ordered)?(_begin)?$")
-_MPI_WAIT = re.compile(r"MPI_(Wait|Test)(all|any|some)?$")  # what they did for a file
 _MPI_OTHERS = {
     "MPI_File_open": "open",
     "MPI_File_close": "close",
@@ -74,12 +74,7 @@ _MPI_OTHERS = {
 
 
 def is_mpi_io(name: str) -> bool:
-    return name.startswith("MPI_File_") or bool(_MPI_WAIT.match(name))
-
-
-def is_completion(name: str) -> bool:
-    """A wait or test of MPI. I/O inside it is recorded while the process has I/O under way."""
-    return bool(_MPI_WAIT.match(name))
+    return name.startswith("MPI_File_") or is_completion(name)
 
 
 def issued_name(recorded: str) -> str | None:
@@ -87,7 +82,7 @@ def issued_name(recorded: str) -> str | None:
     data = _MPI_DATA.match(recorded)
     if data:
         return f"{'aio_' if data[1] else 'p'}{data[2]}"
-    if _MPI_WAIT.match(recorded):
+    if is_completion(recorded):
         return "aio_wait"
     name = _MPI_OTHERS.get(recorded) or ISSUED_AS.get(recorded, recorded)
     return name if name in call_numbers() else None

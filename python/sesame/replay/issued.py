@@ -13,6 +13,7 @@ from sesame.replay import calls
 from sesame.replay.precedence import CREATE, REMOVE, USE
 from sesame.replay.records import Order, Trace, contained_in_earlier
 from sesame.replay.targets import Needed, Target, is_replayed
+from sesame.traced.calls import is_completion
 from sesame.traced.groups import Array
 
 DATA_NEEDS_SLOT = {"sync"} | calls.NAMING
@@ -39,7 +40,7 @@ def choose_issued(trace: Trace, order: Order, target: Target) -> Issued:
     needs_handle = ~np.isin(call, [numbers[name] for name in sorted(DATA_NEEDS_SLOT)])
     possible = (call > 0) & on_file & ((io["handle"] >= 0) | ~needs_handle)
     top = order.top[: len(io)]
-    in_wait = np.concatenate([np.zeros(len(io), bool), trace.mpi.by_name(calls.is_completion) != 0])
+    in_wait = np.concatenate([np.zeros(len(io), bool), trace.mpi.by_name(is_completion) != 0])
     possible &= (top < len(io)) | in_wait[top]  # what MPI does for itself is part of its call
     is_mpi = io.is_call({name for name in io.names if calls.is_mpi_io(name)})
     by_time = order.sorted[order.sorted < len(io)]
