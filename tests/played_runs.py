@@ -3,7 +3,8 @@ it and as much computation.
 
 The records of a simulation do not say which call completed which request, nor who is in a
 communicator. So twins are for programs whose MPI_Waitall waits for all requests that are under way,
-MPI_Wait for the first, and whose ranks stand in the order of MPI_COMM_WORLD everywhere.
+MPI_Wait for the first, whose ranks stand in the order of MPI_COMM_WORLD everywhere, and who use all
+communicators that they make.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame.datasets import DataSet, DataSetWriter, record_type
-from sesame.datasets.traced import MpiFlag
+from sesame.datasets.traced import IoFlag, MpiFlag
 
 OF_COLLECTIVE = 2  # flag of a message
 STARTS = {"MPI_Isend", "MPI_Irecv"}
@@ -36,7 +37,18 @@ def write_traced(path: Path, tables: dict[str, list[dict[str, Any]]]) -> Path:
 def _usual(kind: str, name: str) -> Any:
     if kind in ("text", "name"):
         return ""
-    return -1 if name in ("comm", "peer", "tag", "parent", "file", "other_file", "handle") else 0
+    none = [
+        "comm",
+        "peer",
+        "tag",
+        "made",
+        "parent",
+        "remote_parent",
+        "file",
+        "other_file",
+        "handle",
+    ]
+    return -1 if name in none else 0
 
 
 def processes(ends_ns: list[int]) -> list[dict[str, Any]]:
@@ -82,17 +94,25 @@ class TraceBuilder:
 
     def file(
         self, rank: int, name: str, *, gap: int = 1000, duration: int = 100, **fields: Any
-    ) -> None:
+    ) -> int:
         self.io[rank].append(self._row(rank, name, gap, duration, fields))
+        return len(self.io[rank]) - 1
+
+    def wait_for_file(self, rank: int, name: str, access: int, **fields: Any) -> None:
+        """A wait or test, and the record of what it did for a file inside."""
+        self.call(rank, name, **fields)
+        wait = {key: self.mpi[rank][-1][key] for key in ("rank", "call", "begin_ns", "duration_ns")}
+        self.io[rank].append({**wait, "flags": int(IoFlag.NESTED)})
+        self.io[rank][access]["completion"] = len(self.io[rank]) - 1 - access
 
     def everyone(self, name: str, **fields: Any) -> None:
         for rank in range(self.ranks):
             self.call(rank, name, comm=0, **fields)
 
-    def communicator(self, parent: int, members: str, size: int, remote: str = "") -> int:
+    def communicator(self, parent: int, members: str, size: int, **fields: Any) -> int:
         index = len(self.communicators)
         row = {"index": index, "parent": parent, "size": size}
-        self.communicators.append({**row, "members": members, "remote": remote})
+        self.communicators.append({**row, "members": members, **fields})
         return index
 
     def write(self, path: Path, **tables: list[dict[str, Any]]) -> Path:
@@ -191,6 +211,8 @@ def _of_rank(
 ) -> tuple[list[dict[str, Any]], int]:
     rows: list[dict[str, Any]] = []
     pending: list[int] = []
+    used = {numbers[call["context"] // 2] for call in calls if call["call"] not in MAKERS}
+    unmade = sorted(used - {0})
     now = previous = 0
     for call in calls:
         now += round((call["begin_ps"] - previous) / 1000)
@@ -199,6 +221,7 @@ def _of_rank(
         name = call["call"]
         # A simulated MPI_Cart_create and its like leave no trace of what they made.
         comm = 0 if name in MAKERS else numbers[call["context"] // 2]
+        made = unmade.pop(0) if name in MAKERS else -1
         rows.append(
             {
                 "rank": rank,
@@ -209,6 +232,7 @@ def _of_rank(
                 "peer": call["peer"],
                 "tag": call["tag"],
                 "bytes": call["bytes"],
+                "made": made,
                 "flags": int(MpiFlag.NONBLOCKING) if name in STARTS else 0,
             }
         )

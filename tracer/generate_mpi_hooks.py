@@ -291,9 +291,9 @@ class Hook:
         fields = {"file": "file_of(fh)", "bytes": self.count()}
         if self.has("offset"):
             fields |= {"offset": "offset"}
-        return self.run() + self.put(
-            "mpi_data_at" if "offset" in fields else "mpi_data", **fields, request=request
-        )
+        shape = "mpi_data_at" if "offset" in fields else "mpi_data"
+        text = self.run() + self.put(shape, **fields, request=request)
+        return text + ("" if request == "0" else "  await_file(*request);\n")
 
     def mpi_file(self) -> str:
         value = self.one("offset") if self.function.name in VALUED else "0"

@@ -131,18 +131,21 @@ static uint64_t neighbours(const SesameComm* known, Comm comm) {
 
 /* Of a duplicate that is made in the background: its handle is there when the request is
  * complete. Of a send and a receive in one: there is a record for each, and MPICH 4.0 forgets to
- * say what came, but for a wildcard it is known. */
+ * say what came, but for a wildcard it is known. Of an access to a file: while one is under way,
+ * what the library does to files inside a wait is of interest. */
 typedef struct Awaited {
   struct Awaited* next;
   Request request;
   Comm* where;
-  SesameComm* known; /* null for a send and receive */
-  int32_t peer;      /* of the receive; -1 for any */
+  SesameComm* known; /* of a duplicate; else null */
+  bool on_file;
+  int32_t peer; /* of the receive; -1 for any */
   int32_t tag;
 } Awaited;
 static pthread_mutex_t awaited_lock = PTHREAD_MUTEX_INITIALIZER;
 static Awaited* awaited;
 static atomic_int awaited_count;
+static atomic_int awaited_files;
 
 static void await(Awaited what) {
   Awaited* one = malloc(sizeof *one);
@@ -157,6 +160,17 @@ static void await(Awaited what) {
 
 static void await_two(Request request, int source, int tag) {
   await((Awaited){.request = request, .peer = peer_of(source), .tag = tag_of(tag)});
+}
+
+static void await_file(Request request) {
+  if (request == REQUEST_NULL) return;
+  await((Awaited){.request = request, .on_file = true});
+  atomic_fetch_add(&awaited_files, 1);
+}
+
+/* What a wait or test does not record of its inside. */
+static inline uint8_t hidden_by_wait(void) {
+  return atomic_load_explicit(&awaited_files, memory_order_relaxed) != 0 ? HIDE_MPI : HIDE_ALL;
 }
 
 /* What a request stood for that is complete, if it was such; the caller frees it. */

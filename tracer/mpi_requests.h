@@ -89,7 +89,9 @@ static __attribute__((noinline)) void put_awaited(Span span, struct sesame_compl
                                                   Request request) {
   Awaited* one = take_awaited(request);
   if (one == NULL) return;
-  if (one->known != NULL) {
+  if (one->on_file) {
+    atomic_fetch_sub(&awaited_files, 1);
+  } else if (one->known != NULL) {
     sesame_handle_put(&sesame_comms, KEY(*one->where), one->known);
   } else {
     if (one->peer != -1) record->peer = one->peer;
@@ -132,7 +134,7 @@ static int hook_MPI_Wait(Request* request, Status* status) {
   Status own = {.MPI_SOURCE = PROC_NULL};
   Status* seen = status == STATUS_IGNORE ? &own : status;
   uint8_t before;
-  const bool recorded = enter(HIDE_ALL, &before);
+  const bool recorded = enter(hidden_by_wait(), &before);
   Span span = {.begin = sesame_ticks()};
   const int result = REAL(MPI_Wait)(request, seen);
   span.end = sesame_ticks();
@@ -148,7 +150,7 @@ static int hook_MPI_Test(Request* request, int* flag, Status* status) {
   Status own = {.MPI_SOURCE = PROC_NULL};
   Status* seen = status == STATUS_IGNORE ? &own : status;
   uint8_t before;
-  const bool recorded = enter(HIDE_ALL, &before);
+  const bool recorded = enter(hidden_by_wait(), &before);
   Span span = {.begin = sesame_ticks()};
   const int result = REAL(MPI_Test)(request, flag, seen);
   span.end = sesame_ticks();
@@ -227,7 +229,7 @@ static int put_all_completed(Span span, const Asked* asked, int count, const int
 
 static int hook_MPI_Waitall(int count, Request* requests, Status* statuses) {
   uint8_t before;
-  if (!enter(HIDE_ALL, &before)) {
+  if (!enter(hidden_by_wait(), &before)) {
     return leave(before, REAL(MPI_Waitall)(count, requests, statuses));
   }
   Asked asked;
@@ -243,7 +245,7 @@ static int hook_MPI_Waitall(int count, Request* requests, Status* statuses) {
 
 static int hook_MPI_Testall(int count, Request* requests, int* flag, Status* statuses) {
   uint8_t before;
-  if (!enter(HIDE_ALL, &before)) {
+  if (!enter(hidden_by_wait(), &before)) {
     return leave(before, REAL(MPI_Testall)(count, requests, flag, statuses));
   }
   Asked asked;
@@ -268,7 +270,7 @@ static void put_any(Span span, int call, const Asked* asked, bool complete, int 
 
 static int hook_MPI_Waitany(int count, Request* requests, int* index, Status* status) {
   uint8_t before;
-  if (!enter(HIDE_ALL, &before)) {
+  if (!enter(hidden_by_wait(), &before)) {
     return leave(before, REAL(MPI_Waitany)(count, requests, index, status));
   }
   Status own = {.MPI_SOURCE = PROC_NULL};
@@ -285,7 +287,7 @@ static int hook_MPI_Waitany(int count, Request* requests, int* index, Status* st
 
 static int hook_MPI_Testany(int count, Request* requests, int* index, int* flag, Status* status) {
   uint8_t before;
-  if (!enter(HIDE_ALL, &before)) {
+  if (!enter(hidden_by_wait(), &before)) {
     return leave(before, REAL(MPI_Testany)(count, requests, index, flag, status));
   }
   Status own = {.MPI_SOURCE = PROC_NULL};
@@ -304,7 +306,7 @@ static int hook_MPI_Testany(int count, Request* requests, int* index, int* flag,
   static int hook_##symbol(int count, Request* requests, int* completed, int* indices,   \
                            Status* statuses) {                                           \
     uint8_t before;                                                                      \
-    if (!enter(HIDE_ALL, &before)) {                                                     \
+    if (!enter(hidden_by_wait(), &before)) {                                             \
       return leave(before, REAL(symbol)(count, requests, completed, indices, statuses)); \
     }                                                                                    \
     Asked asked;                                                                         \
@@ -323,8 +325,11 @@ SOME(MPI_Testsome)
 
 /* --- Looking at requests that stay ---------------------------------------------------------*/
 
+#define SESAME_MPI_WAIT(symbol, call, arguments) \
+  SESAME_CALL_HIDING(symbol, call, arguments, hidden_by_wait(), ANY_FAILURE)
+
 static int hook_MPI_Request_get_status(Request request, int* flag, Status* status) {
-  SESAME_MPI_CALL(MPI_Request_get_status, SESAME_CALL_MPI_Request_get_status,
+  SESAME_MPI_WAIT(MPI_Request_get_status, SESAME_CALL_MPI_Request_get_status,
                   (request, flag, status));
   put_wait(span, SESAME_CALL_MPI_Request_get_status, 1, 0);
   return leave(before, result);
@@ -332,7 +337,7 @@ static int hook_MPI_Request_get_status(Request request, int* flag, Status* statu
 
 static int hook_MPI_Request_get_status_all(int count, const Request* requests, int* flag,
                                            Status* statuses) {
-  SESAME_MPI_CALL(MPI_Request_get_status_all, SESAME_CALL_MPI_Request_get_status_all,
+  SESAME_MPI_WAIT(MPI_Request_get_status_all, SESAME_CALL_MPI_Request_get_status_all,
                   (count, requests, flag, statuses));
   put_wait(span, SESAME_CALL_MPI_Request_get_status_all, count, 0);
   return leave(before, result);
@@ -340,7 +345,7 @@ static int hook_MPI_Request_get_status_all(int count, const Request* requests, i
 
 static int hook_MPI_Request_get_status_any(int count, const Request* requests, int* index,
                                            int* flag, Status* status) {
-  SESAME_MPI_CALL(MPI_Request_get_status_any, SESAME_CALL_MPI_Request_get_status_any,
+  SESAME_MPI_WAIT(MPI_Request_get_status_any, SESAME_CALL_MPI_Request_get_status_any,
                   (count, requests, index, flag, status));
   put_wait(span, SESAME_CALL_MPI_Request_get_status_any, count, 0);
   return leave(before, result);
@@ -348,7 +353,7 @@ static int hook_MPI_Request_get_status_any(int count, const Request* requests, i
 
 static int hook_MPI_Request_get_status_some(int count, const Request* requests, int* completed,
                                             int* indices, Status* statuses) {
-  SESAME_MPI_CALL(MPI_Request_get_status_some, SESAME_CALL_MPI_Request_get_status_some,
+  SESAME_MPI_WAIT(MPI_Request_get_status_some, SESAME_CALL_MPI_Request_get_status_some,
                   (count, requests, completed, indices, statuses));
   put_wait(span, SESAME_CALL_MPI_Request_get_status_some, count, 0);
   return leave(before, result);

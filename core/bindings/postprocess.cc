@@ -93,6 +93,7 @@ nb::dict mpi_dict(std::unique_ptr<MpiColumns> columns) {
       .add("tag", &MpiColumns::tag)
       .add("bytes", &MpiColumns::bytes)
       .add("completion", &MpiColumns::completion)
+      .add("made", &MpiColumns::made)
       .add("flags", &MpiColumns::flags)
       .take();
 }
@@ -154,6 +155,7 @@ nb::list communicator_list(const Collation& collation) {
   for (const auto& communicator : collation.job().communicators) {
     nb::dict dict;
     dict["parent"] = communicator->parent;
+    dict["remote_parent"] = communicator->remote_parent;
     dict["size"] = communicator->members.size();
     dict["members"] = postprocess::ranges_text(communicator->members);
     dict["remote"] = postprocess::ranges_text(communicator->remote);

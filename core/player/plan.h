@@ -14,7 +14,8 @@ struct Operation {
   int32_t tag;
   int64_t bytes;
   int64_t number;  // of the request that it begins, or the first that it waits for; or a time in ns
-  int64_t list;    // index in the plan's lists, of what has a value for each of several ranks
+  int64_t list;  // index in the plan's lists, of what has a value for each of several ranks; of an
+                 // access to a file in the background its number
 };
 static_assert(sizeof(Operation) == 40);
 
@@ -38,7 +39,7 @@ struct PlanHeader {
 struct RankPart {
   uint64_t first;  // among the plan's operations
   uint64_t count;
-  uint64_t requests;
+  uint64_t requests;  // of messages or files
 };
 
 // One rank's view of the plan.

@@ -16,20 +16,34 @@ namespace {
 
 using namespace sesame::mpi;
 
+constexpr int64_t kBillion = 1'000'000'000;
+
 // No model of storage yet: the operation takes the time that it took when it was traced.
 void play_timed(const Operation& operation) {
-  constexpr int64_t kBillion = 1'000'000'000;
   const timespec duration = {operation.number / kBillion, operation.number % kBillion};
   nanosleep(&duration, nullptr);
+}
+
+// Goes on in the background while the rank does other things.
+void play_io_start(const Operation& operation) {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  player.begun[operation.list] = now.tv_sec * kBillion + now.tv_nsec;
+  play_timed(operation);
+}
+
+// Done as long after its begin as when it was traced.
+void play_io_wait(const Operation& operation) {
+  const int64_t end = player.begun[operation.list] + operation.number;
+  const timespec when = {end / kBillion, end % kBillion};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr);
 }
 
 void play_finalize(const Operation&) { MPI_Finalize(); }
 
 constexpr PlayedCall kOtherCalls[] = {
-    {"io", play_timed},
-    {"timed", play_timed},
-    {"MPI_Finalize", play_finalize},
-    {nullptr, nullptr},
+    {"io", play_timed},    {"io_start", play_io_start},     {"io_wait", play_io_wait},
+    {"timed", play_timed}, {"MPI_Finalize", play_finalize}, {nullptr, nullptr},
 };
 
 Play find_call(const char* name) {
@@ -65,6 +79,7 @@ const RankPart& join() {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const RankPart& part = player.plan.parts[rank];
   player.requests = static_cast<Request*>(zeroed(part.requests, sizeof(Request)));
+  player.begun = static_cast<int64_t*>(zeroed(part.requests, sizeof(int64_t)));
   return part;
 }
 

@@ -14,6 +14,7 @@ struct Player {
   Buffers buffers;
   mpi::Comm* comms;        // by index in the trace
   mpi::Request* requests;  // by number
+  int64_t* begun;          // when an access to a file began that goes on in the background, ns
 };
 extern Player player;
 

@@ -133,6 +133,7 @@ MpiColumns::MpiColumns(size_t most)
       tag(most),
       bytes(most),
       completion(most),
+      made(most),
       flags(most) {}
 
 void MpiColumns::append(const RowOrigin& origin, const RowStore<MpiRow>& source,
@@ -149,6 +150,7 @@ void MpiColumns::append(const RowOrigin& origin, const RowStore<MpiRow>& source,
     fill(block, tag.data() + rows, [](const MpiRow& row) { return row.tag; });
     fill(block, bytes.data() + rows, [](const MpiRow& row) { return row.bytes; });
     fill(block, completion.data() + rows, [](const MpiRow& row) { return row.completion; });
+    fill(block, made.data() + rows, [](const MpiRow& row) { return row.made; });
     fill(block, flags.data() + rows, [](const MpiRow& row) { return row.flags; });
     rows += block.count;
   }

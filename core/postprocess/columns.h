@@ -74,7 +74,7 @@ struct MpiColumns {
   Column<int64_t> begin_ns, duration_ns;
   Column<int32_t> call, comm, peer, tag;
   Column<int64_t> bytes;
-  Column<int32_t> completion;
+  Column<int32_t> completion, made;
   Column<uint16_t> flags;
 };
 

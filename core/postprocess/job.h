@@ -13,6 +13,7 @@ namespace sesame::postprocess {
 
 struct Communicator {
   int32_t parent = -1;
+  int32_t remote_parent = -1;    // of an intercommunicator: what the other group made it from
   std::vector<int32_t> members;  // numbers of processes; -1 for one that was not traced
   std::vector<int32_t> remote;
   std::string name;

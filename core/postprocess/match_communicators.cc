@@ -48,6 +48,7 @@ class Matcher {
     if (!made.remote.empty()) {
       const bool here = std::ranges::find(made.members, process.number) != made.members.end();
       peers = here ? &made.remote : &made.members;
+      if (!here) made.remote_parent = parent;
     }
     return {index, peers};
   }

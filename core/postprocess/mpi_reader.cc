@@ -181,17 +181,32 @@ void MpiReader::on(const completed_record& record) {
   Request* request = requests_.find(record.request);
   if (request == nullptr) return;
   const bool freed = (record.flags & 2) != 0;
+  bool kept = true;
   if (request->active && request->kind != RequestKind::kFile) {
     MpiRow& row = threads_.find(request->thread).mpi[request->row];
     if ((record.flags & 1) != 0) row.flags |= kCancelled;
-    if (!freed) {
-      found_.push_back({request->thread, request->row, (row.flags & kDropped) == 0});
-    }
-  } else if (request->active && !freed) {
-    found_.push_back({0, UINT64_MAX, true});
+    kept = (row.flags & kDropped) == 0;
+  }
+  if (request->active && !freed) {
+    found_.push_back({request->kind, request->thread, request->row, kept});
   }
   request->active = false;
   if (!request->persistent || freed) requests_.pop(record.request);
+}
+
+// What a wait did for a file is a row of record type io, inside that of the wait.
+void MpiReader::complete_file(const Found& found, const wait_record& record, uint64_t time) {
+  const IoRow start = threads_.find(found.thread).io[found.row];
+  IoRow row;
+  row.begin = static_cast<int64_t>(time - record.duration);
+  row.duration = static_cast<int64_t>(record.duration);
+  row.call = record.call;
+  row.file = start.file;
+  row.handle = start.handle;
+  row.offset = start.offset;
+  row.size = start.size;
+  row.flags = kIoNested;
+  threads_.link_io(found.thread, found.row, threads_.current().add(row));
 }
 
 void MpiReader::on(const wait_record& record, uint64_t time) {
@@ -199,9 +214,12 @@ void MpiReader::on(const wait_record& record, uint64_t time) {
   if (record.done == 0 && traits_.name(record.call).starts_with("MPI_Test")) row.flags |= kPoll;
   const bool kept = std::ranges::any_of(found_, &Found::kept);
   if (prune_) row.flags |= kept ? kPrunedKept : kDropped;
+  for (const Found& found : found_) {
+    if (found.kind == RequestKind::kFile) complete_file(found, record, time);
+  }
   uint64_t at = add(row);
   for (const Found& found : found_) {
-    if (found.row != UINT64_MAX) threads_.link_mpi(found.thread, found.row, at);
+    if (found.kind != RequestKind::kFile) threads_.link_mpi(found.thread, found.row, at);
   }
   found_.clear();
 }
@@ -255,6 +273,7 @@ void MpiReader::on(const communicator_record& record, uint64_t time) {
   if (!traits_.has(record.call, kMpi)) return;  // only met, not made
   const bool over_group = parent < 0 || traits_.has(record.call, kOverGroup);
   int32_t instance = over_group ? made : parent;
+  row.made = view_of(made).index;
   if (instance < 0) {
     row.comm = view_of(parent).index;
     add(row);

@@ -18,9 +18,12 @@ class MpiReader {
             const CallTraits& traits, const OwnCalls& calls, bool prune);
 
   CommView view(int32_t number) const { return view_of(comms_.instance(number)); }
-  // Requests of files are not rows of this type, but their handles come here.
-  void note_file_request(uint64_t handle) {
-    requests_.push(handle, {.kind = RequestKind::kFile, .active = true});
+  // Requests of files are rows of the other type, but their handles come here. `row` is the
+  // latest of the current thread.
+  void note_file_request(uint64_t handle, uint64_t row) {
+    requests_.push(
+        handle,
+        {.kind = RequestKind::kFile, .active = true, .thread = threads_.number(), .row = row});
   }
 
   void on(const trace::send_record& record, uint64_t time);
@@ -44,6 +47,7 @@ class MpiReader {
     uint64_t in_run = 0;
   };
   struct Found {
+    RequestKind kind;
     uint16_t thread;
     uint64_t row;
     bool kept;
@@ -67,6 +71,7 @@ class MpiReader {
     if (prune_) row.flags |= kDropped;
   }
   void describe(MpiRow& row, Request& request);
+  void complete_file(const Found& found, const trace::wait_record& record, uint64_t time);
   void describe_send(MpiRow& row, int32_t instance, int32_t peer, int32_t tag, uint64_t bytes);
   void describe_receive(MpiRow& row, int32_t instance, int32_t peer, int32_t tag, uint64_t room);
   void describe_collective(MpiRow& row, int32_t instance);

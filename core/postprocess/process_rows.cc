@@ -46,7 +46,8 @@ class Reader {
   template <typename Record>
   void file_data(const Record& record, uint64_t time) {
     io_.on(record, time);
-    if (record.request != 0) mpi_.note_file_request(record.request);
+    const uint64_t row = threads_.current().io.size() - 1;
+    if (record.request != 0) mpi_.note_file_request(record.request, row);
   }
 
   ThreadSet& threads_;

@@ -58,6 +58,7 @@ struct MpiRow {
   int32_t peer = -1;
   int32_t tag = -1;
   int32_t completion = 0;
+  int32_t made = -1;  // communicator
   uint16_t call = 0;
   uint16_t flags = 0;
 };

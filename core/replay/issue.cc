@@ -131,11 +131,15 @@ Outcome issue_asynchronous(const PlanOperation& operation, char* data, const Pla
     return outcome_of(status);
   }
   if (file.asynchronous.empty()) return {0, 0};
-  const aiocb* oldest = file.asynchronous.front().get();
-  while (aio_error(oldest) == EINPROGRESS) aio_suspend(&oldest, 1, nullptr);
-  const int error = aio_error(oldest);
-  const int64_t done = aio_return(file.asynchronous.front().get());
-  file.asynchronous.erase(file.asynchronous.begin());
+  // The oldest at this place of the file; where the record does not tell the place, of all.
+  auto found = std::ranges::find(file.asynchronous, operation.offset,
+                                 [](const auto& block) { return block->aio_offset; });
+  if (found == file.asynchronous.end()) found = file.asynchronous.begin();
+  const aiocb* waited_for = found->get();
+  while (aio_error(waited_for) == EINPROGRESS) aio_suspend(&waited_for, 1, nullptr);
+  const int error = aio_error(waited_for);
+  const int64_t done = aio_return(found->get());
+  file.asynchronous.erase(found);
   return error != 0 ? Outcome{0, error} : Outcome{done, 0};
 }
 

@@ -110,7 +110,7 @@ def all_collectives(ranks: int) -> TraceBuilder:
     odd = trace.communicator(0, f"1-{ranks - 1}:2", ranks // 2)
     for rank in range(ranks):
         trace.call(rank, "MPI_Init")
-        trace.call(rank, "MPI_Comm_split", comm=0)
+        trace.call(rank, "MPI_Comm_split", comm=0, made=odd if rank % 2 else -1)
         for comm in (0, odd)[: 1 + rank % 2]:
             for name in COLLECTIVES:
                 given = {"comm": comm, "peer": 1 if name in ROOTED else -1, "bytes": 48 * ranks}
@@ -177,44 +177,55 @@ def test_communicators_are_made_as_they_were(simulate, tmp_path: Path):
     low, high = (trace.communicator(0, members, 3) for members in ("0-2", "3-5"))
     pair = trace.communicator(0, "4,1", 2)
     grid = trace.communicator(copy, "0-3", 4)
-    sides = [
-        trace.communicator(low, "0-2", 3, remote="3-5"),
-        trace.communicator(high, "3-5", 3, remote="0-2"),
-    ]
-    merged = [trace.communicator(side, "3-5,0-2", 6) for side in sides]
-    firsts = [
-        trace.communicator(sides[0], "1", 1, remote="4"),
-        trace.communicator(sides[1], "4", 1, remote="1"),
-    ]
+    between = trace.communicator(low, "0-2", 3, remote="3-5", remote_parent=high)
+    merged = trace.communicator(between, "3-5,0-2", 6)
+    firsts = trace.communicator(between, "1", 1, remote="4", remote_parent=between)
     alone = trace.communicator(-1, "5", 1)
     for rank in everyone:
-        trace.call(rank, "MPI_Comm_dup", comm=0)
-        trace.call(rank, "MPI_Comm_split", comm=0)
+        trace.call(rank, "MPI_Comm_dup", comm=0, made=copy)
+        trace.call(rank, "MPI_Comm_split", comm=0, made=low if rank < 3 else high)
         if rank in (1, 4):
-            trace.call(rank, "MPI_Comm_create_group", comm=pair)
+            trace.call(rank, "MPI_Comm_create_group", comm=pair, made=pair)
             trace.call(rank, "MPI_Allreduce", comm=pair, bytes=8)
-        trace.call(rank, "MPI_Cart_create", comm=copy)
+        trace.call(rank, "MPI_Cart_create", comm=copy, made=grid if rank < 4 else -1)
         if rank < 4:
             trace.call(rank, "MPI_Barrier", comm=grid)
-        side = rank // 3
-        trace.call(rank, "MPI_Intercomm_create", comm=sides[side])
-        other = {"comm": sides[side], "peer": (rank + 3) % 6, "tag": 1, "bytes": 16}
+        trace.call(rank, "MPI_Intercomm_create", comm=between, made=between)
+        other = {"comm": between, "peer": (rank + 3) % 6, "tag": 1, "bytes": 16}
         request = trace.call(rank, "MPI_Irecv", **other)
         trace.call(rank, "MPI_Send", **other)
         trace.wait(rank, "MPI_Wait", request)
-        trace.call(rank, "MPI_Barrier", comm=sides[side])
-        trace.call(rank, "MPI_Intercomm_merge", comm=sides[side])
-        trace.call(rank, "MPI_Comm_create", comm=sides[side])
+        trace.call(rank, "MPI_Barrier", comm=between)
+        trace.call(rank, "MPI_Intercomm_merge", comm=between, made=merged)
+        trace.call(rank, "MPI_Comm_create", comm=between, made=firsts if rank in (1, 4) else -1)
         if rank in (1, 4):
-            trace.call(rank, "MPI_Barrier", comm=firsts[side])
-        trace.call(rank, "MPI_Bcast", comm=merged[side], peer=3, bytes=8)
-        trace.call(rank, "MPI_Comm_free", comm=merged[side])
+            trace.call(rank, "MPI_Barrier", comm=firsts)
+        trace.call(rank, "MPI_Bcast", comm=merged, peer=3, bytes=8)
+        trace.call(rank, "MPI_Comm_free", comm=merged)
     trace.call(5, "MPI_Barrier", comm=alone)
     path = trace.write(tmp_path / "trace.sesame")
     result = played(simulate(path, "--machine", "sp2", "-o", "run.sesame", "--json"))
     assert result["outcome"] == "completed"
     calls = calls_of(tmp_path / "run.sesame")
     assert (calls["MPI_Allreduce"], calls["MPI_Comm_free"], calls["MPI_Bcast"]) == (2, 6, 6)
+
+
+def test_a_wait_ends_not_before_the_access_to_the_file(simulate, tmp_path: Path):
+    """It took 5 ms from its begin, and the rank computed meanwhile."""
+
+    def time(computed_ns: int, name: str) -> float:
+        trace = TraceBuilder(1)
+        trace.call(0, "MPI_Init", duration=0)
+        access = trace.file(0, "MPI_File_iwrite", duration=1_000_000)
+        wait = 4_000_000 - computed_ns
+        trace.wait_for_file(0, "MPI_Wait", access, gap=computed_ns, duration=wait)
+        trace.call(0, "MPI_Barrier", gap=500_000, comm=0)
+        path = trace.write(tmp_path / f"{name}.sesame")
+        options = ("--machine", "ethernet", "--compute", "none", "--json")
+        return played(simulate(path, *options))["predicted_time_s"]
+
+    assert time(3_000_000, "waits") == pytest.approx(5e-3, abs=1e-6)
+    assert time(1_000_000, "waits-long") == pytest.approx(5e-3, abs=1e-6)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -185,6 +186,29 @@ def test_a_program_that_cannot_be_traced_is_said(trace, tmp_path):
     outcome = trace("-o", "run.sesame", "--", "./static")
     assert outcome.status == 3
     assert "statically linked" in outcome.stderr
+    assert not (tmp_path / "run.sesame").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["./missing"], "./missing: no such program"),
+        (["./data.txt"], "./data.txt: this is not an executable program"),
+        (["data.txt"], "write ./data.txt"),
+        (["missing-program"], "no such program among missing-program"),
+        (["./static"], "static is statically linked"),
+    ],
+)
+def test_what_a_launcher_could_not_run_is_said(words, message, trace, tmp_path):
+    if shutil.which("mpiexec.mpich") is None:
+        pytest.skip("mpiexec.mpich is not installed")
+    (tmp_path / "data.txt").write_text("data\n")
+    (tmp_path / "static.c").write_text("int main(void) { return 3; }\n")
+    subprocess.run(["cc", "-static", "static.c", "-o", "static"], cwd=tmp_path, check=True)
+    outcome = trace("-o", "run.sesame", "--", "mpiexec.mpich", "-n", "1", *words)
+    assert outcome.status not in (0, 2)
+    assert message in outcome.stderr
+    assert ("statically linked" in outcome.stderr) == (words == ["./static"])
     assert not (tmp_path / "run.sesame").exists()
 
 

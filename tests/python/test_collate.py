@@ -213,6 +213,45 @@ def test_asynchronous_requests_lead_to_their_results(tmp_path):
     ]
 
 
+def test_a_wait_has_a_record_for_each_access_to_a_file_that_it_completed(tmp_path):
+    trace = RawTrace()
+    process = trace.process(0, 1)
+    process.put("mpi_open", "MPI_File_open", comm=0, file=0, path="data")
+    at = {"file": 0, "bytes": 80}
+    process.put("request", "aio_write", begin=9000, end=9100, file=3, size=80, block=0x10)
+    process.put(
+        "mpi_data_at", "MPI_File_iwrite_at", begin=8900, end=9200, offset=30, request=7, **at
+    )
+    process.put("mpi_data", "MPI_File_iread_shared", request=8, **at)
+    process.put("start", "MPI_Irecv", comm=0, peer=-2, request=9)
+    process.put("mpi_data", "MPI_File_iread", request=10, **at)
+    process.put("completed", request=8)
+    process.put("wait", "MPI_Test", count=1, done=1)
+    process.put("request_done", "aio_return", begin=20000, end=20100, block=0x10, bytes=80)
+    for request in (7, 9):
+        process.put("completed", request=request)
+    process.put("wait", "MPI_Waitall", begin=19900, end=20200, count=2, done=2)
+    process.put("completed", request=10, flags=2)
+    process.put("wait", "MPI_Request_free", count=1, done=1)
+    done = Collated(trace, tmp_path)
+    assert done.rows("io", "call", "offset", "completion", "flags")[1:] == [
+        ("MPI_File_iwrite_at", 30, 5, ASYNCHRONOUS),
+        ("aio_write", 0, 5, ASYNCHRONOUS | NESTED),
+        ("MPI_File_iread_shared", -1, 2, ASYNCHRONOUS),
+        ("MPI_File_iread", 0, 0, ASYNCHRONOUS),
+        ("MPI_Test", -1, 0, NESTED),
+        ("MPI_Waitall", 30, 0, NESTED),
+        ("aio_return", 0, 0, NESTED),
+    ]
+    waits = done.rows("mpi", "call", "completion", "flags")
+    assert waits[-4:] == [
+        ("MPI_Irecv", 2, 8),
+        ("MPI_Test", 0, 0),
+        ("MPI_Waitall", 0, 0),
+        ("MPI_Request_free", 0, 0),
+    ]
+
+
 def test_calls_inside_others_are_marked_and_stand_behind_them(tmp_path):
     trace = RawTrace()
     process = trace.process(0, 1)

@@ -149,6 +149,8 @@ def test_communicators_of_different_processes_are_found_to_be_one(tmp_path):
     ]
     sends = [row for row in done.rows("mpi", "call", "comm", "peer") if row[0] == "MPI_Send"]
     assert [row[1:] for row in sends] == [(2, 0), (5, 1), (2, 2), (5, 3)]
+    made = [one for call, one in done.rows("mpi", "call", "made") if "Comm_dup" in call]
+    assert made == [2, 3, 5, 6, 2, 3, 5, 6]
 
 
 def test_an_intercommunicator_is_one_from_both_sides(tmp_path):
@@ -161,8 +163,11 @@ def test_an_intercommunicator_is_one_from_both_sides(tmp_path):
         put("communicator", "MPI_Intercomm_create", parent=1, comm=2, members=here, remote=there)
         put("send", "MPI_Send", comm=2, peer=0, tag=1, bytes=8)
     done = Collated(trace, tmp_path)
-    inter = [row for row in done.rows("communicator", "members", "remote") if row[1]]
-    assert inter == [("0", "1-2")]
+    fields = ("members", "remote", "parent", "remote_parent")
+    inter = [row for row in done.rows("communicator", *fields) if row[1]]
+    assert inter == [("0", "1-2", 1, 3)]
+    made = [row for row in done.rows("mpi", "rank", "made") if row[1] >= 0]
+    assert made == [(0, 1), (0, 2), (1, 3), (1, 2), (2, 3), (2, 2)]
     sends = [row for row in done.rows("mpi", "call", "peer") if row[0] == "MPI_Send"]
     assert [peer for _, peer in sends] == [1, 0, 0]
 

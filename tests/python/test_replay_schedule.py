@@ -9,6 +9,8 @@ import pytest
 from paper_machine import Paper, play_on_paper, random_program
 from traced_run import CREATE, NS, TracedRun
 
+from sesame.datasets.traced import MpiFlag
+from sesame.replay.calls import call_numbers
 from sesame.replay.records import read_trace
 from sesame.replay.schedule import Schedule, Style, make_schedule
 from sesame.replay.targets import Target
@@ -217,3 +219,55 @@ def test_members_of_a_communicator_are_read_as_written():
     assert members_of("0-7").tolist() == [0, 1, 2, 3, 4, 5, 6, 7]
     assert members_of("0-14:7,3,1").tolist() == [0, 7, 14, 3, 1]
     assert members_of("").tolist() == []
+
+
+def issued_calls(schedule: Schedule) -> list[tuple[str, int]]:
+    """The calls of the first thread and the computation before each, ns."""
+    names = list(call_numbers())
+    operations, call = schedule.operations, schedule.issued.call
+    return [
+        (names[call[row]], int(gap))
+        for row, gap in zip(operations.source, operations.gap, strict=True)
+        if row >= 0
+    ]
+
+
+@pytest.mark.parametrize("polls", [0, 3])
+@pytest.mark.parametrize("below", [False, True])
+def test_non_blocking_access_to_a_file_goes_on_until_it_is_waited_for(tmp_path, polls, below):
+    """What the library did below is issued; without that, what the program asked for."""
+    run = TracedRun(1)
+    at = {"file": run.file("/data/one"), "size": 512, "offset": 1024}
+    waited = {"flags": NESTED, **at}
+    run.io(0, 0, 1, "MPI_File_open", handle=3, file=0, size=CREATE)
+    if below:
+        run.io(0, 0.2, 0.5, "open", handle=2, file=0, size=CREATE, flags=NESTED)
+    run.io(0, 2, 1, "MPI_File_iwrite_at", handle=3, bytes=512, completion=1 + below, flags=4, **at)
+    if below:
+        run.io(0, 2.1, 0.8, "aio_write", handle=2, bytes=512, completion=2, flags=4 | NESTED, **at)
+    for poll in range(polls):
+        run.mpi(0, 10 + poll * 0.01, 0.01, "MPI_Test", flags=int(MpiFlag.POLL))
+    call, begin = ("MPI_Test", 10 + polls * 0.01) if polls else ("MPI_Wait", 10)
+    run.mpi(0, begin, 15 - begin, call)
+    run.io(0, begin, 15 - begin, call, handle=3, **waited)
+    if below:
+        run.io(0, 14.8, 0.1, "aio_return", handle=2, **waited)
+    run.io(0, 20, 1, "MPI_File_close", handle=3, file=0)
+    if below:
+        run.io(0, 20.1, 0.5, "close", handle=2, file=0, flags=NESTED)
+    calls = issued_calls(schedule_of(run, tmp_path))
+    assert [name for name, _ in calls] == ["open", "aio_write", "aio_wait", "close"]
+    issue_end = 2.9 if below else 3
+    assert calls[2][1] == round((10 - issue_end) * NS)
+
+
+def test_io_inside_other_calls_of_mpi_stays_theirs(tmp_path):
+    run = TracedRun(1)
+    file = run.file("/data/one")
+    run.io(0, 0, 1, "open", handle=3, file=file, size=CREATE)
+    run.mpi(0, 2, 2, "MPI_Barrier")
+    run.io(0, 3, 0.5, "pwrite", handle=3, file=file, size=8, bytes=8, offset=0, flags=NESTED)
+    run.mpi(0, 5, 2, "MPI_Waitall")
+    run.io(0, 6, 0.5, "pread", handle=3, file=file, size=8, bytes=8, offset=0, flags=NESTED)
+    calls = issued_calls(schedule_of(run, tmp_path))
+    assert [name for name, _ in calls] == ["open", "pread"]

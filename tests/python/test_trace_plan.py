@@ -182,7 +182,7 @@ def test_peers_are_ranks_of_their_communicator(planned):
     trace = TraceBuilder(4)
     odd = trace.communicator(0, "1-3:2", 2)
     for rank in range(4):
-        trace.call(rank, "MPI_Comm_split", comm=0)
+        trace.call(rank, "MPI_Comm_split", comm=0, made=odd if rank % 2 else -1)
     trace.call(3, "MPI_Send", comm=odd, peer=1, tag=0, bytes=8)
     trace.call(1, "MPI_Recv", comm=odd, peer=3, tag=0, bytes=8)
     trace.call(1, "MPI_Bcast", comm=odd, peer=3, bytes=8)
@@ -195,82 +195,76 @@ def test_peers_are_ranks_of_their_communicator(planned):
     assert operations[0][0][1]["comm"] == -1
 
 
-def test_communicators_are_given_to_the_calls_that_can_have_made_them(planned):
-    """They are numbered rank by rank: rank 1 knows its first only by the order of its others."""
+def test_each_call_makes_the_communicator_that_its_record_names(planned):
     trace = TraceBuilder(4)
-    first = trace.communicator(0, "0,2", 2)
-    all_ = trace.communicator(0, "0-3", 4)
-    low = trace.communicator(all_, "0-2", 3)
-    other = trace.communicator(0, "3,1", 2)
+    low = trace.communicator(0, "0-2", 3)  # never used
+    even, odd = trace.communicator(0, "0,2", 2), trace.communicator(0, "3,1", 2)
+    all_, again = (trace.communicator(0, "0-3", 4) for _ in range(2))
     for rank in range(4):
-        trace.call(rank, "MPI_Comm_split", comm=0)
-        trace.call(rank, "MPI_Comm_dup", comm=0)
-        trace.call(rank, "MPI_Comm_create", comm=all_)
+        trace.call(rank, "MPI_Comm_split", comm=0, made=odd if rank % 2 else even)
+        trace.call(rank, "MPI_Comm_dup", comm=0, made=again)
+        trace.call(rank, "MPI_Comm_dup", comm=0, made=all_)
+        trace.call(rank, "MPI_Comm_create", comm=0, made=low if rank < 3 else -1)
     _, operations = planned(trace)
-    made = [[(f["comm"], f["peer"]) for _, f in rank[:3]] for rank in operations]
-    assert made[0] == made[2] == [(first, 0), (all_, 0), (low, all_)]
-    assert made[1] == [(other, 0), (all_, 0), (low, all_)]
-    assert made[3] == [(other, 0), (all_, 0), (-1, all_)]
-    key = [rank[0][1]["tag"] for rank in operations]
-    assert key == [0, 1, 1, 0]
+    made = [[f["comm"] for _, f in rank[:4]] for rank in operations]
+    assert made[0] == made[2] == [even, again, all_, low]
+    assert made[1] == [odd, again, all_, low]
+    assert made[3] == [odd, again, all_, -1]
+    assert {f["peer"] for rank in operations for _, f in rank[:4]} == {0}
+    assert [rank[0][1]["tag"] for rank in operations] == [0, 1, 1, 0]
 
 
-def test_ranks_without_a_communicator_do_not_confuse_the_order(planned):
-    """As a grid's rows and columns are made; a column has one rank."""
-    trace = TraceBuilder(3)
-    alone = {0: trace.communicator(0, "0", 1)}
-    row = trace.communicator(0, "0-2", 3)
-    alone |= {rank: trace.communicator(0, str(rank), 1) for rank in (1, 2)}
-    some = trace.communicator(0, "1-2", 2)
-    for rank in range(3):
-        for _ in range(3):
-            trace.call(rank, "MPI_Comm_split", comm=0)
-        trace.call(rank, "MPI_Barrier", comm=row)
-        trace.call(rank, "MPI_Comm_free", comm=alone[rank])
-        if rank:
-            trace.call(rank, "MPI_Barrier", comm=some)
-    _, operations = planned(trace)
-    made = [[f["comm"] for _, f in rank[:3]] for rank in operations]
-    assert set(made[1]) == {some, alone[1], row}
-    for number in range(3):  # all ranks make each at the same call
-        for comm, members in ((row, {0, 1, 2}), (some, {1, 2})):
-            got = {rank for rank in range(3) if made[rank][number] == comm}
-            assert got in (set(), members)
-
-
-def test_both_sides_of_an_intercommunicator_are_one(planned):
+def test_both_sides_of_an_intercommunicator_have_its_parents(planned):
     trace = TraceBuilder(4)
     halves = [trace.communicator(0, members, 2) for members in ("0-1", "2-3")]
-    sides = [
-        trace.communicator(halves[0], "0-1", 2, remote="2-3"),
-        trace.communicator(halves[1], "2-3", 2, remote="0-1"),
-    ]
-    merged = [trace.communicator(side, "2-3,0-1", 4) for side in sides]
-    copies = [trace.communicator(whole, "2-3,0-1", 4) for whole in merged]
+    between = trace.communicator(halves[0], "0-1", 2, remote="2-3", remote_parent=halves[1])
+    whole = trace.communicator(between, "2-3,0-1", 4)
+    some = trace.communicator(between, "1", 1, remote="2", remote_parent=between)
     for rank in range(4):
-        side = rank // 2
-        trace.call(rank, "MPI_Comm_split", comm=0)
-        trace.call(rank, "MPI_Intercomm_create", comm=sides[side])
-        trace.call(rank, "MPI_Intercomm_merge", comm=sides[side])
-        trace.call(rank, "MPI_Comm_dup", comm=merged[side])
-        trace.call(rank, "MPI_Allreduce", comm=copies[side], bytes=8)
-    trace.call(0, "MPI_Send", comm=sides[0], peer=3, tag=1, bytes=8)
-    trace.call(3, "MPI_Recv", comm=sides[1], peer=0, tag=1, bytes=8)
-    _, operations = planned(trace)
-    made = [[(f["comm"], f["peer"], f["number"]) for _, f in rank[1:4]] for rank in operations]
-    between, whole, copy = sides[0], merged[0], copies[0]
-    assert made[0] == [(between, halves[0], 2), (whole, between, 1), (copy, whole, 0)]
-    assert made[3] == [(between, halves[1], 0), (whole, between, 0), (copy, whole, 0)]
+        trace.call(rank, "MPI_Comm_split", comm=0, made=halves[rank // 2])
+        trace.call(rank, "MPI_Intercomm_create", comm=between, made=between)
+        trace.call(rank, "MPI_Intercomm_merge", comm=between, made=whole)
+        trace.call(rank, "MPI_Comm_create", comm=between, made=some if rank in (1, 2) else -1)
+        trace.call(rank, "MPI_Allreduce", comm=whole, bytes=8)
+    trace.call(0, "MPI_Send", comm=between, peer=3, tag=1, bytes=8)
+    trace.call(3, "MPI_Recv", comm=between, peer=0, tag=1, bytes=8)
+    run, operations = planned(trace)
+    made = [[(f["comm"], f["peer"], f["number"]) for _, f in rank[1:3]] for rank in operations]
+    assert made[0] == [(between, halves[0], 2), (whole, between, 1)]
+    assert made[3] == [(between, halves[1], 0), (whole, between, 0)]
+    # All of a side name the same ranks, also those that are not among them.
+    creates = [rank[3][1] for rank in operations]
+    assert [create["comm"] for create in creates] == [-1, some, some, -1]
+    named = [run.plan.lists[create["list"] :][:2].tolist() for create in creates]
+    assert named == [[1, 1], [1, 1], [1, 0], [1, 0]]
     send, receive = operations[0][5][1], operations[3][5][1]
     assert (send["comm"], send["peer"]) == (between, 1)
     assert (receive["comm"], receive["peer"]) == (between, 0)
+
+
+def test_accesses_to_files_go_on_until_they_are_waited_for(planned):
+    trace = TraceBuilder(1)
+    first = trace.file(0, "MPI_File_iwrite_at", duration=10)
+    second = trace.file(0, "MPI_File_iread_at", duration=20)
+    request = trace.call(0, "MPI_Ibarrier", comm=0, duration=30)
+    trace.wait_for_file(0, "MPI_Wait", second, gap=400, duration=50)
+    trace.wait_for_file(0, "MPI_Waitall", first, gap=600, duration=70)
+    trace.mpi[0][request]["completion"] = len(trace.mpi[0]) - 1 - request
+    run, operations = planned(trace)
+    starts, ends = ["io_start"] * 2, ["io_wait"] * 2
+    expected = [*starts, "MPI_Ibarrier", ends[0], "MPI_Wait", ends[1], "MPI_Finalize"]
+    assert calls(operations[0]) == expected
+    fields = [one for _, one in operations[0]]
+    assert [fields[at]["number"] for at in (0, 1, 3, 5)] == [10, 20, 1500, 3180]
+    assert fields[0]["list"] == fields[5]["list"] != fields[1]["list"] == fields[3]["list"]
+    assert run.plan.requests.tolist() == [3]
 
 
 def test_the_edge_of_a_grid_exchanges_on_its_communicator(planned):
     trace = TraceBuilder(2)
     copy = trace.communicator(0, "0-1", 2)
     for rank in range(2):
-        trace.call(rank, "MPI_Comm_dup", comm=0)
+        trace.call(rank, "MPI_Comm_dup", comm=0, made=copy)
     trace.call(0, "MPI_Sendrecv", comm=copy, peer=-2, tag=0, bytes=8)
     trace.part(0, "MPI_Recv", comm=copy, peer=1, tag=0, bytes=8)
     trace.call(1, "MPI_Sendrecv", comm=copy, peer=0, tag=0, bytes=8)
@@ -424,3 +418,18 @@ def test_an_unknown_communicator_is_named(planned):
         trace.call(rank, "MPI_Barrier", comm=1)
     text = refusal(planned, trace)
     assert "the call that made communicator 1 is not in the trace" in text
+
+
+def test_a_call_that_does_not_say_what_it_made_is_named(planned):
+    trace = ping()
+    trace.communicator(0, "0-1", 2)
+    trace.call(0, "MPI_Comm_dup", comm=0)
+    text = refusal(planned, trace)
+    assert "rank 0, mpi record 3 (MPI_Comm_dup): there is no record of the communicator" in text
+
+
+def test_a_call_that_made_a_communicator_of_others_is_named(planned):
+    trace = ping()
+    trace.communicator(0, "1", 1)
+    trace.call(0, "MPI_Comm_split", comm=0, made=1)
+    assert "the rank is not in communicator 1, which it made" in refusal(planned, trace)

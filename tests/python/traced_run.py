@@ -31,7 +31,14 @@ class TracedRun:
         return index
 
     def communicator(self, index: int, members: str, size: int) -> None:
-        row = {"index": index, "parent": -1, "size": size, "members": members, "remote": ""}
+        row = {
+            "index": index,
+            "parent": -1,
+            "remote_parent": -1,
+            "size": size,
+            "members": members,
+            "remote": "",
+        }
         self._communicators.append(row | {"name": ""})
 
     def io(self, rank: int, begin: float, duration: float, call: str, **fields: Any) -> None:
@@ -42,7 +49,7 @@ class TracedRun:
 
     def mpi(self, rank: int, begin: float, duration: float, call: str, **fields: Any) -> None:
         row = {"rank": rank, "thread": 0, "call": call, "comm": 0, "peer": -1, "tag": -1}
-        row |= {"bytes": 0, "completion": 0, "flags": 0} | fields
+        row |= {"bytes": 0, "completion": 0, "made": -1, "flags": 0} | fields
         self._mpi.append(row | {"begin_ns": round(begin * NS), "duration_ns": round(duration * NS)})
 
     def write(self, path: Path) -> Path:

@@ -15,11 +15,12 @@ from rich.status import Status
 from sesame import native
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.datasets import DataSetWriter, check_destination
-from sesame.errors import InputError, OutputError, TracingError
+from sesame.errors import InputError, OutputError
 from sesame.tracing import (
     TraceOptions,
     collate,
     environment,
+    explain,
     run_traced,
     was_anything_recorded,
 )
@@ -102,7 +103,8 @@ def trace(**options: Any) -> int:
             raw.mkdir()
             stdout = sys.stderr if options["as_json"] else None
             status = run_traced(command, raw, settings, stdout=stdout)
-            _check_recorded(command[0], raw, status)
+            if not was_anything_recorded(raw):
+                raise explain(command, status)
         else:
             raw = options["from_raw"]
         result = _finish(writer, raw, command, status, options)
@@ -129,16 +131,6 @@ def _print_environment(raw: Path, settings: TraceOptions) -> None:
         raise OutputError(f"{raw}: cannot be made: {error.strerror}") from error
     for name, value in environment(raw, settings).items():
         click.echo(f"export {name}={shlex.quote(value)}")
-
-
-def _check_recorded(program: str, raw: Path, status: int) -> None:
-    if not was_anything_recorded(raw):
-        raise TracingError(
-            f"{program} ended with status {status} and recorded nothing",
-            hint="it has called nothing on files and no MPI, or cannot be traced: it is statically "
-            "linked or sets user ids",
-            exit_status=status or 1,
-        )
 
 
 def _finish(

@@ -94,6 +94,12 @@ MPI = RecordType(
             "when it never was",
         ),
         Field(
+            "made",
+            "int32",
+            "",
+            "the communicator that the call made, index in record type communicator; -1 for none",
+        ),
+        Field(
             "flags",
             "uint16",
             "bits",
@@ -159,6 +165,12 @@ COMMUNICATOR = RecordType(
     (
         Field("index", "int32", "", "number by which other records name it; 0 is MPI_COMM_WORLD"),
         Field("parent", "int32", "", "the communicator it was made from; -1 for none"),
+        Field(
+            "remote_parent",
+            "int32",
+            "",
+            "of an intercommunicator: the one that the other group made it from; -1 for none",
+        ),
         Field("size", "uint32", "", "number of processes in it (of an intercommunicator: here)"),
         Field(
             "members", "text", "", "its processes in order of their rank in it: 0-7 or 0-14:2,1,3"

@@ -17,7 +17,7 @@ from sesame.exchange.otf2_definitions import Definitions
 from sesame.exchange.otf2_files import FileEvents
 from sesame.exchange.otf2_library import collective_operation
 from sesame.exchange.output import whole_directory
-from sesame.traced.calls import is_receive, is_send
+from sesame.traced.calls import is_completion, is_receive, is_send
 
 TICKS_TRACED, TICKS_SIMULATED = 10**9, 10**12  # a second
 MESSAGE_FIELDS = (
@@ -148,12 +148,15 @@ class _Events:
 
     def _enter(self, rank: int, is_io: bool, row: int, time: int) -> Iterable[Event]:
         call = (self._calls.io if is_io else self._calls.mpi)["call"][row]
-        yield self._e.Enter(time, self._definitions.region(call, is_io=is_io))
+        if not (is_io and is_completion(call)):
+            yield self._e.Enter(time, self._definitions.region(call, is_io=is_io))
         yield from self._files.begin(rank, row, time) if is_io else self._begin(row, time)
 
     def _leave(self, rank: int, is_io: bool, row: int, time: int) -> Iterable[Event]:
         call = (self._calls.io if is_io else self._calls.mpi)["call"][row]
         yield from self._files.end(rank, row, time) if is_io else self._end(row, time)
+        if is_io and is_completion(call):
+            return
         attributes = self._files.attributes(row) if is_io else None
         yield self._e.Leave(time, self._definitions.region(call, is_io=is_io), attributes)
 

@@ -92,6 +92,7 @@ class _Frame:
     io: int = -1
     mpi: int = -1
     filled: bool = False  # an event has said what the call did
+    parts: list[int] = field(default_factory=list)  # records of what it did for files
 
 
 @dataclass
@@ -178,6 +179,8 @@ class _Run:
         for records, number in ((self.io, frame.io), (self.mpi, frame.mpi)):
             if number >= 0:
                 records.end(number, ns)
+        for number in frame.parts:
+            self.io.end(number, ns)
         for attribute, value in (event.attributes or {}).items():
             if frame.io >= 0 and attribute.name == otf2_library.ERROR:
                 self.io.fill(frame.io, 0, error=int(value))
@@ -368,9 +371,22 @@ class _Run:
             self._positions[place] += moved
         if not self.io.is_ended(number) and all(f.io != number for f in thread.frames):
             self.io.end(number, ns)
+        inner = thread.frames[-1] if thread.frames else None
+        if inner is not None and inner.mpi >= 0:
+            self.io.complete(number, self._part_of_wait(thread, inner, number))
+            return
         frame = thread.frame("io")
         if frame is not None and frame.io != number:
             self.io.complete(number, frame.io)
+
+    def _part_of_wait(self, thread: _Thread, wait: _Frame, number: int) -> int:
+        """The record of what a wait or test did for an access to a file."""
+        begin, call = self.mpi.value(wait.mpi, "begin_ns"), wait.region.name
+        part = self.io.add(thread.rank, thread.number, begin, call, int(IoFlag.NESTED))
+        same = ("file", "handle", "offset", "size")
+        self.io.fill(part, 0, **{name: self.io.value(number, name) for name in same})
+        wait.parts.append(part)
+        return part
 
     def traced(self) -> Traced:
         open_calls = [f for thread in self._threads.values() for f in thread.frames]

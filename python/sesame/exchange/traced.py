@@ -28,6 +28,8 @@ UNKNOWN = {
     "comm": -1,
     "peer": -1,
     "tag": -1,
+    "made": -1,
+    "remote_parent": -1,
     "mpi_rank": -1,
     "parent": -1,
     "pid": -1,

@@ -9,6 +9,7 @@ from functools import cache
 
 from sesame.errors import ReplayError
 from sesame.installed import find_installed
+from sesame.traced.calls import is_completion
 from sesame.traced.io_calls import CLOSE, COPIES, OPEN, PRINTING, READ, SCANNING, WRITE, io_kind
 
 # Issued name: recorded names of calls that do the same. Names that are neither here nor the
@@ -56,7 +57,7 @@ NAMING = {"open", "fopen", "opendir", "stat", "lstat", "access", "unlink", "rena
 NAMING |= {"symlink", "readlink", "mkdir", "rmdir", "truncate", "chmod", "statfs"}
 OPENINGS = {name for name in NAMING if io_kind(name) == OPEN}
 
-_MPI_DATA = re.compile(r"MPI_File_i?(read|write)(_at|_all|_at_all|_shared|_ordered)?(_begin)?$")
+_MPI_DATA = re.compile(r"MPI_File_(i?)(read|write)(_at|_all|_at_all|_shared|_ordered)?(_begin)?$")
 _MPI_OTHERS = {
     "MPI_File_open": "open",
     "MPI_File_close": "close",
@@ -70,7 +71,9 @@ def issued_name(recorded: str) -> str | None:
     """The call that is issued for a recorded one; None when there is none."""
     data = _MPI_DATA.match(recorded)
     if data:
-        return "pread" if data[1] == "read" else "pwrite"
+        return f"{'aio_' if data[1] else 'p'}{data[2]}"
+    if is_completion(recorded):
+        return "aio_wait"
     name = _MPI_OTHERS.get(recorded) or ISSUED_AS.get(recorded, recorded)
     return name if name in call_numbers() else None
 

@@ -13,6 +13,7 @@ from sesame.replay import calls
 from sesame.replay.precedence import CREATE, REMOVE, USE
 from sesame.replay.records import Order, Trace, contained_in_earlier
 from sesame.replay.targets import Needed, Target, is_replayed
+from sesame.traced.calls import is_completion
 from sesame.traced.groups import Array
 from sesame.traced.io_calls import is_mpi_io
 
@@ -39,7 +40,9 @@ def choose_issued(trace: Trace, order: Order, target: Target) -> Issued:
     on_file = np.where(io["file"] >= 0, replayed[io["file"]], call == numbers["sync"])
     needs_handle = ~np.isin(call, [numbers[name] for name in sorted(DATA_NEEDS_SLOT)])
     possible = (call > 0) & on_file & ((io["handle"] >= 0) | ~needs_handle)
-    possible &= order.top[: len(io)] < len(io)  # what MPI does for itself is part of its call
+    top = order.top[: len(io)]
+    in_wait = np.concatenate([np.zeros(len(io), bool), trace.mpi.by_name(is_completion) != 0])
+    possible &= (top < len(io)) | in_wait[top]  # what MPI does for itself is part of its call
     is_mpi = io.is_call({name for name in io.names if is_mpi_io(name)})
     by_time = order.sorted[order.sorted < len(io)]
     plain = by_time[(possible & ~is_mpi)[by_time]]
@@ -49,11 +52,12 @@ def choose_issued(trace: Trace, order: Order, target: Target) -> Issued:
     chosen[plain] = True
     # Calls of MPI-IO are issued only where the trace does not show what they did: a rank without
     # I/O of its own has given its data to another one.
-    if not is_mpi[order.top[plain]].any():
+    inside_mpi = np.concatenate([is_mpi, np.ones(len(trace.mpi), bool)])
+    if not inside_mpi[top[plain]].any():
         chosen |= possible & is_mpi
     rows = by_time[chosen[by_time]]
     path = [str(target.place(file.path)) if is_replayed(file) else None for file in trace.files]
-    aside = ~chosen & ~is_mpi & (order.top[: len(io)] == np.arange(len(io)))
+    aside = ~chosen & ~is_mpi & (top == np.arange(len(io)))
     counts = np.bincount(io["call"][aside], minlength=len(io.names))
     left_out = {name: int(count) for name, count in zip(io.names, counts, strict=False) if count}
     return Issued(rows, call, _sizes(trace, call), path, left_out)

@@ -178,7 +178,7 @@ def _assemble(
     trace: Trace, order: Order, issued: Issued, links: Links, extra: _Extra, style: Style
 ) -> Operations:
     records = len(order.top)
-    begin = np.concatenate([_begins(trace, order), extra.begin])
+    begin = np.concatenate([_begins(trace, order, issued), extra.begin])
     end = np.concatenate([order.end, extra.end])
     until = np.concatenate([order.end, extra.until])
     stream = np.concatenate([order.stream, extra.stream])
@@ -226,8 +226,9 @@ def _assemble(
     )
 
 
-def _begins(trace: Trace, order: Order) -> Array:
-    """Where the wait of each record began: polls in a row belong to the call that ends them."""
+def _begins(trace: Trace, order: Order, issued: Issued) -> Array:
+    """Where the wait of each record began: polls in a row belong to the call that ends them. The
+    library has waited in a wait before it fetched the result of its I/O there."""
     mpi, io_count = trace.mpi, len(trace.io)
     begin = order.begin.copy()
     by_time = order.sorted[order.sorted >= io_count]
@@ -241,6 +242,11 @@ def _begins(trace: Trace, order: Order) -> Array:
     follows[1:] = poll[:-1] & (stream[1:] == stream[:-1]) & (pause < POLLS_NS)
     first = np.maximum.accumulate(np.where(follows, 0, np.arange(len(rows))))
     begin[by_time] = order.begin[by_time[first]]
+    io = issued.rows
+    top, stream = order.top[io], order.stream[io]
+    fetched = (issued.call[io] == calls.call_numbers()["aio_wait"]) & (top >= io_count)
+    before = np.where(np.diff(stream, prepend=-1) == 0, np.roll(order.end[io], 1), 0)
+    begin[io[fetched]] = np.maximum(begin[top], before)[fetched]
     return begin
 
 

@@ -66,6 +66,12 @@ def is_probe(name: str) -> bool:
 
 
 @cache
+def is_completion(name: str) -> bool:
+    """A wait or test for requests. What it did for a file is a record of type io inside it."""
+    return plain_name(name).removeprefix("wait").removeprefix("test") in ("", "all", "any", "some")
+
+
+@cache
 def pattern_of(name: str) -> Pattern:
     """Of a blocking or a non-blocking call: MPI_Ibcast, MPI_Comm_idup."""
     word = plain_name(name)

@@ -7,12 +7,14 @@ from sesame.tracing.launch import (
     run_traced,
     was_anything_recorded,
 )
+from sesame.tracing.unrecorded import explain
 
 __all__ = [
     "PRUNING",
     "TraceOptions",
     "collate",
     "environment",
+    "explain",
     "run_traced",
     "was_anything_recorded",
 ]

@@ -25,6 +25,8 @@ class Role(IntEnum):
     COLLECTIVE_START = 16
     MAKE = 17  # a communicator
     FREE = 18
+    IO_START = 19  # goes on in the background
+    IO_WAIT = 20
 
 
 STARTS = (

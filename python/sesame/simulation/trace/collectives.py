@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sesame.simulation.trace.calls import ROOTED, Role, plain
-from sesame.simulation.trace.communicators import Communicators, RankTable
+from sesame.simulation.trace.communicators import Communicator, RankTable
 from sesame.simulation.trace.events import Array, Events
 from sesame.simulation.trace.matching import check_collectives
 from sesame.traced.groups import number_in_group
@@ -40,7 +40,7 @@ def base_name(name: str) -> str:
 
 def plan_collectives(
     events: Events,
-    communicators: Communicators,
+    communicators: list[Communicator],
     table: RankTable,
     lists: Lists,
     notes: list[str],
@@ -50,7 +50,7 @@ def plan_collectives(
     comm = events.comm[chosen]
     _, instance = number_in_group(events.rank[chosen], comm, order=chosen)
     order, starts = check_collectives(events, chosen, instance, communicators)
-    sizes = np.array([max(c.size, 1) for c in communicators.table])
+    sizes = np.array([max(c.size, 1) for c in communicators])
     size = sizes[comm] if len(comm) else comm
     counts = np.diff([*starts, len(order)]) if len(order) else np.empty(0, np.int64)
 
@@ -111,9 +111,11 @@ def _lists(
     return begin
 
 
-def _time_between_groups(events: Events, communicators: Communicators, notes: list[str]) -> None:
+def _time_between_groups(
+    events: Events, communicators: list[Communicator], notes: list[str]
+) -> None:
     """Of an intercommunicator only barriers are played; what others do depends on the side."""
-    between = np.array([bool(c.remote) for c in communicators.table])
+    between = np.array([bool(c.remote) for c in communicators])
     barrier = np.array([base_name(name) == "Barrier" for name in events.names])
     chosen = np.isin(events.role, ROLES) & between[events.comm] & ~barrier[events.played]
     chosen &= events.comm >= 0

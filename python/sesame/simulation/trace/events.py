@@ -21,8 +21,8 @@ from sesame.simulation.trace.calls import POLLS, STARTS, Role, plain, role_of
 Array = np.ndarray[Any, Any]
 IDLE_WORK_NS = 2000  # polls with less work than this between them are one wait
 COLUMNS = ("rank", "thread", "begin_ns", "duration_ns", "call", "comm", "bytes", "flags")
-IO_COLUMNS = (*COLUMNS, "file")
-MPI_COLUMNS = (*COLUMNS, "peer", "tag", "completion")
+IO_COLUMNS = (*COLUMNS, "file", "completion")
+MPI_COLUMNS = (*COLUMNS, "peer", "tag", "completion", "made")
 
 
 @dataclass
@@ -43,6 +43,7 @@ class Events:
     on_file: Array  # on a regular file
     record: Array  # its number among the records of its rank and type
     completed_by: Array  # event that completed the request; -1 for none
+    made: Array  # communicator; -1 for none
     role: Array
     played: Array  # index in `names` of what the player calls
     parent: Array = field(default_factory=lambda: np.empty(0, np.int64))  # -1: not inside another
@@ -88,13 +89,13 @@ class Span:
         return len(self.begin)
 
 
-def read_events(data_set: DataSet, span: Span, one: Array, notes: list[str]) -> Events:
-    """`one` gives each communicator the index that stands for all that are the same."""
+def read_events(data_set: DataSet, span: Span, communicators: int, notes: list[str]) -> Events:
+    """`communicators`: how many there are."""
     tables = [_read_table(data_set, name, span) for name in ("mpi", "io") if data_set.has(name)]
     events = _with_ends(tables, span)
     _check_calls(events)
     _check_times(events)
-    _name_communicators(events, one)
+    _check_communicators(events, communicators)
     events = _leave_out_other_threads(events, span, notes)
     _find_parents(events)
     events = events.take(_is_played(events))
@@ -126,9 +127,9 @@ def _read_table(data_set: DataSet, name: str, span: Span) -> Events:
         raise InputError("records do not stand in the order of ranks", path=str(data_set.path))
     record = np.arange(count) - first[rank]
     none = np.full(count, -1, np.int64)
-    completion = none if io else columns["completion"].astype(np.int64)
+    completion = columns["completion"].astype(np.int64)
     completed_by = np.where(completion > 0, np.arange(count) + completion, -1)
-    _check_completions(completed_by, rank, record, data_set)
+    _check_completions(completed_by, rank, record, name, data_set)
     roles = [(Role.IO, "io") if io else role_of(plain(n)) for n in names]
     played = [f"MPI_{played}" if played[:1].isupper() else played for _, played in roles]
     return Events(
@@ -146,6 +147,7 @@ def _read_table(data_set: DataSet, name: str, span: Span) -> Events:
         on_file=_is_regular(data_set, columns["file"]) if io else np.zeros(count, bool),
         record=record,
         completed_by=completed_by,
+        made=columns["made"].astype(np.int64) if "made" in columns else none,
         role=np.array([role for role, _ in roles], np.int64)[call] if count else call,
         played=call + len(names),
         names=[*names, *played],
@@ -161,7 +163,9 @@ def _is_regular(data_set: DataSet, file: Array) -> Array:
     return np.isin(file, regular)
 
 
-def _check_completions(completed_by: Array, rank: Array, record: Array, data_set: DataSet) -> None:
+def _check_completions(
+    completed_by: Array, rank: Array, record: Array, name: str, data_set: DataSet
+) -> None:
     known = np.flatnonzero(completed_by >= 0)
     target = completed_by[known]
     outside = target >= len(rank)
@@ -169,7 +173,7 @@ def _check_completions(completed_by: Array, rank: Array, record: Array, data_set
     if wrong.any():
         first = known[np.argmax(wrong)]
         raise InputError(
-            f"rank {rank[first]}, mpi record {record[first]}: the call that completed it is "
+            f"rank {rank[first]}, {name} record {record[first]}: the call that completed it is "
             "missing",
             path=str(data_set.path),
             hint="was the traced run cut off?",
@@ -227,6 +231,7 @@ def _missing(tables: list[Events], name: str, span: Span) -> Events:
         on_file=zero.astype(bool),
         record=none,
         completed_by=none,
+        made=none,
         role=zero + role,
         played=zero,
         names=[name],
@@ -263,12 +268,12 @@ def _check_times(events: Events) -> None:
         )
 
 
-def _name_communicators(events: Events, one: Array) -> None:
-    strange = events.comm >= len(one)
-    if strange.any():
-        first = int(np.argmax(strange))
-        raise InputError(f"{events.describe(first)}: there is no communicator {events.comm[first]}")
-    events.comm = np.where(events.comm < 0, events.comm, one[events.comm])
+def _check_communicators(events: Events, communicators: int) -> None:
+    for named in (events.comm, events.made):
+        strange = named >= communicators
+        if strange.any():
+            first = int(np.argmax(strange))
+            raise InputError(f"{events.describe(first)}: there is no communicator {named[first]}")
 
 
 def _leave_out_other_threads(events: Events, span: Span, notes: list[str]) -> Events:

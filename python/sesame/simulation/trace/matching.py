@@ -7,7 +7,7 @@ import numpy as np
 
 from sesame.errors import InputError
 from sesame.simulation.trace.calls import Role
-from sesame.simulation.trace.communicators import Communicators
+from sesame.simulation.trace.communicators import Communicator
 from sesame.simulation.trace.events import Array, Events
 from sesame.traced.messages import Ends, match
 
@@ -62,14 +62,14 @@ def match_messages(events: Events) -> None:
 
 
 def check_collectives(
-    events: Events, chosen: Array, instance: Array, communicators: Communicators
+    events: Events, chosen: Array, instance: Array, communicators: list[Communicator]
 ) -> tuple[Array, Array]:
     """All members take part in each collective. Gives the groups as `groups_of` does."""
     comm = events.comm[chosen]
     order, starts = groups_of([comm, instance])
     if not len(order):
         return order, starts
-    sizes = np.array([c.size for c in communicators.table])
+    sizes = np.array([c.size for c in communicators])
     counts = np.diff([*starts, len(order)])
     first = order[starts]
     call = events.played[chosen]
@@ -97,7 +97,7 @@ def _check_complete(
     first: Array,
     counts: Array,
     sizes: Array,
-    communicators: Communicators,
+    communicators: list[Communicator],
 ) -> None:
     short = np.flatnonzero(counts != sizes[comm[first]])
     if not len(short):

@@ -13,7 +13,7 @@ from sesame.simulation.trace.collectives import ROLES as COLLECTIVES
 from sesame.simulation.trace.collectives import Collectives, plan_collectives
 from sesame.simulation.trace.communicators import (
     WORLD,
-    Communicators,
+    Communicator,
     Made,
     Makers,
     RankTable,
@@ -25,7 +25,9 @@ from sesame.simulation.trace.matching import match_messages
 from sesame.simulation.trace.requests import (
     Requests,
     drop_cancelled,
+    number_accesses,
     number_requests,
+    tie_accesses,
 )
 
 MAGIC = b"ssmplan1"
@@ -51,6 +53,8 @@ CALLS_OF = {
     "MPI_Comm_create_group": 3,
     "MPI_COMM_SELF": 0,
     "io": 0,
+    "io_start": 0,
+    "io_wait": 0,
     "timed": 0,
 }
 BUFFERED = ("MPI_Bsend", "MPI_Ibsend")
@@ -118,7 +122,7 @@ class Planner:
     """Fills in the operations, an aspect at a time; one for each event, and some are left out."""
 
     def __init__(
-        self, events: Events, communicators: Communicators, ranks: int, after: Array
+        self, events: Events, communicators: list[Communicator], ranks: int, after: Array
     ) -> None:
         self.events = events
         self.ranks = ranks
@@ -134,6 +138,7 @@ class Planner:
     def plan(self, notes: list[str]) -> Plan:
         events = self.events
         drop_cancelled(events, notes)
+        tie_accesses(events)
         own = own_communicators(self.communicators)
         made = Makers(events, self.communicators).find()
         uses = np.isin(events.role, (*MESSAGES, *COLLECTIVES, Role.FREE, Role.MAKE))
@@ -152,7 +157,7 @@ class Planner:
         self._communicators(made)
         requests = number_requests(events, self.ranks)
         self._requests(requests)
-        self._durations()
+        self._durations(requests)
         return self._finish(requests, own)
 
     def _messages(self) -> None:
@@ -210,10 +215,13 @@ class Planner:
             self.events.names.append(name)
         return self.events.names.index(name)
 
-    def _durations(self) -> None:
+    def _durations(self, requests: Requests) -> None:
         events = self.events
-        timed = np.isin(events.role, (Role.IO, Role.TIMED))
+        timed = np.isin(events.role, (Role.IO, Role.IO_START, Role.TIMED))
         self.operations["number"][timed] = (events.end - events.begin)[timed]
+        start, wait, number = number_accesses(events, requests)
+        self.operations["number"][wait] = events.end[wait] - events.begin[start]
+        self.operations["list"][start] = self.operations["list"][wait] = number
 
     def _reserve(self, sizes: Array) -> None:
         self.buffer_bytes = max(self.buffer_bytes, int(np.max(sizes, initial=1)))
@@ -227,7 +235,7 @@ class Planner:
         used = np.flatnonzero(np.bincount(operations["call"], minlength=1))
         operations["call"] = np.searchsorted(used, operations["call"])
         seconds = (events.end - events.begin) * 1e-9
-        io = events.role == Role.IO
+        io = np.isin(events.role, (Role.IO, Role.IO_START))
         return Plan(
             operations,
             np.bincount(rank, minlength=self.ranks),

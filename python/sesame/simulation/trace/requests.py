@@ -28,6 +28,20 @@ def drop_cancelled(events: Events, notes: list[str]) -> None:
         events.completed_by[dropped] = -1
 
 
+def tie_accesses(events: Events) -> None:
+    """Accesses to files that go on in the background, and the calls that completed them; of
+    several that one call completed the first."""
+    start = np.flatnonzero(events.is_io & (events.completed_by >= 0) & (events.parent < 0))
+    start = start[np.unique(events.completed_by[start], return_index=True)[1]]
+    for role, chosen, played in (
+        (Role.IO_START, start, "io_start"),
+        (Role.IO_WAIT, events.completed_by[start], "io_wait"),
+    ):
+        events.names.append(played)
+        events.role[chosen] = role
+        events.played[chosen] = len(events.names) - 1
+
+
 @dataclass(frozen=True)
 class Requests:
     number: Array  # of the request that an event begins or first waits for; -1 for none
@@ -65,3 +79,14 @@ def _check_ends(events: Events, begun: Array, end: Array) -> None:
             f"{events.describe(begun[first])}: it cannot have been completed by "
             f"{events.describe(end[first])}"
         )
+
+
+def number_accesses(events: Events, requests: Requests) -> tuple[Array, Array, Array]:
+    """Of accesses to files: where each begins, where it is waited for, and its number, behind those
+    of messages."""
+    start = np.flatnonzero(events.role == Role.IO_START)
+    rank = events.rank[start]
+    _, place = number_in_group(rank, order=start)
+    number = requests.of_rank[rank] + place
+    requests.of_rank[:] += np.bincount(rank, minlength=len(requests.of_rank))
+    return start, events.completed_by[start], number

@@ -11,7 +11,7 @@ from sesame.datasets import DataSet
 from sesame.errors import InputError
 from sesame.simulation.compute import write_recorded
 from sesame.simulation.trace.calls import Role, is_one_sided, plain
-from sesame.simulation.trace.communicators import WORLD, Communicators, read_communicators
+from sesame.simulation.trace.communicators import WORLD, Communicator, read_communicators
 from sesame.simulation.trace.events import Array, Events, Span, read_events
 from sesame.simulation.trace.plan import Plan, Planner
 
@@ -60,7 +60,7 @@ def _plan_run(data_set: DataSet) -> TracedRun:
     span, cut_off = _read_processes(data_set, notes)
     communicators = read_communicators(data_set, span.ranks)
     _check_ranks(span.ranks, communicators)
-    events = read_events(data_set, span, communicators.one, notes)
+    events = read_events(data_set, span, len(communicators), notes)
     after = _time_after(events, span)
     try:
         plan = Planner(events, communicators, span.ranks, after).plan(notes)
@@ -109,7 +109,7 @@ def _read_processes(data_set: DataSet, notes: list[str]) -> tuple[Span, list[int
     return Span(begin, end), [r["rank"] for r in processes if r["outcome"] == "cut off"]
 
 
-def _check_ranks(ranks: int, communicators: Communicators) -> None:
+def _check_ranks(ranks: int, communicators: list[Communicator]) -> None:
     world = communicators[WORLD].size
     if world != ranks:
         missing = sorted(set(communicators[WORLD].members) - set(range(ranks)))

@@ -1,0 +1,61 @@
+"""Why a command left no records: what became of the program that it should have run."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+from sesame.errors import TracingError
+
+PT_INTERP = 3  # of a program header: the program names a dynamic linker, which loads the tracer
+ELF64_LITTLE = b"\x7fELF\x02\x01"
+
+
+def explain(command: Sequence[str], status: int) -> TracingError:
+    """The error for a command that ended and recorded nothing."""
+    reason, hint = _reason(command)
+    said = f"{command[0]} ended with status {status} and recorded nothing"
+    return TracingError(f"{said}: {reason}", hint=hint, exit_status=status or 1)
+
+
+def _reason(command: Sequence[str]) -> tuple[str, str]:
+    """Reason and hint. Of a launcher's words the first that can be run is taken for the program."""
+    words = [word for word in command[1:] if not word.startswith("-")]
+    found = [path for word in words if (path := shutil.which(word)) is not None]
+    launched = shutil.which(command[0])
+    for program in map(Path, [launched, *found[:1]] if launched else found[:1]):
+        if is_static(program):
+            return f"{program} is statically linked", "relink it without -static"
+        if program.stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
+            return f"{program} sets user or group ids", "such programs cannot be traced"
+    if found or not words:
+        name = Path(found[0] if found else command[0]).name
+        return f"{name} was not started", "what was said above may tell why"
+    named = [word for word in words if "/" in word]
+    absent = [word for word in named if not Path(word).exists()]
+    if absent:
+        return f"{absent[0]}: no such program", "give the program by its path, as ./program"
+    if named:
+        return f"{named[0]}: this is not an executable program", "chmod +x makes a file executable"
+    here = [word for word in words if Path(word).is_file()]
+    if here:
+        return f"{here[0]} is not looked for in this directory", f"write ./{here[0]}"
+    names = ", ".join(word for word in words if not word.isdigit()) or "its words"
+    return f"no such program among {names}", "give the program by its path, as ./program"
+
+
+def is_static(program: Path) -> bool:
+    """Whether no dynamic linker is asked for, by the program headers."""
+    with program.open("rb") as file:
+        head = file.read(64)
+        if len(head) < 64 or not head.startswith(ELF64_LITTLE):
+            return False
+        (table,) = struct.unpack_from("<Q", head, 32)
+        size, count = struct.unpack_from("<HH", head, 54)
+        file.seek(table)
+        headers = file.read(size * count)
+    types = (struct.unpack_from("<I", headers, size * i)[0] for i in range(len(headers) // size))
+    return PT_INTERP not in types
