@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import os
 import shutil
 import statistics
 import subprocess
@@ -175,6 +176,16 @@ def thesis_said(application: Application, number: int, system: str) -> str:
     )
 
 
+def against_traced(times: dict[str, list[float]]) -> str:
+    """Without the noise between runs: what the replayer itself makes of a recording."""
+    pairs = zip(times[PRUNED], times[TRACED], strict=True)
+    found = [100 * (replayed / traced - 1) for replayed, traced in pairs]
+    return (
+        "Each replay against the very run that was traced: median "
+        f"{statistics.median(found):+.2f} %, from {min(found):+.2f} to {max(found):+.2f} %."
+    )
+
+
 def tables(application: Application, measured: Measured) -> str:
     first, names = application.first_table, list(measured.seconds)
     parts = []
@@ -185,6 +196,7 @@ def tables(application: Application, measured: Measured) -> str:
             f"**Table 3.{number}: errors of {application.title} on {name}**, in percent of the "
             f"median real run; the other is {other}.",
             error_table(measured.seconds[name]),
+            against_traced(measured.seconds[name]),
             thesis_said(application, number, system),
         ]
     messages = measured.kept + measured.dropped
@@ -208,6 +220,15 @@ def summary(all_measured: list[Measured]) -> str:
         f"Errors of the medians, averaged over all: {', '.join(parts)}. Real runs are "
         f"{statistics.mean(noises):.1f} % (largest {max(noises):.1f} %) from their own median. "
         "The thesis's abstract: replays below 30 % on average."
+    )
+
+
+def conditions(repeat: int, load: float) -> str:
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        f"Measured on {now:%Y-%m-%d}, each run {repeat} times with {RANKS} ranks on "
+        f"{os.cpu_count()} processors; the machine's load was {load:.1f} before and "
+        f"{os.getloadavg()[0]:.1f} after, of which about {RANKS} are the measurement's own."
     )
 
 
@@ -237,22 +258,20 @@ def options() -> argparse.Namespace:
 
 def main() -> None:
     chosen = options()
-    now = datetime.datetime.now(datetime.UTC)
-    texts = [f"Measured on {now:%Y-%m-%d}, each run {chosen.repeat} times with {RANKS} ranks."]
-    all_measured = []
+    load = os.getloadavg()[0]
+    texts, all_measured = [], []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
         found = stack.enter_context(mounted(set(chosen.file_systems)))
         places = {name: found[name] for name in chosen.file_systems}
-        print(texts[0])
         for name in chosen.only:
             application, program = APPLICATIONS[name], built(name, folder)
             measured = measure(application, program, places, chosen.repeat, folder)
             all_measured.append(measured)
             texts.append(tables(application, measured))
             print(f"\n{texts[-1]}", flush=True)
-    texts.append(summary(all_measured))
-    print(f"\n{texts[-1]}")
+    texts = [conditions(chosen.repeat, load), *texts, summary(all_measured)]
+    print(f"\n{texts[-1]}\n\n{texts[0]}")
     if chosen.markdown:
         write_markdown(chosen.markdown, "\n\n".join(texts))
 
