@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import os
 import shutil
 import statistics
 import subprocess
@@ -24,7 +25,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runs import data_set, mounted, real_seconds, replay, traced_seconds
+from runs import data_set, mounted, noise, real_seconds, replay, traced_seconds
 from targets import TARGETS
 
 HERE = Path(__file__).parent
@@ -49,7 +50,7 @@ class Application:
 
 APPLICATIONS = {
     "pseudo": Application(
-        "Pseudo", "pseudo", ["100", "3000", "65536"], 1,
+        "Pseudo", "pseudo", ["80", "3500", "65536"], 1,
         {"NFS": [(1.48, 1.97), (-3.22, 3.61), (-3.55, 5.88)],
          "PanFS": [(4.14, 2.36), (7.18, 2.24), (7.37, 6.13)]},
     ),
@@ -142,6 +143,7 @@ def rows_to_table(rows: list[list[str]]) -> str:
 
 def error_table(times: dict[str, list[float]]) -> str:
     statistic: dict[str, Callable[[list[float]], float]] = {
+        "median": statistics.median,
         "maximum": max,
         "minimum": min,
         "average": statistics.mean,
@@ -174,6 +176,16 @@ def thesis_said(application: Application, number: int, system: str) -> str:
     )
 
 
+def against_traced(times: dict[str, list[float]]) -> str:
+    """Without the noise between runs: what the replayer itself makes of a recording."""
+    pairs = zip(times[PRUNED], times[TRACED], strict=True)
+    found = [100 * (replayed / traced - 1) for replayed, traced in pairs]
+    return (
+        "Each replay against the very run that was traced: median "
+        f"{statistics.median(found):+.2f} %, from {min(found):+.2f} to {max(found):+.2f} %."
+    )
+
+
 def tables(application: Application, measured: Measured) -> str:
     first, names = application.first_table, list(measured.seconds)
     parts = []
@@ -184,6 +196,7 @@ def tables(application: Application, measured: Measured) -> str:
             f"**Table 3.{number}: errors of {application.title} on {name}**, in percent of the "
             f"median real run; the other is {other}.",
             error_table(measured.seconds[name]),
+            against_traced(measured.seconds[name]),
             thesis_said(application, number, system),
         ]
     messages = measured.kept + measured.dropped
@@ -197,17 +210,25 @@ def tables(application: Application, measured: Measured) -> str:
 
 def summary(all_measured: list[Measured]) -> str:
     """What the thesis's abstract says: the average error of replays."""
+    all_times = [times for measured in all_measured for times in measured.seconds.values()]
     parts = []
-    for column in (TRACED, PRUNED, UNPRUNED, OTHER):
-        found = [
-            abs(statistics.median(errors(times, column)))
-            for measured in all_measured
-            for times in measured.seconds.values()
-        ]
+    for column in COLUMNS[1:]:
+        found = [abs(statistics.median(errors(times, column))) for times in all_times]
         parts.append(f"{column} {statistics.mean(found):.1f} % (largest {max(found):.1f} %)")
+    noises = [100 * noise(times[REAL]) for times in all_times]
     return (
-        f"Errors of the medians, averaged over all: {', '.join(parts)}. "
+        f"Errors of the medians, averaged over all: {', '.join(parts)}. Real runs are "
+        f"{statistics.mean(noises):.1f} % (largest {max(noises):.1f} %) from their own median. "
         "The thesis's abstract: replays below 30 % on average."
+    )
+
+
+def conditions(repeat: int, load: float) -> str:
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        f"Measured on {now:%Y-%m-%d}, each run {repeat} times with {RANKS} ranks on "
+        f"{os.cpu_count()} processors; the machine's load was {load:.1f} before and "
+        f"{os.getloadavg()[0]:.1f} after, of which about {RANKS} are the measurement's own."
     )
 
 
@@ -237,22 +258,20 @@ def options() -> argparse.Namespace:
 
 def main() -> None:
     chosen = options()
-    now = datetime.datetime.now(datetime.UTC)
-    texts = [f"Measured on {now:%Y-%m-%d}, each run {chosen.repeat} times with {RANKS} ranks."]
-    all_measured = []
+    load = os.getloadavg()[0]
+    texts, all_measured = [], []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
         found = stack.enter_context(mounted(set(chosen.file_systems)))
         places = {name: found[name] for name in chosen.file_systems}
-        print(texts[0])
         for name in chosen.only:
             application, program = APPLICATIONS[name], built(name, folder)
             measured = measure(application, program, places, chosen.repeat, folder)
             all_measured.append(measured)
             texts.append(tables(application, measured))
             print(f"\n{texts[-1]}", flush=True)
-    texts.append(summary(all_measured))
-    print(f"\n{texts[-1]}")
+    texts = [conditions(chosen.repeat, load), *texts, summary(all_measured)]
+    print(f"\n{texts[-1]}\n\n{texts[0]}")
     if chosen.markdown:
         write_markdown(chosen.markdown, "\n\n".join(texts))
 
