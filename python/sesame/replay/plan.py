@@ -11,8 +11,8 @@ import numpy as np
 from sesame.datasets.traced import IoFlag
 from sesame.replay import calls
 from sesame.replay.events import AFTER, ARRIVE, WAIT
-from sesame.replay.records import Order
 from sesame.replay.processors import keeps_processor
+from sesame.replay.records import Order
 from sesame.replay.schedule import Operations, Schedule
 from sesame.traced.groups import Array
 

@@ -33,7 +33,10 @@ def _reason(command: Sequence[str]) -> tuple[str, str]:
             return f"{program} sets user or group ids", "such programs cannot be traced"
     if found or not words:
         name = Path(found[0] if found else command[0]).name
-        return f"{name} was not started", "what was said above may tell why"
+        return (
+            f"{name} was not started, or called nothing on files and no MPI",
+            "what was said above may tell why",
+        )
     named = [word for word in words if "/" in word]
     absent = [word for word in named if not Path(word).exists()]
     if absent:
