@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from played_runs import TraceBuilder
@@ -433,3 +434,22 @@ def test_a_call_that_made_a_communicator_of_others_is_named(planned):
     trace.communicator(0, "1", 1)
     trace.call(0, "MPI_Comm_split", comm=0, made=1)
     assert "the rank is not in communicator 1, which it made" in refusal(planned, trace)
+
+
+def test_a_data_set_of_before_the_field_is_played_unless_it_makes_communicators(tmp_path: Path):
+    for makes in (False, True):
+        trace = ping()
+        if makes:
+            copy = trace.communicator(0, "0-1", 2)
+            for rank in range(2):
+                trace.call(rank, "MPI_Comm_dup", comm=0, made=copy)
+        path = trace.write(tmp_path / f"{makes}.sesame")
+        for name, field in (("mpi", "made"), ("communicator", "remote_parent")):
+            file = path / f"{name}.parquet"
+            pq.write_table(pq.read_table(file).drop_columns([field]), file)
+        if not makes:
+            assert plan_run(DataSet(path)).ranks == 2
+            continue
+        with pytest.raises(InputError, match="no record of the communicator that it made") as error:
+            plan_run(DataSet(path))
+        assert "earlier version" in str(error.value.hint)

@@ -37,6 +37,7 @@ MPI_DEFAULTS = {
     "tag": -1,
     "bytes": 0,
     "completion": 0,
+    "made": -1,
     "flags": 0,
 }
 
