@@ -16,6 +16,7 @@ using namespace nb::literals;
 namespace sesame::bindings {
 namespace {
 
+using postprocess::CallColumns;
 using postprocess::Collation;
 using postprocess::FileFacts;
 using postprocess::IoColumns;
@@ -44,10 +45,21 @@ class BatchDict {
   explicit BatchDict(std::unique_ptr<Columns> columns)
       : rows_(columns->rows),
         columns_(columns.release()),
-        owner_(columns_, [](void* p) noexcept { delete static_cast<Columns*>(p); }) {}
+        owner_(columns_, [](void* p) noexcept { delete static_cast<Columns*>(p); }) {
+    add("rank", &CallColumns::rank);
+    add("thread", &CallColumns::thread);
+    add("begin_ns", &CallColumns::begin_ns);
+    add("duration_ns", &CallColumns::duration_ns);
+    add("call", &CallColumns::call);
+    add("comm", &CallColumns::comm);
+    add("completion", &CallColumns::completion);
+    add("bytes", &CallColumns::bytes);
+    add("flags", &CallColumns::flags);
+  }
 
-  template <typename T>
-  BatchDict& add(const char* name, postprocess::Column<T> Columns::*column) {
+  // `Owner` is the batch's type or one that it is made of.
+  template <typename T, typename Owner>
+  BatchDict& add(const char* name, postprocess::Column<T> Owner::*column) {
     dict_[name] =
         nb::ndarray<nb::numpy, T, nb::ndim<1>>((columns_->*column).data(), {rows_}, owner_);
     return *this;
@@ -63,38 +75,20 @@ class BatchDict {
 
 nb::dict io_dict(std::unique_ptr<IoColumns> columns) {
   return BatchDict<IoColumns>(std::move(columns))
-      .add("rank", &IoColumns::rank)
-      .add("thread", &IoColumns::thread)
-      .add("begin_ns", &IoColumns::begin_ns)
-      .add("duration_ns", &IoColumns::duration_ns)
-      .add("call", &IoColumns::call)
       .add("file", &IoColumns::file)
       .add("other_file", &IoColumns::other_file)
       .add("handle", &IoColumns::handle)
       .add("offset", &IoColumns::offset)
       .add("size", &IoColumns::size)
-      .add("bytes", &IoColumns::bytes)
-      .add("comm", &IoColumns::comm)
-      .add("completion", &IoColumns::completion)
       .add("error", &IoColumns::error)
-      .add("flags", &IoColumns::flags)
       .take();
 }
 
 nb::dict mpi_dict(std::unique_ptr<MpiColumns> columns) {
   return BatchDict<MpiColumns>(std::move(columns))
-      .add("rank", &MpiColumns::rank)
-      .add("thread", &MpiColumns::thread)
-      .add("begin_ns", &MpiColumns::begin_ns)
-      .add("duration_ns", &MpiColumns::duration_ns)
-      .add("call", &MpiColumns::call)
-      .add("comm", &MpiColumns::comm)
       .add("peer", &MpiColumns::peer)
       .add("tag", &MpiColumns::tag)
-      .add("bytes", &MpiColumns::bytes)
-      .add("completion", &MpiColumns::completion)
       .add("made", &MpiColumns::made)
-      .add("flags", &MpiColumns::flags)
       .take();
 }
 

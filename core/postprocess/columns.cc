@@ -37,6 +37,32 @@ void fill_times(const Block<Row>& block, const HostClock& clock, int64_t* out) {
   }
 }
 
+template <typename Row>
+void fill_call(const Block<Row>& block, const RowOrigin& origin, CallColumns& columns) {
+  const size_t at = columns.rows;
+  std::fill_n(columns.rank.data() + at, block.count, origin.rank);
+  std::fill_n(columns.thread.data() + at, block.count, origin.thread);
+  fill_times(block, origin.clock, columns.begin_ns.data() + at);
+  fill(block, columns.duration_ns.data() + at, [](const Row& row) { return row.duration; });
+  fill(block, columns.call.data() + at, [&](const Row& row) { return (*origin.calls)[row.call]; });
+  fill(block, columns.comm.data() + at, [](const Row& row) { return row.comm; });
+  fill(block, columns.completion.data() + at, [](const Row& row) { return row.completion; });
+  fill(block, columns.bytes.data() + at, [](const Row& row) { return row.bytes; });
+  fill(block, columns.flags.data() + at, [](const Row& row) { return row.flags; });
+}
+
+// `fill_rest` fills the columns that only records of this type have.
+template <typename Row, typename FillRest>
+void append_blocks(CallColumns& columns, const RowOrigin& origin, Block<Row> all,
+                   FillRest fill_rest) {
+  for (size_t done = 0; done < all.count; done += kBlock) {
+    Block<Row> block{all.rows, all.order, all.from + done, std::min(kBlock, all.count - done)};
+    fill_call(block, origin, columns);
+    fill_rest(block);
+    columns.rows += block.count;
+  }
+}
+
 // Never destroyed: batches may live as long as the interpreter.
 struct SpareMemory {
   static constexpr size_t kMostPieces = 64;
@@ -76,84 +102,54 @@ ColumnMemory::~ColumnMemory() {
   }
 }
 
-IoColumns::IoColumns(size_t most)
+CallColumns::CallColumns(size_t most)
     : room(most),
       rank(most),
       thread(most),
       begin_ns(most),
       duration_ns(most),
       call(most),
+      comm(most),
+      completion(most),
+      bytes(most),
+      flags(most) {}
+
+IoColumns::IoColumns(size_t most)
+    : CallColumns(most),
       file(most),
       other_file(most),
       handle(most),
       offset(most),
       size(most),
-      bytes(most),
-      comm(most),
-      completion(most),
-      error(most),
-      flags(most) {}
+      error(most) {}
 
 void IoColumns::append(const RowOrigin& origin, const RowStore<IoRow>& source,
                        const uint32_t* order, size_t from, size_t count) {
   auto file_of = [&](int32_t number) {
     return number < 0 ? -1 : (*origin.files)[static_cast<size_t>(number)];
   };
-  for (size_t done = 0; done < count; done += kBlock) {
-    Block<IoRow> block{source, order, from + done, std::min(kBlock, count - done)};
-    std::fill_n(rank.data() + rows, block.count, origin.rank);
-    std::fill_n(thread.data() + rows, block.count, origin.thread);
-    fill_times(block, origin.clock, begin_ns.data() + rows);
-    fill(block, duration_ns.data() + rows, [](const IoRow& row) { return row.duration; });
-    fill(block, call.data() + rows, [&](const IoRow& row) { return (*origin.calls)[row.call]; });
+  Block<IoRow> all{source, order, from, count};
+  append_blocks(*this, origin, all, [&](const Block<IoRow>& block) {
     fill(block, file.data() + rows, [&](const IoRow& row) { return file_of(row.file); });
     fill(block, other_file.data() + rows,
          [&](const IoRow& row) { return file_of(row.other_file); });
     fill(block, handle.data() + rows, [](const IoRow& row) { return row.handle; });
     fill(block, offset.data() + rows, [](const IoRow& row) { return row.offset; });
     fill(block, size.data() + rows, [](const IoRow& row) { return row.size; });
-    fill(block, bytes.data() + rows, [](const IoRow& row) { return row.bytes; });
-    fill(block, comm.data() + rows, [](const IoRow& row) { return row.comm; });
-    fill(block, completion.data() + rows, [](const IoRow& row) { return row.completion; });
     fill(block, error.data() + rows, [](const IoRow& row) { return row.error; });
-    fill(block, flags.data() + rows, [](const IoRow& row) { return row.flags; });
-    rows += block.count;
-  }
+  });
 }
 
-MpiColumns::MpiColumns(size_t most)
-    : room(most),
-      rank(most),
-      thread(most),
-      begin_ns(most),
-      duration_ns(most),
-      call(most),
-      comm(most),
-      peer(most),
-      tag(most),
-      bytes(most),
-      completion(most),
-      made(most),
-      flags(most) {}
+MpiColumns::MpiColumns(size_t most) : CallColumns(most), peer(most), tag(most), made(most) {}
 
 void MpiColumns::append(const RowOrigin& origin, const RowStore<MpiRow>& source,
                         const uint32_t* order, size_t from, size_t count) {
-  for (size_t done = 0; done < count; done += kBlock) {
-    Block<MpiRow> block{source, order, from + done, std::min(kBlock, count - done)};
-    std::fill_n(rank.data() + rows, block.count, origin.rank);
-    std::fill_n(thread.data() + rows, block.count, origin.thread);
-    fill_times(block, origin.clock, begin_ns.data() + rows);
-    fill(block, duration_ns.data() + rows, [](const MpiRow& row) { return row.duration; });
-    fill(block, call.data() + rows, [&](const MpiRow& row) { return (*origin.calls)[row.call]; });
-    fill(block, comm.data() + rows, [](const MpiRow& row) { return row.comm; });
+  Block<MpiRow> all{source, order, from, count};
+  append_blocks(*this, origin, all, [&](const Block<MpiRow>& block) {
     fill(block, peer.data() + rows, [](const MpiRow& row) { return row.peer; });
     fill(block, tag.data() + rows, [](const MpiRow& row) { return row.tag; });
-    fill(block, bytes.data() + rows, [](const MpiRow& row) { return row.bytes; });
-    fill(block, completion.data() + rows, [](const MpiRow& row) { return row.completion; });
     fill(block, made.data() + rows, [](const MpiRow& row) { return row.made; });
-    fill(block, flags.data() + rows, [](const MpiRow& row) { return row.flags; });
-    rows += block.count;
-  }
+  });
 }
 
 }  // namespace sesame::postprocess

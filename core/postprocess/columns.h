@@ -45,37 +45,37 @@ struct RowOrigin {
   const std::vector<int32_t>* calls = nullptr;  // index of a name by number in the trace
 };
 
-struct IoColumns {
+// What the records of both types have.
+struct CallColumns {
+  explicit CallColumns(size_t room);
+
+  size_t room;
+  size_t rows = 0;
+  Column<uint32_t> rank;
+  Column<uint16_t> thread;
+  Column<int64_t> begin_ns, duration_ns;
+  Column<int32_t> call, comm, completion;
+  Column<int64_t> bytes;
+  Column<uint16_t> flags;
+};
+
+struct IoColumns : CallColumns {
   explicit IoColumns(size_t room);
   // Appends rows[order[from]] … or, without an order, rows[from] …
   void append(const RowOrigin& origin, const RowStore<IoRow>& rows, const uint32_t* order,
               size_t from, size_t count);
 
-  size_t room;
-  size_t rows = 0;
-  Column<uint32_t> rank;
-  Column<uint16_t> thread;
-  Column<int64_t> begin_ns, duration_ns;
-  Column<int32_t> call, file, other_file, handle;
-  Column<int64_t> offset, size, bytes;
-  Column<int32_t> comm, completion;
-  Column<uint16_t> error, flags;
+  Column<int32_t> file, other_file, handle;
+  Column<int64_t> offset, size;
+  Column<uint16_t> error;
 };
 
-struct MpiColumns {
+struct MpiColumns : CallColumns {
   explicit MpiColumns(size_t room);
   void append(const RowOrigin& origin, const RowStore<MpiRow>& rows, const uint32_t* order,
               size_t from, size_t count);
 
-  size_t room;
-  size_t rows = 0;
-  Column<uint32_t> rank;
-  Column<uint16_t> thread;
-  Column<int64_t> begin_ns, duration_ns;
-  Column<int32_t> call, comm, peer, tag;
-  Column<int64_t> bytes;
-  Column<int32_t> completion, made;
-  Column<uint16_t> flags;
+  Column<int32_t> peer, tag, made;
 };
 
 }  // namespace sesame::postprocess
