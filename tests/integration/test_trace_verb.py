@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -230,7 +231,8 @@ def test_a_damaged_stream_gives_what_stands_before_the_damage(trace, writer, tmp
 def test_a_newer_format_is_refused(trace, tmp_path):
     trace("-o", "run.sesame", "--keep-raw", "--", "cat", "/dev/null")
     metadata = tmp_path / "run.sesame/raw/metadata"
-    metadata.write_text(metadata.read_text().replace("traced_format = 1", "traced_format = 99"))
+    text = metadata.read_text()
+    metadata.write_text(re.sub(r"traced_format = \d+", "traced_format = 99", text))
     trace("-o", "new.sesame", "--from-raw", metadata.parent).assert_refused("99")
 
 

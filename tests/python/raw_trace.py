@@ -16,6 +16,7 @@ SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "s16": 2, "s32": 4, "s40": 5, "s
 WIDE = 0x80
 MAGIC = 0xC1FC1FC1
 PACKET = struct.Struct("<IIIIQQQQQQ")
+FORMAT = 2
 STATE_MAGIC = 0x45544154534D5353
 STATE_THREADS = 1023
 
@@ -160,8 +161,8 @@ class Process:
     def put(self, shape: str, call: str = "", **values: Any) -> None:
         self.thread().put(shape, call, **values)
 
-    def end(self, how: int = 1) -> None:
-        self.put("ended", how=how)
+    def end(self, how: int = 1, processor: int = 0) -> None:
+        self.put("ended", how=how, processor=processor)
         self.ended = how
 
     @property
@@ -170,7 +171,7 @@ class Process:
 
     def state(self) -> bytes:
         head = struct.pack(
-            "<QIIIIi9I", STATE_MAGIC, 1, self.pid, len(self.streams), self.ended, 0, *[0] * 9
+            "<QIIIIi9I", STATE_MAGIC, FORMAT, self.pid, len(self.streams), self.ended, 0, *[0] * 9
         )
         threads = [(0, 0)] * STATE_THREADS
         for number, stream in self.streams.items():
@@ -223,7 +224,7 @@ class RawTrace:
             process.put("joined", rank=rank, size=size, interface=1)
         return process
 
-    def metadata(self, version: int = 1) -> str:
+    def metadata(self, version: int = FORMAT) -> str:
         names = "".join(f'  "{name}",\n' for name in self.calls)
         return (
             "/* CTF 1.8 */\n"
@@ -232,7 +233,7 @@ class RawTrace:
             f"typealias enum : call_number_t {{\n{names}}} := call_t;\n"
         )
 
-    def write(self, directory: Path, version: int = 1) -> Path:
+    def write(self, directory: Path, version: int = FORMAT) -> Path:
         (directory / "state").mkdir(parents=True)
         (directory / "metadata").write_text(self.metadata(version))
         for process in self.processes:

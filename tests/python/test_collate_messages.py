@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 from collated import Collated, open_file
-from raw_trace import PACKET, RawTrace
+from raw_trace import FORMAT, PACKET, RawTrace
 
 from sesame.errors import InputError
 
@@ -180,10 +180,11 @@ def test_children_and_replaced_programs_stand_behind_the_ranks(tmp_path):
     script = trace.process(pid=50, begin=1000)
     script.end(2)
     mpi = trace.process(0, 1, pid=50, parent=1, begin=2000, number=1)
-    mpi.end()
+    mpi.end(processor=750)
     child = trace.process(pid=60, parent=50, begin=3000, command="ls\x1f-l")
     child.put("plain", "sync")
     done = Collated(trace, tmp_path)
+    assert [row for (row,) in done.rows("process", "processor_ns")] == [750, 0, 0]
     assert done.rows("process", "rank", "mpi_rank", "parent", "pid", "outcome", "command") == [
         (0, 0, -1, 50, "exited", "app"),
         (1, -1, -1, 50, "replaced", "app"),
@@ -261,7 +262,7 @@ def test_a_newer_format_is_refused(tmp_path):
     trace = RawTrace()
     trace.process()
     trace.write(tmp_path / "raw", version=99)
-    with pytest.raises(InputError, match="format 99 of a traced run, expected 1"):
+    with pytest.raises(InputError, match=f"format 99 of a traced run, expected {FORMAT}"):
         Collated(trace, tmp_path)
     assert not (tmp_path / "run.sesame").exists()
 
