@@ -184,7 +184,7 @@ def test_children_and_replaced_programs_stand_behind_the_ranks(tmp_path):
     child = trace.process(pid=60, parent=50, begin=3000, command="ls\x1f-l")
     child.put("plain", "sync")
     done = Collated(trace, tmp_path)
-    assert [row for (row,) in done.rows("process", "processor_ns")] == [750, 0, 0]
+    assert done.rows("process", "processor_ns") == [750, 0, 0]
     assert done.rows("process", "rank", "mpi_rank", "parent", "pid", "outcome", "command") == [
         (0, 0, -1, 50, "exited", "app"),
         (1, -1, -1, 50, "replaced", "app"),
