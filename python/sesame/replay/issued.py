@@ -15,7 +15,7 @@ from sesame.replay.records import Order, Trace, contained_in_earlier
 from sesame.replay.targets import Needed, Target, is_replayed
 from sesame.traced.calls import is_completion
 from sesame.traced.groups import Array
-from sesame.traced.io_calls import is_mpi_io
+from sesame.traced.io_calls import MPI_IO, io_layer
 
 DATA_NEEDS_SLOT = {"sync"} | calls.NAMING
 
@@ -43,7 +43,7 @@ def choose_issued(trace: Trace, order: Order, target: Target) -> Issued:
     top = order.top[: len(io)]
     in_wait = np.concatenate([np.zeros(len(io), bool), trace.mpi.by_name(is_completion) != 0])
     possible &= (top < len(io)) | in_wait[top]  # what MPI does for itself is part of its call
-    is_mpi = io.is_call({name for name in io.names if is_mpi_io(name)})
+    is_mpi = io.by_name(io_layer) == MPI_IO  # also the record in a wait for such a call
     by_time = order.sorted[order.sorted < len(io)]
     plain = by_time[(possible & ~is_mpi)[by_time]]
     inner = contained_in_earlier(order.stream[plain], order.begin[plain], order.end[plain])
