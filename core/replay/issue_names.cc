@@ -71,8 +71,8 @@ Outcome issue_on_name(const PlanOperation& operation, const char* path) {
       return outcome_of(lstat(path, &status));
     case Call::access:
       return outcome_of(access(path, static_cast<int>(operation.size) & (R_OK | W_OK | X_OK)));
-    case Call::unlink:
-      return outcome_of(unlink(path));
+    case Call::unlink:  // also unlinkat and remove, which take directories
+      return outcome_of(std::remove(path));
     case Call::readlink:
       return outcome_of(readlink(path, text, sizeof text));
     case Call::mkdir:

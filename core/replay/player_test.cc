@@ -155,6 +155,15 @@ TEST(Player, ADirectoryIsReadThroughItsDescriptor) {
   expect_all_succeed(made);
 }
 
+TEST(Player, ADirectoryIsRemovedAsAFileIs) {
+  const std::string path = own_path("directory");
+  TestPlan made;
+  const int32_t file = made.add_file(path);
+  made.add_stream({on_slot(Call::mkdir, file), on_slot(Call::unlink, file)});
+  expect_all_succeed(made);
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+}
+
 TEST(Player, WhatTheRunMakesIsOpenedWhenItIsUsed) {
   const std::string path = own_path("late");
   TestPlan made;
