@@ -69,6 +69,21 @@ Outcome rest_of_write(const PlanOperation& operation, int fd, const char* data, 
   return more < 0 ? Outcome{done, errno} : Outcome{done + more, 0};
 }
 
+int open_inherited(const PlanOpened& opened, const Place& place) {
+  return open(place.plan->path(opened.file), static_cast<int>(opened.flags) | O_CLOEXEC, 0644);
+}
+
+void open_if_late(int32_t slot, const Place& place) {
+  if (slot < 0) return;
+  OpenFile& file = (*place.files)[slot];
+  if (file.late.load(std::memory_order_acquire) == nullptr) return;
+  const std::lock_guard guard(place.files->lock);
+  if (const PlanOpened* late = file.late.load()) {
+    file.fd = open_inherited(*late, place);
+    file.late.store(nullptr, std::memory_order_release);
+  }
+}
+
 }  // namespace
 
 Outcome outcome_of(int64_t returned, bool moves_data) {
@@ -100,6 +115,8 @@ Outcome issue_data(const PlanOperation& operation, OpenFile& file, char* data, b
 Outcome issue(const PlanOperation& operation, uint64_t number, const Place& place) {
   const Call call = operation.call;
   if (call == Call::none) return {};
+  open_if_late(operation.slot, place);
+  open_if_late(operation.other_slot, place);
   if (call >= Call::read && call <= Call::pwritev) {
     OpenFile& file = (*place.files)[operation.slot];
     char* data = takes_data(call) ? place.sink : const_cast<char*>(place.source->data(number));
@@ -145,9 +162,12 @@ Outcome issue_asynchronous(const PlanOperation& operation, char* data, const Pla
 
 int open_before(const PlanOpened& opened, const Place& place) {
   OpenFile& file = (*place.files)[static_cast<int32_t>(opened.slot)];
-  file.fd = open(place.plan->path(opened.file), static_cast<int>(opened.flags) | O_CLOEXEC, 0644);
-  if (file.fd < 0) return errno;
-  return 0;
+  if (opened.late != 0) {
+    file.late.store(&opened);
+    return 0;
+  }
+  file.fd = open_inherited(opened, place);
+  return file.fd < 0 ? errno : 0;
 }
 
 }  // namespace sesame::replay

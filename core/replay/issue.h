@@ -37,7 +37,8 @@ Outcome issue_asynchronous(const PlanOperation& operation, char* data, const Pla
 // What a call returned: -1 with errno, else bytes if it moves any.
 Outcome outcome_of(int64_t returned, bool moves_data = false);
 
-// Opens what was open before the run's first record. errno of a failure.
+// Opens what was open before a process' first record of it, or notes that it is opened when it is
+// used. errno of a failure.
 int open_before(const PlanOpened& opened, const Place& place);
 
 }  // namespace sesame::replay

@@ -34,6 +34,8 @@ Outcome close_file(OpenFile& file, const Place& place) {
       return outcome_of(close(copy));
     }
   }
+  // closedir closes it; this one closed a copy that fcntl had made.
+  if (file.directory != nullptr) return {};
   return outcome_of(close(std::exchange(file.fd, -1)));
 }
 
@@ -50,6 +52,16 @@ void unmap(OpenFile& file) {
   file.mapped = nullptr;
 }
 
+int64_t whole_pages(int64_t size) { return (size + kPage - 1) / kPage * kPage; }
+
+// The last page of a file can be reached as a whole, and also when the file has been closed.
+int64_t bytes_in_reach(OpenFile& file) {
+  struct stat status {};
+  if (fstat(file.fd, &status) == 0) file.mapped_file_size = status.st_size;
+  const int64_t in_file = whole_pages(file.mapped_file_size) - file.mapped_offset;
+  return std::clamp<int64_t>(in_file, 0, whole_pages(file.mapped_size));
+}
+
 Outcome map(const PlanOperation& operation, OpenFile& file) {
   unmap(file);
   const int access =
@@ -61,17 +73,15 @@ Outcome map(const PlanOperation& operation, OpenFile& file) {
   file.mapped = static_cast<char*>(at);
   file.mapped_size = operation.size;
   file.mapped_offset = offset;
+  bytes_in_reach(file);
   return {};
 }
 
 // The recorded program reached these pages through memory.
 Outcome touch(const PlanOperation& operation, OpenFile& file) {
   if (file.mapped == nullptr) return {0, EFAULT};
-  struct stat status {};
-  fstat(file.fd, &status);
-  const int64_t in_file = std::max<int64_t>(status.st_size - file.mapped_offset, 0);
   const int64_t end =
-      std::min({operation.offset - file.mapped_offset + operation.size, file.mapped_size, in_file});
+      std::min(operation.offset - file.mapped_offset + operation.size, bytes_in_reach(file));
   int64_t at = std::max<int64_t>(operation.offset - file.mapped_offset, 0);
   const int64_t begin = at;
   for (; at < end; at += kPage) {
@@ -83,9 +93,10 @@ Outcome touch(const PlanOperation& operation, OpenFile& file) {
 }
 
 Outcome copy(const PlanOperation& operation, OpenFile& file, const Place& place) {
-  if (operation.other_slot < 0) return {0, EBADF};
-  const int to = (*place.files)[operation.other_slot].fd;
   const auto size = static_cast<size_t>(operation.size);
+  // To a pipe or a socket, which is not replayed: the data are read, and go nowhere.
+  if (operation.other_slot < 0) return outcome_of(read(file.fd, place.sink, size), true);
+  const int to = (*place.files)[operation.other_slot].fd;
   const int64_t done = operation.call == Call::sendfile
                            ? sendfile(to, file.fd, nullptr, size)
                            : copy_file_range(file.fd, nullptr, to, nullptr, size, 0);

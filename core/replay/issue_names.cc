@@ -34,15 +34,26 @@ Outcome open_directory(const PlanOperation& operation, const Place& place) {
     closedir(directory);
     return {};
   }
-  (*place.files)[operation.slot].directory = directory;
+  OpenFile& file = (*place.files)[operation.slot];
+  file.directory = directory;
+  file.fd = dirfd(directory);
+  return {};
+}
+
+Outcome open_directory_of(OpenFile& file) {
+  DIR* directory = fdopendir(file.fd);
+  if (directory == nullptr) return {0, errno};
+  file.directory = directory;
   return {};
 }
 
 Outcome issue_on_directory(const PlanOperation& operation, const Place& place) {
   if (operation.slot < 0) return {0, EBADF};
   OpenFile& file = (*place.files)[operation.slot];
+  if (operation.call == Call::fdopendir) return open_directory_of(file);
   if (file.directory == nullptr) return {0, EBADF};
   if (operation.call == Call::closedir) {
+    file.fd = -1;
     return outcome_of(closedir(std::exchange(file.directory, nullptr)));
   }
   errno = 0;
@@ -60,8 +71,8 @@ Outcome issue_on_name(const PlanOperation& operation, const char* path) {
       return outcome_of(lstat(path, &status));
     case Call::access:
       return outcome_of(access(path, static_cast<int>(operation.size) & (R_OK | W_OK | X_OK)));
-    case Call::unlink:
-      return outcome_of(unlink(path));
+    case Call::unlink:  // also unlinkat and remove, which take directories
+      return outcome_of(std::remove(path));
     case Call::readlink:
       return outcome_of(readlink(path, text, sizeof text));
     case Call::mkdir:
@@ -80,7 +91,7 @@ Outcome issue_on_name(const PlanOperation& operation, const char* path) {
 }  // namespace
 
 Outcome issue_on_names(const PlanOperation& operation, const Place& place) {
-  if (operation.call == Call::readdir || operation.call == Call::closedir) {
+  if (operation.call >= Call::fdopendir) {
     return issue_on_directory(operation, place);
   }
   if (operation.file < 0) return {0, EINVAL};

@@ -8,6 +8,12 @@
 namespace sesame::replay {
 namespace {
 
+// A stream on an open descriptor is opened with what that one can do.
+const char* mode_of_descriptor(int fd) {
+  const int access = fcntl(fd, F_GETFL) & O_ACCMODE;
+  return access == O_RDONLY ? "r" : access == O_WRONLY ? "w" : "r+";
+}
+
 const char* mode_of(int flags) {
   const int access = flags & O_ACCMODE;
   const bool both = access == O_RDWR;
@@ -21,16 +27,15 @@ FILE* stream_of(OpenFile& file, OpenFiles& files) {
   if (file.stream != nullptr) return file.stream;
   const std::lock_guard guard(files.lock);
   if (file.stream == nullptr && file.fd >= 0) {
-    const int access = fcntl(file.fd, F_GETFL) & O_ACCMODE;
-    file.stream = fdopen(file.fd, access == O_RDONLY ? "r" : access == O_WRONLY ? "w" : "r+");
+    file.stream = fdopen(file.fd, mode_of_descriptor(file.fd));
   }
   return file.stream;
 }
 
 Outcome open_stream(const PlanOperation& operation, OpenFile& file, const Place& place) {
-  const char* mode = mode_of(static_cast<int>(operation.size));
-  FILE* stream = operation.call == Call::fdopen ? fdopen(file.fd, mode)
-                                                : fopen(place.plan->path(operation.file), mode);
+  FILE* stream = operation.call == Call::fdopen ? fdopen(file.fd, mode_of_descriptor(file.fd))
+                                                : fopen(place.plan->path(operation.file),
+                                                        mode_of(static_cast<int>(operation.size)));
   if (stream == nullptr) return {0, errno};
   file.stream = stream;
   return {};

@@ -4,6 +4,7 @@
 #include <aio.h>
 #include <dirent.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -12,6 +13,8 @@
 
 namespace sesame::replay {
 
+struct PlanOpened;
+
 struct OpenFile {
   int fd = -1;
   FILE* stream = nullptr;
@@ -19,10 +22,12 @@ struct OpenFile {
   char* mapped = nullptr;
   int64_t mapped_size = 0;
   int64_t mapped_offset = 0;
+  int64_t mapped_file_size = 0;
   bool direct = false;
   std::vector<int> copies;                           // of dup, closed one by one
   std::vector<std::unique_ptr<aiocb>> asynchronous;  // begun, not yet waited for
   std::unique_ptr<char[]> stdio_buffer;
+  std::atomic<const PlanOpened*> late = nullptr;  // still to be opened
 };
 
 class OpenFiles {
@@ -30,7 +35,8 @@ class OpenFiles {
   explicit OpenFiles(uint32_t slots) : files_(slots) {}
   OpenFile& operator[](int32_t slot) { return files_[static_cast<size_t>(slot)]; }
 
-  std::mutex lock;  // of what one operation cannot do at once: copies and asynchronous I/O
+  std::mutex
+      lock;  // of what one operation cannot do at once: copies, late openings, asynchronous I/O
 
  private:
   std::vector<OpenFile> files_;

@@ -97,7 +97,7 @@ struct PlanOpened {
   uint32_t slot;
   int32_t file;
   uint32_t flags;  // of open
-  uint32_t unused;
+  uint32_t late;   // 1: the run makes the file; it is opened when it is used
 };
 
 struct PlanFile {

@@ -111,6 +111,93 @@ TEST(Player, DoesWhatThePlanSaysWithFiles) {
   unlink(path.c_str());
 }
 
+PlanOperation on_slot(Call call, int32_t file) {
+  PlanOperation operation = nothing();
+  operation.call = call;
+  operation.file = file;
+  operation.slot = 0;
+  return operation;
+}
+
+PlanOperation with_size(PlanOperation operation, int64_t size) {
+  operation.size = operation.expected_bytes = size;
+  return operation;
+}
+
+void expect_all_succeed(TestPlan& made) {
+  const ReplayResult result = play(made);
+  for (size_t i = 0; i < result.operations.size(); ++i) {
+    EXPECT_EQ(result.operations[i].error, 0) << "operation " << i;
+    const PlanOperation& operation = made.operations[i];
+    if (operation.call == Call::open) continue;
+    EXPECT_EQ(result.operations[i].bytes, operation.expected_bytes) << "operation " << i;
+  }
+}
+
+TEST(Player, AStreamOnADescriptorDoesWhatThatOneCan) {
+  const std::string path = own_path("stream");
+  TestPlan made;
+  const int32_t file = made.add_file(path);
+  made.add_stream({with_size(on_slot(Call::open, file), O_CREAT | O_RDWR),
+                   on_slot(Call::fdopen, file), with_size(on_slot(Call::fwrite, file), 100),
+                   on_slot(Call::fseek, file), with_size(on_slot(Call::fread, file), 100),
+                   on_slot(Call::fclose, file)});
+  expect_all_succeed(made);
+  unlink(path.c_str());
+}
+
+TEST(Player, ADirectoryIsReadThroughItsDescriptor) {
+  TestPlan made;
+  const int32_t file = made.add_file("/");
+  made.add_stream({with_size(on_slot(Call::open, file), O_RDONLY | O_DIRECTORY),
+                   on_slot(Call::fdopendir, file), on_slot(Call::readdir, file),
+                   on_slot(Call::fstat, file), on_slot(Call::closedir, file)});
+  expect_all_succeed(made);
+}
+
+TEST(Player, ADirectoryIsRemovedAsAFileIs) {
+  const std::string path = own_path("directory");
+  TestPlan made;
+  const int32_t file = made.add_file(path);
+  made.add_stream({on_slot(Call::mkdir, file), on_slot(Call::unlink, file)});
+  expect_all_succeed(made);
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+}
+
+TEST(Player, WhatTheRunMakesIsOpenedWhenItIsUsed) {
+  const std::string path = own_path("late");
+  TestPlan made;
+  const int32_t file = made.add_file(path);
+  made.opened.push_back({1, 1, 0, file, O_RDWR, 1});
+  made.add_event(1);
+  made.links = {0, 0};
+  PlanOperation create = with_size(on_slot(Call::open, file), O_CREAT | O_EXCL | O_WRONLY);
+  create.arrive_after = 1;
+  PlanOperation write = with_size(on_slot(Call::write, file), 10);
+  write.first_link = 1;
+  write.wait = 1;
+  made.add_stream({create});
+  made.add_stream({write});
+  expect_all_succeed(made);
+  unlink(path.c_str());
+}
+
+TEST(Player, MappedPagesAreReachedAfterTheFileIsClosed) {
+  const std::string path = own_path("mapped");
+  TestPlan made;
+  const int32_t file = made.add_file(path);
+  PlanOperation map = on_slot(Call::mmap, file);
+  map.offset = 0;
+  map.size = 100;
+  PlanOperation touch = with_size(on_slot(Call::touch_read, file), 4096);
+  touch.offset = 0;
+  made.add_stream({with_size(on_slot(Call::open, file), O_CREAT | O_RDWR),
+                   with_size(on_slot(Call::write, file), 100), map, on_slot(Call::close, file),
+                   touch, on_slot(Call::munmap, file)});
+  expect_all_succeed(made);
+  unlink(path.c_str());
+}
+
 TEST(Player, StopsAllThreadsWhenTheTargetFails) {
   TestPlan made;
   made.add_event(1);

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,53 @@ def test_the_kernel_sees_every_data_call_of_the_trace(traced_sort, debian_progra
     issued = Counter(re.findall(of_the_run, text, re.M))
     for name in ("pread", "pwrite"):
         assert issued[SYSTEM_CALLS[name]] == recorded[name], name
+
+
+def trace_and_replay(command: list[str], folder: Path) -> dict[str, Any]:
+    """What `--json` of the replay says; the run was recorded in the folder."""
+    outcome = run([*SESAME, "trace", "-o", "run.sesame", "--", *command], folder)
+    assert outcome.status == 0, outcome.stderr
+    (folder / "new").mkdir()
+    fast = ["--dir", "new", "--as-fast-as-possible", "--json"]
+    outcome = run([*SESAME, "replay", "run.sesame", *fast], folder)
+    assert outcome.status == 0, outcome.stderr
+    assert list((folder / "new").iterdir()) == []
+    answer: dict[str, Any] = outcome.json
+    return answer
+
+
+def test_what_is_written_then_renamed_and_inherited_is_replayed(tmp_path):
+    script = "mkdir r; echo 1 > r/c.lock; mv r/c.lock r/c; cat r/c; sort r/c > r/d; mv r s; cat s/d"
+    answer = trace_and_replay(["sh", "-c", script], tmp_path)
+    assert answer["differing"] == []
+    assert answer["calls"]["rename"] == 2
+    assert answer["bytes_written"] >= 4
+
+
+def test_a_new_repository_is_replayed(debian_program, tmp_path):
+    git = debian_program("git", "git")
+    answer = trace_and_replay([str(git), "init", "-q", "here"], tmp_path)
+    assert answer["differing"] == []
+    assert answer["calls"]["rename"] >= 1
+
+
+def test_a_sort_with_temporary_files_moves_all_its_data(tmp_path):
+    numbers = "".join(f"{n * 7919 % 100_003}\n" for n in range(200_000))
+    (tmp_path / "words.txt").write_text(numbers)
+    command = ["sort", "-S", "1M", "--parallel=1", "-T", ".", "-o", "sorted.txt", "words.txt"]
+    answer = trace_and_replay(command, tmp_path)
+    assert answer["differing"] == []
+    assert answer["calls"]["fdopen"] >= 4
+    assert answer["bytes_written"] >= 2 * len(numbers)  # at first to temporary files
+
+
+def test_directories_are_read_through_their_descriptors(tmp_path):
+    for place in ("tree", "tree/a", "tree/a/b"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "file").write_text("data")
+    answer = trace_and_replay(["tar", "cf", "tree.tar", "tree"], tmp_path)
+    assert answer["differing"] == []
+    assert answer["calls"]["fdopendir"] == answer["calls"]["closedir"] == 3
 
 
 def test_the_tutorial_of_replay_runs(tmp_path):

@@ -75,6 +75,17 @@ def test_messages_and_collectives_come_back(round_trip):
     assert (pair["members"], pair["size"]) == ("2,0", 2)
 
 
+def test_a_process_without_a_trace_has_no_place_in_an_archive(tmp_path):
+    run = TracedRun(ranks=3)
+    run.communicator(1, "2,-1,0", 3)
+    for rank in (0, 2):
+        run.mpi(rank, 1, 1, "MPI_Barrier", comm=1)
+    export_data_set(run.write(tmp_path / "run.sesame"), "otf2", tmp_path / "archive")
+    import_trace(tmp_path / "archive", tmp_path / "back.sesame")
+    rows = DataSet(tmp_path / "back.sesame").table("communicator").to_pylist()
+    assert "2,0" in [row["members"] for row in rows]
+
+
 def test_accesses_of_files_come_back(round_trip):
     paths = [dict(enumerate(d.table("file").column("path").to_pylist())) for d in round_trip]
     found = []

@@ -90,6 +90,64 @@ def test_computation_is_waited_out(replay):
     assert replay(writer(count=50), "--as-fast-as-possible").json["replayed_time_s"] < 0.05
 
 
+def test_an_incomplete_replay_is_as_long_as_it_lasted(replay, tmp_path):
+    run = TracedRun(2, ends=[60_000.0, 60_000.0])
+    for rank in range(2):
+        common = {"file": run.file("/dev/shm/absent/file", size_before=10), "handle": 1}
+        run.io(rank, 1, 0.1, "open", size=os.O_RDONLY, **common)
+        run.io(rank, 59_000, 0.1, "pread", offset=0, size=10, bytes=10, **common)
+    run.io(0, 5, 0.1, "truncate", file=run.file("/data/large"), offset=1 << 62)  # EFBIG
+    outcome = replay(run, "-o", "replayed.sesame")
+    assert outcome.status == 1
+    assert outcome.json["complete"] is False
+    for process in DataSet(tmp_path / "replayed.sesame").table("process").to_pylist():
+        assert process["end_ns"] <= outcome.json["replayed_time_s"] * 1e9 + 1000
+
+
+def test_data_calls_that_fail_only_here_are_named_and_end_in_status_1(replay):
+    run = writer()
+    late = {"file": run.file("/data/short", size_before=10), "handle": 9}
+    run.io(0, 1, 0.1, "open", size=os.O_RDONLY, **late)
+    for number in range(3):  # it cannot be written
+        run.io(0, 2 + number, 0.1, "pwrite", offset=0, size=4, bytes=4, flags=0, **late)
+    run.io(0, 6, 0.1, "pread", offset=5000, size=4, bytes=4, **late)  # nothing is there
+    run.io(0, 7, 0.1, "unlink", file=run.file("/data/absent"))  # no data: only different
+    outcome = replay(run)
+    assert outcome.status == 1
+    answer = outcome.json
+    assert answer["complete"] is True
+    assert answer["failed_data_calls"] == 4
+    assert {(one["call"], one["count"]) for one in answer["failed_data"]} == {
+        ("pwrite", 3),
+        ("pread", 1),
+    }
+    assert "4 calls moved data when recorded and failed here" in outcome.stderr
+    assert "3 × pwrite of /data/short: 4 bytes, now Bad file descriptor" in outcome.stderr
+
+
+def test_calls_that_failed_when_recorded_may_fail_again(replay):
+    run = TracedRun()
+    run.io(0, 1, 0.1, "open", file=run.file("/data/absent"), size=0, error=2)
+    common = {"file": run.file("/data/there", size_before=10), "handle": 1}
+    run.io(0, 2, 0.1, "open", size=os.O_RDONLY, **common)
+    run.io(0, 3, 0.1, "write", size=4, error=9, **common)
+    outcome = replay(run)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.json["failed_data_calls"] == 0
+
+
+def test_a_run_without_io_to_repeat_is_refused(replay):
+    run = TracedRun(2)
+    run.mpi(0, 1, 1, "MPI_Barrier")
+    outcome = replay(run)
+    assert outcome.status == 2
+    assert "nothing to replay: the trace holds 1 calls of MPI" in outcome.stderr
+    run.io(0, 5, 1, "write", file=run.file("/dev/tty", kind="device"), handle=1, size=4, bytes=4)
+    outcome = replay(run)
+    assert outcome.status == 2
+    assert "none of the 1 calls on files that the trace holds (write 1)" in outcome.stderr
+
+
 def test_files_that_the_run_found_are_made_with_their_sizes(replay, target):
     run = TracedRun()
     common = {"file": run.file("/input/matrix", size_before=3_000_000), "handle": 1}
@@ -255,9 +313,10 @@ def test_what_is_no_file_of_the_target_keeps_its_time(replay):
     ):
         file = run.file(path, kind=kind)
         run.io(0, 1 + number, 0.5, "write", file=file, handle=number, size=10, bytes=10)
+    run.io(0, 10, 0.1, "stat", file=run.file("/data/absent"), error=2)
     outcome = replay(run)
     assert outcome.json["not_issued"] == {"write": 3}
-    assert outcome.json["calls"] == {}
+    assert outcome.json["calls"] == {"stat": 1}
     assert outcome.json["replayed_time_s"] == pytest.approx(0.1, rel=0.05)
 
 

@@ -10,6 +10,7 @@ from paper_machine import Paper, play_on_paper, random_program
 from traced_run import CREATE, NS, TracedRun
 
 from sesame.datasets.traced import MpiFlag
+from sesame.errors import InputError
 from sesame.replay.calls import call_numbers
 from sesame.replay.records import read_trace
 from sesame.replay.schedule import Schedule, Style, make_schedule
@@ -219,6 +220,24 @@ def test_members_of_a_communicator_are_read_as_written():
     assert members_of("0-7").tolist() == [0, 1, 2, 3, 4, 5, 6, 7]
     assert members_of("0-14:7,3,1").tolist() == [0, 7, 14, 3, 1]
     assert members_of("").tolist() == []
+
+
+def test_members_without_a_trace_are_minus_one():
+    assert members_of("2,-1").tolist() == [2, -1]
+    assert members_of("-1-1,-1,-1,5-9:2").tolist() == [-1, 0, 1, -1, -1, 5, 7, 9]
+    for text in ("-2", "1--", "a", "0-4:0", "1-2:"):
+        with pytest.raises(InputError, match="no list of ranks"):
+            members_of(text)
+
+
+def test_a_rank_without_a_trace_leaves_the_others_of_its_communicator(tmp_path):
+    run = TracedRun(2)
+    run.communicator(1, "1,-1,0", 3)
+    for rank in range(2):
+        run.mpi(rank, 10 + rank, 5 - rank, "MPI_Scan", comm=1)
+        run.mpi(rank, 20 + rank, 5 - rank, "MPI_Barrier", comm=1)
+    schedule = schedule_of(run, tmp_path)
+    assert (schedule.collectives.calls, schedule.collectives.incomplete) == (2, 2)
 
 
 def issued_calls(schedule: Schedule) -> list[tuple[str, int]]:

@@ -363,6 +363,17 @@ def test_a_missing_last_rank_is_named(planned):
     assert "rank 2 is missing" in refusal(planned, trace, communicator=world)
 
 
+def test_a_rank_without_a_trace_is_named_by_its_place(planned):
+    world = [{"index": 0, "parent": -1, "size": 3, "members": "0,-1,1"}]
+    assert "rank 1 is missing" in refusal(planned, ping(), communicator=world)
+
+
+def test_a_communicator_with_a_process_that_was_not_traced_is_refused(planned):
+    trace = ping()
+    trace.communicator(0, "0,-1", 2)
+    assert "communicator 1: one of its processes was not traced" in refusal(planned, trace)
+
+
 def test_a_trace_that_was_cut_off_says_so(planned):
     trace = ping()
     del trace.mpi[1][1:]

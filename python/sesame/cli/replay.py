@@ -15,7 +15,7 @@ from sesame.analysis.quantities import format_bytes, format_count, format_second
 from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError
 from sesame.replay.player import Options, play
-from sesame.replay.records import read_trace
+from sesame.replay.records import read_trace, what_it_holds
 from sesame.replay.result import figures, write_result
 from sesame.replay.schedule import Style, make_schedule
 from sesame.replay.targets import Target
@@ -80,7 +80,10 @@ def replay(run: Path, **options: Any) -> int:
     if options["output"] is not None:
         check_destination(options["output"], force=options["force"])
     share = share_of_environment()
-    schedule = make_schedule(read_trace(run), target, style)
+    trace = read_trace(run)
+    schedule = make_schedule(trace, target, style)
+    if not len(schedule.issued.rows):
+        raise InputError("nothing to replay: " + what_it_holds(trace), path=str(run))
     how = Options(
         **{key: options[key] for key in ("payload", "direct", "cold", "keep", "force", "mpi")}
     )
@@ -99,8 +102,9 @@ def replay(run: Path, **options: Any) -> int:
         _print_summary(console, answer, played.caches)
     if not answer["complete"]:
         console.print(f"the replay is incomplete: {answer['failure']}", markup=False)
-        return 1
-    return 0
+    for line in _failed_data(answer):
+        console.print(line, markup=False, soft_wrap=True)
+    return 1 if answer["failed_data_calls"] or not answer["complete"] else 0
 
 
 def _style(options: dict[str, Any]) -> Style:
@@ -122,6 +126,17 @@ def _mapping(text: str) -> tuple[str, str]:
     if not (equals and old.startswith("/") and new):
         raise InputError(f"--map {text}: expected OLD=NEW, OLD from the root")
     return old.rstrip("/") or "/", str(Path(new).resolve())
+
+
+def _failed_data(answer: dict[str, Any]) -> list[str]:
+    count = answer["failed_data_calls"]
+    if not count:
+        return []
+    calls = "1 call" if count == 1 else f"{count:,} calls"
+    lines = [f"{calls} moved data when recorded and failed here, so that the times are no answer:"]
+    for one in answer["failed_data"][:MOST_DIFFERING]:
+        lines.append(f"  {one['count']:,} × {one['call']} of {one['file']}: {one['how']}")
+    return lines
 
 
 def _print_summary(console: Console, answer: dict[str, Any], caches: str | None) -> None:

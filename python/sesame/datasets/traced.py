@@ -173,7 +173,11 @@ COMMUNICATOR = RecordType(
         ),
         Field("size", "uint32", "", "number of processes in it (of an intercommunicator: here)"),
         Field(
-            "members", "text", "", "its processes in order of their rank in it: 0-7 or 0-14:2,1,3"
+            "members",
+            "text",
+            "",
+            "its processes in order of their rank in it: 0-7 or 0-14:2,1,3; -1 for one that was "
+            "not traced",
         ),
         Field("remote", "text", "", "the other group of an intercommunicator; else empty"),
         Field("name", "text", "", "name given to it"),

@@ -17,8 +17,15 @@ from sesame.exchange.otf2_library import (
     layer_words,
     region_role,
 )
+from sesame.traced.groups import Array
 from sesame.traced.io_calls import MPI_IO, OPEN, io_kind
-from sesame.traced.members import members_of
+from sesame.traced.members import NOT_TRACED, members_of
+
+
+def _traced(members: str) -> Array:
+    """Those that left a trace: an archive has no place for others."""
+    ranks = members_of(members)
+    return np.asarray(ranks[ranks != NOT_TRACED])
 
 
 class Definitions:
@@ -106,7 +113,7 @@ class Definitions:
         return self._comms[index]
 
     def _group(self, kind: Any, name: str, members: str) -> Any:
-        locations = tuple(self.location(int(rank), 0) for rank in members_of(members))
+        locations = tuple(self.location(int(rank), 0) for rank in _traced(members))
         mpi = self.otf2.enums.Paradigm.MPI
         return self.registry.groups.create(name, group_type=kind, paradigm=mpi, members=locations)
 
@@ -121,7 +128,7 @@ class Definitions:
         """The rank of a process in a communicator; of an intercommunicator, in either group."""
         if comm not in self._places:
             text, remote, _ = self._members.get(comm, ("", "", ""))
-            groups = [members_of(part) for part in (text, remote) if part] or [np.array(self.ranks)]
+            groups = [_traced(part) for part in (text, remote) if part] or [np.array(self.ranks)]
             self._places[comm] = {
                 int(member): place for group in groups for place, member in enumerate(group)
             }

@@ -51,7 +51,7 @@ ISSUED_AS = {recorded: issued for issued, names in _SAME.items() for recorded in
 ISSUED_AS |= dict.fromkeys(PRINTING, "fprintf") | dict.fromkeys(SCANNING, "fgets")
 
 # Their length is what they moved, not what was asked for.
-SIZED_BY_RESULT = {"fprintf", "fputs", "fputc", "fgets", "fgetc"}
+SIZED_BY_RESULT = {"fprintf", "fputs", "fputc", "fgets", "fgetc", "copy_file_range", "sendfile"}
 PRINTS_TO_DESCRIPTOR = {"dprintf", "vdprintf"}
 NAMING = {"open", "fopen", "opendir", "stat", "lstat", "access", "unlink", "rename", "link"}
 NAMING |= {"symlink", "readlink", "mkdir", "rmdir", "truncate", "chmod", "statfs"}

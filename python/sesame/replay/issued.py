@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -12,10 +11,10 @@ from sesame.datasets.traced import IoFlag
 from sesame.replay import calls
 from sesame.replay.precedence import CREATE, REMOVE, USE
 from sesame.replay.records import Order, Trace, contained_in_earlier
-from sesame.replay.targets import Needed, Target, is_replayed
+from sesame.replay.targets import Target, is_replayed
 from sesame.traced.calls import is_completion
 from sesame.traced.groups import Array
-from sesame.traced.io_calls import is_mpi_io
+from sesame.traced.io_calls import MPI_IO, io_layer
 
 DATA_NEEDS_SLOT = {"sync"} | calls.NAMING
 
@@ -43,7 +42,7 @@ def choose_issued(trace: Trace, order: Order, target: Target) -> Issued:
     top = order.top[: len(io)]
     in_wait = np.concatenate([np.zeros(len(io), bool), trace.mpi.by_name(is_completion) != 0])
     possible &= (top < len(io)) | in_wait[top]  # what MPI does for itself is part of its call
-    is_mpi = io.is_call({name for name in io.names if is_mpi_io(name)})
+    is_mpi = io.by_name(io_layer) == MPI_IO  # also the record in a wait for such a call
     by_time = order.sorted[order.sorted < len(io)]
     plain = by_time[(possible & ~is_mpi)[by_time]]
     inner = contained_in_earlier(order.stream[plain], order.begin[plain], order.end[plain])
@@ -111,65 +110,3 @@ def _role(call: str, flags: int) -> int:
     if call == "fopen" and flags & (os.O_WRONLY | os.O_TRUNC | os.O_APPEND):
         return CREATE
     return REMOVE if call in ("unlink", "rmdir", "rename") else USE
-
-
-def what_is_needed(trace: Trace, issued: Issued, preopened: set[str]) -> Needed:
-    """What must be there before the replay: what the run found."""
-    io, needed = trace.io, Needed()
-    rows, roles = roles_on_names(trace, issued)
-    first: dict[str, tuple[int, int]] = {}
-    for row, (path, role) in zip(rows.tolist(), roles, strict=True):
-        first.setdefault(path, (row, role))
-    mkdir = calls.call_numbers()["mkdir"]
-    succeeded = issued.rows[io["error"][issued.rows] == 0]
-    used = set(io["file"][succeeded].tolist()) | set(io["other_file"][succeeded].tolist())
-    indices = [index for index in sorted(used - {-1}) if issued.path[index] is not None]
-    directories = _directories(trace, issued, indices)
-    extent = _extents(trace, issued)
-    for index in indices:
-        path, file = str(issued.path[index]), trace.files[index]
-        place = Path(path)
-        row, role = first.get(path, (-1, USE))
-        needed.touched.add(place)
-        needed.space += max(int(extent[index]), file.size_before)
-        if row >= 0 and role == CREATE and int(issued.call[row]) == mkdir:
-            needed.made.add(place)
-        elif file.size_before >= 0 or (row >= 0 and role != CREATE) or path in preopened:
-            if path in directories:
-                needed.directories.add(place)
-            else:
-                known = file.size_before >= 0
-                size = file.size_before if known else int(extent[index])
-                needed.files[place] = max(size, needed.files.get(place, 0))
-    needed.touched -= needed.directories
-    return needed
-
-
-def _directories(trace: Trace, issued: Issued, indices: list[int]) -> set[str]:
-    """Paths that are directories: their kind says so, or what was done with them, or they have
-    others below them."""
-    io, number_of = trace.io, calls.call_numbers()
-    of_directories = [number_of[name] for name in ("opendir", "mkdir", "rmdir")]
-    rows = issued.rows[np.isin(issued.call[issued.rows], of_directories)]
-    found = {str(issued.path[index]) for index in set(io["file"][rows].tolist())}
-    found |= {str(issued.path[i]) for i in indices if trace.files[i].kind == "directory"}
-    found |= {str(parent) for i in indices for parent in Path(str(issued.path[i])).parents}
-    return found
-
-
-def _extents(trace: Trace, issued: Issued) -> Array:
-    """How long each file becomes, as far as the records tell."""
-    io, rows = trace.io, issued.rows
-    number_of = calls.call_numbers()
-    data = rows[
-        np.isin(issued.call[rows], [number_of[name] for name in calls.reads() | calls.writes()])
-    ]
-    longest = np.zeros(len(trace.files) + 1, np.int64)
-    known = data[io["offset"][data] >= 0]
-    np.maximum.at(longest, io["file"][known], io["offset"][known] + io["bytes"][known])
-    lengths = [number_of[name] for name in ("posix_fallocate", "fallocate", "ftruncate")]
-    sized = rows[np.isin(issued.call[rows], lengths) & (io["error"][rows] == 0)]
-    np.maximum.at(longest, io["file"][sized], io["offset"][sized] + issued.size[sized])
-    unknown = data[io["offset"][data] < 0]
-    np.add.at(longest, io["file"][unknown], io["bytes"][unknown])
-    return longest

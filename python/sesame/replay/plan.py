@@ -41,7 +41,7 @@ OPERATION = layout(
     ("<i4", "other_slot expected_error"),
 )
 EVENT = layout(("<u4", "arrivals tokens first_target targets"))
-OPENED = layout(("<u4", "table slots slot"), ("<i4", "file"), ("<u4", "flags unused"))
+OPENED = layout(("<u4", "table slots slot"), ("<i4", "file"), ("<u4", "flags late"))
 FILE = layout(("<u4", "begin flags"))
 PAYLOADS = ("zero", "compressible", "random")
 MERGED, FORMATTED = 1, 2
@@ -223,8 +223,9 @@ def _events(operations: Operations, process_of: Array, share: Share) -> tuple[Ar
 
 
 def _opened(schedule: Schedule, table_of: dict[int, int]) -> Array:
+    path, late = schedule.issued.path, schedule.needed.late
     mine: list[tuple[Any, ...]] = [
-        (table_of[rank], schedule.slots.count[rank], slot, file, flags, 0)
+        (table_of[rank], schedule.slots.count[rank], slot, file, flags, int(path[file] in late))
         for rank, slot, file, flags in schedule.slots.opened
         if rank in table_of
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from sesame.errors import InputError
 from sesame.traced.groups import Array
 from sesame.traced.members import members_of
 
+MOST_NAMED = 5
 LONGEST_RUN_NS = 100 * 86_400 * 10**9  # with more, sums of times of many streams overflow
 
 
@@ -171,6 +173,22 @@ def _communicators(data_set: DataSet) -> dict[int, Array]:
         return {}
     rows = data_set.table("communicator").to_pylist()
     return {row["index"]: members_of(row["members"]) for row in rows}
+
+
+def what_it_holds(trace: Trace) -> str:
+    """In words, for a trace without I/O that can be repeated."""
+    if not len(trace.io):
+        calls = f"{len(trace.mpi):,} calls of MPI" if len(trace.mpi) else "no calls"
+        return f"the trace holds {calls}, and none on files"
+    count = np.bincount(trace.io["call"], minlength=len(trace.io.names))
+    most = np.argsort(-count, kind="stable")[:MOST_NAMED]
+    named = ", ".join(f"{trace.io.names[one]} {count[one]:,}" for one in most if count[one])
+    kinds = Counter(file.kind for file in trace.files)
+    files = ", ".join(f"{kind} {number:,}" for kind, number in kinds.most_common())
+    return (
+        f"none of the {len(trace.io):,} calls on files that the trace holds ({named}) concerns a "
+        f"regular file or directory that is replayed; files by kind: {files or 'none'}"
+    )
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ from sesame.traced.groups import Array
 
 COMPUTED_NS = 100_000  # a gap from which on an operation counts as one after computation
 MOST_DIFFERING = 20
+ASYNCHRONOUS = {"aio_read", "aio_write", "aio_wait"}
+INT64_MAX = np.iinfo(np.int64).max
 
 
 def figures(schedule: Schedule, played: Played) -> dict[str, Any]:
@@ -48,11 +50,13 @@ def figures(schedule: Schedule, played: Played) -> dict[str, Any]:
         "bytes_read": int(moved[_is_one_of(schedule, rows, calls.reads())].sum()),
         "bytes_written": int(moved[_is_one_of(schedule, rows, calls.writes())].sum()),
         "not_issued": schedule.issued.left_out,
-        "differing": _differing(schedule, played, issued),
+        "differing": _counted(schedule, played, issued[_differs(schedule, played, issued)]),
+        "failed_data": _counted(schedule, played, issued[_fails(schedule, played, issued)]),
         "not_aligned": played.not_aligned,
         "wake_up_median_s": played.wake_up_median_ns * 1e-9,
         "wake_up_p99_s": played.wake_up_p99_ns * 1e-9,
     }
+    answer["failed_data_calls"] = int(_fails(schedule, played, issued).sum())
     if schedule.messages is not None:
         found = schedule.messages
         answer["messages"] = found.messages
@@ -88,19 +92,34 @@ def _is_one_of(schedule: Schedule, rows: Array, names: set[str]) -> Array:
     return np.asarray(np.isin(schedule.issued.call[rows], numbers))
 
 
-def _differing(schedule: Schedule, played: Played, issued: Array) -> list[dict[str, Any]]:
-    """Operations that ended otherwise than recorded, by call, file and how."""
-    trace, io = schedule.trace, schedule.trace.io
-    rows, done = schedule.operations.source[issued], played.operations[issued]
+def _differs(schedule: Schedule, played: Played, issued: Array) -> Array:
+    """Which operations ended otherwise than recorded."""
+    io, rows = schedule.trace.io, schedule.operations.source[issued]
+    done = played.operations[issued]
     data = _is_one_of(schedule, rows, calls.reads() | calls.writes())
     wrong = (done["error"] != io["error"][rows]) | (data & (done["bytes"] != io["bytes"][rows]))
     # An asynchronous transfer is complete only later, under another record.
-    wrong &= ~_is_one_of(schedule, rows, {"aio_read", "aio_write", "aio_wait"})
+    return np.asarray(wrong & ~_is_one_of(schedule, rows, ASYNCHRONOUS))
+
+
+def _fails(schedule: Schedule, played: Played, issued: Array) -> Array:
+    """Which operations moved data when recorded, and here nothing: the replay is none of them."""
+    io, rows = schedule.trace.io, schedule.operations.source[issued]
+    done = played.operations[issued]
+    data = _is_one_of(schedule, rows, calls.reads() | calls.writes() | ASYNCHRONOUS)
+    nothing = (done["bytes"] == 0) & (io["bytes"][rows] > 0)
+    nothing &= ~_is_one_of(schedule, rows, ASYNCHRONOUS)
+    return np.asarray(data & (io["error"][rows] == 0) & ((done["error"] != 0) | nothing))
+
+
+def _counted(schedule: Schedule, played: Played, which: Array) -> list[dict[str, Any]]:
+    """Operations by call, file and how they ended."""
+    trace, io = schedule.trace, schedule.trace.io
     kinds: Counter[tuple[str, str, str]] = Counter()
-    for at in np.flatnonzero(wrong).tolist():
-        row = rows[at]
+    for operation in which.tolist():
+        row, done = schedule.operations.source[operation], played.operations[operation]
         recorded = _outcome(int(io["error"][row]), int(io["bytes"][row]))
-        replayed = _outcome(int(done["error"][at]), int(done["bytes"][at]))
+        replayed = _outcome(int(done["error"]), int(done["bytes"]))
         file = trace.files[io["file"][row]].path if io["file"][row] >= 0 else ""
         kinds[io.names[io["call"][row]], file, f"{recorded}, now {replayed}"] += 1
     return [
@@ -205,7 +224,7 @@ class _Warp:
         operations, done = schedule.operations, played.operations
         kept = done["begin_ns"] >= 0
         self._order = schedule.order
-        self.scale = scale
+        self._scale = scale
         self._far = int(self._order.end.max(initial=0)) + 1
         self._stream = operations.stream[kept]
         self._begin, self._end = operations.begin[kept], operations.end[kept]
@@ -214,22 +233,32 @@ class _Warp:
         # Communication has the times that it was due, and I/O before it may have been late.
         self._new_begin = np.maximum(new_begin, _reached_before(self._stream, new_end))
         self._new_end = np.maximum(new_end, self._new_begin)
-        stopped = np.full(len(self._order.streams), np.iinfo(np.int64).max)
+        stopped = np.full(len(self._order.streams), INT64_MAX)
         np.minimum.at(stopped, operations.stream[~kept], operations.begin[~kept])
         self._stopped = stopped
+        # Nothing lasts longer than a replay that a failure has ended.
+        complete = played.failure is None
+        self._stop = INT64_MAX if complete else max(played.end_ns, int(new_end.max(initial=0)))
 
     def reached(self, numbers: Array) -> Array:
         """Which records the replay came to."""
         begin = self._order.begin[numbers]
         return np.asarray(begin < self._stopped[self._order.stream[numbers]])
 
+    def scaled(self, times: Array) -> Array:
+        """Times of who has no records."""
+        return np.asarray(np.minimum((times * self._scale).astype(np.int64), self._stop))
+
     def times(self, numbers: Array, times: Array) -> Array:
         return self.times_of(self._order.stream[numbers], times)
 
     def times_of(self, stream: Array, times: Array) -> Array:
+        return np.asarray(np.minimum(self._moved(stream, times), self._stop))
+
+    def _moved(self, stream: Array, times: Array) -> Array:
         key = self._stream * self._far + self._begin
         if not len(key):
-            return np.asarray(times * self.scale).astype(np.int64)
+            return self.scaled(times)
         behind = np.searchsorted(key, stream * self._far + times, "right")
         at = behind - 1
         known = (at >= 0) & (self._stream[at] == stream)
@@ -237,8 +266,8 @@ class _Warp:
         begin, end = self._begin[at], self._end[at]
         new_begin, new_end = self._new_begin[at], self._new_end[at]
         inside = (times - begin) / np.maximum(end - begin, 1) * (new_end - new_begin)
-        moved = np.where(times < end, new_begin + inside, new_end + (times - end) * self.scale)
-        moved = np.where(known, moved, times * self.scale).astype(np.int64)
+        moved = np.where(times < end, new_begin + inside, new_end + (times - end) * self._scale)
+        moved = np.where(known, moved, times * self._scale).astype(np.int64)
         # An operation that came late has eaten up some of the pause in front of it.
         behind = np.minimum(behind, len(key) - 1)
         is_next = (self._stream[behind] == stream) & (self._begin[behind] > times)
@@ -249,7 +278,7 @@ def _moved_processes(table: pa.Table, schedule: Schedule, warp: _Warp) -> pa.Tab
     """Processes begin and end with the threads that left records, at their new times."""
     processes = schedule.trace.processes
     old = np.array([(one.begin_ns, one.end_ns) for one in processes], np.int64)
-    new = (old * warp.scale).astype(np.int64)
+    new = warp.scaled(old)
     ranks = np.array([rank for rank, _ in schedule.order.streams], np.int64)
     for at, process in enumerate(processes):
         streams = np.flatnonzero(ranks == process.rank)

@@ -3,6 +3,7 @@ model."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,8 +12,9 @@ from sesame.datasets.traced import MpiFlag
 from sesame.replay import calls
 from sesame.replay.collectives import Collectives, link_collective_io, link_collectives
 from sesame.replay.events import AFTER, ARRIVE, WAIT, Links
-from sesame.replay.issued import Issued, choose_issued, roles_on_names, what_is_needed
+from sesame.replay.issued import Issued, choose_issued, roles_on_names
 from sesame.replay.messages import Matched, link_messages
+from sesame.replay.needed import what_is_needed
 from sesame.replay.precedence import link_threads, link_uses, uses_of_handles, uses_of_names
 from sesame.replay.records import Order, Trace, order_of
 from sesame.replay.targets import Needed, Target
@@ -96,6 +98,7 @@ def _assign_slots(trace: Trace, issued: Issued) -> Slots:
     opened: list[tuple[int, int, int, int]] = []
     opening = np.isin(issued.call, [number_of[name] for name in sorted(calls.OPENINGS)])
     writes = np.isin(issued.call, [number_of[name] for name in sorted(calls.writes())])
+    copied_to = set(io["other_file"][rows[writes[rows]]].tolist())
     ranks, begins = np.unique(io["rank"][rows], return_index=True)  # rows stand by rank
     for rank, ours in zip(ranks.tolist(), np.split(rows, begins[1:]), strict=False):
         with_handle = ours[io["handle"][ours] >= 0]
@@ -110,8 +113,9 @@ def _assign_slots(trace: Trace, issued: Issued) -> Slots:
             if opening[row]:
                 continue
             used = with_handle[index == number]
-            flags = 2 if writes[used].any() else 0  # O_RDWR or O_RDONLY
-            opened.append((rank, number, int(io["file"][row]), flags))
+            file = int(io["file"][row])
+            flags = os.O_RDWR if writes[used].any() or file in copied_to else os.O_RDONLY
+            opened.append((rank, number, file, flags))
     return Slots(slot, count, opened)
 
 

@@ -55,7 +55,10 @@ class Needed:
 
     files: dict[Path, int] = field(default_factory=dict)  # sizes
     directories: set[Path] = field(default_factory=set)
-    made: set[Path] = field(default_factory=set)  # that the run makes itself, or looks for in vain
+    made: set[Path] = field(default_factory=set)  # names that the run gives itself
+    late: set[str] = field(
+        default_factory=set
+    )  # open in a process at first, and not there at first
     touched: set[Path] = field(default_factory=set)
     space: int = 0  # that all files need at most
 

@@ -14,6 +14,7 @@ from sesame.simulation.trace.calls import Role, is_one_sided, plain
 from sesame.simulation.trace.communicators import WORLD, Communicator, read_communicators
 from sesame.simulation.trace.events import Array, Events, Span, read_events
 from sesame.simulation.trace.plan import Plan, Planner
+from sesame.traced.members import NOT_TRACED
 
 
 @dataclass(frozen=True)
@@ -112,11 +113,15 @@ def _read_processes(data_set: DataSet, notes: list[str]) -> tuple[Span, list[int
 def _check_ranks(ranks: int, communicators: list[Communicator]) -> None:
     world = communicators[WORLD].size
     if world != ranks:
-        missing = sorted(set(communicators[WORLD].members) - set(range(ranks)))
+        members = enumerate(communicators[WORLD].members)
+        missing = [place for place, member in members if not 0 <= member < ranks]
         raise InputError(
             f"the run had {world} ranks, and the trace has {ranks}: "
             f"rank {', '.join(map(str, missing))} is missing"
         )
+    for index, communicator in enumerate(communicators):
+        if NOT_TRACED in communicator.everyone:
+            raise InputError(f"communicator {index}: one of its processes was not traced")
 
 
 def _time_after(events: Events, span: Span) -> Array:
