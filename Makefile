@@ -34,10 +34,10 @@ build: setup
 	  --config-settings=build-dir=build --config-settings=cmake.define.SESAME_TESTS=ON
 
 test: build
-	@$(PYTHON) tools/run_tests.py
+	@$(PYTHON) tools/run_tests.py --jobs $(JOBS)
 
 test-long: build
-	@$(PYTHON) tools/run_tests.py --long
+	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --long
 
 demo: build
 	@bash tools/demo.sh $(VENV)

@@ -16,6 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PYTEST_STATUS = {
+    2: ": interrupted, or a test file could not be loaded",
+    3: ": an error inside pytest",
+    4: ": wrong arguments",
+    5: ": there are no such tests",
+}
 
 
 @dataclass
@@ -57,7 +63,8 @@ def run_ctest(results: Path, jobs: int, count: Count) -> None:
     status = subprocess.run(command, check=False).returncode
     before = len(count.failed)
     count_results(results, "ctest", count)
-    if status != 0 and len(count.failed) == before:
+    # 8 says that cases failed; anything else that ctest did not get to the end.
+    if status not in (0, 8) or (status == 8 and len(count.failed) == before):
         count.failed.append(f"ctest ended with status {status}")
 
 
@@ -67,18 +74,21 @@ def run_pytest(results: Path, long: bool, arguments: list[str], count: Count) ->
     status = subprocess.run(command, check=False, cwd=ROOT).returncode
     before = len(count.failed)
     count_results(results, "pytest", count)
-    if status not in (0, 1) and len(count.failed) == before:
-        count.failed.append(f"pytest ended with status {status}")
+    # 1 says that cases failed; anything else that pytest did not get to the end.
+    if status not in (0, 1) or (status == 1 and len(count.failed) == before):
+        meaning = PYTEST_STATUS.get(status, "")
+        count.failed.append(f"pytest ended with status {status}{meaning}")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--long", action="store_true", help="also the tests that take minutes")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, help="for ctest")
     parser.add_argument("pytest_arguments", nargs="*", help="passed on to pytest")
     options = parser.parse_args()
     count = Count()
     with tempfile.TemporaryDirectory() as directory:
-        run_ctest(Path(directory) / "ctest.xml", os.cpu_count() or 1, count)
+        run_ctest(Path(directory) / "ctest.xml", options.jobs, count)
         pytest_results = Path(directory) / "pytest.xml"
         run_pytest(pytest_results, options.long, options.pytest_arguments, count)
     print()

@@ -37,6 +37,8 @@ class InputError(SesameError):
 class OutputError(SesameError):
     """Output that cannot be written: a full disk, a missing permission, a file in the way."""
 
+    exit_status = 2
+
 
 class SimulationError(SesameError):
     """A simulation that ended without a result."""

@@ -135,6 +135,8 @@ def test_a_limit_of_size_loses_records_and_says_how_many(trace, writer, tmp_path
     written = len(bytes_of(data_set, "write"))
     assert 0 < written < 50000
     assert data_set.info["result"]["discarded"] >= 50000 - written
+    assert data_set.info["result"]["outcome"] == "records lost"
+    assert outcome.stderr.splitlines()[-2].startswith("records lost after ")
 
 
 def test_a_limit_below_a_buffer_keeps_what_fits(trace, writer, tmp_path):
@@ -142,6 +144,33 @@ def test_a_limit_below_a_buffer_keeps_what_fits(trace, writer, tmp_path):
     outcome = trace("-o", "run.sesame", "--max-size", "64KiB", "--", *writer, 50000)
     assert outcome.status == 0
     assert len(bytes_of(DataSet(tmp_path / "run.sesame"), "write")) > 1000
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path):
+    """Room for little more than the 4 KiB by which a destination is tried."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k", "sesame-test", disk], check=True)
+    (disk / "before").write_bytes(bytes(20_000))
+    yield disk
+    subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a file system")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["trace", "-o", "disk/a.sesame", "--", "ls"],
+        ["report", "run.sesame", "-o", "disk/a.html"],
+        ["export", "run.sesame", "--to", "csv", "-o", "disk/a"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_full_disk_is_the_same_error_for_every_verb(arguments, trace, small_disk, tmp_path):
+    assert trace("-o", "run.sesame", "--", "ls", "/usr/bin").status == 0
+    run([*SESAME, *arguments], tmp_path).assert_refused("No space left on device")
+    assert [path.name for path in small_disk.iterdir()] == ["before"]
 
 
 def test_ctrl_c_is_for_the_program_and_the_rest_is_kept(tmp_path):
@@ -176,7 +205,7 @@ def test_wrong_use_is_said_once(arguments, message, trace, tmp_path):
 def test_a_data_set_is_not_written_over_unasked(trace):
     assert trace("-o", "run.sesame", "--", "cat", "/dev/null").status == 0
     again = trace("-o", "run.sesame", "--", "cat", "/dev/null")
-    assert again.status == 1
+    assert again.status == 2
     assert "already there" in again.stderr
     assert trace("-o", "run.sesame", "--force", "--", "cat", "/dev/null").status == 0
 

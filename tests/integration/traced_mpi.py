@@ -40,6 +40,7 @@ MPIS = {
     "wheel": Mpi({".c": str(BIN / "mpicc")}, (str(BIN / "mpiexec"),), 1, r"libmpi\.so"),
     "wheel-abi": Mpi({".c": str(BIN / "mpicc_abi")}, (str(BIN / "mpiexec"),), 2, "libmpi_abi"),
 }
+DEBIAN = {"mpich": "libmpich-dev", "openmpi": "libopenmpi-dev"}  # their packages of wrappers
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 FORTRAN = ("-fallow-argument-mismatch",)
 
@@ -70,8 +71,17 @@ class Run:
 def find_compiler(mpi: str, suffix: str = ".c") -> str:
     compiler = MPIS[mpi].compilers.get(suffix)
     if compiler is None or shutil.which(compiler) is None:
-        pytest.skip(f"{mpi} has no compiler for {suffix} here")
+        pytest.skip(_without_compiler(mpi, suffix))
     return compiler
+
+
+def _without_compiler(mpi: str, suffix: str) -> str:
+    if mpi in DEBIAN:
+        wrapper = MPIS[mpi].compilers[suffix]
+        return f"there is no {wrapper}: apt-get install {DEBIAN[mpi]} gfortran"
+    if suffix == ".f90":
+        return "the mpich wheel ships no Fortran wrapper; with Debian's MPICH this test runs"
+    return f"there is no {MPIS[mpi].compilers[suffix]}: pip install the test packages of Sesame"
 
 
 class Bench:

@@ -129,7 +129,9 @@ def test_an_archive_larger_than_memory_comes_back(tmp_path, monkeypatch):
 def test_the_tools_of_otf2_read_it(tmp_path):
     export_data_set(traced(tmp_path / "run.sesame"), "otf2", tmp_path / "archive")
     command = ["otf2-print", str(tmp_path / "archive" / "traces.otf2")]
-    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "warning" not in done.stdout + done.stderr
+    text = done.stdout
     kinds = {
         kind: len(re.findall(rf"^{kind} ", text, re.M))
         for kind in (

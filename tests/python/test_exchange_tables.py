@@ -213,7 +213,7 @@ def test_an_export_writes_over_nothing_unless_told(form, sesame, tmp_path):
     arguments = ("export", "run.sesame", "--to", form, "-o", "out")
     assert sesame(*arguments).status == 0
     outcome = sesame(*arguments)
-    assert (outcome.status, "out: already there" in outcome.stderr) == (1, True)
+    assert (outcome.status, "out: already there" in outcome.stderr) == (2, True)
     assert sesame(*arguments, "--force").status == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "run.sesame"]
 
@@ -224,7 +224,7 @@ def test_an_export_does_not_remove_what_is_not_its_own(form, sesame, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").write_text("years of work")
     outcome = sesame("export", "run.sesame", "--to", form, "-o", "out", "--force")
-    assert outcome.status == 1
+    assert outcome.status == 2
     assert (tmp_path / "out" / "thesis.tex").exists()
 
 

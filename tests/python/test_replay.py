@@ -347,7 +347,7 @@ def test_existing_files_are_written_over_only_when_told(replay, target):
     (target / "data").mkdir()
     (target / "data/out.0").write_text("precious")
     outcome = replay(writer())
-    assert outcome.status == 1
+    assert outcome.status == 2
     assert "already there" in outcome.stderr
     assert "--force" in outcome.stderr
     assert (target / "data/out.0").read_text() == "precious"
@@ -384,7 +384,7 @@ def test_a_target_that_is_too_small_is_refused_before_the_replay(replay, small_t
     file = run.file("/data/large", size_before=20_000_000)
     run.io(0, 1, 0.1, "open", file=file, handle=1, size=os.O_RDONLY)
     outcome = replay(run)
-    assert outcome.status == 1
+    assert outcome.status == 2
     assert "replay target too small" in outcome.stderr
     assert list(small_target.iterdir()) == []
 

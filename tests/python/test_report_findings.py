@@ -375,6 +375,36 @@ def test_waiting_for_computation_is_not_waiting_behind_io(findings):
     assert "waiting for a slow writer or reader" not in findings(run)
 
 
+@pytest.mark.parametrize("call", ["MPI_File_open", "MPI_File_write_at_all", "MPI_File_close"])
+@pytest.mark.parametrize(("late", "is_found"), [(40 * MS, True), (4 * MS, False)])
+def test_ranks_that_come_late_to_collective_io_are_found(findings, call, late, is_found):
+    """Rank 1 comes late; rank 0 waits for it inside the call, and then both write."""
+    run = MadeRun(2)
+    file = run.file("/data/out")
+    run.compute(None, 100 * MS)
+    run.compute(1, late)
+    for rank, duration in ((0, late + 2 * MS), (1, 2 * MS)):
+        run.within(rank, "pwrite", lead=duration - MS, duration=MS, file=file, offset=0, bytes=MIB)
+        run.io(rank, call, duration=duration, file=file, comm=0, flags=COLLECTIVE)
+    found = findings(run)
+    assert ("late to collective I/O" in found) == is_found
+    if is_found:
+        finding = found["late to collective I/O"]
+        assert finding.seconds == pytest.approx(0.040)
+        assert "100 % of it for rank 1" in finding.sentence
+
+
+def test_a_rank_that_writes_before_the_others_come_does_not_wait(findings):
+    run = MadeRun(2)
+    file = run.file("/data/out")
+    run.compute(1, 40 * MS)
+    for rank in range(2):
+        run.within(rank, "pwrite", lead=0, duration=39 * MS, file=file, offset=0, bytes=MIB)
+        call = "MPI_File_write_at_all"
+        run.io(rank, call, duration=40 * MS, file=file, comm=0, flags=COLLECTIVE)
+    assert "late to collective I/O" not in findings(run)
+
+
 # redundancy
 
 

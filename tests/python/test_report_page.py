@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from traced_run import TracedRun
 from traced_runs import (
     IMPLIED,
     MS,
@@ -26,6 +28,7 @@ from sesame.analysis import traced_plots
 from sesame.analysis.chart import Chart
 from sesame.analysis.report import write_report
 from sesame.analysis.report.tables import Column, table_html
+from sesame.analysis.report.traced_tables import rank_columns
 from sesame.analysis.study import study_run
 from sesame.datasets import DataSet, DataSetWriter
 
@@ -264,7 +267,7 @@ def test_report_of_another_data_set_says_what_it_expected(sesame, tmp_path):
     [
         (["nothing.sesame"], 2, "this is no data set"),
         (["run.sesame", "-o", "."], 2, "this is a directory"),
-        (["run.sesame", "-o", "no/where.html"], 1, "cannot write"),
+        (["run.sesame", "-o", "no/where.html"], 2, "cannot write"),
     ],
 )
 def test_wrong_names_are_said(sesame, tmp_path, arguments, status, message):
@@ -282,6 +285,26 @@ def test_a_damaged_table_is_named(sesame, tmp_path):
     assert done.status == 2
     assert "io.parquet: cannot read these records" in done.stderr
     assert not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize(("mpi_rank", "word"), [(0, "ranks"), (-1, "processes")])
+def test_info_calls_ranks_only_what_has_one(mpi_rank, word, sesame, tmp_path):
+    run = TracedRun(1, mpi_rank=mpi_rank)
+    file = run.file("/data/out")
+    run.io(0, 1, 1, "pwrite", file=file, offset=0, bytes=10)
+    run.write(tmp_path / "run.sesame")
+    lines = sesame("info", "run.sesame").stdout.splitlines()
+    assert any(line.split() == [word, "1"] for line in lines)
+    assert any(line.split()[:3] == ["file", word, "time"] for line in lines)
+
+
+def test_the_share_of_processor_time_is_shown_where_it_is_known(tmp_path):
+    columns = [
+        rank_columns(study_run(DataSet(run.write(tmp_path / f"{i}.sesame"))))["processor"].tolist()
+        for i, run in enumerate([TracedRun(1, processor_ns=25_000_000), TracedRun(1)])
+    ]
+    assert columns[0] == [0.25]  # of 100 ms
+    assert math.isnan(columns[1][0])
 
 
 def test_info_says_what_a_traced_run_did(sesame, tmp_path):

@@ -110,7 +110,7 @@ def test_existing_data_set_is_kept_unless_forced(sesame, tmp_path):
     assert sesame(*command).status == 0
     before = (tmp_path / "run.sesame/info.json").read_text()
     run = sesame(*command)
-    assert run.status == 1
+    assert run.status == 2
     assert "already there" in run.stderr
     assert (tmp_path / "run.sesame/info.json").read_text() == before
     assert sesame("simulate", "--force", *command[1:]).status == 0
@@ -120,14 +120,14 @@ def test_existing_data_set_is_kept_unless_forced(sesame, tmp_path):
 @pytest.mark.parametrize("option", ["-o", "--report"])
 def test_unwritable_output_is_said_before_the_run(sesame, option):
     run = sesame("simulate", *MACHINE, option, "missing/run.x", "--", "ring")
-    assert run.status == 1
+    assert run.status == 2
     assert "missing" in run.stderr
     assert "hello" not in run.stdout
 
 
 def test_full_disk_is_said_before_the_run(sesame):
     run = sesame("simulate", *MACHINE, "--report", "/proc/report.html", "--", "ring")
-    assert run.status == 1
+    assert run.status == 2
     assert "cannot write there" in run.stderr
     assert "hello" not in run.stdout
 

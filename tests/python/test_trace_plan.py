@@ -89,6 +89,22 @@ def test_calls_inside_others_are_theirs(planned):
     assert run.plan.times[0].tolist() == [1000, 0, 1050, 0, 0]
 
 
+def test_calls_that_take_no_time_keep_their_order(planned):
+    """As in the data set of a replay that waits nothing out."""
+    trace = TraceBuilder(2)
+    still = {"gap": 0, "duration": 0}
+    trace.everyone("MPI_Init", **still)
+    for turn in range(3):
+        for rank in range(2):
+            other = {"comm": 0, "peer": 1 - rank, "tag": turn, "bytes": 8 + turn}
+            trace.call(rank, "MPI_Sendrecv", **other, **still)
+            trace.part(rank, "MPI_Recv", **other)
+            trace.call(rank, "MPI_Barrier", comm=0, **still)
+    _, operations = planned(trace)
+    assert calls(operations[0]) == ["MPI_Sendrecv", "MPI_Barrier"] * 3 + ["MPI_Finalize"]
+    assert [fields["tag"] for name, fields in operations[1] if name == "MPI_Sendrecv"] == [0, 1, 2]
+
+
 def test_a_trace_without_begin_and_end_of_mpi_gets_them(planned):
     trace = ping()
     for rows in trace.mpi:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 SPEC = importlib.util.spec_from_file_location(
     "run_tests", Path(__file__).resolve().parents[2] / "tools/run_tests.py"
@@ -55,3 +58,43 @@ def test_results_of_pytest_are_counted_with_the_reasons_of_skips(tmp_path):
 
 def test_missing_results_are_a_failure(tmp_path):
     assert count(tmp_path, None, "ctest").failed == ["ctest gave no results"]
+
+
+PASSED = '<testsuite><testcase classname="a" name="b" status="run"/></testsuite>'
+
+
+def run_as(monkeypatch, status: int) -> list[list[str]]:
+    """Every command that is run gives results in which all passed, and ends with this status."""
+    commands = []
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        commands.append(command)
+        option = next(i for i, word in enumerate(command) if "junit" in word)
+        named = command[option].partition("=")[2] or command[option + 1]
+        Path(named).write_text(PASSED)
+        return subprocess.CompletedProcess(command, status)
+
+    monkeypatch.setattr(run_tests.subprocess, "run", run)
+    return commands
+
+
+@pytest.mark.parametrize("status", [1, 2, 3, 4, 5, 8, -11])
+def test_a_runner_that_ends_early_fails_the_run_though_no_case_failed(status, monkeypatch, capsys):
+    run_as(monkeypatch, status)
+    monkeypatch.setattr(sys, "argv", ["run_tests.py"])
+    assert run_tests.main() == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "2 passed, 2 failed, 0 skipped"
+    for runner in ("ctest", "pytest"):
+        assert any(
+            line.startswith(f"failed: {runner} ended with status {status}") for line in lines
+        )
+
+
+def test_as_many_jobs_as_are_asked_for(monkeypatch, capsys):
+    commands = run_as(monkeypatch, 0)
+    monkeypatch.setattr(sys, "argv", ["run_tests.py", "--jobs", "3"])
+    assert run_tests.main() == 0
+    ctest = commands[0]
+    assert ctest[ctest.index("--parallel") + 1] == "3"
+    assert capsys.readouterr().out.splitlines()[-1] == "2 passed, 0 failed, 0 skipped"

@@ -11,6 +11,7 @@ import numpy as np
 from sesame.analysis.findings_io import Evidence, Finding, find
 from sesame.analysis.traced.activity import Activity, activity_of
 from sesame.analysis.traced.counted import totals_of
+from sesame.analysis.traced.file_waits import FileWaits, file_waits_of
 from sesame.analysis.traced.load import TracedRun, load_run
 from sesame.analysis.traced.sharing import Sharing, sharing_of
 from sesame.analysis.traced.totals import Totals
@@ -35,12 +36,24 @@ class Study:
         return waits_of(self.run, self.activity.io_times) if len(self.run.mpi) else None
 
     @cached_property
+    def file_waits(self) -> FileWaits | None:
+        return file_waits_of(self.run) if len(self.run.io) else None
+
+    @cached_property
     def findings(self) -> list[Finding]:
         run = self.run
         if not self.has_io:
             return []
         return find(
-            Evidence(self.totals, self.activity, run.files, run.processes, self.sharing, self.waits)
+            Evidence(
+                self.totals,
+                self.activity,
+                run.files,
+                run.processes,
+                self.sharing,
+                self.waits,
+                self.file_waits,
+            )
         )
 
     def share_of(self, finding: Finding) -> float:

@@ -104,7 +104,7 @@ def trace(**options: Any) -> int:
             stdout = sys.stderr if options["as_json"] else None
             status = run_traced(command, raw, settings, stdout=stdout)
             if not was_anything_recorded(raw):
-                raise explain(command, status)
+                raise explain(command, status, raw)
         else:
             raw = options["from_raw"]
         result = _finish(writer, raw, command, status, options)

@@ -50,8 +50,9 @@ def print_traced(console: Console, study: Study) -> None:
         console.print(f"[bold red]{escape(line)}[/]")
     found = file_columns(study)
     order = np.argsort(-found["io_s"], kind="stable")
+    users = "ranks" if study.run.processes.is_mpi else "processes"
     if len(order):
-        table = Table("file", "ranks", "time", "read", "written", box=None, header_style="bold")
+        table = Table("file", users, "time", "read", "written", box=None, header_style="bold")
         for column in table.columns[1:]:
             column.justify = "right"
         for i in order[:MOST_FILES]:

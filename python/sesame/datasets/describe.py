@@ -20,7 +20,7 @@ def facts(data_set: DataSet) -> list[tuple[str, str]]:
         ("instrument", " ".join(str(part) for part in instrument.values())),
         ("target system", target.get("name")),
         ("host", info.get("host", {}).get("name")),
-        ("ranks", info.get("ranks")),
+        ("processes" if _is_without_mpi(data_set) else "ranks", info.get("ranks")),
         ("command", shlex.join(info.get("command", []))),
         ("compute time", info.get("compute")),
         ("seed", info.get("seed")),
@@ -30,6 +30,14 @@ def facts(data_set: DataSet) -> list[tuple[str, str]]:
         ("size", f"{data_set.size_bytes():,} bytes"),
     ]
     return [(name, str(value)) for name, value in pairs if value not in (None, "")]
+
+
+def _is_without_mpi(data_set: DataSet) -> bool:
+    """Whether this is a traced run, and none of its processes has a rank."""
+    if not data_set.has("process"):
+        return False
+    ranks = data_set.table("process", ["mpi_rank"]).column("mpi_rank").to_pylist()
+    return max(ranks, default=-1) < 0
 
 
 def record_counts(data_set: DataSet) -> list[tuple[str, int, str]]:

@@ -6,6 +6,7 @@ order (rank, thread, begin), a call before the calls made inside it.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from enum import IntFlag
 
 from sesame.datasets.fields import Field, RecordType
@@ -201,5 +202,15 @@ REPLAYED = RecordType(
         Field("error", "uint16", "", "errno in the replay; else 0"),
     ),
 )
+
+
+def outcome_of(processes: Collection[str], damage: Sequence[str], discarded: int) -> str:
+    """How a recording ended, from how its processes did: what is worst for who relies on it."""
+    if "cut off" in processes:
+        return "cut off"
+    if damage:
+        return "damaged"
+    return "records lost" if discarded else "complete"
+
 
 TRACE_TYPES = (IO, MPI, FILE, PROCESS, COMMUNICATOR, REPLAYED)

@@ -47,12 +47,13 @@ class Definitions:
         self._groups = self._location_groups()
         for rank in ranks:  # the first thread of each process speaks MPI
             self.location(rank, 0)
-        self._world = self.registry.groups.create(
-            "MPI_COMM_WORLD",
-            group_type=otf2.enums.GroupType.COMM_LOCATIONS,
-            paradigm=otf2.enums.Paradigm.MPI,
-            members=tuple(self.location(rank, 0) for rank in ranks),
-        )
+        # Who speaks MPI at all; groups of communicators choose from this one.
+        mpi, kinds = otf2.enums.Paradigm.MPI, otf2.enums.GroupType
+        speakers = tuple(self.location(rank, 0) for rank in ranks)
+        for name, kind in (("MPI", kinds.COMM_LOCATIONS), ("MPI_COMM_WORLD", kinds.COMM_GROUP)):
+            self._world = self.registry.groups.create(
+                name, group_type=kind, paradigm=mpi, members=speakers
+            )
 
     def _location_groups(self) -> dict[int, Any]:
         hosts: dict[int, str] = {}

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 import sesame
 from sesame.datasets import DataSetWriter, RecordType, record_type
-from sesame.datasets.traced import IoFlag
+from sesame.datasets.traced import IoFlag, outcome_of
 
 Columns = dict[str, Any]
 Batches = Iterator[Columns]
@@ -139,13 +139,11 @@ def _with_time(batches: Batches, io_ns: list[int]) -> Batches:
 
 def _result(traced: Traced, rows: Mapping[str, int]) -> dict[str, Any]:
     """The keys of a traced run's result, and what was left out."""
-    outcomes = set(np.asarray(traced.tables.get("process", {}).get("outcome", ())))
+    processes = traced.tables.get("process", {})
+    outcomes = {str(name) for name in np.asarray(processes.get("outcome", ()))}
+    discarded = int(np.sum(np.asarray(processes.get("discarded", ()))))
     result: dict[str, Any] = {
-        "outcome": "cut off"
-        if "cut off" in outcomes
-        else "damaged"
-        if traced.damage
-        else "complete",
+        "outcome": outcome_of(outcomes, traced.damage, discarded),
         "duration_s": traced.duration_ns / 1e9,
         "processes": rows.get("process", 0),
         "rows": dict(rows),

@@ -13,6 +13,7 @@ from typing import Any
 
 from sesame import __version__, native
 from sesame.datasets import DataSetWriter, record_type
+from sesame.datasets.traced import outcome_of
 from sesame.tracing.filesystems import FileSystems
 from sesame.tracing.tables import FastTable
 
@@ -67,7 +68,7 @@ def collate(
             "damage": damage,
         },
         "result": {
-            "outcome": _outcome(processes, damage),
+            "outcome": outcome_of([one["outcome"] for one in processes], damage, discarded),
             "duration_s": run.duration_ns / 1e9,
             "processes": len(processes),
             "mpi_programs": run.mpi_programs,
@@ -144,12 +145,6 @@ def _pruning(run: Any, prune: str) -> dict[str, Any]:
     if prune == "none":
         return {}
     return {"pruning": prune, "kept": run.kept, "dropped": run.dropped}
-
-
-def _outcome(processes: list[dict[str, Any]], damage: list[str]) -> str:
-    if any(process["outcome"] == "cut off" for process in processes):
-        return "cut off"
-    return "damaged" if damage else "complete"
 
 
 def _unmatched(channels: list[dict[str, Any]]) -> dict[str, Any]:

@@ -8,14 +8,20 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from sesame.errors import TracingError
+from sesame.errors import OutputError, SesameError, TracingError
 
+BUFFER_BYTES = 128 << 10  # without room for one a process records nothing
 PT_INTERP = 3  # of a program header: the program names a dynamic linker, which loads the tracer
 ELF64_LITTLE = b"\x7fELF\x02\x01"
 
 
-def explain(command: Sequence[str], status: int) -> TracingError:
-    """The error for a command that ended and recorded nothing."""
+def explain(command: Sequence[str], status: int, raw: Path) -> SesameError:
+    """The error for a command that ended and recorded nothing in `raw`."""
+    if shutil.disk_usage(raw).free < BUFFER_BYTES:
+        return OutputError(
+            f"{raw.parent.parent}: cannot write: No space left on device",
+            hint="free some space, or write the data set elsewhere with -o",
+        )
     reason, hint = _reason(command)
     said = f"{command[0]} ended with status {status} and recorded nothing"
     return TracingError(f"{said}: {reason}", hint=hint, exit_status=status or 1)

@@ -33,6 +33,7 @@ RULES: tuple[Rule, ...] = (
     who.one_rank,
     who.imbalance,
     waiting.waiting_behind_io,
+    waiting.late_to_collective_io,
     small_requests.small_requests,
     small_requests.tiny_stdio,
     alignment.unaligned,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sesame.analysis.traced.activity import Activity
+from sesame.analysis.traced.file_waits import FileWaits
 from sesame.analysis.traced.intervals import Array
 from sesame.analysis.traced.load import Files, Processes
 from sesame.analysis.traced.sharing import Sharing
@@ -29,6 +30,7 @@ class Evidence:
     processes: Processes
     sharing: Sharing | None
     waits: Waits | None
+    file_waits: FileWaits | None
 
     @property
     def requests_below(self) -> Totals:

@@ -1,4 +1,4 @@
-"""Communication that waits behind I/O."""
+"""Communication that waits behind I/O, and I/O that waits for a rank that is not there yet."""
 
 from __future__ import annotations
 
@@ -28,6 +28,32 @@ def waiting_behind_io(e: Evidence) -> list[Finding]:
             {
                 "wait behind I/O, s": seconds,
                 "share of time": e.activity.share(seconds),
+                "rank waited for": rank,
+            },
+        )
+    ]
+
+
+def late_to_collective_io(e: Evidence) -> list[Finding]:
+    waits = e.file_waits
+    if waits is None or e.activity.share(waits.seconds) < BEHIND:
+        return []
+    by_culprit = np.bincount(waits.culprit, waits.waited, len(e.activity.span)) * 1e-9
+    rank, seconds = most(by_culprit), waits.seconds
+    share = e.activity.share(seconds)
+    return [
+        Finding(
+            "late to collective I/O",
+            f"Ranks spend {percent(share)} of their time inside collective calls of MPI-IO before "
+            f"the last rank has come ({format_seconds(seconds)} of all ranks together), "
+            f"{percent(by_culprit[rank] / seconds)} of it for rank {rank}. This time counts as "
+            "I/O, and no faster file system makes it shorter.",
+            "See in the time line what keeps that rank, and even out the work before the call.",
+            seconds,
+            {
+                "wait for the last rank, s": seconds,
+                "share of time": share,
+                "calls that waited": float(len(waits.waited)),
                 "rank waited for": rank,
             },
         )

@@ -19,6 +19,7 @@ from sesame.analysis.traced.totals import sizes
 
 def traced_json(study: Study) -> dict[str, Any]:
     """Times in seconds, sizes in bytes; tables as columns; null where there is nothing."""
+    file_waits = study.file_waits
     waits, bottom = study.waits, study.totals.bottom
     return {
         "title": study.run.data_set.info.get("title"),
@@ -43,6 +44,7 @@ def traced_json(study: Study) -> dict[str, Any]:
             word: [int(bottom.sum(name)) for name in sizes(word)] for word in ("read", "write")
         },
         "wait_s": None if waits is None else waits.seconds,
+        "wait_in_collective_io_s": None if file_waits is None else file_waits.seconds,
         "wait_behind_io_s": None if waits is None else waits.behind_io,
     }
 

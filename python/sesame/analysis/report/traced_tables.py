@@ -49,13 +49,20 @@ def rank_columns(study: Study) -> dict[str, Array]:
     ranks = study.run.processes.rank
     names = ("bytes_read", "bytes_written", "reads", "writes", "opens", "seeks")
     found = {"rank": ranks, "io_s": activity.io[ranks], "mpi_s": activity.mpi[ranks]}
-    found |= {"rest_s": activity.rest[ranks]}
+    found |= {"rest_s": activity.rest[ranks], "processor": _processor_share(study)}
     found |= {name: own.by_rank(name)[ranks] for name in (*names, "read_s", "write_s", "meta_s")}
     requests = own.by_rank("reads", "writes")[ranks]
     for order in ORDERS:
         moved = own.by_rank(f"read_{order}", f"write_{order}")[ranks]
         found[order] = _part(moved, requests)
     return found
+
+
+def _processor_share(study: Study) -> Array:
+    """Processor time over run time of each process; more than 1 with several busy threads."""
+    processes = study.run.processes
+    known = np.where(processes.processor > 0, processes.end - processes.begin, 0)
+    return _part(processes.processor, known)
 
 
 def rank_table(study: Study) -> str:
@@ -65,6 +72,7 @@ def rank_table(study: Study) -> str:
         ("I/O", "io_s", format_seconds),
         ("MPI", "mpi_s", format_seconds),
         ("rest", "rest_s", format_seconds),
+        ("on processors", "processor", percent),
         ("read", "bytes_read", format_bytes),
         ("written", "bytes_written", format_bytes),
         ("reads", "reads", count),

@@ -46,6 +46,7 @@ class IoRecords(Columns):
     kind: Array  # see io_calls
     layer: Array
     file: Array
+    comm: Array  # -1 for none
     offset: Array
     bytes: Array
     flags: Array
@@ -106,6 +107,7 @@ class Processes:
     mpi_rank: Array  # -1 for none
     begin: Array  # ns
     end: Array
+    processor: Array  # ns of processor time; 0 when not known
     threads: Array
     discarded: Array
     host: list[str]
@@ -202,7 +204,7 @@ def _by_name(names: list[str], of: Any, call: Array) -> Array:
 
 
 def _io(data_set: DataSet, files: int) -> IoRecords:
-    wanted = "rank thread begin_ns duration_ns call file other_file offset bytes flags error"
+    wanted = "rank thread begin_ns duration_ns call file other_file comm offset bytes flags error"
     found = _columns(data_set, "io", wanted.split())
     names, call = found["names"], found["call"]
     if len(call) and int(found["file"].max()) >= files:
@@ -221,6 +223,7 @@ def _io(data_set: DataSet, files: int) -> IoRecords:
         kind=_by_name(names, io_kind, call),
         layer=_by_name(names, io_layer, call),
         file=found["file"].astype(np.int64),
+        comm=found["comm"],
         offset=found["offset"],
         bytes=np.maximum(found["bytes"], 0),
         flags=found["flags"],
@@ -300,11 +303,19 @@ def _processes(data_set: DataSet, io: IoRecords, mpi: MpiRecords) -> Processes:
         mpi_rank=table.column("mpi_rank").to_numpy(),
         begin=table.column("begin_ns").to_numpy(),
         end=table.column("end_ns").to_numpy(),
+        processor=_optional(table, "processor_ns"),
         threads=table.column("threads").to_numpy(),
         discarded=table.column("discarded").to_numpy().astype(np.int64),
         host=table.column("host").to_pylist(),
         outcome=table.column("outcome").to_pylist(),
     )
+
+
+def _optional(table: pa.Table, field: str) -> Array:
+    """A field that data sets of before it lack."""
+    if field not in table.column_names:
+        return np.zeros(len(table), np.int64)
+    return np.asarray(table.column(field).to_numpy())
 
 
 def _sorted(table: pa.Table, key: Array) -> pa.Table:
@@ -323,4 +334,4 @@ def _processes_of_records(io: IoRecords, mpi: MpiRecords) -> Processes:
     np.maximum.at(end, place, np.concatenate([io.end, mpi.end]))
     unknown = [""] * len(ranks)
     none = np.zeros(len(ranks), np.int64)
-    return Processes(ranks, ranks, begin, end, none + 1, none, unknown, unknown)
+    return Processes(ranks, ranks, begin, end, none, none + 1, none, unknown, unknown)

@@ -9,7 +9,7 @@ import numpy as np
 from sesame.analysis.calls import COLLECTIVE
 from sesame.analysis.messages import Messages, match_messages
 from sesame.analysis.traced.intervals import Array, Union
-from sesame.analysis.traced.load import MpiRecords, TracedRun
+from sesame.analysis.traced.load import IoRecords, MpiRecords, TracedRun
 from sesame.datasets.traced import MpiFlag
 from sesame.traced.calls import Pattern, pattern_of
 
@@ -86,8 +86,8 @@ def _of_collectives(mpi: MpiRecords) -> list[tuple[Array, ...]]:
     chosen = np.flatnonzero((mpi.kind == COLLECTIVE) & (mpi.comm >= 0))
     if len(chosen) == 0:
         return []
-    order, group = _same_call(mpi, chosen)
-    last = _last_of(mpi, order, group)
+    order, group = same_call(mpi, chosen)
+    last = last_of(mpi, order, group)
     root = np.where(mpi.rank[order] == mpi.peer[order], order, -1)
     roots = np.full(int(group.max()) + 1, -1)
     np.maximum.at(roots, group, root)
@@ -102,23 +102,25 @@ def _of_collectives(mpi: MpiRecords) -> list[tuple[Array, ...]]:
     return [(mpi.rank[order], mpi.rank[cause], mpi.begin[order], until, order, cause)]
 
 
-def _same_call(mpi: MpiRecords, chosen: Array) -> tuple[Array, Array]:
+def same_call(calls: MpiRecords | IoRecords, chosen: Array) -> tuple[Array, Array]:
     """The records of collective calls, and for each a number that those of one call share: every
     process makes the collective calls on a communicator in the same order."""
-    ranks = int(mpi.rank.max()) + 1
-    key = mpi.comm[chosen].astype(np.int64) * ranks + mpi.rank[chosen]
+    ranks = int(calls.rank.max()) + 1
+    key = calls.comm[chosen].astype(np.int64) * ranks + calls.rank[chosen]
     by_rank = (
-        np.lexsort((mpi.begin[chosen], key)) if mpi.thread.any() else np.argsort(key, kind="stable")
+        np.lexsort((calls.begin[chosen], key))
+        if calls.thread.any()
+        else np.argsort(key, kind="stable")
     )
     order, key = chosen[by_rank], key[by_rank]
     starts = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
     turn = np.arange(len(key)) - np.repeat(starts, np.diff(np.append(starts, len(key))))
-    number = mpi.comm[order].astype(np.int64) * (int(turn.max()) + 1) + turn
+    number = calls.comm[order].astype(np.int64) * (int(turn.max()) + 1) + turn
     return order, np.unique(number, return_inverse=True)[1]
 
 
-def _last_of(mpi: MpiRecords, order: Array, group: Array) -> Array:
+def last_of(calls: MpiRecords | IoRecords, order: Array, group: Array) -> Array:
     """The record of each group that began last."""
-    by_time = np.lexsort((mpi.begin[order], group))
+    by_time = np.lexsort((calls.begin[order], group))
     last = np.append(group[by_time][1:] != group[by_time][:-1], True)
     return np.asarray(order[by_time[last]])

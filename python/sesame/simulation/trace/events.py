@@ -194,8 +194,7 @@ def _with_ends(tables: list[Events], span: Span) -> Events:
     for f in fields(Events):
         if f.name not in ("names", "gap", "parent"):
             joined[f.name] = np.concatenate([getattr(table, f.name) for table in tables])
-    nested = _is_flagged_nested(joined["is_io"], joined["flags"])
-    order = np.lexsort((np.arange(events), nested, joined["begin"], joined["rank"]))
+    order = np.lexsort((np.arange(events), _comes_late(joined), joined["begin"], joined["rank"]))
     place = np.empty(events + 1, np.int64)
     place[order] = np.arange(events)
     place[-1] = -1
@@ -204,6 +203,19 @@ def _with_ends(tables: list[Events], span: Span) -> Events:
             joined[name] = values[order]
     joined["completed_by"] = place[joined["completed_by"]]
     return _one_number_a_name(Events(**joined))
+
+
+def _comes_late(records: dict[str, Any]) -> Array:
+    """Records of what happened inside a call that may stand in the other table: they come after all
+    that began at the same time. Those right behind a call of their own table that began then stay
+    there: where calls take no time, as in a replay that waits nothing out, many begin together."""
+    nested = _is_flagged_nested(records["is_io"], records["flags"])
+    outer = np.maximum.accumulate(np.where(nested, 0, np.arange(len(nested))))
+    stays = ~nested[outer]
+    for name in ("is_io", "rank", "thread", "begin"):
+        stays &= records[name] == records[name][outer]
+    late: Array = nested & ~stays
+    return late
 
 
 def _missing(tables: list[Events], name: str, span: Span) -> Events:
