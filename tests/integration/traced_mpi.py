@@ -81,7 +81,7 @@ def _without_compiler(mpi: str, suffix: str) -> str:
         return f"there is no {wrapper}: apt-get install {DEBIAN[mpi]} gfortran"
     if suffix == ".f90":
         return "the mpich wheel ships no Fortran wrapper; with Debian's MPICH this test runs"
-    return f"there is no {MPIS[mpi].compilers[suffix]}: pip install the test packages of Sesame"
+    return f"there is no {MPIS[mpi].compilers[suffix]}: pip install 'mpich>=5'"
 
 
 class Bench:
