@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -104,7 +105,7 @@ class _Names:
 
 def _directories(trace: Trace, issued: Issued, indices: list[int]) -> set[str]:
     """Paths that are directories: their kind says so, or what was done with them, or they have
-    others below them."""
+    others below them, be it only such as were looked for in vain."""
     io, number_of = trace.io, calls.call_numbers()
     call = issued.call[issued.rows]
     chosen = np.isin(call, [number_of[name] for name in OF_DIRECTORIES])
@@ -112,7 +113,9 @@ def _directories(trace: Trace, issued: Issued, indices: list[int]) -> set[str]:
     rows = issued.rows[chosen | ((call == number_of["open"]) & opens_directory)]
     found = {issued.path[index] for index in set(io["file"][rows].tolist())}
     found |= {issued.path[i] for i in indices if trace.files[i].kind == "directory"}
-    found |= {str(parent) for i in indices for parent in Path(str(issued.path[i])).parents}
+    vain = issued.rows[io["error"][issued.rows] == errno.ENOENT]
+    below = {issued.path[i] for i in (*indices, *io["file"][vain].tolist()) if i >= 0} - {None}
+    found |= {str(parent) for path in below for parent in Path(str(path)).parents}
     return {path for path in found if path is not None}
 
 
