@@ -91,7 +91,8 @@ class DamagedTrace : public ::testing::Test {
     std::string pattern = ::testing::TempDir() + "/sesame_damage_XXXXXX";
     directory_ = ::mkdtemp(pattern.data());
     std::ofstream(directory_ + "/metadata")
-        << "/* CTF 1.8 */ env { sesame_traced_format = 1; };\n"
+        << "/* CTF 1.8 */ env { sesame_traced_format = " << SESAME_TRACED_FORMAT
+        << "; };\n"
            "typealias enum : call_number_t { \"unknown\", \"open\", \"write\", \"close\", "
            "\"MPI_Send\", \"MPI_Irecv\", \"MPI_Recv_init\", \"MPI_Startall\" } := call_t;\n";
   }

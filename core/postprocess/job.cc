@@ -75,16 +75,21 @@ class Worlds {
 
 void name_missing_ranks(Job& job) {
   int32_t expected = 0;
+  auto name_until = [&](int32_t end) {
+    const int32_t last = end - 1;
+    if (expected == last) {
+      job.damage.push_back("rank " + std::to_string(last) + " left no trace");
+    } else if (expected < last) {
+      job.damage.push_back("ranks " + std::to_string(expected) + " to " + std::to_string(last) +
+                           " left no trace");
+    }
+  };
   for (const JobProcess& process : job.processes) {
     if (process.number >= job.ranks) break;
-    for (; expected < process.number; ++expected) {
-      job.damage.push_back("rank " + std::to_string(expected) + " left no trace");
-    }
-    ++expected;
+    name_until(process.number);
+    expected = process.number + 1;
   }
-  for (; job.ranks > 0 && expected < job.ranks; ++expected) {
-    job.damage.push_back("rank " + std::to_string(expected) + " left no trace");
-  }
+  name_until(job.ranks);
 }
 
 }  // namespace

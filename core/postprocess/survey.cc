@@ -7,6 +7,9 @@ namespace {
 
 using namespace trace;
 
+// No machine has so many; what says more is damaged, and lists of that length would fill memory.
+constexpr int32_t kMostRanks = 1 << 24;
+
 class Channels {
  public:
   explicit Channels(std::vector<Channel>& channels) : channels_(channels) {}
@@ -47,6 +50,10 @@ class Surveyor {
     note(0, time);
   }
   void on(const joined_record& record, uint64_t time) {
+    if (record.rank >= kMostRanks || record.size > kMostRanks) {
+      impossible_ = "rank " + std::to_string(record.rank) + " of " + std::to_string(record.size);
+      return;
+    }
     result_.identity.rank = record.rank;
     result_.identity.size = record.size;
     result_.identity.interface = record.interface;
@@ -58,6 +65,9 @@ class Surveyor {
     result_.identity.processor = static_cast<int64_t>(record.processor);
     note(0, time);
   }
+
+  // What a record said that cannot be; empty for nothing.
+  const std::string& impossible() const { return impossible_; }
 
   // --- Files: only that there was I/O ---
 
@@ -267,6 +277,7 @@ class Surveyor {
   const CallTraits& traits_;
   SurveyOptions options_;
   ProcessSurvey& result_;
+  std::string impossible_;
   CommTable comms_;
   Channels sends_;
   Channels receives_;
@@ -324,6 +335,9 @@ ProcessSurvey survey(const TracedFiles& files, const CallTraits& traits,
     } else {
       result.walked.damage.push_back(state.error().to_string());
     }
+  }
+  if (!surveyor.impossible().empty()) {
+    result.walked.damage.push_back(files.name + ": a record says " + surveyor.impossible());
   }
   if (result.identity.pid < 0) name_by_files(files, result);
   return result;
