@@ -258,6 +258,22 @@ def test_a_process_that_wrote_nothing_has_lost_all(tmp_path):
     assert lost == ("node", other.pid, "cut off", 0, 2, 0)
 
 
+def test_ranks_without_a_trace_are_named_in_spans(tmp_path):
+    trace = RawTrace()
+    trace.process(1, 6).end()
+    trace.process(2, 6).end()
+    damage = Collated(trace, tmp_path).result["damage"]
+    assert damage == ["rank 0 left no trace", "ranks 3 to 5 left no trace"]
+
+
+@pytest.mark.parametrize(("rank", "size"), [(0, 2**31 - 1), (2**31 - 1, 4)])
+def test_a_number_of_ranks_that_no_machine_has_is_damage(tmp_path, rank, size):
+    trace = RawTrace()
+    trace.process(rank, size).end()
+    (said,) = Collated(trace, tmp_path).result["damage"]
+    assert said.endswith(f"a record says rank {rank} of {size}")
+
+
 def test_a_newer_format_is_refused(tmp_path):
     trace = RawTrace()
     trace.process()
