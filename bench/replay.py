@@ -31,7 +31,7 @@ SAME_MEDIAN, SAME_WORST, OTHER_MEDIAN, LATE_P99_S = 0.03, 0.08, 0.10, 50e-6
 # Each with its neighbours, in both directions.
 DEFAULT_TARGETS = "throttled,tmpfs,delayed,ext4,xfs,gluster"
 PROGRAMS = {
-    "token-ring": ["200", "1500", "{dir}"],
+    "token-ring": ["150", "1500", "{dir}"],
     "sesame-sort": ["--count", "3000000", "--dir", "{dir}"],
     "bt-posix": ["--class", "W", "--io", "posix", "--io-file", "{dir}/bt.out"],
     "bt-full": ["--class", "W", "--io", "full", "--io-file", "{dir}/bt.out"],
