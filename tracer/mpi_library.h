@@ -21,8 +21,8 @@ extern void* sesame_mpi_real[SESAME_SYMBOLS];
 /* Where the stubs MPI_X and PMPI_X of symbol i go: entries 2 i and 2 i + 1. */
 extern void* sesame_mpi_entries[2 * SESAME_SYMBOLS];
 
-/* The first call of any stub comes here, since only then the program's MPI is there to be found:
- * sets all entries, and gives where this one leads. */
+/* All entries lead here until one is called: before that the program's MPI may not be loaded. Sets
+ * them all, and gives where this one leads. */
 void* sesame_mpi_resolve(unsigned long entry);
 
 /* A function of the library itself, or null. Without library the next one of this name. */

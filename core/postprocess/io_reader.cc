@@ -219,10 +219,7 @@ void IoReader::on(const request_done_record& record, uint64_t time) {
   IoRow& start = threads_.find(started.thread).io[started.row];
   start.bytes = static_cast<int64_t>(record.bytes);
   start.error = record.error;
-  row.file = start.file;
-  row.handle = start.handle;
-  row.offset = start.offset;
-  row.size = start.size;
+  set_place(row, start);
   uint64_t at = add(row);
   threads_.link_io(started.thread, started.row, at);
 }

@@ -64,12 +64,7 @@ class IoReader {
 
   template <typename Record>
   static IoRow row_of(const Record& record, uint64_t time) {
-    IoRow row;
-    row.begin = static_cast<int64_t>(time - record.duration);
-    row.duration = static_cast<int64_t>(record.duration);
-    row.call = record.call;
-    if constexpr (requires { record.error; }) row.error = record.error;
-    return row;
+    return row_of_call<IoRow>(record, time);
   }
   template <typename Record>
   static IoRow row_of(const Record& record, uint64_t time, const Opening& opening) {

@@ -197,14 +197,8 @@ void MpiReader::on(const completed_record& record) {
 // What a wait did for a file is a row of record type io, inside that of the wait.
 void MpiReader::complete_file(const Found& found, const wait_record& record, uint64_t time) {
   const IoRow start = threads_.find(found.thread).io[found.row];
-  IoRow row;
-  row.begin = static_cast<int64_t>(time - record.duration);
-  row.duration = static_cast<int64_t>(record.duration);
-  row.call = record.call;
-  row.file = start.file;
-  row.handle = start.handle;
-  row.offset = start.offset;
-  row.size = start.size;
+  auto row = row_of_call<IoRow>(record, time);
+  set_place(row, start);
   row.flags = kIoNested;
   threads_.link_io(found.thread, found.row, threads_.current().add(row));
 }

@@ -55,11 +55,7 @@ class MpiReader {
 
   template <typename Record>
   static MpiRow row_of(const Record& record, uint64_t time) {
-    MpiRow row;
-    row.begin = static_cast<int64_t>(time - record.duration);
-    row.duration = static_cast<int64_t>(record.duration);
-    row.call = record.call;
-    return row;
+    return row_of_call<MpiRow>(record, time);
   }
   CommView view_of(int32_t instance) const {
     if (instance < 0 || static_cast<size_t>(instance) >= process_.comms.size()) return {};

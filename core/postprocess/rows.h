@@ -63,6 +63,25 @@ struct MpiRow {
   uint16_t flags = 0;
 };
 
+// What every record has: its time is that of its end.
+template <typename Row, typename Record>
+Row row_of_call(const Record& record, uint64_t time) {
+  Row row;
+  row.begin = static_cast<int64_t>(time - record.duration);
+  row.duration = static_cast<int64_t>(record.duration);
+  row.call = record.call;
+  if constexpr (requires { row.error = record.error; }) row.error = record.error;
+  return row;
+}
+
+// Of what completes an access that went on in the background.
+inline void set_place(IoRow& row, const IoRow& start) {
+  row.file = start.file;
+  row.handle = start.handle;
+  row.offset = start.offset;
+  row.size = start.size;
+}
+
 inline void mark_nested(IoRow& row) { row.flags |= kIoNested; }
 inline void mark_nested(MpiRow& row) { row.flags |= kMpiNested; }
 

@@ -64,9 +64,9 @@ struct Identity {
   int32_t rank = -1;  // of MPI_COMM_WORLD
   int32_t size = 0;
   uint8_t interface = 0;
-  uint8_t ended = 0;  // as in the record `ended`; 0 when it was cut off
+  uint8_t ended = 0;      // as in the record `ended`; 0 when it was cut off
   int64_t processor = 0;  // time used, ns; 0 when it was cut off
-  int64_t begin = 0;  // clock of the node, ns
+  int64_t begin = 0;      // clock of the node, ns
   int64_t end = 0;
 };
 

@@ -351,6 +351,14 @@ def test_parts_one_behind_the_other_are_not_interleaved(findings):
 # waiting
 
 
+def check_wait(found, name, is_found, *, rank):
+    """40 ms, all for one rank."""
+    assert (name in found) == is_found
+    if is_found:
+        assert found[name].seconds == pytest.approx(0.040)
+        assert f"100 % of it for rank {rank}" in found[name].sentence
+
+
 @pytest.mark.parametrize(("compute", "is_found"), [(100 * MS, True), (900 * MS, False)])
 def test_waiting_behind_io_is_found_from_a_twentieth_of_the_time(findings, compute, is_found):
     run = MadeRun(2)
@@ -359,12 +367,7 @@ def test_waiting_behind_io_is_found_from_a_twentieth_of_the_time(findings, compu
     run.io(0, "write", duration=40 * MS, file=file, offset=0, bytes=MIB)
     run.mpi(0, "MPI_Send", peer=1, tag=7, bytes=8)
     run.mpi(1, "MPI_Recv", duration=40 * MS + 10 * US, peer=0, tag=7, bytes=8)
-    found = findings(run)
-    assert ("waiting for a slow writer or reader" in found) == is_found
-    if is_found:
-        finding = found["waiting for a slow writer or reader"]
-        assert finding.seconds == pytest.approx(0.040)
-        assert "100 % of it for rank 0" in finding.sentence
+    check_wait(findings(run), "waiting for a slow writer or reader", is_found, rank=0)
 
 
 def test_waiting_for_computation_is_not_waiting_behind_io(findings):
@@ -386,12 +389,7 @@ def test_ranks_that_come_late_to_collective_io_are_found(findings, call, late, i
     for rank, duration in ((0, late + 2 * MS), (1, 2 * MS)):
         run.within(rank, "pwrite", lead=duration - MS, duration=MS, file=file, offset=0, bytes=MIB)
         run.io(rank, call, duration=duration, file=file, comm=0, flags=COLLECTIVE)
-    found = findings(run)
-    assert ("late to collective I/O" in found) == is_found
-    if is_found:
-        finding = found["late to collective I/O"]
-        assert finding.seconds == pytest.approx(0.040)
-        assert "100 % of it for rank 1" in finding.sentence
+    check_wait(findings(run), "late to collective I/O", is_found, rank=1)
 
 
 def test_a_rank_that_writes_before_the_others_come_does_not_wait(findings):
