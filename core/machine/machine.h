@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "core/machine/storage.h"
 
 namespace sesame::machine {
 
@@ -54,8 +56,10 @@ struct Machine {
   int cores = 1;             // per node: how many ranks a node takes
   double compute_ratio = 1;  // target compute time / measured host compute time
   Topology topology;
-  NetworkParameters network;    // between nodes
-  NetworkParameters intranode;  // inside a node, and from a rank to itself
+  NetworkParameters network;                      // between nodes
+  NetworkParameters intranode;                    // inside a node, and from a rank to itself
+  std::optional<StorageParameters> storage;       // the parallel file system
+  std::optional<StorageParameters> node_storage;  // the local file system of each node
 
   int64_t capacity() const { return int64_t{nodes} * cores; }  // ranks
 };

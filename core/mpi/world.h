@@ -25,6 +25,7 @@
 #include "core/mpi/request.h"
 #include "core/network/network.h"
 #include "core/pdes/executive.h"
+#include "core/storage/mounts.h"
 
 namespace sesame::mpi {
 
@@ -130,6 +131,8 @@ struct World {
   pdes::StackPool helper_stacks;  // for non-blocking collectives
   WorldHooks hooks;
   Recorder* recorder = nullptr;
+  std::unique_ptr<storage::Mounts> mounts;     // the machine's file systems, perhaps none
+  machine::CollectiveParameters collective_io;  // where no file system says otherwise
   uint64_t messages = 0;
   uint64_t message_bytes = 0;
   std::array<SizeClass, 65> sizes{};

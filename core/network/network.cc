@@ -94,6 +94,11 @@ MessageCost Network::cost(int from_rank, int to_rank, uint64_t bytes) const {
   return cost_on(between_, distance_.hops(from + 1, to + 1), bytes);
 }
 
+MessageCost Network::cost_between_nodes(int from_node, int to_node, int beyond,
+                                        uint64_t bytes) const {
+  return cost_on(between_, distance_.hops(from_node, to_node) + beyond, bytes);
+}
+
 SimTime ping_pong(const Machine& machine, uint64_t bytes, int hops) {
   const auto path = Network::make_path(hops == 0 ? machine.intranode : machine.network);
   const MessageCost cost = Network::cost_on(path, hops, bytes);

@@ -47,6 +47,11 @@ class Network {
 
   MessageCost cost(int from_rank, int to_rank, uint64_t bytes) const;
 
+  // The same between two nodes, `beyond` hops more than these are apart: for I/O nodes, which are
+  // attached to the switch of a compute node.
+  int nodes() const { return distance_.nodes(); }
+  MessageCost cost_between_nodes(int from_node, int to_node, int beyond, uint64_t bytes) const;
+
  private:
   friend SimTime ping_pong(const machine::Machine& machine, uint64_t bytes, int hops);
 

@@ -54,6 +54,8 @@ Result<Scenario> from_json(const Json& json) {
   if (json.contains("working_directory") && json.at("working_directory").is_string()) {
     scenario.working_directory = json.at("working_directory");
   }
+  scenario.files_directory = json.value("files_directory", scenario.files_directory);
+  scenario.discard_data = json.value("discard_data", false);
   scenario.seed = json.value("seed", scenario.seed);
   scenario.progress_descriptor = json.value("progress_fd", -1);
   Result<> outcome;

@@ -29,6 +29,8 @@ struct Scenario {
   std::vector<std::string> private_libraries;
   std::vector<std::pair<std::string, std::string>> environment;
   std::string working_directory;
+  std::string files_directory;  // where the bytes of simulated files are kept
+  bool discard_data = false;    // of simulated files: sizes only
   uint64_t seed = 1;
   int progress_descriptor = -1;
 };

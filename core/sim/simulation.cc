@@ -13,6 +13,7 @@
 #include "core/mpi/call.h"
 #include "core/mpi/environment.h"
 #include "core/sim/deadlock.h"
+#include "core/sim/file_systems.h"
 #include "core/sim/program_output.h"
 #include "core/sim/recorded_compute.h"
 #include "core/sim/result.h"
@@ -144,6 +145,14 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
   compute.fixed = SimTime::from_ps(scenario.fixed_compute_ps);
   simulation->world_->meter.configure(compute);
   if (auto read = simulation->read_compute_times(); !read) return std::unexpected(read.error());
+
+  auto mounts = make_file_systems(scenario, simulation->machine_, simulation->world_->network,
+                                  simulation->world_->executive.events());
+  if (!mounts) return std::unexpected(mounts.error());
+  simulation->world_->mounts = std::move(*mounts);
+  if (const auto& storage = simulation->machine_.storage) {
+    simulation->world_->collective_io = storage->collective;
+  }
 
   if (scenario.record) {
     const std::string raw = scenario.output_directory + "/raw";

@@ -1,0 +1,122 @@
+// The file systems of the target machine as plain data: the parallel one of the machine
+// ([storage]) and the local one of each node ([node.storage]). Times are SimTime, sizes bytes,
+// bandwidths bytes per second. docs/models/storage.md says what each constant means to the model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/units.h"
+
+namespace sesame::machine {
+
+enum class DeviceKind { kFixed, kDisk, kHp97560, kSolidState };
+enum class RaidLevel { kNone, k0, k3, k5 };
+enum class QueueDiscipline { kFcfs, kSstf, kScan, kCLook };
+
+// One logical device of an I/O node: a device, or an array of equal ones.
+struct DeviceParameters {
+  DeviceKind kind = DeviceKind::kFixed;
+  QueueDiscipline queue = QueueDiscipline::kFcfs;
+  uint64_t capacity = 0;  // of one member; 0: without end
+  RaidLevel raid = RaidLevel::kNone;
+  int members = 1;
+  uint64_t raid_unit = 64 << 10;
+
+  // kFixed: latency + bytes / bandwidth.
+  SimTime read_latency;
+  SimTime write_latency;
+  double read_bandwidth = 0;
+  double write_bandwidth = 0;
+
+  // kDisk: seek(distance) + half a rotation at random + transfer at the media rate.
+  uint64_t sector = 512;
+  uint32_t cylinders = 0;
+  SimTime single_cylinder_seek;
+  SimTime full_seek;
+  SimTime controller_overhead;
+  double rotations_per_minute = 0;
+
+  // kSolidState
+  int channels = 1;
+  uint64_t page = 4096;
+  uint64_t pages_per_block = 256;
+  SimTime page_read;
+  SimTime page_program;
+  SimTime block_erase;
+  double channel_bandwidth = 0;
+};
+
+enum class WriteHit { kBack, kThrough };
+enum class WriteMiss { kAllocate, kAround };
+enum class Coherence { kInvalidate, kUpdate };
+enum class CachePolicy { kBase, kGreedy, kCoordinated, kGlobal };
+
+struct CacheParameters {
+  uint64_t size = 0;  // 0: no cache
+  int ways = 0;       // 0: fully associative; 1: direct mapped
+  WriteHit write_hit = WriteHit::kThrough;
+  WriteMiss write_miss = WriteMiss::kAround;
+  SimTime hit_time;           // to find a block
+  double copy_bandwidth = 0;  // from and to the cache; 0: at no cost
+  int read_ahead = 0;         // blocks after a sequential miss; I/O nodes only
+};
+
+enum class Detail { kAnalytic, kFull };
+enum class Layout { kRoundRobin, kVesta };
+enum class Collective { kBarrier, kGrouping, kTwoPhase, kDiskDirected };
+
+struct MetadataParameters {
+  SimTime open;
+  SimTime create;  // added to open
+  SimTime close;
+  SimTime stat;
+  SimTime remove;
+  SimTime open_per_node;  // of a shared file, for every node that opens it
+};
+
+struct CollectiveParameters {
+  Collective strategy = Collective::kTwoPhase;
+  int group_size = 4;                     // node grouping
+  int cb_nodes = 0;                       // two-phase: aggregators; 0: one for each node
+  uint64_t cb_buffer_size = 16 << 20;     // two-phase: bytes an aggregator holds at a time
+  bool sieving = true;                    // independent access with holes
+  uint64_t ind_rd_buffer_size = 4 << 20;  // data sieving
+  uint64_t ind_wr_buffer_size = 512 << 10;
+  bool literal_io_list = false;  // one element for each elementary item, nothing joined
+};
+
+struct StorageParameters {
+  std::vector<std::string> mounts;  // absolute paths; "." is the working directory of the run
+  Detail detail = Detail::kFull;
+  uint64_t capacity = 0;  // of the whole file system; 0: without end
+
+  // The nodes that serve it; none in a node's own file system.
+  int ionodes = 1;
+  std::vector<uint32_t> attached;  // to the switch of which node each is; empty: spread evenly
+  Layout layout = Layout::kRoundRobin;
+  uint64_t stripe = 64 << 10;
+  int stripe_factor = 0;   // I/O nodes that a file lies on; 0: all
+  uint64_t vesta_bsu = 0;  // bytes of a basic striping unit
+  int vesta_cells = 0;     // 0: one for each I/O node
+
+  SimTime client_overhead;       // CPU time of the compute node for a request
+  SimTime server_overhead;       // CPU time of the I/O node for a request
+  uint64_t message_header = 64;  // bytes of a request or acknowledgement on the network
+
+  MetadataParameters metadata;
+  uint64_t block = 4096;  // of caches and devices
+  CachePolicy policy = CachePolicy::kBase;
+  double coordinated_fraction = 0.8;
+  Coherence coherence = Coherence::kInvalidate;
+  CacheParameters cnode_cache;
+  CacheParameters ionode_cache;
+  DeviceParameters device;
+  // The analytic level: latency + bytes / bandwidth for each request, one at a time per I/O node.
+  SimTime analytic_latency;
+  double analytic_bandwidth = 0;
+  CollectiveParameters collective;
+};
+
+}  // namespace sesame::machine

@@ -1,0 +1,40 @@
+// Moving data between ranks and files: independent accesses with data sieving, and the collective
+// strategies. Everything above (calls, views, pointers, representations) makes a FileRequest of a
+// call; everything below is move(): one access to the model, and the bytes.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/mpi/io/file.h"
+#include "core/mpi/transfer.h"
+#include "core/storage/access.h"
+
+namespace sesame::mpi {
+
+struct Strand;
+
+// What one rank wants of one call: pieces of the file in the order of the data, and the data,
+// packed. Pieces of a write do not overlap; they need not rise in writes to a view that does not.
+struct FileRequest {
+  storage::Direction direction = storage::Direction::kRead;
+  std::vector<storage::Extent> extents;  // as the I/O list has them: see literal_io_list
+  std::byte* data = nullptr;             // as many bytes as the extents together
+  uint64_t moved = 0;                    // out: bytes until the end of the file, for reads
+};
+
+// One access of one rank as the file system sees it: gives way until everything earlier has
+// happened, moves the bytes, and lets the modelled time pass on the strand's clock. Returns an MPI
+// error class (MPI_ERR_NO_SPACE, MPI_ERR_IO, …). Bytes beyond the end of the file are not touched.
+int move(Strand& strand, FileObject& file, storage::Direction direction,
+         std::span<const storage::Extent> extents, std::byte* data, uint64_t* moved);
+
+// MPI_File_read, _write and their like: with data sieving where that is asked for.
+int access_independent(Strand& strand, FileObject& file, FileRequest& request);
+
+// MPI_File_read_all and its like, by the file's strategy: one file each in strategies/. All ranks
+// of the file's communicator take part, with empty requests too. Messages go over `transfer`.
+int access_collective(Strand& strand, Transfer& transfer, FileObject& file, FileRequest& request);
+
+}  // namespace sesame::mpi

@@ -1,0 +1,41 @@
+#include "core/sim/file_systems.h"
+
+#include <filesystem>
+
+namespace sesame::sim {
+
+using storage::Mounts;
+
+Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
+                                                  const machine::Machine& machine,
+                                                  const network::Network& network,
+                                                  pdes::EventQueue& events) {
+  if (!machine.storage && !machine.node_storage) return nullptr;
+  Mounts::Options options;
+  options.directory = scenario.files_directory.empty() ? scenario.output_directory + "/files"
+                                                       : scenario.files_directory;
+  options.working_directory = scenario.working_directory.empty()
+                                  ? std::filesystem::current_path().string()
+                                  : scenario.working_directory;
+  options.discard_data = scenario.discard_data;
+  auto mounts = Mounts::create(std::move(options));
+  if (!mounts) return mounts;
+  if (machine.storage) {
+    auto system = storage::make_file_system(*machine.storage, network, events, scenario.seed);
+    if (!system) return std::unexpected(system.error());
+    (*mounts)->add(machine.storage->mounts, std::move(*system));
+  }
+  if (machine.node_storage) {
+    std::vector<std::unique_ptr<FileSystem>> by_node;
+    for (int node = 0; node < machine.nodes; ++node) {
+      auto system = storage::make_file_system(*machine.node_storage, network, events,
+                                              scenario.seed + static_cast<uint64_t>(node) + 1);
+      if (!system) return std::unexpected(system.error());
+      by_node.push_back(std::move(*system));
+    }
+    (*mounts)->add_local(machine.node_storage->mounts, std::move(by_node));
+  }
+  return mounts;
+}
+
+}  // namespace sesame::sim

@@ -1,0 +1,42 @@
+// What a file system is asked for, and how it answers. A file's data is not here: the model says
+// how long an access takes, whoever asks moves the bytes (files.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/base/units.h"
+
+namespace sesame::storage {
+
+struct Extent {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+enum class FileId : uint32_t {};
+enum class Direction : uint8_t { kRead, kWrite };
+enum class MetadataCall : uint8_t { kOpen, kCreate, kClose, kStat, kRemove };
+
+// Who asks.
+struct Client {
+  int rank = 0;
+  int node = 0;
+  SimTime* interface_free = nullptr;  // when the rank's network interface can inject again
+};
+
+struct Access {
+  Direction direction = Direction::kRead;
+  FileId file{};
+  Client client;
+  std::span<const Extent> extents;  // in the order asked for; must live until it is done
+};
+
+// Told once, when simulated time has come to the end of what was asked.
+class Completion {
+ public:
+  virtual ~Completion() = default;
+  virtual void done(SimTime at) = 0;
+};
+
+}  // namespace sesame::storage

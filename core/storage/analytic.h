@@ -1,0 +1,15 @@
+// The coarse level of detail: each I/O node serves one request at a time, in latency + bytes /
+// bandwidth.
+#pragma once
+
+#include <memory>
+
+#include "core/storage/file_system.h"
+
+namespace sesame::storage {
+
+std::unique_ptr<FileSystem> make_analytic(const machine::StorageParameters& parameters,
+                                          const network::Network& network,
+                                          pdes::EventQueue& events);
+
+}  // namespace sesame::storage

@@ -1,0 +1,94 @@
+// The time model of one simulated file system: compute nodes' caches, network, I/O nodes with their
+// caches, devices; or, at the analytic level, one formula. All calls are made when simulated time
+// has come to `now` (everything earlier has happened), on the thread of the simulation.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/machine/storage.h"
+#include "core/network/network.h"
+#include "core/pdes/event_queue.h"
+#include "core/storage/access.h"
+#include "core/storage/device.h"
+
+namespace sesame::storage {
+
+struct FileStatistics {
+  std::string name;
+  uint64_t opens = 0;
+  uint64_t seeks = 0;  // elements of I/O lists that do not begin where the one before ended
+  uint64_t reads = 0;  // elements of I/O lists
+  uint64_t writes = 0;
+  uint64_t bytes_read = 0;
+  uint64_t bytes_written = 0;
+  SimTime read_time;  // sum over accesses
+  SimTime write_time;
+  SimTime metadata_time;
+};
+
+struct CacheStatistics {
+  uint64_t read_hits = 0;  // blocks
+  uint64_t read_misses = 0;
+  uint64_t write_hits = 0;
+  uint64_t write_misses = 0;
+  uint64_t evictions = 0;
+  uint64_t written_back = 0;
+  uint64_t invalidations = 0;
+  uint64_t forwarded = 0;   // cooperative policies: had from another compute node
+  uint64_t read_ahead = 0;  // blocks read before they were asked for
+};
+
+struct IonodeStatistics {
+  uint64_t requests = 0;
+  uint64_t bytes_read = 0;
+  uint64_t bytes_written = 0;
+  SimTime busy;  // CPU
+  uint64_t longest_queue = 0;
+  CacheStatistics cache;
+  DeviceStatistics device;
+  // Busy time of the device by equal slices of simulated time; slices double in length as the run
+  // gets longer, so that there are at most 256.
+  SimTime slice;
+  std::vector<SimTime> busy_by_slice;
+};
+
+struct Statistics {
+  std::vector<FileStatistics> files;
+  std::vector<IonodeStatistics> ionodes;
+  std::vector<CacheStatistics> cnode_caches;  // by node; empty without such caches
+};
+
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+
+  // The file of that name, as the model knows it; made on first sight.
+  virtual FileId find_file(const std::string& name) = 0;
+
+  virtual void access(SimTime now, const Access& access, Completion& completion) = 0;
+  // Disk-directed I/O: what all ranks of a collective call ask for, together; each I/O node serves
+  // it in the order of its devices and moves data straight to and from the ranks.
+  virtual void access_directed(SimTime now, std::span<const Access> accesses,
+                               Completion& completion) = 0;
+  virtual void metadata(SimTime now, MetadataCall call, FileId file, const Client& client,
+                        Completion& completion) = 0;
+  // Everything written so far to the file is on its devices (MPI_File_sync, fsync).
+  virtual void flush(SimTime now, FileId file, const Client& client, Completion& completion) = 0;
+
+  // The file grows or shrinks to this size. False when the file system has no room for it: nothing
+  // has changed then.
+  virtual bool resize(FileId file, uint64_t bytes) = 0;
+  virtual void remove(FileId file) = 0;
+
+  virtual Statistics statistics() const = 0;
+};
+
+// Fails when the parameters do not fit each other or the machine (where, what was expected).
+Result<std::unique_ptr<FileSystem>> make_file_system(const machine::StorageParameters& parameters,
+                                                     const network::Network& network,
+                                                     pdes::EventQueue& events, uint64_t seed);
+
+}  // namespace sesame::storage
