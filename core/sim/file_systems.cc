@@ -4,6 +4,7 @@
 
 namespace sesame::sim {
 
+using storage::FileSystem;
 using storage::Mounts;
 
 Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
