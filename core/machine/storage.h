@@ -41,6 +41,7 @@ struct DeviceParameters {
   SimTime full_seek;
   SimTime controller_overhead;  // of each request; kSolidState too
   double rotations_per_minute = 0;
+  uint64_t buffer = 0;  // what it reads ahead of a sequential reader, at most
 
   // kSolidState: pages lie round-robin over channels, then over the dies of a channel. Dies work at
   // the same time; a channel moves one page at a time.
