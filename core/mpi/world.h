@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -101,6 +102,7 @@ struct alignas(64) Rank {
   uint32_t next_context = 0;
   int thread_level = MPI_THREAD_SINGLE;
   std::string error_detail;                         // what the last failed call says about itself
+  File failed_file = nullptr;                       // whose request ended with an error
   std::unique_ptr<AttachedBuffer> attached_buffer;  // for buffered sends
 };
 
@@ -135,6 +137,7 @@ struct World {
   std::unique_ptr<storage::Mounts> mounts;     // the machine's file systems, perhaps none
   machine::CollectiveParameters collective_io;  // where no file system says otherwise
   FileLocks file_locks;
+  std::set<std::string> host_files;  // that MPI-IO opened and no file system of the machine has
   uint64_t messages = 0;
   uint64_t message_bytes = 0;
   std::array<SizeClass, 65> sizes{};

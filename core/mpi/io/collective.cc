@@ -37,7 +37,7 @@ bool is_worth_it(Transfer& transfer, CollectiveUse use, FileRequest& request) {
 }  // namespace
 
 int access_collective(Strand& strand, Transfer& transfer, FileObject& file, FileRequest& request) {
-  const machine::CollectiveParameters& parameters = file.shared->collective;
+  const machine::CollectiveParameters& parameters = file.collective;
   const bool reads = request.direction == storage::Direction::kRead;
   if (!is_worth_it(transfer, reads ? parameters.cb_read : parameters.cb_write, request)) {
     return access_independent(strand, file, request);

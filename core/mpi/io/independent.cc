@@ -61,7 +61,7 @@ uint64_t sum_of(std::span<const Extent> extents) {
 }
 
 int read_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted, uint64_t* valid) {
-  Windows windows(sorted, file.shared->collective.ind_rd_buffer_size);
+  Windows windows(sorted, file.collective.ind_rd_buffer_size);
   Extent window;
   std::vector<Extent> pieces;
   std::byte* data = sorted.data();
@@ -79,7 +79,7 @@ int read_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted, u
 int write_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted) {
   const storage::Place& place = file.place();
   RangeLocks& locks = strand.rank->world.file_locks[{place.system, place.file}];
-  Windows windows(sorted, file.shared->collective.ind_wr_buffer_size);
+  Windows windows(sorted, file.collective.ind_wr_buffer_size);
   Extent window;
   std::vector<Extent> pieces;
   std::byte* data = sorted.data();
@@ -121,7 +121,7 @@ int access_by_element(Strand& strand, FileObject& file, FileRequest& request) {
 }
 
 int access_independent(Strand& strand, FileObject& file, FileRequest& request) {
-  if (!file.shared->sieves(request.direction)) return access_by_element(strand, file, request);
+  if (!file.sieves(request.direction)) return access_by_element(strand, file, request);
   SortedRequest sorted(request);
   if (sorted.extents().size() < 2) return access_by_element(strand, file, request);
   uint64_t valid = sorted.bytes();

@@ -17,7 +17,7 @@ void await_signal(Transfer& transfer, int from) {
 // The first rank of a group hears from the group before that it has ended, tells its own group to
 // begin, hears from all of them that they have ended, and tells the next group.
 int access_in_groups(Strand& strand, Transfer& transfer, FileObject& file, FileRequest& request) {
-  const int group_size = std::max(file.shared->collective.group_size, 1);
+  const int group_size = std::max(file.collective.group_size, 1);
   const int rank = transfer.rank();
   const int first = rank / group_size * group_size;
   const int end = std::min(first + group_size, transfer.size());

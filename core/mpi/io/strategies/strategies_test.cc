@@ -127,7 +127,9 @@ class OpenFile {
     FileObject file;
     EXPECT_EQ(check_comm(MPI_COMM_WORLD, &file.comm), MPI_SUCCESS);
     file.shared = shared_;
+    retain(file.comm);
     file.real = real_;
+    file.collective = shared_->collective;
     if (!collective) return access_independent(self(), file, request);
     return run_collective(*file.comm, [&](Transfer& transfer) {
       return access_collective(self(), transfer, file, request);

@@ -85,7 +85,7 @@ class TwoPhase {
 
 void TwoPhase::find_suppliers(Extent range) {
   const FileDomains domains(range, static_cast<int>(aggregators_.size()),
-                            file_.shared->collective.cb_align);
+                            file_.collective.cb_align);
   std::vector<DomainShare> shares;
   cut_at_domains(sorted_.extents(), domains, pieces_, shares);
   std::byte* data = sorted_.data();
@@ -139,7 +139,7 @@ void TwoPhase::exchange_lists() {
 
 // As many as the aggregator with the longest domain needs.
 int TwoPhase::count_rounds() {
-  const uint64_t buffer = file_.shared->collective.cb_buffer_size;
+  const uint64_t buffer = file_.collective.cb_buffer_size;
   int rounds = 0;
   if (!requests_.empty()) {
     rounds = static_cast<int>((requests_.end() - requests_.begin() + buffer - 1) / buffer);
@@ -150,7 +150,7 @@ int TwoPhase::count_rounds() {
 
 WindowParts TwoPhase::take_window(int round) {
   if (requests_.empty()) return {};
-  const uint64_t buffer = file_.shared->collective.cb_buffer_size;
+  const uint64_t buffer = file_.collective.cb_buffer_size;
   const uint64_t begin = requests_.begin() + static_cast<uint64_t>(round) * buffer;
   if (begin >= requests_.end()) return {};
   return requests_.take({begin, std::min(buffer, requests_.end() - begin)});
@@ -161,7 +161,7 @@ int TwoPhase::read_window(const WindowParts& parts, std::byte* buffer, uint64_t*
   if (parts.empty()) return MPI_SUCCESS;
   let_come(strand_);
   MPI_TRY(move_bytes(file_, Direction::kRead, parts.runs, buffer, valid));
-  const bool sieving = file_.shared->sieves(sorted_.direction());
+  const bool sieving = file_.sieves(sorted_.direction());
   spend_access(strand_, file_, Direction::kRead,
                sieving ? std::span(&parts.window, 1) : parts.runs);
   return MPI_SUCCESS;
@@ -169,7 +169,7 @@ int TwoPhase::read_window(const WindowParts& parts, std::byte* buffer, uint64_t*
 
 int TwoPhase::write_window(const WindowParts& parts, std::byte* buffer) {
   if (parts.empty()) return MPI_SUCCESS;
-  if (parts.has_holes() && file_.shared->sieves(sorted_.direction())) {
+  if (parts.has_holes() && file_.sieves(sorted_.direction())) {
     return modify(strand_, file_, parts.window, parts.runs, buffer);
   }
   uint64_t moved = 0;
@@ -332,15 +332,15 @@ int TwoPhase::run(Extent range) {
 }  // namespace
 
 int access_two_phase(Strand& strand, Transfer& transfer, FileObject& file, FileRequest& request) {
-  SharedFile& shared = *file.shared;
-  if (shared.aggregators.empty()) {
-    shared.aggregators =
-        choose_aggregators(*file.comm, strand.rank->world.network, shared.collective.cb_nodes);
+  const int wanted = file.collective.cb_nodes;
+  std::vector<int>& aggregators = file.shared->aggregators[wanted];
+  if (aggregators.empty()) {
+    aggregators = choose_aggregators(*file.comm, strand.rank->world.network, wanted);
   }
   SortedRequest sorted(request);
   const Extent range = agree_on_range(transfer, sorted);
   if (range.bytes == 0) return transfer.error();
-  return TwoPhase(strand, transfer, file, sorted, shared.aggregators).run(range);
+  return TwoPhase(strand, transfer, file, sorted, aggregators).run(range);
 }
 
 }  // namespace sesame::mpi
