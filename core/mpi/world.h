@@ -83,6 +83,8 @@ struct alignas(64) Rank {
   void* process = nullptr;      // the loader's, whose room lies beside this one
   SimTime interface_free;       // when the rank's network interface can inject again
   SimTime computed;             // target compute time so far
+  SimTime io;                   // in file systems so far, inside and outside of MPI calls
+  SimTime io_in_calls;          // the part of it inside MPI calls
   SimTime compute_before_call;  // host compute time that led to the current call, unscaled
   // What the current call is about, for its record.
   uint64_t call_bytes = 0;
