@@ -19,6 +19,7 @@
 #include "core/mpi/compute_meter.h"
 #include "core/mpi/datatype.h"
 #include "core/mpi/in_flight.h"
+#include "core/mpi/io/range_locks.h"
 #include "core/mpi/matching.h"
 #include "core/mpi/object_tables.h"
 #include "core/mpi/op.h"
@@ -137,6 +138,7 @@ struct World {
   Recorder* recorder = nullptr;
   std::unique_ptr<storage::Mounts> mounts;     // the machine's file systems, perhaps none
   machine::CollectiveParameters collective_io;  // where no file system says otherwise
+  FileLocks file_locks;
   std::set<std::string> host_files;  // that MPI-IO opened and no file system of the machine has
   uint64_t messages = 0;
   uint64_t message_bytes = 0;
