@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@
 
 namespace sesame::mpi {
 
+struct DirectedCall;
 struct ErrhandlerObject;
 struct InfoObject;
 
@@ -33,22 +35,15 @@ struct CollectiveCall {
 struct SharedFile : std::enable_shared_from_this<SharedFile> {
   std::string name;                    // as the program wrote it
   std::vector<storage::Place> places;  // by rank: a node-local file system has one for each node
-  machine::CollectiveParameters collective;
-  bool collective_reads = true;   // hint romio_cb_read: false means that each rank reads alone
-  bool collective_writes = true;  // hint romio_cb_write
-  bool sieves_reads = true;       // hint romio_ds_read; collective.sieving must hold, too
-  bool sieves_writes = true;      // hint romio_ds_write
-  int64_t shared_position = 0;    // in elementary items of the view
+  machine::CollectiveParameters collective;  // before any hints
+  int64_t shared_position = 0;               // in elementary items of the view
   bool delete_on_close = false;
   bool discards_data = false;
   // Collective calls by their order, from number `first_call` on.
   std::deque<CollectiveCall> calls;
   uint64_t first_call = 0;
-
-  bool sieves(storage::Direction direction) const {
-    return collective.sieving &&
-           (direction == storage::Direction::kRead ? sieves_reads : sieves_writes);
-  }
+  std::map<int, std::shared_ptr<DirectedCall>> directed_calls;  // under way, by collective's tag
+  std::map<int, std::vector<int>> aggregators;  // of two-phase I/O, by how many are wanted
 };
 
 struct Representation;  // representation.h
@@ -78,6 +73,10 @@ struct FileObject : Counted {
   FileView view;
   int64_t position = 0;  // in elementary items of the view
   int amode = 0;
+  // How data moves. Each rank has its own: hints change at different times on different ranks.
+  machine::CollectiveParameters collective;
+  bool sieves_reads = true;  // hint romio_ds_read; collective.sieving must hold, too
+  bool sieves_writes = true;
   bool atomic = false;
   ErrhandlerObject* errhandler = nullptr;
   InfoObject* info = nullptr;
@@ -87,6 +86,10 @@ struct FileObject : Counted {
 
   FileObject();
   ~FileObject();
+  bool sieves(storage::Direction direction) const {
+    return collective.sieving &&
+           (direction == storage::Direction::kRead ? sieves_reads : sieves_writes);
+  }
   const storage::Place& place() const { return shared->places[static_cast<size_t>(comm->rank)]; }
 };
 

@@ -57,11 +57,6 @@ class PackedData {
   Count bytes_ = 0;
 };
 
-bool goes_together(const SharedFile& shared, storage::Direction direction) {
-  return direction == storage::Direction::kRead ? shared.collective_reads
-                                                : shared.collective_writes;
-}
-
 RequestObject* new_file_request(FileObject& file) {
   auto* request = new RequestObject;
   request->kind = RequestObject::Kind::kCollective;
@@ -142,16 +137,15 @@ void take_pointer(FileCall& call) {
 int run_file_call(const FileCall& call, Transfer* transfer, Status* status) {
   FileObject& file = *call.file;
   Strand& strand = self();
-  const bool together = transfer != nullptr && goes_together(*file.shared, call.direction);
   PackedData data;
   MPI_TRY(data.prepare(call));
   FileRequest request;
   request.direction = call.direction;
   request.extents =
-      make_io_list(file.view, call.position, data.bytes(), file.shared->collective.literal_io_list);
+      make_io_list(file.view, call.position, data.bytes(), file.collective.literal_io_list);
   request.data = data.data();
-  MPI_TRY(together ? access_collective(strand, *transfer, file, request)
-                   : access_independent(strand, file, request));
+  MPI_TRY(transfer != nullptr ? access_collective(strand, *transfer, file, request)
+                              : access_independent(strand, file, request));
   const Count moved = call.direction == storage::Direction::kWrite
                           ? data.bytes()
                           : static_cast<Count>(request.moved);

@@ -15,6 +15,7 @@ namespace {
 
 using machine::Collective;
 using machine::CollectiveParameters;
+using machine::CollectiveUse;
 
 struct StrategyName {
   const char* name;
@@ -32,6 +33,26 @@ void take_number(const InfoObject& hints, const char* key, Integer* value) {
   Integer number = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
   if (error == std::errc() && end == text->data() + text->size() && number > 0) *value = number;
+}
+
+struct UseName {
+  const char* name;
+  CollectiveUse use;
+};
+constexpr UseName kUses[] = {{"enable", CollectiveUse::kAlways},
+                             {"disable", CollectiveUse::kNever},
+                             {"automatic", CollectiveUse::kInterleaved}};
+
+void take_use(const InfoObject& hints, const char* key, CollectiveUse* use) {
+  const std::string* text = hints.find(key);
+  for (const UseName& known : kUses)
+    if (text != nullptr && *text == known.name) *use = known.use;
+}
+
+const char* name_of(CollectiveUse use) {
+  for (const UseName& known : kUses)
+    if (known.use == use) return known.name;
+  return "";
 }
 
 // enable, disable or automatic, which is what the file has without the hint.
@@ -58,15 +79,14 @@ void take_strategy(const InfoObject& hints, CollectiveParameters& parameters) {
 
 // What MPI_File_get_info shows.
 void show_hints(FileObject& file) {
-  const SharedFile& shared = *file.shared;
-  const CollectiveParameters& parameters = shared.collective;
+  const CollectiveParameters& parameters = file.collective;
   InfoObject& info = *file.info;
   info.set("cb_buffer_size", std::to_string(parameters.cb_buffer_size));
   if (parameters.cb_nodes > 0) info.set("cb_nodes", std::to_string(parameters.cb_nodes));
-  info.set("romio_cb_read", word_of(shared.collective_reads));
-  info.set("romio_cb_write", word_of(shared.collective_writes));
-  info.set("romio_ds_read", word_of(shared.sieves(storage::Direction::kRead)));
-  info.set("romio_ds_write", word_of(shared.sieves(storage::Direction::kWrite)));
+  info.set("romio_cb_read", name_of(parameters.cb_read));
+  info.set("romio_cb_write", name_of(parameters.cb_write));
+  info.set("romio_ds_read", word_of(file.sieves(storage::Direction::kRead)));
+  info.set("romio_ds_write", word_of(file.sieves(storage::Direction::kWrite)));
   info.set("ind_rd_buffer_size", std::to_string(parameters.ind_rd_buffer_size));
   info.set("ind_wr_buffer_size", std::to_string(parameters.ind_wr_buffer_size));
   info.set("sesame_collective", name_of(parameters.strategy));
@@ -85,19 +105,18 @@ void keep_layout_hints(FileObject& file, const InfoObject& hints) {
 }  // namespace
 
 void take_file_hints(FileObject& file, const InfoObject* hints) {
-  SharedFile& shared = *file.shared;
   if (hints != nullptr) {
-    CollectiveParameters& parameters = shared.collective;
+    CollectiveParameters& parameters = file.collective;
     take_number(*hints, "cb_nodes", &parameters.cb_nodes);
     take_number(*hints, "cb_buffer_size", &parameters.cb_buffer_size);
     take_number(*hints, "ind_rd_buffer_size", &parameters.ind_rd_buffer_size);
     take_number(*hints, "ind_wr_buffer_size", &parameters.ind_wr_buffer_size);
     take_number(*hints, "sesame_group_size", &parameters.group_size);
     take_strategy(*hints, parameters);
-    take_switch(*hints, "romio_cb_read", &shared.collective_reads);
-    take_switch(*hints, "romio_cb_write", &shared.collective_writes);
-    take_switch(*hints, "romio_ds_read", &shared.sieves_reads);
-    take_switch(*hints, "romio_ds_write", &shared.sieves_writes);
+    take_use(*hints, "romio_cb_read", &parameters.cb_read);
+    take_use(*hints, "romio_cb_write", &parameters.cb_write);
+    take_switch(*hints, "romio_ds_read", &file.sieves_reads);
+    take_switch(*hints, "romio_ds_write", &file.sieves_writes);
     keep_layout_hints(file, *hints);
   }
   show_hints(file);

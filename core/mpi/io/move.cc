@@ -91,13 +91,12 @@ int read_bytes(FileObject& file, std::span<const Extent> extents, std::byte* dat
   return MPI_SUCCESS;
 }
 
-// The extents without what lies beyond the first `bytes` of the data.
-std::vector<Extent> cut(std::span<const Extent> extents, uint64_t bytes) {
+// What of the extents lies before the end of the file.
+std::vector<Extent> before(std::span<const Extent> extents, uint64_t end) {
   std::vector<Extent> kept;
   for (const Extent& extent : extents) {
-    if (bytes == 0) break;
-    kept.push_back({extent.offset, std::min(extent.bytes, bytes)});
-    bytes -= kept.back().bytes;
+    if (extent.offset < end)
+      kept.push_back({extent.offset, std::min(extent.bytes, end - extent.offset)});
   }
   return kept;
 }
@@ -110,28 +109,35 @@ uint64_t total(std::span<const Extent> extents) {
 
 }  // namespace
 
+int move_bytes(FileObject& file, Direction direction, std::span<const Extent> extents,
+               std::byte* data, uint64_t* moved) {
+  if (direction == Direction::kRead) return read_bytes(file, extents, data, moved);
+  *moved = total(extents);
+  return write_bytes(file, extents, data);
+}
+
+void spend_access(Strand& strand, FileObject& file, Direction direction,
+                  std::span<const Extent> extents) {
+  std::vector<Extent> present;
+  uint64_t size = 0;
+  if (direction == Direction::kRead && file.real->size(&size) == 0 && end_of(extents) > size) {
+    present = before(extents, size);
+    extents = present;
+  }
+  const storage::Place& place = file.place();
+  if (place.system == nullptr || extents.empty()) return;
+  FileWait wait(strand);
+  place.system->access(strand.now, {direction, place.file, client_of(strand), extents}, wait);
+  wait.await();
+}
+
 // The bytes move when the access begins. Whether another rank's access that overlaps it in time
 // sees them is open in MPI, too.
 int move(Strand& strand, FileObject& file, Direction direction, std::span<const Extent> extents,
          std::byte* data, uint64_t* moved) {
-  const uint64_t wanted = total(extents);
-  *moved = wanted;
   let_come(strand);
-  std::vector<Extent> present;
-  if (direction == Direction::kWrite) {
-    MPI_TRY(write_bytes(file, extents, data));
-  } else {
-    MPI_TRY(read_bytes(file, extents, data, moved));
-    if (*moved < wanted) {
-      present = cut(extents, *moved);
-      extents = present;
-    }
-  }
-  const storage::Place& place = file.place();
-  if (place.system == nullptr || extents.empty()) return MPI_SUCCESS;
-  FileWait wait(strand);
-  place.system->access(strand.now, {direction, place.file, client_of(strand), extents}, wait);
-  wait.await();
+  MPI_TRY(move_bytes(file, direction, extents, data, moved));
+  spend_access(strand, file, direction, extents);
   return MPI_SUCCESS;
 }
 

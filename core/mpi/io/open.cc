@@ -183,6 +183,7 @@ FileObject* make_object(Opening& opening, const CommObject& parent, uint32_t con
   file->shared = std::move(opening.shared);
   file->real = std::move(opening.real);
   file->amode = opening.amode;
+  file->collective = file->shared->collective;
   const DatatypeRef byte(rank.datatypes.find(MPI_BYTE));
   file->view = {0, byte, byte, &native_representation(), byte, byte};
   file->errhandler = rank.objects.file_errhandler;
