@@ -85,10 +85,30 @@ void CallScope::leave() {
     rank.world.recorder->record(CallRecord{rank.id, static_cast<uint16_t>(id_), begin_, strand_.now,
                                            rank.compute_before_call, rank.call_peer, rank.call_tag,
                                            rank.call_context, rank.call_bytes, is_polling(id_)});
+    if (rank.file_note != nullptr) record_file_call();
   }
   rank.compute_before_call = SimTime::zero();
   strand_.call = 0;
   resume_compute(strand_);
+}
+
+void CallScope::record_file_call() {
+  Rank& rank = *strand_.rank;
+  const std::unique_ptr<FileNote> note = std::move(rank.file_note);
+  rank.world.recorder->record(IoRecord{
+      .rank = rank.id,
+      .call = call_name(id_),
+      .file = note->path,
+      .begin = begin_,
+      .end = strand_.now,
+      .handle = note->opening,
+      .offset = note->offset,
+      .size = note->size,
+      .bytes = note->bytes,
+      .error = static_cast<uint16_t>(note->error),
+      .collective = note->collective,
+      .asynchronous = note->asynchronous,
+  });
 }
 
 int CallScope::raise(int error, CommObject* comm) {

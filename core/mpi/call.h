@@ -45,6 +45,7 @@ class CallScope {
  private:
   void enter();
   void leave();
+  void record_file_call();
   [[gnu::cold]] int raise(int error, CommObject* comm);
   [[gnu::cold]] int raise_on_comm(int error, Comm comm);
   [[gnu::cold]] int raise_on_file(int error, File file);

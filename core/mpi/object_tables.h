@@ -48,6 +48,7 @@ struct ObjectTables {
   HandleTable<SessionObject, 0xb8000000> sessions;
 
   HandleTable<FileObject, 0xb4000000> files;
+  int openings = 0;                             // of files, so far
   ErrhandlerObject* file_errhandler = nullptr;  // of MPI_FILE_NULL; null: MPI_ERRORS_RETURN
   std::vector<std::unique_ptr<Representation>> representations;  // that the program registered
 

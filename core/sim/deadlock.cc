@@ -35,6 +35,9 @@ std::string describe(const RequestObject* request) {
                  : " waits for a message from rank " + std::to_string(waited_for(request));
       break;
     case Kind::kCollective:
+      if (request->extra != nullptr && request->extra->file != nullptr) {
+        return " waits for a non-blocking or split operation on a file";
+      }
       return " waits for a non-blocking collective";
     case Kind::kGeneralized:
       return " waits for a generalized request that nobody completes";
