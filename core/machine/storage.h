@@ -85,11 +85,18 @@ struct MetadataParameters {
   SimTime open_per_node;  // of a shared file, for every node that opens it
 };
 
+// Whether collective calls go by the strategy: always, only where the ranges of the ranks
+// interleave (ROMIO's "automatic"), or never.
+enum class CollectiveUse { kAlways, kInterleaved, kNever };
+
 struct CollectiveParameters {
   Collective strategy = Collective::kTwoPhase;
   int group_size = 4;                     // node grouping
   int cb_nodes = 0;                       // two-phase: aggregators; 0: one for each node
   uint64_t cb_buffer_size = 16 << 20;     // two-phase: bytes an aggregator holds at a time
+  uint64_t cb_align = 0;                  // two-phase: file domains begin at its multiples; 0: equal
+  CollectiveUse cb_read = CollectiveUse::kAlways;
+  CollectiveUse cb_write = CollectiveUse::kAlways;
   bool sieving = true;                    // independent access with holes
   uint64_t ind_rd_buffer_size = 4 << 20;  // data sieving
   uint64_t ind_wr_buffer_size = 512 << 10;

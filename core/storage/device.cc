@@ -1,8 +1,11 @@
 #include "core/storage/device.h"
 
 #include <algorithm>
+#include <random>
 #include <vector>
 
+#include "core/base/check.h"
+#include "core/storage/array.h"
 #include "core/storage/request_queue.h"
 #include "core/storage/service_models.h"
 
@@ -89,14 +92,34 @@ class QueuedDevice : public Device, private pdes::ConditionalEvent {
 }  // namespace
 
 std::unique_ptr<ServiceModel> make_service_model(const machine::DeviceParameters& parameters,
-                                                 uint64_t) {
-  return make_fixed(parameters);
+                                                 uint64_t seed) {
+  switch (parameters.kind) {
+    case machine::DeviceKind::kFixed:
+      return make_fixed(parameters);
+    case machine::DeviceKind::kDisk:
+      return make_simple_disk(parameters, seed);
+    case machine::DeviceKind::kHp97560:
+      return make_hp97560(seed);
+    case machine::DeviceKind::kSolidState:
+      return make_solid_state(parameters);
+  }
+  CHECK(false);
 }
 
 std::unique_ptr<Device> make_device(const machine::DeviceParameters& parameters,
                                     pdes::EventQueue& events, uint64_t seed) {
-  return std::make_unique<QueuedDevice>(make_service_model(parameters, seed), parameters.queue,
-                                        events);
+  const auto queued = [&](std::unique_ptr<ServiceModel> model) {
+    return std::make_unique<QueuedDevice>(std::move(model), parameters.queue, events);
+  };
+  if (parameters.raid == machine::RaidLevel::kNone)
+    return queued(make_service_model(parameters, seed));
+  if (parameters.raid == machine::RaidLevel::k3)
+    return queued(make_in_step(parameters.members, make_service_model(parameters, seed)));
+  std::vector<std::unique_ptr<Device>> members;
+  std::mt19937_64 seeds(seed);
+  for (int i = 0; i < parameters.members; ++i)
+    members.push_back(queued(make_service_model(parameters, seeds())));
+  return make_array(parameters, std::move(members));
 }
 
 }  // namespace sesame::storage

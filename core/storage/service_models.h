@@ -12,6 +12,10 @@
 namespace sesame::storage {
 
 std::unique_ptr<ServiceModel> make_fixed(const machine::DeviceParameters& parameters);
+std::unique_ptr<ServiceModel> make_simple_disk(const machine::DeviceParameters& parameters,
+                                               uint64_t seed);
+std::unique_ptr<ServiceModel> make_hp97560(uint64_t seed);
+std::unique_ptr<ServiceModel> make_solid_state(const machine::DeviceParameters& parameters);
 
 // A bandwidth of zero costs nothing.
 inline double ps_per_byte(double bandwidth) { return bandwidth > 0 ? 1e12 / bandwidth : 0; }

@@ -25,6 +25,9 @@ SUMMARY_TYPES = (
             Field("compute_s", "float64", "s", "simulated time spent in computation"),
             Field("communication_s", "float64", "s", "simulated time spent in MPI calls, at work"),
             Field("wait_s", "float64", "s", "simulated time spent in MPI calls, waiting"),
+            Field(
+                "io_s", "float64", "s", "simulated time spent in file systems, in MPI calls or not"
+            ),
             Field("messages_sent", "uint64", "", "messages that the rank sent"),
             Field("bytes_sent", "uint64", "B", "data in these messages"),
             Field(
