@@ -3,6 +3,7 @@
 #include "core/mpi/attributes.h"
 #include "core/mpi/errhandler.h"
 #include "core/mpi/info.h"
+#include "core/mpi/rma/window.h"
 #include "core/mpi/session.h"
 #include "core/mpi/world.h"
 

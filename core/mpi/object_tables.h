@@ -20,6 +20,7 @@ struct InfoObject;
 struct KeyvalObject;
 struct Rank;
 struct SessionObject;
+struct WindowObject;
 
 struct ObjectTables {
   ObjectTables();
@@ -44,6 +45,8 @@ struct ObjectTables {
   HandleTable<KeyvalObject, 0xa4000000> keyvals;
 
   HandleTable<SessionObject, 0xb8000000> sessions;
+
+  HandleTable<WindowObject, 0xa0000000> windows;
 
   std::unique_ptr<ErrorCodes> error_codes;  // null until the program adds one
   int last_used_code = MPI_ERR_LASTCODE;    // predefined attributes are addresses of integers

@@ -98,6 +98,7 @@ struct alignas(64) Rank {
   HandleTable<MessageHolder, 0xa8000000> messages;
   RecordedCompute recorded;
   uint32_t next_context = 0;
+  SimTime answers_free;  // when the interface can answer the next one-sided operation
   int thread_level = MPI_THREAD_SINGLE;
   std::string error_detail;                         // what the last failed call says about itself
   std::unique_ptr<AttachedBuffer> attached_buffer;  // for buffered sends
@@ -131,7 +132,7 @@ struct World {
   pdes::StackPool helper_stacks;  // for non-blocking collectives
   WorldHooks hooks;
   Recorder* recorder = nullptr;
-  std::unique_ptr<storage::Mounts> mounts;     // the machine's file systems, perhaps none
+  std::unique_ptr<storage::Mounts> mounts;      // the machine's file systems, perhaps none
   machine::CollectiveParameters collective_io;  // where no file system says otherwise
   uint64_t messages = 0;
   uint64_t message_bytes = 0;
