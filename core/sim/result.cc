@@ -56,8 +56,10 @@ Json rank_table(const mpi::World& world, const std::vector<uint64_t>& messages,
     const double wait_s = rank->main.waited.seconds();
     table["end_s"].push_back(rank->main.now.seconds());
     table["compute_s"].push_back(rank->computed.seconds());
-    table["communication_s"].push_back(std::max(0.0, calls_s - wait_s));
+    const double inside_s = rank->io_in_calls.seconds();
+    table["communication_s"].push_back(std::max(0.0, calls_s - wait_s - inside_s));
     table["wait_s"].push_back(wait_s);
+    table["io_s"].push_back(rank->io.seconds());
     table["messages_sent"].push_back(messages[id]);
     table["bytes_sent"].push_back(bytes[id]);
     // Nothing resets it after the last call.

@@ -146,6 +146,7 @@ class Run:
                 "compute_s": compute,
                 "communication_s": [0.4 * time for time in inside],
                 "wait_s": [0.6 * time for time in inside],
+                "io_s": [0.0] * self.ranks,
                 "messages_sent": [rounds] * self.ranks,
                 "bytes_sent": [64 * rounds] * self.ranks,
                 "compute_after_calls_ps": [

@@ -30,6 +30,7 @@ PYTHON_FLOORS = [
     {"traced"},
     {"simulation", "tracing"},
     {"workloads"},
+    {"reproduction"},
     {"analysis", "replay"},
     {"exchange"},
     {"cli"},

@@ -13,6 +13,7 @@ CLASS_NAMES = (
 )
 # Colour-blind safe (Okabe and Ito, 2008); computation is pale, since it is what one wants to see.
 CLASS_COLOURS = ("#cfe3d4", "#0072b2", "#d55e00", "#cc79a7", "#999999")
+IO_COLOUR = "#e69f00"
 
 _POINT_TO_POINT = ("send", "recv", "probe", "start")
 _COLLECTIVE = (

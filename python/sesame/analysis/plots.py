@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from sesame.analysis.calls import CLASS_COLOURS, CLASS_NAMES, COMPUTE, call_class
+from sesame.analysis.calls import CLASS_COLOURS, CLASS_NAMES, COMPUTE, IO_COLOUR, call_class
 from sesame.analysis.quantities import format_bytes, format_seconds, format_size
 from sesame.analysis.timeline import OVER, bin_timeline
 from sesame.datasets import DataSet
@@ -202,7 +202,7 @@ def _binned_note(records: int, ranks_per_row: int, cell_s: float) -> str:
 
 
 def rank_plot(data_set: DataSet) -> Plot:
-    """Computation, communication and waiting of every rank, stacked."""
+    """Computation, communication, waiting and I/O of every rank, stacked."""
     table = data_set.table("rank")
     ranks = table.num_rows
     per_bar = -(-ranks // MOST_BARS)
@@ -210,12 +210,15 @@ def rank_plot(data_set: DataSet) -> Plot:
     factor, unit = time_unit(longest)
     figure = new_figure(320, barmode="stack", bargap=0.15 if ranks <= 64 else 0)
     starts = np.arange(0, ranks, per_bar)
-    names = ("computation", "communication", "waiting")
-    colours = (CLASS_COLOURS[0], CLASS_COLOURS[1], CLASS_COLOURS[2])
     counts = np.diff(np.append(starts, ranks))
-    for name, key, colour in zip(
-        names, ("compute_s", "communication_s", "wait_s"), colours, strict=True
+    for name, key, colour in (
+        ("computation", "compute_s", CLASS_COLOURS[0]),
+        ("communication", "communication_s", CLASS_COLOURS[1]),
+        ("waiting", "wait_s", CLASS_COLOURS[2]),
+        ("file systems", "io_s", IO_COLOUR),
     ):
+        if key not in table.column_names:  # recorded before file systems were simulated
+            continue
         mean = np.add.reduceat(table.column(key).to_numpy(), starts) / counts
         figure.add_bar(
             x=starts,

@@ -48,9 +48,12 @@ def _rank_table(ranks: dict[str, list[float]]) -> Table:
         ("computation", "compute_s"),
         ("communication", "communication_s"),
         ("waiting", "wait_s"),
+        ("file systems", "io_s"),
         ("end", "end_s"),
     ):
         values = ranks[key]
+        if key == "io_s" and not any(values):
+            continue
         figures = (min(values), statistics.fmean(values), max(values))
         table.add_row(name, *map(format_seconds, figures))
     return table

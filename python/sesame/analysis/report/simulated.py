@@ -85,6 +85,8 @@ def _cards(data_set: DataSet) -> list[tuple[str, str]]:
     whole = float(ranks.column("end_s").to_numpy().sum()) or 1.0
 
     def share(key: str) -> str:
+        if key not in ranks.column_names:  # recorded before file systems were simulated
+            return "none"
         return f"{100 * float(ranks.column(key).to_numpy().sum()) / whole:.0f} %"
 
     return [
@@ -92,6 +94,7 @@ def _cards(data_set: DataSet) -> list[tuple[str, str]]:
         ("computation", share("compute_s")),
         ("communication", share("communication_s")),
         ("waiting", share("wait_s")),
+        ("file systems", share("io_s")),
         ("messages", format_count(result["messages"])),
         ("data sent", format_bytes(result["bytes"])),
         ("simulated in", format_seconds(result["wall_time_s"])),
