@@ -16,6 +16,9 @@ template <typename Handle>
 using ErrorFunction = void (*)(Handle*, int*, ...);
 using QueryFunction = int (*)(void*, AbiStatus*);
 using FreeFunction = int (*)(void*);
+using ConvertFunction = int (*)(void*, AbiDatatype, int, void*, Offset, void*);
+using LargeConvertFunction = int (*)(void*, AbiDatatype, Count, void*, Offset, void*);
+using ExtentFunction = int (*)(AbiDatatype, Aint*, void*);
 using CancelFunction = int (*)(void*, int);
 
 // MPI_COMM_DUP_FN and its relatives.
@@ -81,6 +84,21 @@ void call_errhandler(Function function, typename Handle::Inside object, int erro
   as<ErrorFunction<Handle>>(function)(&handle, &code);
 }
 
+int datarep_convert(Function function, bool large, void* user_buffer, Datatype datatype,
+                    Count count, void* file_buffer, Offset position, void* extra_state) {
+  if (large) {
+    return error_in(as<LargeConvertFunction>(function)(user_buffer, AbiDatatype::out(datatype),
+                                                       count, file_buffer, position, extra_state));
+  }
+  return error_in(as<ConvertFunction>(function)(user_buffer, AbiDatatype::out(datatype),
+                                                static_cast<int>(count), file_buffer, position,
+                                                extra_state));
+}
+
+int datarep_extent(Function function, Datatype datatype, Aint* extent, void* extra_state) {
+  return error_in(as<ExtentFunction>(function)(AbiDatatype::out(datatype), extent, extra_state));
+}
+
 int grequest_query(Function function, CallbackKind, void* extra_state, Status* status) {
   AbiStatus given{};
   status_out(*status, &given);
@@ -105,6 +123,8 @@ constexpr Callbacks kCallbacks = {
     .win_errhandler = call_errhandler<AbiWin>,
     .file_errhandler = call_errhandler<AbiFile>,
     .session_errhandler = call_errhandler<AbiSession>,
+    .datarep_convert = datarep_convert,
+    .datarep_extent = datarep_extent,
     .grequest_query = grequest_query,
     .grequest_free = grequest_free,
     .grequest_cancel = grequest_cancel,

@@ -3,7 +3,6 @@
 #include "core/abi/mpiabi_types.h"
 #include "core/abi/narrow.h"
 #include "core/abi/version.h"
-#include "core/mpi/call.h"
 
 namespace sesame::abi {
 
@@ -20,6 +19,7 @@ namespace sesame::abi {
 SESAME_CONVERSIONS(AbiComm, Comm)
 SESAME_CONVERSIONS(AbiDatatype, Type)
 SESAME_CONVERSIONS(AbiErrhandler, Errhandler)
+SESAME_CONVERSIONS(AbiFile, File)
 SESAME_CONVERSIONS(AbiGroup, Group)
 SESAME_CONVERSIONS(AbiInfo, Info)
 SESAME_CONVERSIONS(AbiMessage, Message)
@@ -28,18 +28,6 @@ SESAME_CONVERSIONS(AbiRequest, Request)
 SESAME_CONVERSIONS(AbiSession, Session)
 SESAME_CONVERSIONS(AbiWin, Win)
 #undef SESAME_CONVERSIONS
-
-// There are no files yet but the null handle.
-SESAME_ENTRY int MPI_File_toint(AbiFile file) {
-  if (file.value == AbiFile::kNull) return static_cast<int>(AbiFile::kNull);
-  CallScope(CallId::File_toint).not_implemented();
-}
-SESAME_PROFILE(MPI_File_toint)
-SESAME_ENTRY AbiFile MPI_File_fromint(int file) {
-  if (file == static_cast<int>(AbiFile::kNull)) return {AbiFile::kNull};
-  CallScope(CallId::File_fromint).not_implemented();
-}
-SESAME_PROFILE(MPI_File_fromint)
 
 SESAME_ENTRY Aint MPI_Aint_add(Aint base, Aint displacement) { return base + displacement; }
 SESAME_PROFILE(MPI_Aint_add)

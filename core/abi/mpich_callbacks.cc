@@ -15,6 +15,9 @@ template <typename Handle>
 using ErrorFunction = void (*)(Handle*, int*, ...);
 using QueryFunction = int (*)(void*, Status*);
 using FreeFunction = int (*)(void*);
+using ConvertFunction = int (*)(void*, Datatype, int, void*, Offset, void*);
+using LargeConvertFunction = int (*)(void*, Datatype, Count, void*, Offset, void*);
+using ExtentFunction = int (*)(Datatype, Aint*, void*);
 using CancelFunction = int (*)(void*, int);
 
 // Those of the Fortran layer, which call Fortran's.
@@ -76,6 +79,20 @@ void call_errhandler(Function function, Handle object, int error) {
   as<ErrorFunction<Handle>>(function)(&object, &error);
 }
 
+int datarep_convert(Function function, bool large, void* user_buffer, Datatype datatype,
+                    Count count, void* file_buffer, Offset position, void* extra_state) {
+  if (large) {
+    return as<LargeConvertFunction>(function)(user_buffer, datatype, count, file_buffer, position,
+                                              extra_state);
+  }
+  return as<ConvertFunction>(function)(user_buffer, datatype, static_cast<int>(count), file_buffer,
+                                       position, extra_state);
+}
+
+int datarep_extent(Function function, Datatype datatype, Aint* extent, void* extra_state) {
+  return as<ExtentFunction>(function)(datatype, extent, extra_state);
+}
+
 int grequest_query(Function function, CallbackKind kind, void* extra_state, Status* status) {
   if (kind != CallbackKind::kFortran) return as<QueryFunction>(function)(extra_state, status);
   Fint error = MPI_SUCCESS;
@@ -106,6 +123,8 @@ constexpr Callbacks kCallbacks = {
     .win_errhandler = call_errhandler<Win>,
     .file_errhandler = call_errhandler<File>,
     .session_errhandler = call_errhandler<Session>,
+    .datarep_convert = datarep_convert,
+    .datarep_extent = datarep_extent,
     .grequest_query = grequest_query,
     .grequest_free = grequest_free,
     .grequest_cancel = grequest_cancel,

@@ -4,7 +4,7 @@
 
 #include "core/abi/narrow.h"
 #include "core/abi/version.h"
-#include "core/mpi/call.h"
+#include "core/mpi/io/file_handle.h"
 
 namespace sesame::abi {
 
@@ -30,17 +30,11 @@ SESAME_CONVERSIONS(Session, Session)
 SESAME_CONVERSIONS(Win, Win)
 #undef SESAME_CONVERSIONS
 
-// There are no files yet but the null handle, which is 0 in Fortran and null in C.
-#define SESAME_FILE_CONVERSIONS(to_integer, from_integer)     \
-  SESAME_ENTRY int MPI_File_##to_integer(File file) {         \
-    if (file == nullptr) return 0;                            \
-    CallScope(CallId::File_##to_integer).not_implemented();   \
-  }                                                           \
-  SESAME_PROFILE(MPI_File_##to_integer)                       \
-  SESAME_ENTRY File MPI_File_##from_integer(int file) {       \
-    if (file == 0) return nullptr;                            \
-    CallScope(CallId::File_##from_integer).not_implemented(); \
-  }                                                           \
+// A file is a pointer in C, whose value is the number that it is in Fortran.
+#define SESAME_FILE_CONVERSIONS(to_integer, from_integer)                               \
+  SESAME_ENTRY int MPI_File_##to_integer(File file) { return file_number(file); }       \
+  SESAME_PROFILE(MPI_File_##to_integer)                                                 \
+  SESAME_ENTRY File MPI_File_##from_integer(int number) { return file_handle(number); } \
   SESAME_PROFILE(MPI_File_##from_integer)
 
 SESAME_FILE_CONVERSIONS(c2f, f2c)

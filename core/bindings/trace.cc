@@ -104,6 +104,7 @@ void register_trace(nb::module_& module) {
                   "packet_bytes"_a = 16 * 1024)
       .def("append_calls", &append_all<sesame_call_record>, "rank"_a, "records"_a)
       .def("append_messages", &append_all<sesame_message_record>, "rank"_a, "records"_a)
+      .def("append_file_calls", &append_all<sesame_file_call_record>, "rank"_a, "records"_a)
       .def("close", [](Writer& writer) { unwrap(writer.close()); })
       .def_prop_ro("discarded", &Writer::discarded);
 }

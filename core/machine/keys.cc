@@ -4,11 +4,12 @@
 #include <vector>
 
 #include "core/machine/machine.h"
+#include "core/machine/storage_keys.h"
 
 namespace sesame::machine {
 namespace {
 
-constexpr Key kKeys[] = {
+const Key kOwnKeys[] = {
     {"name", Kind::kText, true, "short name of the machine"},
     {"description", Kind::kText, false, "what machine it is, in a sentence"},
     {"sources", Kind::kTexts, false, "where the constants come from"},
@@ -16,6 +17,7 @@ constexpr Key kKeys[] = {
 
     {"node.cores", Kind::kCount, false, "ranks that a node takes"},
     {"node.compute_ratio", Kind::kRatio, false, "target compute time / host compute time"},
+    {"node.memory", Kind::kSize, false, "memory of a node"},
     {"node.network.latency", Kind::kDuration, false, "half ping-pong of zero bytes inside a node"},
     {"node.network.bandwidth", Kind::kBandwidth, false, "asymptotic bandwidth inside a node"},
     {"node.network.send_overhead", Kind::kDuration, false, "sender's CPU time, part of latency"},
@@ -48,6 +50,14 @@ constexpr Key kKeys[] = {
     {"topology.nodes_per_router", Kind::kCount, false, "dragonfly: nodes at a router"},
 };
 
+std::vector<Key> all_keys() {
+  std::vector<Key> keys(std::begin(kOwnKeys), std::end(kOwnKeys));
+  for (const char* table : {"storage", "node.storage"}) {
+    std::ranges::move(storage_keys(table), std::back_inserter(keys));
+  }
+  return keys;
+}
+
 bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -74,8 +84,8 @@ std::string_view last_part(std::string_view name) {
 // Every key and every table, as patterns.
 std::vector<std::string> all_names() {
   std::vector<std::string> names;
-  for (const Key& key : kKeys) {
-    const std::string name = key.name;
+  for (const Key& key : keys()) {
+    const std::string& name = key.name;
     names.push_back(name);
     for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
       names.push_back(name.substr(0, dot));
@@ -86,7 +96,10 @@ std::vector<std::string> all_names() {
 
 }  // namespace
 
-std::span<const Key> keys() { return kKeys; }
+std::span<const Key> keys() {
+  static const std::vector<Key> kKeys = all_keys();
+  return kKeys;
+}
 
 std::string pattern_of(std::string_view name) {
   std::string pattern;
@@ -103,21 +116,20 @@ std::string pattern_of(std::string_view name) {
 
 const Key* find_key(std::string_view name) {
   const std::string pattern = pattern_of(name);
-  const auto* it = std::ranges::find_if(kKeys, [&](const Key& key) { return key.name == pattern; });
-  return it == std::end(kKeys) ? nullptr : it;
+  const auto it = std::ranges::find(keys(), pattern, &Key::name);
+  return it == keys().end() ? nullptr : &*it;
 }
 
 bool is_table_name(std::string_view name) {
   const std::string prefix = pattern_of(name) + ".";
-  return std::ranges::any_of(
-      kKeys, [&](const Key& key) { return std::string_view(key.name).starts_with(prefix); });
+  return std::ranges::any_of(keys(), [&](const Key& key) { return key.name.starts_with(prefix); });
 }
 
 std::optional<std::string> nearest_name(std::string_view unknown) {
   const std::string pattern = pattern_of(unknown);
   std::optional<std::string> nearest;
   size_t least = pattern.size() + 1;
-  for (const Key& key : kKeys) {  // the right word in the wrong table
+  for (const Key& key : keys()) {  // the right word in the wrong table
     const size_t distance = edit_distance(pattern, key.name);
     if (last_part(key.name) == last_part(pattern) && distance < least) {
       least = distance;
@@ -146,6 +158,16 @@ const char* kind_name(Kind kind) {
       return "count";
     case Kind::kCounts:
       return "counts";
+    case Kind::kIndex:
+      return "index";
+    case Kind::kIndices:
+      return "indices";
+    case Kind::kShare:
+      return "share";
+    case Kind::kFlag:
+      return "flag";
+    case Kind::kChoice:
+      return "choice";
     case Kind::kRatio:
       return "number";
     case Kind::kDuration:
@@ -160,6 +182,8 @@ const char* kind_name(Kind kind) {
   return "";
 }
 
+namespace {
+
 const char* kind_phrase(Kind kind) {
   switch (kind) {
     case Kind::kText:
@@ -170,6 +194,16 @@ const char* kind_phrase(Kind kind) {
       return "a whole number from 1 to 2147483647";
     case Kind::kCounts:
       return "a list of whole numbers above zero such as [16, 64]";
+    case Kind::kIndex:
+      return "a whole number from 0 to 2147483647";
+    case Kind::kIndices:
+      return "a list of whole numbers such as [0, 4]";
+    case Kind::kShare:
+      return "a number from 0 to 1";
+    case Kind::kFlag:
+      return "true or false";
+    case Kind::kChoice:
+      return "one of its words";
     case Kind::kRatio:
       return "a number above zero";
     case Kind::kDuration:
@@ -184,9 +218,21 @@ const char* kind_phrase(Kind kind) {
   return "";
 }
 
+}  // namespace
+
+std::string expectation(const Key& key) {
+  if (key.words.empty()) return kind_phrase(key.kind);
+  std::string words;
+  for (size_t i = 0; i < key.words.size(); ++i) {
+    if (i > 0) words += i + 1 == key.words.size() ? " or " : ", ";
+    words += key.words[i];
+  }
+  return words;
+}
+
 std::vector<KeyInfo> machine_keys() {
   std::vector<KeyInfo> infos;
-  for (const Key& key : kKeys) {
+  for (const Key& key : keys()) {
     infos.push_back({key.name, kind_name(key.kind), key.meaning, key.required});
   }
   return infos;

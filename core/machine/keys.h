@@ -8,13 +8,29 @@
 
 namespace sesame::machine {
 
-enum class Kind { kText, kTexts, kCount, kCounts, kRatio, kDuration, kSize, kBandwidth, kTopology };
+enum class Kind {
+  kText,
+  kTexts,
+  kCount,
+  kCounts,
+  kIndex,  // from 0
+  kIndices,
+  kRatio,
+  kShare,
+  kFlag,
+  kDuration,
+  kSize,
+  kBandwidth,
+  kTopology,
+  kChoice,
+};
 
 struct Key {
-  const char* name;  // dotted; "N" stands for the number of a segment
+  std::string name;  // dotted; "N" stands for the number of a segment
   Kind kind;
   bool required;
   const char* meaning;
+  std::span<const char* const> words = {};  // of a choice
 };
 
 std::span<const Key> keys();
@@ -28,7 +44,7 @@ bool is_table_name(std::string_view name);  // a table that some key lies in
 // The key or table whose name is nearest to an unknown one, if any is near.
 std::optional<std::string> nearest_name(std::string_view unknown);
 
-const char* kind_name(Kind kind);    // "duration"
-const char* kind_phrase(Kind kind);  // "a duration such as \"1.5 us\""
+const char* kind_name(Kind kind);         // "duration"
+std::string expectation(const Key& key);  // "a duration such as \"1.5 us\"", "full or analytic"
 
 }  // namespace sesame::machine

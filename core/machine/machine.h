@@ -54,6 +54,7 @@ struct Machine {
   std::vector<std::string> sources;  // where the constants come from
   int nodes = 0;
   int cores = 1;             // per node: how many ranks a node takes
+  uint64_t memory = 0;       // of a node, in bytes; 0: not said
   double compute_ratio = 1;  // target compute time / measured host compute time
   Topology topology;
   NetworkParameters network;                      // between nodes

@@ -11,17 +11,6 @@ namespace {
 
 constexpr uint64_t kEverySize = std::numeric_limits<uint64_t>::max();
 
-// Of the keys that contradict each other, the one to point at: what the user typed last.
-const Entry& to_blame(const Document& document, std::initializer_list<std::string> keys) {
-  const Entry* blamed = nullptr;
-  for (const std::string& key : keys) {
-    const Entry* entry = document.find(key);
-    if (entry == nullptr) continue;
-    if (blamed == nullptr || (blamed->override.empty() && !entry->override.empty())) blamed = entry;
-  }
-  return *blamed;
-}
-
 // An override of the table's latency or bandwidth moves the segments with it: their latencies by
 // the difference, their bandwidths by the ratio. Without that a sweep would change nothing.
 struct Shift {
@@ -58,7 +47,7 @@ Result<Segment> read_segment(const Document& document, const std::string& table,
     if (latency->override.empty()) segment.latency += shift.latency;
     if (segment.latency < SimTime::zero()) {
       return document.wrong(
-          to_blame(document, {prefix + ".latency", table + ".latency"}),
+          *to_blame(document, {prefix + ".latency", table + ".latency"}),
           prefix + ".latency moves with " + table + ".latency and would become negative");
     }
   }
@@ -95,7 +84,7 @@ Result<> check_first_segment(const Document& document, const std::string& table,
                              const NetworkParameters& parameters) {
   const std::string key = table + ".segment.0.latency";
   if (parameters.segments.front().latency == parameters.latency) return {};
-  return document.wrong(to_blame(document, {key, table + ".latency"}),
+  return document.wrong(*to_blame(document, {key, table + ".latency"}),
                         key + " is the time of the zero-byte message, expected " + table +
                             ".latency (" + format_duration(parameters.latency) + "), got " +
                             format_duration(parameters.segments.front().latency),
@@ -134,8 +123,8 @@ Result<> check_overheads(const Document& document, const std::string& table,
   for (const Segment& segment : parameters.segments) {
     if (overheads <= segment.latency) continue;
     return document.wrong(
-        to_blame(document,
-                 {table + ".send_overhead", table + ".receive_overhead", table + ".latency"}),
+        *to_blame(document,
+                  {table + ".send_overhead", table + ".receive_overhead", table + ".latency"}),
         table + ".send_overhead and receive_overhead are part of the latency, expected at most " +
             format_duration(segment.latency) + " together, got " + format_duration(overheads));
   }
@@ -155,7 +144,7 @@ std::unexpected<Error> missing_key(const Document& document, const std::string& 
     }
   }
   return document.wrong(
-      place, "missing key " + key + ", expected " + kind_phrase(known->kind) + ", got nothing",
+      place, "missing key " + key + ", expected " + expectation(*known) + ", got nothing",
       key + ": " + known->meaning);
 }
 

@@ -8,6 +8,7 @@
 #include "core/machine/machine.h"
 #include "core/machine/network_table.h"
 #include "core/machine/settings.h"
+#include "core/machine/storage_table.h"
 #include "core/machine/topology_table.h"
 
 namespace sesame::machine {
@@ -21,6 +22,17 @@ Result<> check_required(const Document& document) {
   return {};
 }
 
+Result<> read_file_systems(const Document& document, Machine& machine) {
+  const NodeLimits limits{machine.nodes, machine.memory};
+  auto shared = read_storage(document, "storage", limits);
+  if (!shared) return std::unexpected(shared.error());
+  machine.storage = std::move(*shared);
+  auto local = read_storage(document, "node.storage", limits);
+  if (!local) return std::unexpected(local.error());
+  machine.node_storage = std::move(*local);
+  return check_mounts(document);
+}
+
 Result<Machine> assemble(const Document& document) {
   Machine machine;
   machine.path = document.path;
@@ -28,6 +40,7 @@ Result<Machine> assemble(const Document& document) {
   machine.description = text_of(document, "description");
   machine.sources = texts_of(document, "sources");
   machine.cores = count_or(document, "node.cores", 1);
+  machine.memory = size_or(document, "node.memory", 0);
   machine.compute_ratio = ratio_or(document, "node.compute_ratio", 1);
 
   auto network = read_network(document, "network");
@@ -53,6 +66,7 @@ Result<Machine> assemble(const Document& document) {
   const auto nodes = read_nodes(document, machine.topology);
   if (!nodes) return std::unexpected(nodes.error());
   machine.nodes = *nodes;
+  if (auto read = read_file_systems(document, machine); !read) return std::unexpected(read.error());
   return machine;
 }
 

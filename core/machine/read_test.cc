@@ -166,9 +166,9 @@ TEST(ReadMachine, UnknownKeysGetTheNearestName) {
   expect_starts(complaint("[topology]", "[topologie]"),
                 "m.toml:23: unknown table topologie, expected a key of the machine file format, "
                 "got a table\nhint: did you mean topology?");
-  expect_starts(complaint("[topology]", "[storage]\n[topology]"),
-                "m.toml:23: unknown table storage, ");
-  EXPECT_EQ(complaint("[topology]", "[storage]\n[topology]").find("hint"), std::string::npos);
+  expect_starts(complaint("[topology]", "[printers]\n[topology]"),
+                "m.toml:23: unknown table printers, ");
+  EXPECT_EQ(complaint("[topology]", "[printers]\n[topology]").find("hint"), std::string::npos);
   EXPECT_NE(complaint("up_to", "upto").find("did you mean network.segment.N.up_to?"),
             std::string::npos);
   EXPECT_NE(complaint("nodes = 12", "cores = 12").find("did you mean node.cores?"),

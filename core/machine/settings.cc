@@ -1,5 +1,6 @@
 #include "core/machine/settings.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -12,13 +13,17 @@ using Type = Value::Type;
 
 constexpr int64_t kLargestCount = std::numeric_limits<int32_t>::max();
 
-bool is_count(const Value& value) {
-  return value.type == Type::kInteger && value.integer >= 1 && value.integer <= kLargestCount;
+bool is_whole(const Value& value, int64_t least) {
+  return value.type == Type::kInteger && value.integer >= least && value.integer <= kLargestCount;
+}
+
+bool is_number(const Value& value) {
+  return value.type == Type::kInteger || value.type == Type::kNumber;
 }
 
 // What a message says where a value is not of its kind at all.
-std::string expected(Kind kind, const Value& value) {
-  return std::string("expected ") + kind_phrase(kind) + ", got " + value.shown();
+std::string expected(const Key& key, const Value& value) {
+  return "expected " + expectation(key) + ", got " + value.shown();
 }
 
 // A problem with a value as (message, hint), with the key's name still missing; empty if none.
@@ -33,12 +38,12 @@ Problem quantity_problem(const Result<T>& parsed) {
   return {parsed.error().message, parsed.error().hint};
 }
 
-Problem quantity(Kind kind, const Value& value) {
+Problem quantity(const Key& key, const Value& value) {
+  const Kind kind = key.kind;
   // A bare number of bytes is clear; a bare duration or bandwidth is not.
   if (kind == Kind::kSize && value.type == Type::kInteger && value.integer >= 0) return {};
   if (value.type != Type::kText) {
-    const bool bare = value.type == Type::kInteger || value.type == Type::kNumber;
-    return {expected(kind, value), bare ? "write the unit too, in quotes" : ""};
+    return {expected(key, value), is_number(value) ? "write the unit too, in quotes" : ""};
   }
   if (kind == Kind::kDuration) return quantity_problem(parse_duration(value.text));
   if (kind == Kind::kSize) return quantity_problem(parse_size(value.text));
@@ -49,36 +54,51 @@ Problem quantity(Kind kind, const Value& value) {
   return quantity_problem(bandwidth);
 }
 
-Problem list(Kind kind, const Value& value) {
-  if (value.type != Type::kArray || value.items.empty()) return {expected(kind, value), {}};
-  for (const Value& item : value.items) {
-    const bool fits = kind == Kind::kTexts ? item.type == Type::kText : is_count(item);
-    if (!fits) return {expected(kind, value), {}};
-  }
-  return {};
+bool is_list(const Key& key, const Value& value) {
+  if (value.type != Type::kArray || value.items.empty()) return false;
+  return std::ranges::all_of(value.items, [&](const Value& item) {
+    if (key.kind == Kind::kTexts) return item.type == Type::kText;
+    return is_whole(item, key.kind == Kind::kCounts ? 1 : 0);
+  });
 }
 
-Problem problem_of(Kind kind, const Value& value) {
-  switch (kind) {
+// Whether the value is of its kind, for kinds that are no quantities.
+bool fits(const Key& key, const Value& value) {
+  switch (key.kind) {
     case Kind::kText:
     case Kind::kTopology:  // which words are topologies is known where they are read
-      if (value.type == Type::kText && !value.text.empty()) return {};
-      return {expected(kind, value), {}};
+      return value.type == Type::kText && !value.text.empty();
+    case Kind::kChoice:
+      return value.type == Type::kText &&
+             std::ranges::any_of(key.words, [&](const char* word) { return value.text == word; });
+    case Kind::kFlag:
+      return value.type == Type::kBoolean;
     case Kind::kCount:
-      if (is_count(value)) return {};
-      return {expected(kind, value), {}};
+      return is_whole(value, 1);
+    case Kind::kIndex:
+      return is_whole(value, 0);
     case Kind::kRatio:
-      if (std::isfinite(value.number) && value.number > 0) return {};
-      return {expected(kind, value), {}};
+      return std::isfinite(value.number) && value.number > 0;
+    case Kind::kShare:
+      return is_number(value) && value.number >= 0 && value.number <= 1;
     case Kind::kTexts:
     case Kind::kCounts:
-      return list(kind, value);
+    case Kind::kIndices:
+      return is_list(key, value);
     case Kind::kDuration:
     case Kind::kSize:
     case Kind::kBandwidth:
-      return quantity(kind, value);
+      break;
   }
-  return {};
+  return true;
+}
+
+Problem problem_of(const Key& key, const Value& value) {
+  const bool is_quantity =
+      key.kind == Kind::kDuration || key.kind == Kind::kSize || key.kind == Kind::kBandwidth;
+  if (is_quantity) return quantity(key, value);
+  if (fits(key, value)) return {};
+  return {expected(key, value), {}};
 }
 
 std::unexpected<Error> unknown_key(const Document& document, const Entry& entry) {
@@ -114,7 +134,7 @@ Result<> check_entries(const Document& document) {
       return document.wrong(entry, entry.key + " is a table, expected [" + entry.key +
                                        "] with keys below it, got " + entry.value.shown());
     }
-    const Problem problem = problem_of(key->kind, entry.value);
+    const Problem problem = problem_of(*key, entry.value);
     if (!problem.message.empty()) {
       return document.wrong(entry, "wrong value for " + entry.key + ", " + problem.message,
                             problem.hint);
@@ -150,6 +170,11 @@ double ratio_or(const Document& document, std::string_view key, double otherwise
   return entry == nullptr ? otherwise : entry->value.number;
 }
 
+bool flag_or(const Document& document, std::string_view key, bool otherwise) {
+  const Entry* entry = document.find(key);
+  return entry == nullptr ? otherwise : entry->value.text == "true";
+}
+
 std::string text_of(const Document& document, std::string_view key) {
   return value_of(document, key).text;
 }
@@ -166,6 +191,16 @@ std::vector<uint32_t> counts_of(const Document& document, std::string_view key) 
     counts.push_back(static_cast<uint32_t>(item.integer));
   }
   return counts;
+}
+
+const Entry* to_blame(const Document& document, const std::vector<std::string>& keys) {
+  const Entry* blamed = nullptr;
+  for (const std::string& key : keys) {
+    const Entry* entry = document.find(key);
+    if (entry == nullptr) continue;
+    if (blamed == nullptr || (blamed->override.empty() && !entry->override.empty())) blamed = entry;
+  }
+  return blamed;
 }
 
 }  // namespace sesame::machine

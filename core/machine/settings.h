@@ -23,8 +23,13 @@ double bandwidth_or(const Document& document, std::string_view key, double other
 uint64_t size_or(const Document& document, std::string_view key, uint64_t otherwise);
 int count_or(const Document& document, std::string_view key, int otherwise);
 double ratio_or(const Document& document, std::string_view key, double otherwise);
+bool flag_or(const Document& document, std::string_view key, bool otherwise);
 std::string text_of(const Document& document, std::string_view key);
 std::vector<std::string> texts_of(const Document& document, std::string_view key);
 std::vector<uint32_t> counts_of(const Document& document, std::string_view key);
+
+// Of the keys that contradict each other, the one to point at: what the user typed last. Null when
+// none of them is there.
+const Entry* to_blame(const Document& document, const std::vector<std::string>& keys);
 
 }  // namespace sesame::machine

@@ -30,22 +30,31 @@ struct DeviceParameters {
   double read_bandwidth = 0;
   double write_bandwidth = 0;
 
-  // kDisk: seek(distance) + half a rotation at random + transfer at the media rate.
+  // kDisk: overhead + seek(distance) + rotation to the sector + transfer at the media rate. The
+  // medium holds cylinders x heads x sectors_per_track x sector bytes, whatever `capacity` says.
   uint64_t sector = 512;
+  uint32_t sectors_per_track = 0;
+  uint32_t heads = 1;
   uint32_t cylinders = 0;
   SimTime single_cylinder_seek;
+  SimTime average_seek;  // over random pairs of cylinders; zero: what the two others give
   SimTime full_seek;
-  SimTime controller_overhead;
+  SimTime controller_overhead;  // of each request; kSolidState too
   double rotations_per_minute = 0;
+  uint64_t buffer = 0;  // what it reads ahead of a sequential reader, at most
 
-  // kSolidState
+  // kSolidState: pages lie round-robin over channels, then over the dies of a channel. Dies work at
+  // the same time; a channel moves one page at a time.
   int channels = 1;
+  int dies = 1;  // of one channel
   uint64_t page = 4096;
   uint64_t pages_per_block = 256;
   SimTime page_read;
   SimTime page_program;
-  SimTime block_erase;
-  double channel_bandwidth = 0;
+  SimTime block_erase;             // each program bears its share, 1 / pages_per_block
+  double channel_bandwidth = 0;    // of one channel
+  double interface_bandwidth = 0;  // to the I/O node; 0: as fast as the channels
+  int queue_depth = 32;            // requests that it works on at the same time
 };
 
 enum class WriteHit { kBack, kThrough };
@@ -76,11 +85,18 @@ struct MetadataParameters {
   SimTime open_per_node;  // of a shared file, for every node that opens it
 };
 
+// Whether collective calls go by the strategy: always, only where the ranges of the ranks
+// interleave (ROMIO's "automatic"), or never.
+enum class CollectiveUse { kAlways, kInterleaved, kNever };
+
 struct CollectiveParameters {
   Collective strategy = Collective::kTwoPhase;
   int group_size = 4;                     // node grouping
   int cb_nodes = 0;                       // two-phase: aggregators; 0: one for each node
   uint64_t cb_buffer_size = 16 << 20;     // two-phase: bytes an aggregator holds at a time
+  uint64_t cb_align = 0;                  // two-phase: file domains begin at its multiples; 0: equal
+  CollectiveUse cb_read = CollectiveUse::kAlways;
+  CollectiveUse cb_write = CollectiveUse::kAlways;
   bool sieving = true;                    // independent access with holes
   uint64_t ind_rd_buffer_size = 4 << 20;  // data sieving
   uint64_t ind_wr_buffer_size = 512 << 10;

@@ -101,7 +101,8 @@ Result<Topology> read_topology(const Document& document) {
       kShapes, [&](const Shape& known) { return kind.value.text == known.name; });
   if (shape == std::end(kShapes)) {
     return document.wrong(kind, std::string("unknown topology.kind, expected ") +
-                                    kind_phrase(Kind::kTopology) + ", got " + kind.value.shown());
+                                    expectation(*find_key("topology.kind")) + ", got " +
+                                    kind.value.shown());
   }
   if (auto checked = check_keys(document, *shape); !checked) {
     return std::unexpected(checked.error());

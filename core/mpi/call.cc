@@ -1,7 +1,10 @@
 #include "core/mpi/call.h"
 
+#include <utility>
+
 #include "core/mpi/errhandler.h"
 #include "core/mpi/errors.h"
+#include "core/mpi/io/file_errors.h"
 #include "core/mpi/object_tables.h"
 #include "core/mpi/session.h"
 
@@ -89,11 +92,19 @@ void CallScope::leave() {
 }
 
 int CallScope::raise(int error, CommObject* comm) {
+  // The error of an operation on a file, met in MPI_Wait or the like, is the file's.
+  if (File file = std::exchange(strand_.rank->failed_file, nullptr)) {
+    return raise_on_file(error, file);
+  }
   return raise_error(comm, error, call_name(id_));
 }
 
 int CallScope::raise_on_comm(int error, Comm comm) {
   return raise(error, find_comm(*strand_.rank, comm));
+}
+
+int CallScope::raise_on_file(int error, File file) {
+  return raise_file_error(file, error, call_name(id_));
 }
 
 int CallScope::raise_on_session(int error, Session session) {

@@ -33,7 +33,9 @@ class CallScope {
     return error == MPI_SUCCESS ? error : raise_on_comm(error, comm);
   }
   int finish_win(int error, Win) { return finish(error); }
-  int finish_file(int error, File) { return error; }
+  int finish_file(int error, File file) {
+    return error == MPI_SUCCESS ? error : raise_on_file(error, file);
+  }
   int finish_session(int error, Session session) {
     return error == MPI_SUCCESS ? error : raise_on_session(error, session);
   }
@@ -45,6 +47,7 @@ class CallScope {
   void leave();
   [[gnu::cold]] int raise(int error, CommObject* comm);
   [[gnu::cold]] int raise_on_comm(int error, Comm comm);
+  [[gnu::cold]] int raise_on_file(int error, File file);
   [[gnu::cold]] int raise_on_session(int error, Session session);
 
   Strand& strand_;

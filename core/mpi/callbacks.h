@@ -56,6 +56,12 @@ struct Callbacks {
   void (*file_errhandler)(Function function, File file, int error);
   void (*session_errhandler)(Function function, Session session, int error);
 
+  // Converts `count` copies of a type between memory and a file; `large`: the function takes
+  // MPI_Count.
+  int (*datarep_convert)(Function function, bool large, void* user_buffer, Datatype datatype,
+                         Count count, void* file_buffer, Offset position, void* extra_state);
+  int (*datarep_extent)(Function function, Datatype datatype, Aint* extent, void* extra_state);
+
   int (*grequest_query)(Function function, CallbackKind kind, void* extra_state, Status* status);
   int (*grequest_free)(Function function, CallbackKind kind, void* extra_state);
   int (*grequest_cancel)(Function function, CallbackKind kind, void* extra_state, bool complete);

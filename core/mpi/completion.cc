@@ -54,6 +54,9 @@ void give_empty_status(Status* status) {
 int retire(RequestObject& request, Request* handle, Status* status, bool sets_error_field) {
   int error = request.error;
   if (request.kind == Kind::kGeneralized) error = query_generalized(request);
+  if (error != MPI_SUCCESS && request.extra != nullptr && request.extra->file != nullptr) {
+    this_rank().failed_file = request.extra->file;
+  }
   if (request.kind == Kind::kSend && !request.status.cancelled()) {
     request.status.MPI_SOURCE = MPI_ANY_SOURCE;
     request.status.MPI_TAG = MPI_ANY_TAG;

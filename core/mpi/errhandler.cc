@@ -44,18 +44,6 @@ void attach(ErrhandlerObject*& place, ErrhandlerObject* errhandler) {
   place = errhandler;
 }
 
-// A reference for the program, which it frees with MPI_Errhandler_free.
-Errhandler hand_out(ErrhandlerObject* errhandler) {
-  if (errhandler == nullptr) return MPI_ERRORS_ARE_FATAL;
-  if (is_predefined(errhandler->handle)) return errhandler->handle;
-  if (errhandler->user_references++ == 0) {
-    // Its handle was freed, but the object uses it still.
-    retain(errhandler);
-    errhandler->handle = this_rank().objects.errhandlers.add(errhandler);
-  }
-  return errhandler->handle;
-}
-
 [[noreturn]] void end_job(Rank& rank, int error, const char* function_name,
                           const std::string& detail) {
   std::string text =
@@ -66,6 +54,17 @@ Errhandler hand_out(ErrhandlerObject* errhandler) {
 }
 
 }  // namespace
+
+Errhandler hand_out_errhandler(ErrhandlerObject* errhandler) {
+  if (errhandler == nullptr) return MPI_ERRORS_ARE_FATAL;
+  if (is_predefined(errhandler->handle)) return errhandler->handle;
+  if (errhandler->user_references++ == 0) {
+    // Its handle was freed, but the object uses it still.
+    retain(errhandler);
+    errhandler->handle = this_rank().objects.errhandlers.add(errhandler);
+  }
+  return errhandler->handle;
+}
 
 ErrhandlerObject* find_errhandler(Rank& rank, Errhandler handle) {
   if (!is_predefined(handle)) return rank.objects.errhandlers.find(handle);
@@ -168,7 +167,7 @@ int Comm_get_errhandler(Comm comm, Errhandler* errhandler) {
   CommObject* object;
   MPI_TRY(check_comm(comm, &object));
   MPI_TRY(check_out(errhandler, "errhandler"));
-  *errhandler = hand_out(object->errhandler);
+  *errhandler = hand_out_errhandler(object->errhandler);
   return MPI_SUCCESS;
 }
 
@@ -193,7 +192,7 @@ int Session_get_errhandler(Session session, Errhandler* errhandler) {
   SessionObject* object;
   MPI_TRY(check_session(session, &object));
   MPI_TRY(check_out(errhandler, "errhandler"));
-  *errhandler = hand_out(object->errhandler);
+  *errhandler = hand_out_errhandler(object->errhandler);
   return MPI_SUCCESS;
 }
 

@@ -66,6 +66,9 @@ class ErrorCodes {
   int next_ = kFirst;
 };
 
+// A reference for the program, which it frees with MPI_Errhandler_free.
+Errhandler hand_out_errhandler(ErrhandlerObject* errhandler);
+
 // The text of a class or code, predefined or added by the program.
 std::string error_text(Rank& rank, int code);
 

@@ -3,6 +3,8 @@
 #include "core/mpi/attributes.h"
 #include "core/mpi/errhandler.h"
 #include "core/mpi/info.h"
+#include "core/mpi/io/file.h"
+#include "core/mpi/io/representation.h"
 #include "core/mpi/session.h"
 #include "core/mpi/world.h"
 
@@ -39,6 +41,7 @@ ObjectTables::~ObjectTables() {
   release(self);
   release(empty_group);
   release(environment);
+  release(file_errhandler);
   for (ErrhandlerObject* errhandler : predefined_errhandlers) release(errhandler);
 }
 

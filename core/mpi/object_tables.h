@@ -16,9 +16,11 @@ namespace sesame::mpi {
 
 class ErrorCodes;
 struct ErrhandlerObject;
+struct FileObject;
 struct InfoObject;
 struct KeyvalObject;
 struct Rank;
+struct Representation;
 struct SessionObject;
 
 struct ObjectTables {
@@ -44,6 +46,10 @@ struct ObjectTables {
   HandleTable<KeyvalObject, 0xa4000000> keyvals;
 
   HandleTable<SessionObject, 0xb8000000> sessions;
+
+  HandleTable<FileObject, 0xb4000000> files;
+  ErrhandlerObject* file_errhandler = nullptr;  // of MPI_FILE_NULL; null: MPI_ERRORS_RETURN
+  std::vector<std::unique_ptr<Representation>> representations;  // that the program registered
 
   std::unique_ptr<ErrorCodes> error_codes;  // null until the program adds one
   int last_used_code = MPI_ERR_LASTCODE;    // predefined attributes are addresses of integers

@@ -33,6 +33,8 @@ struct RequestExtra {
   Function cancel = nullptr;
   CallbackKind callback_kind = CallbackKind::kC;
   void* extra_state = nullptr;
+  // Calls on files: whose error handler is asked.
+  File file = nullptr;
   // Buffered sends: whose space they use.
   AttachedBuffer* attached = nullptr;
 };

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "core/mpi/compute_meter.h"
 #include "core/mpi/datatype.h"
 #include "core/mpi/in_flight.h"
+#include "core/mpi/io/range_locks.h"
 #include "core/mpi/matching.h"
 #include "core/mpi/object_tables.h"
 #include "core/mpi/op.h"
@@ -102,6 +104,7 @@ struct alignas(64) Rank {
   uint32_t next_context = 0;
   int thread_level = MPI_THREAD_SINGLE;
   std::string error_detail;                         // what the last failed call says about itself
+  File failed_file = nullptr;                       // whose request ended with an error
   std::unique_ptr<AttachedBuffer> attached_buffer;  // for buffered sends
 };
 
@@ -135,6 +138,8 @@ struct World {
   Recorder* recorder = nullptr;
   std::unique_ptr<storage::Mounts> mounts;     // the machine's file systems, perhaps none
   machine::CollectiveParameters collective_io;  // where no file system says otherwise
+  FileLocks file_locks;
+  std::set<std::string> host_files;  // that MPI-IO opened and no file system of the machine has
   uint64_t messages = 0;
   uint64_t message_bytes = 0;
   std::array<SizeClass, 65> sizes{};

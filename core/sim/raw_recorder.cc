@@ -31,7 +31,11 @@ Result<std::unique_ptr<RawRecorder>> RawRecorder::open(const std::string& direct
 
 RawRecorder::RawRecorder(std::unique_ptr<trace::Writer> writer, int ranks,
                          const network::Network& network)
-    : writer_(std::move(writer)), streams_(static_cast<size_t>(ranks)), network_(network) {}
+    : writer_(std::move(writer)), streams_(static_cast<size_t>(ranks)), network_(network) {
+  for (uint16_t call = 0; call < mpi::kCallIds; ++call) {
+    call_numbers_.emplace(mpi::call_name(static_cast<mpi::CallId>(call)), call);
+  }
+}
 
 void RawRecorder::record(const mpi::CallRecord& call) {
   const auto rank = static_cast<uint32_t>(call.rank);
@@ -69,6 +73,42 @@ void RawRecorder::record(const mpi::MessageRecord& message) {
   auto& pending = streams_[static_cast<size_t>(message.destination)].pending;
   pending.push_back(record);
   std::push_heap(pending.begin(), pending.end(), completes_later);
+}
+
+void RawRecorder::record(const mpi::IoRecord& call) {
+  const auto rank = static_cast<uint32_t>(call.rank);
+  Stream& stream = streams_[rank];
+  flush(rank, stream, call.end.ps());
+  sesame_file_call_record record{};
+  record.begin_ps = call.begin.ps();
+  record.end_ps = call.end.ps();
+  record.offset = call.offset;
+  record.size = call.size;
+  record.bytes = call.bytes;
+  record.file = call.file.empty() ? -1 : number_of_file(call.file);
+  record.handle = call.handle;
+  record.call = number_of_call(call.call);
+  record.error = call.error;
+  if (call.nested) record.flags |= SESAME_FILE_CALL_NESTED;
+  if (call.asynchronous) record.flags |= SESAME_FILE_CALL_ASYNCHRONOUS;
+  if (call.collective) record.flags |= SESAME_FILE_CALL_COLLECTIVE;
+  stream.last_ps = std::max(stream.last_ps, record.end_ps);
+  writer_->append(rank, record);
+}
+
+uint16_t RawRecorder::number_of_call(const char* name) {
+  const auto known = call_numbers_.find(std::string_view(name));
+  if (known != call_numbers_.end()) return known->second;
+  return call_numbers_[name] = writer_->add_call_name(name);
+}
+
+int32_t RawRecorder::number_of_file(std::string_view path) {
+  const auto known = file_numbers_.find(path);
+  if (known != file_numbers_.end()) return known->second;
+  const auto number = static_cast<int32_t>(files_.size());
+  files_.emplace_back(path);
+  file_numbers_.emplace(path, number);
+  return number;
 }
 
 void RawRecorder::flush(uint32_t rank, Stream& stream, int64_t until_ps) {

@@ -3,8 +3,10 @@
 // complete much later: messages wait until their rank has got there.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
@@ -23,10 +25,13 @@ class RawRecorder : public mpi::Recorder {
 
   void record(const mpi::CallRecord& call) override;
   void record(const mpi::MessageRecord& message) override;
+  void record(const mpi::IoRecord& call) override;
   Result<> close();
 
   const std::optional<Error>& failure() const { return writer_->failure(); }
   uint64_t discarded() const { return writer_->discarded(); }
+  // The files that records name by number, in the order of their numbers.
+  const std::vector<std::string>& files() const { return files_; }
 
  private:
   struct Stream {
@@ -35,11 +40,16 @@ class RawRecorder : public mpi::Recorder {
   };
 
   RawRecorder(std::unique_ptr<trace::Writer> writer, int ranks, const network::Network& network);
+  uint16_t number_of_call(const char* name);
+  int32_t number_of_file(std::string_view path);
   void flush(uint32_t rank, Stream& stream, int64_t until_ps);
 
   std::unique_ptr<trace::Writer> writer_;
   std::vector<Stream> streams_;
   const network::Network& network_;
+  std::map<std::string, uint16_t, std::less<>> call_numbers_;
+  std::map<std::string, int32_t, std::less<>> file_numbers_;
+  std::vector<std::string> files_;
 };
 
 }  // namespace sesame::sim

@@ -24,13 +24,14 @@ struct DeviceStatistics {
   uint64_t writes = 0;
   uint64_t bytes_read = 0;
   uint64_t bytes_written = 0;
-  uint64_t seeks = 0;  // requests that do not begin where the one before ended
-  SimTime seek_time;
+  uint64_t seeks = 0;       // requests that do not begin where the one before ended
+  uint64_t operations = 0;  // on the media: more than the requests in an array
+  SimTime seek_time;        // this and the next two: sums over the members of an array
   SimTime rotation_time;
   SimTime transfer_time;
-  SimTime busy;
-  SimTime queued;  // sum over requests of the time between arrival and start
-  uint64_t longest_queue = 0;
+  SimTime busy;                // at least one request in work
+  SimTime queued;              // sum over operations of the time between arrival and start
+  uint64_t longest_queue = 0;  // requests that have arrived and not begun; of any member
 };
 
 // How long one request takes, mechanics and caches of the device included; holds their state.
@@ -42,13 +43,16 @@ class ServiceModel {
   // What the queue discipline goes by: the cylinder, or what comes nearest to one.
   virtual uint64_t position_of(uint64_t address) const = 0;
   virtual uint64_t head_position() const = 0;
+  // Requests that it can work on at the same time.
+  virtual int concurrency() const { return 1; }
 };
 
-// One model for each DeviceKind, an array of them for each RaidLevel.
+// One model for each DeviceKind: a member where there is an array. The seed says where the medium
+// of a disk stands at time zero.
 std::unique_ptr<ServiceModel> make_service_model(const machine::DeviceParameters& parameters,
                                                  uint64_t seed);
 
-// A queue in front of a service model.
+// A queue in front of a service model, or an array of those, one for each member.
 class Device {
  public:
   virtual ~Device() = default;

@@ -24,12 +24,12 @@ TEST(Metadata, DeclaresEveryRecordTypeWithItsFields) {
 
 TEST(Metadata, RefusesAnotherFormatVersion) {
   std::string text = metadata_text({});
-  size_t at = text.find("sesame_format = 1");
+  size_t at = text.find("sesame_format = 2");
   ASSERT_NE(at, std::string::npos);
   text.replace(at, 17, "sesame_format = 9");
   auto parsed = parse_metadata(text, "raw/metadata");
   ASSERT_FALSE(parsed.has_value());
-  EXPECT_EQ(parsed.error().message, "raw trace format 9, expected 1");
+  EXPECT_EQ(parsed.error().message, "raw trace format 9, expected 2");
   EXPECT_EQ(parsed.error().path, "raw/metadata");
 }
 

@@ -10,7 +10,7 @@
 #endif
 
 /* Changes whenever a record type does; readers refuse what they do not know. */
-#define SESAME_TRACE_FORMAT 1
+#define SESAME_TRACE_FORMAT 2
 
 #define SESAME_RECORD_BEGIN(name, id, timestamp_field, meaning) struct sesame_##name##_record {
 #define SESAME_FIELD(record, type, field, unit, meaning) type field;
@@ -30,5 +30,12 @@ enum sesame_protocol { SESAME_PROTOCOL_EAGER = 0, SESAME_PROTOCOL_RENDEZVOUS = 1
 enum sesame_call_flags { SESAME_CALL_POLL = 1 };
 
 enum sesame_message_flags { SESAME_MESSAGE_IN_NODE = 1, SESAME_MESSAGE_OF_COLLECTIVE = 2 };
+
+/* As the flags of record type io. */
+enum sesame_file_call_flags {
+  SESAME_FILE_CALL_NESTED = 1,
+  SESAME_FILE_CALL_ASYNCHRONOUS = 4,
+  SESAME_FILE_CALL_COLLECTIVE = 8
+};
 
 #endif

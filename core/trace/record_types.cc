@@ -44,7 +44,8 @@ constexpr bool no_record_has_padding() {
   return true;
 }
 static_assert(no_record_has_padding());
-static_assert(sizeof(sesame_call_record) <= 48 && sizeof(sesame_message_record) <= 56);
+static_assert(sizeof(sesame_call_record) <= 48 && sizeof(sesame_message_record) <= 56 &&
+              sizeof(sesame_file_call_record) <= 56);
 
 }  // namespace
 

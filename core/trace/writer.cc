@@ -38,6 +38,15 @@ int write_all(int descriptor, const void* data, size_t size) {
   return 0;
 }
 
+// Returns the error number; 0 when it is written.
+int write_file(const std::string& path, int flags, const std::string& text) {
+  int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+  if (descriptor < 0) return errno;
+  int failed = write_all(descriptor, text.data(), text.size());
+  if (::close(descriptor) != 0 && failed == 0) failed = errno;
+  return failed;
+}
+
 Error write_error(const std::string& path, int error_number) {
   std::string hint;
   if (error_number == ENOSPC || error_number == EDQUOT) {
@@ -55,7 +64,8 @@ std::string stream_file_name(uint32_t rank) {
 
 Writer::Writer(WriterOptions options) : options_(std::move(options)), streams_(options_.ranks) {
   size_t largest_event = sizeof(EventStart);
-  for (size_t record : {sizeof(sesame_call_record), sizeof(sesame_message_record)}) {
+  for (size_t record : {sizeof(sesame_call_record), sizeof(sesame_message_record),
+                        sizeof(sesame_file_call_record)}) {
     largest_event = std::max(largest_event, sizeof(EventStart) + record);
   }
   CHECK(options_.packet_bytes >= sizeof(PacketStart) + largest_event);
@@ -64,12 +74,9 @@ Writer::Writer(WriterOptions options) : options_(std::move(options)), streams_(o
 
 Result<std::unique_ptr<Writer>> Writer::open(WriterOptions options) {
   std::string path = options.directory + "/metadata";
-  std::string text = metadata_text(options.metadata);
-  int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) return std::unexpected(write_error(path, errno));
-  int failed = write_all(descriptor, text.data(), text.size());
-  if (::close(descriptor) != 0 && failed == 0) failed = errno;
-  if (failed != 0) return std::unexpected(write_error(path, failed));
+  if (int failed = write_file(path, O_EXCL, metadata_text(options.metadata)); failed != 0) {
+    return std::unexpected(write_error(path, failed));
+  }
   return std::unique_ptr<Writer>(new Writer(std::move(options)));
 }
 
@@ -81,6 +88,20 @@ void Writer::append(uint32_t rank, const sesame_call_record& record) {
 
 void Writer::append(uint32_t rank, const sesame_message_record& record) {
   append_bytes(rank, SESAME_RECORD_message, record.receive_complete_ps, &record, sizeof record);
+}
+
+void Writer::append(uint32_t rank, const sesame_file_call_record& record) {
+  append_bytes(rank, SESAME_RECORD_file_call, record.end_ps, &record, sizeof record);
+}
+
+uint16_t Writer::add_call_name(const std::string& name) {
+  std::vector<std::string>& names = options_.metadata.call_names;
+  names.push_back(name);
+  const std::string path = options_.directory + "/metadata";
+  if (int failed = write_file(path, O_TRUNC, metadata_text(options_.metadata)); failed != 0) {
+    fail(path, failed);
+  }
+  return static_cast<uint16_t>(names.size() - 1);
 }
 
 void Writer::append_bytes(uint32_t rank, uint8_t id, int64_t timestamp_ps, const void* record,

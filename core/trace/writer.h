@@ -43,6 +43,10 @@ class Writer {
 
   void append(uint32_t rank, const sesame_call_record& record);
   void append(uint32_t rank, const sesame_message_record& record);
+  void append(uint32_t rank, const sesame_file_call_record& record);
+
+  // A name of a call that the metadata lacked; returns its number. Writes the metadata anew.
+  uint16_t add_call_name(const std::string& name);
 
   // Writes what is buffered and closes the files. The first error of all writes so far.
   Result<> close();

@@ -31,6 +31,7 @@ PYTHON_FLOORS = [
     {"traced"},
     {"simulation", "tracing"},
     {"workloads"},
+    {"reproduction"},
     {"analysis", "replay"},
     {"exchange"},
     {"cli"},

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,40 +14,88 @@
 #include "core/mpi/constants.h"
 #include "core/mpi/datatype.h"
 #include "core/mpi/handle_table.h"
+#include "core/mpi/io/file_handle.h"
+#include "core/mpi/io/real_file.h"
+#include "core/mpi/request.h"
 #include "core/storage/mounts.h"
 
 namespace sesame::mpi {
 
+struct DirectedCall;
 struct ErrhandlerObject;
 struct InfoObject;
 
-struct SharedFile {
+// A collective call that some ranks of a file have made and others not yet.
+struct CollectiveCall {
+  uint16_t call = 0;
+  int rank = 0;  // the first to make it
+  int arrived = 0;
+};
+
+struct SharedFile : std::enable_shared_from_this<SharedFile> {
   std::string name;                    // as the program wrote it
   std::vector<storage::Place> places;  // by rank: a node-local file system has one for each node
-  int descriptor = -1;                 // of the real bytes
-  machine::CollectiveParameters collective;
-  int64_t shared_position = 0;  // in elementary items of the view
+  machine::CollectiveParameters collective;  // before any hints
+  int64_t shared_position = 0;               // in elementary items of the view
   bool delete_on_close = false;
   bool discards_data = false;
+  // Collective calls by their order, from number `first_call` on.
+  std::deque<CollectiveCall> calls;
+  uint64_t first_call = 0;
+  std::map<int, std::shared_ptr<DirectedCall>> directed_calls;  // under way, by collective's tag
+  std::map<int, std::vector<int>> aggregators;  // of two-phase I/O, by how many are wanted
 };
+
+struct Representation;  // representation.h
 
 struct FileView {
   int64_t displacement = 0;
   DatatypeRef etype;
   DatatypeRef filetype;
-  bool external32 = false;
+  const Representation* representation = nullptr;
+  // Both types as they are in the file: the same unless the representation has other sizes.
+  DatatypeRef stored_etype;
+  DatatypeRef stored_filetype;
+};
+
+// The collective call that a split one has begun.
+struct SplitCall {
+  uint16_t begun = 0;  // the CallId of its first half; 0: there is none
+  void* buffer = nullptr;
+  std::unique_ptr<RequestObject> request;
 };
 
 struct FileObject : Counted {
   File handle{};
   CommObject* comm = nullptr;  // the file's own, a duplicate of the one it was opened with
   std::shared_ptr<SharedFile> shared;
+  std::shared_ptr<RealFile> real;  // its bytes
   FileView view;
   int64_t position = 0;  // in elementary items of the view
   int amode = 0;
+  // How data moves. Each rank has its own: hints change at different times on different ranks.
+  machine::CollectiveParameters collective;
+  bool sieves_reads = true;  // hint romio_ds_read; collective.sieving must hold, too
+  bool sieves_writes = true;
   bool atomic = false;
   ErrhandlerObject* errhandler = nullptr;
   InfoObject* info = nullptr;
+  uint64_t collective_calls = 0;  // so far
+  int pending = 0;                // non-blocking calls under way
+  SplitCall split;
+
+  FileObject();
+  ~FileObject();
+  bool sieves(storage::Direction direction) const {
+    return collective.sieving &&
+           (direction == storage::Direction::kRead ? sieves_reads : sieves_writes);
+  }
+  const storage::Place& place() const { return shared->places[static_cast<size_t>(comm->rank)]; }
 };
+
+// Null unless the handle is that of an open file of the running rank.
+FileObject* find_file(File handle);
+// MPI_SUCCESS and the object, or MPI_ERR_FILE.
+int check_file(File handle, FileObject** file);
 
 }  // namespace sesame::mpi

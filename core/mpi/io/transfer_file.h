@@ -30,6 +30,14 @@ struct FileRequest {
 int move(Strand& strand, FileObject& file, storage::Direction direction,
          std::span<const storage::Extent> extents, std::byte* data, uint64_t* moved);
 
+// The two halves of move(), for accesses in which the file system sees more than the caller wants,
+// as in data sieving: the bytes at no time, up to the first byte that is not there, and the time
+// alone, of a read up to the end of the file. Both after let_come().
+int move_bytes(FileObject& file, storage::Direction direction,
+               std::span<const storage::Extent> extents, std::byte* data, uint64_t* moved);
+void spend_access(Strand& strand, FileObject& file, storage::Direction direction,
+                  std::span<const storage::Extent> extents);
+
 // MPI_File_read, _write and their like: with data sieving where that is asked for.
 int access_independent(Strand& strand, FileObject& file, FileRequest& request);
 

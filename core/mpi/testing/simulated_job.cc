@@ -47,6 +47,18 @@ const Callbacks kTestCallbacks = {
     .win_errhandler = call_errhandler,
     .file_errhandler = [](Function, File, int) {},
     .session_errhandler = call_errhandler,
+    .datarep_convert =
+        [](Function function, bool, void* user_buffer, Datatype datatype, Count count,
+           void* file_buffer, Offset position, void* extra_state) {
+          using Convert = int(void*, Datatype, Count, void*, Offset, void*);
+          return reinterpret_cast<Convert*>(function)(user_buffer, datatype, count, file_buffer,
+                                                      position, extra_state);
+        },
+    .datarep_extent =
+        [](Function function, Datatype datatype, Aint* extent, void* extra_state) {
+          using Extent = int(Datatype, Aint*, void*);
+          return reinterpret_cast<Extent*>(function)(datatype, extent, extra_state);
+        },
     .grequest_query = [](Function, CallbackKind, void*, Status*) { return MPI_SUCCESS; },
     .grequest_free = [](Function, CallbackKind, void*) { return MPI_SUCCESS; },
     .grequest_cancel = [](Function, CallbackKind, void*, bool) { return MPI_SUCCESS; },

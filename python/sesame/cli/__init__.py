@@ -14,7 +14,18 @@ import click
 from sesame import __version__
 from sesame.errors import AlreadyReported, InputError, Interrupted, SesameError
 
-VERBS = ["simulate", "trace", "machine", "info", "bench", "import", "export", "report", "replay"]
+VERBS = [
+    "simulate",
+    "trace",
+    "machine",
+    "info",
+    "bench",
+    "import",
+    "export",
+    "report",
+    "replay",
+    "reproduce",
+]
 
 
 def _load(verb: str) -> click.Command:
@@ -56,6 +67,10 @@ def _load(verb: str) -> click.Command:
             from sesame.cli.replay import replay
 
             return replay
+        case "reproduce":
+            from sesame.cli.reproduce import reproduce
+
+            return reproduce
         case _:
             raise KeyError(verb)
 

@@ -1,7 +1,7 @@
 """Record types: what a record of each type is and what its fields mean.
 
 The types that are written while a simulated program runs come from the core's one list
-(records.def). The types that are computed when a run is over (who sent how much to whom) are
+(records.def); its file_call becomes the io of traced runs. The types that are computed when a run is over (who sent how much to whom) are
 listed here, those of traced runs in `traced` and `totals`.
 """
 
@@ -93,6 +93,11 @@ SUMMARY_TYPES = (
 )
 
 
+def is_io(described: dict[str, Any]) -> bool:
+    """Whether a record type of the core is a call on files, which has one form for all runs."""
+    return bool(described["name"] == "file_call")
+
+
 def _raw_type(described: dict[str, Any]) -> RecordType:
     """A record type of the core, as Parquet holds it: names in words, the rank as a column."""
     fields = (
@@ -112,7 +117,7 @@ def _type_of(dtype: str) -> str:
 
 @cache
 def all_record_types() -> dict[str, RecordType]:
-    raw = [_raw_type(described) for described in native.record_types()]
+    raw = [_raw_type(described) for described in native.record_types() if not is_io(described)]
     return {record.name: record for record in (*raw, *SUMMARY_TYPES, *TRACE_TYPES, FILE_TOTAL)}
 
 

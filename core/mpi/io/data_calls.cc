@@ -1,0 +1,109 @@
+// MPI_File_read and _write with explicit offsets and individual pointers (MPI 4.1, 14.4.2, 14.4.3).
+#include "core/mpi/api.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/group.h"
+#include "core/mpi/io/file_call.h"
+
+namespace sesame::mpi {
+namespace {
+
+constexpr auto kRead = storage::Direction::kRead;
+constexpr auto kWrite = storage::Direction::kWrite;
+
+struct Buffer {
+  const void* address;
+  Count count;
+  Datatype datatype;
+};
+
+int take_at(File fh, storage::Direction direction, Offset offset, const Buffer& buffer,
+            FileCall* call) {
+  MPI_TRY(take_file_call(fh, direction, Pointer::kExplicit, buffer.address, buffer.count,
+                         buffer.datatype, call));
+  return take_position(*call, offset);
+}
+
+int take_next(File fh, storage::Direction direction, const Buffer& buffer, FileCall* call) {
+  MPI_TRY(take_file_call(fh, direction, Pointer::kIndividual, buffer.address, buffer.count,
+                         buffer.datatype, call));
+  take_pointer(*call);
+  return MPI_SUCCESS;
+}
+
+// At an offset, or at the pointer; run with a status or started with a request.
+template <typename Run, typename Result>
+int at(Run run, File fh, storage::Direction direction, Offset offset, const Buffer& buffer,
+       Result* result) {
+  FileCall call;
+  MPI_TRY(take_at(fh, direction, offset, buffer, &call));
+  return run(call, result);
+}
+
+template <typename Run, typename Result>
+int next(Run run, File fh, storage::Direction direction, const Buffer& buffer, Result* result) {
+  FileCall call;
+  MPI_TRY(take_next(fh, direction, buffer, &call));
+  return run(call, result);
+}
+
+}  // namespace
+
+int File_read_at(File fh, Offset offset, void* buf, Count count, Datatype datatype,
+                 Status* status) {
+  return at(run_alone, fh, kRead, offset, {buf, count, datatype}, status);
+}
+int File_write_at(File fh, Offset offset, const void* buf, Count count, Datatype datatype,
+                  Status* status) {
+  return at(run_alone, fh, kWrite, offset, {buf, count, datatype}, status);
+}
+int File_read_at_all(File fh, Offset offset, void* buf, Count count, Datatype datatype,
+                     Status* status) {
+  return at(run_together, fh, kRead, offset, {buf, count, datatype}, status);
+}
+int File_write_at_all(File fh, Offset offset, const void* buf, Count count, Datatype datatype,
+                      Status* status) {
+  return at(run_together, fh, kWrite, offset, {buf, count, datatype}, status);
+}
+int File_iread_at(File fh, Offset offset, void* buf, Count count, Datatype datatype,
+                  Request* request) {
+  return at(start_alone, fh, kRead, offset, {buf, count, datatype}, request);
+}
+int File_iwrite_at(File fh, Offset offset, const void* buf, Count count, Datatype datatype,
+                   Request* request) {
+  return at(start_alone, fh, kWrite, offset, {buf, count, datatype}, request);
+}
+int File_iread_at_all(File fh, Offset offset, void* buf, Count count, Datatype datatype,
+                      Request* request) {
+  return at(start_together, fh, kRead, offset, {buf, count, datatype}, request);
+}
+int File_iwrite_at_all(File fh, Offset offset, const void* buf, Count count, Datatype datatype,
+                       Request* request) {
+  return at(start_together, fh, kWrite, offset, {buf, count, datatype}, request);
+}
+
+int File_read(File fh, void* buf, Count count, Datatype datatype, Status* status) {
+  return next(run_alone, fh, kRead, {buf, count, datatype}, status);
+}
+int File_write(File fh, const void* buf, Count count, Datatype datatype, Status* status) {
+  return next(run_alone, fh, kWrite, {buf, count, datatype}, status);
+}
+int File_read_all(File fh, void* buf, Count count, Datatype datatype, Status* status) {
+  return next(run_together, fh, kRead, {buf, count, datatype}, status);
+}
+int File_write_all(File fh, const void* buf, Count count, Datatype datatype, Status* status) {
+  return next(run_together, fh, kWrite, {buf, count, datatype}, status);
+}
+int File_iread(File fh, void* buf, Count count, Datatype datatype, Request* request) {
+  return next(start_alone, fh, kRead, {buf, count, datatype}, request);
+}
+int File_iwrite(File fh, const void* buf, Count count, Datatype datatype, Request* request) {
+  return next(start_alone, fh, kWrite, {buf, count, datatype}, request);
+}
+int File_iread_all(File fh, void* buf, Count count, Datatype datatype, Request* request) {
+  return next(start_together, fh, kRead, {buf, count, datatype}, request);
+}
+int File_iwrite_all(File fh, const void* buf, Count count, Datatype datatype, Request* request) {
+  return next(start_together, fh, kWrite, {buf, count, datatype}, request);
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,51 @@
+#include "core/mpi/io/file.h"
+
+#include "core/mpi/errhandler.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/info.h"
+#include "core/mpi/io/file_errors.h"
+#include "core/mpi/io/seek.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+
+FileObject::FileObject() = default;
+
+FileObject::~FileObject() {
+  release(comm);
+  release(errhandler);
+  release(info);
+}
+
+FileObject* find_file(File handle) { return this_rank().objects.files.find(file_number(handle)); }
+
+int check_file(File handle, FileObject** file) {
+  *file = find_file(handle);
+  if (*file != nullptr) return MPI_SUCCESS;
+  return fail(MPI_ERR_FILE, handle == nullptr ? "the file is MPI_FILE_NULL"
+                                              : "no such file handle, or it was closed");
+}
+
+int raise_file_error(File handle, int error, const char* function_name) {
+  const FileObject* file = find_file(handle);
+  const ErrhandlerObject* handler =
+      file != nullptr ? file->errhandler : this_rank().objects.file_errhandler;
+  if (handler == nullptr) {
+    this_rank().error_detail.clear();
+    return error;
+  }
+  if (handler->kind != ErrhandlerObject::Kind::kFile) {
+    return raise_with(handler, 0, error, function_name);
+  }
+  this_rank().error_detail.clear();
+  callbacks().file_errhandler(handler->function, file != nullptr ? handle : nullptr, error);
+  return error;
+}
+
+int file_bytes(const FileObject& file, uint64_t* bytes) {
+  const int error = file.real->size(bytes);
+  if (error == 0) return MPI_SUCCESS;
+  return fail(file_error_class(error), "cannot ask for the size of " + file.shared->name);
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,226 @@
+#include "core/mpi/io/file_call.h"
+
+#include "core/mpi/arguments.h"
+#include "core/mpi/call_ids.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/io/io_list.h"
+#include "core/mpi/io/representation.h"
+#include "core/mpi/io/transfer_file.h"
+#include "core/mpi/messaging.h"
+
+namespace sesame::mpi {
+namespace {
+
+const char* name_of(uint16_t call) { return call_name(static_cast<CallId>(call)); }
+
+int check_mode(const FileObject& file, storage::Direction direction, Pointer pointer) {
+  if (direction == storage::Direction::kRead && (file.amode & MPI_MODE_WRONLY) != 0) {
+    return fail(MPI_ERR_ACCESS, "the file was opened for writing only");
+  }
+  if (direction == storage::Direction::kWrite && (file.amode & MPI_MODE_RDONLY) != 0) {
+    return fail(MPI_ERR_READ_ONLY, "the file was opened for reading only");
+  }
+  if (pointer != Pointer::kShared && (file.amode & MPI_MODE_SEQUENTIAL) != 0) {
+    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                "a file opened with MPI_MODE_SEQUENTIAL has its shared pointer only");
+  }
+  return MPI_SUCCESS;
+}
+
+// The data of a call as the file has it: in place where buffer and file agree.
+class PackedData {
+ public:
+  int prepare(const FileCall& call) {
+    const Representation& representation = *call.file->view.representation;
+    MPI_TRY(stored_bytes(representation, *call.type, call.count, &bytes_));
+    if (representation.kind == Representation::Kind::kNative && call.type->is_contiguous()) {
+      data_ = static_cast<std::byte*>(call.buffer);
+      return MPI_SUCCESS;
+    }
+    own_.reset(new std::byte[static_cast<size_t>(bytes_)]);
+    data_ = own_.get();
+    if (call.direction == storage::Direction::kRead) return MPI_SUCCESS;
+    return encode(representation, call.buffer, call.count, *call.type, data_);
+  }
+  int deliver(const FileCall& call, Count moved, Count* native_bytes) {
+    *native_bytes = moved;
+    if (own_ == nullptr || call.direction == storage::Direction::kWrite) return MPI_SUCCESS;
+    return decode(*call.file->view.representation, data_, moved, call.buffer, call.count,
+                  *call.type, native_bytes);
+  }
+  std::byte* data() const { return data_; }
+  Count bytes() const { return bytes_; }
+
+ private:
+  std::unique_ptr<std::byte[]> own_;
+  std::byte* data_ = nullptr;
+  Count bytes_ = 0;
+};
+
+RequestObject* new_file_request(FileObject& file) {
+  auto* request = new RequestObject;
+  request->kind = RequestObject::Kind::kCollective;
+  request->comm = file.comm;
+  request->status = Status{0, 0, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_SUCCESS};
+  request->extra = std::make_unique<RequestExtra>();
+  request->extra->file = file.handle;
+  request->hold_objects();
+  return request;
+}
+
+void launch(RequestObject& request, FileObject& file, FileBody body) {
+  Strand& caller = self();
+  retain(&file);
+  ++file.pending;
+  caller.rank->world.start_strand(*caller.rank, caller.now,
+                                  [&request, &file, body = std::move(body)] {
+                                    request.error = body(&request.status);
+                                    --file.pending;
+                                    release(&file);
+                                    complete(request, self().now);
+                                  });
+}
+
+[[noreturn]] void end_job_over_mismatch(const FileObject& file, const CollectiveCall& first,
+                                        uint16_t mine) {
+  const Rank& rank = this_rank();
+  rank.world.hooks.abort_job(
+      1, "collective calls on the file " + file.shared->name + " do not match: as number " +
+             std::to_string(file.collective_calls) + " since the file was opened, rank " +
+             std::to_string(first.rank) + " called " + name_of(first.call) + " and rank " +
+             std::to_string(rank.id) + " called " + name_of(mine));
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+int take_file_call(File handle, storage::Direction direction, Pointer pointer, const void* buffer,
+                   Count count, Datatype datatype, FileCall* call) {
+  MPI_TRY(check_file(handle, &call->file));
+  const DatatypeObject* type = nullptr;
+  MPI_TRY(check_buffer(buffer, count, datatype, &type));
+  MPI_TRY(check_mode(*call->file, direction, pointer));
+  const FileView& view = call->file->view;
+  const Count bytes = count * type->size();
+  const Count item = view.etype->size();
+  if (item == 0 ? bytes > 0 : bytes % item != 0) {
+    return fail(MPI_ERR_IO, "the data are " + std::to_string(bytes) +
+                                " bytes, no multiple of the view's elementary type of " +
+                                std::to_string(item));
+  }
+  if (bytes > 0 && view.filetype->size() == 0) {
+    return fail(MPI_ERR_IO, "the view's file type has no data");
+  }
+  call->direction = direction;
+  call->buffer = const_cast<void*>(buffer);
+  call->count = count;
+  call->type = DatatypeRef(type);
+  call->items = item == 0 ? 0 : bytes / item;
+  this_rank().call_bytes += static_cast<uint64_t>(bytes);
+  this_rank().call_context = call->file->comm->context;
+  return MPI_SUCCESS;
+}
+
+int take_position(FileCall& call, Offset offset) {
+  if (offset < 0) {
+    return fail(MPI_ERR_ARG, "the offset is negative: " + std::to_string(offset));
+  }
+  call.position = offset;
+  return MPI_SUCCESS;
+}
+
+void take_pointer(FileCall& call) {
+  call.position = call.file->position;
+  call.file->position += call.items;
+}
+
+int run_file_call(const FileCall& call, Transfer* transfer, Status* status) {
+  FileObject& file = *call.file;
+  Strand& strand = self();
+  PackedData data;
+  MPI_TRY(data.prepare(call));
+  FileRequest request;
+  request.direction = call.direction;
+  request.extents =
+      make_io_list(file.view, call.position, data.bytes(), file.collective.literal_io_list);
+  request.data = data.data();
+  MPI_TRY(transfer != nullptr ? access_collective(strand, *transfer, file, request)
+                              : access_independent(strand, file, request));
+  const Count moved = call.direction == storage::Direction::kWrite
+                          ? data.bytes()
+                          : static_cast<Count>(request.moved);
+  Count native_bytes = 0;
+  MPI_TRY(data.deliver(call, moved, &native_bytes));
+  set_bytes(status, call.direction == storage::Direction::kWrite ? call.count * call.type->size()
+                                                                 : native_bytes);
+  return MPI_SUCCESS;
+}
+
+int start_file_body(FileObject& file, FileBody body, Request* handle) {
+  RequestObject* request = new_file_request(file);
+  *handle = this_rank().requests.add(request);
+  launch(*request, file, std::move(body));
+  return MPI_SUCCESS;
+}
+
+std::unique_ptr<RequestObject> start_split_body(FileObject& file, FileBody body) {
+  std::unique_ptr<RequestObject> request(new_file_request(file));
+  launch(*request, file, std::move(body));
+  return request;
+}
+
+int run_alone(const FileCall& call, Status* status) { return run_file_call(call, nullptr, status); }
+
+int run_together(const FileCall& call, Status* status) {
+  MPI_TRY(enter_collective(*call.file));
+  return run_collective(*call.file->comm,
+                        [&](Transfer& transfer) { return run_file_call(call, &transfer, status); });
+}
+
+int start_alone(const FileCall& call, Request* request) {
+  return start_file_body(
+      *call.file, [call](Status* status) { return run_file_call(call, nullptr, status); }, request);
+}
+
+int start_together(const FileCall& call, Request* request) {
+  MPI_TRY(enter_collective(*call.file));
+  CommObject& comm = *call.file->comm;
+  const int tag = static_cast<int>(comm.next_collective++);
+  return start_file_body(
+      *call.file,
+      [call, &comm, tag](Status* status) {
+        Transfer transfer(comm, tag);
+        return run_file_call(call, &transfer, status);
+      },
+      request);
+}
+
+int enter_collective(FileObject& file) {
+  if (file.split.begun != 0) {
+    return fail(MPI_ERR_IO, std::string("a split collective call is under way on the file: ") +
+                                name_of(file.split.begun));
+  }
+  SharedFile& shared = *file.shared;
+  const Strand& strand = self();
+  const uint64_t number = file.collective_calls++;
+  const size_t place = static_cast<size_t>(number - shared.first_call);
+  if (place == shared.calls.size()) shared.calls.push_back({strand.call, strand.rank->id, 0});
+  CollectiveCall& first = shared.calls[place];
+  if (first.call != strand.call) end_job_over_mismatch(file, first, strand.call);
+  ++first.arrived;
+  while (!shared.calls.empty() && shared.calls.front().arrived == file.comm->size()) {
+    shared.calls.pop_front();
+    ++shared.first_call;
+  }
+  return MPI_SUCCESS;
+}
+
+void set_bytes(Status* status, Count bytes) {
+  if (status == MPI_STATUS_IGNORE) return;
+  status->MPI_SOURCE = MPI_ANY_SOURCE;
+  status->MPI_TAG = MPI_ANY_TAG;
+  status->count_hi_and_cancelled = 0;
+  status->set_byte_count(bytes);
+}
+
+}  // namespace sesame::mpi

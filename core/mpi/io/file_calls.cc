@@ -1,0 +1,183 @@
+// What is asked of a file as a whole: size, group, mode, atomicity, synchronisation, error
+// handlers (MPI 4.1, 14.2, 14.6, 9.3.3).
+#include "core/mpi/agree.h"
+#include "core/mpi/api.h"
+#include "core/mpi/collectives/barrier.h"
+#include "core/mpi/errhandler.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/group.h"
+#include "core/mpi/io/file_call.h"
+#include "core/mpi/io/file_errors.h"
+#include "core/mpi/io/file_time.h"
+#include "core/mpi/io/seek.h"
+
+namespace sesame::mpi {
+namespace {
+
+using storage::MetadataCall;
+
+int check_writable(const FileObject& file) {
+  if ((file.amode & MPI_MODE_RDONLY) == 0) return MPI_SUCCESS;
+  return fail(MPI_ERR_READ_ONLY, "the file was opened for reading only");
+}
+
+// All ranks must have given this value.
+int check_same(Circle& circle, Offset value, const char* what) {
+  const int high = static_cast<int>(value >> 32);
+  const int low = static_cast<int>(value & 0xffffffff);
+  int values[4] = {high, ~high, low, ~low};
+  circle.maximum(values);
+  if (values[0] == ~values[1] && values[2] == ~values[3]) return MPI_SUCCESS;
+  return fail(MPI_ERR_NOT_SAME, std::string("not all ranks give the same ") + what);
+}
+
+// One rank of each place does it: the first.
+bool is_first_of_place(const FileObject& file) {
+  const auto& places = file.shared->places;
+  for (int other = 0; other < file.comm->rank; ++other) {
+    if (places[static_cast<size_t>(other)].path == file.place().path) return false;
+  }
+  return true;
+}
+
+int resize(Strand& strand, FileObject& file, uint64_t bytes, bool only_longer) {
+  spend_metadata(strand, file.place(), MetadataCall::kStat);
+  uint64_t now = 0;
+  MPI_TRY(file_bytes(file, &now));
+  if (bytes == now || (only_longer && bytes < now)) return MPI_SUCCESS;
+  const storage::Place& place = file.place();
+  if (place.system != nullptr && !place.system->resize(place.file, bytes)) {
+    return fail(MPI_ERR_NO_SPACE, "the file system has no room for " + file.shared->name);
+  }
+  if (const int error = file.real->resize(bytes); error != 0) {
+    return fail(file_error_class(error), "cannot set the size of " + file.shared->name);
+  }
+  return MPI_SUCCESS;
+}
+
+int resize_together(File fh, Offset size, bool only_longer) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  MPI_TRY(check_writable(*file));
+  if (size < 0) return fail(MPI_ERR_ARG, "the size is negative: " + std::to_string(size));
+  MPI_TRY(enter_collective(*file));
+  return run_collective(*file->comm, [&](Transfer& transfer) {
+    Circle circle(transfer);
+    MPI_TRY(check_same(circle, size, "size"));
+    int error[1] = {MPI_SUCCESS};
+    if (is_first_of_place(*file)) {
+      error[0] = resize(self(), *file, static_cast<uint64_t>(size), only_longer);
+    }
+    const int mine = error[0];
+    circle.maximum(error);
+    if (mine != MPI_SUCCESS || error[0] == MPI_SUCCESS) return mine;
+    return fail(error[0], "the size could not be set");
+  });
+}
+
+}  // namespace
+
+int File_set_size(File fh, Offset size) { return resize_together(fh, size, false); }
+int File_preallocate(File fh, Offset size) { return resize_together(fh, size, true); }
+
+int File_get_size(File fh, Offset* size) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  MPI_TRY(check_out(size, "size"));
+  spend_metadata(self(), file->place(), MetadataCall::kStat);
+  uint64_t bytes = 0;
+  MPI_TRY(file_bytes(*file, &bytes));
+  *size = static_cast<Offset>(bytes);
+  return MPI_SUCCESS;
+}
+
+int File_get_group(File fh, Group* group) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  MPI_TRY(check_out(group, "group"));
+  *group = publish_group(this_rank(), file->comm->local);
+  return MPI_SUCCESS;
+}
+
+int File_get_amode(File fh, int* amode) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  MPI_TRY(check_out(amode, "amode"));
+  *amode = file->amode;
+  return MPI_SUCCESS;
+}
+
+int File_set_atomicity(File fh, int flag) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  MPI_TRY(enter_collective(*file));
+  return run_collective(*file->comm, [&](Transfer& transfer) {
+    Circle circle(transfer);
+    MPI_TRY(check_same(circle, flag != 0 ? 1 : 0, "flag"));
+    file->atomic = flag != 0;
+    return MPI_SUCCESS;
+  });
+}
+
+int File_get_atomicity(File fh, int* flag) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  MPI_TRY(check_out(flag, "flag"));
+  *flag = file->atomic ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int File_sync(File fh) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  if (file->pending > 0) {
+    return fail(MPI_ERR_FILE, "a non-blocking or split call on the file is under way");
+  }
+  MPI_TRY(enter_collective(*file));
+  return run_collective(*file->comm, [file](Transfer& transfer) {
+    Strand& strand = self();
+    let_come(strand);
+    const storage::Place& place = file->place();
+    if (place.system != nullptr) {
+      FileWait wait(strand);
+      place.system->flush(strand.now, place.file, client_of(strand), wait);
+      wait.await();
+    }
+    return collectives::barrier(transfer);
+  });
+}
+
+int File_set_errhandler(File handle, Errhandler errhandler) {
+  FileObject* file = nullptr;
+  if (handle != nullptr) MPI_TRY(check_file(handle, &file));
+  ErrhandlerObject* handler;
+  MPI_TRY(check_errhandler(errhandler, ErrhandlerObject::Kind::kFile, &handler));
+  ErrhandlerObject*& place =
+      file != nullptr ? file->errhandler : this_rank().objects.file_errhandler;
+  retain(handler);
+  release(place);
+  place = handler;
+  return MPI_SUCCESS;
+}
+
+int File_get_errhandler(File handle, Errhandler* errhandler) {
+  FileObject* file = nullptr;
+  if (handle != nullptr) MPI_TRY(check_file(handle, &file));
+  MPI_TRY(check_out(errhandler, "errhandler"));
+  ErrhandlerObject* handler =
+      file != nullptr ? file->errhandler : this_rank().objects.file_errhandler;
+  *errhandler = handler == nullptr ? MPI_ERRORS_RETURN : hand_out_errhandler(handler);
+  return MPI_SUCCESS;
+}
+
+int File_call_errhandler(File handle, int errorcode) {
+  if (handle != nullptr) {
+    FileObject* file;
+    MPI_TRY(check_file(handle, &file));
+  }
+  this_rank().error_detail = "the program called the error handler";
+  raise_file_error(handle, errorcode, "MPI_File_call_errhandler");
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::mpi

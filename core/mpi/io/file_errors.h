@@ -1,0 +1,13 @@
+// Error handlers of files. Where none was set, errors of files are returned (MPI 4.1, 14.7), and so
+// are those of calls that name no open file, unless the program gives MPI_FILE_NULL a handler.
+#pragma once
+
+#include "core/mpi/constants.h"
+
+namespace sesame::mpi {
+
+// Applies the file's error handler (that of MPI_FILE_NULL for what is no open file) and returns
+// the error, unless the handler ends the job. `function_name` is "MPI_File_read".
+[[gnu::cold]] int raise_file_error(File file, int error, const char* function_name);
+
+}  // namespace sesame::mpi

@@ -1,0 +1,147 @@
+#include "core/mpi/io/hints.h"
+
+#include <charconv>
+#include <optional>
+
+#include "core/mpi/api.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/group.h"
+#include "core/mpi/info.h"
+#include "core/mpi/io/file_call.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+using machine::Collective;
+using machine::CollectiveParameters;
+using machine::CollectiveUse;
+
+struct StrategyName {
+  const char* name;
+  Collective strategy;
+};
+constexpr StrategyName kStrategies[] = {{"barrier", Collective::kBarrier},
+                                        {"grouping", Collective::kGrouping},
+                                        {"two-phase", Collective::kTwoPhase},
+                                        {"disk-directed", Collective::kDiskDirected}};
+
+template <typename Integer>
+void take_number(const InfoObject& hints, const char* key, Integer* value) {
+  const std::string* text = hints.find(key);
+  if (text == nullptr) return;
+  Integer number = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (error == std::errc() && end == text->data() + text->size() && number > 0) *value = number;
+}
+
+struct UseName {
+  const char* name;
+  CollectiveUse use;
+};
+constexpr UseName kUses[] = {{"enable", CollectiveUse::kAlways},
+                             {"disable", CollectiveUse::kNever},
+                             {"automatic", CollectiveUse::kInterleaved}};
+
+void take_use(const InfoObject& hints, const char* key, CollectiveUse* use) {
+  const std::string* text = hints.find(key);
+  for (const UseName& known : kUses)
+    if (text != nullptr && *text == known.name) *use = known.use;
+}
+
+const char* name_of(CollectiveUse use) {
+  for (const UseName& known : kUses)
+    if (known.use == use) return known.name;
+  return "";
+}
+
+// enable, disable or automatic, which is what the file has without the hint.
+void take_switch(const InfoObject& hints, const char* key, bool* value) {
+  const std::string* text = hints.find(key);
+  if (text == nullptr) return;
+  if (*text == "enable" || *text == "true" || *text == "automatic") *value = true;
+  if (*text == "disable" || *text == "false") *value = false;
+}
+
+const char* word_of(bool enabled) { return enabled ? "enable" : "disable"; }
+
+const char* name_of(Collective strategy) {
+  for (const StrategyName& known : kStrategies)
+    if (known.strategy == strategy) return known.name;
+  return "";
+}
+
+void take_strategy(const InfoObject& hints, CollectiveParameters& parameters) {
+  const std::string* text = hints.find("sesame_collective");
+  for (const StrategyName& known : kStrategies)
+    if (text != nullptr && *text == known.name) parameters.strategy = known.strategy;
+}
+
+// What MPI_File_get_info shows.
+void show_hints(FileObject& file) {
+  const CollectiveParameters& parameters = file.collective;
+  InfoObject& info = *file.info;
+  info.set("cb_buffer_size", std::to_string(parameters.cb_buffer_size));
+  if (parameters.cb_nodes > 0) info.set("cb_nodes", std::to_string(parameters.cb_nodes));
+  info.set("romio_cb_read", name_of(parameters.cb_read));
+  info.set("romio_cb_write", name_of(parameters.cb_write));
+  info.set("romio_ds_read", word_of(file.sieves(storage::Direction::kRead)));
+  info.set("romio_ds_write", word_of(file.sieves(storage::Direction::kWrite)));
+  info.set("ind_rd_buffer_size", std::to_string(parameters.ind_rd_buffer_size));
+  info.set("ind_wr_buffer_size", std::to_string(parameters.ind_wr_buffer_size));
+  info.set("sesame_collective", name_of(parameters.strategy));
+  info.set("sesame_group_size", std::to_string(parameters.group_size));
+}
+
+// The layout of a file is the machine's; the hints are kept and shown.
+void keep_layout_hints(FileObject& file, const InfoObject& hints) {
+  for (const char* key : {"striping_factor", "striping_unit"}) {
+    uint64_t value = 0;
+    take_number(hints, key, &value);
+    if (value > 0) file.info->set(key, std::to_string(value));
+  }
+}
+
+}  // namespace
+
+void take_file_hints(FileObject& file, const InfoObject* hints) {
+  if (hints != nullptr) {
+    CollectiveParameters& parameters = file.collective;
+    take_number(*hints, "cb_nodes", &parameters.cb_nodes);
+    take_number(*hints, "cb_buffer_size", &parameters.cb_buffer_size);
+    take_number(*hints, "ind_rd_buffer_size", &parameters.ind_rd_buffer_size);
+    take_number(*hints, "ind_wr_buffer_size", &parameters.ind_wr_buffer_size);
+    take_number(*hints, "sesame_group_size", &parameters.group_size);
+    take_strategy(*hints, parameters);
+    take_use(*hints, "romio_cb_read", &parameters.cb_read);
+    take_use(*hints, "romio_cb_write", &parameters.cb_write);
+    take_switch(*hints, "romio_ds_read", &file.sieves_reads);
+    take_switch(*hints, "romio_ds_write", &file.sieves_writes);
+    keep_layout_hints(file, *hints);
+  }
+  show_hints(file);
+}
+
+void note_host_file(World& world, const std::string& path) { world.host_files.insert(path); }
+
+// Collective: the ranks see each other's hints only if they all have come.
+int File_set_info(File fh, Info info) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  InfoObject* hints;
+  MPI_TRY(check_info(info, &hints));
+  MPI_TRY(enter_collective(*file));
+  take_file_hints(*file, hints);
+  return MPI_SUCCESS;
+}
+
+int File_get_info(File fh, Info* info_used) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  MPI_TRY(check_out(info_used, "info_used"));
+  show_hints(*file);
+  *info_used = publish_info(this_rank(), file->info);
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::mpi

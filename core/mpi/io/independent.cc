@@ -1,0 +1,138 @@
+// Independent accesses, with data sieving where pieces have holes between them (Thakur, Gropp and
+// Lusk, "Data sieving and collective I/O in ROMIO", 1999; windows as in ROMIO's ad_read_str.c and
+// ad_write_str.c): the file system sees whole windows of a buffer's size, the caller gets its
+// pieces. Writes read a window first and keep it locked. The real bytes of holes are not touched,
+// so that nothing is lost whoever writes there meanwhile.
+#include <algorithm>
+
+#include "core/mpi/errors.h"
+#include "core/mpi/io/file_time.h"
+#include "core/mpi/io/range_locks.h"
+#include "core/mpi/io/sorted_request.h"
+#include "core/mpi/io/strategies/strategies.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+using storage::Direction;
+using storage::Extent;
+
+// The windows of a request one after the other: each begins at a byte that is wanted and is as long
+// as the buffer, or up to the last byte wanted.
+class Windows {
+ public:
+  Windows(const SortedRequest& request, uint64_t buffer)
+      : extents_(request.extents()), end_(request.end()), buffer_(std::max<uint64_t>(buffer, 1)) {}
+
+  // Fills in the next window and the pieces in it; false: there is none.
+  bool next(Extent& window, std::vector<Extent>& pieces) {
+    pieces.clear();
+    if (at_ == extents_.size()) return false;
+    window.offset = extents_[at_].offset + done_;
+    window.bytes = std::min(buffer_, end_ - window.offset);
+    const uint64_t limit = window.offset + window.bytes;
+    while (at_ < extents_.size() && extents_[at_].offset < limit) {
+      const uint64_t offset = extents_[at_].offset + done_;
+      const uint64_t end = extents_[at_].offset + extents_[at_].bytes;
+      pieces.push_back({offset, std::min(end, limit) - offset});
+      if (end > limit) {
+        done_ = limit - extents_[at_].offset;
+        break;
+      }
+      ++at_;
+      done_ = 0;
+    }
+    return true;
+  }
+
+ private:
+  std::span<const Extent> extents_;
+  uint64_t end_;
+  uint64_t buffer_;
+  size_t at_ = 0;
+  uint64_t done_ = 0;  // bytes of extents_[at_] that earlier windows hold
+};
+
+uint64_t sum_of(std::span<const Extent> extents) {
+  uint64_t bytes = 0;
+  for (const Extent& extent : extents) bytes += extent.bytes;
+  return bytes;
+}
+
+int read_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted, uint64_t* valid) {
+  Windows windows(sorted, file.collective.ind_rd_buffer_size);
+  Extent window;
+  std::vector<Extent> pieces;
+  std::byte* data = sorted.data();
+  while (windows.next(window, pieces)) {
+    uint64_t moved = 0;
+    let_come(strand);
+    MPI_TRY(move_bytes(file, Direction::kRead, pieces, data, &moved));
+    spend_access(strand, file, Direction::kRead, {&window, 1});
+    *valid += moved;
+    data += sum_of(pieces);
+  }
+  return MPI_SUCCESS;
+}
+
+int write_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted) {
+  const storage::Place& place = file.place();
+  RangeLocks& locks = strand.rank->world.file_locks[{place.system, place.file}];
+  Windows windows(sorted, file.collective.ind_wr_buffer_size);
+  Extent window;
+  std::vector<Extent> pieces;
+  std::byte* data = sorted.data();
+  while (windows.next(window, pieces)) {
+    locks.lock(strand, window);
+    const int error = modify(strand, file, window, pieces, data);
+    locks.unlock(strand, window);
+    MPI_TRY(error);
+    data += sum_of(pieces);
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int modify(Strand& strand, FileObject& file, Extent window, std::span<const Extent> pieces,
+           std::byte* data) {
+  let_come(strand);
+  spend_access(strand, file, Direction::kRead, {&window, 1});
+  uint64_t moved = 0;
+  MPI_TRY(move_bytes(file, Direction::kWrite, pieces, data, &moved));
+  spend_access(strand, file, Direction::kWrite, {&window, 1});
+  return MPI_SUCCESS;
+}
+
+int access_by_element(Strand& strand, FileObject& file, FileRequest& request) {
+  request.moved = 0;
+  bool ended = false;
+  std::byte* data = request.data;
+  for (const Extent& extent : request.extents) {
+    if (extent.bytes == 0) continue;
+    uint64_t moved = 0;
+    MPI_TRY(move(strand, file, request.direction, {&extent, 1}, data, &moved));
+    if (!ended) request.moved += moved;
+    ended = ended || moved < extent.bytes;
+    data += extent.bytes;
+  }
+  return MPI_SUCCESS;
+}
+
+int access_independent(Strand& strand, FileObject& file, FileRequest& request) {
+  if (!file.sieves(request.direction)) return access_by_element(strand, file, request);
+  SortedRequest sorted(request);
+  if (sorted.extents().size() < 2) return access_by_element(strand, file, request);
+  uint64_t valid = sorted.bytes();
+  if (request.direction == Direction::kRead) {
+    valid = 0;
+    MPI_TRY(read_sieved(strand, file, sorted, &valid));
+  } else {
+    MPI_TRY(write_sieved(strand, file, sorted));
+  }
+  sorted.finish(valid);
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,170 @@
+#include "core/mpi/io/io_list.h"
+
+#include <algorithm>
+
+#include "core/mpi/pack.h"
+
+namespace sesame::mpi {
+namespace {
+
+using storage::Extent;
+
+// A bound of a sub-array in one copy of a file type: before which byte of the data it stands, and
+// where in the file it points to.
+struct BoundMarker {
+  int64_t data_byte;
+  int64_t offset;
+};
+
+bool has_bounds_of_its_own(const DatatypeObject& type) {
+  return type.combiner() == MPI_COMBINER_SUBARRAY || type.combiner() == MPI_COMBINER_DARRAY;
+}
+
+// In the order of the data. A sub-array is, in MPI-1's terms, its data between a lower and an
+// upper bound marker.
+void find_markers(const DatatypeObject& type, int64_t data_byte, int64_t offset,
+                  std::vector<BoundMarker>* markers) {
+  if (type.is_predefined() || type.size() == 0) return;
+  if (has_bounds_of_its_own(type)) {
+    markers->push_back({data_byte, offset + type.lb()});
+    markers->push_back({data_byte + type.size(), offset + type.ub()});
+    return;
+  }
+  const TypeShape& shape = type.shape();
+  for (Count i = 0; i < shape.count; ++i) {
+    const DatatypeObject& below = shape.block_type(i);
+    for (Count k = 0; k < shape.block_length(i); ++k) {
+      find_markers(below, data_byte, offset + shape.block_displacement(i) + k * below.extent(),
+                   markers);
+      data_byte += below.size();
+    }
+  }
+}
+
+// Cuts a list of joined pieces up into elementary items and puts the markers between them.
+class LiteralList {
+ public:
+  LiteralList(const FileView& view, int64_t first_byte) : view_(view), data_byte_(first_byte) {
+    const DatatypeObject& type = *view.stored_filetype;
+    find_markers(type, 0, view.displacement, &markers_);
+    const int64_t copy = first_byte / type.size();
+    begin_copy(copy);
+    while (next_ < markers_.size() && marker_byte() < first_byte) ++next_;
+    list_.push_back({static_cast<uint64_t>(byte_offset(view, first_byte / item_bytes())), 0});
+  }
+
+  void add(Extent piece) {
+    while (piece.bytes > 0) {
+      add_markers(true);
+      const uint64_t bytes = std::min(piece.bytes, view_.stored_etype->is_contiguous()
+                                                       ? static_cast<uint64_t>(item_bytes())
+                                                       : piece.bytes);
+      list_.push_back({piece.offset, bytes});
+      piece.offset += bytes;
+      piece.bytes -= bytes;
+      data_byte_ += static_cast<int64_t>(bytes);
+    }
+  }
+
+  std::vector<Extent> finish() {
+    add_markers(false);
+    return std::move(list_);
+  }
+
+ private:
+  int64_t item_bytes() const { return view_.stored_etype->size(); }
+  int64_t marker_byte() const {
+    return copy_ * view_.stored_filetype->size() + markers_[next_].data_byte;
+  }
+  void begin_copy(int64_t copy) {
+    copy_ = copy;
+    next_ = 0;
+  }
+  // Those that stand before the next byte of the data; the first ones of the next copy of the file
+  // type only if the data `goes_on` there.
+  void add_markers(bool goes_on) {
+    while (!markers_.empty()) {
+      if (next_ == markers_.size()) {
+        if (!goes_on || data_byte_ < (copy_ + 1) * view_.stored_filetype->size()) return;
+        begin_copy(copy_ + 1);
+      }
+      if (marker_byte() > data_byte_) return;
+      const int64_t offset =
+          markers_[next_].offset + copy_ * static_cast<int64_t>(view_.stored_filetype->extent());
+      list_.push_back({static_cast<uint64_t>(std::max<int64_t>(offset, 0)), 0});
+      ++next_;
+    }
+  }
+
+  const FileView& view_;
+  int64_t data_byte_;  // of the view, that comes next
+  std::vector<BoundMarker> markers_;
+  int64_t copy_ = 0;  // of the file type, that the next marker belongs to
+  size_t next_ = 0;
+  std::vector<Extent> list_;
+};
+
+std::vector<Extent> join(const FileView& view, int64_t first_byte, int64_t bytes) {
+  const DatatypeObject& type = *view.stored_filetype;
+  if (type.is_contiguous()) {
+    return {{static_cast<uint64_t>(view.displacement + first_byte), static_cast<uint64_t>(bytes)}};
+  }
+  std::vector<Extent> list;
+  PieceCursor cursor(type, (first_byte + bytes - 1) / type.size() + 1);
+  cursor.seek(first_byte);
+  Piece piece;
+  while (bytes > 0 && cursor.next(&piece, bytes)) {
+    list.push_back({static_cast<uint64_t>(view.displacement + piece.offset),
+                    static_cast<uint64_t>(piece.length)});
+    bytes -= piece.length;
+  }
+  return list;
+}
+
+}  // namespace
+
+std::vector<Extent> make_io_list(const FileView& view, int64_t position, int64_t bytes,
+                                 bool literal) {
+  if (bytes == 0) return {};
+  const int64_t first_byte = position * view.stored_etype->size();
+  std::vector<Extent> list = join(view, first_byte, bytes);
+  if (!literal) return list;
+  LiteralList cut(view, first_byte);
+  for (const Extent& piece : list) cut.add(piece);
+  return cut.finish();
+}
+
+int64_t byte_offset(const FileView& view, int64_t position) {
+  const DatatypeObject& type = *view.stored_filetype;
+  const int64_t byte = position * view.stored_etype->size();
+  if (type.is_contiguous() || type.size() == 0) return view.displacement + byte;
+  const int64_t copy = byte / type.size();
+  PieceCursor cursor(type, 1);
+  cursor.seek(byte - copy * type.size());
+  Piece piece{0, 0};
+  cursor.next(&piece, 1);
+  return view.displacement + copy * static_cast<int64_t>(type.extent()) + piece.offset;
+}
+
+int64_t items_below(const FileView& view, uint64_t file_bytes) {
+  const DatatypeObject& type = *view.stored_filetype;
+  const int64_t item = view.stored_etype->size();
+  const int64_t end = static_cast<int64_t>(file_bytes) - view.displacement;
+  if (end <= 0 || type.size() == 0 || item == 0) return 0;
+  if (type.is_contiguous()) return (end + item - 1) / item;
+  // Copies that lie below the end as a whole, then those that it cuts.
+  const int64_t extent = std::max<int64_t>(type.extent(), 1);
+  const int64_t span = type.true_lb() + type.true_extent();
+  const int64_t whole = end < span ? 0 : (end - span) / extent + 1;
+  const int64_t last = (end - 1) / extent + 1;
+  int64_t bytes = whole * type.size();
+  PieceCursor cursor(type, std::max(last, whole) + 1);
+  cursor.seek(bytes);
+  Piece piece;
+  while (cursor.next(&piece) && piece.offset < end) {
+    bytes += std::min<int64_t>(piece.length, end - piece.offset);
+  }
+  return (bytes + item - 1) / item;
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,312 @@
+#include "core/mpi/io/representation.h"
+
+#include <strings.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/mpi/api.h"
+#include "core/mpi/datatype_create.h"
+#include "core/mpi/datatype_elements.h"
+#include "core/mpi/errhandler.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/io/file_errors.h"
+#include "core/mpi/pack.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+using Kind = Representation::Kind;
+
+const Representation kPredefined[] = {
+    {.name = "native"}, {.name = "internal"}, {.name = "external32", .kind = Kind::kExternal32}};
+
+// Bytes of one basic element in the file.
+int basic_bytes(const Representation& representation, const DatatypeObject& basic, Count* bytes) {
+  *bytes = basic.size();
+  if (representation.kind == Kind::kExternal32) {
+    const PredefinedType* type = find_predefined(basic.handle());
+    if (type != nullptr) *bytes = type->external_size;
+  } else if (representation.kind == Kind::kUser) {
+    Aint extent = 0;
+    MPI_TRY(callbacks().datarep_extent(representation.extent, basic.handle(), &extent,
+                                       representation.extra_state));
+    *bytes = extent;
+  }
+  return MPI_SUCCESS;
+}
+
+// Bytes of one copy of any type.
+int copy_bytes(const Representation& representation, const DatatypeObject& type, Count* bytes) {
+  const TypeShape& shape = type.shape();
+  *bytes = 0;
+  if (type.bounds().element_count == 0) return MPI_SUCCESS;
+  if (shape.kind == TypeShape::Kind::kBasic) return basic_bytes(representation, type, bytes);
+  Count of_one = 0;
+  if (shape.types.size() == 1) MPI_TRY(copy_bytes(representation, *shape.types[0], &of_one));
+  for (Count i = 0; i < shape.count; ++i) {
+    if (shape.types.size() != 1) {
+      MPI_TRY(copy_bytes(representation, shape.block_type(i), &of_one));
+    }
+    *bytes += shape.block_length(i) * of_one;
+    if (shape.kind == TypeShape::Kind::kVector) {
+      *bytes *= shape.count;
+      break;
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+// Makes a type again from the arguments of its constructor, with other basic types below.
+class Rebuilder {
+ public:
+  explicit Rebuilder(const Representation& representation) : representation_(representation) {}
+  ~Rebuilder() {
+    for (Datatype handle : made_) type_free(table_, &handle);
+  }
+  int rebuild(const DatatypeObject& type, Datatype* out) {
+    const int error = type.contents().combiner == MPI_COMBINER_NAMED || type.is_predefined()
+                          ? rebuild_basic(type, out)
+                          : rebuild_derived(type, out);
+    if (error == MPI_SUCCESS) made_.push_back(*out);
+    return error;
+  }
+
+ private:
+  int rebuild_basic(const DatatypeObject& type, Datatype* out) {
+    Count bytes = 0;
+    MPI_TRY(copy_bytes(representation_, type, &bytes));
+    return type_contiguous(table_, bytes, MPI_BYTE, out);
+  }
+
+  int rebuild_derived(const DatatypeObject& type, Datatype* out) {
+    const TypeContents& from = type.contents();
+    if (!from.large_counts.empty()) {
+      return fail(
+          MPI_ERR_UNSUPPORTED_OPERATION,
+          "a datatype made with large counts cannot be converted to " + representation_.name);
+    }
+    std::vector<Datatype> below;
+    for (const DatatypeRef& old : from.types) MPI_TRY(rebuild(*old, &below.emplace_back()));
+    return construct(from, below, out);
+  }
+
+  int construct(const TypeContents& from, const std::vector<Datatype>& below, Datatype* out) {
+    const int* n = from.integers.data();
+    const Aint* a = from.addresses.data();
+    const Datatype old = below.empty() ? MPI_DATATYPE_NULL : below[0];
+    switch (from.combiner) {
+      case MPI_COMBINER_DUP:
+        return type_dup(table_, old, out);
+      case MPI_COMBINER_CONTIGUOUS:
+        return type_contiguous(table_, n[0], old, out);
+      case MPI_COMBINER_VECTOR:
+        return type_vector(table_, n[0], n[1], n[2], old, out);
+      case MPI_COMBINER_HVECTOR:
+        return type_create_hvector(table_, n[0], n[1], a[0], old, out);
+      case MPI_COMBINER_INDEXED:
+        return type_indexed(table_, n[0], n + 1, n + 1 + n[0], old, out);
+      case MPI_COMBINER_HINDEXED:
+        return type_create_hindexed(table_, n[0], n + 1, a, old, out);
+      case MPI_COMBINER_INDEXED_BLOCK:
+        return type_create_indexed_block(table_, n[0], n[1], n + 2, old, out);
+      case MPI_COMBINER_HINDEXED_BLOCK:
+        return type_create_hindexed_block(table_, n[0], n[1], a, old, out);
+      case MPI_COMBINER_STRUCT:
+        return type_create_struct(table_, n[0], n + 1, a, below.data(), out);
+      case MPI_COMBINER_RESIZED:
+        return type_create_resized(table_, old, a[0], a[1], out);
+      case MPI_COMBINER_SUBARRAY: {
+        const int d = n[0];
+        return type_create_subarray(table_, d, n + 1, n + 1 + d, n + 1 + 2 * d, n[1 + 3 * d], old,
+                                    out);
+      }
+      case MPI_COMBINER_DARRAY: {
+        const int d = n[2];
+        const int* g = n + 3;
+        return type_create_darray(table_, n[0], n[1], d, g, g + d, g + 2 * d, g + 3 * d, g[4 * d],
+                                  old, out);
+      }
+      default:
+        return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                    "a datatype of this sort cannot be converted to " + representation_.name);
+    }
+  }
+
+  const Representation& representation_;
+  DatatypeTable& table_ = this_rank().datatypes;
+  std::vector<Datatype> made_;
+};
+
+// Whether any basic element has another size in the file.
+int changes_size(const Representation& representation, const DatatypeObject& type, bool* changes) {
+  const TypeShape& shape = type.shape();
+  if (type.bounds().element_count == 0) return MPI_SUCCESS;
+  if (shape.kind == TypeShape::Kind::kBasic) {
+    Count bytes = 0;
+    MPI_TRY(basic_bytes(representation, type, &bytes));
+    *changes = *changes || bytes != type.size();
+    return MPI_SUCCESS;
+  }
+  for (const DatatypeRef& below : shape.types) {
+    MPI_TRY(changes_size(representation, *below, changes));
+  }
+  return MPI_SUCCESS;
+}
+
+// How many bytes in memory the first `bytes` of one copy in external32 are.
+Count native_part(const DatatypeObject& type, Count bytes) {
+  Count native = 0;
+  for_each_element(type, 0, 1, [&](const DatatypeObject& basic, Aint, Count run) {
+    Count each = 0;
+    basic_bytes(kPredefined[2], basic, &each);
+    const Count whole = std::min(run, bytes / each);
+    native += whole * basic.size();
+    bytes -= whole * each;
+    return whole == run;
+  });
+  return native;
+}
+
+int unpack_copies(const std::byte* packed, Count bytes, void* buffer, Count count,
+                  const DatatypeObject& type) {
+  Count position = 0;
+  return unpack_external(this_rank().datatypes, "external32", packed, bytes, &position, buffer,
+                         count, type.handle());
+}
+
+// The last copy is there in part: what was in memory behind it stays.
+int decode_part(const std::byte* packed, Count bytes, Count of_one, char* buffer,
+                const DatatypeObject& type, Count* native_bytes) {
+  *native_bytes = native_part(type, bytes);
+  if (*native_bytes == 0) return MPI_SUCCESS;
+  std::vector<std::byte> before(static_cast<size_t>(type.size()));
+  std::vector<std::byte> whole(static_cast<size_t>(of_one));
+  pack_all(buffer, 1, type, before.data());
+  std::copy_n(packed, bytes, whole.data());
+  MPI_TRY(unpack_copies(whole.data(), of_one, buffer, 1, type));
+  unpack_range(before.data() + *native_bytes, buffer, 1, type, *native_bytes,
+               type.size() - *native_bytes);
+  return MPI_SUCCESS;
+}
+
+int decode_external(const std::byte* packed, Count bytes, void* buffer, Count count,
+                    const DatatypeObject& type, Count* native_bytes) {
+  Count of_one = 0;
+  MPI_TRY(copy_bytes(kPredefined[2], type, &of_one));
+  if (of_one == 0) return MPI_SUCCESS;
+  const Count copies = std::min(count, bytes / of_one);
+  MPI_TRY(unpack_copies(packed, bytes, buffer, copies, type));
+  Count part = 0;
+  if (copies < count) {
+    MPI_TRY(decode_part(packed + copies * of_one, bytes - copies * of_one, of_one,
+                        static_cast<char*>(buffer) + copies * type.extent(), type, &part));
+  }
+  *native_bytes = copies * type.size() + part;
+  return MPI_SUCCESS;
+}
+
+int register_representation(const char* name, Function read, Function write, Function extent,
+                            void* extra_state, bool large) {
+  Rank& rank = this_rank();
+  if (name == nullptr || *name == '\0' || std::strlen(name) >= MPI_MAX_DATAREP_STRING) {
+    return fail(MPI_ERR_ARG, "the name of a data representation has 1 to " +
+                                 std::to_string(MPI_MAX_DATAREP_STRING - 1) + " characters");
+  }
+  if (find_representation(rank, name) != nullptr) {
+    return fail(MPI_ERR_DUP_DATAREP,
+                "there is a data representation '" + std::string(name) + "' already");
+  }
+  if (extent == nullptr) {
+    return fail(MPI_ERR_ARG, "the function for the extent of datatypes in files is null");
+  }
+  rank.objects.representations.push_back(std::make_unique<Representation>(
+      Representation{name, Kind::kUser, read, write, extent, extra_state, large}));
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+const Representation& native_representation() { return kPredefined[0]; }
+
+const Representation* find_representation(const Rank& rank, std::string_view name) {
+  const std::string text(name);
+  for (const Representation& known : kPredefined)
+    if (strcasecmp(known.name.c_str(), text.c_str()) == 0) return &known;
+  for (const auto& known : rank.objects.representations)
+    if (known->name == name) return known.get();
+  return nullptr;
+}
+
+int stored_type(const Representation& representation, DatatypeRef type, DatatypeRef* stored) {
+  bool changes = false;
+  if (representation.kind != Kind::kNative) {
+    MPI_TRY(changes_size(representation, *type, &changes));
+  }
+  if (!changes) {
+    *stored = std::move(type);
+    return MPI_SUCCESS;
+  }
+  Rebuilder rebuilder(representation);
+  Datatype handle = MPI_DATATYPE_NULL;
+  MPI_TRY(rebuilder.rebuild(*type, &handle));
+  *stored = DatatypeRef(this_rank().datatypes.find(handle));
+  return MPI_SUCCESS;
+}
+
+int stored_bytes(const Representation& representation, const DatatypeObject& type, Count count,
+                 Count* bytes) {
+  *bytes = type.size();
+  if (representation.kind != Kind::kNative) MPI_TRY(copy_bytes(representation, type, bytes));
+  *bytes *= count;
+  return MPI_SUCCESS;
+}
+
+int encode(const Representation& representation, const void* buffer, Count count,
+           const DatatypeObject& type, std::byte* packed) {
+  if (representation.kind == Kind::kUser && representation.write != nullptr) {
+    return callbacks().datarep_convert(representation.write, representation.large,
+                                       const_cast<void*>(buffer), type.handle(), count, packed, 0,
+                                       representation.extra_state);
+  }
+  if (representation.kind != Kind::kExternal32) {
+    pack_all(buffer, count, type, packed);
+    return MPI_SUCCESS;
+  }
+  Count size = 0;
+  Count position = 0;
+  MPI_TRY(stored_bytes(representation, type, count, &size));
+  return pack_external(this_rank().datatypes, "external32", buffer, count, type.handle(), packed,
+                       size, &position);
+}
+
+int decode(const Representation& representation, const std::byte* packed, Count bytes, void* buffer,
+           Count count, const DatatypeObject& type, Count* native_bytes) {
+  *native_bytes = bytes;
+  if (bytes == 0) return MPI_SUCCESS;
+  if (representation.kind == Kind::kExternal32) {
+    return decode_external(packed, bytes, buffer, count, type, native_bytes);
+  }
+  if (representation.kind == Kind::kUser && representation.read != nullptr) {
+    Count of_one = 0;
+    MPI_TRY(copy_bytes(representation, type, &of_one));
+    const Count copies = of_one == 0 ? 0 : std::min(count, bytes / of_one);
+    *native_bytes = copies * type.size();
+    return callbacks().datarep_convert(representation.read, representation.large, buffer,
+                                       type.handle(), copies, const_cast<std::byte*>(packed), 0,
+                                       representation.extra_state);
+  }
+  unpack_range(packed, buffer, count, type, 0, bytes);
+  return MPI_SUCCESS;
+}
+
+// It names no file: errors go to the handler of MPI_FILE_NULL, as those of MPI_File_open do.
+int Register_datarep(const char* datarep, Function read_conversion_fn, Function write_conversion_fn,
+                     Function dtype_file_extent_fn, void* extra_state, bool large) {
+  const int error = register_representation(datarep, read_conversion_fn, write_conversion_fn,
+                                            dtype_file_extent_fn, extra_state, large);
+  return error == MPI_SUCCESS ? error : raise_file_error(nullptr, error, "MPI_Register_datarep");
+}
+
+}  // namespace sesame::mpi

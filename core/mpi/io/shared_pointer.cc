@@ -1,0 +1,143 @@
+#include "core/mpi/io/shared_pointer.h"
+
+#include "core/mpi/agree.h"
+#include "core/mpi/api.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/group.h"
+#include "core/mpi/io/file_time.h"
+#include "core/mpi/io/seek.h"
+
+namespace sesame::mpi {
+namespace {
+
+constexpr auto kRead = storage::Direction::kRead;
+constexpr auto kWrite = storage::Direction::kWrite;
+
+// 64-bit numbers in the lists of integers that agreements pass.
+constexpr int64_t joined(int high, int low) {
+  return static_cast<int64_t>(high) << 32 | static_cast<uint32_t>(low);
+}
+constexpr int high_half(int64_t value) { return static_cast<int>(value >> 32); }
+constexpr int low_half(int64_t value) { return static_cast<int>(value & 0xffffffff); }
+
+// The pointer as it is when the request is made; it moves on by so many items.
+int64_t take_shared(FileObject& file, int64_t items) {
+  Strand& strand = self();
+  let_come(strand);
+  const int64_t position = file.shared->shared_position;
+  file.shared->shared_position += items;
+  spend_metadata(strand, file.place(), storage::MetadataCall::kStat);
+  return position;
+}
+
+int run_shared(FileCall call, Status* status) {
+  call.position = take_shared(*call.file, call.items);
+  return run_file_call(call, nullptr, status);
+}
+
+int take(File fh, storage::Direction direction, const void* buf, Count count, Datatype datatype,
+         FileCall* call) {
+  return take_file_call(fh, direction, Pointer::kShared, buf, count, datatype, call);
+}
+
+int run(File fh, storage::Direction direction, const void* buf, Count count, Datatype datatype,
+        Status* status) {
+  FileCall call;
+  MPI_TRY(take(fh, direction, buf, count, datatype, &call));
+  return run_shared(std::move(call), status);
+}
+
+int start(File fh, storage::Direction direction, const void* buf, Count count, Datatype datatype,
+          Request* request) {
+  FileCall call;
+  MPI_TRY(take(fh, direction, buf, count, datatype, &call));
+  return start_file_body(
+      *call.file, [call](Status* status) { return run_shared(call, status); }, request);
+}
+
+int order(File fh, storage::Direction direction, const void* buf, Count count, Datatype datatype,
+          Status* status) {
+  FileCall call;
+  MPI_TRY(take(fh, direction, buf, count, datatype, &call));
+  MPI_TRY(enter_collective(*call.file));
+  return run_collective(*call.file->comm,
+                        [&](Transfer& transfer) { return run_ordered(call, transfer, status); });
+}
+
+}  // namespace
+
+int run_ordered(const FileCall& call, Transfer& transfer, Status* status) {
+  Circle circle(transfer);
+  const int mine[2] = {high_half(call.items), low_half(call.items)};
+  const std::vector<int> all = circle.gather_to_all(mine);
+  int64_t before = 0;
+  int64_t total = 0;
+  for (int rank = 0; rank < circle.size(); ++rank) {
+    if (rank == circle.me()) before = total;
+    total += joined(all[2 * static_cast<size_t>(rank)], all[2 * static_cast<size_t>(rank) + 1]);
+  }
+  std::vector<int> base(2);
+  if (circle.me() == 0) {
+    const int64_t position = take_shared(*call.file, total);
+    base = {high_half(position), low_half(position)};
+  }
+  circle.broadcast(base, 0);
+  FileCall placed = call;
+  placed.position = joined(base[0], base[1]) + before;
+  return run_file_call(placed, &transfer, status);
+}
+
+int File_read_shared(File fh, void* buf, Count count, Datatype datatype, Status* status) {
+  return run(fh, kRead, buf, count, datatype, status);
+}
+int File_write_shared(File fh, const void* buf, Count count, Datatype datatype, Status* status) {
+  return run(fh, kWrite, buf, count, datatype, status);
+}
+int File_iread_shared(File fh, void* buf, Count count, Datatype datatype, Request* request) {
+  return start(fh, kRead, buf, count, datatype, request);
+}
+int File_iwrite_shared(File fh, const void* buf, Count count, Datatype datatype, Request* request) {
+  return start(fh, kWrite, buf, count, datatype, request);
+}
+int File_read_ordered(File fh, void* buf, Count count, Datatype datatype, Status* status) {
+  return order(fh, kRead, buf, count, datatype, status);
+}
+int File_write_ordered(File fh, const void* buf, Count count, Datatype datatype, Status* status) {
+  return order(fh, kWrite, buf, count, datatype, status);
+}
+
+// Collective. All ranks see the old pointer before it is set, and none goes on before it is.
+int File_seek_shared(File fh, Offset offset, int whence) {
+  FileObject* file = nullptr;
+  MPI_TRY(check_file(fh, &file));
+  MPI_TRY(enter_collective(*file));
+  return run_collective(*file->comm, [&](Transfer& transfer) {
+    Circle circle(transfer);
+    int arguments[6] = {high_half(offset),  low_half(offset),  whence,
+                        ~high_half(offset), ~low_half(offset), ~whence};
+    circle.maximum(arguments);
+    for (int i = 0; i < 3; ++i) {
+      if (arguments[i] != ~arguments[i + 3]) {
+        return fail(MPI_ERR_NOT_SAME, "not all ranks give the same offset and whence");
+      }
+    }
+    std::vector<int> outcome{MPI_SUCCESS};
+    if (circle.me() == 0) {
+      int64_t target = 0;
+      outcome[0] = find_target(*file, file->shared->shared_position, offset, whence, &target);
+      if (outcome[0] == MPI_SUCCESS) take_shared(*file, target - file->shared->shared_position);
+    }
+    circle.broadcast(outcome, 0);
+    return outcome[0];
+  });
+}
+
+int File_get_position_shared(File fh, Offset* offset) {
+  FileObject* file = nullptr;
+  MPI_TRY(check_file(fh, &file));
+  MPI_TRY(check_out(offset, "offset"));
+  *offset = take_shared(*file, 0);
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::mpi

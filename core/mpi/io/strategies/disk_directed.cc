@@ -1,0 +1,96 @@
+// Disk-directed I/O (Kotz, "Disk-directed I/O for MIMD multiprocessors", 1994 and 1997).
+#include <algorithm>
+
+#include "core/mpi/collectives/barrier.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/io/file_time.h"
+#include "core/mpi/io/sorted_request.h"
+#include "core/mpi/io/strategies/strategies.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+
+using storage::Access;
+using storage::Direction;
+using storage::Extent;
+
+// One call of all ranks: what they ask for, until the last of them is there, and who waits. Ranks
+// on different nodes may have different file systems.
+struct DirectedCall : storage::Completion {
+  struct Part {
+    storage::FileSystem* system;
+    std::vector<Access> accesses;
+  };
+
+  void add(storage::FileSystem* system, const Access& access) {
+    auto part = std::ranges::find(parts, system, &Part::system);
+    if (part == parts.end()) part = parts.insert(parts.end(), {system, {}});
+    part->accesses.push_back(access);
+  }
+  void start(SimTime now) {
+    outstanding = parts.size();
+    for (const Part& part : parts) part.system->access_directed(now, part.accesses, *this);
+    if (parts.empty()) wake_all(now);
+  }
+  void done(SimTime at) override {
+    if (--outstanding == 0) wake_all(at);
+  }
+  void wake_all(SimTime at) {
+    for (Strand* strand : waiting) {
+      strand->waited += at - strand->now;
+      strand->now = at;
+      strand->rank->world.executive.make_ready(*strand);
+    }
+  }
+
+  std::vector<Part> parts;
+  std::vector<Strand*> waiting;
+  size_t outstanding = 0;
+};
+
+namespace {
+
+// The first `bytes` of the extents.
+std::vector<Extent> beginning_of(std::span<const Extent> extents, uint64_t bytes) {
+  std::vector<Extent> kept;
+  for (const Extent& extent : extents) {
+    if (bytes == 0) break;
+    kept.push_back({extent.offset, std::min(extent.bytes, bytes)});
+    bytes -= kept.back().bytes;
+  }
+  return kept;
+}
+
+}  // namespace
+
+// Nothing begins before all are there, and nobody goes on before everything is done.
+int access_disk_directed(Strand& strand, Transfer& transfer, FileObject& file,
+                         FileRequest& request) {
+  MPI_TRY(collectives::barrier(transfer));
+  let_come(strand);
+  SortedRequest sorted(request);
+  uint64_t moved = 0;
+  const int error = move_bytes(file, sorted.direction(), sorted.extents(), sorted.data(), &moved);
+  const std::vector<Extent> extents = beginning_of(sorted.extents(), moved);
+  const storage::Place& place = file.place();
+  Rank& rank = *strand.rank;
+
+  auto& calls = file.shared->directed_calls;
+  std::shared_ptr<DirectedCall>& slot = calls[transfer.tag()];
+  if (slot == nullptr) slot = std::make_shared<DirectedCall>();
+  const std::shared_ptr<DirectedCall> call = slot;
+  if (place.system != nullptr && !extents.empty()) {
+    call->add(place.system, {sorted.direction(), place.file, client_of(strand), extents});
+  }
+  call->waiting.push_back(&strand);
+  if (call->waiting.size() == static_cast<size_t>(transfer.size())) {
+    calls.erase(transfer.tag());
+    call->start(strand.now);
+  }
+  rank.world.executive.block();
+  MPI_TRY(error);
+  sorted.finish(moved);
+  return transfer.error();
+}
+
+}  // namespace sesame::mpi

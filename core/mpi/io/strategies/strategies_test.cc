@@ -1,0 +1,531 @@
+// All strategies against one plain picture of the file in memory, and what each asks of the file
+// system in closed form.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <set>
+
+#include "core/mpi/arguments.h"
+#include "core/mpi/io/file_time.h"
+#include "core/mpi/io/strategies/file_domains.h"
+#include "core/mpi/io/transfer_file.h"
+#include "core/mpi/testing/simulated_job.h"
+
+namespace sesame::mpi {
+namespace {
+
+using machine::Collective;
+using storage::Access;
+using storage::Direction;
+using storage::Extent;
+using testing::SimulatedJob;
+
+// One disk that serves one extent at a time: 10 ms unless it goes on where the last one ended, then
+// 100 MB/s. Disk-directed accesses come sorted. Notes what it was asked for.
+class SlowDisk : public storage::FileSystem {
+ public:
+  struct Noted {
+    Direction direction;
+    int rank;
+    Extent extent;
+    SimTime start;
+    SimTime end;
+  };
+
+  explicit SlowDisk(pdes::EventQueue& events) : events_(events) {}
+
+  storage::FileId find_file(const std::string&) override { return {}; }
+  void access(SimTime now, const Access& access, storage::Completion& completion) override {
+    EXPECT_GE(now, latest_) << "accesses must come in the order of simulated time";
+    latest_ = now;
+    for (const Extent& extent : access.extents) serve(now, access, extent);
+    announce(free_, completion);
+  }
+  void access_directed(SimTime now, std::span<const Access> accesses,
+                       storage::Completion& completion) override {
+    ++directed_calls;
+    std::multimap<uint64_t, std::pair<const Access*, Extent>> sorted;
+    for (const Access& access : accesses) {
+      for (const Extent& extent : access.extents) {
+        sorted.emplace(extent.offset, std::pair(&access, extent));
+      }
+    }
+    for (const auto& [offset, piece] : sorted) serve(now, *piece.first, piece.second);
+    announce(free_, completion);
+  }
+  void metadata(SimTime now, storage::MetadataCall, storage::FileId, const storage::Client&,
+                storage::Completion& completion) override {
+    announce(now, completion);
+  }
+  void flush(SimTime now, storage::FileId, const storage::Client&,
+             storage::Completion& completion) override {
+    announce(now, completion);
+  }
+  bool resize(storage::FileId, uint64_t bytes) override { return bytes <= capacity; }
+  void remove(storage::FileId) override {}
+  storage::Statistics statistics() const override { return {}; }
+
+  size_t count(Direction direction) const {
+    return static_cast<size_t>(
+        std::ranges::count(noted, direction, [](const Noted& n) { return n.direction; }));
+  }
+
+  std::vector<Noted> noted;
+  int directed_calls = 0;
+  uint64_t capacity = UINT64_MAX;
+
+ private:
+  struct Announcement : pdes::ConditionalEvent {
+    void fire() override {
+      storage::Completion& told = *completion;
+      const SimTime at = time();
+      delete this;
+      told.done(at);
+    }
+    storage::Completion* completion = nullptr;
+  };
+
+  void serve(SimTime now, const Access& access, Extent extent) {
+    const SimTime start = later(now, free_);
+    const SimTime seek = extent.offset == head_ ? SimTime::zero() : SimTime::from_ns(10'000'000);
+    free_ = start + seek + SimTime::from_ns(static_cast<int64_t>(10 * extent.bytes));
+    head_ = extent.offset + extent.bytes;
+    noted.push_back({access.direction, access.client.rank, extent, start, free_});
+  }
+  void announce(SimTime at, storage::Completion& completion) {
+    auto* event = new Announcement;
+    event->completion = &completion;
+    events_.schedule(*event, at);
+  }
+
+  pdes::EventQueue& events_;
+  SimTime free_;
+  SimTime latest_;
+  uint64_t head_ = UINT64_MAX;
+};
+
+// A file that all ranks of a job have open.
+class OpenFile {
+ public:
+  OpenFile(SimulatedJob& job, machine::CollectiveParameters parameters)
+      : disk(job.world().executive.events()), shared_(std::make_shared<SharedFile>()) {
+    static int number = 0;
+    path_ = ::testing::TempDir() + "/strategies-" + std::to_string(getpid()) + "-" +
+            std::to_string(number++);
+    EXPECT_EQ(open_real_file(path_, {.writes = true, .create = true}, &real_), 0);
+    shared_->collective = parameters;
+    for (int rank = 0; rank < job.world().size(); ++rank) {
+      shared_->places.push_back({&disk, {}, path_});
+    }
+  }
+  ~OpenFile() { std::filesystem::remove(path_); }
+
+  int access(FileRequest& request, bool collective) {
+    FileObject file;
+    EXPECT_EQ(check_comm(MPI_COMM_WORLD, &file.comm), MPI_SUCCESS);
+    file.shared = shared_;
+    retain(file.comm);
+    file.real = real_;
+    file.collective = shared_->collective;
+    if (!collective) return access_independent(self(), file, request);
+    return run_collective(*file.comm, [&](Transfer& transfer) {
+      return access_collective(self(), transfer, file, request);
+    });
+  }
+
+  void set(const std::vector<std::byte>& bytes) {
+    real_->resize(0);
+    real_->write(bytes.data(), bytes.size(), 0);
+  }
+  std::vector<std::byte> contents() const {
+    uint64_t size = 0;
+    EXPECT_EQ(real_->size(&size), 0);
+    std::vector<std::byte> bytes(size);
+    EXPECT_EQ(real_->read(bytes.data(), size, 0, &size), 0);
+    return bytes;
+  }
+
+  SlowDisk disk;
+
+ private:
+  std::string path_;
+  std::shared_ptr<SharedFile> shared_;
+  std::shared_ptr<RealFile> real_;
+};
+
+struct Wanted {
+  std::vector<Extent> extents;
+  std::vector<std::byte> data;
+  uint64_t moved = 0;
+};
+using Pattern = std::vector<Wanted>;  // by rank
+
+std::byte pattern_byte(size_t rank, uint64_t i) {
+  return static_cast<std::byte>((rank * 67 + i * 31 + i / 256 * 7 + 1) & 0xff);
+}
+
+void fill(Pattern& pattern) {
+  for (size_t rank = 0; rank < pattern.size(); ++rank) {
+    uint64_t bytes = 0;
+    for (const Extent& extent : pattern[rank].extents) bytes += extent.bytes;
+    pattern[rank].data.resize(bytes);
+    for (uint64_t i = 0; i < bytes; ++i) pattern[rank].data[i] = pattern_byte(rank, i);
+  }
+}
+
+SimTime run(SimulatedJob& job, OpenFile& file, Direction direction, Pattern& pattern,
+            bool collective = true) {
+  return job.run([&](int rank) {
+    Wanted& wanted = pattern[static_cast<size_t>(rank)];
+    FileRequest request{direction, wanted.extents, wanted.data.data(), 0};
+    EXPECT_EQ(file.access(request, collective), MPI_SUCCESS);
+    wanted.moved = request.moved;
+  });
+}
+
+// The picture: ranks write in order, readers get what is there.
+void write_plainly(std::vector<std::byte>& file, const Pattern& pattern) {
+  for (const Wanted& wanted : pattern) {
+    size_t at = 0;
+    for (const Extent& extent : wanted.extents) {
+      if (extent.bytes == 0) continue;
+      if (file.size() < extent.offset + extent.bytes) file.resize(extent.offset + extent.bytes);
+      std::copy_n(wanted.data.begin() + static_cast<long>(at), extent.bytes,
+                  file.begin() + static_cast<long>(extent.offset));
+      at += extent.bytes;
+    }
+  }
+}
+
+void read_plainly(const std::vector<std::byte>& file, Pattern& pattern) {
+  for (Wanted& wanted : pattern) {
+    size_t at = 0;
+    bool ended = false;
+    wanted.moved = 0;
+    for (const Extent& extent : wanted.extents) {
+      for (uint64_t i = 0; i < extent.bytes; ++i, ++at) {
+        const bool is_there = extent.offset + i < file.size();
+        ended = ended || !is_there;
+        if (is_there) wanted.data[at] = file[extent.offset + i];
+        wanted.moved += !ended;
+      }
+    }
+  }
+}
+
+std::vector<machine::CollectiveParameters> all_parameters() {
+  std::vector<machine::CollectiveParameters> all;
+  for (const bool sieving : {false, true}) {
+    machine::CollectiveParameters parameters;
+    parameters.sieving = sieving;
+    parameters.cb_buffer_size = 1000;
+    parameters.ind_rd_buffer_size = 700;
+    parameters.ind_wr_buffer_size = 300;
+    parameters.group_size = 3;
+    for (const Collective strategy : {Collective::kBarrier, Collective::kGrouping,
+                                      Collective::kDiskDirected, Collective::kTwoPhase}) {
+      parameters.strategy = strategy;
+      all.push_back(parameters);
+    }
+    parameters.cb_align = 256;
+    parameters.cb_nodes = 2;
+    all.push_back(parameters);
+    parameters.cb_buffer_size = 1 << 20;
+    parameters.cb_nodes = 1;
+    all.push_back(parameters);
+    parameters.cb_write = parameters.cb_read = machine::CollectiveUse::kInterleaved;
+    parameters.cb_nodes = 0;
+    all.push_back(parameters);
+    parameters.cb_write = parameters.cb_read = machine::CollectiveUse::kNever;
+    all.push_back(parameters);
+  }
+  return all;
+}
+
+// Blocks of the file, dealt at random: each to one rank or to none; to several when `shared`.
+Pattern deal(std::mt19937& random, int ranks, bool shared, bool jumps) {
+  Pattern pattern(static_cast<size_t>(ranks));
+  const int blocks = static_cast<int>(random() % 60);
+  const uint64_t longest = random() % 2 == 0 ? 5 : 400;
+  const unsigned idle = random() % 3 == 0 ? 1 : 0;  // ranks that want nothing at all
+  uint64_t offset = random() % 100;
+  for (int block = 0; block < blocks; ++block) {
+    const uint64_t bytes = random() % longest;
+    for (unsigned copies = shared ? random() % 3 : random() % 5 != 0; copies > 0; --copies) {
+      const size_t rank = random() % (pattern.size() - (pattern.size() > 1 ? idle : 0));
+      pattern[rank].extents.push_back({offset, bytes});
+    }
+    offset += bytes + (random() % 4 == 0 ? random() % 300 : 0);
+    if (shared && random() % 4 == 0) offset -= std::min(offset, bytes / 2);
+  }
+  for (Wanted& wanted : pattern) {
+    if (jumps) {
+      std::ranges::shuffle(wanted.extents, random);
+    } else {
+      std::ranges::sort(wanted.extents, {}, &Extent::offset);
+    }
+  }
+  fill(pattern);
+  return pattern;
+}
+
+TEST(Strategies, WriteTheSameFileWhateverThePattern) {
+  std::mt19937 random(4711);
+  for (int trial = 0; trial < 25; ++trial) {
+    const int ranks = 1 + static_cast<int>(random() % 9);
+    Pattern pattern = deal(random, ranks, false, trial % 5 == 4);
+    std::vector<std::byte> before(random() % 2 == 0 ? 0 : random() % 4000, std::byte{0x55});
+    std::vector<std::byte> expected = before;
+    write_plainly(expected, pattern);
+    for (const machine::CollectiveParameters& parameters : all_parameters()) {
+      SimulatedJob job(ranks, testing::kCrossbar, 2);
+      OpenFile file(job, parameters);
+      file.set(before);
+      run(job, file, Direction::kWrite, pattern);
+      EXPECT_TRUE(file.contents() == expected)
+          << "trial " << trial << ", strategy " << static_cast<int>(parameters.strategy);
+      for (const Wanted& wanted : pattern) EXPECT_EQ(wanted.moved, wanted.data.size());
+    }
+  }
+}
+
+TEST(Strategies, ReadTheSameBytesUpToTheEndOfTheFile) {
+  std::mt19937 random(815);
+  for (int trial = 0; trial < 25; ++trial) {
+    const int ranks = 1 + static_cast<int>(random() % 9);
+    Pattern pattern = deal(random, ranks, true, trial % 5 == 4);
+    std::vector<std::byte> bytes(random() % 6000);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(random());
+    Pattern expected = pattern;
+    read_plainly(bytes, expected);
+    for (const machine::CollectiveParameters& parameters : all_parameters()) {
+      SimulatedJob job(ranks, testing::kCrossbar, 2);
+      OpenFile file(job, parameters);
+      file.set(bytes);
+      Pattern got = pattern;
+      run(job, file, Direction::kRead, got);
+      for (size_t rank = 0; rank < got.size(); ++rank) {
+        EXPECT_TRUE(got[rank].data == expected[rank].data)
+            << "trial " << trial << ", strategy " << static_cast<int>(parameters.strategy);
+        EXPECT_EQ(got[rank].moved, expected[rank].moved);
+      }
+    }
+  }
+}
+
+TEST(Strategies, LetTheHighestRankWinWhereAllWriteTheSameWithTwoPhases) {
+  SimulatedJob job(5);
+  OpenFile file(job, {});
+  Pattern pattern(5);
+  for (Wanted& wanted : pattern) wanted.extents = {{10, 300}, {400, 10}};
+  fill(pattern);
+  std::vector<std::byte> expected;
+  write_plainly(expected, pattern);
+  run(job, file, Direction::kWrite, pattern);
+  EXPECT_TRUE(file.contents() == expected);
+}
+
+// Rank r of n has every n-th block.
+Pattern interleave(size_t ranks, uint64_t blocks_each, uint64_t block) {
+  Pattern pattern(ranks);
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    for (uint64_t i = 0; i < blocks_each; ++i) {
+      pattern[rank].extents.push_back({(i * ranks + rank) * block, block});
+    }
+  }
+  fill(pattern);
+  return pattern;
+}
+
+TEST(TwoPhase, WritesOncePerAggregatorAndCall) {
+  for (const int ranks : {4, 9, 16}) {
+    SimulatedJob job(ranks);
+    machine::CollectiveParameters parameters;
+    OpenFile file(job, parameters);
+    Pattern pattern = interleave(static_cast<size_t>(ranks), 36, 40);
+    for (int call = 0; call < 12; ++call) run(job, file, Direction::kWrite, pattern);
+    EXPECT_EQ(file.disk.count(Direction::kWrite), static_cast<size_t>(12 * ranks));
+    EXPECT_EQ(file.disk.count(Direction::kRead), 0U);
+    for (const auto& noted : file.disk.noted) {
+      EXPECT_EQ(noted.extent.bytes, 36U * 40);
+      EXPECT_EQ(noted.extent.offset, static_cast<uint64_t>(noted.rank) * 36 * 40);
+    }
+  }
+}
+
+TEST(TwoPhase, GoesInRoundsOfTheBufferOnTheFirstRankOfEachNode) {
+  SimulatedJob job(8, testing::kCrossbar, 4);
+  machine::CollectiveParameters parameters;
+  parameters.cb_buffer_size = 3000;
+  OpenFile file(job, parameters);
+  Pattern pattern = interleave(8, 100, 20);  // 16,000 bytes: two domains of 8,000
+  run(job, file, Direction::kWrite, pattern);
+  EXPECT_EQ(file.disk.count(Direction::kWrite), 6U);
+  std::set<int> writers;
+  for (const auto& noted : file.disk.noted) writers.insert(noted.rank);
+  EXPECT_EQ(writers, (std::set<int>{0, 4}));
+}
+
+TEST(TwoPhase, ReadsWhatAllWantOnce) {
+  SimulatedJob job(6);
+  machine::CollectiveParameters parameters;
+  parameters.cb_nodes = 3;
+  OpenFile file(job, parameters);
+  file.set(std::vector<std::byte>(9000, std::byte{7}));
+  Pattern pattern(6);
+  for (Wanted& wanted : pattern) wanted.extents = {{0, 9000}};
+  fill(pattern);
+  run(job, file, Direction::kRead, pattern);
+  EXPECT_EQ(file.disk.count(Direction::kRead), 3U);
+  uint64_t bytes = 0;
+  for (const auto& noted : file.disk.noted) bytes += noted.extent.bytes;
+  EXPECT_EQ(bytes, 9000U);
+  for (const Wanted& wanted : pattern) {
+    EXPECT_EQ(std::ranges::count(wanted.data, std::byte{7}), 9000);
+  }
+}
+
+TEST(TwoPhase, ReadsBeforeItWritesWhereThereAreHoles) {
+  SimulatedJob job(4);
+  machine::CollectiveParameters parameters;
+  parameters.cb_nodes = 1;
+  for (const bool sieving : {true, false}) {
+    parameters.sieving = sieving;
+    OpenFile file(job, parameters);
+    file.set(std::vector<std::byte>(5000, std::byte{7}));
+    Pattern pattern(4);
+    for (size_t rank = 0; rank < 4; ++rank) pattern[rank].extents = {{1000 * rank, 500}};
+    fill(pattern);
+    run(job, file, Direction::kWrite, pattern);
+    EXPECT_EQ(file.disk.count(Direction::kRead), sieving ? 1U : 0U);
+    EXPECT_EQ(file.disk.count(Direction::kWrite), sieving ? 1U : 4U);
+    EXPECT_EQ(file.disk.noted.back().extent.bytes, sieving ? 3500U : 500U);
+  }
+}
+
+TEST(TwoPhase, TellsAllRanksThatThereIsNoRoom) {
+  SimulatedJob job(4);
+  OpenFile file(job, {});
+  file.disk.capacity = 3999;
+  Pattern pattern = interleave(4, 10, 100);
+  job.run([&](int rank) {
+    Wanted& wanted = pattern[static_cast<size_t>(rank)];
+    FileRequest request{Direction::kWrite, wanted.extents, wanted.data.data(), 0};
+    EXPECT_EQ(file.access(request, true), MPI_ERR_NO_SPACE);
+  });
+}
+
+TEST(Barrier, AccessesEachElementAndSoDoesGrouping) {
+  for (const Collective strategy : {Collective::kBarrier, Collective::kGrouping}) {
+    SimulatedJob job(4);
+    machine::CollectiveParameters parameters;
+    parameters.strategy = strategy;
+    OpenFile file(job, parameters);
+    Pattern pattern = interleave(4, 36, 40);
+    run(job, file, Direction::kWrite, pattern);
+    EXPECT_EQ(file.disk.count(Direction::kWrite), 4U * 36);
+  }
+}
+
+TEST(Grouping, LetsOneGroupInAtATime) {
+  SimulatedJob job(10);
+  machine::CollectiveParameters parameters;
+  parameters.strategy = Collective::kGrouping;
+  parameters.group_size = 4;
+  OpenFile file(job, parameters);
+  Pattern pattern = interleave(10, 5, 100);
+  run(job, file, Direction::kWrite, pattern);
+  ASSERT_EQ(file.disk.noted.size(), 50U);
+  for (size_t i = 1; i < file.disk.noted.size(); ++i) {
+    EXPECT_GE(file.disk.noted[i].rank / 4, file.disk.noted[i - 1].rank / 4);
+  }
+}
+
+TEST(DiskDirected, IsOneCallForAllRanksInTheOrderOfTheDisk) {
+  SimulatedJob job(7);
+  machine::CollectiveParameters parameters;
+  parameters.strategy = Collective::kDiskDirected;
+  OpenFile file(job, parameters);
+  Pattern pattern = interleave(7, 5, 100);
+  const SimTime end = run(job, file, Direction::kWrite, pattern);
+  EXPECT_EQ(file.disk.directed_calls, 1);
+  EXPECT_EQ(file.disk.noted.size(), 35U);
+  // One seek, 3,500 bytes; the rest is the barrier.
+  EXPECT_LT(end, SimTime::from_ns(10'000'000 + 35'000 + 50'000));
+}
+
+TEST(Sieving, ReadsAWindowAtATime) {
+  SimulatedJob job(1);
+  machine::CollectiveParameters parameters;
+  parameters.ind_rd_buffer_size = 1000;
+  OpenFile file(job, parameters);
+  file.set(std::vector<std::byte>(10000, std::byte{7}));
+  Pattern pattern(1);
+  for (uint64_t i = 0; i < 40; ++i) pattern[0].extents.push_back({100 * i, 10});
+  fill(pattern);
+  run(job, file, Direction::kRead, pattern, false);
+  ASSERT_EQ(file.disk.noted.size(), 4U);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(file.disk.noted[i].extent.bytes, 1000U);
+  EXPECT_EQ(file.disk.noted[3].extent.bytes, 910U);
+}
+
+TEST(Sieving, WritesUnderALockThatKeepsOthersOut) {
+  SimulatedJob job(4);
+  machine::CollectiveParameters parameters;
+  parameters.ind_wr_buffer_size = 1 << 20;
+  OpenFile file(job, parameters);
+  Pattern pattern = interleave(4, 25, 100);
+  std::vector<std::byte> expected(20000, std::byte{3});
+  file.set(expected);
+  write_plainly(expected, pattern);
+  run(job, file, Direction::kWrite, pattern, false);
+  EXPECT_TRUE(file.contents() == expected);
+  // Each rank reads and writes its window before the next one may.
+  ASSERT_EQ(file.disk.noted.size(), 8U);
+  for (size_t i = 0; i < 8; i += 2) {
+    EXPECT_EQ(file.disk.noted[i].direction, Direction::kRead);
+    EXPECT_EQ(file.disk.noted[i + 1].direction, Direction::kWrite);
+    EXPECT_EQ(file.disk.noted[i].rank, file.disk.noted[i + 1].rank);
+  }
+}
+
+TEST(Strategies, DifferInTimeAsTheyShouldOnADiskThatSeeks) {
+  std::map<Collective, SimTime> times;
+  for (const Collective strategy : {Collective::kBarrier, Collective::kGrouping,
+                                    Collective::kTwoPhase, Collective::kDiskDirected}) {
+    SimulatedJob job(16);
+    machine::CollectiveParameters parameters;
+    parameters.strategy = strategy;
+    OpenFile file(job, parameters);
+    Pattern pattern = interleave(16, 20, 100);
+    times[strategy] = run(job, file, Direction::kWrite, pattern);
+  }
+  // 320 seeks of 10 ms against 16 and one.
+  EXPECT_GT(times[Collective::kBarrier].seconds(), 10 * times[Collective::kTwoPhase].seconds());
+  EXPECT_GT(times[Collective::kGrouping].seconds(), 10 * times[Collective::kTwoPhase].seconds());
+  EXPECT_LT(times[Collective::kDiskDirected].seconds(), times[Collective::kTwoPhase].seconds());
+}
+
+TEST(FileDomains, CoverTheRangeAndEndAtMultiples) {
+  const FileDomains equal({100, 1000}, 4, 0);
+  EXPECT_EQ(equal.end(0), 350U);
+  EXPECT_EQ(equal.end(3), 1100U);
+  EXPECT_EQ(equal.domain_of(349), 0);
+  EXPECT_EQ(equal.domain_of(350), 1);
+  const FileDomains aligned({100, 1000}, 4, 200);
+  EXPECT_EQ(aligned.end(0), 400U);
+  EXPECT_EQ(aligned.end(1), 600U);
+  EXPECT_EQ(aligned.end(2), 800U);
+  EXPECT_EQ(aligned.end(3), 1100U);
+  // A range smaller than the unit is one domain's alone.
+  const FileDomains small({100, 50}, 3, 4096);
+  for (uint64_t offset = 100; offset < 150; ++offset) {
+    EXPECT_EQ(small.domain_of(offset), small.domain_of(100));
+  }
+}
+
+}  // namespace
+}  // namespace sesame::mpi

@@ -1,0 +1,194 @@
+// File views, and what can be asked about them (MPI 4.1, 14.3, 14.5).
+#include <cstring>
+
+#include "core/mpi/api.h"
+#include "core/mpi/collectives/barrier.h"
+#include "core/mpi/datatype_create.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/group.h"
+#include "core/mpi/info.h"
+#include "core/mpi/io/file_call.h"
+#include "core/mpi/io/hints.h"
+#include "core/mpi/io/io_list.h"
+#include "core/mpi/io/representation.h"
+#include "core/mpi/io/seek.h"
+#include "core/mpi/pack.h"
+
+namespace sesame::mpi {
+namespace {
+
+int take_type(Datatype datatype, const char* what, DatatypeRef* type) {
+  const DatatypeObject* object = this_rank().datatypes.find(datatype);
+  if (object == nullptr || !object->is_committed()) {
+    return fail(MPI_ERR_TYPE,
+                std::string("the ") + what +
+                    (object == nullptr ? " is no datatype, or it was freed" : " is not committed"));
+  }
+  *type = DatatypeRef(object);
+  return MPI_SUCCESS;
+}
+
+// MPI wants offsets in a view that are not negative and do not fall.
+int check_rises(const DatatypeObject& type, const char* what) {
+  if (type.size() == 0) return MPI_SUCCESS;
+  if (type.true_lb() < 0) {
+    return fail(MPI_ERR_TYPE, std::string("the ") + what + " has negative displacements");
+  }
+  PieceCursor cursor(type, 1);
+  Piece piece;
+  Aint least = 0;
+  while (cursor.next(&piece)) {
+    if (piece.offset < least) {
+      return fail(MPI_ERR_TYPE, std::string("the displacements of the ") + what + " fall");
+    }
+    least = piece.offset;
+  }
+  return MPI_SUCCESS;
+}
+
+int take_view(const FileObject& file, Offset disp, Datatype etype, Datatype filetype,
+              const char* datarep, FileView* view) {
+  const bool current = disp == MPI_DISPLACEMENT_CURRENT;
+  const bool sequential = (file.amode & MPI_MODE_SEQUENTIAL) != 0;
+  if (current != sequential) {
+    return fail(MPI_ERR_ARG, current ? "MPI_DISPLACEMENT_CURRENT is for sequential files only"
+                                     : "a sequential file wants MPI_DISPLACEMENT_CURRENT");
+  }
+  if (!current && disp < 0) {
+    return fail(MPI_ERR_ARG, "the displacement is negative: " + std::to_string(disp));
+  }
+  view->displacement = current ? byte_offset(file.view, file.shared->shared_position) : disp;
+  MPI_TRY(take_type(etype, "elementary type", &view->etype));
+  MPI_TRY(take_type(filetype, "file type", &view->filetype));
+  const Count item = view->etype->size();
+  if (item == 0 ? view->filetype->size() != 0 : view->filetype->size() % item != 0) {
+    return fail(MPI_ERR_ARG, "the file type is " + std::to_string(view->filetype->size()) +
+                                 " bytes, no multiple of the elementary type of " +
+                                 std::to_string(item));
+  }
+  MPI_TRY(check_rises(*view->etype, "elementary type"));
+  MPI_TRY(check_rises(*view->filetype, "file type"));
+  view->representation = datarep == nullptr ? nullptr : find_representation(this_rank(), datarep);
+  if (view->representation == nullptr) {
+    return fail(
+        MPI_ERR_UNSUPPORTED_DATAREP,
+        "there is no data representation '" + std::string(datarep == nullptr ? "" : datarep) + "'");
+  }
+  MPI_TRY(stored_type(*view->representation, view->etype, &view->stored_etype));
+  return stored_type(*view->representation, view->filetype, &view->stored_filetype);
+}
+
+// A handle of the same type for the program: predefined ones themselves, others to be freed.
+int hand_out(const DatatypeObject& type, Datatype* handle) {
+  if (type.is_predefined()) {
+    *handle = type.handle();
+    return MPI_SUCCESS;
+  }
+  DatatypeTable& table = this_rank().datatypes;
+  MPI_TRY(type_dup(table, type.handle(), handle));
+  return type_commit(table, handle);
+}
+
+int check_explicit(const FileObject& file) {
+  if ((file.amode & MPI_MODE_SEQUENTIAL) == 0) return MPI_SUCCESS;
+  return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+              "a file opened with MPI_MODE_SEQUENTIAL has its shared pointer only");
+}
+
+}  // namespace
+
+// Both pointers go back to the beginning, which no rank may use before all have the new view.
+int File_set_view(File fh, Offset disp, Datatype etype, Datatype filetype, const char* datarep,
+                  Info info) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  InfoObject* hints;
+  MPI_TRY(check_info(info, &hints));
+  FileView view;
+  MPI_TRY(take_view(*file, disp, etype, filetype, datarep, &view));
+  MPI_TRY(enter_collective(*file));
+  return run_collective(*file->comm, [&](Transfer& transfer) {
+    MPI_TRY(collectives::barrier(transfer));
+    file->view = std::move(view);
+    file->position = 0;
+    file->shared->shared_position = 0;
+    take_file_hints(*file, hints);
+    return collectives::barrier(transfer);
+  });
+}
+
+int File_get_view(File fh, Offset* disp, Datatype* etype, Datatype* filetype, char* datarep) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  MPI_TRY(check_out(disp, "disp"));
+  MPI_TRY(check_out(etype, "etype"));
+  MPI_TRY(check_out(filetype, "filetype"));
+  MPI_TRY(check_out(datarep, "datarep"));
+  *disp = file->view.displacement;
+  MPI_TRY(hand_out(*file->view.etype, etype));
+  MPI_TRY(hand_out(*file->view.filetype, filetype));
+  std::strcpy(datarep, file->view.representation->name.c_str());
+  return MPI_SUCCESS;
+}
+
+int File_get_byte_offset(File fh, Offset offset, Offset* disp) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  MPI_TRY(check_explicit(*file));
+  MPI_TRY(check_out(disp, "disp"));
+  if (offset < 0) return fail(MPI_ERR_ARG, "the offset is negative: " + std::to_string(offset));
+  *disp = byte_offset(file->view, offset);
+  return MPI_SUCCESS;
+}
+
+int File_get_type_extent(File fh, Datatype datatype, Count* extent) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  MPI_TRY(check_out(extent, "extent"));
+  const DatatypeObject* type = this_rank().datatypes.find(datatype);
+  if (type == nullptr) return fail(MPI_ERR_TYPE, "no such datatype, or it was freed");
+  DatatypeRef stored;
+  MPI_TRY(stored_type(*file->view.representation, DatatypeRef(type), &stored));
+  *extent = stored->extent();
+  return MPI_SUCCESS;
+}
+
+int find_target(const FileObject& file, int64_t position, Offset offset, int whence,
+                int64_t* target) {
+  switch (whence) {
+    case MPI_SEEK_SET:
+      *target = offset;
+      break;
+    case MPI_SEEK_CUR:
+      *target = position + offset;
+      break;
+    case MPI_SEEK_END: {
+      uint64_t bytes = 0;
+      MPI_TRY(file_bytes(file, &bytes));
+      *target = items_below(file.view, bytes) + offset;
+      break;
+    }
+    default:
+      return fail(MPI_ERR_ARG, "whence is none of MPI_SEEK_SET, MPI_SEEK_CUR and MPI_SEEK_END");
+  }
+  if (*target >= 0) return MPI_SUCCESS;
+  return fail(MPI_ERR_ARG, "the seek leads before the beginning of the view");
+}
+
+int File_seek(File fh, Offset offset, int whence) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  MPI_TRY(check_explicit(*file));
+  return find_target(*file, file->position, offset, whence, &file->position);
+}
+
+int File_get_position(File fh, Offset* offset) {
+  FileObject* file;
+  MPI_TRY(check_file(fh, &file));
+  MPI_TRY(check_explicit(*file));
+  MPI_TRY(check_out(offset, "offset"));
+  *offset = file->position;
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::mpi

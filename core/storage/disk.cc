@@ -1,0 +1,217 @@
+#include "core/storage/disk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "core/storage/service_models.h"
+
+namespace sesame::storage {
+
+SimTime SeekCurve::time(uint64_t distance) const {
+  if (distance == 0) return {};
+  const double d = static_cast<double>(distance);
+  const double from_origin = d - static_cast<double>(origin);
+  const double ps = distance <= near
+                        ? constant + root * std::sqrt(from_origin) + linear * from_origin
+                        : far_constant + far_linear * d;
+  return SimTime::from_ps(std::llround(std::max(ps, constant)));
+}
+
+namespace {
+
+// Sectors that pass under the head without a break: `from` begins at `at`. The head stops at `end`.
+struct Pass {
+  uint64_t from = 0;
+  uint64_t end = 0;
+  SimTime at;
+};
+
+class MechanicalDisk : public ServiceModel {
+ public:
+  MechanicalDisk(const DiskConstants& constants, uint64_t seed)
+      : constants_(constants),
+        geometry_(constants.geometry),
+        rotation_(constants.sector_time * static_cast<int64_t>(geometry_.sectors_per_track)),
+        track_length_(rotation_ + constants.track_skew),
+        cylinder_length_(track_length_ * static_cast<int64_t>(geometry_.heads) -
+                         constants.track_skew + constants.cylinder_skew),
+        bus_(ps_per_byte(constants.bus_bandwidth)),
+        buffer_(constants.buffer / geometry_.sector_bytes),
+        phase_(SimTime::from_ps(static_cast<int64_t>(std::mt19937_64(seed)() %
+                                                     static_cast<uint64_t>(rotation_.ps())))) {}
+
+  SimTime serve(SimTime start, const DeviceRequest& request, DeviceStatistics& totals) override {
+    const Span span = span_of(request);
+    const bool reads = request.direction == Direction::kRead;
+    head_ = cylinder_of(span.end - 1);
+    return reads ? read(start + constants_.read_overhead, span, request.bytes, totals)
+                 : write(start + constants_.write_overhead, span, request.bytes, totals);
+  }
+
+  uint64_t position_of(uint64_t address) const override {
+    return cylinder_of(address / geometry_.sector_bytes % geometry_.sectors());
+  }
+  uint64_t head_position() const override { return head_; }
+
+ private:
+  // Sectors, the end not included; whole ones only pass over the head.
+  struct Span {
+    uint64_t begin;
+    uint64_t end;
+  };
+
+  // Addresses beyond the end of the medium begin again at its front.
+  Span span_of(const DeviceRequest& request) const {
+    const uint64_t first = request.address / geometry_.sector_bytes;
+    const uint64_t last =
+        (request.address + std::max<uint64_t>(request.bytes, 1) - 1) / geometry_.sector_bytes;
+    const uint64_t begin = first % geometry_.sectors();
+    return {begin, begin + (last - first) + 1};
+  }
+
+  uint64_t cylinder_of(uint64_t sector) const { return sector / geometry_.sectors_per_cylinder(); }
+  uint64_t track_of(uint64_t sector) const { return sector / geometry_.sectors_per_track; }
+
+  // Where a sector lies along the whole spiral of tracks and skews. The difference of two is the
+  // time between them when the head reads on, and one modulo a rotation is an angle.
+  SimTime place_of(uint64_t sector) const {
+    const uint64_t cylinder = cylinder_of(sector);
+    const uint64_t in_cylinder = sector % geometry_.sectors_per_cylinder();
+    const uint64_t track = in_cylinder / geometry_.sectors_per_track;
+    return cylinder_length_ * static_cast<int64_t>(cylinder) +
+           constants_.track_skew * static_cast<int64_t>(track) +
+           constants_.sector_time * static_cast<int64_t>(in_cylinder);
+  }
+
+  // The sectors before this place: the inverse of place_of.
+  uint64_t sector_at(SimTime place) const {
+    const int64_t cylinder = place.ps() / cylinder_length_.ps();
+    int64_t rest = place.ps() % cylinder_length_.ps();
+    const int64_t last_track = static_cast<int64_t>(geometry_.heads) - 1;
+    const int64_t track = std::min(rest / track_length_.ps(), last_track);
+    rest -= track * track_length_.ps();
+    const int64_t per_track = static_cast<int64_t>(geometry_.sectors_per_track);
+    const int64_t sector = std::min(rest / constants_.sector_time.ps(), per_track);
+    return static_cast<uint64_t>(cylinder) * geometry_.sectors_per_cylinder() +
+           static_cast<uint64_t>(track * per_track + sector);
+  }
+
+  // When the pass comes to the sector, and when all before `end` have passed.
+  SimTime begin_of(uint64_t sector) const {
+    return pass_.at + (place_of(sector) - place_of(pass_.from));
+  }
+  SimTime end_of(uint64_t end) const {
+    return end <= pass_.from ? pass_.at : begin_of(end - 1) + constants_.sector_time;
+  }
+  uint64_t passed(SimTime now) const {
+    if (now <= pass_.at) return pass_.from;
+    return std::min(sector_at(place_of(pass_.from) + (now - pass_.at)), pass_.end);
+  }
+
+  SimTime until_under_head(SimTime now, uint64_t sector) const {
+    const int64_t rotation = rotation_.ps();
+    const int64_t off = (place_of(sector) + phase_ - now).ps() % rotation;
+    return SimTime::from_ps(off < 0 ? off + rotation : off);
+  }
+
+  // The arm moves from where the pass is to the sector and waits for it.
+  struct Move {
+    SimTime seek;
+    SimTime rotation;
+    SimTime both() const { return seek + rotation; }
+  };
+  Move move_to(SimTime now, uint64_t sector) {
+    const uint64_t last = std::max<uint64_t>(passed(now), 1) - 1;
+    const uint64_t a = cylinder_of(last), b = cylinder_of(sector);
+    SimTime seek = constants_.seek.time(a < b ? b - a : a - b);
+    if (track_of(last) != track_of(sector)) seek = later(seek, constants_.head_switch);
+    const SimTime wait = until_under_head(now + seek, sector);
+    pass_ = {sector, sector, now + seek + wait};
+    return {seek, wait};
+  }
+
+  SimTime read(SimTime now, Span span, uint64_t bytes, DeviceStatistics& totals) {
+    if (writing_) {
+      now = later(now, end_of(pass_.end));
+      writing_ = false;
+      kept_from_ = UINT64_MAX;
+    }
+    Move waited;
+    const uint64_t reached = passed(now);
+    const uint64_t oldest = std::max(kept_from_, reached - std::min(reached, buffer_));
+    const uint64_t ahead = std::max(span.end, std::min(span.end + buffer_, geometry_.sectors()));
+    if (oldest <= span.begin && span.begin <= reached) {
+      // Goes on reading, unless the buffer has been full: then it stands and has to come back.
+      const uint64_t had = pass_.end;
+      if (reached == had && ahead > had) {
+        const Move move = move_to(now, had);
+        if (span.end > had) waited = move;
+      }
+      pass_.end = std::max(had, ahead);
+    } else {
+      waited = move_to(now, span.begin);
+      kept_from_ = span.begin;
+      pass_.end = ahead;
+    }
+    const SimTime end = over_bus(now, span, bytes);
+    totals.seek_time += waited.seek;
+    totals.rotation_time += waited.rotation;
+    totals.transfer_time += end - now - waited.both();
+    return end;
+  }
+
+  // Data goes over the bus when the buffer holds as much as the fence says, no faster than it comes
+  // from the medium.
+  SimTime over_bus(SimTime now, Span span, uint64_t bytes) const {
+    const auto in_buffer = [&](uint64_t end) {
+      return end <= pass_.from ? now : later(now, end_of(end));
+    };
+    const uint64_t fence = std::max<uint64_t>(constants_.read_fence / geometry_.sector_bytes, 1);
+    const SimTime first = in_buffer(std::min(span.end, span.begin + fence));
+    const SimTime last = in_buffer(span.end);
+    return later(first + transfer_time(bytes, bus_),
+                 last + transfer_time(std::min(bytes, geometry_.sector_bytes), bus_));
+  }
+
+  // While a write is on its way from the buffer to the medium, another is taken only if it goes on
+  // where that one ends.
+  SimTime write(SimTime now, Span span, uint64_t bytes, DeviceStatistics& totals) {
+    const bool goes_on = writing_ && span.begin == pass_.end && now <= begin_of(pass_.end);
+    if (!goes_on) {
+      if (writing_) now = later(now, end_of(pass_.end));
+      const Move move = move_to(now, span.begin);
+      totals.seek_time += move.seek;
+      totals.rotation_time += move.rotation;
+    }
+    writing_ = true;
+    pass_.end = span.end;
+    totals.transfer_time += end_of(span.end) - begin_of(span.begin);
+    if (!constants_.immediate_report) return end_of(span.end);
+    const SimTime in_buffer = now + transfer_time(bytes, bus_);
+    const uint64_t must_be_written = span.end - std::min(span.end, buffer_);
+    return must_be_written <= pass_.from ? in_buffer : later(in_buffer, end_of(must_be_written));
+  }
+
+  DiskConstants constants_;
+  DiskGeometry geometry_;
+  SimTime rotation_;
+  SimTime track_length_;     // with the skew after it
+  SimTime cylinder_length_;  // likewise
+  double bus_;
+  uint64_t buffer_;  // sectors
+  SimTime phase_;
+
+  Pass pass_;  // what the head does, or did last
+  bool writing_ = false;
+  uint64_t kept_from_ = UINT64_MAX;  // the buffer holds what was read since here
+  uint64_t head_ = 0;                // cylinder
+};
+
+}  // namespace
+
+std::unique_ptr<ServiceModel> make_mechanical_disk(const DiskConstants& constants, uint64_t seed) {
+  return std::make_unique<MechanicalDisk>(constants, seed);
+}
+
+}  // namespace sesame::storage

@@ -1,0 +1,147 @@
+// Closed forms of the HP 97560 beside what the model does. Run with --gtest_output=xml the tests
+// leave the figures that docs/models/devices.md shows, as properties.
+#include "core/storage/hp97560.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+
+namespace sesame::storage {
+namespace {
+
+constexpr double kMs = 1e-3;
+constexpr double kRotation = 60.0 / 4002;
+constexpr double kSector = kRotation / 72;
+constexpr double kOverhead = 2.2 * kMs;
+constexpr double kBlock = 8192;
+constexpr double kBus = kBlock / 10e6;
+constexpr uint64_t kSectors = uint64_t{1962} * 19 * 72;
+
+double published_seek(double cylinders) {
+  if (cylinders == 0) return 0;
+  return cylinders <= 383 ? (3.24 + 0.400 * std::sqrt(cylinders)) * kMs
+                          : (8.00 + 0.008 * cylinders) * kMs;
+}
+
+// Over random pairs of cylinders, equal ones included.
+double mean_seek() {
+  constexpr int kCylinders = 1962;
+  double sum = 0;
+  for (int d = 1; d < kCylinders; ++d) sum += 2.0 * (kCylinders - d) * published_seek(d);
+  return sum / (double{kCylinders} * kCylinders);
+}
+
+void show(const char* what, double seconds) {
+  ::testing::Test::RecordProperty(what, std::to_string(seconds / kMs) + " ms");
+}
+
+struct Drive {
+  explicit Drive(const DiskConstants& constants = hp97560())
+      : model(make_mechanical_disk(constants, 11)) {}
+  double serve(Direction direction, uint64_t address, uint64_t bytes = 8192) {
+    const SimTime start = now;
+    now = model->serve(start, {direction, address, bytes, nullptr}, totals);
+    return (now - start).seconds();
+  }
+  std::unique_ptr<ServiceModel> model;
+  SimTime now;
+  DeviceStatistics totals;
+};
+
+TEST(Hp97560, SeeksAsPublished) {
+  const DiskConstants disk = hp97560();
+  for (const uint64_t distance : {0, 1, 10, 100, 383, 384, 1000, 1961})
+    EXPECT_NEAR(disk.seek.time(distance).seconds(), published_seek(static_cast<double>(distance)),
+                1e-12);
+  EXPECT_LE(disk.head_switch, disk.track_skew);
+  EXPECT_LE(disk.seek.time(1), disk.cylinder_skew);
+}
+
+// Overhead, mean seek, half a rotation, 16 sectors, the skews that a block crosses on average, and
+// the bus.
+TEST(Hp97560, ReadsRandomBlocksInTheMeanTimeOfTheClosedForm) {
+  const double crossings = 15.0 / 72;
+  const double skew = (18 * 8 + 18) / 19.0 * kSector;
+  const double expected =
+      kOverhead + mean_seek() + kRotation / 2 + 16 * kSector + crossings * skew + kBus;
+
+  Drive drive;
+  std::mt19937_64 random(17);
+  constexpr int kRequests = 50000;
+  double sum = 0;
+  for (int i = 0; i < kRequests; ++i) {
+    drive.now += SimTime::from_ps(static_cast<int64_t>(random() % 50'000'000'000));
+    sum += drive.serve(Direction::kRead, random() % (kSectors - 16) * 512);
+  }
+  const double mean = sum / kRequests;
+  show("mean_seek", mean_seek());
+  show("random_closed_form", expected);
+  show("random_simulated", mean);
+  EXPECT_NEAR(mean, expected, 0.005 * expected);
+}
+
+// The drive reads ahead, so that the medium is the limit: 72 sectors a rotation less the skews.
+TEST(Hp97560, ReadsSequentialBlocksAtTheRateOfTheMedium) {
+  constexpr uint64_t kCylinderSectors = 19 * 72;
+  const double per_cylinder = (kCylinderSectors + 18 * 8 + 18) * kSector;
+  const double expected = kBlock / (kCylinderSectors * 512) * per_cylinder;
+  Drive drive;
+  drive.serve(Direction::kRead, 0);
+  const SimTime begin = drive.now;
+  constexpr uint64_t kRequests = 20 * kCylinderSectors / 16;
+  for (uint64_t i = 1; i <= kRequests; ++i) drive.serve(Direction::kRead, i * 8192);
+  const double mean = (drive.now - begin).seconds() / kRequests;
+  show("sequential_closed_form", expected);
+  show("sequential_simulated", mean);
+  EXPECT_NEAR(mean, expected, 0.002 * expected);
+}
+
+TEST(Hp97560, GivesABlockFromItsBufferInOverheadAndBusTime) {
+  Drive drive;
+  drive.serve(Direction::kRead, 8192 * 1000);
+  EXPECT_NEAR(drive.serve(Direction::kRead, 8192 * 1000), kOverhead + kBus, 1e-12);
+  drive.now += SimTime::from_ns(100'000'000);
+  EXPECT_NEAR(drive.serve(Direction::kRead, 8192 * 1001), kOverhead + kBus, 1e-12);
+  // 128 KiB ahead and no farther.
+  EXPECT_NEAR(drive.serve(Direction::kRead, 8192 * 1002, 120 << 10), kOverhead + 120 * 1024 / 10e6,
+              1e-12);
+}
+
+TEST(Hp97560, ReportsAWriteWhenItIsInTheBuffer) {
+  Drive drive;
+  EXPECT_NEAR(drive.serve(Direction::kWrite, 8192 * 5000), kOverhead + kBus, 1e-12);
+  // The next one goes elsewhere and has to wait until the arm is free.
+  const double second = drive.serve(Direction::kWrite, 8192 * 90000);
+  EXPECT_GT(second, kBus + published_seek(0) + 16 * kSector);
+  EXPECT_LT(second, kOverhead + kBus + published_seek(1961) + kRotation + 16 * kSector);
+
+  DiskConstants off = hp97560();
+  off.immediate_report = false;
+  Drive plain(off);
+  EXPECT_GT(plain.serve(Direction::kWrite, 8192 * 5000), kOverhead + 16 * kSector);
+}
+
+TEST(Hp97560, WritesSequentialBlocksAtTheRateOfTheMedium) {
+  constexpr uint64_t kCylinderSectors = 19 * 72;
+  const double per_cylinder = (kCylinderSectors + 18 * 8 + 18) * kSector;
+  const double expected = kBlock / (kCylinderSectors * 512) * per_cylinder;
+  Drive drive;
+  // Sixteen blocks fill the buffer; after them the medium is the limit.
+  uint64_t block = 0;
+  while (block < 100) drive.serve(Direction::kWrite, block++ * 8192);
+  const SimTime begin = drive.now;
+  constexpr uint64_t kRequests = 20 * kCylinderSectors / 16;
+  for (uint64_t i = 0; i < kRequests; ++i) drive.serve(Direction::kWrite, block++ * 8192);
+  EXPECT_NEAR((drive.now - begin).seconds() / kRequests, expected, 0.002 * expected);
+}
+
+TEST(Hp97560, ReadsWhatItWroteOnlyWhenTheArmIsFree) {
+  Drive drive;
+  drive.serve(Direction::kWrite, 8192 * 5000);
+  EXPECT_GT(drive.serve(Direction::kRead, 8192 * 90000), published_seek(384) + 16 * kSector);
+}
+
+}  // namespace
+}  // namespace sesame::storage

@@ -1,0 +1,56 @@
+// The simple disk: a machine file's seek times, rotation and track length, nothing else. Switching
+// heads is free; a transfer that goes on in the next cylinder waits for the arm, no longer.
+#include "core/storage/simple_disk.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/storage/service_models.h"
+
+namespace sesame::storage {
+
+// t(d) = single + root * sqrt(d - 1) + linear * (d - 1): the form of Lee and Katz, "An analytic
+// performance model of disk arrays", SIGMETRICS 1993 (from memory of the article). Root and linear
+// come from two equations: the full stroke, d = cylinders - 1, and the mean over random pairs of
+// different cylinders, whose distance is d with probability 2 (cylinders - d) / (cylinders
+// (cylinders - 1)).
+SeekCurve seek_curve(const machine::DeviceParameters& parameters) {
+  const double single = static_cast<double>(parameters.single_cylinder_seek.ps());
+  const double full = static_cast<double>(parameters.full_seek.ps()) - single;
+  const double farthest = std::max(static_cast<double>(parameters.cylinders) - 2, 1.0);
+  if (parameters.average_seek == SimTime::zero() || parameters.cylinders < 3)
+    return {.constant = single, .root = full / std::sqrt(farthest), .origin = 1};
+
+  const double cylinders = parameters.cylinders;
+  double mean_root = 0, mean_linear = 0;
+  for (uint32_t d = 1; d < parameters.cylinders; ++d) {
+    const double share = 2 * (cylinders - d) / (cylinders * (cylinders - 1));
+    mean_root += share * std::sqrt(d - 1.0);
+    mean_linear += share * (d - 1.0);
+  }
+  const double average = static_cast<double>(parameters.average_seek.ps()) - single;
+  const double determinant = mean_root * farthest - mean_linear * std::sqrt(farthest);
+  return {.constant = single,
+          .root = (average * farthest - full * mean_linear) / determinant,
+          .linear = (full * mean_root - average * std::sqrt(farthest)) / determinant,
+          .origin = 1};
+}
+
+std::unique_ptr<ServiceModel> make_simple_disk(const machine::DeviceParameters& parameters,
+                                               uint64_t seed) {
+  DiskConstants disk;
+  disk.geometry = {.sector_bytes = parameters.sector,
+                   .sectors_per_track = parameters.sectors_per_track,
+                   .heads = parameters.heads,
+                   .cylinders = parameters.cylinders};
+  disk.seek = seek_curve(parameters);
+  disk.sector_time = SimTime::from_seconds(60 / parameters.rotations_per_minute /
+                                           static_cast<double>(parameters.sectors_per_track));
+  disk.cylinder_skew = parameters.cylinders > 1 ? disk.seek.time(1) : SimTime::zero();
+  disk.read_overhead = parameters.controller_overhead;
+  disk.write_overhead = parameters.controller_overhead;
+  disk.buffer = parameters.buffer;
+  return make_mechanical_disk(disk, seed);
+}
+
+}  // namespace sesame::storage

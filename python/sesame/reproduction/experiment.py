@@ -1,0 +1,104 @@
+"""What an experiment of a published report is made of: runs, figures of theirs, findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Case:
+    """One simulated run of a workload on the report's machine."""
+
+    workload: str
+    options: tuple[str, ...]
+    ranks: int
+    overrides: tuple[str, ...] = ()
+    compute: str = "none"
+    block_bytes: int = 4096  # of caches and disks
+    # A run of the same up to where measuring begins: its counts are taken off.
+    before: tuple[str, ...] | None = None
+
+    def __str__(self) -> str:
+        words = (self.workload, *self.options, f"-n {self.ranks}")
+        return " ".join((*words, *(f"--set {o}" for o in self.overrides)))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a run gave. Counts are of all I/O nodes, or of all elements of I/O lists."""
+
+    time_s: float
+    seeks: int  # of I/O lists
+    reads: int
+    writes: int
+    disk_reads: int  # requests to devices
+    disk_writes: int
+    blocks_read: float  # from devices
+
+    def __sub__(self, other: Measured) -> Measured:
+        """Without what happened before measuring; the time is that of the measured part already."""
+        return Measured(
+            self.time_s,
+            self.seeks - other.seeks,
+            self.reads - other.reads,
+            self.writes - other.writes,
+            self.disk_reads - other.disk_reads,
+            self.disk_writes - other.disk_writes,
+            self.blocks_read - other.blocks_read,
+        )
+
+
+Results = Mapping[Case, Measured]
+Quantity = Literal["time_s", "blocks_read"]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One diagram: curves by name, each a list of (place on the axis, run)."""
+
+    title: str
+    axis: str
+    quantity: Quantity
+    curves: Mapping[str, Sequence[tuple[int, Case]]]
+
+    def values(self, results: Results, curve: str) -> list[float]:
+        return [float(getattr(results[case], self.quantity)) for _, case in self.curves[curve]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of a table: theirs, where it was printed, and how ours is had."""
+
+    name: str
+    theirs: str
+    ours: Callable[[Results], str]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the report says came out, and whether it does here."""
+
+    text: str
+    holds: Callable[[Results], bool]
+    # Why ours may differ, shown where it does.
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str
+    title: str
+    source: str
+    panels: Sequence[Panel] = ()
+    rows: Sequence[Row] = ()
+    findings: Sequence[Finding] = ()
+    more_cases: Sequence[Case] = field(default=())
+
+    @property
+    def cases(self) -> list[Case]:
+        drawn = [
+            case for panel in self.panels for points in panel.curves.values() for _, case in points
+        ]
+        return list(dict.fromkeys((*drawn, *self.more_cases)))
