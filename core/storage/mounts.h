@@ -36,6 +36,14 @@ class Mounts {
 
   // Where an absolute, normalised path is for a rank on this node; nothing: it is on no mount.
   std::optional<Place> find(std::string_view path, int node);
+  // Calls visit(group, index, system) for every file system; a local one has the number of its node
+  // as index.
+  template <typename Visit>
+  void visit(const Visit& visit) const {
+    for (size_t group = 0; group < groups_.size(); ++group)
+      for (size_t i = 0; i < groups_[group].systems.size(); ++i)
+        visit(group, i, *groups_[group].systems[i]);
+  }
   bool discards_data() const { return options_.discard_data; }
 
  private:
