@@ -278,7 +278,7 @@ static int begin_thread(SesameStream* stream) {
   stream->left = sesame_ticks();
   stream->deadline = stream->left + renewal;
   stream->long_ticks = (LONG_NS << 32) / stream->clock.ns_per_tick;
-  sesame_ask_processor(stream);
+  sesame_ask_processor(stream, stream->left);
   stream->limit = stream->buffer->memory + stream->buffer->size;
   stream->last_ns = stream->clock.base_ns;
   begin_packet(stream, stream->last_ns);

@@ -66,7 +66,7 @@ int sesame_make_room(SesameStream* stream, uint64_t end_ticks, size_t size);
  * have the processor though it wanted it. Keep errno. */
 uint64_t sesame_end_gap(uint64_t now);
 void sesame_end_long_call(uint64_t begin, uint64_t end);
-void sesame_ask_processor(SesameStream* stream);
+void sesame_ask_processor(SesameStream* stream, uint64_t now);
 
 /* Counts a record that could not be made. */
 void sesame_discard(void);

@@ -86,8 +86,9 @@ Waiter::Computed Waiter::compute(int64_t begin_ns, int64_t when_ns,
     now = spin(when_ns + lost);
     return {now, lost};
   }
-  const int64_t had_before = clocks_.processor();
+  // In this order: the processor may be lost at the end of a call of the system.
   const int64_t begin = clocks_.now();
+  const int64_t had_before = clocks_.processor();
   const int64_t lost_before = lost;
   while (!stop.load(std::memory_order_relaxed)) {
     spin_until(when_ns + lost, stop);
