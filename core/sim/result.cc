@@ -154,6 +154,7 @@ Json to_json(const Simulation& simulation) {
   json["rank_table"] = rank_table(world, messages, bytes);
   json["calls"] = call_table(world);
   json["message_sizes"] = size_table(world);
+  json["host_files"] = world.host_files;
   json["peak_rss_bytes"] = peak_memory_bytes();
   return json;
 }
