@@ -155,6 +155,7 @@ Json to_json(const Simulation& simulation) {
   json["rank_table"] = rank_table(world, messages, bytes);
   json["calls"] = call_table(world);
   json["message_sizes"] = size_table(world);
+  json["host_files"] = world.host_files;
   json["storage"] = storage_table(simulation);
   add_storage_totals(simulation, json);
   json["recorded_files"] = simulation.recorded_files();

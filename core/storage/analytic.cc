@@ -1,6 +1,10 @@
 #include "core/storage/analytic.h"
 
-#include <unordered_map>
+#include <algorithm>
+
+#include "core/storage/file_table.h"
+#include "core/storage/layout.h"
+#include "core/storage/metadata.h"
 
 namespace sesame::storage {
 namespace {
@@ -18,42 +22,33 @@ struct Announcement : pdes::ConditionalEvent {
 
 class Analytic : public FileSystem {
  public:
-  Analytic(const machine::StorageParameters& parameters, pdes::EventQueue& events)
+  Analytic(const machine::StorageParameters& parameters, const Layout& layout,
+           pdes::EventQueue& events)
       : parameters_(parameters),
+        layout_(layout),
         events_(events),
-        free_(static_cast<size_t>(parameters.ionodes)),
+        metadata_(parameters.metadata, files_),
+        free_(layout.ionodes()),
         ionodes_(free_.size()) {}
 
-  FileId find_file(const std::string& name) override {
-    const auto [found, is_new] = by_name_.try_emplace(name, static_cast<FileId>(files_.size()));
-    if (is_new) files_.push_back({.name = name});
-    return found->second;
-  }
+  FileId find_file(const std::string& name) override { return files_.find(name); }
 
   void access(SimTime now, const Access& access, Completion& completion) override {
-    FileStatistics& file = files_[static_cast<size_t>(access.file)];
-    SimTime end = now;
-    for (const Extent& extent : access.extents) end = later(end, serve(now, access, extent));
-    const bool reads = access.direction == Direction::kRead;
-    (reads ? file.read_time : file.write_time) += end - now;
-    announce(end, completion);
+    announce(serve(now, access), completion);
   }
 
   void access_directed(SimTime now, std::span<const Access> accesses,
                        Completion& completion) override {
     SimTime end = now;
-    for (const Access& access : accesses)
-      for (const Extent& extent : access.extents) end = later(end, serve(now, access, extent));
+    for (const Access& access : accesses) end = later(end, serve(now, access));
     announce(end, completion);
   }
 
-  void metadata(SimTime now, MetadataCall call, FileId file, const Client&,
+  void metadata(SimTime now, MetadataCall call, FileId file, const Client& client,
                 Completion& completion) override {
-    FileStatistics& totals = files_[static_cast<size_t>(file)];
-    if (call == MetadataCall::kOpen || call == MetadataCall::kCreate) ++totals.opens;
-    const SimTime cost = cost_of(call);
-    totals.metadata_time += cost;
-    announce(now + cost, completion);
+    const SimTime end = metadata_.serve(now, call, file, client.node);
+    files_.totals(file).metadata_time += end - now;
+    announce(end, completion);
   }
 
   void flush(SimTime now, FileId, const Client&, Completion& completion) override {
@@ -61,48 +56,39 @@ class Analytic : public FileSystem {
   }
 
   bool resize(FileId file, uint64_t bytes) override {
-    uint64_t& size = sizes_[file];
-    if (parameters_.capacity != 0 && used_ - size + bytes > parameters_.capacity) return false;
-    used_ += bytes - size;
-    size = bytes;
+    const uint64_t before = files_.size(file);
+    const uint64_t capacity = parameters_.capacity;
+    if (bytes > before && capacity != 0 && files_.used() - before + bytes > capacity) return false;
+    files_.set_size(file, bytes);
     return true;
   }
   void remove(FileId file) override { resize(file, 0); }
 
-  Statistics statistics() const override { return {files_, ionodes_, {}}; }
+  Statistics statistics() const override { return {files_.statistics(), ionodes_, {}}; }
 
  private:
-  SimTime serve(SimTime now, const Access& access, const Extent& extent) {
+  // When the last I/O node has served its part of the last element.
+  SimTime serve(SimTime now, const Access& access) {
+    files_.count(access);
     const bool reads = access.direction == Direction::kRead;
-    FileStatistics& file = files_[static_cast<size_t>(access.file)];
-    ++(reads ? file.reads : file.writes);
-    (reads ? file.bytes_read : file.bytes_written) += extent.bytes;
-    const size_t node = extent.offset / parameters_.stripe % free_.size();
-    IonodeStatistics& ionode = ionodes_[node];
-    ++ionode.requests;
-    (reads ? ionode.bytes_read : ionode.bytes_written) += extent.bytes;
-    const SimTime service =
-        parameters_.analytic_latency +
-        SimTime::from_seconds(static_cast<double>(extent.bytes) / parameters_.analytic_bandwidth);
-    ionode.busy += service;
-    return free_[node] = later(now, free_[node]) + service;
-  }
-
-  SimTime cost_of(MetadataCall call) const {
-    const machine::MetadataParameters& costs = parameters_.metadata;
-    switch (call) {
-      case MetadataCall::kOpen:
-        return costs.open;
-      case MetadataCall::kCreate:
-        return costs.open + costs.create;
-      case MetadataCall::kClose:
-        return costs.close;
-      case MetadataCall::kStat:
-        return costs.stat;
-      case MetadataCall::kRemove:
-        return costs.remove;
+    SimTime end = now;
+    for (const Extent& extent : access.extents) {
+      layout_.cut(extent, [&](const CellRange& range) {
+        const uint32_t node = layout_.ionode_of(access.file, range.cell);
+        IonodeStatistics& ionode = ionodes_[node];
+        ++ionode.requests;
+        (reads ? ionode.bytes_read : ionode.bytes_written) += range.bytes;
+        const SimTime service =
+            parameters_.analytic_latency + SimTime::from_seconds(static_cast<double>(range.bytes) /
+                                                                 parameters_.analytic_bandwidth);
+        ionode.busy += service;
+        free_[node] = later(now, free_[node]) + service;
+        end = later(end, free_[node]);
+      });
     }
-    return {};
+    FileStatistics& file = files_.totals(access.file);
+    (reads ? file.read_time : file.write_time) += end - now;
+    return end;
   }
 
   void announce(SimTime at, Completion& completion) {
@@ -112,20 +98,21 @@ class Analytic : public FileSystem {
   }
 
   machine::StorageParameters parameters_;
+  Layout layout_;
   pdes::EventQueue& events_;
+  FileTable files_;
+  MetadataServer metadata_;
   std::vector<SimTime> free_;  // by I/O node: when it has served what it was given
-  std::vector<FileStatistics> files_;
   std::vector<IonodeStatistics> ionodes_;
-  std::unordered_map<std::string, FileId> by_name_;
-  std::unordered_map<FileId, uint64_t> sizes_;
-  uint64_t used_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<FileSystem> make_analytic(const machine::StorageParameters& parameters,
-                                          const network::Network&, pdes::EventQueue& events) {
-  return std::make_unique<Analytic>(parameters, events);
+Result<std::unique_ptr<FileSystem>> make_analytic(const machine::StorageParameters& parameters,
+                                                  pdes::EventQueue& events) {
+  auto layout = Layout::create(parameters);
+  if (!layout) return std::unexpected(layout.error());
+  return std::make_unique<Analytic>(parameters, *layout, events);
 }
 
 }  // namespace sesame::storage

@@ -8,8 +8,7 @@
 
 namespace sesame::storage {
 
-std::unique_ptr<FileSystem> make_analytic(const machine::StorageParameters& parameters,
-                                          const network::Network& network,
-                                          pdes::EventQueue& events);
+Result<std::unique_ptr<FileSystem>> make_analytic(const machine::StorageParameters& parameters,
+                                                  pdes::EventQueue& events);
 
 }  // namespace sesame::storage

@@ -172,10 +172,11 @@ TEST(Raid5, DisksTurnOnceBetweenReadAndWriteOfASmallWrite) {
   run.serve(Direction::kRead, 0, 4096);
   const SimTime rotation = SimTime::from_ns(10'000'000), transfer = SimTime::from_ns(800'000);
   const SimTime took = run.serve(Direction::kWrite, 0, 4096);
-  // Data and parity are read within a rotation and a seek; after the slower of the two, both turn
-  // to the same place again, which takes up to two rotations where they are not in step.
+  // Data and parity are read within a rotation; from the end of the later read the member with it
+  // turns exactly once, and the other one finds its sectors no later than a transfer after that.
   EXPECT_GE(took, rotation + transfer);
-  EXPECT_LE(took, rotation * 3 + transfer);
+  EXPECT_LE(took, (rotation + transfer) * 2);
+  EXPECT_EQ(run.device->statistics().operations, 1u + 4u);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ SimTime SeekCurve::time(uint64_t distance) const {
   const double ps = distance <= near
                         ? constant + root * std::sqrt(from_origin) + linear * from_origin
                         : far_constant + far_linear * d;
-  return SimTime::from_ps(std::llround(ps));
+  return SimTime::from_ps(std::llround(std::max(ps, constant)));
 }
 
 namespace {

@@ -23,7 +23,8 @@ struct DiskGeometry {
 
 // The time to move the arm by d > 0 cylinders, in picoseconds:
 //   constant + root * sqrt(d - origin) + linear * (d - origin)   as long as d <= near,
-//   far_constant + far_linear * d                                beyond.
+//   far_constant + far_linear * d                                beyond,
+// but never less than the constant.
 struct SeekCurve {
   double constant = 0;
   double root = 0;

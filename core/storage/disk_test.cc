@@ -76,6 +76,14 @@ TEST(SeekCurve, GoesThroughTheTimesOfTheDataSheet) {
   EXPECT_NEAR(mean_over_pairs(three, 1000), 9e-3, 1e-10);
 }
 
+// A mean that no such curve can have does not make time run backwards.
+TEST(SeekCurve, IsNeverShorterThanTheShortestSeek) {
+  DeviceParameters parameters = plain_disk();
+  parameters.average_seek = ms(2.1);
+  const SeekCurve curve = seek_curve(parameters);
+  for (uint64_t d = 1; d < 1000; ++d) EXPECT_GE(curve.time(d), ms(2));
+}
+
 TEST(SimpleDisk, TakesOverheadSeekRotationAndTransfer) {
   DeviceParameters parameters = plain_disk();
   parameters.controller_overhead = ms(0.5);

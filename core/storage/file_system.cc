@@ -1,13 +1,15 @@
 #include "core/storage/file_system.h"
 
 #include "core/storage/analytic.h"
+#include "core/storage/full.h"
 
 namespace sesame::storage {
 
 Result<std::unique_ptr<FileSystem>> make_file_system(const machine::StorageParameters& parameters,
                                                      const network::Network& network,
-                                                     pdes::EventQueue& events, uint64_t) {
-  return make_analytic(parameters, network, events);
+                                                     pdes::EventQueue& events, uint64_t seed) {
+  if (parameters.detail == machine::Detail::kAnalytic) return make_analytic(parameters, events);
+  return make_full(parameters, network, events, seed);
 }
 
 }  // namespace sesame::storage

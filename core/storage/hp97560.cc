@@ -1,9 +1,8 @@
 // Sources of the constants:
-//   RW  Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994,
-//       as the disk model of the simulator Hecios quotes them
-//       (hard_disk.h, class HP97560Disk);
-//   TRM HP 97556/58/60 SCSI technical reference manual 5960-0115, as the TheRef drive list quotes
-//   it.
+//   RW   Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994,
+//        as the parallel I/O simulator Hecios quotes the article (hard_disk.h, HP97560Disk);
+//   TRM  HP 97556/58/60 SCSI technical reference manual 5960-0115, as the drive list TheRef quotes
+//        it (HP 97560 P).
 #include "core/storage/hp97560.h"
 
 #include "core/storage/service_models.h"
@@ -26,7 +25,7 @@ DiskConstants hp97560() {
                .far_constant = 8.00 * kMs,
                .far_linear = 0.008 * kMs};
   disk.head_switch = SimTime::from_ns(1'600'000);  // RW
-  disk.sector_time = SimTime::from_seconds(60 / kRotationsPerMinute / static_cast<double>(72));
+  disk.sector_time = SimTime::from_seconds(60 / kRotationsPerMinute / 72);
   disk.track_skew = disk.sector_time * kTrackSkew;
   disk.cylinder_skew = disk.sector_time * kCylinderSkew;
   disk.read_overhead = SimTime::from_ns(2'200'000);   // RW

@@ -1,5 +1,5 @@
-// Closed forms of the HP 97560 beside what the model does; docs/models/devices.md shows the figures
-// that these tests print with --gtest_output (properties of the test cases).
+// Closed forms of the HP 97560 beside what the model does. Run with --gtest_output=xml the tests
+// leave the figures that docs/models/devices.md shows, as properties.
 #include "core/storage/hp97560.h"
 
 #include <gtest/gtest.h>

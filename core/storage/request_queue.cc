@@ -10,7 +10,16 @@ using machine::QueueDiscipline;
 
 void RequestQueue::push(const WaitingRequest& waiting, uint64_t position) {
   if (!in_order_of_arrival()) {
-    by_position_.emplace(Key{position, arrivals_++}, waiting);
+    const Key key{position, arrivals_++};
+    if (spare_.empty()) {
+      by_position_.emplace(key, waiting);
+      return;
+    }
+    ByPosition::node_type node = std::move(spare_.back());
+    spare_.pop_back();
+    node.key() = key;
+    node.mapped() = waiting;
+    by_position_.insert(std::move(node));
     return;
   }
   if (waiting_ == ring_.size()) grow();
@@ -28,9 +37,8 @@ WaitingRequest RequestQueue::pop(uint64_t head) {
   const auto next = discipline_ == QueueDiscipline::kSstf   ? nearest(head)
                     : discipline_ == QueueDiscipline::kScan ? next_of_sweep(head)
                                                             : next_upward(head);
-  const WaitingRequest waiting = next->second;
-  by_position_.erase(next);
-  return waiting;
+  spare_.push_back(by_position_.extract(next));
+  return spare_.back().mapped();
 }
 
 void RequestQueue::grow() {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory_resource>
 #include <utility>
 #include <vector>
 
@@ -31,7 +30,7 @@ class RequestQueue {
 
  private:
   using Key = std::pair<uint64_t, uint64_t>;  // position, order of arrival
-  using ByPosition = std::pmr::map<Key, WaitingRequest>;
+  using ByPosition = std::map<Key, WaitingRequest>;
 
   void grow();
   ByPosition::iterator nearest(uint64_t head);
@@ -44,9 +43,9 @@ class RequestQueue {
   std::vector<WaitingRequest> ring_;
   size_t first_ = 0;
   size_t waiting_ = 0;
-  // The others; the pool keeps nodes for the next request.
-  std::pmr::unsynchronized_pool_resource pool_;
-  ByPosition by_position_{&pool_};
+  // The others; nodes are used again.
+  ByPosition by_position_;
+  std::vector<ByPosition::node_type> spare_;
   uint64_t arrivals_ = 0;
   bool upward_ = true;  // SCAN
 };

@@ -359,12 +359,14 @@ def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> i
         if options["report"] is not None:
             write_report(DataSet(path), options["report"])
             written["report"] = str(options["report"])
+    notes = [*scenario.notes, *outcome.notes]
     if options["as_json"]:
-        notes = {"notes": list(scenario.notes)} if scenario.notes else {}
-        click.echo(json.dumps({**outcome.scalars, **notes, **written}))
+        click.echo(
+            json.dumps({**outcome.scalars, **({"notes": notes} if notes else {}), **written})
+        )
     else:
         print_summary(console, outcome)
-    print_notes(console, scenario.notes)
+    print_notes(console, notes)
     for name, file in written.items():
         console.print(f"{name.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
     return outcome.exit_status
@@ -398,7 +400,9 @@ def _run_series(
         }
         click.echo(json.dumps({**whole, "runs": described}))
     print_curve(console, runs)
-    print_notes(console, scenario.notes)
+    print_notes(
+        console, [*scenario.notes, *dict.fromkeys(note for _, run in runs for note in run.notes)]
+    )
     if options["plot"] is not None:
         write_plot(runs, options["plot"])
         console.print(f"plot: {options['plot']}", soft_wrap=True, markup=False)

@@ -39,6 +39,7 @@ SCALARS = (
     "outcome",
     "outcome_text",
 )
+MOST_FILES_NAMED = 3  # in a note
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,19 @@ class RunResult:
     @property
     def scalars(self) -> dict[str, Any]:
         return {key: self.result[key] for key in SCALARS if key in self.result}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the prediction leaves out, as far as only the run could tell."""
+        files = self.result.get("host_files", [])
+        if not files:
+            return ()
+        named = ", ".join(files[:MOST_FILES_NAMED])
+        more = f" and {len(files) - MOST_FILES_NAMED} more" if len(files) > MOST_FILES_NAMED else ""
+        return (
+            f"the machine has no file system for {named}{more}: MPI-IO used the host's files, "
+            "which took no simulated time",
+        )
 
     @property
     def exit_status(self) -> int:
@@ -185,8 +199,8 @@ def _info(
         "scenario": scenario.to_json(),
         "result": outcome.scalars,
     }
-    if scenario.notes:
-        info["notes"] = list(scenario.notes)
+    if notes := [*scenario.notes, *outcome.notes]:
+        info["notes"] = notes
     if raw is not None:
         info["raw"] = {
             "format": "CTF 1.8",

@@ -1,0 +1,102 @@
+// One cache of blocks: direct mapped, set associative or fully associative, with LRU in each set.
+// Memory grows with what is in it, up to its capacity; then nothing is allocated any more.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "core/storage/access.h"
+
+namespace sesame::storage {
+
+// A block of a file: never 0.
+enum class BlockKey : uint64_t {};
+constexpr int kBlockBits = 40;
+constexpr BlockKey block_key(FileId file, uint64_t block) {
+  return static_cast<BlockKey>(((static_cast<uint64_t>(file) + 1) << kBlockBits) | block);
+}
+constexpr FileId file_of(BlockKey key) {
+  return static_cast<FileId>((static_cast<uint64_t>(key) >> kBlockBits) - 1);
+}
+constexpr uint64_t block_of(BlockKey key) {
+  return static_cast<uint64_t>(key) & ((UINT64_C(1) << kBlockBits) - 1);
+}
+
+class BlockCache {
+ public:
+  struct Slot {
+    BlockKey key{};       // 0: invalid
+    uint64_t fetch = 0;   // what brings its data (fetches.h); 0: nothing was ever waited for
+    uint32_t holder = 0;  // its place in the directory, at compute nodes
+    bool dirty = false;   // see set_dirty()
+
+   private:
+    friend class BlockCache;
+    uint32_t set = 0;
+    uint32_t newer = 0;
+    uint32_t older = 0;
+    uint32_t chain = 0;  // the next slot of the same bucket
+  };
+
+  // `ways` 0: fully associative. A capacity that is no multiple of `ways` is rounded down.
+  BlockCache(uint64_t blocks, int ways);
+
+  uint64_t capacity() const { return sets_ * ways_; }
+
+  // The slot of the block, or null. Slots stay where they are until the next insert().
+  Slot* find(BlockKey key) {
+    for (uint32_t at = buckets_[bucket(key)]; at != 0; at = slots_[at].chain)
+      if (slots_[at].key == key) return &slots_[at];
+    return nullptr;
+  }
+  uint32_t number(const Slot& slot) const { return static_cast<uint32_t>(&slot - slots_.data()); }
+  void touch(Slot& slot);  // it is the most recently used of its set
+
+  // Makes room for a block that is not there, as the most recently used one of the set that
+  // `index` says. `victim` is what had to go; its key is 0 when nothing had. REQUIRES: capacity.
+  Slot& insert(BlockKey key, uint64_t index, Slot& victim);
+  void erase(Slot& slot);
+
+  void set_dirty(Slot& slot, bool dirty) {
+    dirty_ += static_cast<uint64_t>(dirty) - static_cast<uint64_t>(slot.dirty);
+    slot.dirty = dirty;
+  }
+  uint64_t dirty_blocks() const { return dirty_; }
+
+  // Calls visit(Slot&) for every valid slot, oldest place first. It may erase.
+  template <typename Visit>
+  void for_each(Visit visit) {
+    for (size_t at = 1; at < slots_.size(); ++at)
+      if (slots_[at].key != BlockKey{}) visit(slots_[at]);
+  }
+
+ private:
+  struct Set {
+    uint32_t newest;
+    uint32_t oldest;
+    uint32_t count;
+  };
+  size_t bucket(BlockKey key) const {
+    return (static_cast<uint64_t>(key) * UINT64_C(0x9E3779B97F4A7C15)) >> shift_;
+  }
+  void unlink(uint32_t at);
+  void link_newest(uint32_t at);
+  void link_oldest(uint32_t at);
+  void unchain(uint32_t at);
+  void rehash();
+
+  uint64_t ways_ = 0;
+  uint64_t sets_ = 0;
+  uint64_t dirty_ = 0;
+  int shift_ = 60;
+  std::vector<Slot> slots_;  // the first is none
+  std::vector<uint32_t> buckets_;
+  struct Free {
+    void operator()(Set* sets) const { std::free(sets); }
+  };
+  std::unique_ptr<Set[], Free> set_list_;  // zeroed pages: those never used take no memory
+};
+
+}  // namespace sesame::storage

@@ -1,0 +1,270 @@
+#include "core/storage/clients.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/storage/ionode.h"
+
+namespace sesame::storage {
+
+using machine::Coherence;
+using machine::WriteHit;
+using machine::WriteMiss;
+
+void Request::fire() { clients->go_on(*this, time()); }
+void Request::done(SimTime at) { clients->part_done(*this, at); }
+
+void Clients::begin(SimTime now, const Access& access, Completion& completion) {
+  parts_.files.count(access);
+  auto* request = new Request;
+  request->clients = this;
+  request->access = access;
+  request->completion = &completion;
+  request->began = now;
+  go_on(*request, now);
+}
+
+void Clients::go_on(Request& request, SimTime now) {
+  if (request.next < request.access.extents.size()) {
+    begin_extent(request, now, request.access.extents[request.next++]);
+    return;
+  }
+  FileStatistics& file = parts_.files.totals(request.access.file);
+  const bool reads = request.access.direction == Direction::kRead;
+  (reads ? file.read_time : file.write_time) += now - request.began;
+  Completion& completion = *request.completion;
+  delete &request;
+  completion.done(now);
+}
+
+void Clients::begin_extent(Request& request, SimTime now, const Extent& extent) {
+  const bool reads = request.access.direction == Direction::kRead;
+  request.ready = now + parts_.parameters.client_overhead;
+  request.parts = 1;  // this one, until all is sent
+  if (parts_.caches.at_cnodes() && extent.bytes > 0) {
+    const uint64_t block = parts_.parameters.block;
+    const uint64_t blocks = (extent.offset + extent.bytes - 1) / block - extent.offset / block + 1;
+    const machine::CacheParameters& cache = parts_.parameters.cnode_cache;
+    request.ready += cache.hit_time * static_cast<int64_t>(blocks);
+    request.copy = copy_time(cache, extent.bytes);
+    reads ? read_cached(request, extent) : write_cached(request, extent);
+  } else {
+    add_run(request, reads ? PieceKind::kRead : PieceKind::kWrite, extent.offset,
+            extent.offset + extent.bytes);
+  }
+  send_run(request);
+  give_up_victims(request.ready, request.access.client.node);
+  part_done(request, request.ready);
+}
+
+void Clients::read_cached(Request& request, const Extent& extent) {
+  const uint64_t block = parts_.parameters.block;
+  const int cnode = parts_.caches.cnode_of(request.access.client.node);
+  BlockCache& cache = parts_.caches.cnode(cnode);
+  CacheStatistics& totals = parts_.caches.cnode_totals(cnode);
+  const uint64_t last = (extent.offset + extent.bytes - 1) / block;
+  for (uint64_t number = extent.offset / block; number <= last; ++number) {
+    const BlockKey key = block_key(request.access.file, number);
+    if (BlockCache::Slot* slot = cache.find(key)) {
+      ++totals.read_hits;
+      cache.touch(*slot);
+      await(request, slot->fetch);
+      continue;
+    }
+    ++totals.read_misses;
+    add_run(request, PieceKind::kRead, number * block, (number + 1) * block);
+    bring(request, key);
+  }
+}
+
+void Clients::write_cached(Request& request, const Extent& extent) {
+  const uint64_t block = parts_.parameters.block;
+  const int cnode = parts_.caches.cnode_of(request.access.client.node);
+  BlockCache& cache = parts_.caches.cnode(cnode);
+  CacheStatistics& totals = parts_.caches.cnode_totals(cnode);
+  const uint64_t extent_end = extent.offset + extent.bytes;
+  for (uint64_t begin = extent.offset; begin < extent_end;) {
+    const uint64_t number = begin / block;
+    const uint64_t end = std::min((number + 1) * block, extent_end);
+    const BlockKey key = block_key(request.access.file, number);
+    if (BlockCache::Slot* slot = cache.find(key)) {
+      ++totals.write_hits;
+      cache.touch(*slot);
+      await(request, slot->fetch);
+      write_kept(request, cnode, *slot, begin, end);
+    } else {
+      ++totals.write_misses;
+      if (parts_.parameters.cnode_cache.write_miss == WriteMiss::kAllocate) {
+        allocate_written(request, cnode, key, begin, end);
+      } else {
+        add_run(request, PieceKind::kWrite, begin, end);
+      }
+    }
+    begin = end;
+  }
+}
+
+// Bytes of a block that the cache has and keeps.
+void Clients::write_kept(Request& request, int cnode, BlockCache::Slot& slot, uint64_t begin,
+                         uint64_t end) {
+  const machine::StorageParameters& parameters = parts_.parameters;
+  const bool is_shared = parts_.caches.directory.holder(slot.key, cnode) != Directory::kNobody;
+  if (parameters.cnode_cache.write_hit == WriteHit::kThrough ||
+      (parameters.coherence == Coherence::kUpdate && is_shared)) {
+    add_run(request, PieceKind::kWrite, begin, end);
+  } else if (!slot.dirty) {
+    parts_.caches.cnode(cnode).set_dirty(slot, true);
+    add_run(request, PieceKind::kOwn, begin, end);
+  }
+}
+
+// A block that is written comes to the cache; what of it is not written has to be read.
+void Clients::allocate_written(Request& request, int cnode, BlockKey key, uint64_t begin,
+                               uint64_t end) {
+  const uint64_t block = parts_.parameters.block;
+  const bool goes_through = parts_.parameters.cnode_cache.write_hit == WriteHit::kThrough;
+  const uint64_t block_begin = block_of(key) * block;
+  const bool is_partial = end - begin < block;
+  if (is_partial) {
+    add_run(request, goes_through ? PieceKind::kRead : PieceKind::kReadToWrite, block_begin,
+            block_begin + block);
+  } else {
+    add_run(request, goes_through ? PieceKind::kWrite : PieceKind::kOwn, begin, end);
+  }
+  BlockCache::Slot& slot = bring(request, key);
+  if (!goes_through) parts_.caches.cnode(cnode).set_dirty(slot, true);
+  if (is_partial && goes_through) add_run(request, PieceKind::kWrite, begin, end);
+}
+
+// REQUIRES: the run that brings the block has been added.
+BlockCache::Slot& Clients::bring(Request& request, BlockKey key) {
+  const uint64_t offset = block_of(key) * parts_.parameters.block;
+  uint64_t& fetch = cell_fetches_[parts_.layout.locate(offset).cell];
+  if (fetch == 0) fetch = parts_.caches.fetches.begin();
+  const int cnode = parts_.caches.cnode_of(request.access.client.node);
+  BlockCache::Slot victim;
+  BlockCache::Slot& slot = parts_.caches.bring_to_cnode(cnode, key, fetch, victim);
+  if (victim.key != BlockKey{}) victims_.push_back(victim);
+  return slot;
+}
+
+void Clients::await(Request& request, uint64_t fetch) {
+  if (!parts_.caches.fetches.is_pending(fetch)) return;
+  ++request.parts;
+  parts_.caches.fetches.wait(fetch, request);
+}
+
+void Clients::add_run(Request& request, PieceKind kind, uint64_t begin, uint64_t end) {
+  if (run_.end != run_.begin && run_.kind == kind && run_.end == begin) {
+    run_.end = end;
+    return;
+  }
+  send_run(request);
+  run_ = {kind, begin, end};
+}
+
+void Clients::send_run(Request& request) {
+  const Run run = std::exchange(run_, {});
+  parts_.layout.cut({run.begin, run.end - run.begin}, [&](const CellRange& range) {
+    auto* piece = new Piece;
+    piece->kind = run.kind;
+    piece->range = range;
+    piece->fetch = std::exchange(cell_fetches_[range.cell], 0);
+    piece->ionode = parts_.layout.ionode_of(request.access.file, range.cell);
+    send_piece(request, *piece, run.kind == PieceKind::kWrite ? range.bytes : 0);
+  });
+}
+
+void Clients::send_piece(Request& request, Piece& piece, uint64_t bytes) {
+  const Client& client = request.access.client;
+  piece.system = &parts_;
+  piece.request = &request;
+  piece.file = request.access.file;
+  piece.node = client.node;
+  ++request.parts;
+  const Flight flight =
+      parts_.links.to_ionode(request.ready, client.node, piece.ionode,
+                             parts_.parameters.message_header + bytes, interface_of(client));
+  request.ready += flight.send_overhead;
+  piece.transfer = flight.transfer;
+  piece.receive_overhead = flight.receive_overhead;
+  parts_.events.schedule(piece, flight.arrival);
+}
+
+// What leaves a compute node's cache, unless it was on its way there and nobody has it yet.
+void Clients::give_up_victims(SimTime now, int node) {
+  for (const BlockCache::Slot& victim : victims_) {
+    if (victim.dirty) {
+      give_up(now, node, PieceKind::kWriteBack, victim.key);
+    } else if (parts_.policy->takes_cnode_victims() &&
+               !parts_.caches.fetches.is_pending(victim.fetch)) {
+      give_up(now, node, PieceKind::kDemote, victim.key);
+    }
+  }
+  victims_.clear();
+}
+
+void Clients::give_up(SimTime now, int node, PieceKind kind, BlockKey key) {
+  const uint64_t block = parts_.parameters.block;
+  auto* piece = new Piece;
+  piece->system = &parts_;
+  piece->kind = kind;
+  piece->file = file_of(key);
+  piece->node = node;
+  piece->range = parts_.layout.locate(block_of(key) * block);
+  piece->range.bytes = block;
+  piece->ionode = parts_.layout.ionode_of(piece->file, piece->range.cell);
+  if (kind == PieceKind::kWriteBack)
+    ++parts_.caches.cnode_totals(parts_.caches.cnode_of(node)).written_back;
+  const Flight flight =
+      parts_.links.to_ionode(now, node, piece->ionode, parts_.parameters.message_header + block,
+                             parts_.links.node_interface(node));
+  piece->transfer = flight.transfer;
+  piece->receive_overhead = flight.receive_overhead;
+  parts_.events.schedule(*piece, flight.arrival);
+}
+
+SimTime& Clients::interface_of(const Client& client) {
+  return client.interface_free != nullptr ? *client.interface_free
+                                          : parts_.links.node_interface(client.node);
+}
+
+void Clients::receive(Piece& piece, SimTime now, SimTime transfer, SimTime overhead) {
+  Request& request = *piece.request;
+  const SimTime taken = parts_.links.take_in_at_node(now, piece.node, transfer);
+  request.ready = later(request.ready, taken) + overhead;
+  if (--piece.client_parts > 0) return;
+  const uint64_t fetch = piece.fetch;
+  delete &piece;
+  if (fetch != 0) parts_.caches.fetches.complete(fetch, request.ready);
+  part_done(request, request.ready);
+}
+
+void Clients::part_done(Request& request, SimTime at) {
+  request.ready = later(request.ready, at);
+  if (--request.parts > 0) return;
+  parts_.events.schedule(request, request.ready + request.copy);
+}
+
+void Clients::flush(SimTime now, FileId file, const Client& client, Completion& completion) {
+  auto* request = new Request;
+  request->clients = this;
+  request->access.file = file;
+  request->access.direction = Direction::kWrite;
+  request->access.client = client;
+  request->completion = &completion;
+  request->began = now;
+  request->ready = now + parts_.parameters.client_overhead;
+  request->parts = 1;
+  const uint32_t cells = std::min(parts_.layout.cells(), parts_.layout.ionodes());
+  for (uint32_t cell = 0; cell < cells; ++cell) {
+    auto* piece = new Piece;
+    piece->kind = PieceKind::kFlush;
+    piece->range.cell = cell;
+    piece->ionode = parts_.layout.ionode_of(file, cell);
+    send_piece(*request, *piece, 0);
+  }
+  part_done(*request, request->ready);
+}
+
+}  // namespace sesame::storage

@@ -1,0 +1,21 @@
+// Disk-directed I/O (Kotz 1994): the I/O nodes know all that the ranks of a collective call want.
+// Each sorts it by device address, joins what is next to each other, and moves the data between its
+// device and the ranks by two buffers in turn, past all caches.
+#pragma once
+
+#include <span>
+
+#include "core/storage/parts.h"
+
+namespace sesame::storage {
+
+class Directed {
+ public:
+  explicit Directed(Parts& parts) : parts_(parts) {}
+  void begin(SimTime now, std::span<const Access> accesses, Completion& completion);
+
+ private:
+  Parts& parts_;
+};
+
+}  // namespace sesame::storage

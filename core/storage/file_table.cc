@@ -1,0 +1,66 @@
+#include "core/storage/file_table.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sesame::storage {
+namespace {
+
+constexpr uint64_t kNowhere = std::numeric_limits<uint64_t>::max();
+
+}  // namespace
+
+FileId FileTable::find(const std::string& name) {
+  const auto [found, is_new] = by_name_.try_emplace(name, static_cast<FileId>(files_.size()));
+  if (is_new) files_.emplace_back().totals.name = name;
+  return found->second;
+}
+
+void FileTable::count(const Access& access) {
+  Known& file = files_[index(access.file)];
+  const auto rank = static_cast<size_t>(access.client.rank);
+  if (rank >= file.ends.size()) file.ends.resize(rank + 1, kNowhere);
+  uint64_t& end = file.ends[rank];
+  uint64_t bytes = 0;
+  uint64_t elements = 0;
+  for (const Extent& extent : access.extents) {
+    if (access.seeks_each || extent.offset != end) ++file.totals.seeks;
+    end = extent.offset + extent.bytes;
+    bytes += extent.bytes;
+    elements += extent.bytes > 0 ? 1 : 0;
+  }
+  const bool reads = access.direction == Direction::kRead;
+  (reads ? file.totals.reads : file.totals.writes) += elements;
+  (reads ? file.totals.bytes_read : file.totals.bytes_written) += bytes;
+}
+
+void FileTable::set_size(FileId file, uint64_t bytes) {
+  uint64_t& size = files_[index(file)].size;
+  used_ += bytes - size;
+  size = bytes;
+}
+
+std::vector<FileStatistics> FileTable::statistics() const {
+  std::vector<FileStatistics> all;
+  for (const Known& file : files_) all.push_back(file.totals);
+  return all;
+}
+
+int FileTable::open_on(FileId file, int node) {
+  std::vector<Opening>& open = files_[index(file)].open;
+  const auto found = std::ranges::find(open, node, &Opening::node);
+  if (found != open.end()) {
+    ++found->times;
+    return 0;
+  }
+  open.push_back({node, 1});
+  return open.size() == 1 ? 0 : open.size() == 2 ? 2 : 1;
+}
+
+void FileTable::close_on(FileId file, int node) {
+  std::vector<Opening>& open = files_[index(file)].open;
+  const auto found = std::ranges::find(open, node, &Opening::node);
+  if (found != open.end() && --found->times == 0) open.erase(found);
+}
+
+}  // namespace sesame::storage

@@ -1,0 +1,178 @@
+#include "core/storage/full.h"
+
+#include "core/storage/clients.h"
+#include "core/storage/directed.h"
+#include "core/storage/ionode.h"
+#include "core/storage/metadata.h"
+
+namespace sesame::storage {
+namespace {
+
+// A metadata call: to the server, which is where the first I/O node is, and back.
+struct MetadataRequest final : pdes::ConditionalEvent, Pooled<MetadataRequest> {
+  enum class State : uint8_t { kToServer, kAtServer, kToClient, kDone };
+
+  void fire() override {
+    const SimTime now = time();
+    switch (state) {
+      case State::kToServer: {
+        const SimTime taken = parts->links.take_in_at_ionode(now, 0, flight.transfer);
+        return go(State::kAtServer,
+                  server->serve(taken + flight.receive_overhead, call, file, client.node));
+      }
+      case State::kAtServer:
+        flight = parts->links.from_ionode(now, 0, client.node, parts->parameters.message_header);
+        return go(State::kToClient, flight.arrival);
+      case State::kToClient: {
+        const SimTime taken = parts->links.take_in_at_node(now, client.node, flight.transfer);
+        return go(State::kDone, taken + flight.receive_overhead);
+      }
+      case State::kDone: {
+        Completion& told = *completion;
+        parts->files.totals(file).metadata_time += now - began;
+        delete this;
+        told.done(now);
+      }
+    }
+  }
+  void go(State next, SimTime at) {
+    state = next;
+    parts->events.schedule(*this, at);
+  }
+
+  Parts* parts = nullptr;
+  MetadataServer* server = nullptr;
+  State state = State::kToServer;
+  MetadataCall call{};
+  FileId file{};
+  Client client;
+  Completion* completion = nullptr;
+  SimTime began;
+  Flight flight;
+};
+
+class Full : public FileSystem {
+ public:
+  Full(const machine::StorageParameters& parameters, const Layout& layout, Links links,
+       const network::Network& network, pdes::EventQueue& events, uint64_t seed)
+      : parts_(parameters, layout, std::move(links), network, events, seed),
+        metadata_(parameters.metadata, parts_.files),
+        directed_(parts_) {}
+
+  FileId find_file(const std::string& name) override { return parts_.files.find(name); }
+
+  void access(SimTime now, const Access& access, Completion& completion) override {
+    parts_.clients->begin(now, access, completion);
+  }
+  void access_directed(SimTime now, std::span<const Access> accesses,
+                       Completion& completion) override {
+    directed_.begin(now, accesses, completion);
+  }
+  void metadata(SimTime now, MetadataCall call, FileId file, const Client& client,
+                Completion& completion) override {
+    auto* request = new MetadataRequest;
+    request->parts = &parts_;
+    request->server = &metadata_;
+    request->call = call;
+    request->file = file;
+    request->client = client;
+    request->completion = &completion;
+    request->began = now;
+    request->flight = parts_.links.to_ionode(now + parts_.parameters.client_overhead, client.node,
+                                             0, parts_.parameters.message_header,
+                                             parts_.clients->interface_of(client));
+    request->go(MetadataRequest::State::kToServer, request->flight.arrival);
+  }
+  void flush(SimTime now, FileId file, const Client& client, Completion& completion) override {
+    parts_.clients->flush(now, file, client, completion);
+  }
+
+  bool resize(FileId file, uint64_t bytes) override {
+    const uint64_t before = parts_.files.size(file);
+    const uint64_t capacity = parts_.parameters.capacity;
+    if (bytes > before && capacity != 0 && parts_.files.used() - before + bytes > capacity) {
+      return false;
+    }
+    if (!parts_.space.resize(file, before, bytes)) return false;
+    if (bytes < before) {
+      const uint64_t block = parts_.parameters.block;
+      parts_.caches.forget(file, (bytes + block - 1) / block);
+    }
+    parts_.files.set_size(file, bytes);
+    return true;
+  }
+  void remove(FileId file) override { resize(file, 0); }
+
+  Statistics statistics() const override {
+    Statistics all{parts_.files.statistics(), {}, parts_.caches.statistics_by_node()};
+    for (const auto& ionode : parts_.ionodes) all.ionodes.push_back(ionode->statistics());
+    return all;
+  }
+
+ private:
+  Parts parts_;
+  MetadataServer metadata_;
+  Directed directed_;
+};
+
+Result<> check_caches(const machine::StorageParameters& parameters) {
+  const bool has_network = parameters.ionodes > 0;
+  if (!has_network && parameters.cnode_cache.size > 0) {
+    return error("a file system without I/O nodes has one cache, and it is that of its node",
+                 "give ionode_cache the size and leave cnode_cache out");
+  }
+  if (parameters.policy != machine::CachePolicy::kBase && parameters.cnode_cache.size == 0) {
+    return error("only the base policy works without caches at compute nodes",
+                 "give cnode_cache a size, or choose policy \"base\"");
+  }
+  for (const machine::CacheParameters* cache :
+       {&parameters.cnode_cache, &parameters.ionode_cache}) {
+    if (cache->size == 0) continue;
+    const uint64_t blocks = cache->size / parameters.block;
+    const char* name = cache == &parameters.cnode_cache ? "cnode_cache" : "ionode_cache";
+    if (blocks < static_cast<uint64_t>(std::max(cache->ways, 1)) || blocks >= UINT32_MAX) {
+      return error(std::string(name) +
+                   " must hold a set of blocks, and fewer than 4 billion: got " +
+                   format_size(cache->size) + " with blocks of " + format_size(parameters.block));
+    }
+  }
+  const uint64_t own = parameters.cnode_cache.size / parameters.block;
+  if (own > 0 && coordinated_blocks(parameters) >= own) {
+    return error("each compute node needs at least one block of its cache for itself",
+                 "lower coordinated_fraction");
+  }
+  return {};
+}
+
+}  // namespace
+
+Parts::Parts(const machine::StorageParameters& given, const Layout& layout_of_files,
+             Links links_of_nodes, const network::Network& network, pdes::EventQueue& queue,
+             uint64_t seed)
+    : parameters(given),
+      layout(layout_of_files),
+      links(std::move(links_of_nodes)),
+      caches(given, network, coordinated_blocks(given)),
+      policy(make_cache_policy(given)),
+      space(given, layout_of_files),
+      events(queue),
+      clients(std::make_unique<Clients>(*this)) {
+  for (uint32_t i = 0; i < layout.ionodes(); ++i) {
+    ionodes.push_back(
+        std::make_unique<Ionode>(*this, i, make_device(given.device, queue, seed + i)));
+  }
+}
+Parts::~Parts() = default;
+
+Result<std::unique_ptr<FileSystem>> make_full(const machine::StorageParameters& parameters,
+                                              const network::Network& network,
+                                              pdes::EventQueue& events, uint64_t seed) {
+  auto layout = Layout::create(parameters);
+  if (!layout) return std::unexpected(layout.error());
+  auto links = Links::create(parameters, network);
+  if (!links) return std::unexpected(links.error());
+  if (auto caches = check_caches(parameters); !caches) return std::unexpected(caches.error());
+  return std::make_unique<Full>(parameters, *layout, std::move(*links), network, events, seed);
+}
+
+}  // namespace sesame::storage

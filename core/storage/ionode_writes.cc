@@ -1,0 +1,232 @@
+// What an I/O node does with writes, with what compute nodes' caches give up, and with flushes.
+#include <algorithm>
+
+#include "core/storage/clients.h"
+#include "core/storage/ionode.h"
+
+namespace sesame::storage {
+
+using machine::WriteHit;
+using machine::WriteMiss;
+
+void Ionode::write(Piece& piece, SimTime now) {
+  count(Direction::kWrite, piece.range.bytes);
+  piece.has_reply = true;
+  ++piece.client_parts;
+  if (!parts_.caches.at_ionodes() && !parts_.caches.at_cnodes()) {
+    use_device(now, Direction::kWrite, piece.file, piece.range, &piece, 0);
+    return;
+  }
+  run_ = {};
+  for_each_block(parts_, piece.file, piece.range,
+                 [&](BlockKey key, uint64_t cell_block, uint64_t begin, uint64_t end) {
+                   const IonodeBlock block = at(key, piece.file, cell_block);
+                   drop_other_copies(piece, now, block, end - begin);
+                   if (piece.fetch != 0) {
+                     parts_.caches.register_holder(parts_.caches.cnode_of(piece.node), key,
+                                                   piece.fetch);
+                   }
+                   const uint64_t base = cell_block * parts_.parameters.block;
+                   const CellRange bytes{piece.range.cell, base + begin, end - begin};
+                   if (!parts_.caches.at_ionodes() || write_to_cache(piece, now, block, bytes)) {
+                     if (run_.bytes == 0 || run_.begin + run_.bytes != bytes.begin) {
+                       use_device(now, Direction::kWrite, piece.file, run_, &piece, 0);
+                       run_ = {bytes.cell, bytes.begin, 0};
+                     }
+                     run_.bytes += bytes.bytes;
+                   }
+                 });
+  use_device(now, Direction::kWrite, piece.file, run_, &piece, 0);
+}
+
+// Bytes of one block. Whether the device has to write them now.
+bool Ionode::write_to_cache(Piece& piece, SimTime now, const IonodeBlock& block,
+                            const CellRange& bytes) {
+  const machine::CacheParameters& parameters = parts_.parameters.ionode_cache;
+  BlockCache& cache = parts_.caches.ionode(number_);
+  CacheStatistics& totals = parts_.caches.ionode_totals(number_);
+  BlockCache::Slot* slot = cache.find(block.key);
+  if (slot != nullptr) {
+    ++totals.write_hits;
+    cache.touch(*slot);
+    await(piece, slot->fetch);
+  } else {
+    ++totals.write_misses;
+    if (parameters.write_miss == WriteMiss::kAround ||
+        !parts_.policy->allocates_written(parts_.caches, block)) {
+      return true;
+    }
+    slot = &keep(now, block);
+    const uint64_t size = parts_.parameters.block;
+    if (bytes.bytes < size) {  // the rest has to be read
+      slot->fetch = parts_.caches.fetches.begin();
+      use_device(now, Direction::kRead, piece.file, {bytes.cell, bytes.begin / size * size, size},
+                 &piece, slot->fetch);
+    }
+  }
+  if (parameters.write_hit == WriteHit::kThrough) return true;
+  cache.set_dirty(*slot, true);
+  return false;
+}
+
+// A compute node writes to blocks in its cache, and for now only there.
+void Ionode::own(Piece& piece, SimTime now) {
+  count(Direction::kWrite, piece.range.bytes);
+  piece.has_reply = true;
+  ++piece.client_parts;
+  BlockCache& cache = parts_.caches.ionode(number_);
+  for_each_block(parts_, piece.file, piece.range,
+                 [&](BlockKey key, uint64_t cell_block, uint64_t, uint64_t) {
+                   const IonodeBlock block = at(key, piece.file, cell_block);
+                   drop_other_copies(piece, now, block, 0);
+                   if (piece.fetch != 0) {
+                     const int writer = parts_.caches.cnode_of(piece.node);
+                     parts_.caches.register_holder(writer, key, piece.fetch);
+                   }
+                   BlockCache::Slot* slot = cache.find(key);
+                   if (slot != nullptr && !slot->dirty) cache.erase(*slot);
+                 });
+}
+
+// Copies at other compute nodes become invalid, or take the `written` bytes over where caches are
+// updated. Copies that only their I/O node manages are dropped.
+void Ionode::drop_other_copies(Piece& piece, SimTime now, const IonodeBlock& block,
+                               uint64_t written) {
+  Caches& caches = parts_.caches;
+  if (!caches.at_cnodes()) return;
+  const bool updates = parts_.parameters.coherence == machine::Coherence::kUpdate && written > 0;
+  const int writer = caches.cnode_of(piece.node);
+  caches.directory.for_each_holder(block.key, [&](int cnode) {
+    if (cnode == writer) return;
+    BlockCache::Slot& slot = *caches.cnode(cnode).find(block.key);
+    if (slot.dirty && !updates) parts_.clients->write_back(now, caches.node_of(cnode), block.key);
+    if (updates) {
+      tell(piece, now, cnode, written);
+    } else {
+      ++caches.cnode_totals(cnode).invalidations;
+      caches.drop_from_cnode(cnode, slot);
+      tell(piece, now, cnode, 0);
+    }
+  });
+  const int home = parts_.policy->drop_copies(caches, block);
+  if (home != Directory::kNobody) tell(piece, now, home, 0);
+}
+
+// A word to a compute node and its answer; the piece is not done before. Words about consecutive
+// blocks that carry no data are one.
+void Ionode::tell(Piece& piece, SimTime now, int cnode, uint64_t bytes) {
+  if (bytes == 0 && told_ == cnode) return;
+  if (bytes == 0) told_ = cnode;
+  const int node = parts_.caches.node_of(cnode);
+  const uint64_t header = parts_.parameters.message_header;
+  const Flight there = parts_.links.from_ionode(now, number_, node, header + bytes);
+  const Flight back = parts_.links.to_ionode(there.arrival + there.receive_overhead, node, number_,
+                                             header, parts_.links.node_interface(node));
+  use_cpu(now, there.send_overhead + back.receive_overhead);
+  piece.not_before = later(piece.not_before, back.arrival + back.receive_overhead);
+}
+
+// A compute node's cache has no room for the block any more.
+void Ionode::take_back(Piece& piece, SimTime now) {
+  Caches& caches = parts_.caches;
+  const machine::CacheParameters& parameters = parts_.parameters.ionode_cache;
+  const bool is_dirty = piece.kind == PieceKind::kWriteBack;
+  const bool takes_victims = parts_.policy->takes_cnode_victims();
+  BlockCache& cache = caches.ionode(number_);
+  for_each_block(
+      parts_, piece.file, piece.range, [&](BlockKey key, uint64_t cell_block, uint64_t, uint64_t) {
+        const IonodeBlock block = at(key, piece.file, cell_block);
+        BlockCache::Slot* slot = cache.find(key);
+        const bool allocates = caches.at_ionodes() &&
+                               parts_.policy->allocates_written(caches, block) &&
+                               (takes_victims || parameters.write_miss == WriteMiss::kAllocate);
+        if (slot == nullptr && allocates) slot = &keep(now, block);
+        if (!is_dirty) return;
+        if (slot != nullptr && parameters.write_hit == WriteHit::kBack) {
+          cache.set_dirty(*slot, true);
+        } else {
+          use_device(now, Direction::kWrite, piece.file, piece.range, nullptr, 0);
+        }
+      });
+}
+
+// Makes room in the cache and puts the block there.
+BlockCache::Slot& Ionode::keep(SimTime now, const IonodeBlock& block) {
+  BlockCache& cache = parts_.caches.ionode(number_);
+  CacheStatistics& totals = parts_.caches.ionode_totals(number_);
+  BlockCache::Slot victim;
+  BlockCache::Slot& slot = cache.insert(block.key, block.index, victim);
+  if (victim.key == BlockKey{}) return slot;
+  ++totals.evictions;
+  const uint64_t size = parts_.parameters.block;
+  if (victim.dirty) {
+    ++totals.written_back;
+    CellRange bytes = parts_.layout.locate(block_of(victim.key) * size);
+    bytes.bytes = size;
+    use_device(now, Direction::kWrite, file_of(victim.key), bytes, nullptr, 0);
+  }
+  const IonodeBlock gone{victim.key, number_, 0};
+  const int home = parts_.policy->take_ionode_victim(parts_.caches, gone, victim);
+  if (home != Directory::kNobody) {
+    const Flight flight = parts_.links.from_ionode(now, number_, parts_.caches.node_of(home),
+                                                   parts_.parameters.message_header + size);
+    use_cpu(now, flight.send_overhead);
+  }
+  return slot;
+}
+
+void Ionode::flush(Piece& piece, SimTime now) {
+  piece.has_reply = true;
+  ++piece.client_parts;
+  recall_dirty(piece, now);
+  const uint64_t size = parts_.parameters.block;
+  BlockCache& cache = parts_.caches.ionode(number_);
+  std::vector<CellRange> blocks;
+  if (cache.dirty_blocks() > 0) {
+    cache.for_each([&](BlockCache::Slot& slot) {
+      if (!slot.dirty || file_of(slot.key) != piece.file) return;
+      cache.set_dirty(slot, false);
+      blocks.push_back(parts_.layout.locate(block_of(slot.key) * size));
+    });
+  }
+  parts_.caches.ionode_totals(number_).written_back += blocks.size();
+  std::ranges::sort(blocks, {}, [](const CellRange& at) { return std::pair(at.cell, at.begin); });
+  run_ = {};
+  for (const CellRange& block : blocks) {
+    if (run_.bytes == 0 || run_.cell != block.cell || run_.begin + run_.bytes != block.begin) {
+      use_device(now, Direction::kWrite, piece.file, run_, &piece, 0);
+      run_ = {block.cell, block.begin, 0};
+    }
+    run_.bytes += size;
+  }
+  use_device(now, Direction::kWrite, piece.file, run_, &piece, 0);
+  if (background_done_ < background_writes_) {
+    ++piece.device_parts;
+    flush_waits_.push_back({background_writes_, &piece});
+  }
+}
+
+// Dirty blocks of compute nodes come to the device.
+void Ionode::recall_dirty(Piece& piece, SimTime now) {
+  Caches& caches = parts_.caches;
+  const uint64_t size = parts_.parameters.block;
+  for (size_t i = 0; caches.at_cnodes() && i < caches.cnodes(); ++i) {
+    const auto cnode = static_cast<int>(i);
+    BlockCache& cache = caches.cnode(cnode);
+    uint64_t bytes = 0;
+    if (cache.dirty_blocks() == 0) continue;
+    cache.for_each([&](BlockCache::Slot& slot) {
+      if (!slot.dirty || file_of(slot.key) != piece.file) return;
+      CellRange range = parts_.layout.locate(block_of(slot.key) * size);
+      if (parts_.layout.ionode_of(piece.file, range.cell) != number_) return;
+      range.bytes = size;
+      cache.set_dirty(slot, false);
+      ++caches.cnode_totals(cnode).written_back;
+      use_device(now, Direction::kWrite, piece.file, range, &piece, 0);
+      bytes += size;
+    });
+    if (bytes > 0) tell(piece, now, cnode, bytes);
+  }
+}
+
+}  // namespace sesame::storage

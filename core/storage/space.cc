@@ -1,0 +1,84 @@
+#include "core/storage/space.h"
+
+#include <algorithm>
+
+namespace sesame::storage {
+
+namespace {
+
+// What one device holds: as much as the machine file says, and as the medium has room for.
+uint64_t member_capacity(const machine::DeviceParameters& device) {
+  const uint64_t medium =
+      device.kind == machine::DeviceKind::kDisk
+          ? uint64_t{device.cylinders} * device.heads * device.sectors_per_track * device.sector
+          : 0;
+  if (device.capacity == 0 || medium == 0) return std::max(device.capacity, medium);
+  return std::min(device.capacity, medium);
+}
+
+}  // namespace
+
+uint64_t device_capacity(const machine::DeviceParameters& device) {
+  const uint64_t capacity = member_capacity(device);
+  const auto members = static_cast<uint64_t>(device.members);
+  switch (device.raid) {
+    case machine::RaidLevel::kNone:
+      return capacity;
+    case machine::RaidLevel::k0:
+      return capacity * members;
+    case machine::RaidLevel::k3:
+    case machine::RaidLevel::k5:
+      return capacity * (members - 1);
+  }
+  return 0;
+}
+
+Space::Space(const machine::StorageParameters& parameters, const Layout& layout)
+    : layout_(layout),
+      block_(parameters.block),
+      devices_(layout.ionodes(),
+               Allocation(device_capacity(parameters.device) / parameters.block)) {}
+
+Allocation::Cell& Space::cell_of(FileId file, uint32_t cell) {
+  const auto index = static_cast<size_t>(file);
+  if (index >= files_.size()) files_.resize(index + 1);
+  if (files_[index].empty()) files_[index].resize(layout_.cells());
+  return files_[index][cell];
+}
+
+bool Space::resize(FileId file, uint64_t before, uint64_t after) {
+  if (after < before) {
+    shrink(file, after);
+    return true;
+  }
+  if (grow(file, before, after)) return true;
+  shrink(file, before);
+  return false;
+}
+
+bool Space::grow(FileId file, uint64_t before, uint64_t after) {
+  bool has_room = true;
+  layout_.cut({before, after - before}, [&](const CellRange& range) {
+    const uint64_t blocks = (range.begin + range.bytes + block_ - 1) / block_;
+    has_room = has_room && device_of(file, range.cell).grow(cell_of(file, range.cell), blocks);
+  });
+  return has_room;
+}
+
+void Space::shrink(FileId file, uint64_t bytes) {
+  for (uint32_t cell = 0; cell < layout_.cells(); ++cell) {
+    const uint64_t blocks = (layout_.cell_bytes(cell, bytes) + block_ - 1) / block_;
+    device_of(file, cell).shrink(cell_of(file, cell), blocks);
+  }
+}
+
+Allocation::Run Space::find(FileId file, uint32_t cell, uint64_t cell_block) {
+  Allocation::Cell& pieces = cell_of(file, cell);
+  if (cell_block >= Allocation::blocks_of(pieces) &&
+      !device_of(file, cell).grow(pieces, cell_block + 1)) {
+    return {0, 1};
+  }
+  return Allocation::find(pieces, cell_block);
+}
+
+}  // namespace sesame::storage
