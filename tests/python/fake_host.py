@@ -84,12 +84,9 @@ def keep_bytes(scenario: dict) -> None:
 def storage_result(model: dict) -> dict:
     """What a run left that wrote one file to as many I/O nodes as the machine has."""
     ionodes = model["storage"]["ionodes"]
-    cache = dict.fromkeys(
-        "read_hits read_misses write_hits write_misses evictions written_back invalidations "
-        "forwarded read_ahead".split(),
-        0,
-    )
-    device = dict.fromkeys("reads bytes_read seeks queued_s longest_queue".split(), 0)
+    counted = ("evictions", "written_back", "invalidations", "forwarded", "read_ahead")
+    cache = dict.fromkeys(("read_hits", "read_misses", "write_hits", "write_misses", *counted), 0)
+    device = dict.fromkeys(("reads", "bytes_read", "seeks", "queued_s", "longest_queue"), 0)
     device |= {"writes": 6, "bytes_written": 6 << 16, "busy_s": 0.003, "transfer_s": 0.003}
     device |= {"seek_s": 0.0, "rotation_s": 0.0}
     ionode = {"requests": 6, "bytes_read": 0, "bytes_written": 6 << 16, "busy_s": 0.001}

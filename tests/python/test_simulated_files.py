@@ -1,4 +1,4 @@
-"""`sesame simulate` of a program that uses simulated files, against a stand-in for the simulator."""
+"""`sesame simulate` of a program with simulated files, against a stand-in for the simulator."""
 
 from __future__ import annotations
 
