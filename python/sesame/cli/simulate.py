@@ -366,6 +366,8 @@ def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> i
         )
     else:
         print_summary(console, outcome)
+        if outcome.result.get("file_bytes_written") and scenario.files_directory is None:
+            console.print("what was written to simulated files is gone; --files DIR keeps it")
     print_notes(console, notes)
     for name, file in written.items():
         console.print(f"{name.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
