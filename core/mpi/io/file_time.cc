@@ -9,6 +9,13 @@ void let_come(Strand& strand) {
   strand.rank->world.executive.block();
 }
 
+void count_io(Strand& strand, SimTime duration) {
+  Rank& rank = *strand.rank;
+  if (&strand != &rank.main) return;
+  rank.io += duration;
+  if (strand.call_depth > 0) rank.io_in_calls += duration;
+}
+
 storage::Client client_of(const Strand& strand) {
   Rank& rank = *strand.rank;
   return {rank.id, rank.world.network.node_of(rank.id), &rank.interface_free};
@@ -26,7 +33,7 @@ void FileWait::await() {
     strand_.rank->world.executive.block();
   }
   if (at_ <= strand_.now) return;
-  strand_.waited += at_ - strand_.now;
+  count_io(strand_, at_ - strand_.now);
   strand_.now = at_;
 }
 

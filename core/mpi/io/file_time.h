@@ -12,6 +12,9 @@ namespace sesame::mpi {
 // Gives way until everything earlier than the strand's clock has happened; takes no time.
 void let_come(Strand& strand);
 
+// Adds to the rank's time in file systems; nothing for helper strands, beside which it goes on.
+void count_io(Strand& strand, SimTime duration);
+
 storage::Client client_of(const Strand& strand);
 
 // After let_come(): `ask` hands the completion to the model; the strand goes on when it is done.
@@ -20,6 +23,8 @@ class FileWait : public storage::Completion {
   explicit FileWait(Strand& strand) : strand_(strand) {}
   void done(SimTime at) override;
   void await();
+  bool is_done() const { return done_; }
+  SimTime at() const { return at_; }
 
  private:
   Strand& strand_;
