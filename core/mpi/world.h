@@ -19,6 +19,7 @@
 #include "core/mpi/compute_meter.h"
 #include "core/mpi/datatype.h"
 #include "core/mpi/in_flight.h"
+#include "core/mpi/io/file_note.h"
 #include "core/mpi/io/range_locks.h"
 #include "core/mpi/matching.h"
 #include "core/mpi/object_tables.h"
@@ -102,8 +103,10 @@ struct alignas(64) Rank {
   HandleTable<MessageHolder, 0xa8000000> messages;
   RecordedCompute recorded;
   uint32_t next_context = 0;
+  SimTime answers_free;  // when the interface can answer the next one-sided operation
   int thread_level = MPI_THREAD_SINGLE;
   std::string error_detail;                         // what the last failed call says about itself
+  std::unique_ptr<FileNote> file_note;              // of the running call, while recording
   File failed_file = nullptr;                       // whose request ended with an error
   std::unique_ptr<AttachedBuffer> attached_buffer;  // for buffered sends
 };
@@ -136,7 +139,7 @@ struct World {
   pdes::StackPool helper_stacks;  // for non-blocking collectives
   WorldHooks hooks;
   Recorder* recorder = nullptr;
-  std::unique_ptr<storage::Mounts> mounts;     // the machine's file systems, perhaps none
+  std::unique_ptr<storage::Mounts> mounts;      // the machine's file systems, perhaps none
   machine::CollectiveParameters collective_io;  // where no file system says otherwise
   FileLocks file_locks;
   std::set<std::string> host_files;  // that MPI-IO opened and no file system of the machine has

@@ -97,7 +97,7 @@ void begin(const char*) {
   mpi::Strand& strand = mpi::self();
   if (strand.call_depth == 0) mpi::charge_compute(strand, mpi::ComputeEnd::kClock);
   strand.idle_polls = 0;
-  mpi::let_come(strand);
+  mpi::reach_now(strand);
 }
 
 void end(int64_t) {
@@ -110,7 +110,7 @@ void metadata(const FilePath& file, FileCall call) {
   mpi::FileWait wait(strand);
   system_of(file).metadata(strand.now, to_metadata(call), id_of(file), mpi::client_of(strand),
                            wait);
-  wait.await();
+  wait.wait();
 }
 
 storage::Access access_to(const FilePath& file, bool is_write, const storage::Extent& extent) {
@@ -127,14 +127,14 @@ void moved(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes)
   const storage::Extent extent{offset, bytes};
   mpi::FileWait wait(strand);
   system_of(file).access(strand.now, access_to(file, is_write, extent), wait);
-  wait.await();
+  wait.wait();
 }
 
 void flush(const FilePath& file) {
   mpi::Strand& strand = mpi::self();
   mpi::FileWait wait(strand);
   system_of(file).flush(strand.now, id_of(file), mpi::client_of(strand), wait);
-  wait.await();
+  wait.wait();
 }
 
 // Data under way by itself.
@@ -161,7 +161,7 @@ bool has_ended(void* ticket) {
 
 void await(void* ticket) {
   auto* started = static_cast<Started*>(ticket);
-  started->wait.await();
+  started->wait.wait();
   delete started;
 }
 

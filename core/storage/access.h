@@ -30,6 +30,8 @@ struct Access {
   FileId file{};
   Client client;
   std::span<const Extent> extents;  // in the order asked for; must live until it is done
+  // A literal I/O list: each element is positioned by a seek of its own, empty ones only that.
+  bool seeks_each = false;
 };
 
 // Told once, when simulated time has come to the end of what was asked.

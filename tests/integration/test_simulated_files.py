@@ -4,24 +4,76 @@ from __future__ import annotations
 
 import pytest
 
-PROGRAMS = [f"tests/programs/files/{name}" for name in ("data.c", "views.c", "whole.c")]
-FORTRAN = [f"tests/programs/files/{name}" for name in ("mpif.f90", "module.f90", "f08.f90")]
-CASES = [(source, mpi) for source in PROGRAMS for mpi in ("debian", "wheel-abi")]
-CASES += [(source, "debian") for source in FORTRAN]
+FOLDER = "tests/programs/files"
+PROGRAMS = ("data.c", "views.c", "whole.c", "forms.c")
+FORTRAN = ("mpif.f90", "module.f90", "f08.f90")
+CASES = [(name, mpi) for name in PROGRAMS for mpi in ("debian", "wheel-abi")]
+CASES += [(name, "debian") for name in FORTRAN]
 
 
 def said(text: str) -> list[str]:
+    """What the ranks say, in an order that does not depend on theirs."""
     return sorted(line for line in text.splitlines() if line.startswith("rank "))
 
 
-@pytest.mark.parametrize(("source", "mpi"), CASES, ids=[f"{case[0]}-{case[1]}" for case in CASES])
+@pytest.mark.parametrize(("name", "mpi"), CASES, ids=[f"{case[0]}-{case[1]}" for case in CASES])
 def test_a_program_on_files_says_the_same_as_under_mpiexec(
-    source, mpi, compiled, mpiexec, simulate, tmp_path
+    name, mpi, compiled, mpiexec, simulate, tmp_path
 ):
-    program = compiled(source, mpi)
+    program = compiled(f"{FOLDER}/{name}", mpi)
     for ranks in (1, 4):
         real = mpiexec(ranks, program, str(tmp_path / "real"), mpi=mpi)
         ours = simulate("-n", ranks, "--machine", "infiniband", "--", program, tmp_path / "ours")
         assert real.status == 0, real.stdout + real.stderr
         assert ours.status == 0, ours.stdout + ours.stderr
         assert said(ours.stdout) == said(real.stdout) != []
+
+
+@pytest.mark.parametrize("strategy", ["barrier", "grouping", "two-phase", "disk-directed"])
+@pytest.mark.parametrize("name", ["data.c", "views.c"])
+def test_the_strategy_changes_nothing_in_the_files(name, strategy, compiled, simulate, tmp_path):
+    program = compiled(f"{FOLDER}/{name}")
+    machine = ("--machine", "infiniband")
+    plain = simulate("-n", 4, *machine, "--", program, tmp_path / "host")
+    chosen = ("--set", f"storage.collective.strategy={strategy}")
+    ours = simulate("-n", 4, *machine, *chosen, "--", program, "simulated")
+    assert ours.status == 0, ours.stdout + ours.stderr
+    assert said(ours.stdout) == said(plain.stdout) != []
+
+
+@pytest.mark.parametrize("mpi", ["debian", "wheel-abi"])
+def test_representations_convert_as_the_standard_says(mpi, compiled, simulate, tmp_path):
+    program = compiled(f"{FOLDER}/representations.c", mpi)
+    run = simulate("-n", 2, "--machine", "infiniband", "--", program, tmp_path / "file")
+    assert run.status == 0, run.stdout + run.stderr
+    assert said(run.stdout) == sorted(
+        f"rank 0: {line}"
+        for line in (
+            "the same name again: dup datarep",
+            "extent of a vector in the file: 24",
+            "byte offset of item 3: 24",
+            "turned: count 6 elements 6",
+            "it is turned back: 1",
+            "bytes are turned: 1",
+            "conversions: 2",
+            "external32 longs: count 6 elements 6",
+            "size with longs of four bytes: 36",
+            "external32 longs over the end: count 6 elements 6",
+            "they are read back: 1",
+        )
+    )
+
+
+def test_collective_calls_that_do_not_match_are_named(compiled, simulate, tmp_path):
+    program = compiled(f"{FOLDER}/mismatch.c")
+    run = simulate("-n", 2, "--machine", "infiniband", "--", program, tmp_path / "file")
+    assert run.status == 1
+    for name in ("MPI_File_read_at_all", "MPI_File_write_at_all", "do not match"):
+        assert name in run.stderr
+
+
+def test_files_of_the_host_are_said_to_take_no_time(compiled, simulate, tmp_path):
+    program = compiled(f"{FOLDER}/mismatch.c")
+    run = simulate("-n", 1, "--machine", "infiniband", "--", program, tmp_path / "elsewhere")
+    assert run.status == 0, run.stderr
+    assert f"no file system for {tmp_path / 'elsewhere'}" in run.stderr

@@ -27,6 +27,7 @@ int check_file(File handle, FileObject** file) {
 }
 
 int raise_file_error(File handle, int error, const char* function_name) {
+  if (FileNote* note = current_note()) note->error = error;
   const FileObject* file = find_file(handle);
   const ErrhandlerObject* handler =
       file != nullptr ? file->errhandler : this_rank().objects.file_errhandler;

@@ -34,6 +34,7 @@ struct CollectiveCall {
 
 struct SharedFile : std::enable_shared_from_this<SharedFile> {
   std::string name;                    // as the program wrote it
+  std::string path;                    // absolute
   std::vector<storage::Place> places;  // by rank: a node-local file system has one for each node
   machine::CollectiveParameters collective;  // before any hints
   int64_t shared_position = 0;               // in elementary items of the view
@@ -80,6 +81,7 @@ struct FileObject : Counted {
   bool atomic = false;
   ErrhandlerObject* errhandler = nullptr;
   InfoObject* info = nullptr;
+  int opening = 0;                // its number among those of the rank
   uint64_t collective_calls = 0;  // so far
   int pending = 0;                // non-blocking calls under way
   SplitCall split;

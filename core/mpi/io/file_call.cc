@@ -1,10 +1,14 @@
 #include "core/mpi/io/file_call.h"
 
+#include <algorithm>
+
 #include "core/mpi/arguments.h"
 #include "core/mpi/call_ids.h"
 #include "core/mpi/errors.h"
 #include "core/mpi/io/io_list.h"
+#include "core/mpi/io/range_locks.h"
 #include "core/mpi/io/representation.h"
+#include "core/mpi/io/strategies/strategies.h"
 #include "core/mpi/io/transfer_file.h"
 #include "core/mpi/messaging.h"
 
@@ -56,6 +60,32 @@ class PackedData {
   std::byte* data_ = nullptr;
   Count bytes_ = 0;
 };
+
+// An atomic file: nobody else gets at the bytes between the first and the last before all is done.
+// Each rank goes alone, since ranks that wait for each other could not hold locks.
+int access_locked(Strand& strand, FileObject& file, FileRequest& request) {
+  storage::Extent range{UINT64_MAX, 0};
+  uint64_t end = 0;
+  for (const storage::Extent& extent : request.extents) {
+    range.offset = std::min(range.offset, extent.offset);
+    end = std::max(end, extent.offset + extent.bytes);
+  }
+  range.bytes = end - range.offset;
+  const storage::Place& place = file.place();
+  RangeLocks& locks = strand.rank->world.file_locks[{place.system, place.file}];
+  locks.lock(strand, range);
+  const int error = access_by_element(strand, file, request);
+  locks.unlock(strand, range);
+  return error;
+}
+
+int access(Strand& strand, Transfer* transfer, FileObject& file, FileRequest& request) {
+  if (file.atomic) {
+    return request.extents.empty() ? MPI_SUCCESS : access_locked(strand, file, request);
+  }
+  return transfer != nullptr ? access_collective(strand, *transfer, file, request)
+                             : access_independent(strand, file, request);
+}
 
 RequestObject* new_file_request(FileObject& file) {
   auto* request = new RequestObject;
@@ -116,6 +146,7 @@ int take_file_call(File handle, storage::Direction direction, Pointer pointer, c
   call->count = count;
   call->type = DatatypeRef(type);
   call->items = item == 0 ? 0 : bytes / item;
+  if (FileNote* note = note_file(*call->file)) note->size = static_cast<uint64_t>(bytes);
   this_rank().call_bytes += static_cast<uint64_t>(bytes);
   this_rank().call_context = call->file->comm->context;
   return MPI_SUCCESS;
@@ -144,8 +175,7 @@ int run_file_call(const FileCall& call, Transfer* transfer, Status* status) {
   request.extents =
       make_io_list(file.view, call.position, data.bytes(), file.collective.literal_io_list);
   request.data = data.data();
-  MPI_TRY(transfer != nullptr ? access_collective(strand, *transfer, file, request)
-                              : access_independent(strand, file, request));
+  MPI_TRY(access(strand, transfer, file, request));
   const Count moved = call.direction == storage::Direction::kWrite
                           ? data.bytes()
                           : static_cast<Count>(request.moved);
@@ -169,21 +199,50 @@ std::unique_ptr<RequestObject> start_split_body(FileObject& file, FileBody body)
   return request;
 }
 
-int run_alone(const FileCall& call, Status* status) { return run_file_call(call, nullptr, status); }
+namespace {
+
+// What the program's own line of control has moved.
+int note_moved(const FileCall& call, int error, const Status& moved, Status* status) {
+  if (error != MPI_SUCCESS) return error;
+  set_bytes(status, moved.byte_count());
+  if (FileNote* note = current_note()) {
+    note->offset = byte_offset(call.file->view, call.position);
+    note->bytes = static_cast<uint64_t>(moved.byte_count());
+  }
+  return MPI_SUCCESS;
+}
+
+void note_started(const FileCall& call) {
+  FileNote* note = current_note();
+  if (note == nullptr) return;
+  note->offset = byte_offset(call.file->view, call.position);
+  note->asynchronous = true;
+}
+
+}  // namespace
+
+int run_alone(const FileCall& call, Status* status) {
+  Status moved{};
+  return note_moved(call, run_file_call(call, nullptr, &moved), moved, status);
+}
 
 int run_together(const FileCall& call, Status* status) {
   MPI_TRY(enter_collective(*call.file));
-  return run_collective(*call.file->comm,
-                        [&](Transfer& transfer) { return run_file_call(call, &transfer, status); });
+  Status moved{};
+  const int error = run_collective(
+      *call.file->comm, [&](Transfer& transfer) { return run_file_call(call, &transfer, &moved); });
+  return note_moved(call, error, moved, status);
 }
 
 int start_alone(const FileCall& call, Request* request) {
+  note_started(call);
   return start_file_body(
       *call.file, [call](Status* status) { return run_file_call(call, nullptr, status); }, request);
 }
 
 int start_together(const FileCall& call, Request* request) {
   MPI_TRY(enter_collective(*call.file));
+  note_started(call);
   CommObject& comm = *call.file->comm;
   const int tag = static_cast<int>(comm.next_collective++);
   return start_file_body(
@@ -200,6 +259,7 @@ int enter_collective(FileObject& file) {
     return fail(MPI_ERR_IO, std::string("a split collective call is under way on the file: ") +
                                 name_of(file.split.begun));
   }
+  if (FileNote* note = current_note()) note->collective = true;
   SharedFile& shared = *file.shared;
   const Strand& strand = self();
   const uint64_t number = file.collective_calls++;

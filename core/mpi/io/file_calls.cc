@@ -59,6 +59,7 @@ int resize_together(File fh, Offset size, bool only_longer) {
   FileObject* file;
   MPI_TRY(check_file(fh, &file));
   MPI_TRY(check_writable(*file));
+  if (FileNote* note = note_file(*file)) note->size = static_cast<uint64_t>(size);
   if (size < 0) return fail(MPI_ERR_ARG, "the size is negative: " + std::to_string(size));
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
@@ -84,6 +85,7 @@ int File_get_size(File fh, Offset* size) {
   FileObject* file;
   MPI_TRY(check_file(fh, &file));
   MPI_TRY(check_out(size, "size"));
+  note_file(*file);
   spend_metadata(self(), file->place(), MetadataCall::kStat);
   uint64_t bytes = 0;
   MPI_TRY(file_bytes(*file, &bytes));
@@ -110,6 +112,7 @@ int File_get_amode(File fh, int* amode) {
 int File_set_atomicity(File fh, int flag) {
   FileObject* file;
   MPI_TRY(check_file(fh, &file));
+  note_file(*file);
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
     Circle circle(transfer);
@@ -133,15 +136,16 @@ int File_sync(File fh) {
   if (file->pending > 0) {
     return fail(MPI_ERR_FILE, "a non-blocking or split call on the file is under way");
   }
+  note_file(*file);
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [file](Transfer& transfer) {
     Strand& strand = self();
-    let_come(strand);
+    reach_now(strand);
     const storage::Place& place = file->place();
     if (place.system != nullptr) {
       FileWait wait(strand);
       place.system->flush(strand.now, place.file, client_of(strand), wait);
-      wait.await();
+      wait.wait();
     }
     return collectives::barrier(transfer);
   });

@@ -130,6 +130,7 @@ int File_set_info(File fh, Info info) {
   MPI_TRY(check_file(fh, &file));
   InfoObject* hints;
   MPI_TRY(check_info(info, &hints));
+  note_file(*file);
   MPI_TRY(enter_collective(*file));
   take_file_hints(*file, hints);
   return MPI_SUCCESS;

@@ -67,7 +67,7 @@ int read_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted, u
   std::byte* data = sorted.data();
   while (windows.next(window, pieces)) {
     uint64_t moved = 0;
-    let_come(strand);
+    reach_now(strand);
     MPI_TRY(move_bytes(file, Direction::kRead, pieces, data, &moved));
     spend_access(strand, file, Direction::kRead, {&window, 1});
     *valid += moved;
@@ -97,7 +97,7 @@ int write_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted) 
 
 int modify(Strand& strand, FileObject& file, Extent window, std::span<const Extent> pieces,
            std::byte* data) {
-  let_come(strand);
+  reach_now(strand);
   spend_access(strand, file, Direction::kRead, {&window, 1});
   uint64_t moved = 0;
   MPI_TRY(move_bytes(file, Direction::kWrite, pieces, data, &moved));
@@ -105,17 +105,26 @@ int modify(Strand& strand, FileObject& file, Extent window, std::span<const Exte
   return MPI_SUCCESS;
 }
 
+// Empty elements, which literal lists have, go with the next element that is not empty, and the
+// last ones with the one before.
 int access_by_element(Strand& strand, FileObject& file, FileRequest& request) {
   request.moved = 0;
   bool ended = false;
   std::byte* data = request.data;
-  for (const Extent& extent : request.extents) {
-    if (extent.bytes == 0) continue;
+  std::span<const Extent> rest(request.extents);
+  const auto is_empty = [](const Extent& extent) { return extent.bytes == 0; };
+  while (!rest.empty()) {
+    auto end = std::ranges::find_if_not(rest, is_empty);
+    if (end != rest.end()) ++end;
+    if (std::all_of(end, rest.end(), is_empty)) end = rest.end();
+    const auto part = rest.first(static_cast<size_t>(end - rest.begin()));
+    rest = rest.subspan(part.size());
+    const uint64_t bytes = sum_of(part);
     uint64_t moved = 0;
-    MPI_TRY(move(strand, file, request.direction, {&extent, 1}, data, &moved));
+    MPI_TRY(move(strand, file, request.direction, part, data, &moved));
     if (!ended) request.moved += moved;
-    ended = ended || moved < extent.bytes;
-    data += extent.bytes;
+    ended = ended || moved < bytes;
+    data += bytes;
   }
   return MPI_SUCCESS;
 }

@@ -127,15 +127,17 @@ void spend_access(Strand& strand, FileObject& file, Direction direction,
   const storage::Place& place = file.place();
   if (place.system == nullptr || extents.empty()) return;
   FileWait wait(strand);
-  place.system->access(strand.now, {direction, place.file, client_of(strand), extents}, wait);
-  wait.await();
+  place.system->access(
+      strand.now,
+      {direction, place.file, client_of(strand), extents, file.collective.literal_io_list}, wait);
+  wait.wait();
 }
 
 // The bytes move when the access begins. Whether another rank's access that overlaps it in time
 // sees them is open in MPI, too.
 int move(Strand& strand, FileObject& file, Direction direction, std::span<const Extent> extents,
          std::byte* data, uint64_t* moved) {
-  let_come(strand);
+  reach_now(strand);
   MPI_TRY(move_bytes(file, direction, extents, data, moved));
   spend_access(strand, file, direction, extents);
   return MPI_SUCCESS;

@@ -1,4 +1,6 @@
 // MPI_File_open, _close and _delete (MPI 4.1, 14.2).
+#include <fcntl.h>
+
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -55,10 +57,12 @@ std::string_view without_driver(std::string_view name) {
   return name;
 }
 
+std::string path_of(const char* name) {
+  return std::filesystem::absolute(without_driver(name)).lexically_normal().string();
+}
+
 // A file of the host has its own path and no model.
-storage::Place locate(const Rank& rank, const char* name) {
-  const std::string path =
-      std::filesystem::absolute(without_driver(name)).lexically_normal().string();
+storage::Place locate(const Rank& rank, const std::string& path) {
   storage::Mounts* mounts = rank.world.mounts.get();
   if (mounts != nullptr) {
     if (auto place = mounts->find(path, rank.world.network.node_of(rank.id))) return *place;
@@ -83,7 +87,7 @@ int check_name(const char* name) {
 int open_one(const storage::Place& place, const std::string& name, int amode, bool creates,
              std::shared_ptr<RealFile>* real) {
   Strand& strand = self();
-  let_come(strand);
+  reach_now(strand);
   OpenFlags flags;
   flags.writes = (amode & MPI_MODE_RDONLY) == 0;
   flags.create = creates && (amode & MPI_MODE_CREATE) != 0;
@@ -136,10 +140,12 @@ std::shared_ptr<SharedFile> new_shared(const Opening& opening, int ranks) {
 // pointer: eight bytes of a message, as an MPI library passes on what it found out.
 int open_together(Circle& circle, Opening& opening) {
   const Rank& rank = this_rank();
-  const storage::Place place = locate(rank, opening.name);
+  const std::string path = path_of(opening.name);
+  const storage::Place place = locate(rank, path);
   std::vector<int> words(3);
   if (circle.me() == 0) {
     opening.shared = new_shared(opening, circle.size());
+    opening.shared->path = path;
     opening.shared->discards_data &= place.system != nullptr;
     words[0] = open_one(place, opening.name, opening.amode, true, &opening.real);
     const auto address = reinterpret_cast<uintptr_t>(opening.shared.get());
@@ -183,6 +189,7 @@ FileObject* make_object(Opening& opening, const CommObject& parent, uint32_t con
   file->shared = std::move(opening.shared);
   file->real = std::move(opening.real);
   file->amode = opening.amode;
+  file->opening = rank.objects.openings++;
   file->collective = file->shared->collective;
   const DatatypeRef byte(rank.datatypes.find(MPI_BYTE));
   file->view = {0, byte, byte, &native_representation(), byte, byte};
@@ -192,6 +199,18 @@ FileObject* make_object(Opening& opening, const CommObject& parent, uint32_t con
   take_file_hints(*file, opening.hints);
   file->handle = file_handle(rank.objects.files.add(file));
   return file;
+}
+
+void note_opening(const Opening& opening) {
+  FileNote* note = note_path(path_of(opening.name));
+  if (note == nullptr) return;
+  const int access = (opening.amode & MPI_MODE_RDWR) != 0     ? O_RDWR
+                     : (opening.amode & MPI_MODE_WRONLY) != 0 ? O_WRONLY
+                                                              : O_RDONLY;
+  note->size =
+      static_cast<uint64_t>(access | ((opening.amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) |
+                            ((opening.amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0));
+  note->collective = true;
 }
 
 int open_file(Comm comm, const char* filename, int amode, Info info, File* fh) {
@@ -204,6 +223,7 @@ int open_file(Comm comm, const char* filename, int amode, Info info, File* fh) {
   int error = check_name(filename);
   if (error == MPI_SUCCESS) error = check_amode(amode);
   if (error == MPI_SUCCESS) error = check_info(info, &opening.hints);
+  if (error == MPI_SUCCESS) note_opening(opening);
   return run_collective(*parent, [&](Transfer& transfer) {
     Circle circle(transfer);
     MPI_TRY(agree_on_amode(circle, opening, error));
@@ -217,6 +237,7 @@ int open_file(Comm comm, const char* filename, int amode, Info info, File* fh) {
       file->shared->shared_position = static_cast<int64_t>(bytes);
     }
     *fh = file->handle;
+    if (FileNote* note = current_note()) note->opening = file->opening;
     return MPI_SUCCESS;
   });
 }
@@ -226,7 +247,9 @@ int delete_file(const char* filename, Info info) {
   InfoObject* hints;
   MPI_TRY(check_info(info, &hints));
   Strand& strand = self();
-  const storage::Place place = locate(*strand.rank, filename);
+  const std::string path = path_of(filename);
+  note_path(path);
+  const storage::Place place = locate(*strand.rank, path);
   spend_metadata(strand, place, MetadataCall::kRemove);
   if (const int error = remove_real_file(place.path); error != 0) {
     return fail(file_error_class(error),
@@ -268,6 +291,7 @@ int File_close(File* fh) {
   if (file->pending > 0) {
     return fail(MPI_ERR_FILE, "a non-blocking or split call on the file is under way");
   }
+  note_file(*file);
   MPI_TRY(enter_collective(*file));
   const int error = run_collective(*file->comm, [file](Transfer& transfer) {
     Strand& strand = self();

@@ -23,7 +23,7 @@ constexpr int low_half(int64_t value) { return static_cast<int>(value & 0xffffff
 // The pointer as it is when the request is made; it moves on by so many items.
 int64_t take_shared(FileObject& file, int64_t items) {
   Strand& strand = self();
-  let_come(strand);
+  reach_now(strand);
   const int64_t position = file.shared->shared_position;
   file.shared->shared_position += items;
   spend_metadata(strand, file.place(), storage::MetadataCall::kStat);
@@ -44,13 +44,15 @@ int run(File fh, storage::Direction direction, const void* buf, Count count, Dat
         Status* status) {
   FileCall call;
   MPI_TRY(take(fh, direction, buf, count, datatype, &call));
-  return run_shared(std::move(call), status);
+  call.position = take_shared(*call.file, call.items);
+  return run_alone(call, status);
 }
 
 int start(File fh, storage::Direction direction, const void* buf, Count count, Datatype datatype,
           Request* request) {
   FileCall call;
   MPI_TRY(take(fh, direction, buf, count, datatype, &call));
+  if (FileNote* note = current_note()) note->asynchronous = true;
   return start_file_body(
       *call.file, [call](Status* status) { return run_shared(call, status); }, request);
 }
@@ -60,8 +62,12 @@ int order(File fh, storage::Direction direction, const void* buf, Count count, D
   FileCall call;
   MPI_TRY(take(fh, direction, buf, count, datatype, &call));
   MPI_TRY(enter_collective(*call.file));
-  return run_collective(*call.file->comm,
-                        [&](Transfer& transfer) { return run_ordered(call, transfer, status); });
+  Status moved{};
+  MPI_TRY(run_collective(*call.file->comm,
+                         [&](Transfer& transfer) { return run_ordered(call, transfer, &moved); }));
+  set_bytes(status, moved.byte_count());
+  if (FileNote* note = current_note()) note->bytes = static_cast<uint64_t>(moved.byte_count());
+  return MPI_SUCCESS;
 }
 
 }  // namespace
@@ -110,6 +116,7 @@ int File_write_ordered(File fh, const void* buf, Count count, Datatype datatype,
 int File_seek_shared(File fh, Offset offset, int whence) {
   FileObject* file = nullptr;
   MPI_TRY(check_file(fh, &file));
+  note_file(*file);
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
     Circle circle(transfer);
@@ -136,6 +143,7 @@ int File_get_position_shared(File fh, Offset* offset) {
   FileObject* file = nullptr;
   MPI_TRY(check_file(fh, &file));
   MPI_TRY(check_out(offset, "offset"));
+  note_file(*file);
   *offset = take_shared(*file, 0);
   return MPI_SUCCESS;
 }

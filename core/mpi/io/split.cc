@@ -24,6 +24,7 @@ int begin(FileCall call, Body body) {
   MPI_TRY(enter_collective(file));
   CommObject& comm = *file.comm;
   const int tag = static_cast<int>(comm.next_collective++);
+  if (FileNote* note = current_note()) note->asynchronous = true;
   file.split.begun = self().call;
   file.split.buffer = call.buffer;
   file.split.request = start_split_body(file, [call, body, &comm, tag](Status* status) {
@@ -59,6 +60,7 @@ int begin_ordered(File fh, storage::Direction direction, const void* buf, Count 
 int end(File fh, CallId first_half, const void* buf, Status* status) {
   FileObject* file = nullptr;
   MPI_TRY(check_file(fh, &file));
+  note_file(*file);
   SplitCall& split = file->split;
   const char* name = call_name(first_half);
   if (split.begun != static_cast<uint16_t>(first_half)) {

@@ -106,6 +106,7 @@ int File_set_view(File fh, Offset disp, Datatype etype, Datatype filetype, const
   MPI_TRY(check_info(info, &hints));
   FileView view;
   MPI_TRY(take_view(*file, disp, etype, filetype, datarep, &view));
+  if (FileNote* note = note_file(*file)) note->offset = view.displacement;
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
     MPI_TRY(collectives::barrier(transfer));
@@ -179,7 +180,9 @@ int File_seek(File fh, Offset offset, int whence) {
   FileObject* file;
   MPI_TRY(check_file(fh, &file));
   MPI_TRY(check_explicit(*file));
-  return find_target(*file, file->position, offset, whence, &file->position);
+  MPI_TRY(find_target(*file, file->position, offset, whence, &file->position));
+  if (FileNote* note = note_file(*file)) note->offset = byte_offset(file->view, file->position);
+  return MPI_SUCCESS;
 }
 
 int File_get_position(File fh, Offset* offset) {

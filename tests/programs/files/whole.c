@@ -159,6 +159,26 @@ static void errors(void) {
   close_file();
 }
 
+/* All write to the same places with gaps: what one of them wrote is there as a whole. */
+static void atomic(void) {
+  enum { ITEMS = 64 };
+  int mine[ITEMS], back[ITEMS], same = 1;
+  MPI_Datatype gaps;
+  MPI_Type_vector(ITEMS, 1, 5, MPI_INT, &gaps);
+  MPI_Type_commit(&gaps);
+  NEED(open_with(MPI_MODE_RDWR | MPI_MODE_CREATE));
+  NEED(MPI_File_set_view(file, 0, MPI_INT, gaps, "native", MPI_INFO_NULL));
+  NEED(MPI_File_set_atomicity(file, 1));
+  for (int i = 0; i < ITEMS; ++i) mine[i] = rank + 1;
+  NEED(MPI_File_write_at(file, 0, mine, ITEMS, MPI_INT, MPI_STATUS_IGNORE));
+  MPI_Barrier(MPI_COMM_WORLD);
+  NEED(MPI_File_read_at_all(file, 0, back, ITEMS, MPI_INT, MPI_STATUS_IGNORE));
+  for (int i = 1; i < ITEMS; ++i) same = same && back[i] == back[0] && back[i] > 0;
+  say("all is of one rank", same);
+  close_file();
+  MPI_Type_free(&gaps);
+}
+
 int main(int argc, char** argv) {
   start(&argc, &argv);
   path = argv[1];
@@ -166,6 +186,7 @@ int main(int argc, char** argv) {
   sizes();
   handles();
   errors();
+  atomic();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) NEED(MPI_File_delete(path, MPI_INFO_NULL));
   MPI_Finalize();

@@ -1,0 +1,37 @@
+#include "core/mpi/io/waiting.h"
+
+#include "core/mpi/messaging.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+
+void reach_now(Strand& strand) {
+  schedule_wake(strand, strand.now);
+  strand.rank->world.executive.block();
+}
+
+void count_io(Strand& strand, SimTime duration) {
+  Rank& rank = *strand.rank;
+  if (&strand != &rank.main) return;
+  rank.io += duration;
+  if (strand.call_depth > 0) rank.io_in_calls += duration;
+}
+
+void FileWait::done(SimTime at) {
+  at_ = at;
+  is_done_ = true;
+  if (is_blocked_) strand_.rank->world.executive.make_ready(strand_);
+}
+
+void FileWait::wait() {
+  if (!is_done_) {
+    is_blocked_ = true;
+    strand_.rank->world.executive.block();
+    is_blocked_ = false;
+  }
+  if (at_ <= strand_.now) return;
+  count_io(strand_, at_ - strand_.now);
+  strand_.now = at_;
+}
+
+}  // namespace sesame::mpi
