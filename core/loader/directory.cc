@@ -5,10 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <limits.h>
+
 #include <cerrno>
+#include <cstring>
 #include <mutex>
 
 #include "core/loader/bindings.h"
+#include "core/loader/files.h"
 #include "core/loader/process.h"
 #include "core/loader/real.h"
 
@@ -35,6 +39,41 @@ int remember_directory(RankProcess& process) {
   return 0;
 }
 
+int move_kernel_to(RankProcess& process, const char* path) {
+  swap_directories_from_now_on();
+  if (REAL(chdir)(path) != 0) return -1;
+  process.working_directory.clear();
+  return remember_directory(process);
+}
+
+// On a mount only our own idea of the place changes: every path of the rank is made whole first.
+int move_to(RankProcess& process, const char* path) {
+  PathOperation operation("chdir", AT_FDCWD, path, PathUse::kLook);
+  if (!operation.is_simulated()) return move_kernel_to(process, operation.host_path());
+  if (operation.error() != 0) return operation.fail(operation.error());
+  struct stat status;
+  if (REAL(stat)(operation.real_path(), &status) != 0) return operation.fail_look(errno);
+  if (!S_ISDIR(status.st_mode)) return operation.fail_look(ENOTDIR);
+  operation.metadata(FileCall::kStat);
+  process.working_directory = operation.path().name;
+  return operation.result(0);
+}
+
+char* give_text(const std::string& text, char* buffer, size_t size) {
+  if (buffer == nullptr) {
+    if (size != 0 && size <= text.size()) {
+      errno = ERANGE;
+      return nullptr;
+    }
+    return strdup(text.c_str());
+  }
+  if (size <= text.size()) {
+    errno = size == 0 ? EINVAL : ERANGE;
+    return nullptr;
+  }
+  return strcpy(buffer, text.c_str());
+}
+
 }  // namespace
 
 extern "C" {
@@ -42,20 +81,39 @@ extern "C" {
 int rank_chdir(const char* path) {
   RankProcess* process = current();
   if (process == nullptr) return REAL(chdir)(path);
-  swap_directories_from_now_on();
-  if (REAL(chdir)(path) != 0) return -1;
-  return remember_directory(*process);
+  return file_hooks() != nullptr ? move_to(*process, path) : move_kernel_to(*process, path);
 }
 GLOBAL_NAME(chdir);
 
 int rank_fchdir(int directory) {
   RankProcess* process = current();
   if (process == nullptr) return REAL(fchdir)(directory);
+  if (const OpenFile* open = open_file(directory))
+    return move_to(*process, open->file.name.c_str());
   swap_directories_from_now_on();
   if (REAL(fchdir)(directory) != 0) return -1;
+  process->working_directory.clear();
   return remember_directory(*process);
 }
 GLOBAL_NAME(fchdir);
+
+char* rank_getcwd(char* buffer, size_t size) {
+  if (!SERVES_RANK()) return REAL(getcwd)(buffer, size);
+  return give_text(working_directory(*current()), buffer, size);
+}
+GLOBAL_NAME(getcwd);
+
+char* rank___getcwd_chk(char* buffer, size_t size, size_t) { return rank_getcwd(buffer, size); }
+
+char* rank_get_current_dir_name() {
+  if (!SERVES_RANK()) return REAL(get_current_dir_name)();
+  return strdup(working_directory(*current()).c_str());
+}
+
+char* rank_getwd(char* buffer) {
+  if (!SERVES_RANK()) return REAL(getcwd)(buffer, PATH_MAX);
+  return give_text(working_directory(*current()), buffer, PATH_MAX);
+}
 
 mode_t rank_umask(mode_t mask) {
   RankProcess* process = current();
@@ -70,6 +128,10 @@ mode_t rank_umask(mode_t mask) {
 void bind_directories(BindingTable& table) {
   BIND(table, chdir);
   BIND(table, fchdir);
+  BIND(table, getcwd);
+  BIND(table, __getcwd_chk);
+  BIND(table, get_current_dir_name);
+  BIND(table, getwd);
   BIND(table, umask);
 }
 

@@ -1,6 +1,7 @@
 // What a program asks the dynamic loader, which does not know the copies: its own symbols, where an
 // address lies, its own file. A program that opens the MPI library by name gets ours.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 
 #include "core/loader/bindings.h"
 #include "core/loader/closure.h"
+#include "core/loader/files.h"
 #include "core/loader/images.h"
 #include "core/loader/load.h"
 #include "core/loader/process.h"
@@ -74,11 +76,20 @@ int rank_dladdr(const void* address, Dl_info* result) {
 
 ssize_t rank_readlink(const char* path, char* buffer, size_t size) {
   const RankProcess* process = current();
-  if (process == nullptr || !names_own_file(path)) return REAL(readlink)(path, buffer, size);
+  if (process == nullptr || !names_own_file(path))
+    return SERVES_RANK() ? read_link("readlink", AT_FDCWD, path, buffer, size)
+                         : REAL(readlink)(path, buffer, size);
   const std::string& file = program_file(*process);
   const size_t count = std::min(size, file.size());
   memcpy(buffer, file.data(), count);
   return static_cast<ssize_t>(count);
+}
+
+GLOBAL_NAME(readlink);
+
+ssize_t rank_readlinkat(int directory, const char* path, char* buffer, size_t size) {
+  if (!SERVES_RANK()) return REAL(readlinkat)(directory, path, buffer, size);
+  return read_link("readlinkat", directory, path, buffer, size);
 }
 
 ssize_t rank___readlink_chk(const char* path, char* buffer, size_t size, size_t) {
@@ -88,9 +99,12 @@ ssize_t rank___readlink_chk(const char* path, char* buffer, size_t size, size_t)
 char* rank_realpath(const char* path, char* resolved) {
   const RankProcess* process = current();
   if (process == nullptr || path == nullptr || !names_own_file(path))
-    return REAL(realpath)(path, resolved);
+    return SERVES_RANK() && path != nullptr ? real_path(path, resolved)
+                                            : REAL(realpath)(path, resolved);
   return REAL(realpath)(program_file(*process).c_str(), resolved);
 }
+
+GLOBAL_NAME(realpath);
 
 char* rank___realpath_chk(const char* path, char* resolved, size_t) {
   return rank_realpath(path, resolved);
@@ -104,6 +118,7 @@ void bind_dynamic(BindingTable& table) {
   BIND(table, dladdr);
   BIND(table, readlink);
   BIND(table, __readlink_chk);
+  BIND(table, readlinkat);
   BIND(table, realpath);
   BIND(table, __realpath_chk);
 }

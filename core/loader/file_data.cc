@@ -51,6 +51,36 @@ ssize_t really_write(int fd, const Pieces& pieces) {
   return REAL(pwritev2)(fd, pieces.parts, pieces.count, pieces.offset, pieces.flags);
 }
 
+// The bytes of a read, at once.
+ssize_t read_bytes(int fd, const Pieces& pieces) {
+  if (pieces.offset < 0 && pieces.flags == 0) return REAL(readv)(fd, pieces.parts, pieces.count);
+  return REAL(preadv2)(fd, pieces.parts, pieces.count, pieces.offset, pieces.flags);
+}
+
+// The bytes of a write, at once; where they begin. There is room for all of them or none.
+ssize_t write_bytes(int fd, const FilePath& file, const Pieces& pieces, uint64_t* begin) {
+  const uint64_t bytes = bytes_of(pieces);
+  *begin = 0;
+  if (bytes == 0 || !is_regular(fd)) return really_write(fd, pieces);
+  *begin = write_offset(fd, pieces);
+  const uint64_t size = size_of(fd);
+  const uint64_t end = *begin + bytes;
+  if (end > size && !file_hooks()->resize(file, end)) {
+    errno = ENOSPC;
+    return -1;
+  }
+  const ssize_t count = file_hooks()->discards_data ? pretend_to_write(fd, pieces, *begin, bytes)
+                                                    : really_write(fd, pieces);
+  if (count != static_cast<ssize_t>(bytes) && end > size) {
+    const int error = errno;
+    file_hooks()->resize(file, size_of(fd));
+    errno = error;
+  }
+  return count;
+}
+
+}  // namespace
+
 // Nothing is asked of the host's own devices.
 int flush_file(const char* call, int fd) {
   const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
@@ -59,16 +89,11 @@ int flush_file(const char* call, int fd) {
   return operation.result(0);
 }
 
-}  // namespace
-
 ssize_t read_file(const char* call, int fd, const Pieces& pieces) {
   const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
   FileOperation operation(call);
   const off_t at = pieces.offset >= 0 ? pieces.offset : REAL(lseek)(fd, 0, SEEK_CUR);
-  const ssize_t count =
-      pieces.offset < 0 && pieces.flags == 0
-          ? REAL(readv)(fd, pieces.parts, pieces.count)
-          : REAL(preadv2)(fd, pieces.parts, pieces.count, pieces.offset, pieces.flags);
+  const ssize_t count = read_bytes(fd, pieces);
   if (count > 0)
     operation.moved(open->file, false, static_cast<uint64_t>(at), static_cast<uint64_t>(count));
   return operation.result(count);
@@ -77,21 +102,20 @@ ssize_t read_file(const char* call, int fd, const Pieces& pieces) {
 ssize_t write_file(const char* call, int fd, const Pieces& pieces) {
   const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
   FileOperation operation(call);
-  const FilePath& file = open->file;
-  const uint64_t bytes = bytes_of(pieces);
-  if (bytes == 0 || !is_regular(fd)) return operation.result(really_write(fd, pieces));
-  const uint64_t begin = write_offset(fd, pieces);
-  const uint64_t size = size_of(fd);
-  if (begin + bytes > size && !file_hooks()->resize(file, begin + bytes))
-    return operation.fail(ENOSPC);
-  const ssize_t count = file_hooks()->discards_data ? pretend_to_write(fd, pieces, begin, bytes)
-                                                    : really_write(fd, pieces);
-  if (count != static_cast<ssize_t>(bytes) && begin + bytes > size) {
-    const int error = errno;
-    file_hooks()->resize(file, size_of(fd));
-    errno = error;
-  }
-  if (count > 0) operation.moved(file, true, begin, static_cast<uint64_t>(count));
+  uint64_t begin = 0;
+  const ssize_t count = write_bytes(fd, open->file, pieces, &begin);
+  if (count > 0) operation.moved(open->file, true, begin, static_cast<uint64_t>(count));
+  return operation.result(count);
+}
+
+ssize_t start_transfer(int fd, bool is_write, const Pieces& pieces, void** ticket) {
+  const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
+  FileOperation operation(is_write ? "aio_write" : "aio_read");
+  auto at = static_cast<uint64_t>(pieces.offset);
+  const ssize_t count =
+      is_write ? write_bytes(fd, open->file, pieces, &at) : read_bytes(fd, pieces);
+  if (count > 0)
+    *ticket = file_hooks()->start(open->file, is_write, at, static_cast<uint64_t>(count));
   return operation.result(count);
 }
 

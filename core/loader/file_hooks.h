@@ -40,6 +40,10 @@ struct FileHooks {
   void (*metadata)(const FilePath& file, FileCall call);
   void (*moved)(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes);
   void (*flush)(const FilePath& file);
+  // Moved data whose time goes on beside the rank: begun, whether it has ended by now, waited for.
+  void* (*start)(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes);
+  bool (*has_ended)(void* ticket);
+  void (*await)(void* ticket);
 
   // The file is about to have this size; false: there is no room for it.
   bool (*resize)(const FilePath& file, uint64_t bytes);

@@ -165,6 +165,8 @@ int truncate_path(const char* path, off_t size) {
   return status;
 }
 
+}  // namespace
+
 ssize_t read_link(const char* call, int directory, const char* path, char* buffer, size_t size) {
   PathOperation operation(call, directory, path, PathUse::kName);
   if (!operation.is_simulated())
@@ -175,7 +177,19 @@ ssize_t read_link(const char* call, int directory, const char* path, char* buffe
   return operation.result(length);
 }
 
-}  // namespace
+char* real_path(const char* path, char* resolved) {
+  PathOperation operation("realpath", AT_FDCWD, path, PathUse::kLook);
+  if (!operation.is_simulated()) return REAL(realpath)(operation.host_path(), resolved);
+  int error = operation.error();
+  if (error == 0 && !exists(operation.path())) error = ENOENT;
+  operation.metadata(FileCall::kStat);
+  if (error != 0) {
+    errno = error;
+    return nullptr;
+  }
+  const char* name = operation.path().name.c_str();
+  return resolved == nullptr ? strdup(name) : strcpy(resolved, name);
+}
 
 int describe_file(int fd, struct stat* result) {
   const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
@@ -352,11 +366,6 @@ GLOBAL_NAME(truncate);
 GLOBAL_NAME_AS(truncate64, truncate);
 
 }  // extern "C"
-
-// What readlink of dynamic.cc comes to for other names than the program's own.
-ssize_t read_link_of_rank(const char* path, char* buffer, size_t size) {
-  return read_link("readlink", AT_FDCWD, path, buffer, size);
-}
 
 void bind_file_names(BindingTable& table) {
   BIND(table, stat);

@@ -129,9 +129,14 @@ struct Pieces {
 };
 ssize_t read_file(const char* call, int fd, const Pieces& pieces);
 ssize_t write_file(const char* call, int fd, const Pieces& pieces);
+// A transfer at an offset whose time goes on by itself; *ticket is null when it has none.
+ssize_t start_transfer(int fd, bool is_write, const Pieces& pieces, void** ticket);
+int flush_file(const char* call, int fd);
 int truncate_file(const char* call, int fd, off_t size);
 int describe_file(int fd, struct stat* result);
 int make_temporary(const char* call, char* path, int suffix, int flags);
+ssize_t read_link(const char* call, int directory, const char* path, char* buffer, size_t size);
+char* real_path(const char* path, char* resolved);
 int remove_path(const char* call, int directory, const char* path, int flags);
 
 // Streams of files on simulated file systems (file_streams.cc).

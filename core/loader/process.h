@@ -125,7 +125,6 @@ class RankProcess {
   locale_t locale = nullptr;      // null: the host's
   int directory = -1;             // descriptor; -1: the host's
   std::string working_directory;  // as the program sees it; empty: not asked for yet
-  bool is_on_mount = false;       // it is on a simulated file system: the kernel's is another
   int file_mode_mask = -1;        // -1: the host's
   char* token = nullptr;          // strtok
   OptionScan options;

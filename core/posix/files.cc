@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "core/mpi/call.h"
-#include "core/mpi/io/waiting.h"
+#include "core/mpi/io/file_time.h"
+#include "core/mpi/messaging.h"
 
 namespace sesame::posix {
 namespace {
@@ -31,10 +32,6 @@ FileId id_of(const FilePath& file) { return static_cast<FileId>(file.file); }
 Uses& uses_of(const FilePath& file) { return g_uses[{&system_of(file), id_of(file)}]; }
 
 int node_of(const mpi::Rank& rank) { return g_world->network.node_of(rank.id); }
-
-storage::Client client_of(mpi::Rank& rank) {
-  return {rank.id, node_of(rank), &rank.interface_free};
-}
 
 storage::Use to_use(PathUse use) {
   switch (use) {
@@ -111,29 +108,61 @@ void end(int64_t) {
 void metadata(const FilePath& file, FileCall call) {
   mpi::Strand& strand = mpi::self();
   mpi::FileWait wait(strand);
-  system_of(file).metadata(strand.now, to_metadata(call), id_of(file), client_of(*strand.rank),
+  system_of(file).metadata(strand.now, to_metadata(call), id_of(file), mpi::client_of(strand),
                            wait);
   wait.wait();
+}
+
+storage::Access access_to(const FilePath& file, bool is_write, const storage::Extent& extent) {
+  storage::Access access;
+  access.direction = is_write ? storage::Direction::kWrite : storage::Direction::kRead;
+  access.file = id_of(file);
+  access.client = mpi::client_of(mpi::self());
+  access.extents = {&extent, 1};
+  return access;
 }
 
 void moved(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes) {
   mpi::Strand& strand = mpi::self();
   const storage::Extent extent{offset, bytes};
-  storage::Access access;
-  access.direction = is_write ? storage::Direction::kWrite : storage::Direction::kRead;
-  access.file = id_of(file);
-  access.client = client_of(*strand.rank);
-  access.extents = {&extent, 1};
   mpi::FileWait wait(strand);
-  system_of(file).access(strand.now, access, wait);
+  system_of(file).access(strand.now, access_to(file, is_write, extent), wait);
   wait.wait();
 }
 
 void flush(const FilePath& file) {
   mpi::Strand& strand = mpi::self();
   mpi::FileWait wait(strand);
-  system_of(file).flush(strand.now, id_of(file), client_of(*strand.rank), wait);
+  system_of(file).flush(strand.now, id_of(file), mpi::client_of(strand), wait);
   wait.wait();
+}
+
+// Data under way by itself.
+struct Started {
+  explicit Started(mpi::Strand& strand) : wait(strand) {}
+  mpi::FileWait wait;
+  storage::Extent extent;
+};
+
+void* start(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes) {
+  mpi::Strand& strand = mpi::self();
+  auto* started = new Started(strand);
+  started->extent = {offset, bytes};
+  system_of(file).access(strand.now, access_to(file, is_write, started->extent), started->wait);
+  return started;
+}
+
+bool has_ended(void* ticket) {
+  mpi::Strand& strand = mpi::self();
+  mpi::let_earlier_happen(strand);
+  const mpi::FileWait& wait = static_cast<Started*>(ticket)->wait;
+  return wait.is_done() && wait.at() <= strand.now;
+}
+
+void await(void* ticket) {
+  auto* started = static_cast<Started*>(ticket);
+  started->wait.wait();
+  delete started;
 }
 
 bool resize(const FilePath& file, uint64_t bytes) {
@@ -179,10 +208,27 @@ void linked(const FilePath& file, const FilePath& name) {
 }  // namespace
 
 const loader::FileHooks& file_hooks(mpi::World& world) {
-  static loader::FileHooks hooks{locate, begin, end,      metadata, moved,   flush,  resize, opened,
-                                 closed, list,  copy_all, removed,  renamed, linked, false};
+  static loader::FileHooks hooks{
+      .locate = locate,
+      .begin = begin,
+      .end = end,
+      .metadata = metadata,
+      .moved = moved,
+      .flush = flush,
+      .start = start,
+      .has_ended = has_ended,
+      .await = await,
+      .resize = resize,
+      .opened = opened,
+      .closed = closed,
+      .list = list,
+      .copy_all = copy_all,
+      .removed = removed,
+      .renamed = renamed,
+      .linked = linked,
+      .discards_data = world.mounts->discards_data(),
+  };
   g_world = &world;
-  hooks.discards_data = world.mounts->discards_data();
   return hooks;
 }
 

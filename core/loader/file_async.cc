@@ -1,0 +1,153 @@
+// Asynchronous I/O. The bytes move when the call is made, its time goes on beside the rank, which
+// can ask or wait for the end. Nobody is notified by a signal or a thread.
+#include <aio.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <unordered_map>
+
+#include "core/loader/bindings.h"
+#include "core/loader/files.h"
+#include "core/loader/real.h"
+
+namespace sesame::loader {
+namespace {
+
+struct Pending {
+  void* ticket = nullptr;  // null: it has ended
+  ssize_t result = 0;
+  int error = 0;
+};
+std::unordered_map<const aiocb*, Pending> g_pending;
+
+Pending* find_pending(const aiocb* request) {
+  const auto found = g_pending.find(request);
+  return found == g_pending.end() ? nullptr : &found->second;
+}
+
+int start_request(const aiocb* request, bool is_write) {
+  const iovec part{const_cast<void*>(request->aio_buf), request->aio_nbytes};
+  Pending& pending = g_pending[request];
+  pending = {};
+  const Pieces pieces{&part, 1, request->aio_offset, 0};
+  pending.result = start_transfer(request->aio_fildes, is_write, pieces, &pending.ticket);
+  if (pending.result < 0) pending.error = errno;
+  return 0;
+}
+
+bool has_ended(Pending& pending) {
+  if (pending.ticket == nullptr) return true;
+  if (!file_hooks()->has_ended(pending.ticket)) return false;
+  file_hooks()->await(pending.ticket);
+  pending.ticket = nullptr;
+  return true;
+}
+
+void await(Pending& pending) {
+  if (pending.ticket == nullptr) return;
+  FileOperation operation("aio_suspend");
+  file_hooks()->await(pending.ticket);
+  pending.ticket = nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+int rank_aio_read(aiocb* request) {
+  if (open_file(request->aio_fildes) == nullptr) return REAL(aio_read)(request);
+  return start_request(request, false);
+}
+
+int rank_aio_write(aiocb* request) {
+  if (open_file(request->aio_fildes) == nullptr) return REAL(aio_write)(request);
+  return start_request(request, true);
+}
+
+// Ends when all that was written is on the devices: waits for that.
+int rank_aio_fsync(int operation, aiocb* request) {
+  if (open_file(request->aio_fildes) == nullptr) return REAL(aio_fsync)(operation, request);
+  g_pending[request] = {};
+  return flush_file("aio_fsync", request->aio_fildes);
+}
+
+int rank_aio_error(const aiocb* request) {
+  Pending* pending = find_pending(request);
+  if (pending == nullptr) return REAL(aio_error)(request);
+  return has_ended(*pending) ? pending->error : EINPROGRESS;
+}
+
+ssize_t rank_aio_return(aiocb* request) {
+  Pending* pending = find_pending(request);
+  if (pending == nullptr) return REAL(aio_return)(request);
+  await(*pending);
+  const Pending ended = *pending;
+  g_pending.erase(request);
+  if (ended.error != 0) errno = ended.error;
+  return ended.result;
+}
+
+// Waits for the first of ours in the list.
+int rank_aio_suspend(const aiocb* const requests[], int count, const timespec* limit) {
+  Pending* first = nullptr;
+  for (int i = 0; i < count; ++i) {
+    Pending* pending = requests[i] == nullptr ? nullptr : find_pending(requests[i]);
+    if (pending == nullptr) continue;
+    if (pending->ticket == nullptr) return 0;
+    if (first == nullptr) first = pending;
+  }
+  if (first == nullptr) return REAL(aio_suspend)(requests, count, limit);
+  await(*first);
+  return 0;
+}
+
+int rank_aio_cancel(int fd, aiocb* request) {
+  if (open_file(fd) == nullptr) return REAL(aio_cancel)(fd, request);
+  const Pending* pending = request == nullptr ? nullptr : find_pending(request);
+  return pending != nullptr && pending->ticket != nullptr ? AIO_NOTCANCELED : AIO_ALLDONE;
+}
+
+int rank_lio_listio(int mode, aiocb* const requests[], int count, sigevent* event) {
+  bool is_ours = false;
+  for (int i = 0; i < count; ++i)
+    is_ours |= requests[i] != nullptr && open_file(requests[i]->aio_fildes) != nullptr;
+  if (!is_ours) return REAL(lio_listio)(mode, requests, count, event);
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] == nullptr || requests[i]->aio_lio_opcode == LIO_NOP) continue;
+    const bool is_write = requests[i]->aio_lio_opcode == LIO_WRITE;
+    const int status = is_write ? rank_aio_write(requests[i]) : rank_aio_read(requests[i]);
+    if (status != 0) return status;
+  }
+  bool failed = false;
+  for (int i = 0; mode == LIO_WAIT && i < count; ++i) {
+    Pending* pending = requests[i] == nullptr ? nullptr : find_pending(requests[i]);
+    if (pending == nullptr) continue;
+    await(*pending);
+    failed |= pending->error != 0;
+  }
+  if (failed) errno = EIO;
+  return failed ? -1 : 0;
+}
+
+}  // extern "C"
+
+void bind_file_async(BindingTable& table) {
+  BIND(table, aio_read);
+  BIND_AS(table, "aio_read64", aio_read);
+  BIND(table, aio_write);
+  BIND_AS(table, "aio_write64", aio_write);
+  BIND(table, aio_fsync);
+  BIND_AS(table, "aio_fsync64", aio_fsync);
+  BIND(table, aio_error);
+  BIND_AS(table, "aio_error64", aio_error);
+  BIND(table, aio_return);
+  BIND_AS(table, "aio_return64", aio_return);
+  BIND(table, aio_suspend);
+  BIND_AS(table, "aio_suspend64", aio_suspend);
+  BIND(table, aio_cancel);
+  BIND_AS(table, "aio_cancel64", aio_cancel);
+  BIND(table, lio_listio);
+  BIND_AS(table, "lio_listio64", lio_listio);
+}
+
+}  // namespace sesame::loader

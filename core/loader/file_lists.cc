@@ -1,0 +1,178 @@
+// Directories on simulated file systems: their streams show what the mount shows, in order of
+// name, as it was when the directory was opened.
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+
+#include "core/loader/bindings.h"
+#include "core/loader/files.h"
+#include "core/loader/real.h"
+
+namespace sesame::loader {
+namespace {
+
+struct FileList {
+  int fd = -1;
+  FilePath directory;
+  std::vector<std::string> names;
+  size_t next = 0;
+  dirent entry{};
+};
+std::unordered_map<DIR*, std::unique_ptr<FileList>> g_lists;
+
+FileList* find_list(DIR* stream) {
+  if (g_lists.empty()) return nullptr;
+  const auto found = g_lists.find(stream);
+  return found == g_lists.end() ? nullptr : found->second.get();
+}
+
+std::vector<std::string> names_of(const FilePath& directory) {
+  const HostScope host;
+  std::vector<std::string> names = file_hooks()->list(directory);
+  names.insert(names.end(), {".", ".."});
+  std::ranges::sort(names);
+  return names;
+}
+
+DIR* list_of(int fd) {
+  auto list = std::make_unique<FileList>();
+  list->fd = fd;
+  list->directory = open_file(fd)->file;
+  list->names = names_of(list->directory);
+  auto* stream = reinterpret_cast<DIR*>(list.get());
+  g_lists[stream] = std::move(list);
+  return stream;
+}
+
+dirent* next_entry(FileList& list) {
+  if (list.next == list.names.size()) return nullptr;
+  const std::string& name = list.names[list.next++];
+  struct stat status {};
+  FilePath place;
+  {
+    const HostScope host;
+    place = file_hooks()->locate(list.directory.name + "/" + name, PathUse::kName);
+  }
+  REAL(lstat)(place.path.c_str(), &status);
+  list.entry.d_ino = status.st_ino;
+  list.entry.d_off = static_cast<off_t>(list.next);
+  list.entry.d_type = IFTODT(status.st_mode);
+  list.entry.d_reclen = sizeof list.entry;
+  strncpy(list.entry.d_name, name.c_str(), sizeof list.entry.d_name - 1);
+  return &list.entry;
+}
+
+DIR* open_list(const char* path) {
+  const int fd = open_path("opendir", AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (fd < 0) return nullptr;
+  return open_file(fd) != nullptr ? list_of(fd) : REAL(fdopendir)(fd);
+}
+
+int close_list(DIR* stream) {
+  const int fd = find_list(stream)->fd;
+  g_lists.erase(stream);
+  return close_descriptor(fd);
+}
+
+using Choice = int (*)(const dirent*);
+using Order = int (*)(const dirent**, const dirent**);
+
+int scan(const char* path, dirent*** result, Choice chosen, Order order) {
+  DIR* stream = open_list(path);
+  if (stream == nullptr) return -1;
+  FileList& list = *find_list(stream);
+  std::vector<dirent*> found;
+  while (const dirent* entry = next_entry(list)) {
+    if (chosen != nullptr && chosen(entry) == 0) continue;
+    auto* copy = static_cast<dirent*>(malloc(sizeof(dirent)));
+    *copy = *entry;
+    found.push_back(copy);
+  }
+  close_list(stream);
+  if (order != nullptr) {
+    std::ranges::stable_sort(
+        found, [order](const dirent* a, const dirent* b) { return order(&a, &b) < 0; });
+  }
+  *result = static_cast<dirent**>(malloc(std::max<size_t>(1, found.size()) * sizeof(dirent*)));
+  std::ranges::copy(found, *result);
+  return static_cast<int>(found.size());
+}
+
+}  // namespace
+
+extern "C" {
+
+DIR* rank_opendir(const char* path) {
+  return SERVES_RANK() ? open_list(path) : REAL(opendir)(path);
+}
+GLOBAL_NAME(opendir);
+
+DIR* rank_fdopendir(int fd) { return open_file(fd) != nullptr ? list_of(fd) : REAL(fdopendir)(fd); }
+GLOBAL_NAME(fdopendir);
+
+dirent* rank_readdir(DIR* stream) {
+  FileList* list = find_list(stream);
+  return list != nullptr ? next_entry(*list) : REAL(readdir)(stream);
+}
+GLOBAL_NAME(readdir);
+GLOBAL_NAME_AS(readdir64, readdir);
+
+int rank_closedir(DIR* stream) {
+  return find_list(stream) != nullptr ? close_list(stream) : REAL(closedir)(stream);
+}
+GLOBAL_NAME(closedir);
+
+int rank_dirfd(DIR* stream) {
+  const FileList* list = find_list(stream);
+  return list != nullptr ? list->fd : REAL(dirfd)(stream);
+}
+GLOBAL_NAME(dirfd);
+
+void rank_rewinddir(DIR* stream) {
+  FileList* list = find_list(stream);
+  if (list == nullptr) return REAL(rewinddir)(stream);
+  list->names = names_of(list->directory);
+  list->next = 0;
+}
+
+long rank_telldir(DIR* stream) {
+  const FileList* list = find_list(stream);
+  return list != nullptr ? static_cast<long>(list->next) : REAL(telldir)(stream);
+}
+
+void rank_seekdir(DIR* stream, long place) {
+  FileList* list = find_list(stream);
+  if (list == nullptr) return REAL(seekdir)(stream, place);
+  list->next = std::min(static_cast<size_t>(place), list->names.size());
+}
+
+int rank_scandir(const char* path, dirent*** result, Choice chosen, Order order) {
+  if (!SERVES_RANK() || !locate(AT_FDCWD, path, PathUse::kLook).is_simulated())
+    return REAL(scandir)(path, result, chosen, order);
+  return scan(path, result, chosen, order);
+}
+
+}  // extern "C"
+
+void bind_file_lists(BindingTable& table) {
+  BIND(table, opendir);
+  BIND(table, fdopendir);
+  BIND(table, readdir);
+  BIND_AS(table, "readdir64", readdir);
+  BIND(table, closedir);
+  BIND(table, dirfd);
+  BIND(table, rewinddir);
+  BIND(table, telldir);
+  BIND(table, seekdir);
+  BIND(table, scandir);
+  BIND_AS(table, "scandir64", scandir);
+}
+
+}  // namespace sesame::loader

@@ -1,0 +1,195 @@
+#include "core/storage/mounts.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "core/storage/testing.h"
+
+namespace sesame::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string contents(const fs::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+void put(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+class MountsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/mounts-XXXXXX";
+    root_ = mkdtemp(pattern);
+    work_ = root_ / "work";
+    backing_ = root_ / "backing";
+    fs::create_directories(work_);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  void make(const fs::path& backing, bool discard = false, uint64_t capacity = 0) {
+    const machine::Machine machine = machine_for(2);
+    network_ = std::make_unique<network::Network>(*network::Network::create(machine, 2, "cyclic"));
+    machine::StorageParameters parameters = plain();
+    parameters.capacity = capacity;
+    mounts_ = std::move(*Mounts::create({backing, work_, discard}));
+    ASSERT_TRUE(mounts_->add({"/pfs", "."}, system(parameters), 65536));
+    std::vector<std::unique_ptr<FileSystem>> local;
+    for (int node = 0; node < 2; ++node) local.push_back(system(parameters));
+    ASSERT_TRUE(mounts_->add_local({"/pfs/local"}, std::move(local)));
+  }
+  std::unique_ptr<FileSystem> system(const machine::StorageParameters& parameters) {
+    return std::move(*make_file_system(parameters, *network_, events_, 1));
+  }
+  std::string work(const std::string& name) const { return (work_ / name).string(); }
+  Place at(const std::string& path, Use use, int node = 0) {
+    return mounts_->locate(path, node, use);
+  }
+
+  fs::path root_;
+  fs::path work_;
+  fs::path backing_;
+  pdes::EventQueue events_;
+  std::unique_ptr<network::Network> network_;
+  std::unique_ptr<Mounts> mounts_;
+};
+
+TEST(Normalise, TakesDotsAndEmptyPartsOut) {
+  EXPECT_EQ(normalise("/a//b/./c/../d/"), "/a/b/d");
+  EXPECT_EQ(normalise("/../.."), "/");
+  EXPECT_EQ(normalise("/a/.."), "/");
+}
+
+TEST_F(MountsTest, TheLongestMountHasThePath) {
+  make(backing_);
+  EXPECT_EQ(at("/pfs/a", Use::kChange).path, backing_ / "pfs/a");
+  EXPECT_EQ(at("/pfs/local/a", Use::kChange).path, backing_ / "pfs/local/node-0/a");
+  EXPECT_EQ(at(work("a"), Use::kChange).path, backing_ / "a");
+  EXPECT_EQ(at("/pfs/a", Use::kChange).block, 65536u);
+  EXPECT_FALSE(mounts_->find("/pfsother/a", 0));
+  EXPECT_FALSE(mounts_->find("/etc/hosts", 0));
+  EXPECT_TRUE(fs::is_directory(backing_ / "pfs"));
+}
+
+TEST_F(MountsTest, ALocalMountIsAnotherOneOnEachNode) {
+  make(backing_);
+  const Place zero = at("/pfs/local/a", Use::kChange, 0);
+  const Place one = at("/pfs/local/a", Use::kChange, 1);
+  EXPECT_NE(zero.system, one.system);
+  EXPECT_NE(zero.path, one.path);
+  EXPECT_EQ(at("/pfs/a", Use::kChange, 0).path, at("/pfs/a", Use::kChange, 1).path);
+}
+
+TEST_F(MountsTest, ARealFileIsReadInPlaceAndCopiedBeforeItIsChanged) {
+  put(work_ / "input/data", "original");
+  make(backing_);
+  const Place look = at(work("input/data"), Use::kLook);
+  EXPECT_TRUE(look.is_original);
+  EXPECT_EQ(look.path, work("input/data"));
+  EXPECT_FALSE(fs::exists(backing_ / "input"));
+
+  const Place change = at(work("input/data"), Use::kChange);
+  EXPECT_FALSE(change.is_original);
+  EXPECT_EQ(change.path, backing_ / "input/data");
+  EXPECT_EQ(change.file, look.file);
+  EXPECT_EQ(contents(change.path), "original");
+  put(change.path, "changed");
+  EXPECT_EQ(contents(work_ / "input/data"), "original");
+  EXPECT_EQ(at(work("input/data"), Use::kLook).path, backing_ / "input/data");
+}
+
+TEST_F(MountsTest, AListShowsBothAndNotWhatWasRemoved) {
+  put(work_ / "d/real", "1");
+  put(work_ / "d/gone", "2");
+  make(backing_);
+  put(at(work("d/made"), Use::kChange).path, "3");
+  const Place gone = at(work("d/gone"), Use::kReplace);
+  EXPECT_TRUE(mounts_->removed(gone, 0));
+  std::vector<std::string> names = mounts_->list(at(work("d"), Use::kLook), 0);
+  std::ranges::sort(names);
+  EXPECT_EQ(names, (std::vector<std::string>{"made", "real"}));
+  EXPECT_FALSE(at(work("d/gone"), Use::kLook).is_original);
+  EXPECT_TRUE(fs::exists(work_ / "d/gone"));
+}
+
+TEST_F(MountsTest, ARemovedDirectoryDoesNotComeBackWithItsContents) {
+  put(work_ / "d/a", "1");
+  make(backing_);
+  mounts_->removed(at(work("d/a"), Use::kReplace), 0);
+  mounts_->removed(at(work("d"), Use::kReplace), 0);
+  fs::create_directory(at(work("d"), Use::kReplace).backing);
+  EXPECT_TRUE(mounts_->list(at(work("d"), Use::kLook), 0).empty());
+}
+
+TEST_F(MountsTest, ARenamedDirectoryTakesItsRealFilesAlong) {
+  put(work_ / "d/sub/a", "text");
+  make(backing_);
+  const FileId file = at(work("d/sub/a"), Use::kLook).file;
+  ASSERT_EQ(mounts_->copy_all(work("d"), 0), 0);
+  const Place from = at(work("d"), Use::kReplace);
+  const Place to = at(work("e"), Use::kReplace);
+  fs::rename(from.backing, to.backing);
+  mounts_->renamed(from, to, 0);
+  EXPECT_EQ(contents(at(work("e/sub/a"), Use::kLook).path), "text");
+  EXPECT_EQ(at(work("e/sub/a"), Use::kLook).file, file);
+  EXPECT_FALSE(fs::exists(at(work("d/sub/a"), Use::kLook).path));
+}
+
+TEST_F(MountsTest, WhereTheBackingIsTheDirectoryItselfNothingIsCopied) {
+  put(work_ / "data", "original");
+  make(work_);
+  const Place place = at(work("data"), Use::kChange);
+  EXPECT_FALSE(place.is_original);
+  EXPECT_EQ(place.path, work("data"));
+  EXPECT_TRUE(fs::is_directory(work_ / "pfs"));
+}
+
+TEST_F(MountsTest, LinksAreFollowedAsTheProgramSeesThem) {
+  make(backing_);
+  fs::create_symlink("/pfs/target", backing_ / "link");
+  fs::create_symlink("loop", backing_ / "loop");
+  EXPECT_EQ(at(work("link"), Use::kChange).path, backing_ / "pfs/target");
+  EXPECT_EQ(at(work("link"), Use::kName).path, backing_ / "link");
+  EXPECT_EQ(at(work("loop"), Use::kLook).error, ELOOP);
+  // The working directory by another name is the working directory.
+  fs::create_directory_symlink(work_, root_ / "alias");
+  EXPECT_EQ(at((root_ / "alias/x").string(), Use::kChange).path, backing_ / "x");
+}
+
+TEST_F(MountsTest, DiscardedDataKeepsTheSizeOfACopiedFile) {
+  put(work_ / "data", "original");
+  make(backing_, true);
+  const Place place = at(work("data"), Use::kChange);
+  EXPECT_EQ(contents(place.path), std::string(8, '\0'));
+}
+
+TEST_F(MountsTest, AFileThatIsThereTakesRoom) {
+  put(work_ / "data", std::string(600, 'x'));
+  make(backing_, false, 1000);
+  const Place place = at(work("data"), Use::kLook);
+  const Place other = at("/pfs/other", Use::kChange);
+  EXPECT_FALSE(other.system->resize(other.file, 500));
+  EXPECT_TRUE(place.system->resize(place.file, 400));
+  EXPECT_TRUE(other.system->resize(other.file, 500));
+}
+
+TEST_F(MountsTest, ABackingThatCannotBeMadeIsSaid) {
+  put(root_ / "file", "");
+  const auto made = Mounts::create({root_ / "file/inside", work_, false});
+  ASSERT_FALSE(made);
+  EXPECT_NE(made.error().to_string().find("file/inside"), std::string::npos);
+  EXPECT_NE(made.error().to_string().find("--files"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sesame::storage

@@ -1,0 +1,181 @@
+/* Files by descriptor and by name: every family of calls writes and reads back, and each rank says
+   what it got. Uses a directory of its own in the working directory, "posix-RANK". */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static int rank;
+
+static void say(const char* format, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  printf("rank %d: %s\n", rank, text);
+}
+
+static unsigned long sum(const unsigned char* data, size_t size) {
+  unsigned long total = 5381;
+  for (size_t i = 0; i < size; ++i) total = total * 33 + data[i];
+  return total;
+}
+
+static unsigned long sum_of_file(const char* path) {
+  static unsigned char data[1 << 17];
+  const int fd = open(path, O_RDONLY);
+  if (fd < 0) return 0;
+  const ssize_t size = read(fd, data, sizeof data);
+  close(fd);
+  return sum(data, (size_t)size) + (unsigned long)size;
+}
+
+static long size_of(const char* path) {
+  struct stat status;
+  return stat(path, &status) == 0 ? (long)status.st_size : -1;
+}
+
+static void plain(void) {
+  unsigned char data[10000], back[10000];
+  for (size_t i = 0; i < sizeof data; ++i) data[i] = (unsigned char)(i * 7 + (size_t)rank);
+  int fd = open("plain", O_CREAT | O_RDWR | O_EXCL, 0640);
+  say("write %zd", write(fd, data, sizeof data));
+  say("lseek %ld", (long)lseek(fd, 100, SEEK_SET));
+  say("read %zd same %d", read(fd, back, 50), memcmp(back, data + 100, 50) == 0);
+  say("at %ld", (long)lseek(fd, 0, SEEK_CUR));
+  say("pread %zd", pread(fd, back, sizeof back, 9000));
+  say("pwrite %zd", pwrite(fd, "tail", 4, 12000));
+  struct iovec parts[2] = {{back, 10}, {back + 10, 20}};
+  say("readv %zd", readv(fd, parts, 2));
+  say("writev %zd", writev(fd, parts, 2));
+  say("preadv %zd pwritev %zd", preadv(fd, parts, 2, 5), pwritev(fd, parts, 2, 20000));
+  say("end %ld", (long)lseek(fd, 0, SEEK_END));
+  say("read at the end %zd", read(fd, back, 10));
+  say("ftruncate %d", ftruncate(fd, 15000));
+  struct stat status;
+  say("fstat %d size %ld mode %o", fstat(fd, &status), (long)status.st_size, status.st_mode);
+  say("fsync %d fdatasync %d", fsync(fd), fdatasync(fd));
+  const int other = dup(fd);
+  lseek(fd, 77, SEEK_SET);
+  say("dup at %ld", (long)lseek(other, 0, SEEK_CUR));
+  say("close %d %d again %d", close(fd), close(other), close(other));
+  say("again O_EXCL %d errno %d", open("plain", O_CREAT | O_EXCL | O_RDWR, 0600), errno);
+  fd = open("plain", O_RDONLY);
+  say("write to a read-only one %zd errno %d", write(fd, "x", 1), errno);
+  close(fd);
+  fd = open("plain", O_WRONLY | O_APPEND);
+  say("append %zd", write(fd, "end", 3));
+  say("fallocate %d", posix_fallocate(fd, 0, 30000));
+  close(fd);
+  say("size %ld sum %lu", size_of("plain"), sum_of_file("plain"));
+  say("missing %d errno %d", open("missing/x", O_RDONLY), errno);
+}
+
+static void names(void) {
+  say("mkdir %d again %d errno %d", mkdir("d", 0755), mkdir("d", 0755), errno);
+  say("mkdirat %d", mkdirat(AT_FDCWD, "d/e", 0755));
+  const int directory = open("d", O_RDONLY | O_DIRECTORY);
+  const int fd = openat(directory, "a", O_CREAT | O_WRONLY, 0600);
+  say("write %zd", write(fd, "hello", 5));
+  close(fd);
+  say("faccessat %d", faccessat(directory, "a", R_OK, 0));
+  say("link %d", link("d/a", "d/b"));
+  say("symlink %d", symlink("b", "d/c"));
+  char text[64] = "";
+  say("readlink %zd %s", readlink("d/c", text, sizeof text - 1), text);
+  struct stat status;
+  say("lstat %d link %d", lstat("d/c", &status), S_ISLNK(status.st_mode));
+  say("stat %d size %ld links %d", stat("d/c", &status), (long)status.st_size,
+      (int)status.st_nlink);
+  say("fstatat %d", fstatat(directory, "b", &status, 0));
+  struct statx more;
+  say("statx %d size %llu", statx(AT_FDCWD, "d/b", 0, STATX_SIZE, &more), more.stx_size);
+  say("rename %d", rename("d/b", "d/e/moved"));
+  say("through the broken link %d errno %d", open("d/c", O_RDONLY), errno);
+  say("renameat %d", renameat(directory, "e/moved", AT_FDCWD, "d/back"));
+  say("truncate %d size %ld", truncate("d/back", 3), size_of("d/a"));
+  DIR* stream = opendir("d");
+  unsigned long all = 0;
+  int count = 0;
+  for (struct dirent* entry; (entry = readdir(stream)) != NULL; ++count)
+    all += sum((const unsigned char*)entry->d_name, strlen(entry->d_name)) + entry->d_type;
+  closedir(stream);
+  say("%d entries, %lu", count, all);
+  struct dirent** found;
+  const int entries = scandir("d", &found, NULL, alphasort);
+  for (int i = 0; i < entries; ++i) say("entry %s", found[i]->d_name);
+  say("rmdir of a full one %d errno %d", rmdir("d"), errno);
+  say("unlink %d of a directory %d errno %d", unlink("d/a"), unlink("d/e"), errno);
+  say("unlinkat %d remove %d %d", unlinkat(directory, "back", 0), remove("d/c"), remove("d/e"));
+  close(directory);
+  say("rmdir %d access %d errno %d", rmdir("d"), access("d", F_OK), errno);
+}
+
+static void places(void) {
+  char before[PATH_MAX], inside[PATH_MAX], real[PATH_MAX];
+  getcwd(before, sizeof before);
+  mkdir("place", 0755);
+  say("chdir %d missing %d errno %d", chdir("place"), chdir("nowhere"), errno);
+  getcwd(inside, sizeof inside);
+  say("getcwd %s", inside + strlen(before));
+  const int fd = open("here", O_CREAT | O_WRONLY, 0600);
+  say("write %zd", write(fd, "1234", 4));
+  close(fd);
+  realpath("../place/./here", real);
+  say("realpath %s", real + strlen(before));
+  say("chdir back %d, size %ld", chdir(".."), size_of("place/here"));
+}
+
+static void copies(void) {
+  const int from = open("plain", O_RDONLY);
+  int to = open("copy", O_CREAT | O_RDWR, 0600);
+  off_t offset = 10;
+  say("sendfile %zd", sendfile(to, from, &offset, 5000));
+  say("copy_file_range %zd", copy_file_range(from, NULL, to, NULL, 6000, 0));
+  say("sum %lu", sum_of_file("copy"));
+  unsigned char* map = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, to, 0);
+  say("mapped %lu", sum(map, 8192));
+  memcpy(map + 100, "through the map", 15);
+  say("msync %d", msync(map, 8192, MS_SYNC));
+  say("munmap %d", munmap(map, 8192));
+  close(to);
+  close(from);
+  say("sum %lu", sum_of_file("copy"));
+  char pattern[] = "temporary-XXXXXX";
+  to = mkstemp(pattern);
+  say("mkstemp %d write %zd", to >= 0, write(to, "abc", 3));
+  say("size %ld unlink %d", size_of(pattern), unlink(pattern));
+  char back[4] = "";
+  say("still there %zd %s", pread(to, back, 3, 0), back);
+  close(to);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  char own[32];
+  snprintf(own, sizeof own, "posix-%d", rank);
+  mkdir(own, 0755);
+  if (chdir(own) != 0) MPI_Abort(MPI_COMM_WORLD, 3);
+  plain();
+  names();
+  places();
+  copies();
+  MPI_Barrier(MPI_COMM_WORLD);
+  const int left = open("../posix-0/plain", O_RDONLY);
+  say("another rank's file %d", left >= 0);
+  MPI_Finalize();
+  return 0;
+}
