@@ -71,6 +71,15 @@ class Mounts {
   void linked(const Place& file, const Place& name, int node);
 
   const Options& options() const { return options_; }
+
+  // Calls visit(group, index, system) for every file system; a local one has the number of its node
+  // as index.
+  template <typename Visit>
+  void visit(const Visit& visit) const {
+    for (size_t group = 0; group < groups_.size(); ++group)
+      for (size_t i = 0; i < groups_[group].systems.size(); ++i)
+        visit(group, i, *groups_[group].systems[i]);
+  }
   bool discards_data() const { return options_.discard_data; }
 
  private:
