@@ -163,6 +163,20 @@ TEST(Caches, WriteBehindAtTheIonodeAnswersBeforeTheDevice) {
   EXPECT_EQ(rig.ionode().cache.written_back, 2u);
 }
 
+TEST(Caches, DirtyNeighboursAreWrittenTogether) {
+  StorageParameters parameters = cached(0, 4);
+  parameters.ionode_cache.write_miss = WriteMiss::kAllocate;
+  parameters.ionode_cache.write_hit = WriteHit::kBack;
+  Rig rig(parameters);
+  rig.write_blocks(0, 0, 3);
+  rig.write_blocks(0, 100);
+  rig.read_blocks(0, 200);  // block 0 has to go, and takes 1 and 2 along
+  EXPECT_EQ(rig.ionode().device.writes, 1u);
+  EXPECT_EQ(rig.blocks_written(), 3u);
+  rig.flush(0);
+  EXPECT_EQ(rig.blocks_written(), 4u);
+}
+
 TEST(Caches, AWriteInvalidatesOrUpdatesOtherCopies) {
   for (const Coherence coherence : {Coherence::kInvalidate, Coherence::kUpdate}) {
     StorageParameters parameters = cached(4, 0);

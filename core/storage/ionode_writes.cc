@@ -159,21 +159,40 @@ BlockCache::Slot& Ionode::keep(SimTime now, const IonodeBlock& block) {
   BlockCache::Slot& slot = cache.insert(block.key, block.index, victim);
   if (victim.key == BlockKey{}) return slot;
   ++totals.evictions;
-  const uint64_t size = parts_.parameters.block;
-  if (victim.dirty) {
-    ++totals.written_back;
-    CellRange bytes = parts_.layout.locate(block_of(victim.key) * size);
-    bytes.bytes = size;
-    use_device(now, Direction::kWrite, file_of(victim.key), bytes, nullptr, 0);
-  }
+  if (victim.dirty) write_behind(now, victim.key);
   const IonodeBlock gone{victim.key, number_, 0};
   const int home = parts_.policy->take_ionode_victim(parts_.caches, gone, victim);
   if (home != Directory::kNobody) {
-    const Flight flight = parts_.links.from_ionode(now, number_, parts_.caches.node_of(home),
-                                                   parts_.parameters.message_header + size);
+    const Flight flight =
+        parts_.links.from_ionode(now, number_, parts_.caches.node_of(home),
+                                 parts_.parameters.message_header + parts_.parameters.block);
     use_cpu(now, flight.send_overhead);
   }
   return slot;
+}
+
+// A dirty block had to go: it is written together with its dirty neighbours in the stripe, which
+// stay and are clean then.
+void Ionode::write_behind(SimTime now, BlockKey victim) {
+  BlockCache& cache = parts_.caches.ionode(number_);
+  const uint64_t size = parts_.parameters.block;
+  const uint64_t unit = parts_.layout.unit() / size;
+  const FileId file = file_of(victim);
+  const uint64_t first_of_unit = block_of(victim) / unit * unit;
+  const auto clean = [&](uint64_t block) {
+    BlockCache::Slot* slot = cache.find(block_key(file, block));
+    if (slot == nullptr || !slot->dirty) return false;
+    cache.set_dirty(*slot, false);
+    return true;
+  };
+  uint64_t begin = block_of(victim);
+  uint64_t end = begin + 1;
+  while (begin > first_of_unit && clean(begin - 1)) --begin;
+  while (end < first_of_unit + unit && clean(end)) ++end;
+  parts_.caches.ionode_totals(number_).written_back += end - begin;
+  CellRange bytes = parts_.layout.locate(begin * size);
+  bytes.bytes = (end - begin) * size;
+  use_device(now, Direction::kWrite, file, bytes, nullptr, 0);
 }
 
 void Ionode::flush(Piece& piece, SimTime now) {

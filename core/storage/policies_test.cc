@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <list>
 #include <random>
+#include <tuple>
 
 #include "core/storage/testing.h"
 
@@ -154,6 +155,65 @@ TEST(CachePolicies, DoWhatASlowModelOfThemDoes) {
     EXPECT_EQ(ionode_hits, slow.ionode_hits) << static_cast<int>(policy);
     EXPECT_EQ(forwarded, slow.forwarded) << static_cast<int>(policy);
     EXPECT_EQ(rig.blocks_read(), slow.device_reads) << static_cast<int>(policy);
+  }
+}
+
+// Reads and writes of parts of blocks, without end; all ranks at the same time.
+struct Busy : Completion {
+  void done(SimTime at) override {
+    last = at;
+    if (--left == 0) return;
+    const uint64_t chance = random();
+    extents = {{chance % 60 * kBlock + (chance >> 8) % 2 * 100, 1 + (chance >> 16) % 20'000}};
+    const auto direction = chance >> 12 & 1 ? Direction::kRead : Direction::kWrite;
+    rig->system().access(at, {direction, rig->file, client, extents}, *this);
+  }
+  Rig* rig = nullptr;
+  Client client;
+  std::mt19937 random;
+  std::vector<Extent> extents;
+  int left = 300;
+  SimTime last;
+};
+
+// When the last rank was done, and the bytes that went to and from devices.
+std::tuple<int64_t, uint64_t, uint64_t> stress(const StorageParameters& parameters) {
+  Rig rig(parameters, 6);
+  std::vector<Busy> ranks(6);
+  for (int i = 0; i < 6; ++i) {
+    Busy& rank = ranks[static_cast<size_t>(i)];
+    rank.rig = &rig;
+    rank.client = rig.client(i);
+    if (i >= 4) rank.client.node = rig.client(0).node;  // three ranks share a node
+    rank.random.seed(static_cast<unsigned>(i));
+    rank.done(SimTime());
+  }
+  rig.run_all();
+  SimTime last;
+  for (const Busy& rank : ranks) {
+    EXPECT_EQ(rank.left, 0);
+    last = later(last, rank.last);
+  }
+  rig.flush(0);
+  const uint64_t written = rig.blocks_written();
+  rig.flush(1);
+  EXPECT_EQ(rig.blocks_written(), written);
+  return {last.ps(), rig.blocks_read(), written};
+}
+
+TEST(CachePolicies, EveryCombinationFinishesAndAlwaysTheSame) {
+  for (const CachePolicy policy : kPolicies) {
+    for (int bits = 0; bits < 32; ++bits) {
+      StorageParameters parameters = with_policy(policy, 3, 6, bits & 16 ? 8 : 0);
+      const auto hit = bits & 1 ? machine::WriteHit::kBack : machine::WriteHit::kThrough;
+      const auto miss = bits & 2 ? machine::WriteMiss::kAllocate : machine::WriteMiss::kAround;
+      parameters.cnode_cache.write_hit = parameters.ionode_cache.write_hit = hit;
+      parameters.cnode_cache.write_miss = parameters.ionode_cache.write_miss = miss;
+      parameters.coherence =
+          bits & 4 ? machine::Coherence::kUpdate : machine::Coherence::kInvalidate;
+      parameters.ionode_cache.read_ahead = bits & 8 ? 2 : 0;
+      EXPECT_EQ(stress(parameters), stress(parameters)) << static_cast<int>(policy) << ' ' << bits;
+    }
   }
 }
 

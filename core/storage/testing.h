@@ -113,13 +113,17 @@ class Rig {
   }
   // Runs everything that is under way to its end; when the access was done.
   SimTime finish(const Told& told) {
+    run_all();
+    EXPECT_TRUE(told.is_done);
+    return told.at;
+  }
+
+  void run_all() {
     while (!events_.empty()) {
       pdes::ConditionalEvent& event = events_.take_earliest();
       now_ = event.time();
       event.fire();
     }
-    EXPECT_TRUE(told.is_done);
-    return told.at;
   }
 
   // Closed forms: a message between a node and an I/O node, a request of the device.
