@@ -121,6 +121,8 @@ DeviceParameters read_device(const Table& table) {
   device.rotations_per_minute =
       ratio_or(table.document(), table.key("device.rotations_per_minute"), 0);
   table.size("device.buffer", device.buffer);
+  device.immediate_report =
+      flag_or(table.document(), table.key("device.immediate_report"), device.immediate_report);
   table.count("device.channels", device.channels);
   table.count("device.dies", device.dies);
   table.size("device.page", device.page);
