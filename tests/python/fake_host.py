@@ -92,7 +92,8 @@ def storage_result(model: dict) -> dict:
     ionode = {"requests": 6, "bytes_read": 0, "bytes_written": 6 << 16, "busy_s": 0.001}
     ionode |= {"longest_queue": 2, "cache": {**cache, "write_hits": 3, "write_misses": 1}}
     ionode |= {"device": device, "slice_s": 0.004, "busy_by_slice_s": [0.001, 0.002]}
-    written = {"name": "/pfs/data", "opens": 4, "seeks": 1, "reads": 0, "writes": 6 * ionodes}
+    written = {"name": "/pfs/data", "opens": 4, "reads": 0, "writes": 6 * ionodes}
+    written |= {"read_seeks": 0, "write_seeks": 1}
     written |= {"bytes_read": 0, "bytes_written": ionodes * 6 << 16, "read_s": 0.0}
     written |= {"write_s": 0.01, "metadata_s": 0.0}
     system = {"name": "storage", "node": -1, "files": [written], "ionodes": [ionode] * ionodes}
