@@ -17,7 +17,7 @@ static void record_request(uint64_t begin, int call, const struct aiocb* block, 
 #define REQUEST(name, call, parameters, arguments, size)                             \
   SESAME_HOOK(int, name, parameters) {                                               \
     if (!sesame_watches_file(block->aio_fildes)) return SESAME_REAL(name) arguments; \
-    uint64_t begin = sesame_ticks();                                                 \
+    uint64_t begin = sesame_enter();                                                 \
     int result = SESAME_REAL(name) arguments;                                        \
     record_request(begin, SESAME_CALL_##call, block, size, result < 0);              \
     return result;                                                                   \
@@ -47,7 +47,7 @@ static void record_list(uint64_t begin, struct aiocb* const* blocks, int count, 
     for (int i = 0; i < count; ++i) {                                                        \
       if (blocks[i] != NULL) sesame_watches_file(blocks[i]->aio_fildes);                     \
     }                                                                                        \
-    uint64_t begin = sesame_ticks();                                                         \
+    uint64_t begin = sesame_enter();                                                         \
     int result = SESAME_REAL(name)(mode, blocks, count, event);                              \
     record_list(begin, blocks, count, result);                                               \
     return result;                                                                           \
@@ -62,7 +62,7 @@ SESAME_DECLARE_REAL(int, aio_error, (const struct aiocb* block))
 #define RESULT(name)                                                                              \
   SESAME_HOOK(ssize_t, name, (struct aiocb * block)) {                                            \
     if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(block);                              \
-    uint64_t begin = sesame_ticks();                                                              \
+    uint64_t begin = sesame_enter();                                                              \
     ssize_t moved = SESAME_REAL(name)(block);                                                     \
     int error = moved < 0 ? SESAME_REAL(aio_error)(block) : 0;                                    \
     SESAME_RECORD(request_done, begin, .call = SESAME_CALL_aio_return, .block = (uintptr_t)block, \
@@ -76,7 +76,7 @@ RESULT(aio_return64)
   SESAME_HOOK(int, name,                                                                      \
               (const struct aiocb* const blocks[], int count, const struct timespec* time)) { \
     if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(blocks, count, time);            \
-    uint64_t begin = sesame_ticks();                                                          \
+    uint64_t begin = sesame_enter();                                                          \
     int result = SESAME_REAL(name)(blocks, count, time);                                      \
     SESAME_RECORD(plain, begin, .call = SESAME_CALL_aio_suspend,                              \
                   .error = sesame_error(result < 0));                                         \
@@ -88,7 +88,7 @@ SUSPEND(aio_suspend64)
 #define CANCEL(name)                                                       \
   SESAME_HOOK(int, name, (int file, struct aiocb* block)) {                \
     if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, block); \
-    uint64_t begin = sesame_ticks();                                       \
+    uint64_t begin = sesame_enter();                                       \
     int result = SESAME_REAL(name)(file, block);                           \
     SESAME_RECORD_HANDLE(begin, aio_cancel, file, result < 0);             \
     return result;                                                         \

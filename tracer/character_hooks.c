@@ -51,7 +51,7 @@ static void record_character(uint64_t begin, int call, const FILE* stream, int r
     return;
   }
   int file = sesame_stream_file(stream);
-  uint64_t end = sesame_ticks();
+  uint64_t end = sesame_leave(begin);
   if (merge(begin, end, call, file)) return;
   sesame_put_merged(end, &(struct sesame_merged){
                              .call = (uint16_t)call,
@@ -64,7 +64,7 @@ static void record_character(uint64_t begin, int call, const FILE* stream, int r
   SESAME_HOOK(int, name, parameters) {                                      \
     FILE* stream = target;                                                  \
     if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments; \
-    uint64_t begin = sesame_ticks();                                        \
+    uint64_t begin = sesame_enter();                                        \
     int result = SESAME_REAL(name) arguments;                               \
     record_character(begin, SESAME_CALL_##call, stream, result);            \
     return result;                                                          \
@@ -91,7 +91,7 @@ CHARACTER(putchar_unlocked, putchar, (int c), (c), stdout)
 #define GET_BUFFER(name)                                                                \
   SESAME_HOOK(int, name, (FILE * stream)) {                                             \
     if (!sesame_watches_stream(stream)) return SESAME_REAL(name)(stream);               \
-    uint64_t begin = sesame_ticks();                                                    \
+    uint64_t begin = sesame_enter();                                                    \
     int result = SESAME_REAL(name)(stream);                                             \
     sesame_record_text(begin, SESAME_CALL_getc_unlocked, stream,                        \
                        result < 0 ? -1 : stream->_IO_read_end - stream->_IO_read_base); \
@@ -103,7 +103,7 @@ GET_BUFFER(__underflow)
 SESAME_HOOK(int, __overflow, (FILE * stream, int c)) {
   if (!sesame_watches_stream(stream)) return SESAME_REAL(__overflow)(stream, c);
   ssize_t buffered = stream->_IO_write_ptr - stream->_IO_write_base;
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   int result = SESAME_REAL(__overflow)(stream, c);
   sesame_record_text(begin, SESAME_CALL_putc_unlocked, stream, result < 0 ? -1 : buffered + 1);
   return result;

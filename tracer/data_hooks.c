@@ -11,7 +11,7 @@
 #define MOVE(name, call, pointer)                                               \
   SESAME_HOOK(ssize_t, name, (int file, pointer data, size_t size)) {           \
     if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, data, size); \
-    uint64_t begin = sesame_ticks();                                            \
+    uint64_t begin = sesame_enter();                                            \
     ssize_t moved = SESAME_REAL(name)(file, data, size);                        \
     sesame_record_moved(begin, SESAME_CALL_##call, file, size, moved);          \
     return moved;                                                               \
@@ -24,7 +24,7 @@ MOVE(__write, write, const void*)
 #define MOVE_AT(name, call, pointer)                                                    \
   SESAME_HOOK(ssize_t, name, (int file, pointer data, size_t size, off_t offset)) {     \
     if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, data, size, offset); \
-    uint64_t begin = sesame_ticks();                                                    \
+    uint64_t begin = sesame_enter();                                                    \
     ssize_t moved = SESAME_REAL(name)(file, data, size, offset);                        \
     sesame_record_moved_at(begin, SESAME_CALL_##call, file, size, moved, offset);       \
     return moved;                                                                       \
@@ -39,7 +39,7 @@ MOVE_AT(__pwrite64, pwrite, const void*)
 /* What programs that were compiled with -D_FORTIFY_SOURCE call. */
 SESAME_HOOK(ssize_t, __read_chk, (int file, void* data, size_t size, size_t room)) {
   if (!sesame_watches_file(file)) return SESAME_REAL(__read_chk)(file, data, size, room);
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   ssize_t moved = SESAME_REAL(__read_chk)(file, data, size, room);
   sesame_record_moved(begin, SESAME_CALL_read, file, size, moved);
   return moved;
@@ -48,7 +48,7 @@ SESAME_HOOK(ssize_t, __read_chk, (int file, void* data, size_t size, size_t room
 #define READ_AT_CHECKED(name)                                                                  \
   SESAME_HOOK(ssize_t, name, (int file, void* data, size_t size, off_t offset, size_t room)) { \
     if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, data, size, offset, room);  \
-    uint64_t begin = sesame_ticks();                                                           \
+    uint64_t begin = sesame_enter();                                                           \
     ssize_t moved = SESAME_REAL(name)(file, data, size, offset, room);                         \
     sesame_record_moved_at(begin, SESAME_CALL_pread, file, size, moved, offset);               \
     return moved;                                                                              \
@@ -68,7 +68,7 @@ static size_t size_of(const struct iovec* parts, int count, ssize_t moved) {
 #define MOVE_VECTOR(name, call)                                                   \
   SESAME_HOOK(ssize_t, name, (int file, const struct iovec* parts, int count)) {  \
     if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, parts, count); \
-    uint64_t begin = sesame_ticks();                                              \
+    uint64_t begin = sesame_enter();                                              \
     ssize_t moved = SESAME_REAL(name)(file, parts, count);                        \
     size_t size = size_of(parts, count, moved);                                   \
     sesame_record_moved(begin, SESAME_CALL_##call, file, size, moved);            \
@@ -80,7 +80,7 @@ MOVE_VECTOR(writev, writev)
 #define MOVE_VECTOR_AT(name, call)                                                             \
   SESAME_HOOK(ssize_t, name, (int file, const struct iovec* parts, int count, off_t offset)) { \
     if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, parts, count, offset);      \
-    uint64_t begin = sesame_ticks();                                                           \
+    uint64_t begin = sesame_enter();                                                           \
     ssize_t moved = SESAME_REAL(name)(file, parts, count, offset);                             \
     size_t size = size_of(parts, count, moved);                                                \
     sesame_record_moved_at(begin, SESAME_CALL_##call, file, size, moved, offset);              \
@@ -96,7 +96,7 @@ MOVE_VECTOR_AT(pwritev64, pwritev)
   SESAME_HOOK(ssize_t, name,                                                                     \
               (int file, const struct iovec* parts, int count, off_t offset, int flags)) {       \
     if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, parts, count, offset, flags); \
-    uint64_t begin = sesame_ticks();                                                             \
+    uint64_t begin = sesame_enter();                                                             \
     ssize_t moved = SESAME_REAL(name)(file, parts, count, offset, flags);                        \
     size_t size = size_of(parts, count, moved);                                                  \
     if (offset == -1) {                                                                          \
@@ -132,7 +132,7 @@ static int watches_both(int from, int to) {
 #define SEND_FILE(name)                                                              \
   SESAME_HOOK(ssize_t, name, (int to, int from, off_t* position, size_t size)) {     \
     if (!watches_both(from, to)) return SESAME_REAL(name)(to, from, position, size); \
-    uint64_t begin = sesame_ticks();                                                 \
+    uint64_t begin = sesame_enter();                                                 \
     ssize_t moved = SESAME_REAL(name)(to, from, position, size);                     \
     record_copy(begin, SESAME_CALL_sendfile, from, position, to, NULL, size, moved); \
     return moved;                                                                    \
@@ -146,7 +146,7 @@ SEND_FILE(sendfile64)
       (int from, off_t* from_position, int to, off_t* to_position, size_t size, unsigned flags)) { \
     if (!watches_both(from, to))                                                                   \
       return SESAME_REAL(name)(from, from_position, to, to_position, size, flags);                 \
-    uint64_t begin = sesame_ticks();                                                               \
+    uint64_t begin = sesame_enter();                                                               \
     ssize_t moved = SESAME_REAL(name)(from, from_position, to, to_position, size, flags);          \
     record_copy(begin, SESAME_CALL_##name, from, from_position, to, to_position, size, moved);     \
     return moved;                                                                                  \
@@ -156,7 +156,7 @@ COPY(splice)
 
 SESAME_HOOK(ssize_t, tee, (int from, int to, size_t size, unsigned flags)) {
   if (!watches_both(from, to)) return SESAME_REAL(tee)(from, to, size, flags);
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   ssize_t moved = SESAME_REAL(tee)(from, to, size, flags);
   record_copy(begin, SESAME_CALL_tee, from, NULL, to, NULL, size, moved);
   return moved;
@@ -165,7 +165,7 @@ SESAME_HOOK(ssize_t, tee, (int from, int to, size_t size, unsigned flags)) {
 SESAME_HOOK(ssize_t, vmsplice,
             (int file, const struct iovec* parts, size_t count, unsigned flags)) {
   if (!sesame_watches_file(file)) return SESAME_REAL(vmsplice)(file, parts, count, flags);
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   ssize_t moved = SESAME_REAL(vmsplice)(file, parts, count, flags);
   size_t size = size_of(parts, (int)count, moved);
   sesame_record_moved(begin, SESAME_CALL_vmsplice, file, size, moved);
@@ -191,7 +191,7 @@ SESAME_HOOK(int, ioctl, (int file, unsigned long command, ...)) {
   va_end(arguments);
   int is_clone = command == FICLONE || command == FICLONERANGE;
   if (!is_clone || !sesame_watches_file(file)) return SESAME_REAL(ioctl)(file, command, argument);
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   int result = SESAME_REAL(ioctl)(file, command, argument);
   record_clone(begin, file, command, argument, result);
   return result;
@@ -200,7 +200,7 @@ SESAME_HOOK(int, ioctl, (int file, unsigned long command, ...)) {
 #define EVENT(name, parameters, arguments)                                 \
   SESAME_HOOK(int, name, parameters) {                                     \
     if (!sesame_watches_file(file)) return SESAME_REAL(name) arguments;    \
-    uint64_t begin = sesame_ticks();                                       \
+    uint64_t begin = sesame_enter();                                       \
     int result = SESAME_REAL(name) arguments;                              \
     sesame_record_moved(begin, SESAME_CALL_##name, file, sizeof(uint64_t), \
                         result < 0 ? -1 : (ssize_t)sizeof(uint64_t));      \

@@ -11,7 +11,7 @@
 
 SESAME_HOOK(DIR*, opendir, (const char* path)) {
   if (!sesame_watches(SESAME_IO)) return SESAME_REAL(opendir)(path);
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   DIR* directory = SESAME_REAL(opendir)(path);
   sesame_record_open(begin, SESAME_CALL_opendir, directory == NULL ? -1 : dirfd(directory),
                      AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -20,7 +20,7 @@ SESAME_HOOK(DIR*, opendir, (const char* path)) {
 
 SESAME_HOOK(DIR*, fdopendir, (int file)) {
   if (!sesame_watches_file(file)) return SESAME_REAL(fdopendir)(file);
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   DIR* directory = SESAME_REAL(fdopendir)(file);
   SESAME_RECORD_HANDLE(begin, fdopendir, file, directory == NULL);
   return directory;
@@ -30,7 +30,7 @@ SESAME_HOOK(int, closedir, (DIR * directory)) {
   int file = directory == NULL ? -1 : dirfd(directory);
   sesame_forget(file);
   if (!sesame_watches(SESAME_IO)) return SESAME_REAL(closedir)(directory);
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   int result = SESAME_REAL(closedir)(directory);
   SESAME_RECORD_HANDLE(begin, closedir, file, result < 0);
   return result;
@@ -43,7 +43,7 @@ SESAME_HOOK(int, closedir, (DIR * directory)) {
     if (!sesame_watches_file(file)) return SESAME_REAL(name)(directory); \
     int saved = errno;                                                   \
     errno = 0;                                                           \
-    uint64_t begin = sesame_ticks();                                     \
+    uint64_t begin = sesame_enter();                                     \
     type* entry = SESAME_REAL(name)(directory);                          \
     SESAME_RECORD_HANDLE(begin, readdir, file, entry == NULL);           \
     if (errno == 0) errno = saved;                                       \
@@ -56,7 +56,7 @@ READ(struct dirent64, readdir64)
   SESAME_HOOK(int, name, (DIR * directory, type * entry, type * *result)) {             \
     int file = dirfd(directory);                                                        \
     if (!sesame_watches_file(file)) return SESAME_REAL(name)(directory, entry, result); \
-    uint64_t begin = sesame_ticks();                                                    \
+    uint64_t begin = sesame_enter();                                                    \
     int error = SESAME_REAL(name)(directory, entry, result);                            \
     SESAME_RECORD(handle, begin, .call = SESAME_CALL_readdir, .file = file,             \
                   .error = (uint16_t)error);                                            \
@@ -72,7 +72,7 @@ READ_INTO(struct dirent64, readdir64_r)
       SESAME_REAL(name) arguments;              \
       return;                                   \
     }                                           \
-    uint64_t begin = sesame_ticks();            \
+    uint64_t begin = sesame_enter();            \
     SESAME_REAL(name) arguments;                \
     SESAME_RECORD_HANDLE(begin, name, file, 0); \
   }
@@ -85,7 +85,7 @@ POSITION(seekdir, (DIR * directory, long position), (directory, position))
 #define WALK(name, call_, parameters, arguments, directory_)                           \
   SESAME_HOOK(int, name, parameters) {                                                 \
     if (!sesame_watches_path(directory_)) return SESAME_REAL(name) arguments;          \
-    uint64_t begin = sesame_ticks();                                                   \
+    uint64_t begin = sesame_enter();                                                   \
     int result = SESAME_REAL(name) arguments;                                          \
     sesame_record_path(begin, SESAME_CALL_##call_, result == -1, directory_, path, 0); \
     return result;                                                                     \
@@ -114,7 +114,7 @@ WALK(nftw64, nftw, (const char* path, VISIT_DEEP, int files, int flags),
   SESAME_HOOK(int, name,                                                                   \
               (const char* path, int flags, int (*fail)(const char*, int), void* found)) { \
     if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(path, flags, fail, found);    \
-    uint64_t begin = sesame_ticks();                                                       \
+    uint64_t begin = sesame_enter();                                                       \
     int result = SESAME_REAL(name)(path, flags, fail, found);                              \
     sesame_record_path(begin, SESAME_CALL_glob, 0, AT_FDCWD, path, 0);                     \
     return result;                                                                         \
@@ -126,7 +126,7 @@ GLOB(glob64)
 #define STEP(type, name, call_, parameters, arguments)                  \
   SESAME_HOOK(type, name, parameters) {                                 \
     if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name) arguments; \
-    uint64_t begin = sesame_ticks();                                    \
+    uint64_t begin = sesame_enter();                                    \
     type result = SESAME_REAL(name) arguments;                          \
     SESAME_RECORD(plain, begin, .call = SESAME_CALL_##call_);           \
     return result;                                                      \

@@ -15,7 +15,7 @@
 #define SEEK(name)                                                                              \
   SESAME_HOOK(off_t, name, (int file, off_t offset, int from)) {                                \
     if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, offset, from);               \
-    uint64_t begin = sesame_ticks();                                                            \
+    uint64_t begin = sesame_enter();                                                            \
     off_t position = SESAME_REAL(name)(file, offset, from);                                     \
     SESAME_RECORD(position, begin, .call = SESAME_CALL_lseek, .file = file, .offset = position, \
                   .error = sesame_error(position < 0));                                         \
@@ -29,7 +29,7 @@ SEEK(llseek)
 #define TRUNCATE(name)                                                                    \
   SESAME_HOOK(int, name, (int file, off_t length)) {                                      \
     if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, length);               \
-    uint64_t begin = sesame_ticks();                                                      \
+    uint64_t begin = sesame_enter();                                                      \
     int result = SESAME_REAL(name)(file, length);                                         \
     SESAME_RECORD(position, begin, .call = SESAME_CALL_ftruncate, .file = file,           \
                   .offset = result < 0 ? -1 : length, .error = sesame_error(result < 0)); \
@@ -42,7 +42,7 @@ TRUNCATE(ftruncate64)
 #define PART(type, name, call_, parameters, arguments, begin_of_part, length, error_)      \
   SESAME_HOOK(type, name, parameters) {                                                    \
     if (!sesame_watches_file(file)) return SESAME_REAL(name) arguments;                    \
-    uint64_t begin = sesame_ticks();                                                       \
+    uint64_t begin = sesame_enter();                                                       \
     type result = SESAME_REAL(name) arguments;                                             \
     uint16_t error = error_;                                                               \
     SESAME_RECORD(position, begin, .call = SESAME_CALL_##call_, .file = file,              \
@@ -78,7 +78,7 @@ PART(int, lockf64, lockf, (int file, int command, off_t length), (file, command,
 #define HANDLE(type, name, call_, parameters, arguments)                \
   SESAME_HOOK(type, name, parameters) {                                 \
     if (!sesame_watches_file(file)) return SESAME_REAL(name) arguments; \
-    uint64_t begin = sesame_ticks();                                    \
+    uint64_t begin = sesame_enter();                                    \
     type result = SESAME_REAL(name) arguments;                          \
     SESAME_RECORD_HANDLE(begin, call_, file, result < 0);               \
     return result;                                                      \
@@ -118,7 +118,7 @@ SESAME_HOOK(void, sync, (void)) {
     SESAME_REAL(sync)();
     return;
   }
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   SESAME_REAL(sync)();
   SESAME_RECORD(plain, begin, .call = SESAME_CALL_sync);
 }

@@ -34,7 +34,7 @@ PRINT_LIST(__vprintf_chk, vprintf, (int flag, const char* format, va_list list),
 #define PRINT_DESCRIPTOR_LIST(name, parameters, arguments)                                        \
   SESAME_HOOK(int, name, parameters) {                                                            \
     if (!sesame_watches_file(file)) return SESAME_REAL(name) arguments;                           \
-    uint64_t begin = sesame_ticks();                                                              \
+    uint64_t begin = sesame_enter();                                                              \
     int moved = SESAME_REAL(name) arguments;                                                      \
     sesame_record_moved(begin, SESAME_CALL_vdprintf, file, moved < 0 ? 0 : (size_t)moved, moved); \
     return moved;                                                                                 \
@@ -48,7 +48,7 @@ PRINT_DESCRIPTOR_LIST(__vdprintf_chk, (int file, int flag, const char* format, v
     va_list list;                                                                                  \
     va_start(list, format);                                                                        \
     int is_watched = sesame_watches_file(file);                                                    \
-    uint64_t begin = is_watched ? sesame_ticks() : 0;                                              \
+    uint64_t begin = is_watched ? sesame_enter() : 0;                                              \
     int moved = SESAME_REAL(list_name) arguments;                                                  \
     va_end(list);                                                                                  \
     if (is_watched) {                                                                              \

@@ -105,7 +105,7 @@ void sesame_record_partial(uint64_t begin, int call, int file, size_t size, size
 
 void sesame_record_open(uint64_t begin, int call, int file, int directory, const char* path,
                         int flags) {
-  uint64_t end = sesame_ticks();
+  uint64_t end = sesame_leave(begin);
   int saved = errno;
   uint16_t error = sesame_error(file < 0);
   struct stat status = {0};

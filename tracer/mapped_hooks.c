@@ -32,7 +32,7 @@ static void record_map(uint64_t begin, int call, int file, const void* address, 
     if (flags & MAP_FIXED) sesame_mappings_remove(at, size);                                \
     if ((flags & MAP_ANONYMOUS) || !sesame_watches_file(file))                              \
       return SESAME_REAL(name)(at, size, protection, flags, file, offset);                  \
-    uint64_t begin = sesame_ticks();                                                        \
+    uint64_t begin = sesame_enter();                                                        \
     void* address = SESAME_REAL(name)(at, size, protection, flags, file, offset);           \
     int how = protection_of(protection, flags);                                             \
     record_map(begin, SESAME_CALL_mmap, file, address, NULL, size, offset, how);            \
@@ -56,7 +56,7 @@ static int watches_region(const void* at, size_t size) {
   SESAME_HOOK(int, name, (void* at, size_t size)) {                    \
     if (!watches_region(at, size)) return SESAME_REAL(name)(at, size); \
     sesame_mappings_remove(at, size);                                  \
-    uint64_t begin = sesame_ticks();                                   \
+    uint64_t begin = sesame_enter();                                   \
     int result = SESAME_REAL(name)(at, size);                          \
     record_region(begin, SESAME_CALL_munmap, at, size, result < 0);    \
     return result;                                                     \
@@ -66,7 +66,7 @@ UNMAP(munmap)
 SESAME_HOOK(int, msync, (void* at, size_t size, int flags)) {
   if (!watches_region(at, size)) return SESAME_REAL(msync)(at, size, flags);
   sesame_mappings_record_pages(at, size);
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   int result = SESAME_REAL(msync)(at, size, flags);
   record_region(begin, SESAME_CALL_msync, at, size, result < 0);
   return result;
@@ -76,7 +76,7 @@ SESAME_HOOK(int, msync, (void* at, size_t size, int flags)) {
   SESAME_HOOK(int, name, (void* at, size_t size, int advice)) {                \
     if (!watches_region(at, size)) return SESAME_REAL(name)(at, size, advice); \
     if (advice == MADV_DONTNEED) sesame_mappings_record_pages(at, size);       \
-    uint64_t begin = sesame_ticks();                                           \
+    uint64_t begin = sesame_enter();                                           \
     int result = SESAME_REAL(name)(at, size, advice);                          \
     record_region(begin, SESAME_CALL_madvise, at, size, result < 0);           \
     return result;                                                             \
@@ -85,7 +85,7 @@ ADVISE(madvise)
 
 SESAME_HOOK(int, posix_madvise, (void* at, size_t size, int advice)) {
   if (!watches_region(at, size)) return SESAME_REAL(posix_madvise)(at, size, advice);
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   int error = SESAME_REAL(posix_madvise)(at, size, advice);
   SESAME_RECORD(region, begin, .call = SESAME_CALL_madvise, .address = (uintptr_t)at, .size = size,
                 .error = (uint16_t)error);
@@ -99,7 +99,7 @@ SESAME_HOOK(void*, mremap, (void* old, size_t old_size, size_t size, int flags, 
   va_end(arguments);
   if (flags & MREMAP_FIXED) sesame_mappings_remove(at, size);
   if (!watches_region(old, old_size)) return SESAME_REAL(mremap)(old, old_size, size, flags, at);
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   void* address = SESAME_REAL(mremap)(old, old_size, size, flags, at);
   SesameMapping mapping = {.file = -1};
   if (address != MAP_FAILED) mapping = sesame_mappings_move(old, old_size, address, size);

@@ -97,9 +97,9 @@ static __attribute__((noinline)) int failed(int call, Span span, uint8_t before,
   uint8_t before;                                                   \
   const bool recorded = enter(hidden, &before);                     \
   Span span;                                                        \
-  span.begin = sesame_ticks();                                      \
+  span.begin = sesame_enter();                                      \
   const int result = REAL(symbol) arguments;                        \
-  span.end = sesame_ticks();                                        \
+  span.end = sesame_leave(span.begin);                              \
   if (__builtin_expect(!recorded, 0)) return leave(before, result); \
   if (__builtin_expect(result != 0, 0) && fails(result)) return failed(call, span, before, result)
 

@@ -218,9 +218,9 @@ static int hook_MPI_Comm_idup_with_info(Comm comm, Info info, Comm* newcomm, Req
     const Comm gone = *comm;                                                                     \
     const SesameComm* known = comm_of(gone);                                                     \
     sesame_handle_forget(&sesame_comms, KEY(gone));                                              \
-    Span span = {.begin = sesame_ticks()};                                                       \
+    Span span = {.begin = sesame_enter()};                                                       \
     int result = REAL(symbol)(comm);                                                             \
-    span.end = sesame_ticks();                                                                   \
+    span.end = sesame_leave(span.begin);                                                         \
     if (result != 0) {                                                                           \
       if (known->number >= 0) sesame_handle_put(&sesame_comms, KEY(gone), (void*)known);         \
       return failed(SESAME_CALL_##symbol, span, before, result);                                 \

@@ -135,9 +135,9 @@ static int hook_MPI_Wait(Request* request, Status* status) {
   Status* seen = status == STATUS_IGNORE ? &own : status;
   uint8_t before;
   const bool recorded = enter(hidden_by_wait(), &before);
-  Span span = {.begin = sesame_ticks()};
+  Span span = {.begin = sesame_enter()};
   const int result = REAL(MPI_Wait)(request, seen);
-  span.end = sesame_ticks();
+  span.end = sesame_leave(span.begin);
   if (recorded) {
     put_wait_for_one(span, SESAME_CALL_MPI_Wait, asked, result == 0 || *request == REQUEST_NULL,
                      seen);
@@ -151,9 +151,9 @@ static int hook_MPI_Test(Request* request, int* flag, Status* status) {
   Status* seen = status == STATUS_IGNORE ? &own : status;
   uint8_t before;
   const bool recorded = enter(hidden_by_wait(), &before);
-  Span span = {.begin = sesame_ticks()};
+  Span span = {.begin = sesame_enter()};
   const int result = REAL(MPI_Test)(request, flag, seen);
-  span.end = sesame_ticks();
+  span.end = sesame_leave(span.begin);
   if (recorded) {
     put_wait_for_one(span, SESAME_CALL_MPI_Test, asked,
                      result == 0 ? *flag != 0 : *request == REQUEST_NULL, seen);
@@ -234,9 +234,9 @@ static int hook_MPI_Waitall(int count, Request* requests, Status* statuses) {
   }
   Asked asked;
   ask(&asked, count, requests, statuses);
-  Span span = {.begin = sesame_ticks()};
+  Span span = {.begin = sesame_enter()};
   int result = REAL(MPI_Waitall)(count, requests, asked.statuses);
-  span.end = sesame_ticks();
+  span.end = sesame_leave(span.begin);
   int done = put_all_completed(span, &asked, asked.count, NULL, result);
   put_wait(span, SESAME_CALL_MPI_Waitall, asked.count, done);
   forget_asked(&asked);
@@ -250,9 +250,9 @@ static int hook_MPI_Testall(int count, Request* requests, int* flag, Status* sta
   }
   Asked asked;
   ask(&asked, count, requests, statuses);
-  Span span = {.begin = sesame_ticks()};
+  Span span = {.begin = sesame_enter()};
   int result = REAL(MPI_Testall)(count, requests, flag, asked.statuses);
-  span.end = sesame_ticks();
+  span.end = sesame_leave(span.begin);
   bool complete = result != 0 || *flag != 0;
   int done = complete ? put_all_completed(span, &asked, asked.count, NULL, result) : 0;
   put_wait(span, SESAME_CALL_MPI_Testall, asked.count, done);
@@ -277,9 +277,9 @@ static int hook_MPI_Waitany(int count, Request* requests, int* index, Status* st
   Status* seen = status == STATUS_IGNORE ? &own : status;
   Asked asked;
   ask(&asked, count, requests, seen);
-  Span span = {.begin = sesame_ticks()};
+  Span span = {.begin = sesame_enter()};
   int result = REAL(MPI_Waitany)(count, requests, index, seen);
-  span.end = sesame_ticks();
+  span.end = sesame_leave(span.begin);
   put_any(span, SESAME_CALL_MPI_Waitany, &asked, result == 0, *index, seen);
   forget_asked(&asked);
   return leave(before, result);
@@ -294,9 +294,9 @@ static int hook_MPI_Testany(int count, Request* requests, int* index, int* flag,
   Status* seen = status == STATUS_IGNORE ? &own : status;
   Asked asked;
   ask(&asked, count, requests, seen);
-  Span span = {.begin = sesame_ticks()};
+  Span span = {.begin = sesame_enter()};
   int result = REAL(MPI_Testany)(count, requests, index, flag, seen);
-  span.end = sesame_ticks();
+  span.end = sesame_leave(span.begin);
   put_any(span, SESAME_CALL_MPI_Testany, &asked, result == 0 && *flag != 0, *index, seen);
   forget_asked(&asked);
   return leave(before, result);
@@ -311,9 +311,9 @@ static int hook_MPI_Testany(int count, Request* requests, int* index, int* flag,
     }                                                                                    \
     Asked asked;                                                                         \
     ask(&asked, count, requests, statuses);                                              \
-    Span span = {.begin = sesame_ticks()};                                               \
+    Span span = {.begin = sesame_enter()};                                               \
     int result = REAL(symbol)(count, requests, completed, indices, asked.statuses);      \
-    span.end = sesame_ticks();                                                           \
+    span.end = sesame_leave(span.begin);                                                 \
     int found = *completed == UNDEFINED ? 0 : *completed;                                \
     int done = put_all_completed(span, &asked, found, indices, result);                  \
     put_wait(span, SESAME_CALL_##symbol, asked.count, done);                             \

@@ -14,7 +14,7 @@
 #define NAME_SIZE(type, name, call, parameters, arguments, directory, path, size)                \
   SESAME_HOOK(type, name, parameters) {                                                          \
     if (!sesame_watches_path(directory)) return SESAME_REAL(name) arguments;                     \
-    uint64_t begin = sesame_ticks();                                                             \
+    uint64_t begin = sesame_enter();                                                             \
     type result = SESAME_REAL(name) arguments;                                                   \
     sesame_record_path(begin, SESAME_CALL_##call, (long)result == FAILED(type), directory, path, \
                        size);                                                                    \
@@ -135,7 +135,7 @@ NAME_SIZE(int, truncate64, truncate, (const char* path, off_t length), (path, le
   SESAME_HOOK(int, name, parameters) {                                                        \
     if (!sesame_watches_path(directory_) || !sesame_watches_path(other_directory_))           \
       return SESAME_REAL(name) arguments;                                                     \
-    uint64_t begin = sesame_ticks();                                                          \
+    uint64_t begin = sesame_enter();                                                          \
     int result = SESAME_REAL(name) arguments;                                                 \
     uint16_t error = sesame_error(result < 0);                                                \
     SESAME_RECORD(two_paths, begin, .call = SESAME_CALL_##name, .directory = directory_,      \

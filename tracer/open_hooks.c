@@ -24,7 +24,7 @@
   SESAME_HOOK(int, name, (const char* path, int flags, ...)) {                   \
     MODE_ARGUMENT(flags)                                                         \
     if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(path, flags, mode); \
-    uint64_t begin = sesame_ticks();                                             \
+    uint64_t begin = sesame_enter();                                             \
     int file = SESAME_REAL(name)(path, flags, mode);                             \
     sesame_record_open(begin, SESAME_CALL_open, file, AT_FDCWD, path, flags);    \
     return file;                                                                 \
@@ -38,7 +38,7 @@ OPEN(__open64)
   SESAME_HOOK(int, name, (int directory, const char* path, int flags, ...)) {                    \
     MODE_ARGUMENT(flags)                                                                         \
     if (!sesame_watches_path(directory)) return SESAME_REAL(name)(directory, path, flags, mode); \
-    uint64_t begin = sesame_ticks();                                                             \
+    uint64_t begin = sesame_enter();                                                             \
     int file = SESAME_REAL(name)(directory, path, flags, mode);                                  \
     sesame_record_open(begin, SESAME_CALL_openat, file, directory, path, flags);                 \
     return file;                                                                                 \
@@ -50,7 +50,7 @@ OPEN_AT(openat64)
 #define OPEN_FIXED(name, call, parameters, arguments, directory, path, flags)    \
   SESAME_HOOK(int, name, parameters) {                                           \
     if (!sesame_watches_path(directory)) return SESAME_REAL(name) arguments;     \
-    uint64_t begin = sesame_ticks();                                             \
+    uint64_t begin = sesame_enter();                                             \
     int file = SESAME_REAL(name) arguments;                                      \
     sesame_record_open(begin, SESAME_CALL_##call, file, directory, path, flags); \
     return file;                                                                 \
@@ -100,7 +100,7 @@ static const char* shared_memory_path(const char* name, SharedMemoryPath* path) 
 SESAME_HOOK(int, shm_open, (const char* name, int flags, mode_t mode)) {
   SharedMemoryPath path;
   if (!sesame_watches(SESAME_IO)) return SESAME_REAL(shm_open)(name, flags, mode);
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   int file = SESAME_REAL(shm_open)(name, flags, mode);
   sesame_record_open(begin, SESAME_CALL_shm_open, file, AT_FDCWD, shared_memory_path(name, &path),
                      flags);
@@ -110,7 +110,7 @@ SESAME_HOOK(int, shm_open, (const char* name, int flags, mode_t mode)) {
 SESAME_HOOK(int, shm_unlink, (const char* name)) {
   SharedMemoryPath path;
   if (!sesame_watches(SESAME_IO)) return SESAME_REAL(shm_unlink)(name);
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   int result = SESAME_REAL(shm_unlink)(name);
   sesame_record_path(begin, SESAME_CALL_shm_unlink, result < 0, AT_FDCWD,
                      shared_memory_path(name, &path), 0);
@@ -131,7 +131,7 @@ static void record_duplicate(uint64_t begin, int call, int file, int other) {
       sesame_forget(over);                                   \
       return SESAME_REAL(name) arguments;                    \
     }                                                        \
-    uint64_t begin = sesame_ticks();                         \
+    uint64_t begin = sesame_enter();                         \
     int copy = SESAME_REAL(name) arguments;                  \
     record_duplicate(begin, SESAME_CALL_##call, file, copy); \
     return copy;                                             \
@@ -149,7 +149,7 @@ DUPLICATE(dup3, dup3, (int file, int other, int flags), (file, other, flags), ot
     void* argument = va_arg(arguments, void*);                                         \
     va_end(arguments);                                                                 \
     if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, command, argument); \
-    uint64_t begin = sesame_ticks();                                                   \
+    uint64_t begin = sesame_enter();                                                   \
     int result = SESAME_REAL(name)(file, command, argument);                           \
     if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) {                            \
       record_duplicate(begin, SESAME_CALL_fcntl, file, result);                        \
@@ -169,7 +169,7 @@ CONTROL(__fcntl)
   SESAME_HOOK(int, name, (int file)) {                              \
     sesame_forget(file);                                            \
     if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(file); \
-    uint64_t begin = sesame_ticks();                                \
+    uint64_t begin = sesame_enter();                                \
     int result = SESAME_REAL(name)(file);                           \
     SESAME_RECORD_HANDLE(begin, close, file, result < 0);           \
     return result;                                                  \
@@ -199,7 +199,7 @@ static void forget_range(unsigned first, unsigned last) {
 
 SESAME_HOOK(int, close_range, (unsigned first, unsigned last, int flags)) {
   int is_watched = sesame_watches(SESAME_IO);
-  uint64_t begin = is_watched ? sesame_ticks() : 0;
+  uint64_t begin = is_watched ? sesame_enter() : 0;
   int result = SESAME_REAL(close_range)(first, last, flags);
   if (result < 0 || (flags & CLOSE_RANGE_CLOEXEC)) first = INT_MAX; /* nothing was closed */
   if (!is_watched) {
@@ -214,7 +214,7 @@ SESAME_HOOK(int, close_range, (unsigned first, unsigned last, int flags)) {
 
 SESAME_HOOK(void, closefrom, (int first)) {
   int is_watched = sesame_watches(SESAME_IO);
-  uint64_t begin = is_watched ? sesame_ticks() : 0;
+  uint64_t begin = is_watched ? sesame_enter() : 0;
   SESAME_REAL(closefrom)(first);
   if (first < 0) first = 0;
   if (is_watched) {

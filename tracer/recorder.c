@@ -29,6 +29,9 @@
 #define SECOND_NS 1000000000ull
 #define MOST_SECONDS 10
 
+/* To ask for a thread's processor time takes some 0.5 us. */
+#define LONG_NS 50000ull
+
 struct SesameBuffer {
   struct SesameBuffer* next; /* in the list of all */
   SesameStream* stream;      /* whose it is now; null when its thread has ended */
@@ -272,7 +275,10 @@ static int begin_thread(SesameStream* stream) {
   stream->watched = SESAME_WRITING; /* what is called from here is not the program's */
   if (!sesame_process_begin() || !take_buffer(stream)) return 0;
   uint64_t renewal = sesame_clock_renew(&stream->clock);
-  stream->deadline = sesame_ticks() + renewal;
+  stream->left = sesame_ticks();
+  stream->deadline = stream->left + renewal;
+  stream->long_ticks = (LONG_NS << 32) / stream->clock.ns_per_tick;
+  sesame_ask_processor(stream, stream->left);
   stream->limit = stream->buffer->memory + stream->buffer->size;
   stream->last_ns = stream->clock.base_ns;
   begin_packet(stream, stream->last_ns);

@@ -1,10 +1,11 @@
 /* What hooks need to make a record. Nothing here takes a lock, allocates or calls the system,
- * except when a thread makes its first record, when its buffer is full, and once a second.
+ * except when a thread makes its first record, when its buffer is full, once a second, and where a
+ * call or the time before it took long (processor.c).
  *
  * A hook:
  *
  *   if (!sesame_watches(SESAME_IO)) return real(...);
- *   uint64_t begin = sesame_ticks();
+ *   uint64_t begin = sesame_enter();
  *   result = real(...);
  *   SESAME_RECORD(data_at, begin, .call = SESAME_CALL_pwrite, .file = fd, …);
  *   return result;
@@ -28,14 +29,24 @@ enum { SESAME_IO = 1, SESAME_MPI = 2, SESAME_WRITING = 0x80 };
 /* Room that a record of fixed size never exceeds. */
 enum { SESAME_RECORD_ROOM = 128 };
 
+/* What the system said of the thread when it was last asked. */
+typedef struct {
+  uint64_t ticks;
+  uint64_t had_ns; /* processor time */
+  uint64_t sleeps; /* how often it gave the processor up of its own accord */
+} SesameProcessorTime;
+
 typedef struct SesameStream SesameStream;
 struct SesameStream {
-  uint8_t watched;   /* SESAME_IO, SESAME_MPI, or SESAME_WRITING */
-  uint8_t* at;       /* where the next record goes */
-  uint8_t* last;     /* the record before, for merging; null at the start of a packet */
-  uint8_t* limit;    /* a record must end here */
-  uint64_t deadline; /* ticks at which the clock is to be renewed */
-  uint64_t last_ns;  /* time of the record before */
+  uint8_t watched;     /* SESAME_IO, SESAME_MPI, or SESAME_WRITING */
+  uint8_t* at;         /* where the next record goes */
+  uint8_t* last;       /* the record before, for merging; null at the start of a packet */
+  uint8_t* limit;      /* a record must end here */
+  uint64_t deadline;   /* ticks at which the clock is to be renewed */
+  uint64_t last_ns;    /* time of the record before */
+  uint64_t left;       /* ticks at which the thread came out of the call before */
+  uint64_t long_ticks; /* after so many it is asked what processor time the thread had */
+  SesameProcessorTime processor;
   SesameClock clock;
   SesameThreadState* state;
   struct SesameBuffer* buffer; /* what the slow path knows about the stream */
@@ -51,12 +62,35 @@ int sesame_begin_thread(int kind);
  * has been counted). Keeps errno. */
 int sesame_make_room(SesameStream* stream, uint64_t end_ticks, size_t size);
 
+/* After a long time outside calls, or in one: makes the record `preempted` where the thread did not
+ * have the processor though it wanted it. Keep errno. */
+uint64_t sesame_end_gap(uint64_t now);
+void sesame_end_long_call(uint64_t begin, uint64_t end);
+void sesame_ask_processor(SesameStream* stream, uint64_t now);
+
 /* Counts a record that could not be made. */
 void sesame_discard(void);
 
 static inline int sesame_watches(int kind) {
   if (__builtin_expect(sesame_stream.watched & kind, 1)) return 1;
   return sesame_begin_thread(kind);
+}
+
+/* Ticks at which the program enters a call. */
+static inline uint64_t sesame_enter(void) {
+  uint64_t now = sesame_ticks();
+  if (__builtin_expect(now - sesame_stream.left > sesame_stream.long_ticks, 0)) {
+    return sesame_end_gap(now);
+  }
+  return now;
+}
+
+/* Ticks at which it leaves the call that began at `begin`. */
+static inline uint64_t sesame_leave(uint64_t begin) {
+  uint64_t now = sesame_ticks();
+  sesame_stream.left = now;
+  if (__builtin_expect(now - begin > sesame_stream.long_ticks, 0)) sesame_end_long_call(begin, now);
+  return now;
 }
 
 /* While the program is in a call whose inner calls are not to be recorded. */
@@ -71,7 +105,7 @@ static inline void sesame_unhide(uint8_t before) { sesame_stream.watched = befor
 
 #define SESAME_RECORD(shape, begin_ticks, ...)                                                \
   do {                                                                                        \
-    uint64_t end_ = sesame_ticks();                                                           \
+    uint64_t end_ = sesame_leave(begin_ticks);                                                \
     sesame_put_##shape(                                                                       \
         end_, &(struct sesame_##shape){                                                       \
                   .duration = sesame_ticks_to_ns(&sesame_stream.clock, end_ - (begin_ticks)), \

@@ -28,7 +28,7 @@ static void record_opening(uint64_t begin, int call, FILE* stream, const char* p
 #define OPEN(name, call, parameters, arguments, path, flags)            \
   SESAME_HOOK(FILE*, name, parameters) {                                \
     if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name) arguments; \
-    uint64_t begin = sesame_ticks();                                    \
+    uint64_t begin = sesame_enter();                                    \
     FILE* stream = SESAME_REAL(name) arguments;                         \
     record_opening(begin, SESAME_CALL_##call, stream, path, flags);     \
     return stream;                                                      \
@@ -49,7 +49,7 @@ OPEN(_IO_popen, popen, (const char* command, const char* mode), (command, mode),
   SESAME_HOOK(FILE*, name, (const char* path, const char* mode, FILE* old)) {                \
     sesame_forget(sesame_stream_file(old));                                                  \
     if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(path, mode, old);               \
-    uint64_t begin = sesame_ticks();                                                         \
+    uint64_t begin = sesame_enter();                                                         \
     FILE* stream = SESAME_REAL(name)(path, mode, old);                                       \
     if (path != NULL) {                                                                      \
       record_opening(begin, SESAME_CALL_freopen, stream, path, flags_of(mode));              \
@@ -65,7 +65,7 @@ REOPEN(freopen64)
 #define OPEN_DESCRIPTOR(name)                                             \
   SESAME_HOOK(FILE*, name, (int file, const char* mode)) {                \
     if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, mode); \
-    uint64_t begin = sesame_ticks();                                      \
+    uint64_t begin = sesame_enter();                                      \
     FILE* stream = SESAME_REAL(name)(file, mode);                         \
     SESAME_RECORD_HANDLE(begin, fdopen, file, stream == NULL);            \
     return stream;                                                        \
@@ -79,7 +79,7 @@ OPEN_DESCRIPTOR(_IO_fdopen)
     int file = sesame_stream_file(stream);                                        \
     sesame_forget(file);                                                          \
     if (file < 0 || !sesame_watches(SESAME_IO)) return SESAME_REAL(name)(stream); \
-    uint64_t begin = sesame_ticks();                                              \
+    uint64_t begin = sesame_enter();                                              \
     int result = SESAME_REAL(name)(stream);                                       \
     SESAME_RECORD_HANDLE(begin, call, file, result < 0);                          \
     return result;                                                                \
@@ -90,7 +90,7 @@ CLOSE(pclose, pclose)
 
 SESAME_HOOK(int, fcloseall, (void)) {
   if (!sesame_watches(SESAME_IO)) return SESAME_REAL(fcloseall)();
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   int result = SESAME_REAL(fcloseall)();
   SESAME_RECORD(plain, begin, .call = SESAME_CALL_fcloseall, .error = sesame_error(result < 0));
   return result;
@@ -102,7 +102,7 @@ SESAME_HOOK(int, fcloseall, (void)) {
   SESAME_HOOK(int, name, (FILE * stream)) {                                                       \
     int is_watched = stream == NULL ? sesame_watches(SESAME_IO) : sesame_watches_stream(stream);  \
     if (!is_watched) return SESAME_REAL(name)(stream);                                            \
-    uint64_t begin = sesame_ticks();                                                              \
+    uint64_t begin = sesame_enter();                                                              \
     int result = SESAME_REAL(name)(stream);                                                       \
     if (stream == NULL) {                                                                         \
       SESAME_RECORD(plain, begin, .call = SESAME_CALL_fflush, .error = sesame_error(result < 0)); \
@@ -120,7 +120,7 @@ SESAME_HOOK(void, _flushlbf, (void)) {
     SESAME_REAL(_flushlbf)();
     return;
   }
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   SESAME_REAL(_flushlbf)();
   SESAME_RECORD(plain, begin, .call = SESAME_CALL_fflush);
 }
@@ -130,7 +130,7 @@ SESAME_HOOK(void, _flushlbf, (void)) {
 #define TELL(type, name, call, parameters, arguments)                          \
   SESAME_HOOK(type, name, parameters) {                                        \
     if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments;    \
-    uint64_t begin = sesame_ticks();                                           \
+    uint64_t begin = sesame_enter();                                           \
     type result = SESAME_REAL(name) arguments;                                 \
     SESAME_RECORD_HANDLE(begin, call, sesame_stream_file(stream), result < 0); \
     return result;                                                             \
@@ -145,7 +145,7 @@ TELL(int, _IO_fgetpos, fgetpos, (FILE * stream, fpos_t* position), (stream, posi
 TELL(int, _IO_fgetpos64, fgetpos, (FILE * stream, fpos_t* position), (stream, position))
 
 static void record_position(uint64_t begin, int call, FILE* stream, int failed) {
-  uint64_t end = sesame_ticks();
+  uint64_t end = sesame_leave(begin);
   int saved = errno;
   uint16_t error = sesame_error(failed);
   struct sesame_position record = {
@@ -161,7 +161,7 @@ static void record_position(uint64_t begin, int call, FILE* stream, int failed) 
 #define SEEK(name, call, parameters, arguments)                             \
   SESAME_HOOK(int, name, parameters) {                                      \
     if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments; \
-    uint64_t begin = sesame_ticks();                                        \
+    uint64_t begin = sesame_enter();                                        \
     int result = SESAME_REAL(name) arguments;                               \
     record_position(begin, SESAME_CALL_##call, stream, result < 0);         \
     return result;                                                          \
@@ -179,7 +179,7 @@ SESAME_HOOK(void, rewind, (FILE * stream)) {
     SESAME_REAL(rewind)(stream);
     return;
   }
-  uint64_t begin = sesame_ticks();
+  uint64_t begin = sesame_enter();
   SESAME_REAL(rewind)(stream);
   record_position(begin, SESAME_CALL_rewind, stream, 0);
 }
@@ -189,7 +189,7 @@ SESAME_HOOK(void, rewind, (FILE * stream)) {
 #define BLOCK(name, call, pointer)                                                           \
   SESAME_HOOK(size_t, name, (pointer data, size_t size, size_t count, FILE * stream)) {      \
     if (!sesame_watches_stream(stream)) return SESAME_REAL(name)(data, size, count, stream); \
-    uint64_t begin = sesame_ticks();                                                         \
+    uint64_t begin = sesame_enter();                                                         \
     size_t moved = SESAME_REAL(name)(data, size, count, stream);                             \
     sesame_record_stream(begin, SESAME_CALL_##call, stream, size* count, size* moved);       \
     return moved;                                                                            \
@@ -204,7 +204,7 @@ BLOCK(_IO_fwrite, fwrite, const void*)
 #define READ_CHECKED(name)                                                                         \
   SESAME_HOOK(size_t, name, (void* data, size_t room, size_t size, size_t count, FILE* stream)) {  \
     if (!sesame_watches_stream(stream)) return SESAME_REAL(name)(data, room, size, count, stream); \
-    uint64_t begin = sesame_ticks();                                                               \
+    uint64_t begin = sesame_enter();                                                               \
     size_t moved = SESAME_REAL(name)(data, room, size, count, stream);                             \
     sesame_record_stream(begin, SESAME_CALL_fread, stream, size* count, size* moved);              \
     return moved;                                                                                  \
@@ -239,7 +239,7 @@ static void record_line(uint64_t begin, int call, FILE* stream, SesameTaken befo
   SESAME_HOOK(char*, name, parameters) {                                    \
     if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments; \
     SesameTaken before = sesame_take_before(stream);                        \
-    uint64_t begin = sesame_ticks();                                        \
+    uint64_t begin = sesame_enter();                                        \
     char* result = SESAME_REAL(name) arguments;                             \
     record_line(begin, SESAME_CALL_fgets, stream, before, result, most);    \
     return result;                                                          \

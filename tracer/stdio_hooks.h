@@ -69,7 +69,7 @@ static inline size_t sesame_taken(const FILE* stream, SesameTaken before) {
   SESAME_HOOK(type, name, parameters) {                                          \
     FILE* stream = target;                                                       \
     if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments;      \
-    uint64_t begin = sesame_ticks();                                             \
+    uint64_t begin = sesame_enter();                                             \
     type result = SESAME_REAL(name) arguments;                                   \
     sesame_record_text(begin, SESAME_CALL_##call, stream, moved);                \
     return result;                                                               \
@@ -82,7 +82,7 @@ static inline size_t sesame_taken(const FILE* stream, SesameTaken before) {
     va_list list;                                                                  \
     va_start(list, format);                                                        \
     int is_watched = sesame_watches_stream(stream);                                \
-    uint64_t begin = is_watched ? sesame_ticks() : 0;                              \
+    uint64_t begin = is_watched ? sesame_enter() : 0;                              \
     int result = SESAME_REAL(list_name) arguments;                                 \
     va_end(list);                                                                  \
     if (is_watched) sesame_record_text(begin, SESAME_CALL_##call, stream, result); \
@@ -100,7 +100,7 @@ static inline void sesame_record_scan(uint64_t begin, int call, const FILE* stre
     FILE* stream = target;                                                  \
     if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments; \
     SesameTaken before = sesame_take_before(stream);                        \
-    uint64_t begin = sesame_ticks();                                        \
+    uint64_t begin = sesame_enter();                                        \
     int result = SESAME_REAL(name) arguments;                               \
     sesame_record_scan(begin, SESAME_CALL_##call, stream, before, result);  \
     return result;                                                          \
@@ -113,7 +113,7 @@ static inline void sesame_record_scan(uint64_t begin, int call, const FILE* stre
     va_start(list, format);                                                                \
     int is_watched = sesame_watches_stream(stream);                                        \
     SesameTaken before = sesame_take_before(stream);                                       \
-    uint64_t begin = is_watched ? sesame_ticks() : 0;                                      \
+    uint64_t begin = is_watched ? sesame_enter() : 0;                                      \
     int result = SESAME_REAL(list_name)(stream, format, list);                             \
     va_end(list);                                                                          \
     if (is_watched) sesame_record_scan(begin, SESAME_CALL_##call, stream, before, result); \

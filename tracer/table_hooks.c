@@ -9,7 +9,7 @@
   SESAME_HOOK(type, name, parameters) {                                     \
     if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments; \
     SesameTaken before = sesame_take_before(stream);                        \
-    uint64_t begin = sesame_ticks();                                        \
+    uint64_t begin = sesame_enter();                                        \
     type result = SESAME_REAL(name) arguments;                              \
     ssize_t moved = (is_end) ? -1 : (ssize_t)sesame_taken(stream, before);  \
     sesame_record_text(begin, SESAME_CALL_##call, stream, moved);           \
@@ -42,7 +42,7 @@ static ssize_t buffered(const FILE* stream) {
   SESAME_HOOK(int, name, parameters) {                                      \
     if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments; \
     ssize_t before = buffered(stream);                                      \
-    uint64_t begin = sesame_ticks();                                        \
+    uint64_t begin = sesame_enter();                                        \
     int result = SESAME_REAL(name) arguments;                               \
     ssize_t moved = buffered(stream) - before;                              \
     sesame_record_text(begin, SESAME_CALL_##name, stream,                   \
@@ -61,7 +61,7 @@ PUT(malloc_info, (int options, FILE* stream), (options, stream))
 #define OPEN(name)                                                                     \
   SESAME_HOOK(FILE*, name, (const char* path, const char* mode)) {                     \
     if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(path, mode);              \
-    uint64_t begin = sesame_ticks();                                                   \
+    uint64_t begin = sesame_enter();                                                   \
     FILE* stream = SESAME_REAL(name)(path, mode);                                      \
     int file = stream == NULL ? -1 : sesame_stream_file(stream);                       \
     sesame_record_open(begin, SESAME_CALL_setmntent, file, AT_FDCWD, path, O_CLOEXEC); \
@@ -75,7 +75,7 @@ OPEN(__setmntent)
     int file = stream == NULL ? -1 : sesame_stream_file(stream);                  \
     sesame_forget(file);                                                          \
     if (file < 0 || !sesame_watches(SESAME_IO)) return SESAME_REAL(name)(stream); \
-    uint64_t begin = sesame_ticks();                                              \
+    uint64_t begin = sesame_enter();                                              \
     int result = SESAME_REAL(name)(stream);                                       \
     SESAME_RECORD_HANDLE(begin, endmntent, file, 0);                              \
     return result;                                                                \
@@ -90,7 +90,7 @@ CLOSE(__endmntent)
       SESAME_REAL(name)(frames, count, file);                           \
       return;                                                           \
     }                                                                   \
-    uint64_t begin = sesame_ticks();                                    \
+    uint64_t begin = sesame_enter();                                    \
     SESAME_REAL(name)(frames, count, file);                             \
     SESAME_RECORD_HANDLE(begin, backtrace_symbols_fd, file, 0);         \
   }

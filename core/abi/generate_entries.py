@@ -34,6 +34,7 @@ EXTRA_SYMBOLS = {
 NARROW = {
     "count_out": "CountOut",
     "count_inout": "CountInOut",
+    "displacement_unit_out": "DisplacementUnitOut",
     "size_out": "SizeOut",
     "size_inout": "SizeInOut",
 }

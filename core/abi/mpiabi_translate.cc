@@ -113,16 +113,38 @@ const int* rank_constant(int rank) {
   return nullptr;
 }
 
+template <ConstantKind kind>
+const int* window_constant(int value) {
+  for (const Constant& constant : kConstantsOf<kind>) {
+    if (constant.inside == value) return &constant.abi;
+  }
+  return nullptr;
+}
+
 const int* code_constant(int code) {
   const int index = std::clamp(error_out(code) - kAbiLastCode, 0, kLastCodes - 1);
   return &kCodes[static_cast<size_t>(index)];
+}
+
+const int* predefined_constant(int keyval, int value) {
+  switch (keyval) {
+    case MPI_LASTUSEDCODE:
+      return code_constant(value);
+    case MPI_WIN_CREATE_FLAVOR:
+      return window_constant<ConstantKind::win_flavor>(value);
+    case MPI_WIN_MODEL:
+      return window_constant<ConstantKind::win_model>(value);
+    default:
+      return rank_constant(value);
+  }
 }
 
 }  // namespace
 
 AttributeOut::AttributeOut(void* target, int keyval)
     : target_(static_cast<void**>(target)), keyval_(keyval) {
-  const bool is_translated = keyval == MPI_HOST || keyval == MPI_IO || keyval == MPI_LASTUSEDCODE;
+  const bool is_translated = keyval == MPI_HOST || keyval == MPI_IO || keyval == MPI_LASTUSEDCODE ||
+                             keyval == MPI_WIN_CREATE_FLAVOR || keyval == MPI_WIN_MODEL;
   if (!is_translated) keyval_ = MPI_KEYVAL_INVALID;
   if (is_translated && target_ != nullptr) *target_ = nullptr;
 }
@@ -130,7 +152,7 @@ AttributeOut::AttributeOut(void* target, int keyval)
 void AttributeOut::store() {
   if (keyval_ == MPI_KEYVAL_INVALID || target_ == nullptr || *target_ == nullptr) return;
   const int value = *static_cast<const int*>(*target_);
-  const int* constant = keyval_ == MPI_LASTUSEDCODE ? code_constant(value) : rank_constant(value);
+  const int* constant = predefined_constant(keyval_, value);
   if (constant != nullptr) *target_ = const_cast<int*>(constant);
 }
 

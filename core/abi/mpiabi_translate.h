@@ -112,6 +112,10 @@ int flags_out(int flags) {
 }
 inline int access_mode_in(int mode) { return flags_in<ConstantKind::access_mode>(mode); }
 inline int access_mode_out(int mode) { return flags_out<ConstantKind::access_mode>(mode); }
+inline int win_assertion_in(int flags) {
+  const int inside = flags_in<ConstantKind::win_assertion>(flags);
+  return flags_out<ConstantKind::win_assertion>(inside) == flags ? inside : kInvalid;
+}
 
 // MPI_BOTTOM is null on both sides.
 inline constexpr uintptr_t kAbiInPlace = 1;

@@ -13,7 +13,8 @@ namespace sesame::abi {
 
 // Fortran's predefined keyvals are C's, which are odd, plus one.
 static int predefined_in(int keyval) {
-  const bool is_predefined = keyval > MPI_TAG_UB && keyval <= MPI_APPNUM + 1;
+  const bool is_predefined = (keyval > MPI_TAG_UB && keyval <= MPI_APPNUM + 1) ||
+                             (keyval > MPI_WIN_BASE && keyval <= MPI_WIN_MODEL + 1);
   return is_predefined && keyval % 2 == 0 ? keyval - 1 : keyval;
 }
 
@@ -41,12 +42,16 @@ SESAME_ENTRY int MPII_Type_set_attr(Datatype datatype, int keyval, void* value,
   return call.finish(Type_set_attribute(datatype, keyval, type, value));
 }
 
-SESAME_ENTRY int MPII_Win_get_attr(Win, int, void*, int*, AttributeType) {
-  CallScope(CallId::Win_get_attr).not_implemented();
+SESAME_ENTRY int MPII_Win_get_attr(Win win, int keyval, void* value, int* flag,
+                                   AttributeType asked) {
+  CallScope call(CallId::Win_get_attr);
+  const int error = Win_get_attribute(win, predefined_in(keyval), asked, value, flag);
+  return call.finish_win(error, win);
 }
 
-SESAME_ENTRY int MPII_Win_set_attr(Win, int, void*, AttributeType) {
-  CallScope(CallId::Win_set_attr).not_implemented();
+SESAME_ENTRY int MPII_Win_set_attr(Win win, int keyval, void* value, AttributeType type) {
+  CallScope call(CallId::Win_set_attr);
+  return call.finish_win(Win_set_attribute(win, keyval, type, value), win);
 }
 
 // ---- Functions of the program that are Fortran's

@@ -17,11 +17,11 @@ namespace sesame::abi {
 
 using namespace sesame::mpi;
 
-template <typename Narrow>
+template <typename Narrow, typename Wide = Count>
 class NarrowOut {
  public:
   explicit NarrowOut(Narrow* target) : target_(target) {}
-  Count* get() { return target_ == nullptr ? nullptr : &value_; }
+  Wide* get() { return target_ == nullptr ? nullptr : &value_; }
   // What does not fit is undefined (MPI 4.0, section 4.2.5).
   void store() {
     if (target_ == nullptr || value_ == kUnset) return;
@@ -30,9 +30,9 @@ class NarrowOut {
   }
 
  protected:
-  static constexpr Count kUnset = LLONG_MIN;
+  static constexpr Wide kUnset = LLONG_MIN;
   Narrow* target_;
-  Count value_ = kUnset;
+  Wide value_ = kUnset;
 };
 
 template <typename Narrow>
@@ -46,6 +46,7 @@ class NarrowInOut : public NarrowOut<Narrow> {
 using CountOut = NarrowOut<int>;
 using CountInOut = NarrowInOut<int>;
 using SizeOut = NarrowOut<Aint>;
+using DisplacementUnitOut = NarrowOut<int, Aint>;
 using SizeInOut = NarrowInOut<Aint>;
 
 }  // namespace sesame::abi

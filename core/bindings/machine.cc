@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <limits>
+#include <optional>
 
 #include "core/bindings/unwrap.h"
 #include "core/network/distance.h"
@@ -67,6 +68,26 @@ nb::dict topology_dict(const machine::Machine& machine) {
   return dict;
 }
 
+// Of a file system what a person asks first; None when the machine has none.
+nb::object storage_or_none(const std::optional<machine::StorageParameters>& storage) {
+  if (!storage) return nb::none();
+  nb::dict dict;
+  dict["mounts"] = storage->mounts;
+  dict["detail"] = machine::word_of(storage->detail);
+  dict["ionodes"] = storage->ionodes;
+  dict["stripe_bytes"] = storage->stripe;
+  dict["block_bytes"] = storage->block;
+  dict["capacity_bytes"] = storage->capacity;
+  dict["cnode_cache_bytes"] = storage->cnode_cache.size;
+  dict["ionode_cache_bytes"] = storage->ionode_cache.size;
+  dict["policy"] = machine::word_of(storage->policy);
+  dict["device"] = machine::word_of(storage->device.kind);
+  dict["raid"] = machine::word_of(storage->device.raid);
+  dict["members"] = storage->device.members;
+  dict["collective"] = machine::word_of(storage->collective.strategy);
+  return dict;
+}
+
 nb::dict machine_dict(const std::string& path, const Overrides& overrides) {
   const machine::Machine machine = unwrap(machine::read_machine(path, overrides));
   nb::dict dict;
@@ -81,6 +102,8 @@ nb::dict machine_dict(const std::string& path, const Overrides& overrides) {
   dict["topology"] = topology_dict(machine);
   dict["network"] = network_dict(machine.network);
   dict["node_network"] = network_dict(machine.intranode);
+  dict["storage"] = storage_or_none(machine.storage);
+  dict["node_storage"] = storage_or_none(machine.node_storage);
   return dict;
 }
 

@@ -187,6 +187,21 @@ nb::list unmatched_list(const Collation& collation) {
   return list;
 }
 
+// The arrays lie in the collation.
+nb::dict preempted_dict(nb::handle self) {
+  const postprocess::PreemptedColumns& columns = nb::cast<const Collation&>(self).preempted();
+  nb::dict dict;
+  auto add = [&]<typename T>(const char* name, const std::vector<T>& column) {
+    dict[name] = nb::ndarray<nb::numpy, const T, nb::ndim<1>>(column.data(), {column.size()}, self);
+  };
+  add("rank", columns.rank);
+  add("thread", columns.thread);
+  add("begin_ns", columns.begin_ns);
+  add("duration_ns", columns.duration_ns);
+  add("lost_ns", columns.lost_ns);
+  return dict;
+}
+
 std::vector<std::string> damage_list(const Collation& collation) {
   std::vector<std::string> damage;
   for (const postprocess::ProcessSurvey& survey : collation.job().surveys) {
@@ -216,6 +231,8 @@ void register_postprocess(nb::module_& module) {
       .def_prop_ro("processes", &process_list)
       .def_prop_ro("communicators", &communicator_list)
       .def_prop_ro("files", &file_list, "All of them once next() has come to the end.")
+      .def_prop_ro("preempted", &preempted_dict,
+                   "Columns by name, once next() has come to the end.")
       .def_prop_ro("unmatched", &unmatched_list)
       .def_prop_ro("damage", &damage_list);
 }

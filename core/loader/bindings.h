@@ -14,20 +14,24 @@ struct Binding {
 };
 using BindingTable = std::vector<Binding>;
 
-void bind_start(BindingTable& table);        // start.cc: __libc_start_main, __tls_get_addr
-void bind_clocks(BindingTable& table);       // clock.cc
-void bind_sleeps(BindingTable& table);       // sleep.cc
-void bind_exits(BindingTable& table);        // exit.cc
-void bind_streams(BindingTable& table);      // stream.cc
-void bind_descriptors(BindingTable& table);  // descriptor.cc
-void bind_random(BindingTable& table);       // random.cc
-void bind_text(BindingTable& table);         // text.cc
-void bind_getopt(BindingTable& table);       // getopt.cc
-void bind_environment(BindingTable& table);  // environment.cc
-void bind_directories(BindingTable& table);  // directory.cc
-void bind_signals(BindingTable& table);      // signals.cc
-void bind_identity(BindingTable& table);     // identity.cc
-void bind_dynamic(BindingTable& table);      // dynamic.cc
+void bind_start(BindingTable& table);             // start.cc: __libc_start_main, __tls_get_addr
+void bind_clocks(BindingTable& table);            // clock.cc
+void bind_sleeps(BindingTable& table);            // sleep.cc
+void bind_exits(BindingTable& table);             // exit.cc
+void bind_streams(BindingTable& table);           // stream.cc
+void bind_descriptors(BindingTable& table);       // descriptor.cc
+void bind_random(BindingTable& table);            // random.cc
+void bind_text(BindingTable& table);              // text.cc
+void bind_getopt(BindingTable& table);            // getopt.cc
+void bind_environment(BindingTable& table);       // environment.cc
+void bind_directories(BindingTable& table);       // directory.cc
+void bind_file_descriptors(BindingTable& table);  // file_open.cc
+void bind_file_data(BindingTable& table);         // file_data.cc
+void bind_file_names(BindingTable& table);        // file_names.cc
+void bind_file_streams(BindingTable& table);      // file_streams.cc
+void bind_signals(BindingTable& table);           // signals.cc
+void bind_identity(BindingTable& table);          // identity.cc
+void bind_dynamic(BindingTable& table);           // dynamic.cc
 
 std::unordered_map<std::string_view, void*> all_bindings();
 

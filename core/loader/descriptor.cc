@@ -1,4 +1,5 @@
-// Descriptors 0, 1 and 2 of a rank: a pipe to the simulator each. Other descriptors are the host's.
+// Descriptors 0, 1 and 2 of a rank: a pipe to the simulator each. Other descriptors are the host's,
+// or those of simulated files (files.h).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -7,6 +8,7 @@
 #include <cerrno>
 
 #include "core/loader/bindings.h"
+#include "core/loader/files.h"
 #include "core/loader/process.h"
 #include "core/loader/real.h"
 
@@ -36,6 +38,10 @@ extern "C" {
 
 ssize_t rank_write(int fd, const void* data, size_t size) {
   RankProcess* process = current();
+  if (open_file(fd) != nullptr) {
+    const iovec part{const_cast<void*>(data), size};
+    return write_file("write", fd, {&part, 1, -1});
+  }
   if (process == nullptr || !is_output(fd)) return REAL(write)(fd, data, size);
   hooks().write_output(process->rank, fd, static_cast<const char*>(data), size);
   return static_cast<ssize_t>(size);
@@ -44,6 +50,7 @@ GLOBAL_NAME(write);
 
 ssize_t rank_writev(int fd, const iovec* parts, int count) {
   RankProcess* process = current();
+  if (open_file(fd) != nullptr) return write_file("writev", fd, {parts, count, -1});
   if (process == nullptr || !is_output(fd)) return REAL(writev)(fd, parts, count);
   ssize_t total = 0;
   for (int i = 0; i < count; ++i) total += rank_write(fd, parts[i].iov_base, parts[i].iov_len);
@@ -54,6 +61,10 @@ GLOBAL_NAME(writev);
 ssize_t rank_read(int fd, void* data, size_t size) {
   const RankProcess* process = current();
   if (process != nullptr && fd == STDIN_FILENO && process->rank != 0) return 0;
+  if (open_file(fd) != nullptr) {
+    const iovec part{data, size};
+    return read_file("read", fd, {&part, 1, -1});
+  }
   return REAL(read)(fd, data, size);
 }
 GLOBAL_NAME(read);
@@ -65,6 +76,7 @@ ssize_t rank___read_chk(int fd, void* data, size_t size, size_t) {
 ssize_t rank_readv(int fd, const iovec* parts, int count) {
   const RankProcess* process = current();
   if (process != nullptr && fd == STDIN_FILENO && process->rank != 0) return 0;
+  if (open_file(fd) != nullptr) return read_file("readv", fd, {parts, count, -1});
   return REAL(readv)(fd, parts, count);
 }
 
@@ -83,9 +95,13 @@ char* rank_ttyname(int fd) {
 }
 
 int rank_fstat(int fd, struct stat* result) {
+  if (open_file(fd) != nullptr) return describe_file(fd, result);
   if (current() == nullptr || !is_standard(fd)) return REAL(fstat)(fd, result);
   return describe_pipe(fd, result);
 }
+
+GLOBAL_NAME(fstat);
+GLOBAL_NAME_AS(fstat64, fstat);
 
 int rank___fxstat(int, int fd, struct stat* result) { return rank_fstat(fd, result); }
 
@@ -94,13 +110,19 @@ off_t rank_lseek(int fd, off_t offset, int whence) {
   return REAL(lseek)(fd, offset, whence);
 }
 
+GLOBAL_NAME(lseek);
+GLOBAL_NAME_AS(lseek64, lseek);
+
 int rank_close(int fd) {
   if (current() != nullptr && is_standard(fd)) return 0;  // the host's, which other ranks need
-  return REAL(close)(fd);
+  return open_file(fd) != nullptr ? close_descriptor(fd) : REAL(close)(fd);
 }
+
+GLOBAL_NAME(close);
 
 int rank_ftruncate(int fd, off_t size) {
   if (current() != nullptr && is_standard(fd)) return fail(EINVAL);
+  if (open_file(fd) != nullptr) return truncate_file("ftruncate", fd, size);
   return REAL(ftruncate)(fd, size);
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/loader/bindings.h"
 #include "core/loader/crash.h"
+#include "core/loader/files.h"
 #include "core/loader/images.h"
 #include "core/loader/real.h"
 #include "core/loader/signals.h"
@@ -49,6 +50,14 @@ void run_handlers(std::vector<ExitHandler>& handlers, int status) {
   abort();
 }
 
+// What a rank leaves behind: buffers are written, descriptors closed.
+void flush_all(RankProcess& process) {
+  flush_streams(process);
+  if (file_hooks() == nullptr || current() == nullptr) return;
+  flush_file_streams(process);
+  close_files(process);
+}
+
 // A child that a rank forked is a process of its own: when it ends, nothing of ours goes on.
 void end_if_forked(int status) {
   static const pid_t own = host_pid();
@@ -64,14 +73,14 @@ void finish_process(RankProcess& process, bool run_handlers_too) {
     run_finalizers(process);
   }
   process.finished = true;
-  flush_streams(process);
+  flush_all(process);
 }
 
 void exit_process(RankProcess& process, int status) {
   run_handlers(process.exit_handlers, status);
   run_finalizers(process);
   process.finished = true;
-  flush_streams(process);
+  flush_all(process);
   end_rank(status);
 }
 

@@ -16,6 +16,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "core/loader/file_hooks.h"
 
 struct timespec;
 
@@ -74,6 +75,7 @@ struct SimulationHooks {
   void (*write_output)(int rank, int fd, const char* data,
                        size_t size) = nullptr;  // default: to fd
   const char* (*current_call)() = nullptr;      // MPI call that the rank is in, or null
+  const FileHooks* files = nullptr;             // null: no simulated file systems
   int64_t epoch_ns = 0;  // what the real-time clocks show at simulated time zero, since 1970
 };
 void set_hooks(const SimulationHooks& hooks);

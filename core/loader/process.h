@@ -122,10 +122,12 @@ class RankProcess {
   std::vector<std::unique_ptr<char[]>> own_strings;  // environment strings that we allocated
   std::vector<char*> own_environment;
   std::vector<std::string> locale_names;
-  locale_t locale = nullptr;  // null: the host's
-  int directory = -1;         // descriptor; -1: the host's
-  int file_mode_mask = -1;    // -1: the host's
-  char* token = nullptr;      // strtok
+  locale_t locale = nullptr;      // null: the host's
+  int directory = -1;             // descriptor; -1: the host's
+  std::string working_directory;  // as the program sees it; empty: not asked for yet
+  bool is_on_mount = false;       // it is on a simulated file system: the kernel's is another
+  int file_mode_mask = -1;        // -1: the host's
+  char* token = nullptr;          // strtok
   OptionScan options;
 
   char* stack_low = nullptr;

@@ -16,9 +16,10 @@
 
 // To stand after the definition of extern "C" rank_NAME, in the same file. The assembler name keeps
 // clear of the declarations (and macros) of the C library's headers.
-#define GLOBAL_NAME(name)                                             \
+#define GLOBAL_NAME_AS(symbol, name)                                  \
   extern "C" [[gnu::alias("rank_" #name), gnu::visibility("default"), \
-               gnu::used]] decltype(rank_##name) global_##name __asm__(#name)
+               gnu::used]] decltype(rank_##name) global_##symbol __asm__(#symbol)
+#define GLOBAL_NAME(name) GLOBAL_NAME_AS(name, name)
 
 #define BIND(table, name) (table).push_back({#name, reinterpret_cast<void*>(&rank_##name)})
 #define BIND_AS(table, symbol, name) \

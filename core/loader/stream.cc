@@ -12,6 +12,7 @@
 
 #include "core/base/check.h"
 #include "core/loader/bindings.h"
+#include "core/loader/files.h"
 #include "core/loader/real.h"
 
 namespace sesame::loader {
@@ -86,7 +87,14 @@ void close_streams(RankProcess& process) {
 
 extern "C" {
 
-int rank_fflush(FILE* file) { return REAL(fflush)(translate(file)); }
+int rank_fflush(FILE* file) {
+  if (file == nullptr && current() != nullptr && file_hooks() != nullptr) {
+    flush_streams(*current());
+    flush_file_streams(*current());
+    return 0;
+  }
+  return REAL(fflush)(translate(file));
+}
 GLOBAL_NAME(fflush);
 
 int rank_getc(FILE* file) { return REAL(getc)(translate(file)); }
@@ -125,6 +133,7 @@ int rank_fileno(FILE* file) {
     if (file == process->out || file == g_host_out) return STDOUT_FILENO;
     if (file == process->err || file == g_host_err) return STDERR_FILENO;
   }
+  if (const int fd = descriptor_of_stream(file); fd >= 0) return fd;
   return REAL(fileno)(file);
 }
 GLOBAL_NAME(fileno);
@@ -134,8 +143,9 @@ int rank_fclose(FILE* file) {
   if (process == nullptr) return REAL(fclose)(file);
   for (FILE* stream : {process->in, process->out, process->err})
     if (file == stream) return REAL(fflush)(file);  // closed when the copy is unloaded
-  return REAL(fclose)(file);
+  return file_hooks() != nullptr ? close_file_stream(file) : REAL(fclose)(file);
 }
+GLOBAL_NAME(fclose);
 
 // A standard stream becomes a file: the variable of that name points to another FILE from then on.
 FILE* rank_freopen(const char* path, const char* mode, FILE* file) {
@@ -144,7 +154,9 @@ FILE* rank_freopen(const char* path, const char* mode, FILE* file) {
       process != nullptr && (file == process->in || file == process->out || file == process->err);
   if (!is_standard) return REAL(freopen)(path, mode, file);
   REAL(fflush)(file);
-  FILE* opened = path == nullptr ? nullptr : fopen(path, mode);
+  FILE* opened = path == nullptr           ? nullptr
+                 : file_hooks() != nullptr ? open_file_stream("freopen", path, mode)
+                                           : REAL(fopen)(path, mode);
   if (opened == nullptr) return nullptr;
   if (file == process->in) set_stream(*process, Variable::kStdin, opened);
   if (file == process->out) set_stream(*process, Variable::kStdout, opened);

@@ -83,6 +83,12 @@ struct KeyInfo {
 // Every key that a machine file may hold, in the order of the documentation.
 std::vector<KeyInfo> machine_keys();
 
-std::string_view topology_name(TopologyKind kind);  // as in the file: "fat_tree"
+// As in the file: "fat_tree", "two-phase".
+std::string_view topology_name(TopologyKind kind);
+const char* word_of(Detail detail);
+const char* word_of(CachePolicy policy);
+const char* word_of(DeviceKind kind);
+const char* word_of(RaidLevel level);
+const char* word_of(Collective strategy);
 
 }  // namespace sesame::machine

@@ -106,6 +106,8 @@ constexpr StorageKey kKeys[] = {
      "disk, solid-state: of each request"},
     {"device.rotations_per_minute", Where::kBoth, Kind::kRatio, "disk: speed"},
     {"device.buffer", Where::kBoth, Kind::kSize, "disk: what it reads ahead, at most"},
+    {"device.immediate_report", Where::kBoth, Kind::kFlag,
+     "disk: whether a write is done when it is in the buffer"},
     {"device.channels", Where::kBoth, Kind::kCount, "solid-state: channels"},
     {"device.dies", Where::kBoth, Kind::kCount, "solid-state: dies of a channel"},
     {"device.page", Where::kBoth, Kind::kSize, "solid-state: length of a page"},

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "core/machine/machine.h"
 #include "core/machine/network_table.h"
 #include "core/machine/settings.h"
 #include "core/machine/storage_keys.h"
@@ -120,6 +121,8 @@ DeviceParameters read_device(const Table& table) {
   device.rotations_per_minute =
       ratio_or(table.document(), table.key("device.rotations_per_minute"), 0);
   table.size("device.buffer", device.buffer);
+  device.immediate_report =
+      flag_or(table.document(), table.key("device.immediate_report"), device.immediate_report);
   table.count("device.channels", device.channels);
   table.count("device.dies", device.dies);
   table.size("device.page", device.page);
@@ -271,8 +274,7 @@ Result<> check_caches(const Table& table, const StorageParameters& storage,
     return table.wrong({"cache.policy"},
                        "compute nodes without caches have none to manage together, expected " +
                            table.key("cache.policy") + " base, or a " +
-                           table.key("cache.cnode.size") + ", got " +
-                           kPolicyWords[static_cast<size_t>(storage.policy)]);
+                           table.key("cache.cnode.size") + ", got " + word_of(storage.policy));
   }
   return {};
 }
@@ -385,5 +387,11 @@ Result<> check_mounts(const Document& document) {
   }
   return {};
 }
+
+const char* word_of(Detail detail) { return kDetailWords[static_cast<size_t>(detail)]; }
+const char* word_of(CachePolicy policy) { return kPolicyWords[static_cast<size_t>(policy)]; }
+const char* word_of(DeviceKind kind) { return kDeviceWords[static_cast<size_t>(kind)]; }
+const char* word_of(RaidLevel level) { return kRaidWords[static_cast<size_t>(level)]; }
+const char* word_of(Collective strategy) { return kCollectiveWords[static_cast<size_t>(strategy)]; }
 
 }  // namespace sesame::machine

@@ -5,6 +5,7 @@
 #include "core/mpi/attributes.h"
 #include "core/mpi/errors.h"
 #include "core/mpi/group.h"
+#include "core/mpi/rma/window.h"
 #include "core/mpi/world.h"
 
 namespace sesame::mpi {
@@ -97,6 +98,33 @@ void hand_out_predefined(const int* value, AttributeType asked, void* out) {
     *static_cast<const int**>(out) = value;
   } else {
     *static_cast<Aint*>(out) = *value;
+  }
+}
+
+bool is_predefined_of_window(int keyval) {
+  return keyval == MPI_WIN_BASE || keyval == MPI_WIN_SIZE || keyval == MPI_WIN_DISP_UNIT ||
+         keyval == MPI_WIN_CREATE_FLAVOR || keyval == MPI_WIN_MODEL;
+}
+
+// To C the base is the value itself, the size and the others the address of theirs.
+void hand_out_of_window(WindowObject& window, int keyval, AttributeType asked, void* out) {
+  switch (keyval) {
+    case MPI_WIN_BASE:
+      *static_cast<void**>(out) = window.exposure(window.me()).base;
+      return;
+    case MPI_WIN_SIZE:
+      if (asked == AttributeType::kPointer) {
+        *static_cast<const Aint**>(out) = &window.size;
+      } else {
+        *static_cast<Aint*>(out) = window.size;
+      }
+      return;
+    case MPI_WIN_DISP_UNIT:
+      return hand_out_predefined(&window.displacement_unit, asked, out);
+    case MPI_WIN_CREATE_FLAVOR:
+      return hand_out_predefined(&window.flavor, asked, out);
+    default:
+      return hand_out_predefined(&window.model, asked, out);
   }
 }
 
@@ -242,6 +270,54 @@ int Type_delete_attr(Datatype datatype, int type_keyval) {
   KeyvalObject* key;
   MPI_TRY(check_keyval(type_keyval, AttributeOwner::kDatatype, &key));
   return set != nullptr ? set->remove(*key, datatype) : MPI_SUCCESS;
+}
+
+int Win_create_keyval(Function win_copy_attr_fn, Function win_delete_attr_fn, int* win_keyval,
+                      void* extra_state) {
+  return create_keyval(AttributeOwner::kWin, win_copy_attr_fn, win_delete_attr_fn, extra_state,
+                       win_keyval);
+}
+
+int Win_free_keyval(int* win_keyval) { return free_keyval(AttributeOwner::kWin, win_keyval); }
+
+int Win_set_attribute(Win win, int keyval, AttributeType type, void* value) {
+  WindowObject* window;
+  MPI_TRY(check_window(win, &window));
+  KeyvalObject* key;
+  MPI_TRY(check_keyval(keyval, AttributeOwner::kWin, &key));
+  if (window->attributes == nullptr) window->attributes = std::make_unique<AttributeSet>();
+  return window->attributes->set(*key, win, type, value);
+}
+
+int Win_get_attribute(Win win, int keyval, AttributeType asked, void* value, int* flag) {
+  WindowObject* window;
+  MPI_TRY(check_window(win, &window));
+  MPI_TRY(check_out(value, "attribute_val"));
+  MPI_TRY(check_out(flag, "flag"));
+  if (is_predefined_of_window(keyval)) {
+    *flag = 1;
+    hand_out_of_window(*window, keyval, asked, value);
+    return MPI_SUCCESS;
+  }
+  KeyvalObject* key;
+  MPI_TRY(check_keyval(keyval, AttributeOwner::kWin, &key));
+  return get_from(window->attributes.get(), *key, asked, value, flag);
+}
+
+int Win_set_attr(Win win, int win_keyval, void* attribute_val) {
+  return Win_set_attribute(win, win_keyval, AttributeType::kPointer, attribute_val);
+}
+
+int Win_get_attr(Win win, int win_keyval, void* attribute_val, int* flag) {
+  return Win_get_attribute(win, win_keyval, AttributeType::kPointer, attribute_val, flag);
+}
+
+int Win_delete_attr(Win win, int win_keyval) {
+  WindowObject* window;
+  MPI_TRY(check_window(win, &window));
+  KeyvalObject* key;
+  MPI_TRY(check_keyval(win_keyval, AttributeOwner::kWin, &key));
+  return window->attributes != nullptr ? window->attributes->remove(*key, win) : MPI_SUCCESS;
 }
 
 int copy_type_attributes(Rank& rank, Datatype from, Datatype to) {

@@ -6,6 +6,7 @@
 #include "core/mpi/errors.h"
 #include "core/mpi/io/file_errors.h"
 #include "core/mpi/object_tables.h"
+#include "core/mpi/rma/window.h"
 #include "core/mpi/session.h"
 
 namespace sesame::mpi {
@@ -28,9 +29,24 @@ bool is_polling(CallId id) {
     case CallId::Request_get_status_all:
     case CallId::Request_get_status_any:
     case CallId::Request_get_status_some:
+    case CallId::Win_test:
       return true;
     default:
       return false;
+  }
+}
+
+// Polls, and what programs repeat while they wait for others to change the memory of a window.
+static bool may_be_repeated(CallId id) {
+  switch (id) {
+    case CallId::Win_flush:
+    case CallId::Win_flush_all:
+    case CallId::Win_flush_local:
+    case CallId::Win_flush_local_all:
+    case CallId::Win_sync:
+      return true;
+    default:
+      return is_polling(id);
   }
 }
 
@@ -65,7 +81,7 @@ void resume_compute(Strand& strand) { strand.rank->world.meter.resume(); }
 void CallScope::enter() {
   const bool polling = is_polling(id_);
   const SimTime computed = charge_compute(strand_, polling ? ComputeEnd::kPoll : ComputeEnd::kCall);
-  if (!polling || computed > kIdleWork) strand_.idle_polls = 0;
+  if (!may_be_repeated(id_) || computed > kIdleWork) strand_.idle_polls = 0;
   strand_.call = static_cast<uint16_t>(id_);
   begin_ = strand_.now;
   Rank& rank = *strand_.rank;
@@ -121,6 +137,12 @@ int CallScope::raise(int error, CommObject* comm) {
 
 int CallScope::raise_on_comm(int error, Comm comm) {
   return raise(error, find_comm(*strand_.rank, comm));
+}
+
+int CallScope::raise_on_win(int error, Win win) {
+  const WindowObject* window = find_window(*strand_.rank, win);
+  if (window == nullptr) return raise(error, nullptr);
+  return raise_with(window->errhandler, win, error, call_name(id_));
 }
 
 int CallScope::raise_on_file(int error, File file) {

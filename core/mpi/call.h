@@ -32,7 +32,9 @@ class CallScope {
   int finish_comm(int error, Comm comm) {
     return error == MPI_SUCCESS ? error : raise_on_comm(error, comm);
   }
-  int finish_win(int error, Win) { return finish(error); }
+  int finish_win(int error, Win win) {
+    return error == MPI_SUCCESS ? error : raise_on_win(error, win);
+  }
   int finish_file(int error, File file) {
     return error == MPI_SUCCESS ? error : raise_on_file(error, file);
   }
@@ -48,6 +50,7 @@ class CallScope {
   void record_file_call();
   [[gnu::cold]] int raise(int error, CommObject* comm);
   [[gnu::cold]] int raise_on_comm(int error, Comm comm);
+  [[gnu::cold]] int raise_on_win(int error, Win win);
   [[gnu::cold]] int raise_on_file(int error, File file);
   [[gnu::cold]] int raise_on_session(int error, Session session);
 

@@ -78,6 +78,8 @@ int Comm_get_attribute(Comm comm, int keyval, AttributeType asked, void* value, 
 int Comm_set_attribute(Comm comm, int keyval, AttributeType type, void* value);
 int Type_get_attribute(Datatype datatype, int keyval, AttributeType asked, void* value, int* flag);
 int Type_set_attribute(Datatype datatype, int keyval, AttributeType type, void* value);
+int Win_get_attribute(Win win, int keyval, AttributeType asked, void* value, int* flag);
+int Win_set_attribute(Win win, int keyval, AttributeType type, void* value);
 // From now on the keyval's functions are called through these.
 void Keyval_set_proxies(int keyval, Function copy_proxy, Function delete_proxy);
 // The request's functions are Fortran's.

@@ -18,6 +18,7 @@ struct AttachedBuffer;
 struct ErrhandlerObject;
 struct InfoObject;
 struct Topology;
+struct WindowObject;
 
 // World ranks in group order; immutable. Also carries other lists that ranks share (the arrays of a
 // graph topology).
@@ -62,6 +63,7 @@ struct CommObject : Counted, Pooled<CommObject> {
   std::unique_ptr<Topology> topology;
   InfoObject* info = nullptr;
   std::unique_ptr<AttachedBuffer> attached_buffer;  // for buffered sends
+  WindowObject* window = nullptr;                   // whose duplicate this is, if of one
 
   CommObject();
   ~CommObject();

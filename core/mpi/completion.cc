@@ -412,6 +412,7 @@ int Start(Request* handle) {
       request->extra->start_collective(*request);
       break;
     case Kind::kGeneralized:
+    case Kind::kRemote:
       break;
   }
   return MPI_SUCCESS;
@@ -429,6 +430,9 @@ int Cancel(Request* handle) {
   if (!request->active) return fail(MPI_ERR_REQUEST, "the request is not active");
   if (request->kind == Kind::kCollective) {
     return fail(MPI_ERR_REQUEST, "a collective operation cannot be cancelled");
+  }
+  if (request->kind == Kind::kRemote) {
+    return fail(MPI_ERR_REQUEST, "a one-sided operation cannot be cancelled");
   }
   Rank& rank = this_rank();
   rank.world.in_flight.deliver_all();  // it may have been met

@@ -6,6 +6,7 @@
 #include "core/mpi/arguments.h"
 #include "core/mpi/errors.h"
 #include "core/mpi/group.h"
+#include "core/mpi/rma/window.h"
 #include "core/mpi/session.h"
 #include "core/mpi/world.h"
 
@@ -176,6 +177,31 @@ int Comm_call_errhandler(Comm comm, int errorcode) {
   MPI_TRY(check_comm(comm, &object));
   this_rank().error_detail = kCalledByProgram;
   raise_with(object->errhandler, comm, errorcode, "MPI_Comm_call_errhandler");
+  return MPI_SUCCESS;
+}
+
+int Win_set_errhandler(Win win, Errhandler errhandler) {
+  WindowObject* window;
+  MPI_TRY(check_window(win, &window));
+  ErrhandlerObject* handler;
+  MPI_TRY(check_errhandler(errhandler, Kind::kWin, &handler));
+  attach(window->errhandler, handler);
+  return MPI_SUCCESS;
+}
+
+int Win_get_errhandler(Win win, Errhandler* errhandler) {
+  WindowObject* window;
+  MPI_TRY(check_window(win, &window));
+  MPI_TRY(check_out(errhandler, "errhandler"));
+  *errhandler = hand_out_errhandler(window->errhandler);
+  return MPI_SUCCESS;
+}
+
+int Win_call_errhandler(Win win, int errorcode) {
+  WindowObject* window;
+  MPI_TRY(check_window(win, &window));
+  this_rank().error_detail = kCalledByProgram;
+  raise_with(window->errhandler, win, errorcode, "MPI_Win_call_errhandler");
   return MPI_SUCCESS;
 }
 

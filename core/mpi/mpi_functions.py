@@ -111,7 +111,7 @@ for _name, _type in HANDLES.items():
 # Integers whose constants differ between the binary interfaces.
 CONSTANTS = {
     "access_mode", "combiner", "comparison", "error", "keyval", "lock_type", "order", "rank",
-    "split_type", "tag", "thread_level", "topology", "typeclass", "whence",
+    "split_type", "tag", "thread_level", "topology", "typeclass", "whence", "win_assertion",
 }  # fmt: skip
 for _name in CONSTANTS:
     KINDS[_name] = _kind("int")

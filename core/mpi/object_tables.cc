@@ -5,6 +5,7 @@
 #include "core/mpi/info.h"
 #include "core/mpi/io/file.h"
 #include "core/mpi/io/representation.h"
+#include "core/mpi/rma/window.h"
 #include "core/mpi/session.h"
 #include "core/mpi/world.h"
 

@@ -22,6 +22,7 @@ struct KeyvalObject;
 struct Rank;
 struct Representation;
 struct SessionObject;
+struct WindowObject;
 
 struct ObjectTables {
   ObjectTables();
@@ -47,6 +48,7 @@ struct ObjectTables {
 
   HandleTable<SessionObject, 0xb8000000> sessions;
 
+  HandleTable<WindowObject, 0xa0000000> windows;
   HandleTable<FileObject, 0xb4000000> files;
   int openings = 0;                             // of files, so far
   ErrhandlerObject* file_errhandler = nullptr;  // of MPI_FILE_NULL; null: MPI_ERRORS_RETURN

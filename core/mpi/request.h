@@ -41,7 +41,7 @@ struct RequestExtra {
 
 // Two cache lines: programs with thousands of ranks have tens of thousands of these in flight.
 struct alignas(64) RequestObject : Pooled<RequestObject> {
-  enum class Kind : uint8_t { kSend, kReceive, kCollective, kGeneralized };
+  enum class Kind : uint8_t { kSend, kReceive, kCollective, kGeneralized, kRemote };
   enum class Mode : uint8_t { kStandard, kSynchronous, kBuffered, kReady };
 
   // What is to be moved. Persistent requests keep it from start to start.

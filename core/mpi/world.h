@@ -103,6 +103,7 @@ struct alignas(64) Rank {
   HandleTable<MessageHolder, 0xa8000000> messages;
   RecordedCompute recorded;
   uint32_t next_context = 0;
+  SimTime answers_free;  // when the interface can answer the next one-sided operation
   int thread_level = MPI_THREAD_SINGLE;
   std::string error_detail;                         // what the last failed call says about itself
   std::unique_ptr<FileNote> file_note;              // of the running call, while recording

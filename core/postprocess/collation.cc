@@ -111,6 +111,8 @@ bool Collation::next_process() {
   for (auto& thread : rows.threads) {
     current_->io_orders.push_back(order_rows(thread->io, false));
     current_->mpi_orders.push_back(order_rows(thread->mpi, rows.pruned));
+    current_->origin.thread = thread->thread;
+    preempted_.append(current_->origin, thread->preempted);
   }
   link_threads(rows, &ThreadRows::io, current_->io_orders, rows.io_links);
   link_threads(rows, &ThreadRows::mpi, current_->mpi_orders, rows.mpi_links);

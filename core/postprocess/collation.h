@@ -40,6 +40,7 @@ class Collation {
   const std::vector<std::string>& call_names() const { return call_names_; }
   // All of them once next() has come to the end.
   const std::vector<FileFacts>& files() const { return files_; }
+  const PreemptedColumns& preempted() const { return preempted_; }  // likewise
   uint64_t kept() const { return kept_; }
   uint64_t dropped() const { return dropped_; }
 
@@ -80,6 +81,7 @@ class Collation {
   std::unique_ptr<IoColumns> io_;
   std::unique_ptr<MpiColumns> mpi_;
   std::vector<FileFacts> files_;
+  PreemptedColumns preempted_;
   std::unordered_map<std::string, int32_t> file_numbers_;
   uint64_t kept_ = 0;
   uint64_t dropped_ = 0;

@@ -152,4 +152,14 @@ void MpiColumns::append(const RowOrigin& origin, const RowStore<MpiRow>& source,
   });
 }
 
+void PreemptedColumns::append(const RowOrigin& origin, const std::vector<PreemptedRow>& rows) {
+  for (const PreemptedRow& row : rows) {
+    rank.push_back(origin.rank);
+    thread.push_back(origin.thread);
+    begin_ns.push_back(origin.clock.at(row.begin));
+    duration_ns.push_back(row.duration);
+    lost_ns.push_back(row.lost);
+  }
+}
+
 }  // namespace sesame::postprocess

@@ -78,4 +78,13 @@ struct MpiColumns : CallColumns {
   Column<int32_t> peer, tag, made;
 };
 
+// They are few: those of the whole run.
+struct PreemptedColumns {
+  void append(const RowOrigin& origin, const std::vector<PreemptedRow>& rows);
+
+  std::vector<uint32_t> rank;
+  std::vector<uint16_t> thread;
+  std::vector<int64_t> begin_ns, duration_ns, lost_ns;
+};
+
 }  // namespace sesame::postprocess

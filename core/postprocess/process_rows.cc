@@ -20,6 +20,11 @@ class Reader {
   void on(const process_record& record, uint64_t) { io_.begin(record); }
   void on(const joined_record&, uint64_t) {}
   void on(const ended_record&, uint64_t) {}
+  void on(const preempted_record& record, uint64_t time) {
+    threads_.current().preempted.push_back({static_cast<int64_t>(time - record.duration),
+                                            static_cast<int64_t>(record.duration),
+                                            static_cast<int64_t>(record.lost)});
+  }
   void on(const completed_record& record, uint64_t) { mpi_.on(record); }
   void on(const plain_record& record, uint64_t time) {
     if (traits_.has(record.call, kMpi)) {

@@ -63,6 +63,13 @@ struct MpiRow {
   uint16_t flags = 0;
 };
 
+// A long time in a call, or before one, in which the thread did not always have the processor.
+struct PreemptedRow {
+  int64_t begin = 0;
+  int64_t duration = 0;
+  int64_t lost = 0;  // how much of it
+};
+
 // What every record has: its time is that of its end.
 template <typename Row, typename Record>
 Row row_of_call(const Record& record, uint64_t time) {
@@ -167,6 +174,7 @@ struct ThreadRows {
   uint16_t thread;
   RowList<IoRow> io;
   RowList<MpiRow> mpi;
+  std::vector<PreemptedRow> preempted;
 
   size_t add(const IoRow& row) {
     io.nest(row.begin, true);

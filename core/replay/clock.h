@@ -1,4 +1,5 @@
-// The replayer's clock: nanoseconds of the monotonic clock, and waiting for a moment of it.
+// The replayer's clocks: nanoseconds of the monotonic clock and of a thread's processor time, and
+// waiting for a moment of the first, or until a computation is done.
 #pragma once
 
 #include <atomic>
@@ -8,26 +9,47 @@ namespace sesame::replay {
 
 int64_t now_ns();
 
+// Where a Waiter looks; tests have clocks of their own.
+struct Clocks {
+  int64_t (*now)();
+  int64_t (*processor)();  // time that the calling thread has had its processor
+};
+extern const Clocks kSystemClocks;
+
 // How late the kernel wakes a thread that sleeps, measured when the replay begins.
 struct WakeUp {
   int64_t median_ns = 0;
   int64_t p99_ns = 0;
 };
 
-// Sleeps for the longer part of a wait and spins through the rest. With a processor for each
-// thread the spinning covers nearly every late wake-up; with fewer it would take time from
-// others, and covers only the usual one. Who keeps its processor only spins.
+// Less is not told apart from what the clocks themselves take, nor recorded (tracer/processor.c).
+inline constexpr int64_t kLeastLost = 10'000;
+
 class Waiter {
  public:
+  explicit Waiter(const Clocks& clocks = kSystemClocks) : clocks_(clocks) {}
   static Waiter measured(bool processor_for_each_thread);
 
-  // Returns the time at the end; early when `stop` is set.
-  int64_t wait_until(int64_t when_ns, bool keeps_processor, const std::atomic<bool>& stop) const;
+  // Sleeps for the longer part and spins through the rest. With a processor for each thread the
+  // spinning covers nearly every late wake-up; with fewer it would take time from others, and
+  // covers only the usual one. Returns the time at the end; early when `stop` is set.
+  int64_t wait_until(int64_t when_ns, const std::atomic<bool>& stop) const;
+
+  struct Computed {
+    int64_t now_ns;   // at the end
+    int64_t lost_ns;  // so much later than `when_ns` it is, since others had the processor
+  };
+  // In place of a thread that looks out for something until `begin_ns` and then computes: spins
+  // until `when_ns`, and for as long again as it did not have its processor.
+  Computed compute(int64_t begin_ns, int64_t when_ns, const std::atomic<bool>& stop) const;
 
   const WakeUp& wake_up() const { return wake_up_; }
   int64_t spin_ns() const { return spin_ns_; }
 
  private:
+  int64_t spin_until(int64_t when_ns, const std::atomic<bool>& stop) const;
+
+  Clocks clocks_;
   WakeUp wake_up_;
   int64_t spin_ns_ = 0;
 };

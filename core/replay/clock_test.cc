@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace sesame::replay {
 namespace {
@@ -12,8 +13,8 @@ TEST(Waiter, NeverReturnsEarly) {
   const std::atomic<bool> stop = false;
   for (int64_t wait : {0, 100, 10'000, 150'000, 3'000'000}) {
     const int64_t when = now_ns() + wait;
-    EXPECT_GE(waiter.wait_until(when, false, stop), when);
-    EXPECT_GE(waiter.wait_until(when, true, stop), when);
+    EXPECT_GE(waiter.wait_until(when, stop), when);
+    EXPECT_GE(waiter.compute(when - wait / 2, when + wait, stop).now_ns, when + wait);
   }
 }
 
@@ -21,8 +22,8 @@ TEST(Waiter, EndsALongWaitWhenItIsToldToStop) {
   const Waiter waiter = Waiter::measured(true);
   const std::atomic<bool> stop = true;
   const int64_t begin = now_ns();
-  waiter.wait_until(begin + 60'000'000'000, false, stop);
-  waiter.wait_until(begin + 60'000'000'000, true, stop);
+  waiter.wait_until(begin + 60'000'000'000, stop);
+  waiter.compute(begin, begin + 60'000'000'000, stop);
   EXPECT_LT(now_ns() - begin, 1'000'000'000);
 }
 
@@ -32,6 +33,70 @@ TEST(Waiter, SpinsLongerOnlyWithAProcessorForEachThread) {
   EXPECT_GE(alone.wake_up().p99_ns, alone.wake_up().median_ns);
   EXPECT_EQ(alone.spin_ns(), std::clamp<int64_t>(alone.wake_up().p99_ns * 3 / 2, 2'000, 200'000));
   EXPECT_EQ(crowded.spin_ns(), std::clamp<int64_t>(crowded.wake_up().median_ns, 2'000, 200'000));
+}
+
+// A machine on which each look at the clock takes 100 ns, and where something else has the
+// processor for a while from some moment on.
+struct Machine {
+  int64_t now = 0;
+  int64_t taken_from = INT64_MAX;
+  int64_t taken_for = 0;
+  int64_t lost = 0;
+
+  int64_t tick() {
+    now += 100;
+    if (now < taken_from) return now;
+    taken_from = INT64_MAX;
+    lost += taken_for;
+    return now += taken_for;
+  }
+};
+thread_local Machine machine;
+
+const Clocks kMachine{[] { return machine.tick(); }, [] { return machine.tick() - machine.lost; }};
+
+Waiter::Computed compute(int64_t begin_ns, int64_t when_ns, int64_t taken_from, int64_t taken_for) {
+  machine = {0, taken_from, taken_for, 0};
+  const std::atomic<bool> stop = false;
+  return Waiter(kMachine).compute(begin_ns, when_ns, stop);
+}
+
+constexpr int64_t kClocksTake = 1'000;
+
+TEST(Waiter, AComputationThatHasItsProcessorEndsWhenItIsDue) {
+  const auto [now, lost] = compute(0, 400'000, INT64_MAX, 0);
+  EXPECT_EQ(lost, 0);
+  EXPECT_NEAR(now, 400'000, kClocksTake);
+}
+
+TEST(Waiter, AComputationGoesOnForTheTimeInWhichOthersHadTheProcessor) {
+  for (int64_t taken_from : {1'000, 100'000, 399'000}) {
+    const auto [now, lost] = compute(0, 400'000, taken_from, 3'000'000);
+    EXPECT_NEAR(lost, 3'000'000, kClocksTake) << taken_from;
+    EXPECT_NEAR(now, 3'400'000, kClocksTake) << taken_from;
+  }
+}
+
+TEST(Waiter, WhoOnlyLookedOutForSomethingBeginsNoLaterUnlessItWasNotThere) {
+  // 500 us of looking out, then 400 us of computation.
+  const auto within = compute(500'000, 900'000, 100'000, 300'000);
+  EXPECT_EQ(within.lost_ns, 0);
+  EXPECT_NEAR(within.now_ns, 900'000, kClocksTake);
+  const auto across = compute(500'000, 900'000, 400'000, 300'000);
+  EXPECT_NEAR(across.lost_ns, 200'000, kClocksTake);
+  EXPECT_NEAR(across.now_ns, 1'100'000, kClocksTake);
+}
+
+TEST(Waiter, AShortComputationIsLateWhenOthersHadTheProcessorAtItsEnd) {
+  const auto [now, lost] = compute(0, 20'000, 10'000, 3'000'000);
+  EXPECT_NEAR(now, 3'010'000, kClocksTake);
+  EXPECT_NEAR(lost, 2'990'000, kClocksTake);
+}
+
+TEST(Waiter, WhatTheClocksThemselvesTakeIsNotLost) {
+  const auto [now, lost] = compute(0, 400'000, 200'000, kLeastLost - kClocksTake);
+  EXPECT_EQ(lost, 0);
+  EXPECT_NEAR(now, 400'000, kClocksTake);
 }
 
 }  // namespace

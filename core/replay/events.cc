@@ -8,6 +8,7 @@
 #include <climits>
 
 #include "core/base/check.h"
+#include "core/replay/clock.h"
 
 namespace sesame::replay {
 namespace {
@@ -62,6 +63,7 @@ void Events::take_token(uint32_t number, int64_t time_ns) {
 }
 
 void Events::count_down(Event* event) {
+  raise_to(&event->at_ns, now_ns());
   const uint32_t before = event->missing.fetch_sub(1, std::memory_order_seq_cst);
   CHECK(before > 0);
   if (before == 1 && event->sleepers.load(std::memory_order_seq_cst) > 0) {
@@ -69,8 +71,10 @@ void Events::count_down(Event* event) {
   }
 }
 
-int64_t Events::wait(uint32_t number, bool keeps_processor, const std::atomic<bool>& stop) {
+Events::Happened Events::wait(uint32_t number, bool keeps_processor,
+                              const std::atomic<bool>& stop) {
   Event& event = events_[number];
+  const bool is_waited_for = event.missing.load(std::memory_order_acquire) != 0;
   for (int64_t i = 0; keeps_processor || (may_spin_ && i < kSpins); ++i) {
     if (event.missing.load(std::memory_order_acquire) == 0) break;
     if (stop.load(std::memory_order_relaxed)) break;
@@ -84,7 +88,8 @@ int64_t Events::wait(uint32_t number, bool keeps_processor, const std::atomic<bo
     }
     event.sleepers.fetch_sub(1, std::memory_order_relaxed);
   }
-  return event.time_ns.load(std::memory_order_relaxed);
+  return {event.time_ns.load(std::memory_order_relaxed),
+          event.at_ns.load(std::memory_order_relaxed), is_waited_for};
 }
 
 }  // namespace sesame::replay

@@ -23,8 +23,13 @@ class Events {
   void arrive(uint32_t event, int64_t time_ns);
   void take_token(uint32_t event, int64_t time_ns);  // from another process
 
-  // Until the event has happened or `stop` is set; its time.
-  int64_t wait(uint32_t event, bool keeps_processor, const std::atomic<bool>& stop);
+  struct Happened {
+    int64_t time_ns;     // on the schedule
+    int64_t at_ns;       // of the clock, when the last one arrived
+    bool is_waited_for;  // the caller was there before it happened
+  };
+  // Until the event has happened or `stop` is set.
+  Happened wait(uint32_t event, bool keeps_processor, const std::atomic<bool>& stop);
 
  private:
   struct Event {
@@ -32,6 +37,7 @@ class Events {
     std::atomic<uint32_t> missing_here;
     std::atomic<uint32_t> sleepers = 0;
     std::atomic<int64_t> time_ns = 0;
+    std::atomic<int64_t> at_ns = 0;
   };
   void count_down(Event* event);
 

@@ -75,6 +75,8 @@ struct Player::Thread {
   Place place;
   bool keeps_processor = false;  // while it waits
   int64_t schedule_ns = 0;       // where the recorded program would be now
+  int64_t computing_ns = 0;      // at last so much of it is computation not yet waited out
+  int64_t preempted_ns = 0;      // so much of it others had the processor
   int64_t now_ns = 0;            // the clock when it was last read
 };
 
@@ -90,14 +92,14 @@ Player::Player(const Plan& plan, Transport& transport)
       source_(plan.header().payload, std::max<size_t>(largest_operation(plan), 4096)),
       print_cost_ns_(measure_print_cost(source_)) {
   std::memcpy(result_.header.magic, "SESRESLT", sizeof result_.header.magic);
-  result_.header.version = 1;
+  result_.header.version = 2;
   result_.header.failed_operation = -1;
   result_.header.wake_up_median_ns = waiter_.wake_up().median_ns;
   result_.header.wake_up_p99_ns = waiter_.wake_up().p99_ns;
   result_.header.spin_ns = waiter_.spin_ns();
   // Written once now, so that no page is missing when a result comes.
   result_.operations.assign(plan.operations.size(), OperationResult{-1, 0, 0, 0, 0, 0});
-  result_.streams.assign(plan.streams.size(), StreamResult{0, 0});
+  result_.streams.assign(plan.streams.size(), StreamResult{0, 0, 0});
 }
 
 Result<> Player::prepare() {
@@ -180,9 +182,10 @@ void Player::play_stream(size_t number) {
   while (operation < end && play_operation(operation, thread)) ++operation;
   if (!stop_.load()) {
     thread.schedule_ns += stream.tail_ns;
-    thread.now_ns = wait_until(origin + thread.schedule_ns, thread) - origin;
+    thread.computing_ns += stream.tail_ns;
+    compute(thread);
   }
-  result_.streams[number] = {thread.schedule_ns, thread.now_ns};
+  result_.streams[number] = {thread.schedule_ns, thread.now_ns, thread.preempted_ns};
 }
 
 // Communication is not done in real time: its threads run ahead on the schedule, and whoever
@@ -192,20 +195,18 @@ bool Player::play_operation(uint64_t number, Thread& thread) {
   OperationResult& result = result_.operations[number];
   const auto links = plan_.links.subspan(operation.first_link);
   const int64_t begin = thread.schedule_ns += operation.gap_ns;
+  thread.computing_ns += operation.gap_ns;
   for (uint32_t event : links.first(operation.arrive)) events_.arrive(event, begin);
-  if (operation.wait > 0) {
-    thread.schedule_ns = await(operation, thread);
-    thread.now_ns = now_ns() - origin_ns_.load(std::memory_order_relaxed);
-  }
+  if (operation.wait > 0) await(operation, thread);
   if (stop_.load(std::memory_order_relaxed)) return false;
   if (operation.call == Call::none) {
     thread.schedule_ns += operation.transfer_ns;
+    thread.computing_ns += operation.transfer_ns;
     result = {begin, thread.schedule_ns - begin, 0, 0, 0, 0};
   } else {
     const int64_t origin = origin_ns_.load(std::memory_order_relaxed);
-    if (thread.now_ns < thread.schedule_ns) {
-      thread.now_ns = wait_until(origin + thread.schedule_ns, thread) - origin;
-    }
+    if (thread.now_ns < thread.schedule_ns) compute(thread);
+    thread.computing_ns = 0;
     const Outcome outcome = issue(operation, number, thread.place);
     const int64_t ended = now_ns() - origin;
     const int64_t duration = ended - thread.now_ns;
@@ -213,7 +214,8 @@ bool Player::play_operation(uint64_t number, Thread& thread) {
               outcome.bytes, outcome.error, 0};
     thread.schedule_ns += duration;
     if ((operation.flags & kFormatted) != 0) {
-      thread.schedule_ns += std::max<int64_t>(operation.transfer_ns - print_cost_ns_, 0);
+      thread.computing_ns = std::max<int64_t>(operation.transfer_ns - print_cost_ns_, 0);
+      thread.schedule_ns += thread.computing_ns;
     }
     thread.now_ns = ended;
     if (ends_replay(outcome.error, operation.expected_error)) fail(number, outcome.error);
@@ -223,17 +225,36 @@ bool Player::play_operation(uint64_t number, Thread& thread) {
   return true;
 }
 
-int64_t Player::wait_until(int64_t when_ns, const Thread& thread) const {
-  return waiter_.wait_until(when_ns, thread.keeps_processor, stop_);
+// Until the clock has come to where the schedule is.
+void Player::compute(Thread& thread) const {
+  const int64_t origin = origin_ns_.load(std::memory_order_relaxed);
+  const int64_t when = origin + thread.schedule_ns;
+  if (thread.keeps_processor) {
+    const auto [now, lost] = waiter_.compute(when - thread.computing_ns, when, stop_);
+    thread.now_ns = now - origin;
+    thread.schedule_ns += lost;
+    thread.preempted_ns += lost;
+  } else {
+    thread.now_ns = waiter_.wait_until(when, stop_) - origin;
+  }
 }
 
-int64_t Player::await(const PlanOperation& operation, const Thread& thread) {
+// Who keeps its processor sees at once what it waits for, but where others have that.
+void Player::await(const PlanOperation& operation, Thread& thread) {
+  const int64_t origin = origin_ns_.load(std::memory_order_relaxed);
   const auto links = plan_.links.subspan(operation.first_link + operation.arrive, operation.wait);
-  int64_t time_ns = thread.schedule_ns;
   for (uint32_t event : links) {
-    time_ns = std::max(time_ns, events_.wait(event, thread.keeps_processor, stop_));
+    const Events::Happened happened = events_.wait(event, thread.keeps_processor, stop_);
+    thread.now_ns = now_ns() - origin;
+    if (happened.time_ns <= thread.schedule_ns) continue;
+    thread.schedule_ns = happened.time_ns;
+    thread.computing_ns = 0;
+    if (!thread.keeps_processor || !happened.is_waited_for) continue;
+    const int64_t lost = thread.now_ns - std::max(happened.time_ns, happened.at_ns - origin);
+    if (lost <= kLeastLost) continue;
+    thread.schedule_ns += lost;
+    thread.preempted_ns += lost;
   }
-  return time_ns;
 }
 
 void Player::fail(uint64_t operation, int error) {

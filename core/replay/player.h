@@ -3,7 +3,8 @@
 // Each thread keeps a schedule: the computation between two operations is waited out, an
 // operation takes the time that it takes here, a wait ends when its events have happened. What an
 // operation begins late through the replayer's or the kernel's fault does not move the schedule:
-// the next wait is shorter by it.
+// the next wait is shorter by it. But where a thread keeps its processor and something else takes
+// it, as a file system's processes do, the program would be late, too: that moves the schedule.
 #pragma once
 
 #include <atomic>
@@ -33,8 +34,8 @@ class Player {
   void start_threads();
   void play_stream(size_t number);
   bool play_operation(uint64_t number, Thread& thread);
-  int64_t wait_until(int64_t when_ns, const Thread& thread) const;
-  int64_t await(const PlanOperation& operation, const Thread& thread);
+  void compute(Thread& thread) const;
+  void await(const PlanOperation& operation, Thread& thread);
   void fail(uint64_t operation, int error);
 
   const Plan& plan_;

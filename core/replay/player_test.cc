@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <thread>
 
 #include "core/replay/test_plan.h"
 
@@ -230,6 +233,49 @@ TEST(Player, AFailureThatWasRecordedEndsNothing) {
   const ReplayResult result = play(made);
   EXPECT_EQ(result.header.failed_operation, -1);
   EXPECT_EQ(result.operations[1].error, ENOENT);
+}
+
+// One processor, for the threads of the replay and for a rival that never rests.
+class OneProcessor {
+ public:
+  OneProcessor() {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    rival_ = std::thread([this] {
+      while (!ended_) {
+      }
+    });
+  }
+  ~OneProcessor() {
+    ended_ = true;
+    rival_.join();
+    sched_setaffinity(0, sizeof before_, &before_);
+  }
+
+ private:
+  cpu_set_t before_;
+  std::atomic<bool> ended_ = false;
+  std::thread rival_;
+};
+
+TEST(Player, AComputationTakesLongerWhereOthersHaveItsProcessor) {
+  constexpr int64_t kComputed = 100 * kMillisecond;
+  TestPlan made;
+  made.add_file("/");
+  made.add_stream({sync_after(kComputed)});
+  const OneProcessor shared;
+  const StreamResult asleep = play(made).streams[0];
+  EXPECT_EQ(asleep.preempted_ns, 0);
+  made.streams[0].flags = kKeepsProcessor;
+  const ReplayResult result = play(made);
+  const StreamResult& kept = result.streams[0];
+  EXPECT_GT(kept.preempted_ns, kMillisecond);
+  EXPECT_EQ(kept.scheduled_end_ns,
+            kComputed + kept.preempted_ns + result.operations[0].duration_ns);
+  EXPECT_GE(result.operations[0].begin_ns, kComputed + kept.preempted_ns);
 }
 
 TEST(Player, AThousandThreadsMeetAtABarrier) {

@@ -22,6 +22,7 @@ struct OperationResult {
 struct StreamResult {
   int64_t scheduled_end_ns;  // without what the replayer itself was late
   int64_t end_ns;
+  int64_t preempted_ns;  // of the schedule: others had the processor that it keeps
 };
 
 struct ResultHeader {

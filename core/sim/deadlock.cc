@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/mpi/call_ids.h"
+#include "core/mpi/rma/window.h"
 
 namespace sesame::sim {
 namespace {
@@ -17,11 +18,15 @@ const char* name_of(uint16_t call) { return mpi::call_name(static_cast<mpi::Call
 // The world rank that must act for the request to complete, or -1.
 int waited_for(const RequestObject* request) {
   if (request == nullptr || request->peer < 0 || request->comm == nullptr) return -1;
+  if (request->comm->window != nullptr) return rank_waited_for(*request->comm->window, *request);
   return (*request->comm->remote)[request->peer];
 }
 
 std::string describe(const RequestObject* request) {
   if (request == nullptr) return "";
+  if (request->comm != nullptr && request->comm->window != nullptr) {
+    return describe_wait(*request->comm->window, *request);
+  }
   using Kind = RequestObject::Kind;
   const bool internal = request->comm != nullptr && request->context != request->comm->context;
   std::string text;
@@ -39,6 +44,8 @@ std::string describe(const RequestObject* request) {
         return " waits for a non-blocking or split operation on a file";
       }
       return " waits for a non-blocking collective";
+    case Kind::kRemote:
+      return " waits for a one-sided operation";
     case Kind::kGeneralized:
       return " waits for a generalized request that nobody completes";
   }

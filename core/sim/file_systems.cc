@@ -24,7 +24,9 @@ Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
   if (machine.storage) {
     auto system = storage::make_file_system(*machine.storage, network, events, scenario.seed);
     if (!system) return std::unexpected(system.error());
-    (*mounts)->add(machine.storage->mounts, std::move(*system));
+    auto added =
+        (*mounts)->add(machine.storage->mounts, std::move(*system), machine.storage->block);
+    if (!added) return std::unexpected(added.error());
   }
   if (machine.node_storage) {
     std::vector<std::unique_ptr<FileSystem>> by_node;
@@ -34,7 +36,9 @@ Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
       if (!system) return std::unexpected(system.error());
       by_node.push_back(std::move(*system));
     }
-    (*mounts)->add_local(machine.node_storage->mounts, std::move(by_node));
+    auto added = (*mounts)->add_local(machine.node_storage->mounts, std::move(by_node),
+                                      machine.node_storage->block);
+    if (!added) return std::unexpected(added.error());
   }
   return mounts;
 }

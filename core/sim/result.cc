@@ -11,6 +11,7 @@
 
 #include "core/mpi/call_ids.h"
 #include "core/sim/simulation.h"
+#include "core/sim/storage_result.h"
 
 namespace sesame::sim {
 namespace {
@@ -155,6 +156,9 @@ Json to_json(const Simulation& simulation) {
   json["calls"] = call_table(world);
   json["message_sizes"] = size_table(world);
   json["host_files"] = world.host_files;
+  json["storage"] = storage_table(simulation);
+  add_storage_totals(simulation, json);
+  json["recorded_files"] = simulation.recorded_files();
   json["peak_rss_bytes"] = peak_memory_bytes();
   return json;
 }

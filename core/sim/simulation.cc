@@ -12,6 +12,7 @@
 
 #include "core/mpi/call.h"
 #include "core/mpi/environment.h"
+#include "core/posix/files.h"
 #include "core/sim/deadlock.h"
 #include "core/sim/file_systems.h"
 #include "core/sim/program_output.h"
@@ -199,6 +200,7 @@ void Simulation::set_hooks() {
   hooks.node_name = Hooks::node_name;
   hooks.write_output = write_program_output;
   hooks.current_call = Hooks::current_call;
+  if (world_->mounts != nullptr) hooks.files = &posix::file_hooks(*world_);
   hooks.epoch_ns =
       scenario_.compute == mpi::ComputeMode::kMeasured ? wall_epoch_ns() : kFixedEpochNs;
   loader::set_hooks(hooks);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/loader/loader.h"
@@ -31,6 +32,10 @@ class Simulation {
   Outcome outcome() const { return outcome_; }
   const std::string& outcome_text() const { return outcome_text_; }
   int exit_status() const { return exit_status_; }
+  // The files that the raw records name by number.
+  std::vector<std::string> recorded_files() const {
+    return recorder_ == nullptr ? std::vector<std::string>{} : recorder_->files();
+  }
   double startup_seconds() const { return startup_seconds_; }
   double wall_seconds() const { return wall_seconds_; }
 

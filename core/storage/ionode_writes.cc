@@ -101,22 +101,23 @@ void Ionode::drop_other_copies(Piece& piece, SimTime now, const IonodeBlock& blo
     BlockCache::Slot& slot = *caches.cnode(cnode).find(block.key);
     if (slot.dirty && !updates) parts_.clients->write_back(now, caches.node_of(cnode), block.key);
     if (updates) {
-      tell(piece, now, cnode, written);
+      tell(piece, now, cnode, written, 0);
     } else {
       ++caches.cnode_totals(cnode).invalidations;
       caches.drop_from_cnode(cnode, slot);
-      tell(piece, now, cnode, 0);
+      tell(piece, now, cnode, 0, 0);
     }
   });
   const int home = parts_.policy->drop_copies(caches, block);
-  if (home != Directory::kNobody) tell(piece, now, home, 0);
+  if (home != Directory::kNobody) tell(piece, now, home, 0, 0);
 }
 
 // A word to a compute node and its answer; the piece is not done before. Words about consecutive
 // blocks that carry no data are one.
-void Ionode::tell(Piece& piece, SimTime now, int cnode, uint64_t bytes) {
-  if (bytes == 0 && told_ == cnode) return;
-  if (bytes == 0) told_ = cnode;
+void Ionode::tell(Piece& piece, SimTime now, int cnode, uint64_t bytes, uint64_t answer_bytes) {
+  const bool has_data = bytes + answer_bytes > 0;
+  if (!has_data && told_ == cnode) return;
+  if (!has_data) told_ = cnode;
   const int node = parts_.caches.node_of(cnode);
   const uint64_t header = parts_.parameters.message_header;
   const Flight there = parts_.links.from_ionode(now, number_, node, header + bytes);
@@ -225,7 +226,7 @@ void Ionode::recall_dirty(Piece& piece, SimTime now) {
       use_device(now, Direction::kWrite, piece.file, range, &piece, 0);
       bytes += size;
     });
-    if (bytes > 0) tell(piece, now, cnode, bytes);
+    if (bytes > 0) tell(piece, now, cnode, 0, bytes);
   }
 }
 

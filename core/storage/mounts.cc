@@ -1,61 +1,347 @@
 #include "core/storage/mounts.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 namespace sesame::storage {
 namespace {
 
+constexpr int kMostLinks = 40;  // as many as the kernel follows
+
 bool lies_under(std::string_view path, std::string_view mount) {
   return path.starts_with(mount) &&
-         (path.size() == mount.size() || mount.ends_with('/') || path[mount.size()] == '/');
+         (path.size() == mount.size() || mount == "/" || path[mount.size()] == '/');
+}
+
+// Never simulated, even when "/" is.
+bool is_of_the_kernel(std::string_view path) {
+  return lies_under(path, "/dev") || lies_under(path, "/proc") || lies_under(path, "/sys");
+}
+
+bool is_file(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool exists(const std::string& path) {
+  struct stat status;
+  return lstat(path.c_str(), &status) == 0;
+}
+
+bool is_same_directory(const std::string& a, const std::string& b) {
+  struct stat of_a;
+  struct stat of_b;
+  return stat(a.c_str(), &of_a) == 0 && stat(b.c_str(), &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+         of_a.st_ino == of_b.st_ino;
+}
+
+Result<> make_directories(const std::string& path) {
+  std::error_code problem;
+  std::filesystem::create_directories(path, problem);
+  if (!problem && access(path.c_str(), W_OK | X_OK) == 0) return {};
+  return error_at(path, 0,
+                  "cannot keep the bytes of simulated files here: " +
+                      (problem ? problem.message() : std::string(std::strerror(errno))),
+                  "name another directory with --files");
+}
+
+void add_names(const std::string& directory, std::vector<std::string>* names) {
+  DIR* stream = opendir(directory.c_str());
+  if (stream == nullptr) return;
+  while (const dirent* entry = readdir(stream)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names->emplace_back(name);
+  }
+  closedir(stream);
+}
+
+// The bytes of a file; or, in `hollow` copies, only its size.
+int copy_file(const std::string& from, const std::string& to, const struct stat& status,
+              bool hollow) {
+  const int source = open(from.c_str(), O_RDONLY | O_CLOEXEC);
+  if (source < 0) return errno;
+  const int target =
+      open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0777);
+  int error = target < 0 ? errno : 0;
+  off_t left = status.st_size;
+  if (error == 0 && hollow && ftruncate(target, left) != 0) error = errno;
+  while (error == 0 && !hollow && left > 0) {
+    const ssize_t moved = sendfile(target, source, nullptr, static_cast<size_t>(left));
+    if (moved < 0) error = errno;
+    if (moved == 0) break;
+    left -= moved;
+  }
+  if (error == 0) {
+    const timespec times[2] = {status.st_atim, status.st_mtim};
+    futimens(target, times);
+  }
+  close(source);
+  if (target >= 0) close(target);
+  if (error != 0 && target >= 0) unlink(to.c_str());
+  return error;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Mounts>> Mounts::create(Options options) {
-  if (mkdir(options.directory.c_str(), 0777) != 0 && errno != EEXIST) {
-    return error_at(
-        options.directory, 0,
-        std::string("cannot make the directory of simulated files: ") + std::strerror(errno));
+std::string normalise(std::string_view path) {
+  std::string result;
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view part = path.substr(begin, end - begin);
+    begin = end + 1;
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      result.resize(result.empty() ? 0 : result.rfind('/'));
+    } else {
+      result.append("/").append(part);
+    }
   }
+  return result.empty() ? "/" : result;
+}
+
+Result<std::unique_ptr<Mounts>> Mounts::create(Options options) {
+  if (auto made = make_directories(options.directory); !made) return std::unexpected(made.error());
+  std::error_code problem;
+  options.directory = std::filesystem::canonical(options.directory, problem);
+  options.working_directory = std::filesystem::canonical(options.working_directory, problem);
+  if (problem) return error_at(options.working_directory, 0, problem.message());
   return std::unique_ptr<Mounts>(new Mounts(std::move(options)));
 }
 
-void Mounts::add(std::vector<std::string> mounts, std::unique_ptr<FileSystem> shared) {
+Result<> Mounts::add(std::vector<std::string> mounts, std::unique_ptr<FileSystem> shared,
+                     uint64_t block) {
   std::vector<std::unique_ptr<FileSystem>> systems;
   systems.push_back(std::move(shared));
-  add_local(std::move(mounts), std::move(systems));
+  groups_.push_back({std::move(systems), std::vector<Names>(1), block});
+  for (const std::string& path : mounts)
+    if (auto done = mount(path, groups_.size() - 1, false); !done) return done;
+  return {};
 }
 
-void Mounts::add_local(std::vector<std::string> mounts,
-                       std::vector<std::unique_ptr<FileSystem>> by_node) {
-  for (std::string& mount : mounts)
-    if (mount == ".") mount = options_.working_directory;
-  groups_.push_back({std::move(mounts), std::move(by_node)});
+Result<> Mounts::add_local(std::vector<std::string> mounts,
+                           std::vector<std::unique_ptr<FileSystem>> by_node, uint64_t block) {
+  const size_t nodes = by_node.size();
+  groups_.push_back({std::move(by_node), std::vector<Names>(nodes), block});
+  for (const std::string& path : mounts)
+    if (auto done = mount(path, groups_.size() - 1, true); !done) return done;
+  return {};
 }
 
-std::optional<Place> Mounts::find(std::string_view path, int node) {
-  for (const Group& group : groups_) {
-    for (const std::string& mount : group.mounts) {
-      if (!lies_under(path, mount)) continue;
-      const size_t index = group.systems.size() == 1 ? 0 : static_cast<size_t>(node);
-      FileSystem& system = *group.systems[index];
-      const std::string name(path);
-      return Place{&system, system.find_file(name), backing_of(name, mount, node)};
-    }
+Result<> Mounts::mount(const std::string& path, size_t group, bool is_local) {
+  const std::string& directory = options_.directory;
+  const bool is_working = path == ".";
+  Mount made{is_working ? options_.working_directory : normalise(path), directory, group, is_local,
+             is_working && (is_local || !is_same_directory(directory, options_.working_directory))};
+  if (!is_working && made.path != "/") made.backing += made.path;
+  if (auto done = make_directories(made.backing); !done) return done;
+  const auto place = std::ranges::find_if(
+      mounts_, [&](const Mount& other) { return other.path.size() < made.path.size(); });
+  mounts_.insert(place, std::move(made));
+  return {};
+}
+
+const Mounts::Mount* Mounts::mount_of(std::string_view path) const {
+  for (const Mount& mount : mounts_)
+    if (lies_under(path, mount.path))
+      return mount.path == "/" && is_of_the_kernel(path) ? nullptr : &mount;
+  return nullptr;
+}
+
+std::string Mounts::backing_of(const Mount& mount, std::string_view path, int node) const {
+  std::string backing = mount.backing;
+  if (mount.is_local) {
+    backing += "/node-" + std::to_string(node);
+    mkdir(backing.c_str(), 0777);
   }
-  return std::nullopt;
+  return backing.append(path.substr(mount.path == "/" ? 0 : mount.path.size()));
 }
 
-// Everything under a mount lies flat in one directory, so that no directory needs to be made.
-std::string Mounts::backing_of(const std::string& path, const std::string&, int) const {
-  std::string flat = path.substr(1);
-  for (char& c : flat)
-    if (c == '/') c = '+';
-  return options_.directory + "/" + flat;
+bool Mounts::is_hidden(std::string_view path) const {
+  if (removed_.empty()) return false;
+  for (; path.size() > 1; path = path.substr(0, path.rfind('/')))
+    if (removed_.contains(std::string(path))) return true;
+  return false;
+}
+
+std::string Mounts::existing(const Mount& mount, const std::string& path, int node,
+                             bool* is_original) const {
+  std::string backing = backing_of(mount, path, node);
+  *is_original = mount.shows_originals && !exists(backing) && !is_hidden(path) && exists(path);
+  return *is_original ? path : backing;
+}
+
+// Follows links as the program sees them: one in a backing may name another mount.
+std::string Mounts::without_links(std::string_view given, int node, bool follow_last,
+                                  int* error) const {
+  std::string path = normalise(given);
+  if (is_of_the_kernel(path)) return path;
+  int links = 0;
+  for (size_t end = path.find('/', 1); path.size() > 1; end = path.find('/', end + 1)) {
+    const bool is_last = end == std::string::npos;
+    if (is_last && !follow_last) break;
+    const std::string part = path.substr(0, end);
+    bool is_original = false;
+    const Mount* mount = mount_of(part);
+    const std::string real = mount == nullptr ? part : existing(*mount, part, node, &is_original);
+    char target[PATH_MAX];
+    const ssize_t length = readlink(real.c_str(), target, sizeof target);
+    if (length > 0 && ++links > kMostLinks) {
+      *error = ELOOP;
+      return path;
+    }
+    if (length > 0) {
+      const std::string_view text(target, static_cast<size_t>(length));
+      const std::string rest = is_last ? "" : path.substr(end);
+      const std::string before = text.front() == '/' ? "" : part.substr(0, part.rfind('/') + 1);
+      path = normalise(before + std::string(text) + rest);
+      end = 0;
+      continue;
+    }
+    if (is_last) break;
+  }
+  return path;
+}
+
+// Directories that are really there have their likes in the backing before something is made there.
+int Mounts::make_parents(const Mount& mount, const std::string& path, int node) const {
+  if (!mount.shows_originals || path.size() <= mount.path.size()) return 0;
+  const std::string parent = path.substr(0, path.rfind('/'));
+  bool is_original = false;
+  existing(mount, parent, node, &is_original);
+  if (!is_original) return 0;
+  struct stat status;
+  if (stat(parent.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return 0;
+  if (const int error = make_parents(mount, parent, node); error != 0) return error;
+  const std::string made = backing_of(mount, parent, node);
+  return mkdir(made.c_str(), status.st_mode & 0777) == 0 || errno == EEXIST ? 0 : errno;
+}
+
+int Mounts::copy(const std::string& from, const std::string& to) const {
+  struct stat status;
+  if (lstat(from.c_str(), &status) != 0) return errno;
+  if (S_ISDIR(status.st_mode))
+    return mkdir(to.c_str(), status.st_mode & 0777) == 0 || errno == EEXIST ? 0 : errno;
+  if (S_ISREG(status.st_mode)) return copy_file(from, to, status, options_.discard_data);
+  std::error_code problem;
+  std::filesystem::copy(from, to, std::filesystem::copy_options::copy_symlinks, problem);
+  return problem.value();
+}
+
+FileSystem& Mounts::system_of(const Mount& mount, int node) const {
+  const Group& group = groups_[mount.group];
+  return *group.systems[mount.is_local ? static_cast<size_t>(node) : 0];
+}
+
+Mounts::Names& Mounts::names_of(const Mount& mount, int node) {
+  return groups_[mount.group].names[mount.is_local ? static_cast<size_t>(node) : 0];
+}
+
+// A file that is there before the run takes room from its first use on.
+FileId Mounts::id_of(const Mount& mount, const std::string& path, int node,
+                     const std::string& bytes) {
+  Names& names = names_of(mount, node);
+  if (const auto known = names.find(path); known != names.end()) return known->second;
+  FileSystem& system = system_of(mount, node);
+  const FileId file = system.find_file(path);
+  names.emplace(path, file);
+  struct stat status;
+  if (stat(bytes.c_str(), &status) == 0 && S_ISREG(status.st_mode))
+    system.resize(file, static_cast<uint64_t>(status.st_size));
+  return file;
+}
+
+std::optional<Place> Mounts::find(std::string_view path, int node, Use use) {
+  Place place = locate(path, node, use);
+  if (place.system == nullptr && place.error == 0) return std::nullopt;
+  return place;
+}
+
+Place Mounts::locate(std::string_view path, int node, Use use) {
+  Place place;
+  const bool follows = use == Use::kLook || use == Use::kChange;
+  place.name = without_links(path, node, follows, &place.error);
+  place.path = place.name;
+  const Mount* mount = mount_of(place.name);
+  if (mount == nullptr || place.error != 0) return place;
+  place.system = &system_of(*mount, node);
+  place.path = existing(*mount, place.name, node, &place.is_original);
+  place.backing = backing_of(*mount, place.name, node);
+  place.block = groups_[mount->group].block;
+  if (use == Use::kChange || use == Use::kReplace)
+    place.error = make_parents(*mount, place.name, node);
+  if (use == Use::kChange && place.is_original && place.error == 0) {
+    place.error = copy(place.path, place.backing);
+    place.path = place.backing;
+    place.is_original = false;
+  }
+  // Directories, and names of nothing, are the file system's own business.
+  const bool is_meant = use == Use::kChange || is_file(place.path);
+  const std::string& subject = is_meant ? place.name : mount->path;
+  place.file = id_of(*mount, subject, node, place.path);
+  return place;
+}
+
+std::vector<std::string> Mounts::list(const Place& directory, int node) const {
+  std::vector<std::string> names;
+  const Mount* mount = mount_of(directory.name);
+  if (mount == nullptr) return names;
+  add_names(backing_of(*mount, directory.name, node), &names);
+  if (!mount->shows_originals || is_hidden(directory.name)) return names;
+  std::vector<std::string> originals;
+  add_names(directory.name, &originals);
+  std::unordered_set<std::string> known(names.begin(), names.end());
+  for (std::string& name : originals)
+    if (!known.contains(name) && !removed_.contains(directory.name + "/" + name))
+      names.push_back(std::move(name));
+  return names;
+}
+
+int Mounts::copy_all(const std::string& name, int node) {
+  const Place place = locate(name, node, Use::kReplace);
+  const Mount* mount = mount_of(place.name);
+  if (mount == nullptr || place.error != 0 || !mount->shows_originals) return place.error;
+  if (place.is_original) {
+    if (const int error = copy(place.path, place.backing); error != 0) return error;
+  }
+  for (const std::string& inside : list(place, node))
+    if (const int error = copy_all(place.name + "/" + inside, node); error != 0) return error;
+  return 0;
+}
+
+bool Mounts::removed(const Place& place, int node) {
+  const Mount* mount = mount_of(place.name);
+  if (mount == nullptr) return false;
+  if (mount->shows_originals && exists(place.name)) removed_.insert(place.name);
+  Names& names = names_of(*mount, node);
+  return names.erase(place.name) != 0 &&
+         std::ranges::none_of(names, [&](const auto& e) { return e.second == place.file; });
+}
+
+void Mounts::renamed(const Place& from, const Place& to, int node) {
+  const Mount* mount = mount_of(from.name);
+  if (mount == nullptr) return;
+  Names& names = names_of(*mount, node);
+  std::vector<std::pair<std::string, FileId>> moved;
+  for (const auto& [name, file] : names)
+    if (lies_under(name, from.name)) moved.emplace_back(name.substr(from.name.size()), file);
+  removed(from, node);
+  for (const auto& [rest, file] : moved) {
+    names.erase(from.name + rest);
+    names[to.name + rest] = file;
+  }
+}
+
+void Mounts::linked(const Place& file, const Place& name, int node) {
+  if (const Mount* mount = mount_of(name.name)) names_of(*mount, node)[name.name] = file.file;
 }
 
 }  // namespace sesame::storage

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import ROOT
+from conftest import IN_PLACE, ROOT
 
 SHORT = ["--requests", "1000", "--warmup", "100"]
 SHORT_OF = {
@@ -125,7 +125,7 @@ def test_data_are_right_with_simulated_mpi_io(name, option, program, simulate):
 def test_thinking_takes_simulated_time(program, simulate, tmp_path):
     machine = ["-n", 4, "--machine", "infiniband", "--compute", "none"]
     options = ["--requests", 1000, "--warmup", 0, "--think", 1000, "--report", "report.json"]
-    outcome = simulate(*machine, "--", program("requests"), *options)
+    outcome = simulate(*machine, *IN_PLACE, "--", program("requests"), *options)
     assert outcome.status == 0, outcome.stderr
     report = json.loads((tmp_path / "report.json").read_text())
     # The largest of four sums of 1,000 exponential times of 1 ms: each 1 s, deviation 0.032 s.

@@ -15,6 +15,7 @@ PROGRAMS = [
     ("tests/programs/answers/environment.c", ("--flag", "two words")),
     ("tests/programs/answers/callbacks.c", ()),
     ("tests/programs/answers/communicators.c", ()),
+    ("tests/programs/answers/one_sided.c", ()),
     ("tests/programs/answers/topologies.c", ()),
     ("tests/programs/answers/mpif.f90", ()),
 ]

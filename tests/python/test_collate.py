@@ -305,3 +305,28 @@ def test_file_systems_are_found_by_the_longest_mount_point():
     assert systems.type_of("/tmp/x/y") == "tmpfs"
     assert systems.type_of("/tmp/a b/c") == "xfs"
     assert systems.type_of("pipe:[3]") == ""
+
+
+def test_times_without_the_processor_are_those_of_their_threads(tmp_path):
+    trace = RawTrace()
+    process = trace.process()
+    open_file(process)
+    begin = process.thread().clock
+    process.put("preempted", begin=begin, end=begin + 3000, lost=1200)
+    process.put("data", "write", file=3, bytes=10)
+    other = process.thread(2)
+    other.put("preempted", begin=begin + 9, end=begin + 9 + (1 << 33), lost=20_000, wide=True)
+    done = Collated(trace, tmp_path)
+    assert done.rows("preempted", "rank", "thread", "duration_ns", "lost_ns") == [
+        (0, 0, 3000, 1200),
+        (0, 2, 1 << 33, 20_000),
+    ]
+    opening, write = done.rows("io", "begin_ns")
+    first, second = done.rows("preempted", "begin_ns")
+    assert (first, write, second) == (opening + 5, opening + 5 + 3000 + 10, first + 9)
+
+
+def test_a_run_in_which_nobody_lacked_the_processor_has_no_such_records(tmp_path):
+    trace = RawTrace()
+    open_file(trace.process())
+    assert "preempted" not in Collated(trace, tmp_path).data.record_types

@@ -36,3 +36,20 @@ def test_a_process_has_as_much_as_its_threads_together(tmp_path):
     for thread in (0, 1):
         run.io(0, 10, 1, "pwrite", file=file, handle=3, thread=thread, offset=0, bytes=1, size=1)
     assert kept(tmp_path, run) == [False, False]
+
+
+def test_who_wanted_the_processor_and_others_had_it_would_have_kept_it(tmp_path):
+    """Of 60 ms outside calls on files it had the processor for 40 and wanted it for 15 more."""
+    run = TracedRun(processor_ns=40 * NS)
+    file = run.file(str(tmp_path / "data"))
+    run.io(0, 30, 40, "fsync", file=file, handle=3)
+    run.preempted(0, 0, 30, 15)
+    assert kept(tmp_path, run) == [True]
+
+
+def test_who_wanted_it_only_within_calls_on_files_did_not_keep_it(tmp_path):
+    run = TracedRun(processor_ns=40 * NS)
+    file = run.file(str(tmp_path / "data"))
+    run.io(0, 30, 40, "fsync", file=file, handle=3)
+    run.preempted(0, 30, 40, 15)
+    assert kept(tmp_path, run) == [False]

@@ -17,6 +17,7 @@ class TracedRun:
     def __init__(self, ranks: int = 1, ends: Sequence[float] = (), **process: Any) -> None:
         self._io: list[dict[str, Any]] = []
         self._mpi: list[dict[str, Any]] = []
+        self._preempted: list[dict[str, Any]] = []
         self._files: list[dict[str, Any]] = []
         self._processes = [
             self._process(rank, ends[rank] if ends else 100.0, process) for rank in range(ranks)
@@ -52,6 +53,11 @@ class TracedRun:
         row |= {"bytes": 0, "completion": 0, "made": -1, "flags": 0} | fields
         self._mpi.append(row | {"begin_ns": round(begin * NS), "duration_ns": round(duration * NS)})
 
+    def preempted(self, rank: int, begin: float, duration: float, lost: float) -> None:
+        times = {"begin_ns": begin, "duration_ns": duration, "lost_ns": lost}
+        row = {"rank": rank, "thread": 0} | {name: round(t * NS) for name, t in times.items()}
+        self._preempted.append(row)
+
     def write(self, path: Path) -> Path:
         def key(row: dict[str, Any]) -> tuple[int, int, int]:
             return row["rank"], row["thread"], row["begin_ns"]
@@ -59,6 +65,7 @@ class TracedRun:
         tables = {
             "io": sorted(self._io, key=key),
             "mpi": sorted(self._mpi, key=key),
+            **({"preempted": self._preempted} if self._preempted else {}),
             "file": self._files,
             "process": self._processes,
             "communicator": self._communicators,

@@ -20,6 +20,7 @@ CORE_FLOORS = [
     {"storage"},
     {"mpi", "replay"},
     {"abi", "loader", "player"},
+    {"posix"},
     {"sim"},
     {"bindings"},
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import plotly.graph_objects as go
@@ -13,6 +14,31 @@ from sesame.simulation import Point, RunResult
 
 Runs = Sequence[tuple[Point, RunResult]]
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1d2733")
+
+
+@dataclass(frozen=True)
+class Ordinate:
+    """A figure of each run that a curve can show."""
+
+    key: str  # in the result
+    title: str
+    is_time: bool
+
+    def of(self, run: RunResult) -> float:
+        return float(run.result.get(self.key, 0))
+
+
+PREDICTED = Ordinate("predicted_time_s", "predicted time", True)
+STORAGE = (
+    Ordinate("io_time_s", "time in file systems, mean of the ranks", True),
+    Ordinate("device_reads", "reads of devices", False),
+    Ordinate("device_writes", "writes of devices", False),
+)
+
+
+def ordinates_of(runs: Runs) -> list[Ordinate]:
+    """The predicted time, and of storage what any of the runs had."""
+    return [PREDICTED, *(o for o in STORAGE if any(o.of(run) for _, run in runs))]
 
 
 def axis_of(runs: Runs) -> str:
@@ -30,8 +56,8 @@ def axis_of(runs: Runs) -> str:
     )
 
 
-def curves_of(runs: Runs) -> dict[str, list[tuple[str, float]]]:
-    """The curves by the values of everything else that was varied: [(value on the axis, s)]."""
+def curves_of(runs: Runs, ordinate: Ordinate = PREDICTED) -> dict[str, list[tuple[str, float]]]:
+    """The curves by the values of everything else that was varied: (value on the axis, figure)."""
     axis = axis_of(runs)
     curves: dict[str, list[tuple[str, float]]] = {}
     for point, run in runs:
@@ -40,27 +66,35 @@ def curves_of(runs: Runs) -> dict[str, list[tuple[str, float]]]:
         if axis != "ranks" and len({p.ranks for p, _ in runs}) > 1:
             varied["ranks"] = values["ranks"]
         name = ", ".join(f"{key}={value}" for key, value in varied.items())
-        curves.setdefault(name, []).append((values[axis], run.result["predicted_time_s"]))
+        curves.setdefault(name, []).append((values[axis], ordinate.of(run)))
     return curves
 
 
-def curve_figure(runs: Runs) -> go.Figure:
-    factor, unit = time_unit(max(run.result["predicted_time_s"] for _, run in runs))
+def _scale(runs: Runs, ordinate: Ordinate) -> tuple[float, str]:
+    """What to multiply the figures with, and the title of their axis."""
+    if not ordinate.is_time:
+        return 1.0, ordinate.title
+    factor, unit = time_unit(max(ordinate.of(run) for _, run in runs))
+    return factor, f"{ordinate.title} ({unit})"
+
+
+def curve_figure(runs: Runs, ordinate: Ordinate = PREDICTED) -> go.Figure:
+    factor, title = _scale(runs, ordinate)
     figure = go.Figure()
     figure.update_layout(**{**LAYOUT, "height": 420})
     axis = axis_of(runs)
-    for i, (name, points) in enumerate(curves_of(runs).items()):
+    for i, (name, points) in enumerate(curves_of(runs, ordinate).items()):
         figure.add_scatter(
             x=[value for value, _ in points],
-            y=[seconds * factor for _, seconds in points],
+            y=[value * factor for _, value in points],
             mode="lines+markers",
-            name=name or "predicted time",
+            name=name or ordinate.title,
             line={"color": COLOURS[i % len(COLOURS)]},
-            hovertemplate=f"{axis} %{{x}}: %{{y:.4g}} {unit}<extra></extra>",
+            hovertemplate=f"{axis} %{{x}}: %{{y:.4g}}<extra></extra>",
         )
     # Values come with units, so they stand side by side as they were given.
     figure.update_xaxes(title=axis, type="category", **GRID)
-    figure.update_yaxes(title=f"predicted time ({unit})", rangemode="tozero", **GRID)
+    figure.update_yaxes(title=title, rangemode="tozero", **GRID)
     return figure
 
 
@@ -82,7 +116,7 @@ def write_plot(runs: Runs, path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    factor, unit = time_unit(max(run.result["predicted_time_s"] for _, run in runs))
+    factor, title = _scale(runs, PREDICTED)
     figure, axes = pyplot.subplots(figsize=(7, 4.2), dpi=150, layout="constrained")
     for i, (name, points) in enumerate(curves_of(runs).items()):
         axes.plot(
@@ -93,7 +127,7 @@ def write_plot(runs: Runs, path: Path) -> None:
             label=name or None,
         )
     axes.set_xlabel(axis_of(runs))
-    axes.set_ylabel(f"predicted time ({unit})")
+    axes.set_ylabel(title)
     axes.set_ylim(bottom=0)
     axes.grid(color="#e8ecf0")
     if len(axes.lines) > 1:

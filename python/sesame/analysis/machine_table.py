@@ -37,7 +37,28 @@ def parameter_rows(model: dict[str, Any]) -> list[tuple[str, str]]:
         ("hops, at most and on average", f"{diameter} and {mean:.1f}"),
         *_network_rows("between nodes", model["network"]),
         *_network_rows("inside a node", model["node_network"]),
+        *_storage_rows("file system", model["storage"]),
+        *_storage_rows("file system of a node", model["node_storage"]),
     ]
+
+
+def _storage_rows(where: str, storage: dict[str, Any] | None) -> list[tuple[str, str]]:
+    if storage is None:
+        return []
+    rows = [(f"{where}, mounted at", " ".join(storage["mounts"]))]
+    if storage["ionodes"]:
+        stripe = format_bytes(storage["stripe_bytes"])
+        rows.append((f"{where}, I/O nodes", f"{storage['ionodes']}, stripes of {stripe}"))
+        rows.append((f"{where}, collective access", storage["collective"]))
+    if storage["detail"] == "analytic":
+        return [*rows, (f"{where}, detail", "analytic")]
+    caches = {
+        "caches of compute nodes": storage["cnode_cache_bytes"],
+        "caches of I/O nodes" if storage["ionodes"] else "cache": storage["ionode_cache_bytes"],
+    }
+    rows += [(f"{where}, {name}", format_bytes(size)) for name, size in caches.items() if size]
+    array = "" if storage["raid"] == "none" else f", {storage['raid']} of {storage['members']}"
+    return [*rows, (f"{where}, device", storage["device"] + array)]
 
 
 def _network_rows(where: str, network: dict[str, Any]) -> list[tuple[str, str]]:

@@ -46,6 +46,7 @@ from sesame.simulation import (
 from sesame.simulation import simulate as run_simulation
 from sesame.simulation.host import inspect_program
 
+STRATEGY = "storage.collective.strategy"
 PROGRAM_STATUS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
@@ -137,6 +138,24 @@ PROGRAM_STATUS = {"ignore_unknown_options": True, "allow_interspersed_args": Fal
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The program's working directory.",
 )
+@click.option(
+    "--files",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Keep the simulated files there, and find those of an earlier run; otherwise they go "
+    "when the run ends.",
+)
+@click.option(
+    "--discard-data",
+    is_flag=True,
+    help="Keep sizes of simulated files only; what is read from them is zeros.",
+)
+@click.option(
+    "--collective",
+    metavar="STRATEGY",
+    help="How collective accesses to files are made: barrier, grouping, two-phase or "
+    "disk-directed; as --set storage.collective.strategy=STRATEGY.",
+)
 @click.option("--seed", default=1, help="Seed of the random streams.")
 @click.option(
     "--no-records", is_flag=True, help="Only sums in the data set, not every call and message."
@@ -186,8 +205,14 @@ def _simulate_traced(options: dict[str, Any]) -> int:
 
 
 def _run(options: dict[str, Any], scenario: Scenario, executable: Path, points: list[Point]) -> int:
+    check_storage(options, scenario)
+    if options["collective"] is not None:
+        setting = f"{STRATEGY}={options['collective']}"
+        scenario = replace(scenario, overrides=(*scenario.overrides, setting))
     for point in points:  # every wrong value is found before the first run
         native.read_machine(str(scenario.machine), [*scenario.overrides, *point.overrides])
+    if options["files"] is not None:
+        _make_directory(options["files"])
     if len(points) > 1:
         return _run_series(options, scenario, executable, points)
     return _run_one(options, replace(scenario, **_of_point(scenario, points[0])), executable)
@@ -227,6 +252,8 @@ def _scenario(options: dict[str, Any], ranks: int, compute: Compute) -> Scenario
         environment=tuple(_variable(text) for text in options["environment"]),
         working_directory=None if directory is None else directory.resolve(),
         seed=options["seed"],
+        files_directory=None if options["files"] is None else options["files"].resolve(),
+        discard_data=options["discard_data"],
     )
 
 
@@ -262,6 +289,11 @@ def _check_outputs(options: dict[str, Any], *, series: bool) -> None:
                 hint="--report, --plot or --json keep a series",
             )
         check_destination(options["output"], force=options["force"])
+    if options["files"] is not None and series:
+        raise InputError(
+            "--files keeps the files of one run, and this is a series",
+            hint="without it each run has files of its own, which go when it ends",
+        )
     if options["plot"] is not None:
         if not series:
             raise InputError("--plot draws a series: give --sweep, or several numbers with -n")
@@ -269,6 +301,33 @@ def _check_outputs(options: dict[str, Any], *, series: bool) -> None:
     for path in (options["report"], options["plot"]):
         if path is not None:
             check_file(path)
+
+
+def _make_directory(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise OutputError(f"{path}: cannot keep files there: {error.strerror}") from error
+
+
+def check_storage(options: dict[str, Any], scenario: Scenario) -> None:
+    """Options about simulated files, for a machine that has none."""
+    model = native.read_machine(str(scenario.machine), list(scenario.overrides))
+    given = {
+        "--files": options["files"] is not None and not (model["storage"] or model["node_storage"]),
+        "--discard-data": options["discard_data"]
+        and not (model["storage"] or model["node_storage"]),
+        "--collective": options["collective"] is not None and not model["storage"],
+    }
+    for option, lacks in given.items():
+        if lacks:
+            raise InputError(
+                f"{option} is for machines with file systems, and {model['name']} has no [storage]",
+                path=str(scenario.machine),
+                hint="add the table to the machine file; docs/formats/machine.md has its keys",
+            )
 
 
 def check_file(path: Path) -> None:
@@ -307,6 +366,8 @@ def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> i
         )
     else:
         print_summary(console, outcome)
+        if outcome.result.get("file_bytes_written") and scenario.files_directory is None:
+            console.print("what was written to simulated files is gone; --files DIR keeps it")
     print_notes(console, notes)
     for name, file in written.items():
         console.print(f"{name.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)

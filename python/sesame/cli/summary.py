@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.cli.storage_summary import storage_table
 from sesame.simulation import Point, RunResult
 
 MOST_CALLS = 8
@@ -26,6 +27,8 @@ def print_summary(console: Console, outcome: RunResult) -> None:
         console.print(f"[bold red]{result['outcome']}[/] (exit status {outcome.exit_status})")
     console.print(_rank_table(result["rank_table"]))
     console.print(_call_table(result))
+    if result.get("storage"):
+        console.print(storage_table(result))
     console.print(
         f"{format_count(result['messages'])} messages, {format_bytes(result['bytes'])}; simulated "
         f"in {format_seconds(result['wall_time_s'])}, "

@@ -1,8 +1,9 @@
 """Record types: what a record of each type is and what its fields mean.
 
 The types that are written while a simulated program runs come from the core's one list
-(records.def); its file_call becomes the io of traced runs. The types that are computed when a run is over (who sent how much to whom) are
-listed here, those of traced runs in `traced` and `totals`.
+(records.def); its file_call becomes the io of traced runs. The types that are computed when a run
+is over (who sent how much to whom) are listed here, those of file systems in `storage`, those of
+traced runs in `traced` and `totals`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from sesame import native
 from sesame.datasets.fields import Field, RecordType
+from sesame.datasets.storage import STORAGE_TYPES
 from sesame.datasets.totals import FILE_TOTAL
 from sesame.datasets.traced import TRACE_TYPES
 
@@ -118,7 +120,8 @@ def _type_of(dtype: str) -> str:
 @cache
 def all_record_types() -> dict[str, RecordType]:
     raw = [_raw_type(described) for described in native.record_types() if not is_io(described)]
-    return {record.name: record for record in (*raw, *SUMMARY_TYPES, *TRACE_TYPES, FILE_TOTAL)}
+    types = (*raw, *SUMMARY_TYPES, *STORAGE_TYPES, *TRACE_TYPES, FILE_TOTAL)
+    return {record.name: record for record in types}
 
 
 def record_type(name: str) -> RecordType:

@@ -111,6 +111,19 @@ MPI = RecordType(
     ),
 )
 
+PREEMPTED = RecordType(
+    "preempted",
+    "A long time in a call, or before one, in which a thread wanted the processor and did not "
+    "always have it",
+    (
+        Field("rank", "uint32", "rank", "number of the process, see record type process"),
+        Field("thread", "uint16", "", "thread of the process; the first is 0"),
+        Field("begin_ns", "int64", "ns", "its begin: of the call, or the end of the one before"),
+        Field("duration_ns", "int64", "ns", "time until the call ended, or the next one began"),
+        Field("lost_ns", "int64", "ns", "how much of it something else had the processor"),
+    ),
+)
+
 FILE = RecordType(
     "file",
     "One file, or what else a descriptor stood for",
@@ -213,4 +226,4 @@ def outcome_of(processes: Collection[str], damage: Sequence[str], discarded: int
     return "records lost" if discarded else "complete"
 
 
-TRACE_TYPES = (IO, MPI, FILE, PROCESS, COMMUNICATOR, REPLAYED)
+TRACE_TYPES = (IO, MPI, PREEMPTED, FILE, PROCESS, COMMUNICATOR, REPLAYED)

@@ -30,7 +30,7 @@ HEADER = layout(
     ("<i8", "wake_up_median_ns wake_up_p99_ns spin_ns"),
 )
 OPERATION = layout(("<i8", "begin_ns duration_ns lateness_ns bytes"), ("<i4", "error unused"))
-STREAM = layout(("<i8", "scheduled_end_ns end_ns"))
+STREAM = layout(("<i8", "scheduled_end_ns end_ns preempted_ns"))
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class Played:
     operations: Array
     scheduled_end_ns: int
     end_ns: int
+    preempted_ns: int  # of all threads
     failure: Failure | None
     not_aligned: int
     wake_up_median_ns: int
@@ -117,7 +118,7 @@ def _check(status: int) -> None:
 def _read(schedule: Schedule, data: bytes, processes: int, caches: str | None) -> Played:
     order, streams = schedule.order, schedule.operations.stream
     all_ = np.zeros(len(streams), OPERATION)
-    scheduled = ended = not_aligned = at = 0
+    scheduled = ended = preempted = not_aligned = at = 0
     median = p99 = 0
     failure = None
     for process in range(processes):
@@ -131,9 +132,10 @@ def _read(schedule: Schedule, data: bytes, processes: int, caches: str | None) -
         at += STREAM.itemsize * int(head["streams"])
         scheduled = max(scheduled, int(ends["scheduled_end_ns"].max(initial=0)))
         ended = max(ended, int(ends["end_ns"].max(initial=0)))
+        preempted += int(ends["preempted_ns"].sum())
         not_aligned += int(head["not_aligned"])
         median = max(median, int(head["wake_up_median_ns"]))
         p99 = max(p99, int(head["wake_up_p99_ns"]))
         if head["failed_operation"] >= 0 and failure is None:
             failure = Failure(int(ours[head["failed_operation"]]), int(head["failed_error"]))
-    return Played(all_, scheduled, ended, failure, not_aligned, median, p99, caches)
+    return Played(all_, scheduled, ended, preempted, failure, not_aligned, median, p99, caches)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sesame.replay.preempted import Lost
 from sesame.replay.schedule import Schedule
 from sesame.traced.groups import Array
 
@@ -14,17 +15,26 @@ KEPT = 0.8
 
 def keeps_processor(schedule: Schedule) -> Array:
     """Of each stream. The records tell the processor time of processes only: all threads of one
-    count as the process does on the whole."""
+    count as the process does on the whole. Who wanted the processor and others had it would have
+    used it."""
     trace, order, operations = schedule.trace, schedule.order, schedule.operations
     ranks = np.array([rank for rank, _ in order.streams], np.int64)
     is_io = operations.source >= 0
     duration = np.where(is_io, operations.end - operations.begin, 0)
     in_io = np.bincount(operations.stream, duration, minlength=len(ranks))
     active = np.bincount(operations.stream, minlength=len(ranks)) > 0
+    lost = Lost(trace, order)
+    all_lost = lost.between(np.arange(len(ranks)), np.zeros(len(ranks)), order.end.max(initial=0))
+    io_lost = lost.between(operations.stream, operations.begin, operations.end)
+    all_lost -= np.bincount(
+        operations.stream, np.where(is_io, io_lost, 0), minlength=len(ranks)
+    ).astype(np.int64)
     kept = np.zeros(len(ranks), bool)
     for process in trace.processes:
         ours = (ranks == process.rank) & active
         elapsed = process.end_ns - process.begin_ns
         beside_io = np.maximum(elapsed - in_io[ours], 0).sum()
-        kept[ours] = process.processor_ns >= max(KEPT * beside_io, 1)
+        if process.processor_ns > 0:
+            wanted = process.processor_ns + all_lost[ours].sum()
+            kept[ours] = wanted >= KEPT * beside_io
     return kept

@@ -81,6 +81,7 @@ class Trace:
     files: list[TracedFile]
     processes: list[Process]
     communicators: dict[int, Array]  # members in the order of their rank in it
+    preempted: Table  # times in which threads did not always have the processor they wanted
 
     @property
     def recorded_ns(self) -> int:
@@ -124,6 +125,7 @@ def read_trace(path: Path) -> Trace:
             for row in processes
         ],
         _communicators(data_set),
+        _table(data_set, "preempted", first),
     )
 
 

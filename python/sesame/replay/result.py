@@ -40,6 +40,7 @@ def figures(schedule: Schedule, played: Played) -> dict[str, Any]:
         "recorded_time_s": schedule.trace.recorded_ns * 1e-9,
         "replayed_time_s": played.end_ns * 1e-9,
         "scheduled_time_s": played.scheduled_end_ns * 1e-9,
+        "preempted_time_s": played.preempted_ns * 1e-9,
         "complete": played.failure is None,
         **_quantiles("lateness", lateness),
         **_quantiles("lateness_after_compute", after_compute),

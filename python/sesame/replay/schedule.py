@@ -16,12 +16,13 @@ from sesame.replay.issued import Issued, choose_issued, roles_on_names
 from sesame.replay.messages import Matched, link_messages
 from sesame.replay.needed import what_is_needed
 from sesame.replay.precedence import link_threads, link_uses, uses_of_handles, uses_of_names
+from sesame.replay.preempted import Lost
 from sesame.replay.records import Order, Trace, order_of
 from sesame.replay.targets import Needed, Target
 from sesame.traced.groups import Array
 
 POLLS_NS = 20_000  # polls that follow each other so fast are a wait
-FORMATTED_QUANTILE = 0.1
+TYPICAL_QUANTILE = 0.1  # what a call takes that nothing disturbs
 
 
 @dataclass(frozen=True)
@@ -204,14 +205,15 @@ def _assemble(
     place = np.full(len(begin), -1, np.int64)
     place[numbers] = np.arange(len(numbers))
     by_operation = np.lexsort((kind, place[operation]))
-    gap, transfer = _times(
+    gap, transfer, lost = _times(
         stream[numbers],
         begin[numbers],
         end[numbers],
         _latest_wait(len(begin), operation, event, kind, happened)[numbers],
         starts[numbers] == 1,
+        Lost(trace, order),
     )
-    transfer = np.where(is_issued[numbers], 0, transfer)
+    transfer = np.where(is_issued[numbers], 0, _undisturbed(trace, numbers, transfer, lost))
     source = np.where(is_issued[numbers], numbers, -1)
     transfer += np.where(source >= 0, _formatting(trace, issued)[source], 0)
     if style.as_fast_as_possible:
@@ -273,40 +275,55 @@ def _latest_wait(count: int, operation: Array, event: Array, kind: Array, happen
 
 
 def _times(
-    stream: Array, begin: Array, end: Array, waited_until: Array, starts: Array
-) -> tuple[Array, Array]:
-    """Computation in front of each operation, and what of it is neither waiting nor computation:
-    docs/models/replay.md has the equations."""
+    stream: Array, begin: Array, end: Array, waited_until: Array, starts: Array, lost: Lost
+) -> tuple[Array, Array, Array]:
+    """Computation in front of each operation, what of it is neither waiting nor computation, and
+    how long others had the processor in it: docs/models/replay.md has the equations."""
     if len(stream) == 0:
-        return begin, begin
+        return begin, begin, begin
     far = int(end.max()) + 1
     latest = np.maximum.accumulate(end + stream * far) - stream * far
     before = np.concatenate([[0], latest[:-1]])
     before[np.flatnonzero(np.diff(stream, prepend=-1))] = 0
     entered = np.maximum(begin, before)
-    gap = np.where(starts, 0, entered - before)
+    gap = np.where(starts, 0, entered - before - lost.between(stream, before, entered))
     duration = np.maximum(end - entered, 0)
     wait = np.clip(waited_until - entered, 0, duration)
-    return gap, duration - wait
+    return gap, duration - wait, lost.between(stream, entered, entered + duration)
+
+
+def _undisturbed(trace: Trace, numbers: Array, transfer: Array, lost: Array) -> Array:
+    """What calls of MPI would have taken had others not had the processor. They may have had it
+    while the call waited, so that at least what such calls typically take is left."""
+    mpi, first = trace.mpi, len(trace.io)
+    at = np.flatnonzero((numbers >= first) & (numbers < first + len(mpi)))
+    left = transfer.copy()
+    if len(at) and lost[at].any():
+        rows = numbers[at] - first
+        typical = _typical(mpi["call"][rows], mpi["bytes"][rows], transfer[at])
+        left[at] = np.maximum(transfer[at] - lost[at], np.minimum(transfer[at], typical))
+    return left
+
+
+def _typical(call: Array, size: Array, time: Array) -> Array:
+    """For each call the lower decile of what those of its kind and size take."""
+    size_class = np.log2(np.maximum(size, 1)).astype(np.int64)
+    group = np.unique(call * 64 + size_class, return_inverse=True)[1]
+    by_group = np.lexsort((time, group))
+    starts = np.flatnonzero(np.diff(group[by_group], prepend=-1))
+    sizes = np.diff(np.append(starts, len(group)))
+    return np.asarray(time[by_group][starts + (sizes * TYPICAL_QUANTILE).astype(np.int64)][group])
 
 
 def _formatting(trace: Trace, issued: Issued) -> Array:
-    """What printing and scanning take without moving data: of each such call and size the lower
-    decile. It is computation, and the replayer's own is cheaper."""
+    """What printing and scanning take without moving data: it is computation, and the replayer's
+    own is cheaper."""
     io = trace.io
     time = np.zeros(len(io) + 1, np.int64)
     rows = issued.rows[io.is_call(calls.FORMATTED)[issued.rows]]
     if len(rows) == 0:
         return time
-    size_class = np.log2(np.maximum(io["bytes"][rows], 1)).astype(np.int64)
-    group = np.unique(io["call"][rows] * 64 + size_class, return_inverse=True)[1]
-    by_group = np.lexsort((io["duration_ns"][rows], group))
-    starts = np.flatnonzero(np.diff(group[by_group], prepend=-1))
-    sizes = np.diff(np.append(starts, len(rows)))
-    typical = io["duration_ns"][rows][by_group][
-        starts + (sizes * FORMATTED_QUANTILE).astype(np.int64)
-    ]
-    time[rows] = typical[group]
+    time[rows] = _typical(io["call"][rows], io["bytes"][rows], io["duration_ns"][rows])
     return time
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shutil
 import signal
 import tempfile
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from sesame.errors import AlreadyReported, Interrupted, SimulationError
 from sesame.simulation.compute import recorded_times, write_recorded
 from sesame.simulation.host import Host, HostRun, Progress
 from sesame.simulation.scenario import Scenario
+from sesame.simulation.storage import write_files_of_records, write_storage
 
 SCALARS = (
     "predicted_time_s",
@@ -28,6 +30,11 @@ SCALARS = (
     "messages_per_second",
     "startup_s",
     "peak_rss_bytes",
+    "io_time_s",
+    "file_bytes_read",
+    "file_bytes_written",
+    "device_reads",
+    "device_writes",
     "exit_status",
     "outcome",
     "outcome_text",
@@ -97,6 +104,7 @@ def simulate_into(
     raw = None
     if keep.records:
         raw = writer.take_raw(keep=keep.raw)
+        write_files_of_records(writer, outcome.result)
     writer.finish(_info(scenario, outcome, machine_file, begin, raw, keep))
     return outcome
 
@@ -120,7 +128,10 @@ def _run(
         text["compute"] = scenario.compute.to_json(recorded_file.resolve())
     if record:
         (directory / "raw").mkdir()
-    run = host.run(text, directory, progress=progress, **more)
+    try:
+        run = host.run(text, directory, progress=progress, **more)
+    finally:  # of simulated files for which nobody named a place
+        shutil.rmtree(directory / "files", ignore_errors=True)
     recorded_file.unlink(missing_ok=True)
     return RunResult(_checked(run))
 
@@ -156,6 +167,7 @@ def _write_summaries(writer: DataSetWriter, result: dict[str, Any]) -> None:
         (0 if low < 0 else 1 << low, count, size) for low, count, size in result["message_sizes"]
     ]
     _write_rows(writer, "message_size", ("at_least_bytes", "count", "bytes"), sizes)
+    write_storage(writer, result)
 
 
 def _write_rows(writer: DataSetWriter, name: str, fields: tuple[str, ...], rows: list[Any]) -> None:

@@ -25,6 +25,8 @@ class Scenario:
     environment: tuple[tuple[str, str], ...] = ()
     working_directory: Path | None = None
     seed: int = 1
+    files_directory: Path | None = None  # where simulated files stay; None: nowhere
+    discard_data: bool = False  # of simulated files only the sizes are kept
     # Not for the host: what a person calls the run, where that is not its program, and what they
     # should know of it.
     trace: str | None = None
@@ -40,7 +42,7 @@ class Scenario:
 
     def to_json(self) -> dict[str, Any]:
         """Without what belongs to one run: where its files go and the progress pipe."""
-        directory = self.working_directory
+        directory, files = self.working_directory, self.files_directory
         return {
             "program": self.program,
             "arguments": list(self.arguments),
@@ -56,4 +58,6 @@ class Scenario:
             "environment": dict(self.environment),
             "working_directory": None if directory is None else str(directory),
             "seed": self.seed,
+            "files_directory": "" if files is None else str(files),
+            "discard_data": self.discard_data,
         }

@@ -50,6 +50,8 @@ def collate(
     _write_processes(writer, processes)
     _write_files(writer, run.files)
     _write_communicators(writer, run.communicators)
+    if len(run.preempted["rank"]) > 0:
+        writer.write_records("preempted", run.preempted)
     discarded = sum(process["discarded"] for process in processes)
     damage = run.damage
     if not keep_raw:

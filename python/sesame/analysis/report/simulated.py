@@ -10,10 +10,12 @@ from typing import Any
 
 from sesame import native
 from sesame.analysis import plots
-from sesame.analysis.curve import curve_figure
+from sesame.analysis.curve import PREDICTED as PREDICTED_TIME
+from sesame.analysis.curve import Ordinate, curve_figure, ordinates_of
 from sesame.analysis.machine_table import parameter_rows, ping_pong_rows
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report.page import Headline, Section, figure_html, template, write_page
+from sesame.analysis.report.storage import storage_sections
 from sesame.datasets import DataSet, describe
 from sesame.errors import InputError
 from sesame.simulation import Point, RunResult, Scenario
@@ -45,9 +47,14 @@ def write_sweep_report(
     times = [run.result["predicted_time_s"] for _, run in runs]
     machine = runs[0][1].result["machine"]
     program = scenario.name
-    curve = Section(
-        "Predicted time", "Each point is one simulated run.", figure_html(curve_figure(runs))
-    )
+    curves = [
+        Section(
+            ordinate.title.capitalize(),
+            "Each point is one simulated run.",
+            figure_html(curve_figure(runs, ordinate)),
+        )
+        for ordinate in ordinates_of(runs)
+    ]
     write_page(
         path,
         title=f"{program} on {machine}: a series of {len(runs)} runs",
@@ -58,15 +65,28 @@ def write_sweep_report(
         outcome=next((r.result["outcome"] for _, r in runs if r.exit_status), "completed"),
         outcome_text="",
         cards=[],
-        sections=[curve, Section("Runs", "", template("runs.html").render(runs=_run_rows(runs)))],
+        sections=[*curves, _runs(runs)],
         machine=None,
         facts=[("compute time", str(scenario.compute)), ("seed", str(scenario.seed))],
     )
 
 
-def _run_rows(runs: Sequence[tuple[Point, RunResult]]) -> list[dict[str, Any]]:
+def _runs(runs: Sequence[tuple[Point, RunResult]]) -> Section:
+    storage = [ordinate for ordinate in ordinates_of(runs) if ordinate is not PREDICTED_TIME]
+    html = template("runs.html").render(
+        runs=_run_rows(runs, storage), storage=[ordinate.title for ordinate in storage]
+    )
+    return Section("Runs", "", html)
+
+
+def _run_rows(
+    runs: Sequence[tuple[Point, RunResult]], storage: Sequence[Ordinate]
+) -> list[dict[str, Any]]:
     return [
         {
+            "storage": [
+                format_seconds(o.of(run)) if o.is_time else format_count(o.of(run)) for o in storage
+            ],
             "ranks": point.ranks,
             "settings": ", ".join(point.overrides),
             "predicted": format_seconds(run.result["predicted_time_s"]),
@@ -116,7 +136,7 @@ def _sections(data_set: DataSet) -> list[Section]:
             plot = draw(data_set)
             note = plot.note + _loss(data_set, record_type)
             sections.append(Section(title, about, figure_html(plot.figure), note))
-    return sections
+    return [*sections, *storage_sections(data_set)]
 
 
 def _loss(data_set: DataSet, record_type: str) -> str:

@@ -6,16 +6,16 @@ import shlex
 from pathlib import Path
 
 from sesame.analysis import traced_plots
-from sesame.analysis.findings_io.found import Finding, percent
+from sesame.analysis.findings_io.found import percent
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report import traced_tables
+from sesame.analysis.report.findings import findings_section
 from sesame.analysis.report.page import Headline, Section, template, write_page
 from sesame.analysis.report.tables import rows_left_out
 from sesame.analysis.study import Study
 from sesame.datasets import DataSet, describe
 
 MOST_OFFSET_PLOTS = 4
-MATTERS = 0.01  # of the time of all ranks; findings about less come second
 
 
 def write_traced(data_set: DataSet, study: Study, path: Path) -> None:
@@ -68,7 +68,7 @@ def _share(part: float | None) -> str:
 
 def _sections(study: Study) -> list[Section]:
     run = study.run
-    sections = [_findings(study)]
+    sections = [findings_section(study)]
     recorded = len(run.io) + len(run.mpi) > 0
     if recorded:
         about = "What every rank did when."
@@ -86,37 +86,6 @@ def _sections(study: Study) -> list[Section]:
 
 def _drawn(title: str, about: str, plot: traced_plots.Plot) -> Section:
     return Section(title, about, plot.chart.html(), plot.note)
-
-
-def _findings(study: Study) -> Section:
-    if not study.has_io:
-        text = "Findings are about calls on files, and none was recorded."
-        return Section("Findings", "", f"<p>{text}</p>")
-    shown = [
-        {
-            "finding": finding,
-            "share": _share_text(study, finding),
-            "evidence": [
-                (name, traced_tables.figure(value)) for name, value in finding.evidence.items()
-            ],
-            "matters": study.share_of(finding) >= MATTERS,
-        }
-        for finding in study.findings
-    ]
-    html = template("findings.html").render(
-        first=[f for f in shown if f["matters"]], others=[f for f in shown if not f["matters"]]
-    )
-    about = (
-        "What the numbers mean, that which concerns most time first. Rules and thresholds are in "
-        "Sesame's documentation, docs/models/findings.md."
-    )
-    return Section("Findings", about, html)
-
-
-def _share_text(study: Study, finding: Finding) -> str:
-    if finding.seconds is None:
-        return "of the whole run"
-    return f"{percent(study.share_of(finding))} of the time"
 
 
 def _ranks(study: Study) -> Section:

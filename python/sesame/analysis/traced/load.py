@@ -152,14 +152,22 @@ class TracedRun:
 
 
 def is_traced(data_set: DataSet) -> bool:
-    """Whether the records are those of a traced or imported run, be they only a few or none."""
-    types = data_set.record_types
-    return any(name in types for name in ("io", "mpi", "process", "file_total"))
+    """Whether the records are those of a traced or imported run, be they only a few or none.
+
+    A simulated run has a predicted time and, where its program used simulated files, records of
+    type io all the same.
+    """
+    is_simulated = "predicted_time_s" in data_set.info.get("result", {})
+    return not is_simulated and _has_any(data_set, "io", "mpi", "process", "file_total")
+
+
+def _has_any(data_set: DataSet, *names: str) -> bool:
+    return any(name in data_set.record_types for name in names)
 
 
 def load_run(data_set: DataSet) -> TracedRun:
     """Everything of the data set; what it lacks is empty."""
-    if not is_traced(data_set):
+    if not is_traced(data_set) and not data_set.has("io"):
         known = ", ".join(data_set.record_types) or "none"
         raise InputError(
             f"not a traced run: no records of type io, mpi or process, there are: {known}",

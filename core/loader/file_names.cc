@@ -1,0 +1,396 @@
+// Calls about the names of files: what they are, making, removing and renaming them.
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include <utime.h>
+
+#include <cstring>
+
+#include "core/loader/bindings.h"
+#include "core/loader/files.h"
+#include "core/loader/real.h"
+
+namespace sesame::loader {
+namespace {
+
+int stat_path(const char* call, int directory, const char* path, struct stat* result, int flags) {
+  if (path[0] == '\0' && (flags & AT_EMPTY_PATH) != 0 && open_file(directory) != nullptr)
+    return describe_file(directory, result);
+  const bool follows = (flags & AT_SYMLINK_NOFOLLOW) == 0;
+  PathOperation operation(call, directory, path, follows ? PathUse::kLook : PathUse::kName);
+  if (!operation.is_simulated())
+    return REAL(fstatat)(operation.host_directory(), operation.host_path(), result, flags);
+  if (operation.error() != 0) return operation.fail(operation.error());
+  const int status = REAL(lstat)(operation.real_path(), result);
+  if (status == 0) result->st_blksize = static_cast<blksize_t>(operation.path().block);
+  operation.metadata(FileCall::kStat);
+  return operation.result(status);
+}
+
+// A call that asks or changes something about an existing file by its path.
+template <typename Call>
+int with_path(const char* call, int directory, const char* path, PathUse use, Call real) {
+  PathOperation operation(call, directory, path, use);
+  if (!operation.is_simulated()) return real(operation.host_directory(), operation.host_path());
+  if (operation.error() != 0) return operation.fail(operation.error());
+  const int status = real(AT_FDCWD, operation.real_path());
+  operation.metadata(FileCall::kStat);
+  return operation.result(status);
+}
+
+bool exists(const FilePath& place) {
+  struct stat status;
+  return REAL(lstat)(place.path.c_str(), &status) == 0;
+}
+
+bool is_directory(const FilePath& place) {
+  struct stat status;
+  return REAL(lstat)(place.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+void forget_name(const FilePath& place) {
+  const HostScope host;
+  file_hooks()->removed(place);
+}
+
+std::vector<std::string> names_in(const FilePath& place) {
+  const HostScope host;
+  return file_hooks()->list(place);
+}
+
+int make_name(const char* call, int directory, const char* path,
+              int (*make)(int, const char*, const void*), const void* argument) {
+  PathOperation operation(call, directory, path, PathUse::kReplace);
+  if (!operation.is_simulated())
+    return make(operation.host_directory(), operation.host_path(), argument);
+  if (operation.error() != 0) return operation.fail(operation.error());
+  if (operation.path().is_original) return operation.fail_look(EEXIST);
+  const int status = make(AT_FDCWD, operation.real_path(), argument);
+  operation.metadata(status == 0 ? FileCall::kCreate : FileCall::kStat);
+  return operation.result(status);
+}
+
+int copy_all(const FilePath& place) {
+  const HostScope host;
+  return file_hooks()->copy_all(place);
+}
+
+// Whether the name may be given to something else; an errno value.
+int refuse_to_replace(const FilePath& source, const FilePath& target, unsigned flags) {
+  if (!exists(target)) return 0;
+  if ((flags & RENAME_NOREPLACE) != 0) return EEXIST;
+  if ((flags & RENAME_EXCHANGE) != 0) return copy_all(target);
+  if (is_directory(source) != is_directory(target)) return is_directory(source) ? ENOTDIR : EISDIR;
+  return is_directory(target) && !names_in(target).empty() ? ENOTEMPTY : 0;
+}
+
+int rename_path(const char* call, int from_directory, const char* from, int to_directory,
+                const char* to, unsigned flags) {
+  PathOperation operation(call, from_directory, from, PathUse::kReplace);
+  const FilePath& source = operation.path();
+  const FilePath target = locate(to_directory, to, PathUse::kReplace);
+  if (!operation.is_simulated() && !target.is_simulated())
+    return REAL(renameat2)(operation.host_directory(), operation.host_path(), AT_FDCWD,
+                           target.path.c_str(), flags);
+  if (!operation.is_simulated() || source.system != target.system) {
+    errno = EXDEV;
+    return -1;
+  }
+  if (target.error != 0) return operation.fail(target.error);
+  if (!exists(source)) return operation.fail_look(ENOENT);
+  if (source.name == target.name) return operation.result(0);
+  int error = refuse_to_replace(source, target, flags);
+  if (error == 0) error = copy_all(source);
+  if (error != 0) return operation.fail_look(error);
+  const bool replaces = exists(target) && (flags & RENAME_EXCHANGE) == 0;
+  const int status =
+      REAL(renameat2)(AT_FDCWD, source.backing.c_str(), AT_FDCWD, target.backing.c_str(), flags);
+  if (status == 0) {
+    if (replaces) forget_name(target);
+    const HostScope host;
+    file_hooks()->renamed(source, target);
+  }
+  operation.metadata(FileCall::kRemove);
+  return operation.result(status);
+}
+
+int link_path(const char* call, int from_directory, const char* from, int to_directory,
+              const char* to, int flags) {
+  const PathUse use = (flags & AT_SYMLINK_FOLLOW) != 0 ? PathUse::kChange : PathUse::kReplace;
+  PathOperation operation(call, from_directory, from, use);
+  const FilePath target = locate(to_directory, to, PathUse::kReplace);
+  if (!operation.is_simulated() && !target.is_simulated())
+    return REAL(linkat)(operation.host_directory(), operation.host_path(), AT_FDCWD,
+                        target.path.c_str(), flags);
+  if (!operation.is_simulated() || operation.path().system != target.system) {
+    errno = EXDEV;
+    return -1;
+  }
+  if (exists(target)) return operation.fail_look(EEXIST);
+  if (is_directory(operation.path())) return operation.fail_look(EPERM);
+  if (const int error = copy_all(operation.path()); error != 0) return operation.fail_look(error);
+  const int status = REAL(link)(operation.path().backing.c_str(), target.backing.c_str());
+  if (status == 0) file_hooks()->linked(operation.path(), target);
+  operation.metadata(FileCall::kCreate);
+  return operation.result(status);
+}
+
+int describe_path_extended(int directory, const char* path, int flags, unsigned mask,
+                           struct statx* result) {
+  const bool follows = (flags & AT_SYMLINK_NOFOLLOW) == 0;
+  if (path[0] == '\0' && open_file(directory) != nullptr)
+    return REAL(statx)(directory, path, flags, mask, result);
+  PathOperation operation("statx", directory, path, follows ? PathUse::kLook : PathUse::kName);
+  if (!operation.is_simulated())
+    return REAL(statx)(operation.host_directory(), operation.host_path(), flags, mask, result);
+  if (operation.error() != 0) return operation.fail(operation.error());
+  const int status = REAL(statx)(AT_FDCWD, operation.real_path(), flags, mask, result);
+  if (status == 0) result->stx_blksize = static_cast<uint32_t>(operation.path().block);
+  operation.metadata(FileCall::kStat);
+  return operation.result(status);
+}
+
+int truncate_path(const char* path, off_t size) {
+  const int fd = open_path("truncate", AT_FDCWD, path, O_WRONLY, 0);
+  if (fd < 0) return -1;
+  const int status =
+      open_file(fd) != nullptr ? truncate_file("truncate", fd, size) : REAL(ftruncate)(fd, size);
+  const int error = errno;
+  set_open_file(fd, nullptr);
+  REAL(close)(fd);
+  errno = error;
+  return status;
+}
+
+ssize_t read_link(const char* call, int directory, const char* path, char* buffer, size_t size) {
+  PathOperation operation(call, directory, path, PathUse::kName);
+  if (!operation.is_simulated())
+    return REAL(readlinkat)(operation.host_directory(), operation.host_path(), buffer, size);
+  if (operation.error() != 0) return operation.fail(operation.error());
+  const ssize_t length = REAL(readlink)(operation.real_path(), buffer, size);
+  operation.metadata(FileCall::kStat);
+  return operation.result(length);
+}
+
+}  // namespace
+
+int describe_file(int fd, struct stat* result) {
+  const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
+  FileOperation operation("fstat");
+  const int status = REAL(fstat)(fd, result);
+  if (status == 0) result->st_blksize = static_cast<blksize_t>(open->file.block);
+  operation.metadata(open->file, FileCall::kStat);
+  return operation.result(status);
+}
+
+int remove_path(const char* call, int directory, const char* path, int flags) {
+  PathOperation operation(call, directory, path, PathUse::kReplace);
+  if (!operation.is_simulated())
+    return REAL(unlinkat)(operation.host_directory(), operation.host_path(), flags);
+  if (operation.error() != 0) return operation.fail(operation.error());
+  const FilePath& place = operation.path();
+  if (!exists(place)) return operation.fail_look(ENOENT);
+  const bool wants_directory = (flags & AT_REMOVEDIR) != 0;
+  if (is_directory(place) != wants_directory)
+    return operation.fail_look(wants_directory ? ENOTDIR : EISDIR);
+  if (wants_directory && !names_in(place).empty()) return operation.fail_look(ENOTEMPTY);
+  const int status = place.is_original ? 0 : REAL(unlinkat)(AT_FDCWD, place.path.c_str(), flags);
+  if (status == 0) forget_name(place);
+  operation.metadata(FileCall::kRemove);
+  return operation.result(status);
+}
+
+extern "C" {
+
+int rank_stat(const char* path, struct stat* result) {
+  if (!SERVES_RANK()) return REAL(stat)(path, result);
+  return stat_path("stat", AT_FDCWD, path, result, 0);
+}
+GLOBAL_NAME(stat);
+GLOBAL_NAME_AS(stat64, stat);
+int rank_lstat(const char* path, struct stat* result) {
+  if (!SERVES_RANK()) return REAL(lstat)(path, result);
+  return stat_path("lstat", AT_FDCWD, path, result, AT_SYMLINK_NOFOLLOW);
+}
+GLOBAL_NAME(lstat);
+GLOBAL_NAME_AS(lstat64, lstat);
+int rank_fstatat(int directory, const char* path, struct stat* result, int flags) {
+  if (!SERVES_RANK()) return REAL(fstatat)(directory, path, result, flags);
+  return stat_path("fstatat", directory, path, result, flags);
+}
+GLOBAL_NAME(fstatat);
+GLOBAL_NAME_AS(fstatat64, fstatat);
+int rank___xstat(int, const char* path, struct stat* result) {
+  if (!SERVES_RANK()) return REAL(stat)(path, result);
+  return stat_path("stat", AT_FDCWD, path, result, 0);
+}
+int rank___lxstat(int, const char* path, struct stat* result) {
+  if (!SERVES_RANK()) return REAL(lstat)(path, result);
+  return stat_path("lstat", AT_FDCWD, path, result, AT_SYMLINK_NOFOLLOW);
+}
+int rank___fxstatat(int, int directory, const char* path, struct stat* result, int flags) {
+  if (!SERVES_RANK()) return REAL(fstatat)(directory, path, result, flags);
+  return stat_path("fstatat", directory, path, result, flags);
+}
+int rank_statx(int directory, const char* path, int flags, unsigned mask, struct statx* result) {
+  if (!SERVES_RANK()) return REAL(statx)(directory, path, flags, mask, result);
+  return describe_path_extended(directory, path, flags, mask, result);
+}
+GLOBAL_NAME(statx);
+
+int rank_access(const char* path, int mode) {
+  if (!SERVES_RANK()) return REAL(access)(path, mode);
+  return with_path("access", AT_FDCWD, path, PathUse::kLook, [mode](int directory, const char* p) {
+    return REAL(faccessat)(directory, p, mode, 0);
+  });
+}
+GLOBAL_NAME(access);
+int rank_eaccess(const char* path, int mode) {
+  if (!SERVES_RANK()) return REAL(eaccess)(path, mode);
+  return with_path("eaccess", AT_FDCWD, path, PathUse::kLook, [mode](int directory, const char* p) {
+    return REAL(faccessat)(directory, p, mode, AT_EACCESS);
+  });
+}
+int rank_faccessat(int directory, const char* path, int mode, int flags) {
+  if (!SERVES_RANK()) return REAL(faccessat)(directory, path, mode, flags);
+  return with_path(
+      "faccessat", directory, path, PathUse::kLook,
+      [mode, flags](int d, const char* p) { return REAL(faccessat)(d, p, mode, flags); });
+}
+
+int rank_unlink(const char* path) {
+  return SERVES_RANK() ? remove_path("unlink", AT_FDCWD, path, 0) : REAL(unlink)(path);
+}
+GLOBAL_NAME(unlink);
+int rank_rmdir(const char* path) {
+  return SERVES_RANK() ? remove_path("rmdir", AT_FDCWD, path, AT_REMOVEDIR) : REAL(rmdir)(path);
+}
+GLOBAL_NAME(rmdir);
+int rank_unlinkat(int directory, const char* path, int flags) {
+  return SERVES_RANK() ? remove_path("unlinkat", directory, path, flags)
+                       : REAL(unlinkat)(directory, path, flags);
+}
+GLOBAL_NAME(unlinkat);
+int rank_remove(const char* path) {
+  if (!SERVES_RANK()) return REAL(remove)(path);
+  const FilePath place = locate(AT_FDCWD, path, PathUse::kName);
+  return remove_path("remove", AT_FDCWD, path, is_directory(place) ? AT_REMOVEDIR : 0);
+}
+GLOBAL_NAME(remove);
+
+int rank_rename(const char* from, const char* to) {
+  return SERVES_RANK() ? rename_path("rename", AT_FDCWD, from, AT_FDCWD, to, 0)
+                       : REAL(rename)(from, to);
+}
+GLOBAL_NAME(rename);
+int rank_renameat(int from_directory, const char* from, int to_directory, const char* to) {
+  return SERVES_RANK() ? rename_path("renameat", from_directory, from, to_directory, to, 0)
+                       : REAL(renameat)(from_directory, from, to_directory, to);
+}
+int rank_renameat2(int from_directory, const char* from, int to_directory, const char* to,
+                   unsigned flags) {
+  return SERVES_RANK() ? rename_path("renameat2", from_directory, from, to_directory, to, flags)
+                       : REAL(renameat2)(from_directory, from, to_directory, to, flags);
+}
+
+int rank_link(const char* from, const char* to) {
+  return SERVES_RANK() ? link_path("link", AT_FDCWD, from, AT_FDCWD, to, 0) : REAL(link)(from, to);
+}
+GLOBAL_NAME(link);
+int rank_linkat(int from_directory, const char* from, int to_directory, const char* to, int flags) {
+  return SERVES_RANK() ? link_path("linkat", from_directory, from, to_directory, to, flags)
+                       : REAL(linkat)(from_directory, from, to_directory, to, flags);
+}
+
+int rank_symlinkat(const char* target, int directory, const char* path) {
+  if (!SERVES_RANK()) return REAL(symlinkat)(target, directory, path);
+  return make_name(
+      "symlink", directory, path,
+      [](int d, const char* p, const void* text) {
+        return REAL(symlinkat)(static_cast<const char*>(text), d, p);
+      },
+      target);
+}
+int rank_symlink(const char* target, const char* path) {
+  if (!SERVES_RANK()) return REAL(symlink)(target, path);
+  return make_name(
+      "symlink", AT_FDCWD, path,
+      [](int d, const char* p, const void* text) {
+        return REAL(symlinkat)(static_cast<const char*>(text), d, p);
+      },
+      target);
+}
+GLOBAL_NAME(symlink);
+
+int rank_mkdirat(int directory, const char* path, mode_t mode) {
+  if (!SERVES_RANK()) return REAL(mkdirat)(directory, path, mode);
+  return make_name(
+      "mkdirat", directory, path,
+      [](int d, const char* p, const void* m) {
+        return REAL(mkdirat)(d, p, *static_cast<const mode_t*>(m));
+      },
+      &mode);
+}
+int rank_mkdir(const char* path, mode_t mode) {
+  if (!SERVES_RANK()) return REAL(mkdir)(path, mode);
+  return make_name(
+      "mkdir", AT_FDCWD, path,
+      [](int d, const char* p, const void* m) {
+        return REAL(mkdirat)(d, p, *static_cast<const mode_t*>(m));
+      },
+      &mode);
+}
+GLOBAL_NAME(mkdir);
+
+int rank_truncate(const char* path, off_t size) {
+  return SERVES_RANK() ? truncate_path(path, size) : REAL(truncate)(path, size);
+}
+GLOBAL_NAME(truncate);
+GLOBAL_NAME_AS(truncate64, truncate);
+
+}  // extern "C"
+
+// What readlink of dynamic.cc comes to for other names than the program's own.
+ssize_t read_link_of_rank(const char* path, char* buffer, size_t size) {
+  return read_link("readlink", AT_FDCWD, path, buffer, size);
+}
+
+void bind_file_names(BindingTable& table) {
+  BIND(table, stat);
+  BIND_AS(table, "stat64", stat);
+  BIND(table, lstat);
+  BIND_AS(table, "lstat64", lstat);
+  BIND(table, fstatat);
+  BIND_AS(table, "fstatat64", fstatat);
+  BIND(table, __xstat);
+  BIND_AS(table, "__xstat64", __xstat);
+  BIND(table, __lxstat);
+  BIND_AS(table, "__lxstat64", __lxstat);
+  BIND(table, __fxstatat);
+  BIND_AS(table, "__fxstatat64", __fxstatat);
+  BIND(table, statx);
+  BIND(table, access);
+  BIND(table, eaccess);
+  BIND_AS(table, "euidaccess", eaccess);
+  BIND(table, faccessat);
+  BIND(table, unlink);
+  BIND(table, rmdir);
+  BIND(table, unlinkat);
+  BIND(table, remove);
+  BIND(table, rename);
+  BIND(table, renameat);
+  BIND(table, renameat2);
+  BIND(table, link);
+  BIND(table, linkat);
+  BIND(table, symlink);
+  BIND(table, symlinkat);
+  BIND(table, mkdir);
+  BIND(table, mkdirat);
+  BIND(table, truncate);
+  BIND_AS(table, "truncate64", truncate);
+}
+
+}  // namespace sesame::loader

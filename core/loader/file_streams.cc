@@ -1,0 +1,217 @@
+// Streams of files on simulated file systems. The C library does the buffering, as it does for any
+// stream; what it reads and writes comes through the descriptor of the file.
+#include <fcntl.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+
+#include "core/loader/bindings.h"
+#include "core/loader/files.h"
+#include "core/loader/real.h"
+#include "core/loader/stream.h"
+
+namespace sesame::loader {
+namespace {
+
+struct FileStream {
+  int rank = 0;
+  int fd = -1;  // -1: of the host, known only to be flushed
+  std::unique_ptr<char[]> buffer;
+};
+std::unordered_map<FILE*, std::unique_ptr<FileStream>> g_streams;
+
+FileStream* find_stream(FILE* file) {
+  if (g_streams.empty()) return nullptr;
+  const auto found = g_streams.find(file);
+  return found == g_streams.end() ? nullptr : found->second.get();
+}
+
+// A rank that ended in the middle has left its streams to the host's exit: that writes nothing.
+bool is_owner(const FileStream& stream) {
+  return current() != nullptr && current()->rank == stream.rank && open_file(stream.fd) != nullptr;
+}
+
+ssize_t read_cookie(void* cookie, char* data, size_t size) {
+  const auto& stream = *static_cast<FileStream*>(cookie);
+  if (!is_owner(stream)) return 0;
+  const iovec part{data, size};
+  return read_file("read", stream.fd, {&part, 1, -1});
+}
+
+ssize_t write_cookie(void* cookie, const char* data, size_t size) {
+  const auto& stream = *static_cast<FileStream*>(cookie);
+  if (!is_owner(stream)) return static_cast<ssize_t>(size);
+  size_t done = 0;
+  while (done < size) {
+    const iovec part{const_cast<char*>(data) + done, size - done};
+    const ssize_t count = write_file("write", stream.fd, {&part, 1, -1});
+    if (count <= 0) return static_cast<ssize_t>(done);
+    done += static_cast<size_t>(count);
+  }
+  return static_cast<ssize_t>(done);
+}
+
+int seek_cookie(void* cookie, off64_t* offset, int whence) {
+  const off_t place = REAL(lseek)(static_cast<FileStream*>(cookie)->fd, *offset, whence);
+  if (place < 0) return -1;
+  *offset = place;
+  return 0;
+}
+
+int close_cookie(void* cookie) {
+  const auto& stream = *static_cast<FileStream*>(cookie);
+  return is_owner(stream) ? close_descriptor(stream.fd) : 0;
+}
+
+// What fopen's mode means for open; -1 for none.
+int flags_of(const char* mode) {
+  int flags = 0;
+  if (mode[0] == 'r') {
+    flags = O_RDONLY;
+  } else if (mode[0] == 'w') {
+    flags = O_WRONLY | O_CREAT | O_TRUNC;
+  } else if (mode[0] == 'a') {
+    flags = O_WRONLY | O_CREAT | O_APPEND;
+  } else {
+    return -1;
+  }
+  for (const char* c = mode + 1; *c != '\0' && *c != ','; ++c) {
+    if (*c == '+') flags = (flags & ~O_ACCMODE) | O_RDWR;
+    if (*c == 'x') flags |= O_EXCL;
+    if (*c == 'e') flags |= O_CLOEXEC;
+  }
+  return flags;
+}
+
+// The mode without what only open understands.
+std::string plain_mode(const char* mode) {
+  std::string plain(1, mode[0]);
+  if (std::string_view(mode).substr(0, std::string_view(mode).find(',')).contains('+'))
+    plain += '+';
+  return plain;
+}
+
+FILE* stream_of(int fd, const char* mode) {
+  auto stream = std::make_unique<FileStream>();
+  stream->rank = current()->rank;
+  stream->fd = fd;
+  const size_t block = open_file(fd)->file.block;
+  stream->buffer = std::make_unique<char[]>(block);
+  FILE* file = fopencookie(stream.get(), plain_mode(mode).c_str(),
+                           {read_cookie, write_cookie, seek_cookie, close_cookie});
+  if (file == nullptr) return nullptr;
+  setvbuf(file, stream->buffer.get(), _IOFBF, block);
+  if (mode[0] == 'a') REAL(lseek)(fd, 0, SEEK_END);
+  g_streams[file] = std::move(stream);
+  return file;
+}
+
+FILE* note_host_stream(FILE* file) {
+  if (file == nullptr) return nullptr;
+  auto stream = std::make_unique<FileStream>();
+  stream->rank = current()->rank;
+  g_streams[file] = std::move(stream);
+  return file;
+}
+
+FILE* fail_stream(int code) {
+  errno = code;
+  return nullptr;
+}
+
+}  // namespace
+
+FILE* open_file_stream(const char* call, const char* path, const char* mode) {
+  const int flags = flags_of(mode);
+  if (flags < 0) return fail_stream(EINVAL);
+  const FilePath place = locate(AT_FDCWD, path, PathUse::kLook);
+  if (!place.is_simulated())
+    return note_host_stream(REAL(fopen)(place.error != 0 ? path : place.path.c_str(), mode));
+  const int fd = open_path(call, AT_FDCWD, path, flags, 0666);
+  return fd < 0 ? nullptr : stream_of(fd, mode);
+}
+
+int descriptor_of_stream(FILE* file) {
+  const FileStream* stream = find_stream(file);
+  return stream == nullptr ? -1 : stream->fd;
+}
+
+bool is_file_stream(FILE* file) { return descriptor_of_stream(file) >= 0; }
+
+int close_file_stream(FILE* file) {
+  const auto found = g_streams.find(file);
+  if (found == g_streams.end()) return REAL(fclose)(file);
+  const int status = REAL(fclose)(file);
+  g_streams.erase(file);
+  return status;
+}
+
+void flush_file_streams(const RankProcess& process) {
+  std::vector<FILE*> own;
+  for (const auto& [file, stream] : g_streams)
+    if (stream->rank == process.rank) own.push_back(file);
+  for (FILE* file : own)
+    if (g_streams.contains(file)) REAL(fflush)(file);
+}
+
+extern "C" {
+
+FILE* rank_fopen(const char* path, const char* mode) {
+  if (!SERVES_RANK()) return REAL(fopen)(path, mode);
+  return open_file_stream("fopen", path, mode);
+}
+GLOBAL_NAME(fopen);
+GLOBAL_NAME_AS(fopen64, fopen);
+
+FILE* rank_fdopen(int fd, const char* mode) {
+  if (open_file(fd) == nullptr) return REAL(fdopen)(fd, mode);
+  const int flags = flags_of(mode);
+  const int open_flags = fcntl(fd, F_GETFL) & O_ACCMODE;
+  const int wanted = flags & O_ACCMODE;
+  if (flags < 0 || (open_flags != O_RDWR && open_flags != wanted)) return fail_stream(EINVAL);
+  if (mode[0] == 'a') fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_APPEND);
+  return stream_of(fd, mode);
+}
+GLOBAL_NAME(fdopen);
+
+// A file without a name where temporary files are.
+FILE* rank_tmpfile() {
+  if (!SERVES_RANK()) return REAL(tmpfile)();
+  char path[] = P_tmpdir "/sesame-XXXXXX";
+  if (!locate(AT_FDCWD, path, PathUse::kLook).is_simulated())
+    return note_host_stream(REAL(tmpfile)());
+  const int fd = make_temporary("tmpfile", path, 0, 0);
+  if (fd < 0) return nullptr;
+  remove_path("tmpfile", AT_FDCWD, path, 0);
+  return stream_of(fd, "w+");
+}
+
+int rank_fcloseall() {
+  const RankProcess* process = current();
+  if (process == nullptr) return REAL(fcloseall)();
+  std::vector<FILE*> own;
+  for (const auto& [file, stream] : g_streams)
+    if (stream->rank == process->rank) own.push_back(file);
+  for (FILE* file : own) close_file_stream(file);
+  return 0;
+}
+
+}  // extern "C"
+
+void bind_file_streams(BindingTable& table) {
+  BIND(table, fopen);
+  BIND_AS(table, "fopen64", fopen);
+  BIND_AS(table, "_IO_fopen", fopen);
+  BIND(table, fdopen);
+  BIND_AS(table, "_IO_fdopen", fdopen);
+  BIND(table, tmpfile);
+  BIND_AS(table, "tmpfile64", tmpfile);
+  BIND(table, fcloseall);
+}
+
+}  // namespace sesame::loader

@@ -1,0 +1,65 @@
+// The lock of one rank's part of a window: who holds it and who waits, first come, first served.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "core/base/units.h"
+#include "core/mpi/constants.h"
+
+namespace sesame::mpi {
+
+struct WindowObject;
+
+class LockQueue {
+ public:
+  struct Claim {
+    WindowObject* origin;
+    int type;  // MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE
+  };
+
+  // Whether the claim holds the lock from now on; otherwise it waits its turn.
+  bool claim(Claim claim);
+  // One holder is done. Calls `grant` for every claim whose turn it is now.
+  template <typename Grant>
+  void release(Grant grant) {
+    --holders_;
+    holder_ = nullptr;
+    while (waiting_ != nullptr && !waiting_->empty() && is_free_for(waiting_->front().type)) {
+      const Claim next = waiting_->front();
+      waiting_->pop_front();
+      hold(next);
+      grant(next);
+    }
+  }
+
+  int holders() const { return holders_; }
+  // Who has it for itself alone; null when nobody has.
+  const WindowObject* holder() const { return holder_; }
+
+ private:
+  bool is_free_for(int type) const {
+    return holders_ == 0 || (holder_ == nullptr && type == MPI_LOCK_SHARED);
+  }
+  void hold(const Claim& claim) {
+    ++holders_;
+    holder_ = claim.type == MPI_LOCK_EXCLUSIVE ? claim.origin : nullptr;
+  }
+
+  int holders_ = 0;
+  const WindowObject* holder_ = nullptr;
+  std::unique_ptr<std::deque<Claim>> waiting_;  // rarely there
+};
+
+inline bool LockQueue::claim(Claim claim) {
+  const bool is_next = waiting_ == nullptr || waiting_->empty();
+  if (is_next && is_free_for(claim.type)) {
+    hold(claim);
+    return true;
+  }
+  if (waiting_ == nullptr) waiting_ = std::make_unique<std::deque<Claim>>();
+  waiting_->push_back(claim);
+  return false;
+}
+
+}  // namespace sesame::mpi

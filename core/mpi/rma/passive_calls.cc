@@ -1,0 +1,139 @@
+// Passive target synchronisation: MPI_Win_lock, MPI_Win_flush and their relatives (MPI 4.1,
+// sections 12.5.3 and 12.5.4).
+#include <numeric>
+
+#include "core/mpi/api.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/messaging.h"
+#include "core/mpi/rma/epoch.h"
+#include "core/mpi/rma/lock_message.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+using For = WindowWait::For;
+
+std::vector<int> everyone(const WindowObject& window) {
+  std::vector<int> ranks(static_cast<size_t>(window.size_of_group()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+void claim_locks(WindowObject& window, std::span<const int> targets, int type, bool assumed) {
+  for (const int target : targets) {
+    window.targets[target].lock = type;
+    window.targets[target].lock_is_assumed = assumed;
+  }
+  if (assumed) return;
+  LockMessages::claim(self(), window, targets, type);
+  await_window(window, For::kLock, targets.size() == 1 ? targets[0] : MPI_ANY_SOURCE);
+}
+
+void release_locks(WindowObject& window, std::span<const int> targets) {
+  const bool assumed = window.targets[targets[0]].lock_is_assumed;
+  for (const int target : targets) window.targets[target].lock = 0;
+  if (!assumed) LockMessages::release(self(), window, targets);
+}
+
+bool is_done(const WindowObject& window, For what, int target) {
+  if (target == MPI_ANY_SOURCE) {
+    return (what == For::kComplete ? window.incomplete : window.unanswered) == 0;
+  }
+  const auto place = window.targets.find(target);
+  if (place == window.targets.end()) return true;
+  return (what == For::kComplete ? place->second.incomplete : place->second.unanswered) == 0;
+}
+
+// A flush of nothing may be what a program does while it waits for others to change its memory.
+int flush(Win win, For what, int target) {
+  WindowObject* window;
+  MPI_TRY(check_window(win, &window));
+  if (target != MPI_ANY_SOURCE) MPI_TRY(check_target(*window, target));
+  MPI_TRY(check_passive(*window, target));
+  if (target == MPI_PROC_NULL) return MPI_SUCCESS;
+  const bool was_done = is_done(*window, what, target);
+  await_window(*window, what, target);
+  if (was_done) poll_memory(self());
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+void poll_memory(Strand& strand) {
+  let_earlier_happen(strand);
+  note_idle_poll(strand, SimTime::never());
+}
+
+int Win_lock(int lock_type, int target, int assert, Win win) {
+  WindowObject* window;
+  MPI_TRY(check_window(win, &window));
+  if (lock_type != MPI_LOCK_SHARED && lock_type != MPI_LOCK_EXCLUSIVE) {
+    return fail(MPI_ERR_LOCKTYPE,
+                "the lock type is neither MPI_LOCK_SHARED nor "
+                "MPI_LOCK_EXCLUSIVE");
+  }
+  MPI_TRY(check_target(*window, target));
+  MPI_TRY(check_assertion(assert, MPI_MODE_NOCHECK));
+  MPI_TRY(begin_access(*window, AccessEpoch::kLock));
+  if (target == MPI_PROC_NULL) return MPI_SUCCESS;
+  if (window->targets[target].lock != 0) {
+    return fail(MPI_ERR_RMA_SYNC,
+                "this rank has locked rank " + std::to_string(target) + " of the window already");
+  }
+  window->access = AccessEpoch::kLock;
+  ++window->locks;
+  note_target(*window, target);
+  claim_locks(*window, std::span(&target, 1), lock_type, (assert& MPI_MODE_NOCHECK) != 0);
+  return MPI_SUCCESS;
+}
+
+int Win_unlock(int target, Win win) {
+  WindowObject* window;
+  MPI_TRY(check_window(win, &window));
+  MPI_TRY(check_target(*window, target));
+  if (target == MPI_PROC_NULL) return MPI_SUCCESS;
+  MPI_TRY(check_locked(*window, target));
+  note_target(*window, target);
+  await_window(*window, For::kComplete, target);
+  release_locks(*window, std::span(&target, 1));
+  if (--window->locks == 0) window->access = AccessEpoch::kNone;
+  return MPI_SUCCESS;
+}
+
+int Win_lock_all(int assert, Win win) {
+  WindowObject* window;
+  MPI_TRY(check_window(win, &window));
+  MPI_TRY(check_assertion(assert, MPI_MODE_NOCHECK));
+  MPI_TRY(begin_access(*window, AccessEpoch::kLockAll));
+  window->access = AccessEpoch::kLockAll;
+  claim_locks(*window, everyone(*window), MPI_LOCK_SHARED, (assert& MPI_MODE_NOCHECK) != 0);
+  return MPI_SUCCESS;
+}
+
+int Win_unlock_all(Win win) {
+  WindowObject* window;
+  MPI_TRY(check_window(win, &window));
+  if (window->access != AccessEpoch::kLockAll) {
+    return fail(MPI_ERR_RMA_SYNC, "MPI_Win_unlock_all without MPI_Win_lock_all");
+  }
+  await_window(*window, For::kComplete, MPI_ANY_SOURCE);
+  release_locks(*window, everyone(*window));
+  window->access = AccessEpoch::kNone;
+  return MPI_SUCCESS;
+}
+
+int Win_flush(int rank, Win win) { return flush(win, For::kComplete, rank); }
+int Win_flush_all(Win win) { return flush(win, For::kComplete, MPI_ANY_SOURCE); }
+int Win_flush_local(int rank, Win win) { return flush(win, For::kCompleteHere, rank); }
+int Win_flush_local_all(Win win) { return flush(win, For::kCompleteHere, MPI_ANY_SOURCE); }
+
+// Memory has one copy, so this only lets what others did until now come about.
+int Win_sync(Win win) {
+  WindowObject* window;
+  MPI_TRY(check_window(win, &window));
+  poll_memory(self());
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,118 @@
+#include "core/mpi/rma/window.h"
+
+#include <cstdlib>
+
+#include "core/mpi/arguments.h"
+#include "core/mpi/attributes.h"
+#include "core/mpi/errhandler.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/messaging.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+struct Outcome {
+  bool known;
+  SimTime time;
+};
+
+Outcome outcome_of(const WindowObject& window) {
+  const WindowWait& wait = window.wait;
+  if (wait.what == WindowWait::For::kLock) return {window.grants_awaited == 0, window.granted};
+  const bool here = wait.what == WindowWait::For::kCompleteHere;
+  if (wait.target == MPI_ANY_SOURCE) {
+    if (here) return {window.unanswered == 0, window.complete_here};
+    return {window.incomplete == 0, window.complete};
+  }
+  const auto place = window.targets.find(wait.target);
+  if (place == window.targets.end()) return {true, SimTime::zero()};
+  const TargetState& target = place->second;
+  if (here) return {target.unanswered == 0, target.complete_here};
+  return {target.incomplete == 0, target.complete};
+}
+
+std::string world_rank_text(const WindowObject& window, int target) {
+  return "rank " + std::to_string(window.world_rank(target));
+}
+
+std::string holder_text(const LockQueue& lock) {
+  if (lock.holder() != nullptr) {
+    return ", which rank " + std::to_string(lock.holder()->rank.id) + " holds";
+  }
+  if (lock.holders() == 0) return "";
+  return ", which is shared by " + std::to_string(lock.holders()) +
+         (lock.holders() == 1 ? " rank" : " ranks");
+}
+
+}  // namespace
+
+void SharedWindow::FreeMemory::operator()(char* memory) const { std::free(memory); }
+
+WindowObject::WindowObject(Rank& owner) : rank(owner) {}
+
+WindowObject::~WindowObject() {
+  if (comm != nullptr) comm->window = nullptr;
+  release(comm);
+  release(errhandler);
+}
+
+WindowObject* find_window(Rank& rank, Win handle) { return rank.objects.windows.find(handle); }
+
+int check_window(Win handle, WindowObject** window) {
+  *window = find_window(this_rank(), handle);
+  if (*window != nullptr) return MPI_SUCCESS;
+  return fail(MPI_ERR_WIN, handle == MPI_WIN_NULL ? "the window is MPI_WIN_NULL"
+                                                  : "no such window, or it was freed");
+}
+
+int check_target(const WindowObject& window, int target) {
+  if (target == MPI_PROC_NULL) return MPI_SUCCESS;
+  return check_peer(*window.comm, target, 0, Direction::kSend);
+}
+
+void await_window(WindowObject& window, WindowWait::For what, int target) {
+  RequestObject request;
+  request.kind = RequestObject::Kind::kRemote;
+  request.comm = window.comm;
+  request.peer = target;
+  request.context = window.comm->context;
+  window.wait = {what, target, &request};
+  note_progress(window);
+  await(self(), request);
+  window.wait.request = nullptr;
+}
+
+void note_progress(WindowObject& window) {
+  RequestObject* request = window.wait.request;
+  if (request == nullptr || request->complete) return;
+  const Outcome outcome = outcome_of(window);
+  if (outcome.known) complete(*request, outcome.time);
+}
+
+std::string describe_wait(const WindowObject& window, const RequestObject& request) {
+  if (request.kind == RequestObject::Kind::kReceive) {
+    const std::string peer = world_rank_text(window, request.peer);
+    if (window.wait.what == WindowWait::For::kPost) {
+      return " waits for " + peer + " to call MPI_Win_post";
+    }
+    if (window.wait.what == WindowWait::For::kCompleteCall) {
+      return " waits for " + peer + " to call MPI_Win_complete";
+    }
+    return " waits for " + peer + " in the window's barrier";
+  }
+  if (window.wait.what != WindowWait::For::kLock) return " waits for one-sided operations";
+  if (request.peer < 0) return " waits for the locks of all ranks of a window";
+  return " waits for the lock of " + world_rank_text(window, request.peer) +
+         holder_text(window.shared->exposures[static_cast<size_t>(request.peer)].lock);
+}
+
+int rank_waited_for(const WindowObject& window, const RequestObject& request) {
+  if (request.peer < 0) return -1;
+  if (request.kind == RequestObject::Kind::kReceive) return window.world_rank(request.peer);
+  if (window.wait.what != WindowWait::For::kLock) return -1;
+  const LockQueue& lock = window.shared->exposures[static_cast<size_t>(request.peer)].lock;
+  return lock.holder() != nullptr ? lock.holder()->rank.id : -1;
+}
+
+}  // namespace sesame::mpi

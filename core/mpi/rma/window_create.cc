@@ -1,0 +1,303 @@
+// Making and freeing windows (MPI 4.1, section 12.2).
+#include <cstdlib>
+#include <numeric>
+
+#include "core/mpi/agree.h"
+#include "core/mpi/api.h"
+#include "core/mpi/arguments.h"
+#include "core/mpi/attributes.h"
+#include "core/mpi/collectives/barrier.h"
+#include "core/mpi/comm_create.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/group.h"
+#include "core/mpi/rma/epoch.h"
+#include "core/mpi/rma/window.h"
+#include "core/mpi/transfer.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+// Memory of a window begins at a page, as from a real MPI.
+constexpr size_t kPageBytes = 4096;
+
+// What the program says about its part of the new window.
+struct Offer {
+  int flavor;
+  char* base;
+  Aint size;
+  Aint displacement_unit;
+  const InfoObject* info;
+};
+
+int check_offer(Comm comm, Aint size, Aint displacement_unit, Info info, const Win* win,
+                CommObject** object, InfoObject** hints) {
+  MPI_TRY(check_comm(comm, object));
+  if ((*object)->is_inter) return fail(MPI_ERR_COMM, "the communicator is an inter-communicator");
+  MPI_TRY(check_out(win, "win"));
+  if (size < 0) return fail(MPI_ERR_SIZE, "the size is negative: " + std::to_string(size));
+  if (displacement_unit <= 0) {
+    return fail(MPI_ERR_DISP,
+                "the displacement unit is not positive: " + std::to_string(displacement_unit));
+  }
+  return check_info(info, hints);
+}
+
+char* allocate(size_t bytes) {
+  const size_t whole = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  // Fresh pages of the operating system are zero; what is touched first counts.
+  return static_cast<char*>(std::calloc(1, std::max(whole, kPageBytes)));
+}
+
+// Rank 0 makes what all share and tells the others where it is.
+std::shared_ptr<SharedWindow> meet(Transfer& transfer, int flavor) {
+  Circle circle(transfer);
+  std::shared_ptr<SharedWindow> shared;
+  std::vector<int> address(2);
+  if (transfer.rank() == 0) {
+    shared = std::make_shared<SharedWindow>();
+    shared->flavor = flavor;
+    shared->exposures.resize(static_cast<size_t>(transfer.size()));
+    shared->memory.resize(shared->exposures.size());
+    const auto bits = reinterpret_cast<uintptr_t>(shared.get());
+    address = {static_cast<int>(bits & 0xffffffff), static_cast<int>(bits >> 32)};
+  }
+  circle.broadcast(address, 0);
+  if (shared == nullptr) {
+    const uintptr_t bits = static_cast<uint32_t>(address[0]) |
+                           (static_cast<uintptr_t>(static_cast<uint32_t>(address[1])) << 32);
+    shared = reinterpret_cast<SharedWindow*>(bits)->shared_from_this();
+  }
+  return shared;
+}
+
+// The ranks' parts of one piece of memory, one after the other; whoever comes first makes it.
+bool share_memory(SharedWindow& shared) {
+  if (shared.memory[0] != nullptr) return true;
+  size_t total = 0;
+  for (const Exposure& exposure : shared.exposures) total += static_cast<size_t>(exposure.size);
+  char* memory = allocate(total);
+  if (memory == nullptr) return false;
+  shared.memory[0].reset(memory);
+  for (Exposure& exposure : shared.exposures) {
+    exposure.base = memory;
+    memory += exposure.size;
+  }
+  return true;
+}
+
+bool wants_parts_apart(const InfoObject* info) {
+  const std::string* value = info != nullptr ? info->find("alloc_shared_noncontig") : nullptr;
+  return value != nullptr && *value == "true";
+}
+
+int give_memory(Transfer& transfer, const Offer& offer, SharedWindow& shared) {
+  const auto me = static_cast<size_t>(transfer.rank());
+  Exposure& mine = shared.exposures[me];
+  const bool apart = offer.flavor == MPI_WIN_FLAVOR_ALLOCATE || wants_parts_apart(offer.info);
+  bool found = true;
+  if (apart) {
+    mine.base = allocate(static_cast<size_t>(mine.size));
+    shared.memory[me].reset(mine.base);
+    found = mine.base != nullptr;
+  } else {
+    collectives::barrier_dissemination(transfer);  // all sizes are known
+    found = share_memory(shared);
+  }
+  return found ? MPI_SUCCESS : fail(MPI_ERR_NO_MEM, "out of memory");
+}
+
+WindowObject* new_window(Rank& rank, const CommObject& parent, const Offer& offer,
+                         uint32_t context) {
+  auto* window = new WindowObject(rank);
+  window->comm = add_intra(rank, &parent, parent.local, context);
+  retain(window->comm);
+  window->comm->window = window;
+  window->flavor = offer.flavor;
+  window->size = offer.size;
+  window->displacement_unit = static_cast<int>(offer.displacement_unit);
+  take_window_hints(*window, offer.info);
+  return window;
+}
+
+int create(CommObject& comm, const Offer& offer, Win* win, void* baseptr) {
+  Rank& rank = this_rank();
+  *win = MPI_WIN_NULL;
+  return run_collective(comm, [&](Transfer& transfer) {
+    const uint32_t context = agree_with_all(rank, transfer, kIntraContexts);
+    std::shared_ptr<SharedWindow> shared = meet(transfer, offer.flavor);
+    Exposure& mine = shared->exposures[static_cast<size_t>(transfer.rank())];
+    mine.base = offer.base;
+    mine.size = offer.size;
+    mine.displacement_unit = offer.displacement_unit;
+    if (offer.flavor == MPI_WIN_FLAVOR_ALLOCATE || offer.flavor == MPI_WIN_FLAVOR_SHARED) {
+      MPI_TRY(give_memory(transfer, offer, *shared));
+      *static_cast<void**>(baseptr) = mine.base;
+    }
+    collectives::barrier_dissemination(transfer);
+    WindowObject* window = new_window(rank, comm, offer, context);
+    window->shared = std::move(shared);
+    window->handle = rank.objects.windows.add(window);
+    *win = window->handle;
+    return MPI_SUCCESS;
+  });
+}
+
+int check_one_node(const CommObject& comm) {
+  const network::Network& network = this_rank().world.network;
+  for (const int world_rank : comm.local->world_ranks()) {
+    if (network.node_of(world_rank) == network.node_of(this_rank().id)) continue;
+    return fail(MPI_ERR_RMA_SHARED, "rank " + std::to_string(world_rank) +
+                                        " is on another node: only ranks of one node can share "
+                                        "memory (MPI_Comm_split_type finds them)");
+  }
+  return MPI_SUCCESS;
+}
+
+int check_dynamic(Win win, WindowObject** window) {
+  MPI_TRY(check_window(win, window));
+  if ((*window)->flavor == MPI_WIN_FLAVOR_DYNAMIC) return MPI_SUCCESS;
+  return fail(MPI_ERR_RMA_FLAVOR, "the window is not one of MPI_Win_create_dynamic");
+}
+
+// Where a rank's memory can be reached by loads and stores.
+bool is_near(const WindowObject& window, int target) {
+  const network::Network& network = window.rank.world.network;
+  return network.node_of(window.world_rank(target)) == network.node_of(window.rank.id);
+}
+
+// For MPI_PROC_NULL: the first rank that has memory.
+int first_with_memory(WindowObject& window) {
+  for (int target = 0; target < window.size_of_group(); ++target) {
+    if (window.exposure(target).size > 0 && is_near(window, target)) return target;
+  }
+  return MPI_PROC_NULL;
+}
+
+}  // namespace
+
+void take_window_hints(WindowObject& window, const InfoObject* info) {
+  // The hints of MPI 4.1, section 12.2, with their defaults.
+  static constexpr std::pair<const char*, const char*> kHints[] = {
+      {"no_locks", "false"},
+      {"accumulate_ordering", "rar,raw,war,waw"},
+      {"accumulate_ops", "same_op_no_op"},
+      {"same_size", "false"},
+      {"same_disp_unit", "false"},
+      {"alloc_shared_noncontig", "false"},
+  };
+  for (const auto& [key, usual] : kHints) {
+    const std::string* given = info != nullptr ? info->find(key) : nullptr;
+    if (given != nullptr) {
+      window.info.set(key, *given);
+    } else if (window.info.find(key) == nullptr) {
+      window.info.set(key, usual);
+    }
+  }
+}
+
+int Win_create(void* base, Aint size, Aint disp_unit, Info info, Comm comm, Win* win) {
+  CommObject* object;
+  InfoObject* hints;
+  MPI_TRY(check_offer(comm, size, disp_unit, info, win, &object, &hints));
+  if (base == nullptr && size > 0) return fail(MPI_ERR_BASE, "the base is a null pointer");
+  const Offer offer{MPI_WIN_FLAVOR_CREATE, static_cast<char*>(base), size, disp_unit, hints};
+  return create(*object, offer, win, nullptr);
+}
+
+int Win_allocate(Aint size, Aint disp_unit, Info info, Comm comm, void* baseptr, Win* win) {
+  CommObject* object;
+  InfoObject* hints;
+  MPI_TRY(check_offer(comm, size, disp_unit, info, win, &object, &hints));
+  MPI_TRY(check_out(baseptr, "baseptr"));
+  const Offer offer{MPI_WIN_FLAVOR_ALLOCATE, nullptr, size, disp_unit, hints};
+  return create(*object, offer, win, baseptr);
+}
+
+int Win_allocate_shared(Aint size, Aint disp_unit, Info info, Comm comm, void* baseptr, Win* win) {
+  CommObject* object;
+  InfoObject* hints;
+  MPI_TRY(check_offer(comm, size, disp_unit, info, win, &object, &hints));
+  MPI_TRY(check_out(baseptr, "baseptr"));
+  MPI_TRY(check_one_node(*object));
+  const Offer offer{MPI_WIN_FLAVOR_SHARED, nullptr, size, disp_unit, hints};
+  return create(*object, offer, win, baseptr);
+}
+
+int Win_create_dynamic(Info info, Comm comm, Win* win) {
+  CommObject* object;
+  InfoObject* hints;
+  MPI_TRY(check_offer(comm, 0, 1, info, win, &object, &hints));
+  const Offer offer{MPI_WIN_FLAVOR_DYNAMIC, nullptr, 0, 1, hints};
+  return create(*object, offer, win, nullptr);
+}
+
+int Win_attach(Win win, void* base, Aint size) {
+  WindowObject* window;
+  MPI_TRY(check_dynamic(win, &window));
+  if (size < 0) return fail(MPI_ERR_SIZE, "the size is negative: " + std::to_string(size));
+  if (size == 0) return MPI_SUCCESS;
+  if (base == nullptr) return fail(MPI_ERR_RMA_ATTACH, "the base is a null pointer");
+  const Aint first = reinterpret_cast<Aint>(base);
+  std::vector<Region>& attached = window->exposure(window->me()).attached;
+  for (const Region& region : attached) {
+    if (first < region.base + region.size && region.base < first + size) {
+      return fail(MPI_ERR_RMA_ATTACH, "a part of the memory is attached already");
+    }
+  }
+  attached.push_back({first, size});
+  return MPI_SUCCESS;
+}
+
+int Win_detach(Win win, const void* base) {
+  WindowObject* window;
+  MPI_TRY(check_dynamic(win, &window));
+  const Aint first = reinterpret_cast<Aint>(base);
+  const auto removed =
+      std::erase_if(window->exposure(window->me()).attached,
+                    [first](const Region& region) { return region.base == first; });
+  if (removed > 0 || base == nullptr) return MPI_SUCCESS;
+  return fail(MPI_ERR_RMA_ATTACH, "no memory that begins at this address is attached");
+}
+
+int Win_shared_query(Win win, int target, Aint* size, Aint* disp_unit, void* baseptr) {
+  WindowObject* window;
+  MPI_TRY(check_window(win, &window));
+  if (window->flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+    return fail(MPI_ERR_RMA_FLAVOR, "a window of MPI_Win_create_dynamic has no memory of its own");
+  }
+  MPI_TRY(check_target(*window, target));
+  MPI_TRY(check_out(size, "size"));
+  MPI_TRY(check_out(disp_unit, "disp_unit"));
+  MPI_TRY(check_out(baseptr, "baseptr"));
+  if (target == MPI_PROC_NULL) target = first_with_memory(*window);
+  *size = 0;
+  *disp_unit = 0;
+  *static_cast<void**>(baseptr) = nullptr;
+  if (target == MPI_PROC_NULL || !is_near(*window, target)) return MPI_SUCCESS;
+  const Exposure& exposure = window->exposure(target);
+  *size = exposure.size;
+  *disp_unit = exposure.displacement_unit;
+  *static_cast<void**>(baseptr) = exposure.base;
+  return MPI_SUCCESS;
+}
+
+int Win_free(Win* win) {
+  MPI_TRY(check_out(win, "win"));
+  WindowObject* window;
+  MPI_TRY(check_window(*win, &window));
+  MPI_TRY(check_idle(*window));
+  if (window->attributes != nullptr) MPI_TRY(window->attributes->remove_all(*win));
+  Rank& rank = this_rank();
+  const int error = run_collective(*window->comm, [](Transfer& transfer) {
+    collectives::barrier_dissemination(transfer);
+    return MPI_SUCCESS;
+  });
+  rank.objects.windows.remove(*win);
+  discard(rank, window->comm);
+  *win = MPI_WIN_NULL;
+  release(window);
+  return error;
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,189 @@
+#include "core/posix/files.h"
+
+#include <map>
+#include <utility>
+
+#include "core/mpi/call.h"
+#include "core/mpi/io/waiting.h"
+
+namespace sesame::posix {
+namespace {
+
+using loader::FileCall;
+using loader::FilePath;
+using loader::PathUse;
+using storage::FileId;
+using storage::FileSystem;
+
+// A file's descriptors, and whether its last name is gone: then its room is given back with the
+// last of them.
+struct Uses {
+  int descriptors = 0;
+  bool is_removed = false;
+};
+
+mpi::World* g_world = nullptr;
+std::map<std::pair<FileSystem*, FileId>, Uses> g_uses;
+
+storage::Mounts& mounts() { return *g_world->mounts; }
+FileSystem& system_of(const FilePath& file) { return *static_cast<FileSystem*>(file.system); }
+FileId id_of(const FilePath& file) { return static_cast<FileId>(file.file); }
+Uses& uses_of(const FilePath& file) { return g_uses[{&system_of(file), id_of(file)}]; }
+
+int node_of(const mpi::Rank& rank) { return g_world->network.node_of(rank.id); }
+
+storage::Client client_of(mpi::Rank& rank) {
+  return {rank.id, node_of(rank), &rank.interface_free};
+}
+
+storage::Use to_use(PathUse use) {
+  switch (use) {
+    case PathUse::kLook:
+      return storage::Use::kLook;
+    case PathUse::kChange:
+      return storage::Use::kChange;
+    case PathUse::kName:
+      return storage::Use::kName;
+    case PathUse::kReplace:
+      break;
+  }
+  return storage::Use::kReplace;
+}
+
+storage::MetadataCall to_metadata(FileCall call) {
+  switch (call) {
+    case FileCall::kOpen:
+      return storage::MetadataCall::kOpen;
+    case FileCall::kCreate:
+      return storage::MetadataCall::kCreate;
+    case FileCall::kClose:
+      return storage::MetadataCall::kClose;
+    case FileCall::kStat:
+      return storage::MetadataCall::kStat;
+    case FileCall::kRemove:
+      break;
+  }
+  return storage::MetadataCall::kRemove;
+}
+
+FilePath to_path(storage::Place place, int node) {
+  FilePath path;
+  path.system = place.system;
+  path.file = static_cast<uint32_t>(place.file);
+  path.node = node;
+  path.path = std::move(place.path);
+  path.backing = std::move(place.backing);
+  path.name = std::move(place.name);
+  path.is_original = place.is_original;
+  path.block = place.block;
+  path.error = place.error;
+  return path;
+}
+
+storage::Place to_place(const FilePath& path) {
+  storage::Place place;
+  place.system = &system_of(path);
+  place.file = id_of(path);
+  place.path = path.path;
+  place.backing = path.backing;
+  place.name = path.name;
+  place.is_original = path.is_original;
+  return place;
+}
+
+FilePath locate(const std::string& path, PathUse use) {
+  const int node = node_of(mpi::this_rank());
+  return to_path(mounts().locate(path, node, to_use(use)), node);
+}
+
+void begin(const char*) {
+  mpi::Strand& strand = mpi::self();
+  if (strand.call_depth == 0) mpi::charge_compute(strand, mpi::ComputeEnd::kClock);
+  strand.idle_polls = 0;
+  mpi::reach_now(strand);
+}
+
+void end(int64_t) {
+  mpi::Strand& strand = mpi::self();
+  if (strand.call_depth == 0) mpi::resume_compute(strand);
+}
+
+void metadata(const FilePath& file, FileCall call) {
+  mpi::Strand& strand = mpi::self();
+  mpi::FileWait wait(strand);
+  system_of(file).metadata(strand.now, to_metadata(call), id_of(file), client_of(*strand.rank),
+                           wait);
+  wait.wait();
+}
+
+void moved(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes) {
+  mpi::Strand& strand = mpi::self();
+  const storage::Extent extent{offset, bytes};
+  storage::Access access;
+  access.direction = is_write ? storage::Direction::kWrite : storage::Direction::kRead;
+  access.file = id_of(file);
+  access.client = client_of(*strand.rank);
+  access.extents = {&extent, 1};
+  mpi::FileWait wait(strand);
+  system_of(file).access(strand.now, access, wait);
+  wait.wait();
+}
+
+void flush(const FilePath& file) {
+  mpi::Strand& strand = mpi::self();
+  mpi::FileWait wait(strand);
+  system_of(file).flush(strand.now, id_of(file), client_of(*strand.rank), wait);
+  wait.wait();
+}
+
+bool resize(const FilePath& file, uint64_t bytes) {
+  return system_of(file).resize(id_of(file), bytes);
+}
+
+void opened(const FilePath& file) { ++uses_of(file).descriptors; }
+
+void give_back_if_unused(const FilePath& file) {
+  const Uses uses = uses_of(file);
+  if (uses.descriptors > 0) return;
+  g_uses.erase({&system_of(file), id_of(file)});
+  if (uses.is_removed) system_of(file).remove(id_of(file));
+}
+
+void closed(const FilePath& file) {
+  --uses_of(file).descriptors;
+  give_back_if_unused(file);
+}
+
+std::vector<std::string> list(const FilePath& directory) {
+  return mounts().list(to_place(directory), directory.node);
+}
+
+int copy_all(const FilePath& directory) {
+  return mounts().copy_all(directory.name, directory.node);
+}
+
+void removed(const FilePath& name) {
+  if (!mounts().removed(to_place(name), name.node)) return;
+  uses_of(name).is_removed = true;
+  give_back_if_unused(name);
+}
+
+void renamed(const FilePath& from, const FilePath& to) {
+  mounts().renamed(to_place(from), to_place(to), from.node);
+}
+
+void linked(const FilePath& file, const FilePath& name) {
+  mounts().linked(to_place(file), to_place(name), file.node);
+}
+
+}  // namespace
+
+const loader::FileHooks& file_hooks(mpi::World& world) {
+  static loader::FileHooks hooks{locate, begin, end,      metadata, moved,   flush,  resize, opened,
+                                 closed, list,  copy_all, removed,  renamed, linked, false};
+  g_world = &world;
+  hooks.discards_data = world.mounts->discards_data();
+  return hooks;
+}
+
+}  // namespace sesame::posix

@@ -1,0 +1,134 @@
+#include "core/sim/storage_result.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/sim/simulation.h"
+#include "core/storage/mounts.h"
+
+namespace sesame::sim {
+namespace {
+
+using Json = nlohmann::json;
+
+Json to_json(const storage::FileStatistics& file) {
+  return {{"name", file.name},
+          {"opens", file.opens},
+          {"read_seeks", file.read_seeks},
+          {"write_seeks", file.write_seeks},
+          {"reads", file.reads},
+          {"writes", file.writes},
+          {"bytes_read", file.bytes_read},
+          {"bytes_written", file.bytes_written},
+          {"read_s", file.read_time.seconds()},
+          {"write_s", file.write_time.seconds()},
+          {"metadata_s", file.metadata_time.seconds()}};
+}
+
+Json to_json(const storage::CacheStatistics& cache) {
+  return {{"read_hits", cache.read_hits},         {"read_misses", cache.read_misses},
+          {"write_hits", cache.write_hits},       {"write_misses", cache.write_misses},
+          {"evictions", cache.evictions},         {"written_back", cache.written_back},
+          {"invalidations", cache.invalidations}, {"forwarded", cache.forwarded},
+          {"read_ahead", cache.read_ahead}};
+}
+
+Json to_json(const storage::DeviceStatistics& device) {
+  return {{"reads", device.reads},
+          {"writes", device.writes},
+          {"bytes_read", device.bytes_read},
+          {"bytes_written", device.bytes_written},
+          {"seeks", device.seeks},
+          {"seek_s", device.seek_time.seconds()},
+          {"rotation_s", device.rotation_time.seconds()},
+          {"transfer_s", device.transfer_time.seconds()},
+          {"busy_s", device.busy.seconds()},
+          {"queued_s", device.queued.seconds()},
+          {"longest_queue", device.longest_queue}};
+}
+
+Json to_json(const storage::IonodeStatistics& ionode) {
+  Json busy = Json::array();
+  for (const SimTime time : ionode.busy_by_slice) busy.push_back(time.seconds());
+  return {{"requests", ionode.requests},           {"bytes_read", ionode.bytes_read},
+          {"bytes_written", ionode.bytes_written}, {"busy_s", ionode.busy.seconds()},
+          {"longest_queue", ionode.longest_queue}, {"cache", to_json(ionode.cache)},
+          {"device", to_json(ionode.device)},      {"slice_s", ionode.slice.seconds()},
+          {"busy_by_slice_s", std::move(busy)}};
+}
+
+bool was_used(const storage::FileStatistics& file) {
+  return file.opens + file.reads + file.writes > 0 || file.metadata_time > SimTime::zero();
+}
+
+// The caches of nodes that had anything to do with files.
+Json cache_table(const std::vector<storage::CacheStatistics>& caches) {
+  Json table = Json::array();
+  for (size_t node = 0; node < caches.size(); ++node) {
+    const storage::CacheStatistics& cache = caches[node];
+    if (cache.read_hits + cache.read_misses + cache.write_hits + cache.write_misses == 0) continue;
+    Json entry = to_json(cache);
+    entry["node"] = node;
+    table.push_back(std::move(entry));
+  }
+  return table;
+}
+
+// Tells of each file system with the table of the machine file it came from and, of a local one,
+// its node, else -1.
+template <typename Visit>
+void visit_systems(const Simulation& simulation, const Visit& visit) {
+  if (simulation.world().mounts == nullptr) return;
+  const bool has_shared = simulation.machine().storage.has_value();
+  simulation.world().mounts->visit(
+      [&](size_t group, size_t index, const storage::FileSystem& system) {
+        const bool shared = has_shared && group == 0;
+        visit(shared ? "storage" : "node.storage", shared ? -1 : static_cast<int>(index),
+              system.statistics());
+      });
+}
+
+}  // namespace
+
+Json storage_table(const Simulation& simulation) {
+  Json table = Json::array();
+  visit_systems(simulation, [&](const char* name, int node, const storage::Statistics& statistics) {
+    Json files = Json::array();
+    for (const storage::FileStatistics& file : statistics.files)
+      if (was_used(file)) files.push_back(to_json(file));
+    if (files.empty()) return;
+    Json ionodes = Json::array();
+    for (const auto& ionode : statistics.ionodes) ionodes.push_back(to_json(ionode));
+    table.push_back({{"name", name},
+                     {"node", node},
+                     {"files", std::move(files)},
+                     {"ionodes", std::move(ionodes)},
+                     {"cnode_caches", cache_table(statistics.cnode_caches)}});
+  });
+  return table;
+}
+
+void add_storage_totals(const Simulation& simulation, Json& result) {
+  uint64_t device_reads = 0;
+  uint64_t device_writes = 0;
+  uint64_t read = 0;
+  uint64_t written = 0;
+  visit_systems(simulation, [&](const char*, int, const storage::Statistics& statistics) {
+    for (const auto& ionode : statistics.ionodes) {
+      device_reads += ionode.device.reads;
+      device_writes += ionode.device.writes;
+    }
+    for (const auto& file : statistics.files) {
+      read += file.bytes_read;
+      written += file.bytes_written;
+    }
+  });
+  SimTime time;
+  for (const auto& rank : simulation.world().ranks) time += rank->io;
+  result["io_time_s"] = time.seconds() / simulation.world().size();
+  result["device_reads"] = device_reads;
+  result["device_writes"] = device_writes;
+  result["file_bytes_read"] = read;
+  result["file_bytes_written"] = written;
+}
+
+}  // namespace sesame::sim

@@ -1,0 +1,56 @@
+"""What the simulated file systems did, as a table on the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+
+from sesame.analysis.quantities import format_bytes, format_count
+
+NAMES = {"storage": "file system", "node.storage": "local file systems"}
+
+
+def storage_table(result: dict[str, Any]) -> Table:
+    """One row for the parallel file system, one for all local ones together."""
+    table = Table(
+        "storage",
+        "files",
+        "requests",
+        "read",
+        "written",
+        "hits",
+        "device busy",
+        box=None,
+        header_style="bold",
+        pad_edge=False,
+    )
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, title in NAMES.items():
+        systems = [system for system in result["storage"] if system["name"] == name]
+        if systems:
+            table.add_row(title, *_figures(systems, result["predicted_time_s"]))
+    return table
+
+
+def _figures(systems: list[dict[str, Any]], end_s: float) -> list[str]:
+    files = [file for system in systems for file in system["files"]]
+    ionodes = [ionode for system in systems for ionode in system["ionodes"]]
+    caches = [
+        *(ionode["cache"] for ionode in ionodes),
+        *(cache for system in systems for cache in system["cnode_caches"]),
+    ]
+    hits = sum(cache["read_hits"] + cache["write_hits"] for cache in caches)
+    looked = hits + sum(cache["read_misses"] + cache["write_misses"] for cache in caches)
+    busy = [ionode["device"]["busy_s"] for ionode in ionodes]
+    used = max(busy, default=0.0) / end_s if end_s else 0.0
+    return [
+        format_count(len(files)),
+        format_count(sum(file["reads"] + file["writes"] for file in files)),
+        format_bytes(sum(file["bytes_read"] for file in files)),
+        format_bytes(sum(file["bytes_written"] for file in files)),
+        f"{100 * hits / looked:.0f} %" if looked else "",
+        # The device that has most to do is the one that limits.
+        f"{100 * used:.0f} %" if any(busy) else "",
+    ]

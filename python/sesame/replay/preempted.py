@@ -1,0 +1,36 @@
+"""Time in which threads wanted the processor and something else had it: it is no part of what they
+would take on other file systems."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sesame.replay.records import Order, Trace
+from sesame.traced.groups import Array
+
+
+class Lost:
+    """How much of any time of a thread it was. The records tell it of long times; it lies evenly
+    in each."""
+
+    def __init__(self, trace: Trace, order: Order) -> None:
+        table = trace.preempted
+        known = np.array([rank << 16 | thread for rank, thread in order.streams], np.int64)
+        key = table["rank"] << 16 | table["thread"]
+        mine = np.isin(key, known)
+        stream = np.searchsorted(known, key[mine])
+        begin, lost = table["begin_ns"][mine], table["lost_ns"][mine]
+        self._far = int(max(table.end.max(initial=0), order.end.max(initial=0))) + 1
+        begin, end = (stream * self._far + times for times in (begin, table.end[mine]))
+        by_time = np.argsort(end, kind="stable")
+        sums = np.cumsum(lost[by_time])
+        at = np.column_stack([begin[by_time], end[by_time]]).ravel()
+        self._at = np.maximum.accumulate(at)
+        self._sums = np.column_stack([sums - lost[by_time], sums]).ravel()
+
+    def between(self, stream: Array, begin: Array, end: Array) -> Array:
+        if len(self._at) == 0:
+            return np.zeros(len(stream), np.int64)
+        base = stream * self._far
+        before, after = (np.interp(base + t, self._at, self._sums) for t in (begin, end))
+        return np.asarray(np.round(after - before), np.int64)
