@@ -12,6 +12,13 @@ import pytest
 from conftest import IN_PLACE, ROOT
 
 SHORT = ["--requests", "1000", "--warmup", "100"]
+SHORT_OF = {
+    "requests": SHORT,
+    "oocmm": ["--order", "40"],
+    "sparse": ["--order", "100"],
+    "iow": ["--size", "64:4096", "--operations", "16", "--repeat", "2"],
+    "nht1": ["--repeat", "1", "--bytes", "262144", "--record", "65536"],
+}
 WAYS = [
     "",
     "--file own",
