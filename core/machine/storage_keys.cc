@@ -129,6 +129,8 @@ constexpr StorageKey kKeys[] = {
      "two-phase: ranks that access the file; 0: one on each node"},
     {"collective.cb_buffer_size", Where::kShared, Kind::kSize,
      "two-phase: data that such a rank holds at a time"},
+    {"collective.cb_align", Where::kShared, Kind::kSize,
+     "two-phase: the parts of the ranks begin at its multiples"},
     {"collective.sieving", Where::kShared, Kind::kFlag,
      "whether an independent access with holes goes through a buffer"},
     {"collective.ind_rd_buffer_size", Where::kShared, Kind::kSize, "that buffer, for reads"},

@@ -142,6 +142,7 @@ CollectiveParameters read_collective(const Table& table) {
   table.count("collective.group_size", collective.group_size);
   table.count("collective.cb_nodes", collective.cb_nodes);
   table.size("collective.cb_buffer_size", collective.cb_buffer_size);
+  table.size("collective.cb_align", collective.cb_align);
   collective.sieving =
       flag_or(table.document(), table.key("collective.sieving"), collective.sieving);
   table.size("collective.ind_rd_buffer_size", collective.ind_rd_buffer_size);
