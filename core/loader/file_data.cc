@@ -94,6 +94,7 @@ ssize_t read_file(const char* call, int fd, const Pieces& pieces) {
   FileOperation operation(call);
   const off_t at = pieces.offset >= 0 ? pieces.offset : REAL(lseek)(fd, 0, SEEK_CUR);
   const ssize_t count = read_bytes(fd, pieces);
+  operation.asked_for(at, bytes_of(pieces));
   if (count > 0)
     operation.moved(open->file, false, static_cast<uint64_t>(at), static_cast<uint64_t>(count));
   return operation.result(count);
@@ -104,6 +105,7 @@ ssize_t write_file(const char* call, int fd, const Pieces& pieces) {
   FileOperation operation(call);
   uint64_t begin = 0;
   const ssize_t count = write_bytes(fd, open->file, pieces, &begin);
+  operation.asked_for(static_cast<int64_t>(begin), bytes_of(pieces));
   if (count > 0) operation.moved(open->file, true, begin, static_cast<uint64_t>(count));
   return operation.result(count);
 }
@@ -114,6 +116,7 @@ ssize_t start_transfer(int fd, bool is_write, const Pieces& pieces, void** ticke
   auto at = static_cast<uint64_t>(pieces.offset);
   const ssize_t count =
       is_write ? write_bytes(fd, open->file, pieces, &at) : read_bytes(fd, pieces);
+  operation.asked_for(static_cast<int64_t>(at), bytes_of(pieces));
   if (count > 0)
     *ticket = file_hooks()->start(open->file, is_write, at, static_cast<uint64_t>(count));
   return operation.result(count);

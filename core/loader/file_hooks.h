@@ -30,13 +30,21 @@ struct FilePath {
   bool is_simulated() const { return system != nullptr; }
 };
 
+// What a call was about, for its record.
+struct FileCallNote {
+  int64_t result = 0;
+  int error = 0;        // errno of a call that failed
+  int64_t offset = -1;  // of the first byte; -1: none
+  uint64_t size = 0;    // bytes asked for; the flags of an opening
+};
+
 struct FileHooks {
   FilePath (*locate)(const std::string& path, PathUse use);
 
   // Around each call. After begin() everything earlier has happened; the time from there to end()
   // is I/O. In between, those that wait: a call about names, moved data, a flush.
   void (*begin)(const char* call);
-  void (*end)(int64_t result);
+  void (*end)(const FileCallNote& note);
   void (*metadata)(const FilePath& file, FileCall call);
   void (*moved)(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes);
   void (*flush)(const FilePath& file);

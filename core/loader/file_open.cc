@@ -59,6 +59,7 @@ int open_path(const char* call, int directory, const char* path, int flags, mode
   if (!operation.is_simulated())
     return REAL(openat)(operation.host_directory(), operation.host_path(), flags, mode);
   if (operation.error() != 0) return operation.fail(operation.error());
+  operation.asked_for(static_cast<uint64_t>(flags));
   const FilePath& file = operation.path();
   struct stat before;
   const bool existed = REAL(lstat)(file.path.c_str(), &before) == 0;

@@ -45,7 +45,8 @@ FileOperation::FileOperation(const char* call) {
 }
 FileOperation::~FileOperation() {
   const int error = errno;
-  if (!is_forked()) file_hooks()->end(result_);
+  if (note_.result < 0) note_.error = error;
+  if (!is_forked()) file_hooks()->end(note_);
   errno = error;
 }
 

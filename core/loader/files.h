@@ -66,8 +66,12 @@ class FileOperation {
   // What the call gives back.
   template <typename T>
   T result(T value) {
-    result_ = static_cast<int64_t>(value);
+    note_.result = static_cast<int64_t>(value);
     return value;
+  }
+  void asked_for(int64_t offset, uint64_t size) {
+    note_.offset = offset;
+    note_.size = size;
   }
   int fail(int code) {
     errno = code;
@@ -75,7 +79,7 @@ class FileOperation {
   }
 
  private:
-  int64_t result_ = 0;
+  FileCallNote note_;
 };
 
 // A call about a path. It waits for everything earlier only when the path is simulated.
@@ -93,6 +97,7 @@ class PathOperation {
   const char* host_path() const { return place_.error != 0 ? given_ : place_.path.c_str(); }
 
   void metadata(FileCall call) { operation_->metadata(place_, call); }
+  void asked_for(uint64_t size) { operation_->asked_for(-1, size); }
   template <typename T>
   T result(T value) {
     return operation_->result(value);

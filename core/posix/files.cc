@@ -1,11 +1,14 @@
 #include "core/posix/files.h"
 
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/mpi/call.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/messaging.h"
+#include "core/mpi/recorder.h"
 
 namespace sesame::posix {
 namespace {
@@ -23,7 +26,17 @@ struct Uses {
   bool is_removed = false;
 };
 
+// A rank's call, for its record.
+struct Call {
+  const char* name = nullptr;
+  std::string file;
+  SimTime begin;
+  uint64_t bytes = 0;
+  bool is_asynchronous = false;
+};
+
 mpi::World* g_world = nullptr;
+std::vector<Call> g_calls;  // by rank
 std::map<std::pair<FileSystem*, FileId>, Uses> g_uses;
 
 storage::Mounts& mounts() { return *g_world->mounts; }
@@ -93,20 +106,37 @@ FilePath locate(const std::string& path, PathUse use) {
   return to_path(mounts().locate(path, node, to_use(use)), node);
 }
 
-void begin(const char*) {
+Call& call_of(const mpi::Strand& strand) { return g_calls[static_cast<size_t>(strand.rank->id)]; }
+
+void begin(const char* name) {
   mpi::Strand& strand = mpi::self();
   if (strand.call_depth == 0) mpi::charge_compute(strand, mpi::ComputeEnd::kClock);
   strand.idle_polls = 0;
+  call_of(strand) = {name, {}, strand.now, 0, false};
   mpi::reach_now(strand);
 }
 
-void end(int64_t) {
+void record(const mpi::Strand& strand, const loader::FileCallNote& note) {
+  const Call& call = call_of(strand);
+  mpi::IoRecord record{strand.rank->id, call.name, call.file, call.begin, strand.now};
+  record.offset = note.offset;
+  record.size = note.size;
+  record.bytes = call.bytes;
+  record.error = static_cast<uint16_t>(note.error);
+  record.asynchronous = call.is_asynchronous;
+  g_world->recorder->record(record);
+}
+
+// Calls that failed before a file was known have no record.
+void end(const loader::FileCallNote& note) {
   mpi::Strand& strand = mpi::self();
+  if (g_world->recorder != nullptr && !call_of(strand).file.empty()) record(strand, note);
   if (strand.call_depth == 0) mpi::resume_compute(strand);
 }
 
 void metadata(const FilePath& file, FileCall call) {
   mpi::Strand& strand = mpi::self();
+  call_of(strand).file = file.name;
   mpi::FileWait wait(strand);
   system_of(file).metadata(strand.now, to_metadata(call), id_of(file), mpi::client_of(strand),
                            wait);
@@ -124,6 +154,8 @@ storage::Access access_to(const FilePath& file, bool is_write, const storage::Ex
 
 void moved(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes) {
   mpi::Strand& strand = mpi::self();
+  call_of(strand).file = file.name;
+  call_of(strand).bytes += bytes;
   const storage::Extent extent{offset, bytes};
   mpi::FileWait wait(strand);
   system_of(file).access(strand.now, access_to(file, is_write, extent), wait);
@@ -132,6 +164,7 @@ void moved(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes)
 
 void flush(const FilePath& file) {
   mpi::Strand& strand = mpi::self();
+  call_of(strand).file = file.name;
   mpi::FileWait wait(strand);
   system_of(file).flush(strand.now, id_of(file), mpi::client_of(strand), wait);
   wait.wait();
@@ -146,6 +179,10 @@ struct Started {
 
 void* start(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes) {
   mpi::Strand& strand = mpi::self();
+  Call& call = call_of(strand);
+  call.file = file.name;
+  call.bytes = bytes;
+  call.is_asynchronous = true;
   auto* started = new Started(strand);
   started->extent = {offset, bytes};
   system_of(file).access(strand.now, access_to(file, is_write, started->extent), started->wait);
@@ -229,6 +266,7 @@ const loader::FileHooks& file_hooks(mpi::World& world) {
       .discards_data = world.mounts->discards_data(),
   };
   g_world = &world;
+  g_calls.resize(world.ranks.size());
   return hooks;
 }
 
