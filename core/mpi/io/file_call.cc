@@ -49,8 +49,8 @@ class PackedData {
   int deliver(const FileCall& call, Count moved, Count* native_bytes) {
     *native_bytes = moved;
     if (own_ == nullptr || call.direction == storage::Direction::kWrite) return MPI_SUCCESS;
-    return decode(*call.view.representation, data_, moved, call.buffer, call.count,
-                  *call.type, native_bytes);
+    return decode(*call.view.representation, data_, moved, call.buffer, call.count, *call.type,
+                  native_bytes);
   }
   std::byte* data() const { return data_; }
   Count bytes() const { return bytes_; }
