@@ -30,17 +30,6 @@ int stat_path(const char* call, int directory, const char* path, struct stat* re
   return operation.result(status);
 }
 
-// A call that asks or changes something about an existing file by its path.
-template <typename Call>
-int with_path(const char* call, int directory, const char* path, PathUse use, Call real) {
-  PathOperation operation(call, directory, path, use);
-  if (!operation.is_simulated()) return real(operation.host_directory(), operation.host_path());
-  if (operation.error() != 0) return operation.fail(operation.error());
-  const int status = real(AT_FDCWD, operation.real_path());
-  operation.metadata(FileCall::kStat);
-  return operation.result(status);
-}
-
 bool exists(const FilePath& place) {
   struct stat status;
   return REAL(lstat)(place.path.c_str(), &status) == 0;

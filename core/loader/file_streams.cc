@@ -106,7 +106,7 @@ FILE* stream_of(int fd, const char* mode) {
                            {read_cookie, write_cookie, seek_cookie, close_cookie});
   if (file == nullptr) return nullptr;
   setvbuf(file, stream->buffer.get(), _IOFBF, block);
-  if (mode[0] == 'a') REAL(lseek)(fd, 0, SEEK_END);
+  if (plain_mode(mode) == "a") REAL(lseek)(fd, 0, SEEK_END);
   g_streams[file] = std::move(stream);
   return file;
 }
@@ -134,6 +134,38 @@ FILE* open_file_stream(const char* call, const char* path, const char* mode) {
     return note_host_stream(REAL(fopen)(place.error != 0 ? path : place.path.c_str(), mode));
   const int fd = open_path(call, AT_FDCWD, path, flags, 0666);
   return fd < 0 ? nullptr : stream_of(fd, mode);
+}
+
+// The stream stays the same object. Its mode is in flags whose values glibc's ABI has fixed
+// (libio.h: _IO_NO_READS, _IO_NO_WRITES, _IO_IS_APPENDING).
+FILE* reopen_file_stream(const char* path, const char* mode, FILE* file) {
+  constexpr int kNoReads = 0x4;
+  constexpr int kNoWrites = 0x8;
+  constexpr int kAppends = 0x1000;
+  FileStream* stream = find_stream(file);
+  if (stream == nullptr || stream->fd < 0) {
+    close_file_stream(file);
+    return path == nullptr ? fail_stream(EBADF) : open_file_stream("freopen", path, mode);
+  }
+  REAL(fflush)(file);
+  __fpurge(file);
+  clearerr(file);
+  if (open_file(stream->fd) != nullptr) close_descriptor(stream->fd);
+  const int flags = flags_of(mode);
+  stream->fd = -1;
+  if (flags >= 0 && path != nullptr) stream->fd = open_path("freopen", AT_FDCWD, path, flags, 0666);
+  if (stream->fd < 0 || open_file(stream->fd) == nullptr) {  // not in this kind of stream
+    const int error = path == nullptr || flags < 0 ? EBADF : errno;
+    if (stream->fd >= 0) REAL(close)(stream->fd);
+    close_file_stream(file);
+    return fail_stream(error);
+  }
+  const int access = flags & O_ACCMODE;
+  file->_flags &= ~(kNoReads | kNoWrites | kAppends);
+  if (access == O_WRONLY) file->_flags |= kNoReads;
+  if (access == O_RDONLY) file->_flags |= kNoWrites;
+  if ((flags & O_APPEND) != 0) file->_flags |= kAppends;
+  return file;
 }
 
 int descriptor_of_stream(FILE* file) {

@@ -47,7 +47,7 @@ FileOperation::~FileOperation() {
   const int error = errno;
   if (note_.result < 0) note_.error = error;
   if (!is_forked()) file_hooks()->end(note_);
-  errno = error;
+  errno = note_.result < 0 ? error : error_before_;
 }
 
 void FileOperation::metadata(const FilePath& file, FileCall call) {

@@ -80,6 +80,7 @@ class FileOperation {
 
  private:
   FileCallNote note_;
+  int error_before_ = errno;  // calls that succeed leave it alone
 };
 
 // A call about a path. It waits for everything earlier only when the path is simulated.
@@ -117,6 +118,17 @@ class PathOperation {
   std::optional<FileOperation> operation_;
 };
 
+// A call that asks or changes something about an existing file by its path.
+template <typename Call>
+int with_path(const char* call, int directory, const char* path, PathUse use, Call real) {
+  PathOperation operation(call, directory, path, use);
+  if (!operation.is_simulated()) return real(operation.host_directory(), operation.host_path());
+  if (operation.error() != 0) return operation.fail(operation.error());
+  const int status = real(operation.host_directory(), operation.real_path());
+  operation.metadata(FileCall::kStat);
+  return operation.result(status);
+}
+
 // Where a path that a rank names leads, relative to a directory's descriptor or AT_FDCWD.
 FilePath locate(int directory, const char* path, PathUse use);
 
@@ -146,6 +158,7 @@ int remove_path(const char* call, int directory, const char* path, int flags);
 
 // Streams of files on simulated file systems (file_streams.cc).
 FILE* open_file_stream(const char* call, const char* path, const char* mode);
+FILE* reopen_file_stream(const char* path, const char* mode, FILE* file);
 bool is_file_stream(FILE* file);
 int descriptor_of_stream(FILE* file);  // -1: not such a stream
 int close_file_stream(FILE* file);

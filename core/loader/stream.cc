@@ -152,7 +152,10 @@ FILE* rank_freopen(const char* path, const char* mode, FILE* file) {
   RankProcess* process = current();
   const bool is_standard =
       process != nullptr && (file == process->in || file == process->out || file == process->err);
-  if (!is_standard) return REAL(freopen)(path, mode, file);
+  if (!is_standard) {
+    return process != nullptr && file_hooks() != nullptr ? reopen_file_stream(path, mode, file)
+                                                         : REAL(freopen)(path, mode, file);
+  }
   REAL(fflush)(file);
   FILE* opened = path == nullptr           ? nullptr
                  : file_hooks() != nullptr ? open_file_stream("freopen", path, mode)

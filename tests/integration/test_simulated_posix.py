@@ -1,0 +1,148 @@
+"""POSIX and stdio I/O of programs on the file systems of a machine."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+MACHINE = """\
+name = "small"
+nodes = 2
+[node]
+cores = {cores}
+[node.network]
+latency = "1 us"
+bandwidth = "10 GB/s"
+[network]
+latency = "1 us"
+bandwidth = "10 GB/s"
+[topology]
+kind = "crossbar"
+[storage]
+mount = ["/pfs", "."]
+detail = "analytic"
+analytic.latency = "1 ms"
+analytic.bandwidth = "100 MB/s"
+{more}
+[node.storage]
+mount = ["/local"]
+detail = "analytic"
+analytic.latency = "1 ms"
+analytic.bandwidth = "100 MB/s"
+"""
+PROGRAMS = ("posix.c", "streams.c", "iostream.cc", "units.f90")
+
+
+def said(text: str) -> list[str]:
+    return sorted(line for line in text.splitlines() if re.match(r"rank +\d+:", line))
+
+
+@pytest.fixture
+def machine(tmp_path):
+    def write(more: str = "", cores: int = 1):
+        path = tmp_path / "machine.toml"
+        path.write_text(MACHINE.format(more=more, cores=cores))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("source", PROGRAMS)
+def test_a_program_finds_in_its_files_what_it_finds_in_a_real_run(
+    source, compiled, mpiexec, simulate, machine, tmp_path
+):
+    program = compiled(f"tests/programs/files/{source}")
+    work = tmp_path / "work"
+    work.mkdir()
+    ours = simulate("-n", 2, "--machine", machine(), "--files", "../b", "--", program, cwd=work)
+    assert ours.status == 0, ours.stdout + ours.stderr
+    assert list(work.glob("*-[01]")) == []
+    real = mpiexec(2, program)
+    assert real.status == 0, real.stdout + real.stderr
+    assert said(ours.stdout) == said(real.stdout) != []
+
+
+def values(text: str) -> dict[str, float]:
+    return {name: float(value) for name, value in re.findall(r"^(\w+) ([-\d.e]+)$", text, re.M)}
+
+
+def test_times_are_those_of_the_analytic_model(compiled, simulate, machine):
+    program = compiled("tests/programs/files/times.c")
+    run = ("-n", 1, "--machine", machine(), "--compute", "none", "--", program)
+    for size in (0, 1 << 10, 1 << 20, 5 << 20):
+        ours = simulate(*run, size)
+        assert ours.status == 0, ours.stdout + ours.stderr
+        seen = values(ours.stdout)
+        expected = 1e-3 + size / 100e6 if size else 0.0
+        # Each is between two readings of the clock, 25 ns.
+        for call in ("write", "pread", "map"):
+            assert seen[call] == pytest.approx(expected, abs=30e-9), call
+        # A stream's data go in one write: the C library writes whole blocks past its buffer.
+        whole = size // 4096 * 4096
+        in_one = 1e-3 + whole / 100e6 if whole else 0.0
+        assert seen["stream"] == pytest.approx(in_one, abs=30e-9)
+        assert seen["later"] == pytest.approx(max(expected, 0.5), abs=1e-6)
+        assert seen["nothing"] == pytest.approx(0, abs=30e-9)
+
+
+def test_ranks_on_other_nodes_see_shared_files_and_no_local_ones(compiled, simulate, machine):
+    program = compiled("tests/programs/files/shared.c")
+    ours = simulate("-n", 2, "--machine", machine(), "--", program)
+    assert ours.status == 0, ours.stdout + ours.stderr
+    assert values(ours.stdout) == {"shared": 1, "local": 0}
+    together = simulate("-n", 2, "--machine", machine(cores=2), "--", program)
+    assert values(together.stdout) == {"shared": 1, "local": 1}
+
+
+def test_a_full_file_system_says_so(compiled, simulate, machine):
+    program = compiled("tests/programs/files/full.c")
+    ours = simulate("-n", 1, "--machine", machine('capacity = "1 MB"'), "--", program)
+    assert ours.status == 0, ours.stdout + ours.stderr
+    assert values(ours.stdout) == {"first": 600000, "second": -1, "full": 1, "again": 600000}
+
+
+def test_real_files_are_seen_and_stay_as_they_are(compiled, simulate, machine, tmp_path):
+    program = compiled("tests/programs/files/overlay.c")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "input").write_text("as it was")
+    (work / "gone").write_text("still here")
+    run = ("-n", 1, "--machine", machine(), "--files", tmp_path / "b", "--", program)
+    ours = simulate(*run, cwd=work)
+    assert ours.status == 0, ours.stdout + ours.stderr
+    assert values(ours.stdout) == {"read": 9, "wrote": 3, "removed": 0, "listed": 1}
+    assert (work / "input").read_text() == "as it was"
+    assert (work / "gone").read_text() == "still here"
+    assert (tmp_path / "b/input").read_text() == "NEWit was"
+    assert not (tmp_path / "b/gone").exists()
+
+
+def test_files_of_the_directory_itself_are_changed_when_asked_for(
+    compiled, simulate, machine, tmp_path
+):
+    program = compiled("tests/programs/files/overlay.c")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "input").write_text("as it was")
+    (work / "gone").write_text("")
+    ours = simulate("-n", 1, "--machine", machine(), "--files", ".", "--", program, cwd=work)
+    assert ours.status == 0, ours.stdout + ours.stderr
+    assert (work / "input").read_text() == "NEWit was"
+    assert not (work / "gone").exists()
+
+
+def test_discarded_data_keep_their_size(compiled, simulate, machine, tmp_path):
+    program = compiled("tests/programs/files/times.c")
+    run = ("-n", 1, "--machine", machine(), "--files", tmp_path / "b", "--discard-data")
+    ours = simulate(*run, "--", program, 5000)
+    assert ours.status == 0, ours.stdout + ours.stderr
+    assert (tmp_path / "b/written").read_bytes() == bytes(5000)
+
+
+def test_time_in_file_systems_is_told_of_each_rank(compiled, simulate, machine):
+    program = compiled("tests/programs/files/times.c")
+    run = ("-n", 1, "--machine", machine(), "--compute", "none", "--", program, 100_000_000)
+    ours = simulate(*run)
+    assert ours.status == 0, ours.stderr
+    assert "file systems" in ours.stderr
