@@ -21,6 +21,9 @@ void pause(int64_t ns) {
   strand.rank->world.executive.block();
 }
 
+// All ranks that call it go on at the same moment.
+void align() { pause(1'000'000 - self().now.ps() / 1000); }
+
 Win make_window(void* base, size_t bytes, Aint unit = 1) {
   Win win = MPI_WIN_NULL;
   EXPECT_EQ(Win_create(base, static_cast<Aint>(bytes), unit, MPI_INFO_NULL, MPI_COMM_WORLD, &win),
@@ -52,6 +55,7 @@ TEST(OneSided, LocksAreGrantedFirstComeFirstServed) {
   SimulatedJob job(4);
   job.run([&](int rank) {
     Win win = make_window(nullptr, 0);
+    align();
     pause(1000 * (10 - rank));
     Win_lock(rank == 1 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, 0, 0, win);
     order.push_back(rank);

@@ -218,26 +218,24 @@ TEST(OneSidedTime, PostAndStartExchangeMessages) {
 // Rank 1 spins on its memory; rank 0 puts a flag there 50 us later.
 TEST(OneSidedTime, AFlagIsSeenByTheNextPollAfterItsArrival) {
   constexpr SimTime kLater = SimTime::from_ns(50'000);
-  SimulatedJob job(2);
-  job.run([&](int rank) {
-    int flag = 0;
-    Win win = MPI_WIN_NULL;
-    Win_create(&flag, sizeof(flag), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    Win_lock_all(0, win);
-    Barrier(MPI_COMM_WORLD);
+  with_window(2, [&](int rank, Win win) {
+    char* base = nullptr;
+    int found = 0;
+    Win_get_attr(win, MPI_WIN_BASE, &base, &found);
+    ASSERT_EQ(found, 1);
+    Win_lock_all(MPI_MODE_NOCHECK, win);
     const SimTime begin = self().now;
     if (rank == 0) {
       pause(kLater);
-      const int one = 1;
-      Put(&one, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+      const char one = 1;
+      Put(&one, 1, MPI_BYTE, 1, 0, 1, MPI_BYTE, win);
     } else {
-      while (const_cast<volatile int&>(flag) == 0) Win_sync(win);
-      const SimTime arrival = kLater + kSend + kWire + SimTime::from_ns(4);
+      while (*static_cast<volatile char*>(base) == 0) Win_sync(win);
+      const SimTime arrival = kLater + kSend + kWire + SimTime::from_ns(1);
       EXPECT_GE(self().now - begin, arrival);
       EXPECT_LE(self().now - begin, arrival + SimTime::from_ns(200));
     }
     Win_unlock_all(win);
-    Win_free(&win);
   });
 }
 
