@@ -41,7 +41,8 @@ struct DeviceParameters {
   SimTime full_seek;
   SimTime controller_overhead;  // of each request; kSolidState too
   double rotations_per_minute = 0;
-  uint64_t buffer = 0;  // what it reads ahead of a sequential reader, at most
+  uint64_t buffer = 0;            // what it reads ahead of a sequential reader, at most
+  bool immediate_report = false;  // a write is done when it is in the buffer
 
   // kSolidState: pages lie round-robin over channels, then over the dies of a channel. Dies work at
   // the same time; a channel moves one page at a time.
@@ -91,10 +92,10 @@ enum class CollectiveUse { kAlways, kInterleaved, kNever };
 
 struct CollectiveParameters {
   Collective strategy = Collective::kTwoPhase;
-  int group_size = 4;                     // node grouping
-  int cb_nodes = 0;                       // two-phase: aggregators; 0: one for each node
-  uint64_t cb_buffer_size = 16 << 20;     // two-phase: bytes an aggregator holds at a time
-  uint64_t cb_align = 0;                  // two-phase: file domains begin at its multiples; 0: equal
+  int group_size = 4;                  // node grouping
+  int cb_nodes = 0;                    // two-phase: aggregators; 0: one for each node
+  uint64_t cb_buffer_size = 16 << 20;  // two-phase: bytes an aggregator holds at a time
+  uint64_t cb_align = 0;               // two-phase: file domains begin at its multiples; 0: equal
   CollectiveUse cb_read = CollectiveUse::kAlways;
   CollectiveUse cb_write = CollectiveUse::kAlways;
   bool sieving = true;                    // independent access with holes

@@ -121,6 +121,8 @@ DeviceParameters read_device(const Table& table) {
   device.rotations_per_minute =
       ratio_or(table.document(), table.key("device.rotations_per_minute"), 0);
   table.size("device.buffer", device.buffer);
+  device.immediate_report =
+      flag_or(table.document(), table.key("device.immediate_report"), device.immediate_report);
   table.count("device.channels", device.channels);
   table.count("device.dies", device.dies);
   table.size("device.page", device.page);
@@ -140,6 +142,7 @@ CollectiveParameters read_collective(const Table& table) {
   table.count("collective.group_size", collective.group_size);
   table.count("collective.cb_nodes", collective.cb_nodes);
   table.size("collective.cb_buffer_size", collective.cb_buffer_size);
+  table.size("collective.cb_align", collective.cb_align);
   collective.sieving =
       flag_or(table.document(), table.key("collective.sieving"), collective.sieving);
   table.size("collective.ind_rd_buffer_size", collective.ind_rd_buffer_size);

@@ -94,6 +94,7 @@ TEST(Storage, OverridesReachEveryPart) {
             "storage.cache.ionode.size=2 MiB", "storage.cache.ionode.read_ahead=3",
             "storage.device.kind=hp97560", "storage.device.queue=c-look",
             "storage.device.raid=raid5", "storage.device.members=5",
+            "storage.device.immediate_report=true",
             "storage.collective.strategy=disk-directed", "storage.collective.sieving=false",
             "storage.collective.io_list=literal", "storage.capacity=1 GB"});
   const StorageParameters& storage = *machine.storage;
@@ -111,6 +112,7 @@ TEST(Storage, OverridesReachEveryPart) {
   EXPECT_EQ(storage.device.queue, QueueDiscipline::kCLook);
   EXPECT_EQ(storage.device.raid, RaidLevel::k5);
   EXPECT_EQ(storage.device.members, 5);
+  EXPECT_TRUE(storage.device.immediate_report);
   EXPECT_EQ(storage.collective.strategy, Collective::kDiskDirected);
   EXPECT_FALSE(storage.collective.sieving);
   EXPECT_TRUE(storage.collective.literal_io_list);

@@ -193,7 +193,7 @@ int Win_get_errhandler(Win win, Errhandler* errhandler) {
   WindowObject* window;
   MPI_TRY(check_window(win, &window));
   MPI_TRY(check_out(errhandler, "errhandler"));
-  *errhandler = hand_out(window->errhandler);
+  *errhandler = hand_out_errhandler(window->errhandler);
   return MPI_SUCCESS;
 }
 

@@ -13,7 +13,8 @@ using Json = nlohmann::json;
 Json to_json(const storage::FileStatistics& file) {
   return {{"name", file.name},
           {"opens", file.opens},
-          {"seeks", file.seeks},
+          {"read_seeks", file.read_seeks},
+          {"write_seeks", file.write_seeks},
           {"reads", file.reads},
           {"writes", file.writes},
           {"bytes_read", file.bytes_read},

@@ -21,7 +21,11 @@ void Clients::begin(SimTime now, const Access& access, Completion& completion) {
   request->access = access;
   request->completion = &completion;
   request->began = now;
-  go_on(*request, now);
+  if (access.extents.empty()) {  // nobody is told before access() has returned
+    parts_.events.schedule(*request, now);
+  } else {
+    go_on(*request, now);
+  }
 }
 
 void Clients::go_on(Request& request, SimTime now) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 #include "core/storage/service_models.h"
 #include "core/storage/simple_disk.h"
@@ -74,6 +75,15 @@ TEST(SeekCurve, GoesThroughTheTimesOfTheDataSheet) {
   EXPECT_EQ(three.time(1), ms(2));
   EXPECT_NEAR(three.time(999).seconds(), 20e-3, 1e-12);
   EXPECT_NEAR(mean_over_pairs(three, 1000), 9e-3, 1e-10);
+}
+
+TEST(SeekCurve, HasItsMeanOnSmallDisksToo) {
+  for (const uint32_t cylinders : {10, 50, 200}) {
+    DeviceParameters parameters = plain_disk();
+    parameters.cylinders = cylinders;
+    parameters.average_seek = ms(9);
+    EXPECT_NEAR(mean_over_pairs(seek_curve(parameters), cylinders), 9e-3, 1e-6) << cylinders;
+  }
 }
 
 // A mean that no such curve can have does not make time run backwards.
@@ -149,6 +159,22 @@ TEST(SimpleDisk, LosesARotationWhenTheNextSectorHasPassed) {
   }
 }
 
+TEST(SimpleDisk, StreamsWritesThatItReportsAtOnce) {
+  DeviceParameters parameters = plain_disk();
+  parameters.controller_overhead = ms(0.5);
+  parameters.buffer = 50 * 512;
+  parameters.immediate_report = true;
+  Bench bench = plain_bench(parameters);
+  uint64_t sector = 0;
+  const auto write_ten = [&] {
+    sector += 10;
+    return bench.write((sector - 10) * 512, 10 * 512);
+  };
+  EXPECT_EQ(write_ten(), ms(0.5));
+  while (sector < 200) write_ten();
+  EXPECT_EQ(write_ten(), ms(1));  // the buffer is full: as fast as the medium takes it
+}
+
 TEST(SimpleDisk, HasInItsBufferWhatItReadAhead) {
   DeviceParameters parameters = plain_disk();
   parameters.controller_overhead = ms(0.5);
@@ -206,6 +232,43 @@ TEST(MechanicalDisk, ReadsOverSkewsAsAWalkFromSectorToSectorDoes) {
     EXPECT_EQ(took - bench.totals.seek_time - bench.totals.rotation_time, walk(disk, begin, end));
     EXPECT_EQ(bench.totals.transfer_time, walk(disk, begin, end));
   }
+}
+
+TEST(MechanicalDisk, SwitchesHeadsWithinACylinder) {
+  Bench bench(make_mechanical_disk(skewed(), 1));
+  bench.read(0, 512);
+  bench.read(70 * 512, 512);  // the third track; too far for the buffer
+  EXPECT_EQ(bench.totals.seek_time, ms(1.5));
+}
+
+TEST(MechanicalDisk, StandsElsewhereWithAnotherSeed) {
+  std::set<SimTime> waits;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Bench bench(make_mechanical_disk(skewed(), seed));
+    bench.read(0, 512);
+    EXPECT_LT(bench.totals.rotation_time, ms(15));
+    waits.insert(bench.totals.rotation_time);
+  }
+  EXPECT_GT(waits.size(), 15u);
+}
+
+TEST(MechanicalDisk, KeepsItsPlaceAheadWhenAnOldBlockIsReadAgain) {
+  Bench bench(make_mechanical_disk(skewed(), 1));
+  bench.read(0, 10 * 512);
+  bench.now += ms(1000);
+  EXPECT_EQ(bench.read(40 * 512, 512), SimTime::zero());  // goes on reading, to sector 105
+  bench.now += ms(1000);
+  EXPECT_EQ(bench.read(45 * 512, 512), SimTime::zero());
+  EXPECT_EQ(bench.read(100 * 512, 5 * 512), SimTime::zero());
+}
+
+TEST(MechanicalDisk, ForgetsItsBufferWhenItWrites) {
+  Bench bench(make_mechanical_disk(skewed(), 1));
+  bench.read(0, 512);
+  bench.write(20 * 512, 512);
+  const SimTime rotation = bench.totals.rotation_time;
+  EXPECT_GE(bench.read(0, 512), ms(0.5));
+  EXPECT_GT(bench.totals.rotation_time, rotation);
 }
 
 // After any pause the next block is there if the walk has come so far, otherwise when it has.

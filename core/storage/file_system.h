@@ -19,7 +19,8 @@ namespace sesame::storage {
 struct FileStatistics {
   std::string name;
   uint64_t opens = 0;
-  uint64_t seeks = 0;  // elements of I/O lists that do not begin where the one before ended
+  uint64_t read_seeks = 0;  // elements of I/O lists that do not begin where the one before ended
+  uint64_t write_seeks = 0;
   uint64_t reads = 0;  // elements of I/O lists
   uint64_t writes = 0;
   uint64_t bytes_read = 0;

@@ -1,4 +1,4 @@
-// Times of uncontended accesses against the closed forms of docs/models/storage.md.
+// Times of accesses that meet no others, against the closed forms of docs/models/storage.md.
 #include "core/storage/file_system.h"
 
 #include <gtest/gtest.h>
@@ -10,22 +10,160 @@ namespace {
 
 using machine::StorageParameters;
 
+constexpr uint64_t kHeader = 64;
+
 TEST(FileSystem, ReadTakesTheWayToTheDeviceAndBack) {
-  StorageParameters parameters = plain();
-  Bench bench(parameters);
-  const SimTime took = bench.read(0, 0, {{0, 4096}});
-  const SimTime request = bench.one_way(0, 64);
-  const SimTime answer = bench.one_way(0, 64 + 4096);
-  EXPECT_EQ(took, parameters.client_overhead + request + parameters.server_overhead +
-                      bench.device_read(4096) + answer);
+  const StorageParameters parameters = plain();
+  Rig rig(parameters);
+  EXPECT_EQ(rig.read_blocks(0, 0), parameters.client_overhead + Rig::message(kHeader) +
+                                       parameters.server_overhead + rig.device_read(kBlock) +
+                                       Rig::message(kHeader + kBlock));
 }
 
 TEST(FileSystem, WriteTakesItsDataAlong) {
+  const StorageParameters parameters = plain();
+  Rig rig(parameters);
+  EXPECT_EQ(rig.write_blocks(0, 0), parameters.client_overhead + Rig::message(kHeader + kBlock) +
+                                        parameters.server_overhead + rig.device_write(kBlock) +
+                                        Rig::message(kHeader));
+}
+
+TEST(FileSystem, ElementsOfOneAccessFollowEachOther) {
+  Rig one(plain());
+  const SimTime single = one.read_blocks(0, 0);
+  Rig rig(plain());
+  EXPECT_EQ(rig.read(0, {{0, kBlock}, {8 * kBlock, kBlock}, {4 * kBlock, kBlock}}), single * 3);
+  const FileStatistics file = rig.system().statistics().files[0];
+  EXPECT_EQ(file.reads, 3u);
+  EXPECT_EQ(file.read_seeks + file.write_seeks, 3u);
+  EXPECT_EQ(file.bytes_read, 3 * kBlock);
+}
+
+// Two stripes on two I/O nodes: the rank sends two requests, and its interface takes one answer in
+// after the other.
+TEST(FileSystem, StripesAreServedAtTheSameTime) {
   StorageParameters parameters = plain();
-  Bench bench(parameters);
-  const SimTime took = bench.write(0, 0, {{0, 4096}});
-  EXPECT_EQ(took, parameters.client_overhead + bench.one_way(0, 64 + 4096) +
-                      parameters.server_overhead + bench.device_write(4096) + bench.one_way(0, 64));
+  parameters.ionodes = 2;
+  Rig rig(parameters);
+  const uint64_t stripe = parameters.stripe;
+  const SimTime first = parameters.client_overhead + Rig::message(kHeader) +
+                        parameters.server_overhead + rig.device_read(stripe) +
+                        Rig::message(kHeader + stripe);
+  const SimTime took = rig.read(0, {{0, 2 * stripe}});
+  const SimTime transfer = SimTime::from_seconds(static_cast<double>(kHeader + stripe) / 100e6);
+  EXPECT_EQ(took, first + transfer);
+  EXPECT_EQ(rig.ionode(0).bytes_read, stripe);
+  EXPECT_EQ(rig.ionode(1).bytes_read, stripe);
+}
+
+TEST(FileSystem, StripesOfOneIonodeAreOneRequestOfItsDevice) {
+  StorageParameters parameters = plain();
+  parameters.ionodes = 2;
+  Rig rig(parameters);
+  rig.read(0, {{0, 8 * parameters.stripe}});
+  EXPECT_EQ(rig.ionode(0).requests, 1u);
+  EXPECT_EQ(rig.ionode(0).device.reads, 1u);
+  EXPECT_EQ(rig.ionode(0).device.bytes_read, 4 * parameters.stripe);
+}
+
+TEST(FileSystem, ANodesOwnFileSystemNeedsNoNetwork) {
+  StorageParameters parameters = plain();
+  parameters.ionodes = 0;
+  Rig rig(parameters);
+  EXPECT_EQ(rig.read_blocks(0, 0),
+            parameters.client_overhead + parameters.server_overhead + rig.device_read(kBlock));
+}
+
+TEST(FileSystem, SharedOpenCostsEveryNode) {
+  StorageParameters parameters = plain();
+  parameters.ionodes = 0;  // no messages
+  parameters.client_overhead = SimTime();
+  parameters.metadata.open = SimTime::from_ns(1000);
+  parameters.metadata.open_per_node = SimTime::from_ns(140'000'000);
+  Rig rig(parameters);
+  std::vector<Told> told(3);
+  for (int rank = 0; rank < 3; ++rank) {
+    rig.system().metadata(SimTime(), MetadataCall::kOpen, rig.file, rig.client(rank),
+                          told[static_cast<size_t>(rank)]);
+  }
+  rig.finish(told[2]);
+  EXPECT_EQ(told[0].at, parameters.metadata.open);
+  EXPECT_EQ(told[2].at, (parameters.metadata.open + parameters.metadata.open_per_node) * 3);
+}
+
+TEST(FileSystem, CapacityIsKeptByTheFileSystemAndItsDevices) {
+  StorageParameters parameters = plain();
+  parameters.ionodes = 2;
+  parameters.device.capacity = UINT64_C(1) << 30;
+  Rig rig(parameters);  // has made a file of 1 GiB: half of each device
+  const FileId other = rig.system().find_file("/other");
+  EXPECT_TRUE(rig.system().resize(other, UINT64_C(1) << 30));
+  EXPECT_FALSE(rig.system().resize(other, (UINT64_C(1) << 30) + 1));
+  rig.system().remove(rig.file);
+  EXPECT_TRUE(rig.system().resize(other, UINT64_C(2) << 30));
+
+  parameters.capacity = UINT64_C(1) << 30;
+  Rig small(parameters);
+  EXPECT_FALSE(small.system().resize(small.system().find_file("/other"), 1));
+}
+
+TEST(FileSystem, BusySlicesAddUpToTheBusyTimeOfTheDevice) {
+  Rig rig(plain());
+  for (uint64_t i = 0; i < 50; ++i) rig.read_blocks(0, i * 3);
+  const IonodeStatistics ionode = rig.ionode();
+  SimTime sum;
+  for (const SimTime busy : ionode.busy_by_slice) {
+    sum += busy;
+    EXPECT_LE(busy, ionode.slice);
+  }
+  EXPECT_EQ(sum, ionode.device.busy);
+  EXPECT_LE(ionode.busy_by_slice.size(), 256u);
+  EXPECT_GT(ionode.busy_by_slice.size(), 127u);
+}
+
+// Ranks that read every second block each: the device gets one long read in place of many.
+TEST(FileSystem, DirectedAccessGoesInTheOrderOfTheDevice) {
+  Rig rig(plain(), 2);
+  std::vector<Extent> extents[2];
+  for (uint64_t block = 0; block < 16; ++block)
+    extents[block % 2].push_back({(15 - block) * kBlock, kBlock});
+  const Access accesses[] = {{Direction::kRead, rig.file, rig.client(0), extents[0]},
+                             {Direction::kRead, rig.file, rig.client(1), extents[1]}};
+  Told told;
+  rig.system().access_directed(rig.now(), accesses, told);
+  rig.finish(told);
+  EXPECT_EQ(rig.ionode().device.reads, 1u);
+  EXPECT_EQ(rig.ionode().device.bytes_read, 16 * kBlock);
+  EXPECT_LT(told.at, rig.device_read(16 * kBlock) * 2);
+}
+
+TEST(FileSystem, DirectedWriteIsDoneWhenTheDeviceIs) {
+  Rig rig(plain(), 2);
+  const std::vector<Extent> extents = {{0, 4 * kBlock}};
+  const Access accesses[] = {{Direction::kWrite, rig.file, rig.client(1), extents}};
+  Told told;
+  rig.system().access_directed(rig.now(), accesses, told);
+  rig.finish(told);
+  const StorageParameters parameters = plain();
+  EXPECT_EQ(told.at, parameters.client_overhead + Rig::message(kHeader) +
+                         parameters.server_overhead + Rig::message(kHeader) +
+                         Rig::message(kHeader + 4 * kBlock) + rig.device_write(4 * kBlock));
+}
+
+TEST(FileSystem, WhatDoesNotFitIsSaid) {
+  StorageParameters parameters = plain();
+  parameters.stripe = 10'000;
+  const machine::Machine machine = small_machine(2);
+  const auto network = network::Network::create(machine, 2);
+  pdes::EventQueue events;
+  auto system = make_file_system(parameters, *network, events, 1);
+  ASSERT_FALSE(system);
+  EXPECT_NE(system.error().message.find("whole blocks"), std::string::npos);
+  parameters = plain();
+  parameters.policy = machine::CachePolicy::kGreedy;
+  system = make_file_system(parameters, *network, events, 1);
+  ASSERT_FALSE(system);
+  EXPECT_NE(system.error().message.find("base policy"), std::string::npos);
 }
 
 }  // namespace

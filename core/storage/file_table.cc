@@ -23,14 +23,16 @@ void FileTable::count(const Access& access) {
   uint64_t& end = file.ends[rank];
   uint64_t bytes = 0;
   uint64_t elements = 0;
+  uint64_t seeks = 0;
   for (const Extent& extent : access.extents) {
-    if (access.seeks_each || extent.offset != end) ++file.totals.seeks;
+    if (access.seeks_each || extent.offset != end) ++seeks;
     end = extent.offset + extent.bytes;
     bytes += extent.bytes;
     elements += extent.bytes > 0 ? 1 : 0;
   }
   const bool reads = access.direction == Direction::kRead;
   (reads ? file.totals.reads : file.totals.writes) += elements;
+  (reads ? file.totals.read_seeks : file.totals.write_seeks) += seeks;
   (reads ? file.totals.bytes_read : file.totals.bytes_written) += bytes;
 }
 

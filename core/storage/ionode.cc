@@ -129,8 +129,8 @@ void Ionode::run_done(DeviceRun& run, SimTime at) {
   const uint64_t fetch = run.fetch;
   if (run.is_background_write) ++background_done_;
   delete &run;
+  if (piece != nullptr) part_done(*piece, at);  // before those that came later
   if (fetch != 0) parts_.caches.fetches.complete(fetch, at);
-  if (piece != nullptr) part_done(*piece, at);
   while (!flush_waits_.empty() && flush_waits_.front().writes <= background_done_) {
     Piece& waiting = *flush_waits_.front().piece;
     flush_waits_.pop_front();

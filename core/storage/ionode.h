@@ -73,8 +73,9 @@ class Ionode {
   void own(Piece& piece, SimTime now);
   void take_back(Piece& piece, SimTime now);
   void drop_other_copies(Piece& piece, SimTime now, const IonodeBlock& block, uint64_t written);
-  void tell(Piece& piece, SimTime now, int cnode, uint64_t bytes);
+  void tell(Piece& piece, SimTime now, int cnode, uint64_t bytes, uint64_t answer_bytes);
   BlockCache::Slot& keep(SimTime now, const IonodeBlock& block);
+  void write_behind(SimTime now, BlockKey victim);
   void flush(Piece& piece, SimTime now);
   void recall_dirty(Piece& piece, SimTime now);
 

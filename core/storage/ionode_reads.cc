@@ -81,7 +81,8 @@ void Ionode::read_blocks(Piece& piece, SimTime now) {
                  });
   read_run(now, piece.file, &piece);
   send_forward(now);
-  if (piece.kind == PieceKind::kRead && parts_.parameters.ionode_cache.read_ahead > 0) {
+  if (piece.kind == PieceKind::kRead && caches.at_ionodes() &&
+      parts_.parameters.ionode_cache.read_ahead > 0) {
     read_ahead(piece, now, has_missed);
   }
 }

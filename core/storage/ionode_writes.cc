@@ -101,22 +101,23 @@ void Ionode::drop_other_copies(Piece& piece, SimTime now, const IonodeBlock& blo
     BlockCache::Slot& slot = *caches.cnode(cnode).find(block.key);
     if (slot.dirty && !updates) parts_.clients->write_back(now, caches.node_of(cnode), block.key);
     if (updates) {
-      tell(piece, now, cnode, written);
+      tell(piece, now, cnode, written, 0);
     } else {
       ++caches.cnode_totals(cnode).invalidations;
       caches.drop_from_cnode(cnode, slot);
-      tell(piece, now, cnode, 0);
+      tell(piece, now, cnode, 0, 0);
     }
   });
   const int home = parts_.policy->drop_copies(caches, block);
-  if (home != Directory::kNobody) tell(piece, now, home, 0);
+  if (home != Directory::kNobody) tell(piece, now, home, 0, 0);
 }
 
 // A word to a compute node and its answer; the piece is not done before. Words about consecutive
 // blocks that carry no data are one.
-void Ionode::tell(Piece& piece, SimTime now, int cnode, uint64_t bytes) {
-  if (bytes == 0 && told_ == cnode) return;
-  if (bytes == 0) told_ = cnode;
+void Ionode::tell(Piece& piece, SimTime now, int cnode, uint64_t bytes, uint64_t answer_bytes) {
+  const bool has_data = bytes + answer_bytes > 0;
+  if (!has_data && told_ == cnode) return;
+  if (!has_data) told_ = cnode;
   const int node = parts_.caches.node_of(cnode);
   const uint64_t header = parts_.parameters.message_header;
   const Flight there = parts_.links.from_ionode(now, number_, node, header + bytes);
@@ -158,21 +159,40 @@ BlockCache::Slot& Ionode::keep(SimTime now, const IonodeBlock& block) {
   BlockCache::Slot& slot = cache.insert(block.key, block.index, victim);
   if (victim.key == BlockKey{}) return slot;
   ++totals.evictions;
-  const uint64_t size = parts_.parameters.block;
-  if (victim.dirty) {
-    ++totals.written_back;
-    CellRange bytes = parts_.layout.locate(block_of(victim.key) * size);
-    bytes.bytes = size;
-    use_device(now, Direction::kWrite, file_of(victim.key), bytes, nullptr, 0);
-  }
+  if (victim.dirty) write_behind(now, victim.key);
   const IonodeBlock gone{victim.key, number_, 0};
   const int home = parts_.policy->take_ionode_victim(parts_.caches, gone, victim);
   if (home != Directory::kNobody) {
-    const Flight flight = parts_.links.from_ionode(now, number_, parts_.caches.node_of(home),
-                                                   parts_.parameters.message_header + size);
+    const Flight flight =
+        parts_.links.from_ionode(now, number_, parts_.caches.node_of(home),
+                                 parts_.parameters.message_header + parts_.parameters.block);
     use_cpu(now, flight.send_overhead);
   }
   return slot;
+}
+
+// A dirty block had to go: it is written together with its dirty neighbours in the stripe, which
+// stay and are clean then.
+void Ionode::write_behind(SimTime now, BlockKey victim) {
+  BlockCache& cache = parts_.caches.ionode(number_);
+  const uint64_t size = parts_.parameters.block;
+  const uint64_t unit = parts_.layout.unit() / size;
+  const FileId file = file_of(victim);
+  const uint64_t first_of_unit = block_of(victim) / unit * unit;
+  const auto clean = [&](uint64_t block) {
+    BlockCache::Slot* slot = cache.find(block_key(file, block));
+    if (slot == nullptr || !slot->dirty) return false;
+    cache.set_dirty(*slot, false);
+    return true;
+  };
+  uint64_t begin = block_of(victim);
+  uint64_t end = begin + 1;
+  while (begin > first_of_unit && clean(begin - 1)) --begin;
+  while (end < first_of_unit + unit && clean(end)) ++end;
+  parts_.caches.ionode_totals(number_).written_back += end - begin;
+  CellRange bytes = parts_.layout.locate(begin * size);
+  bytes.bytes = (end - begin) * size;
+  use_device(now, Direction::kWrite, file, bytes, nullptr, 0);
 }
 
 void Ionode::flush(Piece& piece, SimTime now) {
@@ -225,7 +245,7 @@ void Ionode::recall_dirty(Piece& piece, SimTime now) {
       use_device(now, Direction::kWrite, piece.file, range, &piece, 0);
       bytes += size;
     });
-    if (bytes > 0) tell(piece, now, cnode, bytes);
+    if (bytes > 0) tell(piece, now, cnode, 0, bytes);
   }
 }
 

@@ -39,7 +39,7 @@ class MountsTest : public testing::Test {
   void TearDown() override { fs::remove_all(root_); }
 
   void make(const fs::path& backing, bool discard = false, uint64_t capacity = 0) {
-    const machine::Machine machine = machine_for(2);
+    const machine::Machine machine = small_machine(2);
     network_ = std::make_unique<network::Network>(*network::Network::create(machine, 2, "cyclic"));
     machine::StorageParameters parameters = plain();
     parameters.capacity = capacity;

@@ -11,6 +11,8 @@
 
 namespace sesame::storage {
 
+constexpr uint64_t kBlock = 4096;
+
 // One I/O node with a device of constant speed, no caches.
 inline machine::StorageParameters plain() {
   machine::StorageParameters parameters;
@@ -24,10 +26,17 @@ inline machine::StorageParameters plain() {
   return parameters;
 }
 
-inline machine::Machine machine_for(int nodes) {
-  const auto machine = machine::parse_machine(R"(
-name = "test"
-nodes = )" + std::to_string(nodes) + R"(
+// The same with caches of so many blocks.
+inline machine::StorageParameters cached(uint64_t cnode_blocks, uint64_t ionode_blocks) {
+  machine::StorageParameters parameters = plain();
+  parameters.cnode_cache.size = cnode_blocks * kBlock;
+  parameters.ionode_cache.size = ionode_blocks * kBlock;
+  return parameters;
+}
+
+inline machine::Machine small_machine(int nodes) {
+  const auto machine = machine::parse_machine("name = \"test\"\nnodes = " + std::to_string(nodes) +
+                                                  R"(
 [node]
 cores = 4
 [node.network]
@@ -56,17 +65,19 @@ struct Told : Completion {
   bool is_done = false;
 };
 
-class Bench {
+// A file system with one file, and ranks on nodes of their own.
+class Rig {
  public:
-  explicit Bench(const machine::StorageParameters& parameters, int ranks = 4)
+  explicit Rig(const machine::StorageParameters& parameters, int ranks = 4)
       : parameters_(parameters),
-        machine_(machine_for(ranks)),
+        machine_(small_machine(ranks)),
         network_(*network::Network::create(machine_, ranks, "cyclic")),
         interfaces_(static_cast<size_t>(ranks)) {
     auto made = make_file_system(parameters, network_, events_, 1);
     EXPECT_TRUE(made) << made.error().to_string();
     system_ = std::move(*made);
     file = system_->find_file("/file");
+    system_->resize(file, UINT64_C(1) << 30);
   }
 
   FileSystem& system() { return *system_; }
@@ -75,26 +86,39 @@ class Bench {
     return {rank, network_.node_of(rank), &interfaces_[static_cast<size_t>(rank)]};
   }
 
-  // Runs one access alone; how long it took.
-  SimTime read(int rank, int, std::vector<Extent> extents) {
-    return run(Direction::kRead, rank, std::move(extents));
+  // One access that runs alone, with all that it leaves behind; how long it took.
+  SimTime read(int rank, const std::vector<Extent>& extents) {
+    return run(Direction::kRead, rank, extents);
   }
-  SimTime write(int rank, int, std::vector<Extent> extents) {
-    return run(Direction::kWrite, rank, std::move(extents));
+  SimTime write(int rank, const std::vector<Extent>& extents) {
+    return run(Direction::kWrite, rank, extents);
   }
   SimTime run(Direction direction, int rank, const std::vector<Extent>& extents) {
     Told told;
-    system_->access(now_, {direction, file, client(rank), extents}, told);
-    return finish(told);
-  }
-  SimTime finish(const Told& told) {
     const SimTime began = now_;
-    drain();
-    EXPECT_TRUE(told.is_done);
-    return told.at - began;
+    system_->access(now_, {direction, file, client(rank), extents}, told);
+    return finish(told) - began;
   }
-  // Runs everything that is under way to its end.
-  void drain() {
+  SimTime read_blocks(int rank, uint64_t first, uint64_t count = 1) {
+    return read(rank, {{first * kBlock, count * kBlock}});
+  }
+  SimTime write_blocks(int rank, uint64_t first, uint64_t count = 1) {
+    return write(rank, {{first * kBlock, count * kBlock}});
+  }
+  SimTime flush(int rank) {
+    Told told;
+    const SimTime began = now_;
+    system_->flush(now_, file, client(rank), told);
+    return finish(told) - began;
+  }
+  // Runs everything that is under way to its end; when the access was done.
+  SimTime finish(const Told& told) {
+    run_all();
+    EXPECT_TRUE(told.is_done);
+    return told.at;
+  }
+
+  void run_all() {
     while (!events_.empty()) {
       pdes::ConditionalEvent& event = events_.take_earliest();
       now_ = event.time();
@@ -102,8 +126,8 @@ class Bench {
     }
   }
 
-  // The closed form of a message between a node and an I/O node.
-  SimTime one_way(int, uint64_t bytes) const {
+  // Closed forms: a message between a node and an I/O node, a request of the device.
+  static SimTime message(uint64_t bytes) {
     return SimTime::from_ns(10'000) + SimTime::from_seconds(static_cast<double>(bytes) / 100e6);
   }
   SimTime device_read(uint64_t bytes) const {
@@ -113,6 +137,21 @@ class Bench {
   SimTime device_write(uint64_t bytes) const {
     return parameters_.device.write_latency +
            SimTime::from_seconds(static_cast<double>(bytes) / parameters_.device.write_bandwidth);
+  }
+
+  IonodeStatistics ionode(size_t number = 0) const { return system_->statistics().ionodes[number]; }
+  CacheStatistics cnode(size_t node) const { return system_->statistics().cnode_caches[node]; }
+  uint64_t blocks_read() const {  // from all devices
+    uint64_t bytes = 0;
+    for (const IonodeStatistics& each : system_->statistics().ionodes)
+      bytes += each.device.bytes_read;
+    return bytes / kBlock;
+  }
+  uint64_t blocks_written() const {
+    uint64_t bytes = 0;
+    for (const IonodeStatistics& each : system_->statistics().ionodes)
+      bytes += each.device.bytes_written;
+    return bytes / kBlock;
   }
 
   FileId file{};

@@ -58,6 +58,10 @@ def run(command: list[str], cwd: Path, timeout: float = 300, stdin: str | None =
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
+# Simulated files in the working directory are those that are there, and stay when the run ends.
+IN_PLACE = ("--files", ".")
+
+
 @dataclass(frozen=True)
 class Mpi:
     """One MPI installation: its compilers by language, and how it starts programs."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import run
+from conftest import IN_PLACE, run
 
 SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack/mpich-tests")
 
@@ -64,7 +64,7 @@ def test_mocassin_finds_the_same_nebula(debian_program, simulate, tmp_path):
     prepare_nebula(ours)
     done = run(["mpiexec.mpich", "-n", "2", program], real)
     assert done.status == 0, done.stderr
-    outcome = simulate("-n", 2, "--machine", "infiniband", "--", program, cwd=ours)
+    outcome = simulate("-n", 2, "--machine", "infiniband", *IN_PLACE, "--", program, cwd=ours)
     assert outcome.status == 0, outcome.stderr
     assert "clean exit" in outcome.stdout
     # It seeds its random numbers from the clock: with so many photons runs differ by half a per

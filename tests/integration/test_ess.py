@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import MPIS
+from conftest import IN_PLACE, MPIS
 
 SMALL = {
     "wavelet": ["--size", "64"],
@@ -52,7 +52,9 @@ def test_same_answer_under_mpiexec_in_the_simulator_and_alone(
         reports[ranks] = json.loads((tmp_path / "report.json").read_text())
     for ranks in (4, 16):
         options = ["-n", ranks, "--machine", "infiniband", "--compute", "none"]
-        outcome = simulate(*options, "--", program, *SMALL[name], "--report", "report.json")
+        outcome = simulate(
+            *options, *IN_PLACE, "--", program, *SMALL[name], "--report", "report.json"
+        )
         assert outcome.status == 0, outcome.stdout + outcome.stderr
         reports[f"{ranks} simulated"] = json.loads((tmp_path / "report.json").read_text())
     alone = reports.pop(1)

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from conftest import IN_PLACE
 from sesame.datasets import DataSet
 
 SMALL = ["--size", "64:4096", "--operations", "16", "--repeat", "2"]
@@ -41,7 +42,7 @@ def test_data_is_read_back_right(ranks, interface, iow, mpiexec, tmp_path):
 @pytest.mark.parametrize("ranks", [4, 16])
 def test_simulated_ranks_read_it_back_right(ranks, iow, simulate, tmp_path):
     options = ["-n", ranks, "--machine", "paragon", "--compute", "none"]
-    outcome = simulate(*options, "--", iow, *SMALL, "--shift", 1, "--map", "cyclic")
+    outcome = simulate(*options, *IN_PLACE, "--", iow, *SMALL, "--shift", 1, "--map", "cyclic")
     assert outcome.status == 0, outcome.stdout + outcome.stderr
     assert outcome.stdout.endswith("verified\n")
     assert list(tmp_path.iterdir()) == []

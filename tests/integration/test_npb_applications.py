@@ -53,6 +53,15 @@ def test_other_number_of_steps_is_not_verified(program, mpiexec):
     assert "not verified: the answer is published for 50 steps" in outcome.stdout
 
 
+@pytest.mark.parametrize("ranks", [4, 9, 16])
+@pytest.mark.parametrize("mode", ["simple", "full", "epio"])
+def test_dumps_are_read_back_right_in_the_simulator(mode, ranks, program, simulate):
+    machine = ["-n", ranks, "--machine", "infiniband", "--compute", "none"]
+    outcome = simulate(*machine, "--", program("bt"), "--io", mode)
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+    assert outcome.stdout.endswith("verified\n")
+
+
 @pytest.mark.parametrize("ranks", [1, 4])
 @pytest.mark.parametrize("mode", ["posix", "simple", "full", "epio"])
 def test_dumps_are_read_back_right_and_removed(mode, ranks, program, mpiexec, tmp_path):

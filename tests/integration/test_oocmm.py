@@ -7,6 +7,8 @@ import shlex
 
 import pytest
 
+from conftest import IN_PLACE
+
 WAYS = [
     "--access staggered",
     "--access together",
@@ -68,7 +70,7 @@ def test_columns_side_by_side_make_fewer_and_larger_requests(oocmm):
 def test_more_ranks_than_rows(program, simulate):
     machine = ["-n", 16, "--machine", "infiniband", "--compute", "none"]
     for options in (["--collective", "--access", "together"], []):
-        outcome = simulate(*machine, "--", program("oocmm"), "--order", 6, *options)
+        outcome = simulate(*machine, *IN_PLACE, "--", program("oocmm"), "--order", 6, *options)
         assert outcome.status == 0, outcome.stdout + outcome.stderr
         assert outcome.stdout.endswith("verified\n")
 
@@ -77,7 +79,7 @@ def test_more_ranks_than_rows(program, simulate):
 def test_product_is_right_in_the_simulator(ranks, program, simulate):
     machine = ["-n", ranks, "--machine", "paragon"]
     options = ["--order", 40, "--access", "together", "--collective"]
-    outcome = simulate(*machine, "--", program("oocmm"), *options)
+    outcome = simulate(*machine, *IN_PLACE, "--", program("oocmm"), *options)
     assert outcome.status == 0, outcome.stdout + outcome.stderr
     assert outcome.stdout.endswith("verified\n")
 

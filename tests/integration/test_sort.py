@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from conftest import IN_PLACE
 from sesame.datasets import DataSet
 
 PHASES = ["start", "open", "sync", "read", "sort", "ask", "answer", "donewait", "write", "end"]
@@ -42,7 +43,7 @@ def test_file_is_what_another_sort_makes_of_it(ranks, sesame_sort, mpiexec, numb
 def test_simulated_ranks_write_the_same_file(ranks, sesame_sort, simulate, numbers, tmp_path):
     options = ["-n", ranks, "--machine", "paragon", "--compute", "none"]
     arguments = ["--input", "numbers", "--output", "sorted"]
-    outcome = simulate(*options, "--", sesame_sort, *arguments)
+    outcome = simulate(*options, *IN_PLACE, "--", sesame_sort, *arguments)
     assert outcome.status == 0, outcome.stdout + outcome.stderr
     assert np.array_equal(np.fromfile(tmp_path / "sorted"), np.sort(numbers))
 
@@ -63,7 +64,7 @@ def test_made_numbers_do_not_depend_on_the_ranks(sesame_sort, mpiexec, tmp_path)
 def test_small_portions_take_more_rounds(portion, sesame_sort, simulate, tmp_path):
     options = ["-n", 4, "--machine", "paragon", "--compute", "none"]
     arguments = ["--count", 2000, "--portion", portion, "--report", "report.json"]
-    assert simulate(*options, "--", sesame_sort, *arguments).status == 0
+    assert simulate(*options, *IN_PLACE, "--", sesame_sort, *arguments).status == 0
     report = json.loads((tmp_path / "report.json").read_text())
     figures = {figure["name"]: figure["value"] for figure in report["figures"]}
     # Whole lists are sorted by at most one round for each rank and one that finds nothing to do.
@@ -88,7 +89,7 @@ def test_phases_of_every_rank_are_recorded(bench, sesame_sort, tmp_path):
 def test_time_of_messages_shows_in_the_phases(sesame_sort, simulate, tmp_path):
     options = ["-n", 2, "--machine", "paragon", "--compute", "none"]
     arguments = ["--count", 20000, "--portion", 1, "--report", "report.json"]
-    assert simulate(*options, "--", sesame_sort, *arguments).status == 0
+    assert simulate(*options, *IN_PLACE, "--", sesame_sort, *arguments).status == 0
     table = json.loads((tmp_path / "report.json").read_text())["tables"]["phase"]
     spent = dict.fromkeys(PHASES, 0.0)
     rows = zip(*(table[name]["values"] for name in ("rank", "phase", "begin", "end")), strict=True)

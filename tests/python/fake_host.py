@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A stand-in for the native simulator: the same command line, scenario, result.json and raw
 streams, with a made-up program: every rank computes, passes a message round a ring and joins an
-all-reduce, some times over. What `program` is called decides how the run ends.
+all-reduce, some times over. What `program` is called decides how the run ends; `files` also writes
+a simulated file.
 """
 
 from __future__ import annotations
@@ -55,9 +56,12 @@ def simulate(scenario: dict) -> int:
     ranks, rounds = scenario["ranks"], int((scenario["arguments"] or ["5"])[0])
     run = Run(ranks, rounds, latency_ps(scenario), compute_of(scenario))
     if scenario["record"]:
-        run.write_raw(Path(scenario["output_directory"]) / "raw")
+        run.write_raw(Path(scenario["output_directory"]) / "raw", with_files=program == "files")
     status = 3 if program == "failing" else 0
     result = run.result(status)
+    if program == "files":
+        keep_bytes(scenario)
+        result |= storage_result(native.read_machine(scenario["machine"], scenario["overrides"]))
     (Path(scenario["output_directory"]) / "result.json").write_text(json.dumps(result))
     return status
 
@@ -69,6 +73,39 @@ def compute_of(scenario: dict) -> list[list[int]] | int:
         counts = words[1 : 1 + int(words[0])].astype(int)
         return [part.tolist() for part in np.split(words[1 + len(counts) :], np.cumsum(counts))]
     return {"none": 0, "fixed": compute["fixed_ps"], "measured": 37 * US}[compute["mode"]]
+
+
+def keep_bytes(scenario: dict) -> None:
+    directory = Path(scenario["files_directory"] or scenario["output_directory"] + "/files")
+    directory.mkdir(exist_ok=True)
+    (directory / "data").write_bytes(b"simulated")
+
+
+def storage_result(model: dict) -> dict:
+    """What a run left that wrote one file to as many I/O nodes as the machine has."""
+    ionodes = model["storage"]["ionodes"]
+    counted = ("evictions", "written_back", "invalidations", "forwarded", "read_ahead")
+    cache = dict.fromkeys(("read_hits", "read_misses", "write_hits", "write_misses", *counted), 0)
+    device = dict.fromkeys(("reads", "bytes_read", "seeks", "queued_s", "longest_queue"), 0)
+    device |= {"writes": 6, "bytes_written": 6 << 16, "busy_s": 0.003, "transfer_s": 0.003}
+    device |= {"seek_s": 0.0, "rotation_s": 0.0}
+    ionode = {"requests": 6, "bytes_read": 0, "bytes_written": 6 << 16, "busy_s": 0.001}
+    ionode |= {"longest_queue": 2, "cache": {**cache, "write_hits": 3, "write_misses": 1}}
+    ionode |= {"device": device, "slice_s": 0.004, "busy_by_slice_s": [0.001, 0.002]}
+    written = {"name": "/pfs/data", "opens": 4, "reads": 0, "writes": 6 * ionodes}
+    written |= {"read_seeks": 0, "write_seeks": 1}
+    written |= {"bytes_read": 0, "bytes_written": ionodes * 6 << 16, "read_s": 0.0}
+    written |= {"write_s": 0.01, "metadata_s": 0.0}
+    system = {"name": "storage", "node": -1, "files": [written], "ionodes": [ionode] * ionodes}
+    return {
+        "storage": [{**system, "cnode_caches": [{**cache, "node": 1, "read_hits": 5}]}],
+        "recorded_files": ["/pfs/data"],
+        "io_time_s": 0.02 / ionodes,
+        "device_reads": 0,
+        "device_writes": 6 * ionodes,
+        "file_bytes_read": 0,
+        "file_bytes_written": ionodes * 6 << 16,
+    }
 
 
 class Run:
@@ -115,11 +152,18 @@ class Run:
         self.calls[rank].append(record)
         return begin
 
-    def write_raw(self, directory: Path) -> None:
-        writer = native.TraceWriter.open(str(directory), self.ranks, CALLS, [("machine", "fake")])
+    def write_raw(self, directory: Path, *, with_files: bool) -> None:
+        names = [*CALLS, "MPI_File_write_at", "pwrite"]
+        writer = native.TraceWriter.open(str(directory), self.ranks, names, [("machine", "fake")])
         for rank in range(self.ranks):
             writer.append_calls(rank, np.array(self.calls[rank], DTYPES["call"]).tobytes())
             writer.append_messages(rank, np.array(self.messages[rank], DTYPES["message"]).tobytes())
+            if with_files:  # a call of MPI-IO with one of POSIX inside, which ends first
+                at, end = rank << 16, self.end[rank]
+                inner = (end - 3 * US, end - US, at, 1 << 16, 1 << 16, 0, 3, len(CALLS) + 1, 0, 1)
+                outer = (end - 4 * US, end, at, 1 << 16, 1 << 16, 0, 3, len(CALLS), 0, 0)
+                records = np.array([inner, outer], DTYPES["file_call"])
+                writer.append_file_calls(rank, records.tobytes())
         writer.close()
 
     def result(self, status: int) -> dict:

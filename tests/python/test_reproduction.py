@@ -22,7 +22,7 @@ def measured(**counts: Any) -> Measured:
 def printed() -> dict[Case, Measured]:
     """Results that are just what the report printed."""
     return {
-        btio(ranks, strategy, *SIMPLE_DISK): measured(seeks=seeks, writes=writes)
+        btio(ranks, strategy, *SIMPLE_DISK): measured(write_seeks=seeks, writes=writes)
         for (strategy, ranks), (seeks, writes) in TABLE_8_3.items()
     }
 
@@ -48,13 +48,13 @@ def test_what_the_report_printed_fulfils_its_table() -> None:
     results = printed()
     assert all(matches(*key)(results) for key in TABLE_8_3)
     case = btio(4, "barrier", *SIMPLE_DISK)
-    results[case] = measured(seeks=20_736, writes=20_736)
+    results[case] = measured(write_seeks=20_736, writes=20_736)
     assert not matches("barrier", 4)(results)
 
 
 def test_the_page_says_what_comes_out_and_what_does_not(tmp_path: Path) -> None:
     results = printed()
-    results[btio(16, "two-phase", *SIMPLE_DISK)] = measured(seeks=192, writes=192)
+    results[btio(16, "two-phase", *SIMPLE_DISK)] = measured(write_seeks=192, writes=192)
     page = tmp_path / "table.html"
     write_reproduction(find_experiments("table-8-3"), results, page)
     text = page.read_text()
@@ -64,15 +64,15 @@ def test_the_page_says_what_comes_out_and_what_does_not(tmp_path: Path) -> None:
 
 
 def test_counts_before_measuring_are_taken_off_but_not_time() -> None:
-    difference = measured(time_s=2.0, disk_reads=10, seeks=5) - measured(
-        time_s=3.0, disk_reads=4, seeks=1
+    difference = measured(time_s=2.0, disk_reads=10, write_seeks=5) - measured(
+        time_s=3.0, disk_reads=4, write_seeks=1
     )
-    assert difference == measured(time_s=2.0, disk_reads=6, seeks=4)
+    assert difference == measured(time_s=2.0, disk_reads=6, write_seeks=4)
 
 
 def test_counts_are_summed_over_file_systems_files_and_devices() -> None:
     device = {"reads": 3, "writes": 2, "bytes_read": 12288}
-    file = {"seeks": 7, "reads": 4, "writes": 1}
+    file = {"write_seeks": 7, "reads": 4, "writes": 1}
     system = {"files": [file, file], "ionodes": [{"device": device}] * 3}
     counted = measured_of({"time_s": 0.5}, {"storage": [system, system]}, 4096)
     assert counted == Measured(0.5, 28, 16, 4, 18, 12, 18.0)

@@ -35,7 +35,7 @@ int check_mode(const FileObject& file, storage::Direction direction, Pointer poi
 class PackedData {
  public:
   int prepare(const FileCall& call) {
-    const Representation& representation = *call.file->view.representation;
+    const Representation& representation = *call.view.representation;
     MPI_TRY(stored_bytes(representation, *call.type, call.count, &bytes_));
     if (representation.kind == Representation::Kind::kNative && call.type->is_contiguous()) {
       data_ = static_cast<std::byte*>(call.buffer);
@@ -49,8 +49,8 @@ class PackedData {
   int deliver(const FileCall& call, Count moved, Count* native_bytes) {
     *native_bytes = moved;
     if (own_ == nullptr || call.direction == storage::Direction::kWrite) return MPI_SUCCESS;
-    return decode(*call.file->view.representation, data_, moved, call.buffer, call.count,
-                  *call.type, native_bytes);
+    return decode(*call.view.representation, data_, moved, call.buffer, call.count, *call.type,
+                  native_bytes);
   }
   std::byte* data() const { return data_; }
   Count bytes() const { return bytes_; }
@@ -141,6 +141,7 @@ int take_file_call(File handle, storage::Direction direction, Pointer pointer, c
   if (bytes > 0 && view.filetype->size() == 0) {
     return fail(MPI_ERR_IO, "the view's file type has no data");
   }
+  call->view = view;
   call->direction = direction;
   call->buffer = const_cast<void*>(buffer);
   call->count = count;
@@ -173,7 +174,7 @@ int run_file_call(const FileCall& call, Transfer* transfer, Status* status) {
   FileRequest request;
   request.direction = call.direction;
   request.extents =
-      make_io_list(file.view, call.position, data.bytes(), file.collective.literal_io_list);
+      make_io_list(call.view, call.position, data.bytes(), file.collective.literal_io_list);
   request.data = data.data();
   MPI_TRY(access(strand, transfer, file, request));
   const Count moved = call.direction == storage::Direction::kWrite

@@ -15,6 +15,7 @@ namespace sesame::mpi {
 // position on.
 struct FileCall {
   FileObject* file = nullptr;
+  FileView view;  // at the time of the call: a non-blocking one outlives the file's
   storage::Direction direction = storage::Direction::kRead;
   void* buffer = nullptr;
   Count count = 0;

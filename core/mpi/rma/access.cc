@@ -24,10 +24,18 @@ Range range_of(const TypedBuffer& buffer) {
   return {first, first + static_cast<Aint>(type.span(buffer.count))};
 }
 
+// Whether all of it is attached, perhaps as several regions that meet.
 bool is_attached(const Exposure& exposure, Aint first, Aint end) {
-  return std::any_of(exposure.attached.begin(), exposure.attached.end(), [&](const Region& region) {
-    return first >= region.base && end <= region.base + region.size;
-  });
+  bool advanced = true;
+  while (first < end && advanced) {
+    advanced = false;
+    for (const Region& region : exposure.attached) {
+      if (first < region.base || first >= region.base + region.size) continue;
+      first = region.base + region.size;
+      advanced = true;
+    }
+  }
+  return first >= end;
 }
 
 RequestObject* new_request(WindowObject& window, int target) {

@@ -85,27 +85,27 @@ int check_exposed(Win win, WindowObject** window) {
 
 }  // namespace
 
-int Win_fence(int assert, Win win) {
+int Win_fence(int assertion, Win win) {
   WindowObject* window;
   MPI_TRY(check_window(win, &window));
-  MPI_TRY(check_assertion(assert, kFenceAssertions));
+  MPI_TRY(check_assertion(assertion, kFenceAssertions));
   if (window->access != AccessEpoch::kFence) MPI_TRY(begin_access(*window, AccessEpoch::kFence));
   if (window->exposed) {
     return fail(MPI_ERR_RMA_SYNC, "the exposure epoch that MPI_Win_post opened has not ended");
   }
   await_window(*window, For::kComplete, MPI_ANY_SOURCE);
   window->used_since_fence = false;
-  window->access = (assert& MPI_MODE_NOSUCCEED) != 0 ? AccessEpoch::kNone : AccessEpoch::kFence;
+  window->access = (assertion & MPI_MODE_NOSUCCEED) != 0 ? AccessEpoch::kNone : AccessEpoch::kFence;
   return run_collective(*window->comm, [](Transfer& transfer) {
     collectives::barrier_dissemination(transfer);
     return MPI_SUCCESS;
   });
 }
 
-int Win_post(Group group, int assert, Win win) {
+int Win_post(Group group, int assertion, Win win) {
   WindowObject* window;
   MPI_TRY(check_window(win, &window));
-  MPI_TRY(check_assertion(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT));
+  MPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT));
   if (window->exposed) {
     return fail(MPI_ERR_RMA_SYNC, "the exposure epoch that MPI_Win_post opened has not ended");
   }
@@ -118,21 +118,21 @@ int Win_post(Group group, int assert, Win win) {
     describe_signal(request, RequestObject::Kind::kReceive, *window, origin, kCompleted);
     post_receive(self(), request);
   }
-  if ((assert& MPI_MODE_NOCHECK) != 0) return MPI_SUCCESS;
+  if ((assertion & MPI_MODE_NOCHECK) != 0) return MPI_SUCCESS;
   for (const int origin : origins) send_signal(*window, origin, kPosted);
   return MPI_SUCCESS;
 }
 
-int Win_start(Group group, int assert, Win win) {
+int Win_start(Group group, int assertion, Win win) {
   WindowObject* window;
   MPI_TRY(check_window(win, &window));
-  MPI_TRY(check_assertion(assert, MPI_MODE_NOCHECK));
+  MPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK));
   MPI_TRY(begin_access(*window, AccessEpoch::kStart));
   std::vector<int> targets;
   MPI_TRY(check_members(*window, group, &targets));
   window->access = AccessEpoch::kStart;
   window->started = std::move(targets);
-  if ((assert& MPI_MODE_NOCHECK) == 0) await_posts(*window);
+  if ((assertion & MPI_MODE_NOCHECK) == 0) await_posts(*window);
   return MPI_SUCCESS;
 }
 

@@ -36,15 +36,6 @@ void release_locks(WindowObject& window, std::span<const int> targets) {
   if (!assumed) LockMessages::release(self(), window, targets);
 }
 
-bool is_done(const WindowObject& window, For what, int target) {
-  if (target == MPI_ANY_SOURCE) {
-    return (what == For::kComplete ? window.incomplete : window.unanswered) == 0;
-  }
-  const auto place = window.targets.find(target);
-  if (place == window.targets.end()) return true;
-  return (what == For::kComplete ? place->second.incomplete : place->second.unanswered) == 0;
-}
-
 // A flush of nothing may be what a program does while it waits for others to change its memory.
 int flush(Win win, For what, int target) {
   WindowObject* window;
@@ -52,9 +43,10 @@ int flush(Win win, For what, int target) {
   if (target != MPI_ANY_SOURCE) MPI_TRY(check_target(*window, target));
   MPI_TRY(check_passive(*window, target));
   if (target == MPI_PROC_NULL) return MPI_SUCCESS;
-  const bool was_done = is_done(*window, what, target);
+  Strand& strand = self();
+  const SimTime begin = strand.now;
   await_window(*window, what, target);
-  if (was_done) poll_memory(self());
+  if (strand.now == begin) poll_memory(strand);
   return MPI_SUCCESS;
 }
 
@@ -65,7 +57,7 @@ void poll_memory(Strand& strand) {
   note_idle_poll(strand, SimTime::never());
 }
 
-int Win_lock(int lock_type, int target, int assert, Win win) {
+int Win_lock(int lock_type, int target, int assertion, Win win) {
   WindowObject* window;
   MPI_TRY(check_window(win, &window));
   if (lock_type != MPI_LOCK_SHARED && lock_type != MPI_LOCK_EXCLUSIVE) {
@@ -74,9 +66,8 @@ int Win_lock(int lock_type, int target, int assert, Win win) {
                 "MPI_LOCK_EXCLUSIVE");
   }
   MPI_TRY(check_target(*window, target));
-  MPI_TRY(check_assertion(assert, MPI_MODE_NOCHECK));
+  MPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK));
   MPI_TRY(begin_access(*window, AccessEpoch::kLock));
-  if (target == MPI_PROC_NULL) return MPI_SUCCESS;
   if (window->targets[target].lock != 0) {
     return fail(MPI_ERR_RMA_SYNC,
                 "this rank has locked rank " + std::to_string(target) + " of the window already");
@@ -84,7 +75,8 @@ int Win_lock(int lock_type, int target, int assert, Win win) {
   window->access = AccessEpoch::kLock;
   ++window->locks;
   note_target(*window, target);
-  claim_locks(*window, std::span(&target, 1), lock_type, (assert& MPI_MODE_NOCHECK) != 0);
+  const bool is_assumed = (assertion & MPI_MODE_NOCHECK) != 0 || target == MPI_PROC_NULL;
+  claim_locks(*window, std::span(&target, 1), lock_type, is_assumed);
   return MPI_SUCCESS;
 }
 
@@ -92,7 +84,6 @@ int Win_unlock(int target, Win win) {
   WindowObject* window;
   MPI_TRY(check_window(win, &window));
   MPI_TRY(check_target(*window, target));
-  if (target == MPI_PROC_NULL) return MPI_SUCCESS;
   MPI_TRY(check_locked(*window, target));
   note_target(*window, target);
   await_window(*window, For::kComplete, target);
@@ -101,13 +92,13 @@ int Win_unlock(int target, Win win) {
   return MPI_SUCCESS;
 }
 
-int Win_lock_all(int assert, Win win) {
+int Win_lock_all(int assertion, Win win) {
   WindowObject* window;
   MPI_TRY(check_window(win, &window));
-  MPI_TRY(check_assertion(assert, MPI_MODE_NOCHECK));
+  MPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK));
   MPI_TRY(begin_access(*window, AccessEpoch::kLockAll));
   window->access = AccessEpoch::kLockAll;
-  claim_locks(*window, everyone(*window), MPI_LOCK_SHARED, (assert& MPI_MODE_NOCHECK) != 0);
+  claim_locks(*window, everyone(*window), MPI_LOCK_SHARED, (assertion & MPI_MODE_NOCHECK) != 0);
   return MPI_SUCCESS;
 }
 

@@ -278,7 +278,7 @@ int Win_shared_query(Win win, int target, Aint* size, Aint* disp_unit, void* bas
   const Exposure& exposure = window->exposure(target);
   *size = exposure.size;
   *disp_unit = exposure.displacement_unit;
-  *static_cast<void**>(baseptr) = exposure.base;
+  if (exposure.size > 0) *static_cast<void**>(baseptr) = exposure.base;
   return MPI_SUCCESS;
 }
 

@@ -47,7 +47,7 @@ def _storage_rows(where: str, storage: dict[str, Any] | None) -> list[tuple[str,
         return []
     rows = [(f"{where}, mounted at", " ".join(storage["mounts"]))]
     if storage["ionodes"]:
-        stripe = format_bytes(storage["stripe_bytes"])
+        stripe = format_size(storage["stripe_bytes"])
         rows.append((f"{where}, I/O nodes", f"{storage['ionodes']}, stripes of {stripe}"))
         rows.append((f"{where}, collective access", storage["collective"]))
     if storage["detail"] == "analytic":
@@ -56,7 +56,7 @@ def _storage_rows(where: str, storage: dict[str, Any] | None) -> list[tuple[str,
         "caches of compute nodes": storage["cnode_cache_bytes"],
         "caches of I/O nodes" if storage["ionodes"] else "cache": storage["ionode_cache_bytes"],
     }
-    rows += [(f"{where}, {name}", format_bytes(size)) for name, size in caches.items() if size]
+    rows += [(f"{where}, {name}", format_size(size)) for name, size in caches.items() if size]
     array = "" if storage["raid"] == "none" else f", {storage['raid']} of {storage['members']}"
     return [*rows, (f"{where}, device", storage["device"] + array)]
 

@@ -211,6 +211,8 @@ def _run(options: dict[str, Any], scenario: Scenario, executable: Path, points: 
         scenario = replace(scenario, overrides=(*scenario.overrides, setting))
     for point in points:  # every wrong value is found before the first run
         native.read_machine(str(scenario.machine), [*scenario.overrides, *point.overrides])
+    if options["files"] is not None:
+        _make_directory(options["files"])
     if len(points) > 1:
         return _run_series(options, scenario, executable, points)
     return _run_one(options, replace(scenario, **_of_point(scenario, points[0])), executable)
@@ -287,13 +289,11 @@ def _check_outputs(options: dict[str, Any], *, series: bool) -> None:
                 hint="--report, --plot or --json keep a series",
             )
         check_destination(options["output"], force=options["force"])
-    if options["files"] is not None:
-        if series:
-            raise InputError(
-                "--files keeps the files of one run, and this is a series",
-                hint="without it each run has files of its own, which go when it ends",
-            )
-        _make_directory(options["files"])
+    if options["files"] is not None and series:
+        raise InputError(
+            "--files keeps the files of one run, and this is a series",
+            hint="without it each run has files of its own, which go when it ends",
+        )
     if options["plot"] is not None:
         if not series:
             raise InputError("--plot draws a series: give --sweep, or several numbers with -n")
@@ -366,6 +366,8 @@ def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> i
         )
     else:
         print_summary(console, outcome)
+        if outcome.result.get("file_bytes_written") and scenario.files_directory is None:
+            console.print("what was written to simulated files is gone; --files DIR keeps it")
     print_notes(console, notes)
     for name, file in written.items():
         console.print(f"{name.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)

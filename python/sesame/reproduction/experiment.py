@@ -30,7 +30,7 @@ class Measured:
     """What a run gave. Counts are of all I/O nodes, or of all elements of I/O lists."""
 
     time_s: float
-    seeks: int  # of I/O lists
+    write_seeks: int  # of I/O lists
     reads: int
     writes: int
     disk_reads: int  # requests to devices
@@ -41,7 +41,7 @@ class Measured:
         """Without what happened before measuring; the time is that of the measured part already."""
         return Measured(
             self.time_s,
-            self.seeks - other.seeks,
+            self.write_seeks - other.write_seeks,
             self.reads - other.reads,
             self.writes - other.writes,
             self.disk_reads - other.disk_reads,

@@ -114,7 +114,7 @@ def measured_of(report: dict[str, Any], result: dict[str, Any], block_bytes: int
     devices = [ionode["device"] for system in result["storage"] for ionode in system["ionodes"]]
     return Measured(
         time_s=report["time_s"],
-        seeks=sum(file["seeks"] for file in files),
+        write_seeks=sum(file["write_seeks"] for file in files),
         reads=sum(file["reads"] for file in files),
         writes=sum(file["writes"] for file in files),
         disk_reads=sum(device["reads"] for device in devices),

@@ -6,12 +6,14 @@ import platform
 import shutil
 import signal
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import sesame
+from sesame import native
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.datasets.raw import RawSummary
 from sesame.errors import AlreadyReported, Interrupted, SimulationError
@@ -132,8 +134,22 @@ def _run(
         run = host.run(text, directory, progress=progress, **more)
     finally:  # of simulated files for which nobody named a place
         shutil.rmtree(directory / "files", ignore_errors=True)
+        if scenario.files_directory is not None:
+            _remove_empty(scenario, scenario.files_directory)
     recorded_file.unlink(missing_ok=True)
     return RunResult(_checked(run))
+
+
+def _remove_empty(scenario: Scenario, files: Path) -> None:
+    """The directories of mounts that the program did not use."""
+    model = native.read_machine(str(scenario.machine), list(scenario.overrides))
+    for storage in (model["storage"], model["node_storage"]):
+        for mount in storage["mounts"] if storage else ():
+            top = files / mount.removeprefix("/").removeprefix(".")
+            above = [parent for parent in top.parents if files in parent.parents]
+            for path in [*top.glob("node-*"), top, *above] if top != files else []:
+                with suppress(OSError):  # something is in it
+                    path.rmdir()
 
 
 def _checked(run: HostRun) -> dict[str, Any]:

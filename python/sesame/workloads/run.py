@@ -111,7 +111,7 @@ def run_simulated(
     output_to_stderr: bool = False,
 ) -> BenchRun:
     """A run under the simulator, which `simulate` starts."""
-    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
+    with tempfile.TemporaryDirectory(prefix="sesame-", dir=_not_simulated()) as folder:
         file = Path(folder) / "report.json"
         scenario = Scenario(
             program=str(built.program),
@@ -137,6 +137,14 @@ def run_simulated(
                 key: outcome.result[key] for key in ("predicted_time_s", "messages", "wall_time_s")
             },
         )
+
+
+def _not_simulated() -> str | None:
+    """A place for temporary files that is not below the working directory, where the program's
+    files may be simulated."""
+    places = (tempfile.gettempdir(), "/var/tmp", "/dev/shm")
+    here = Path.cwd()
+    return next((place for place in places if here not in Path(place, "x").parents), None)
 
 
 def _read_report(file: Path, status: int, options: Sequence[str]) -> dict[str, Any]:

@@ -274,7 +274,7 @@ Pattern deal(std::mt19937& random, int ranks, bool shared, bool jumps) {
 
 TEST(Strategies, WriteTheSameFileWhateverThePattern) {
   std::mt19937 random(4711);
-  for (int trial = 0; trial < 25; ++trial) {
+  for (int trial = 0; trial < 15; ++trial) {
     const int ranks = 1 + static_cast<int>(random() % 9);
     Pattern pattern = deal(random, ranks, false, trial % 5 == 4);
     std::vector<std::byte> before(random() % 2 == 0 ? 0 : random() % 4000, std::byte{0x55});
@@ -294,7 +294,7 @@ TEST(Strategies, WriteTheSameFileWhateverThePattern) {
 
 TEST(Strategies, ReadTheSameBytesUpToTheEndOfTheFile) {
   std::mt19937 random(815);
-  for (int trial = 0; trial < 25; ++trial) {
+  for (int trial = 0; trial < 15; ++trial) {
     const int ranks = 1 + static_cast<int>(random() % 9);
     Pattern pattern = deal(random, ranks, true, trial % 5 == 4);
     std::vector<std::byte> bytes(random() % 6000);
@@ -503,9 +503,9 @@ TEST(Strategies, DifferInTimeAsTheyShouldOnADiskThatSeeks) {
     Pattern pattern = interleave(16, 20, 100);
     times[strategy] = run(job, file, Direction::kWrite, pattern);
   }
-  // 320 seeks of 10 ms against 16 and one.
+  // 320 seeks of 10 ms, 80 where four neighbours come one after the other, at most 16, and one.
   EXPECT_GT(times[Collective::kBarrier].seconds(), 10 * times[Collective::kTwoPhase].seconds());
-  EXPECT_GT(times[Collective::kGrouping].seconds(), 10 * times[Collective::kTwoPhase].seconds());
+  EXPECT_GT(times[Collective::kGrouping].seconds(), 4 * times[Collective::kTwoPhase].seconds());
   EXPECT_LT(times[Collective::kDiskDirected].seconds(), times[Collective::kTwoPhase].seconds());
 }
 

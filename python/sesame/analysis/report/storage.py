@@ -56,7 +56,7 @@ def _files(data_set: DataSet) -> Section:
     columns = [
         Column("file", found["name"]),
         Column("of", _owners(found), hint="the nodes that see this file"),
-        *_counts(found, "opens", "reads", "writes", "seeks"),
+        *_counts(found, "opens", "reads", "read_seeks", "writes", "write_seeks"),
         *_sizes(found, "bytes_read", "bytes_written"),
         *_times(found, "read_s", "write_s", "metadata_s"),
         Column("per access time", _share(moved, busy), lambda v: f"{format_bytes(v)}/s"),
