@@ -20,7 +20,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def _install(package: str) -> bool:
     if shutil.which("apt-get") is None or os.geteuid() != 0:
         return False
-    command = ["apt-get", "install", "-y", "--no-install-recommends", package]
+    # Another test may be installing something at the same time.
+    patience = "DPkg::Lock::Timeout=300"
+    command = ["apt-get", "install", "-y", "--no-install-recommends", "-o", patience, package]
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for _ in range(2):
         if (

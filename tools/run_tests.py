@@ -68,9 +68,12 @@ def run_ctest(results: Path, jobs: int, count: Count) -> None:
         count.failed.append(f"ctest ended with status {status}")
 
 
-def run_pytest(results: Path, long: bool, arguments: list[str], count: Count) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={results}", *arguments]
-    command += [] if long else ["-m", "not long"]
+def run_pytest(results: Path, options: argparse.Namespace, count: Count) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={results}"]
+    # By file: what a file has built is built once.
+    command += ["--numprocesses", str(options.jobs), "--dist", "loadfile"]
+    command += [] if options.long else ["-m", "not long"]
+    command += options.pytest_arguments
     status = subprocess.run(command, check=False, cwd=ROOT).returncode
     before = len(count.failed)
     count_results(results, "pytest", count)
@@ -83,14 +86,14 @@ def run_pytest(results: Path, long: bool, arguments: list[str], count: Count) ->
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--long", action="store_true", help="also the tests that take minutes")
-    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, help="for ctest")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, help="tests at the same time")
     parser.add_argument("pytest_arguments", nargs="*", help="passed on to pytest")
     options = parser.parse_args()
     count = Count()
     with tempfile.TemporaryDirectory() as directory:
         run_ctest(Path(directory) / "ctest.xml", options.jobs, count)
         pytest_results = Path(directory) / "pytest.xml"
-        run_pytest(pytest_results, options.long, options.pytest_arguments, count)
+        run_pytest(pytest_results, options, count)
     print()
     for skipped in count.skipped:
         print(f"skipped: {skipped}")
