@@ -76,7 +76,7 @@ def test_real_files_are_refused_in_the_simulator(bench, program):
     program("cachestudy")
     outcome = bench("cachestudy", "--simulate", "infiniband")
     assert outcome.status == 2
-    assert "the simulator has no model of storage yet" in outcome.stderr
+    assert "caches of this machine, which the simulator does not use" in outcome.stderr
 
 
 @pytest.mark.parametrize("ranks", [1, 4])

@@ -242,6 +242,13 @@ int open_file(Comm comm, const char* filename, int amode, Info info, File* fh) {
   });
 }
 
+// The file at this place is gone; on the mount of the working directory a real one is hidden.
+void forget(const Rank& rank, const storage::Place& place) {
+  if (place.system == nullptr) return;
+  const int node = rank.world.network.node_of(rank.id);
+  if (rank.world.mounts->removed(place, node)) place.system->remove(place.file);
+}
+
 int delete_file(const char* filename, Info info) {
   MPI_TRY(check_name(filename));
   InfoObject* hints;
@@ -255,7 +262,7 @@ int delete_file(const char* filename, Info info) {
     return fail(file_error_class(error),
                 std::string("cannot delete ") + filename + ": " + strerrordesc_np(error));
   }
-  if (place.system != nullptr) place.system->remove(place.file);
+  forget(*strand.rank, place);
   return MPI_SUCCESS;
 }
 
@@ -267,7 +274,7 @@ int remove_at_close(Strand& strand, const FileObject& file) {
   }
   spend_metadata(strand, mine, MetadataCall::kRemove);
   remove_real_file(mine.path);
-  if (mine.system != nullptr) mine.system->remove(mine.file);
+  forget(*strand.rank, mine);
   return MPI_SUCCESS;
 }
 

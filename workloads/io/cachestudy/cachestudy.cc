@@ -91,7 +91,7 @@ Plan plan_of(const Options& options, const Memory& memory) {
 void refuse_in_simulator() {
   if (in_simulator()) {
     throw UsageError(
-        "cachestudy measures real files, and the simulator has no model of storage yet: run it "
+        "cachestudy looks for the caches of this machine, which the simulator does not use: run it "
         "under mpiexec, or with --self-check, which brings a store and a clock of its own");
   }
 }
