@@ -189,6 +189,15 @@ int describe_file(int fd, struct stat* result) {
   return operation.result(status);
 }
 
+int make_directory(const char* call, int directory, const char* path, mode_t mode) {
+  return make_name(
+      call, directory, path,
+      [](int d, const char* p, const void* m) {
+        return REAL(mkdirat)(d, p, *static_cast<const mode_t*>(m));
+      },
+      &mode);
+}
+
 int remove_path(const char* call, int directory, const char* path, int flags) {
   PathOperation operation(call, directory, path, PathUse::kReplace);
   if (!operation.is_simulated())
@@ -330,21 +339,11 @@ GLOBAL_NAME(symlink);
 
 int rank_mkdirat(int directory, const char* path, mode_t mode) {
   if (!SERVES_RANK()) return REAL(mkdirat)(directory, path, mode);
-  return make_name(
-      "mkdirat", directory, path,
-      [](int d, const char* p, const void* m) {
-        return REAL(mkdirat)(d, p, *static_cast<const mode_t*>(m));
-      },
-      &mode);
+  return make_directory("mkdirat", directory, path, mode);
 }
 int rank_mkdir(const char* path, mode_t mode) {
   if (!SERVES_RANK()) return REAL(mkdir)(path, mode);
-  return make_name(
-      "mkdir", AT_FDCWD, path,
-      [](int d, const char* p, const void* m) {
-        return REAL(mkdirat)(d, p, *static_cast<const mode_t*>(m));
-      },
-      &mode);
+  return make_directory("mkdir", AT_FDCWD, path, mode);
 }
 GLOBAL_NAME(mkdir);
 

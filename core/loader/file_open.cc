@@ -36,9 +36,9 @@ int share_file(int from, int to) {
   return to;
 }
 
-}  // namespace
-
-int make_temporary(const char* call, char* path, int suffix, int flags) {
+// Puts names in place of XXXXXX until `make` finds one that is not taken.
+template <typename Make>
+int with_fresh_name(char* path, int suffix, const Make& make) {
   const size_t length = strlen(path);
   const size_t tail = static_cast<size_t>(suffix) + 6;
   if (suffix < 0 || length < tail || strncmp(path + length - tail, "XXXXXX", 6) != 0) {
@@ -48,10 +48,18 @@ int make_temporary(const char* call, char* path, int suffix, int flags) {
   static uint64_t attempt = 0;
   for (int i = 0; i < 10'000; ++i) {
     fill_in(path + length - tail, *current(), ++attempt);
-    const int fd = open_path(call, AT_FDCWD, path, flags | O_RDWR | O_CREAT | O_EXCL, 0600);
-    if (fd >= 0 || errno != EEXIST) return fd;
+    const int result = make();
+    if (result >= 0 || errno != EEXIST) return result;
   }
   return -1;
+}
+
+}  // namespace
+
+int make_temporary(const char* call, char* path, int suffix, int flags) {
+  return with_fresh_name(path, suffix, [&] {
+    return open_path(call, AT_FDCWD, path, flags | O_RDWR | O_CREAT | O_EXCL, 0600);
+  });
 }
 
 int open_path(const char* call, int directory, const char* path, int flags, mode_t mode) {
@@ -126,6 +134,12 @@ int rank_mkstemp(char* path) {
 int rank_mkostemp(char* path, int flags) {
   return SERVES_RANK() ? make_temporary("mkostemp", path, 0, flags) : REAL(mkostemp)(path, flags);
 }
+char* rank_mkdtemp(char* path) {
+  if (!SERVES_RANK()) return REAL(mkdtemp)(path);
+  const int status =
+      with_fresh_name(path, 0, [&] { return make_directory("mkdtemp", AT_FDCWD, path, 0700); });
+  return status == 0 ? path : nullptr;
+}
 int rank_mkstemps(char* path, int suffix) {
   return SERVES_RANK() ? make_temporary("mkstemps", path, suffix, 0) : REAL(mkstemps)(path, suffix);
 }
@@ -171,6 +185,7 @@ void bind_file_descriptors(BindingTable& table) {
   BIND_AS(table, "mkstemp64", mkstemp);
   BIND(table, mkostemp);
   BIND_AS(table, "mkostemp64", mkostemp);
+  BIND(table, mkdtemp);
   BIND(table, mkstemps);
   BIND_AS(table, "mkstemps64", mkstemps);
   BIND(table, mkostemps);

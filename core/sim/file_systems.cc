@@ -1,5 +1,6 @@
 #include "core/sim/file_systems.h"
 
+#include <algorithm>
 #include <filesystem>
 
 namespace sesame::sim {
@@ -30,7 +31,10 @@ Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
   }
   if (machine.node_storage) {
     std::vector<std::unique_ptr<FileSystem>> by_node;
-    for (int node = 0; node < machine.nodes; ++node) {
+    int nodes = 0;  // that ranks are on, and those before
+    for (int rank = 0; rank < network.ranks(); ++rank)
+      nodes = std::max(nodes, network.node_of(rank) + 1);
+    for (int node = 0; node < nodes; ++node) {
       auto system = storage::make_file_system(*machine.node_storage, network, events,
                                               scenario.seed + static_cast<uint64_t>(node) + 1);
       if (!system) return std::unexpected(system.error());

@@ -16,7 +16,9 @@ ON = ("-n", 2, "--machine", "infiniband")
 
 
 def shared_memory() -> set[str]:
-    return {path.name for path in Path("/dev/shm").iterdir()}
+    """Without the objects of real MPI jobs, which other tests may run at the same time."""
+    names = {path.name for path in Path("/dev/shm").iterdir()}
+    return {name for name in names if not name.startswith(("mpich", "ucx"))}
 
 
 @pytest.fixture(autouse=True)
@@ -97,9 +99,9 @@ def test_a_wrong_machine_file_is_answered_with_file_and_line(line, said, tmp_pat
         ("if (rank == 1) exit(0);", 1, "MPI_Finalize"),
         ("int x; MPI_Send(&x, 1, MPI_INT, 5, 0, MPI_COMM_WORLD);", None, "rank 5"),
         (
-            "MPI_Win w; MPI_Win_create(&rank, 4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);",
+            'MPI_Close_port("no port");',
             1,
-            "MPI_Win_create",
+            "MPI_Close_port",
         ),
     ],
     ids=["crash", "abort", "exit status", "MPI_Abort", "no finalize", "wrong rank", "missing call"],

@@ -8,6 +8,7 @@ import pytest
 
 from conftest import IN_PLACE
 from sesame.datasets import DataSet
+from sesame.machines import find_machine
 
 SMALL = ["--size", "64:4096", "--operations", "16", "--repeat", "2"]
 
@@ -96,8 +97,11 @@ def test_findings_are_words_figures_and_tables(bench, iow, tmp_path):
     assert (tmp_path / "iow.html").stat().st_size > 10_000
 
 
-def test_simulation_without_computation_says_that_it_has_no_times(bench, iow):
-    options = ["-n", 2, "--simulate", "paragon", "--compute", "none", "--json", *SMALL]
+def test_simulation_without_times_of_files_says_so(bench, iow, tmp_path):
+    shipped = find_machine("paragon").read_text()
+    machine = tmp_path / "without-storage.toml"
+    machine.write_text(shipped[: shipped.index("[storage]")])
+    options = ["-n", 2, "--simulate", machine, "--compute", "none", "--json", *SMALL]
     outcome = bench("iow", *options)
     assert outcome.status == 0, outcome.stderr
     assert outcome.json["verified"] is True

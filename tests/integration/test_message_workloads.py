@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SESAME, run
+from conftest import IN_PLACE, SESAME, run
 from sesame import native
 from sesame.analysis.calibration import Calibration, fit_network, machine_text
 from sesame.datasets import DataSet
@@ -154,7 +154,8 @@ def test_messages_is_verified_under_a_real_mpi(bench, program):
 @pytest.mark.parametrize("ranks", [1, 5])
 def test_messages_takes_any_number_of_ranks(ranks, program, simulate, tmp_path):
     options = ["-n", ranks, "--machine", "infiniband", "--compute", "none"]
-    outcome = simulate(*options, "--", program("messages"), "--repeat", 1, "--report", "r.json")
+    workload = [program("messages"), "--repeat", 1, "--report", "r.json"]
+    outcome = simulate(*options, *IN_PLACE, "--", *workload)
     assert outcome.status == 0, outcome.stdout + outcome.stderr
     tables = json.loads((tmp_path / "r.json").read_text())["tables"]
     assert ("all_pairs" in tables) == (ranks > 1)

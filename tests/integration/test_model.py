@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import IN_PLACE
 from sesame import native
 from sesame.machines import find_machine
 
@@ -40,6 +41,7 @@ def test_netpipe_prints_the_sp2s_latency_and_bandwidth(debian_program, simulate,
         "sp2",
         "--compute",
         "none",
+        *IN_PLACE,
         "--",
         netpipe,
         "-u",

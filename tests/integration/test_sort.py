@@ -95,9 +95,10 @@ def test_time_of_messages_shows_in_the_phases(sesame_sort, simulate, tmp_path):
     rows = zip(*(table[name]["values"] for name in ("rank", "phase", "begin", "end")), strict=True)
     for rank, phase, begin, end in rows:
         spent[phase] += (end - begin) * (rank == 1)
-    # About 5,000 numbers each way; the model has no computation, so that sorting takes no time.
+    # About 5,000 numbers each way; without computation sorting takes no time.
     assert spent["ask"] > 4000 * 8 / 200e6
-    assert max(spent["sort"], spent["read"], spent["write"]) < 1e-6
+    assert spent["sort"] < 1e-6
+    assert min(spent["read"], spent["write"]) > 0
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,11 @@ LITERAL = ("storage.collective.io_list=literal", "storage.collective.sieving=fal
 
 
 def btio(ranks: int, strategy: str, *overrides: str, compute: str = "none") -> Case:
-    chosen = (f"storage.collective.strategy={strategy}", f"storage.collective.cb_nodes={ranks}")
+    chosen = (
+        f"storage.collective.strategy={strategy}",
+        f"storage.collective.cb_nodes={ranks}",
+        "storage.collective.group_size=2",  # a choice: with 4 ranks more than one group
+    )
     return Case(
         "bt",
         ("--class", "S", "--io", "full", "--io-file", "btio.out"),

@@ -114,8 +114,10 @@ static void handles(void) {
   say("errors are returned", handler == MPI_ERRORS_RETURN);
   NEED(MPI_File_get_errhandler(MPI_FILE_NULL, &handler));
   say("errors without a file are returned", handler == MPI_ERRORS_RETURN);
+#if MPI_VERSION < 5 /* the interface of MPI 5 has these in a library of its own */
   say("the handle survives Fortran", MPI_File_f2c(MPI_File_c2f(file)) == file);
   say("the null handle survives Fortran", MPI_File_f2c(MPI_File_c2f(MPI_FILE_NULL)) == MPI_FILE_NULL);
+#endif
   close_file();
 }
 
