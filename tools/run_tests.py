@@ -86,7 +86,8 @@ def run_pytest(results: Path, options: argparse.Namespace, count: Count) -> None
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--long", action="store_true", help="also the tests that take minutes")
-    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, help="tests at the same time")
+    at_once = os.cpu_count() or 1
+    parser.add_argument("-j", "--jobs", type=int, default=at_once, help="tests at the same time")
     parser.add_argument("pytest_arguments", nargs="*", help="passed on to pytest")
     options = parser.parse_args()
     count = Count()
