@@ -16,7 +16,9 @@ int main(int argc, char** argv) {
   char name[64], kept[64], line[256], buffer[100];
   snprintf(name, sizeof name, "stream-%d", rank);
   snprintf(kept, sizeof kept, "kept-%d", rank);
-#define SAY(...) (printf("rank %d: ", rank), printf(__VA_ARGS__), putchar('\n'))
+  char said[512];
+/* A line is one write, or lines of two ranks mix under mpiexec. */
+#define SAY(...) (snprintf(said, sizeof said, __VA_ARGS__), dprintf(1, "rank %d: %s\n", rank, said))
   FILE* file = fopen("missing", "r");
   SAY("missing %d errno %d", file != NULL, errno);
   file = fopen(name, "w");
