@@ -67,6 +67,13 @@ Errhandler hand_out_errhandler(ErrhandlerObject* errhandler) {
   return errhandler->handle;
 }
 
+int set_errhandler(ErrhandlerObject*& place, Errhandler handle, ErrhandlerObject::Kind kind) {
+  ErrhandlerObject* errhandler;
+  MPI_TRY(check_errhandler(handle, kind, &errhandler));
+  attach(place, errhandler);
+  return MPI_SUCCESS;
+}
+
 ErrhandlerObject* find_errhandler(Rank& rank, Errhandler handle) {
   if (!is_predefined(handle)) return rank.objects.errhandlers.find(handle);
   ErrhandlerObject*& place = rank.objects.predefined_errhandlers[handle & 3];
@@ -155,79 +162,75 @@ int Errhandler_free(Errhandler* errhandler) {
   return MPI_SUCCESS;
 }
 
+namespace {
+
+int get_errhandler(ErrhandlerObject* errhandler, Errhandler* handle) {
+  MPI_TRY(check_out(handle, "errhandler"));
+  *handle = hand_out_errhandler(errhandler);
+  return MPI_SUCCESS;
+}
+
+int call_errhandler(const ErrhandlerObject* errhandler, int object, int errorcode,
+                    const char* function_name) {
+  this_rank().error_detail = kCalledByProgram;
+  raise_with(errhandler, object, errorcode, function_name);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
 int Comm_set_errhandler(Comm comm, Errhandler errhandler) {
   CommObject* object;
   MPI_TRY(check_comm(comm, &object));
-  ErrhandlerObject* handler;
-  MPI_TRY(check_errhandler(errhandler, Kind::kComm, &handler));
-  attach(object->errhandler, handler);
-  return MPI_SUCCESS;
+  return set_errhandler(object->errhandler, errhandler, Kind::kComm);
 }
 
 int Comm_get_errhandler(Comm comm, Errhandler* errhandler) {
   CommObject* object;
   MPI_TRY(check_comm(comm, &object));
-  MPI_TRY(check_out(errhandler, "errhandler"));
-  *errhandler = hand_out_errhandler(object->errhandler);
-  return MPI_SUCCESS;
+  return get_errhandler(object->errhandler, errhandler);
 }
 
 int Comm_call_errhandler(Comm comm, int errorcode) {
   CommObject* object;
   MPI_TRY(check_comm(comm, &object));
-  this_rank().error_detail = kCalledByProgram;
-  raise_with(object->errhandler, comm, errorcode, "MPI_Comm_call_errhandler");
-  return MPI_SUCCESS;
+  return call_errhandler(object->errhandler, comm, errorcode, "MPI_Comm_call_errhandler");
 }
 
 int Win_set_errhandler(Win win, Errhandler errhandler) {
   WindowObject* window;
   MPI_TRY(check_window(win, &window));
-  ErrhandlerObject* handler;
-  MPI_TRY(check_errhandler(errhandler, Kind::kWin, &handler));
-  attach(window->errhandler, handler);
-  return MPI_SUCCESS;
+  return set_errhandler(window->errhandler, errhandler, Kind::kWin);
 }
 
 int Win_get_errhandler(Win win, Errhandler* errhandler) {
   WindowObject* window;
   MPI_TRY(check_window(win, &window));
-  MPI_TRY(check_out(errhandler, "errhandler"));
-  *errhandler = hand_out_errhandler(window->errhandler);
-  return MPI_SUCCESS;
+  return get_errhandler(window->errhandler, errhandler);
 }
 
 int Win_call_errhandler(Win win, int errorcode) {
   WindowObject* window;
   MPI_TRY(check_window(win, &window));
-  this_rank().error_detail = kCalledByProgram;
-  raise_with(window->errhandler, win, errorcode, "MPI_Win_call_errhandler");
-  return MPI_SUCCESS;
+  return call_errhandler(window->errhandler, win, errorcode, "MPI_Win_call_errhandler");
 }
 
 int Session_set_errhandler(Session session, Errhandler errhandler) {
   SessionObject* object;
   MPI_TRY(check_session(session, &object));
-  ErrhandlerObject* handler;
-  MPI_TRY(check_errhandler(errhandler, Kind::kSession, &handler));
-  attach(object->errhandler, handler);
-  return MPI_SUCCESS;
+  return set_errhandler(object->errhandler, errhandler, Kind::kSession);
 }
 
 int Session_get_errhandler(Session session, Errhandler* errhandler) {
   SessionObject* object;
   MPI_TRY(check_session(session, &object));
-  MPI_TRY(check_out(errhandler, "errhandler"));
-  *errhandler = hand_out_errhandler(object->errhandler);
-  return MPI_SUCCESS;
+  return get_errhandler(object->errhandler, errhandler);
 }
 
 int Session_call_errhandler(Session session, int errorcode) {
   SessionObject* object;
   MPI_TRY(check_session(session, &object));
-  this_rank().error_detail = kCalledByProgram;
-  raise_with(object->errhandler, session, errorcode, "MPI_Session_call_errhandler");
-  return MPI_SUCCESS;
+  return call_errhandler(object->errhandler, session, errorcode, "MPI_Session_call_errhandler");
 }
 
 }  // namespace sesame::mpi

@@ -28,6 +28,8 @@ struct ErrhandlerObject : Counted {
 ErrhandlerObject* find_errhandler(Rank& rank, Errhandler handle);
 // An error unless the handle may be attached to an object of this kind.
 int check_errhandler(Errhandler handle, ErrhandlerObject::Kind kind, ErrhandlerObject** errhandler);
+// The object at `place` gets this handler from now on.
+int set_errhandler(ErrhandlerObject*& place, Errhandler handle, ErrhandlerObject::Kind kind);
 
 // Applies the error handler of the communicator (null: errors that concern no object) and returns
 // the error, unless the handler ends the job. Where none was set, that of MPI_COMM_SELF and then

@@ -154,14 +154,9 @@ int File_sync(File fh) {
 int File_set_errhandler(File handle, Errhandler errhandler) {
   FileObject* file = nullptr;
   if (handle != nullptr) MPI_TRY(check_file(handle, &file));
-  ErrhandlerObject* handler;
-  MPI_TRY(check_errhandler(errhandler, ErrhandlerObject::Kind::kFile, &handler));
   ErrhandlerObject*& place =
       file != nullptr ? file->errhandler : this_rank().objects.file_errhandler;
-  retain(handler);
-  release(place);
-  place = handler;
-  return MPI_SUCCESS;
+  return set_errhandler(place, errhandler, ErrhandlerObject::Kind::kFile);
 }
 
 int File_get_errhandler(File handle, Errhandler* errhandler) {
