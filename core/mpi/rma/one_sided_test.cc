@@ -311,9 +311,9 @@ TEST(OneSided, BytesAndPeersAreCounted) {
   job.run([](int rank) {
     std::vector<char> memory(100);
     Win win = make_window(memory.data(), memory.size());
+    std::vector<char> data(60);
     Win_lock_all(0, win);
     if (rank == 0) {
-      std::vector<char> data(60);
       Put(data.data(), 60, MPI_BYTE, 1, 0, 60, MPI_BYTE, win);
       EXPECT_EQ(self().rank->call_bytes, 60u);
       EXPECT_EQ(self().rank->call_peer, 1);
