@@ -1,0 +1,33 @@
+/* The library that puts probes into the running kernel and reads what they count. One thread
+ * calls it at a time. What fails returns NULL or -1 and leaves a sentence in sesame_probes_error. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probes/cell.h"
+
+struct loaded;
+
+/* All subsystems, their points, classes and groups, as JSON. */
+const char* sesame_probes_describe(void);
+const char* sesame_probes_error(void);
+
+/* A subsystem's programs are checked by the kernel and wait, attached to nothing. Needs CAP_BPF and
+ * CAP_PERFMON. */
+struct loaded* sesame_probes_load(const char* subsystem);
+void sesame_probes_unload(struct loaded* loaded);
+
+/* Why a point cannot be had in this kernel; NULL when it can. */
+const char* sesame_probes_missing(struct loaded* loaded, unsigned point);
+
+/* How closely a point looks, and whether it writes a trace; attaches and detaches what is needed. */
+int sesame_probes_set(struct loaded* loaded, unsigned point, enum detail detail, int tracing);
+
+/* The cells of all CPUs, [CPU][point][class][group], and the settings; mapped until unloaded. */
+const struct cell* sesame_probes_cells(struct loaded* loaded, unsigned* cpus);
+struct settings* sesame_probes_settings(struct loaded* loaded);
+
+/* Takes what is in the ring, at most `room` events; waits at most `timeout_ms` for the first.
+ * Returns how many, or -1. */
+long sesame_probes_events(struct event* events, size_t room, int timeout_ms);

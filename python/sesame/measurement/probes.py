@@ -1,0 +1,220 @@
+"""Probes in the running kernel: what there is, switched on and off, and what they have counted.
+
+The library libsesame-probes does it (probes/probes.h); this is its only caller.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sesame.errors import SesameError
+from sesame.installed import find_installed
+
+# As in probes/cell.h.
+MAX_POINTS, MAX_GROUPS = 16, 8
+CELL = np.dtype(
+    [
+        ("count", "u8"),
+        ("bytes", "u8"),
+        ("timed", "u8"),
+        ("total_ns", "u8"),
+        ("max_ns", "u8", 2),
+    ]
+)
+EVENT = np.dtype(
+    [
+        ("time_ns", "u8"),
+        ("duration_ns", "u8"),
+        ("where", "u8"),
+        ("bytes", "u8"),
+        ("what", "u4"),
+        ("pid", "u4"),
+        ("point", "u2"),
+        ("class", "u2"),
+        ("cpu", "u2"),
+        ("subsystem", "u2"),
+    ]
+)
+# Sizes below each belong to its group; the last group has the rest.
+DEFAULT_LIMITS = (512, 4096, 16384, 65536, 262144, 1048576, 4194304)
+
+
+class Detail(IntEnum):
+    """How closely a point looks; what each one adds stands in probes/cell.h."""
+
+    OFF = 0
+    COUNT = 1
+    SAMPLED = 2
+    DURATION = 3
+
+
+@dataclass(frozen=True)
+class Point:
+    name: str
+    meaning: str
+    finest: Detail
+
+
+@dataclass(frozen=True)
+class Subsystem:
+    name: str
+    meaning: str
+    points: tuple[Point, ...]
+    classes: tuple[str, ...]
+    groups: int
+    where: str
+    what: str
+
+
+class _Settings(ctypes.Structure):
+    _fields_ = [
+        ("detail", ctypes.c_uint32 * MAX_POINTS),
+        ("tracing", ctypes.c_uint32 * MAX_POINTS),
+        ("epoch", ctypes.c_uint32),
+        ("subsystem", ctypes.c_uint32),
+        ("limits", ctypes.c_uint64 * MAX_GROUPS),
+        ("presented", ctypes.c_uint64),
+        ("lost", ctypes.c_uint64),
+    ]
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    path = find_installed("libsesame-probes.so")
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise SesameError(
+            f"{path}: cannot be loaded: {error}",
+            hint="it needs libbpf: sudo apt-get install libbpf1",
+        ) from error
+    text, handle, number = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint
+    for name, result, arguments in (
+        ("describe", text, []),
+        ("error", text, []),
+        ("load", handle, [text]),
+        ("unload", None, [handle]),
+        ("missing", text, [handle, number]),
+        ("set", ctypes.c_int, [handle, number, number, ctypes.c_int]),
+        ("cells", handle, [handle, ctypes.POINTER(number)]),
+        ("settings", ctypes.POINTER(_Settings), [handle]),
+        ("events", ctypes.c_long, [handle, ctypes.c_size_t, ctypes.c_int]),
+    ):
+        function = getattr(library, f"sesame_probes_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+@cache
+def subsystems() -> dict[str, Subsystem]:
+    """All that have probes, by name, whether this kernel allows them or not."""
+    described: list[dict[str, Any]] = json.loads(_library().sesame_probes_describe())
+    return {
+        one["name"]: Subsystem(
+            one["name"],
+            one["meaning"],
+            tuple(Point(p["name"], p["meaning"], Detail(p["finest"])) for p in one["points"]),
+            tuple(one["classes"]),
+            one["groups"],
+            one["where"],
+            one["what"],
+        )
+        for one in described
+    }
+
+
+def _last_error() -> str:
+    text: bytes = _library().sesame_probes_error()
+    return text.decode()
+
+
+class LoadedProbes:
+    """The probes of one subsystem, loaded and attached to nothing until a point is set."""
+
+    def __init__(self, name: str) -> None:
+        """Raises SesameError with the reason when the kernel does not take them."""
+        self.subsystem = subsystems()[name]
+        self._handle = _library().sesame_probes_load(name.encode())
+        if not self._handle:
+            raise SesameError(_last_error())
+        cpus = ctypes.c_uint()
+        address = _library().sesame_probes_cells(self._handle, ctypes.byref(cpus))
+        shape = (
+            cpus.value,
+            len(self.subsystem.points),
+            len(self.subsystem.classes),
+            self.subsystem.groups,
+        )
+        size = int(np.prod(shape)) * CELL.itemsize
+        memory = (ctypes.c_char * size).from_address(address)
+        # [CPU, point, class, group]; changes while one looks.
+        self.cells: NDArray[np.void] = np.frombuffer(memory, CELL).reshape(shape)
+        self._settings = _library().sesame_probes_settings(self._handle).contents
+        self.set_limits(DEFAULT_LIMITS)
+
+    def set_limits(self, limits: tuple[int, ...]) -> None:
+        """Size groups, in bytes; at most one less than there are groups, growing."""
+        for number, limit in enumerate(limits[: self.subsystem.groups - 1]):
+            self._settings.limits[number] = limit
+
+    def missing(self, point: int) -> str | None:
+        """Why this kernel cannot have it."""
+        text = _library().sesame_probes_missing(self._handle, point)
+        return text.decode() if text else None
+
+    def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None:
+        if _library().sesame_probes_set(self._handle, point, detail, tracing):
+            raise SesameError(_last_error())
+
+    def detail(self, point: int) -> Detail:
+        return Detail(self._settings.detail[point])
+
+    def is_tracing(self, point: int) -> bool:
+        return bool(self._settings.tracing[point])
+
+    def next_epoch(self) -> int:
+        """Maxima from now on are in the other place; gives the one to read, then to clear."""
+        before = int(self._settings.epoch)
+        self._settings.epoch = 1 - before
+        return before
+
+    @property
+    def presented_and_lost(self) -> tuple[int, int]:
+        """Events that were to be traced, and those of them that found no room."""
+        return int(self._settings.presented), int(self._settings.lost)
+
+    def close(self) -> None:
+        if self._handle:
+            self.cells = np.zeros(self.cells.shape, CELL)
+            _library().sesame_probes_unload(self._handle)
+            self._handle = None
+
+
+@contextmanager
+def loaded(names: list[str]) -> Iterator[dict[str, LoadedProbes]]:
+    probes: dict[str, LoadedProbes] = {}
+    try:
+        for name in names:
+            probes[name] = LoadedProbes(name)
+        yield probes
+    finally:
+        for one in probes.values():
+            one.close()
+
+
+def take_events(room: NDArray[np.void], timeout_ms: int) -> NDArray[np.void]:
+    """Trace events of all subsystems, as many as there are or `room` holds; a view of it."""
+    count = _library().sesame_probes_events(room.ctypes.data, len(room), timeout_ms)
+    if count < 0:
+        raise SesameError(_last_error())
+    return room[:count]
