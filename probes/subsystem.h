@@ -14,6 +14,7 @@ struct point {
   /* Those that it needs, by their names in x.bpf.c; points may share them. */
   const char* programs[SESAME_MAX_PROGRAMS];
   enum detail finest;
+  int is_sum; /* its events are those of other points again */
 };
 
 struct subsystem {

@@ -6,34 +6,13 @@ durations are kept in two places that take turns.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sesame.datasets.fields import Field, RecordType
 from sesame.measurement.probes import CELL, DEFAULT_LIMITS, LoadedProbes
 
-SUMMARY = RecordType(
-    "kernel_summary",
-    "Events of one kind at one instrumentation point of the kernel in one pull interval",
-    (
-        Field("begin_ns", "int64", "ns", "begin of the interval, since the begin of the data set"),
-        Field("end_ns", "int64", "ns", "its end"),
-        Field("subsystem", "text", "", "the subsystem"),
-        Field("point", "text", "", "the instrumentation point"),
-        Field("class", "text", "", "the kind of event; what there is depends on the subsystem"),
-        Field("at_least_bytes", "uint64", "B", "the size group: sizes from this on"),
-        Field("below_bytes", "uint64", "B", "and below this; 0: no limit, or no size groups"),
-        Field("count", "uint64", "", "events"),
-        Field("bytes", "uint64", "B", "their sizes together"),
-        Field("timed", "uint64", "", "events whose duration was taken"),
-        Field("duration_ns", "uint64", "ns", "their durations together"),
-        Field("max_duration_ns", "uint64", "ns", "the longest of them"),
-        Field("detail", "uint8", "", "how closely the point looked at the end of the interval"),
-    ),
-)
 COUNTERS = ("count", "bytes", "timed", "total_ns")
 
 
@@ -55,12 +34,12 @@ class SummaryReader:
     def _maxima(self) -> NDArray[np.uint64]:
         epoch = self._probes.next_epoch()
         maxima: NDArray[np.uint64] = self._probes.cells["max_ns"][..., epoch]
-        most = maxima.max(axis=0)
+        most: NDArray[np.uint64] = maxima.max(axis=0)
         maxima[...] = 0
         return most
 
     def pull(self) -> list[dict[str, Any]]:
-        """A row for each cell with events, without its times."""
+        """A row for each cell with events, without what depends on the interval."""
         now, most = self._sums(), self._maxima()
         new = {name: now[name] - self._before[name] for name in COUNTERS}
         self._before = now
@@ -86,24 +65,4 @@ class SummaryReader:
             "timed": int(new["timed"][place]),
             "duration_ns": int(new["total_ns"][place]),
             "max_duration_ns": int(most[place]),
-            "detail": int(self._probes.detail(point)),
         }
-
-
-class Puller:
-    """Pulls several subsystems at once; keeps the rows until they are written."""
-
-    def __init__(self, probes: dict[str, LoadedProbes]) -> None:
-        self._readers = [SummaryReader(one) for one in probes.values()]
-        self.begin_ns = self._last = time.monotonic_ns()
-        self.rows: list[dict[str, Any]] = []
-
-    def pull(self) -> None:
-        now = time.monotonic_ns()
-        times = {"begin_ns": self._last - self.begin_ns, "end_ns": now - self.begin_ns}
-        for reader in self._readers:
-            self.rows += [times | row for row in reader.pull()]
-        self._last = now
-
-    def columns(self) -> dict[str, list[Any]]:
-        return {field.name: [row[field.name] for row in self.rows] for field in SUMMARY.fields}
