@@ -46,6 +46,7 @@ struct settings {
   __u32 epoch;                      /* 0 or 1: which maximum is in use */
   __u32 subsystem;
   __u32 finest;                    /* as closely as any point looks */
+  __u32 paused;                    /* nothing is counted, whatever points are set to */
   __u32 reader;                    /* the process whose own events are not traced */
   __u64 limits[SESAME_MAX_GROUPS]; /* a size belongs to the first group whose limit it is below */
   __u64 presented;                 /* events that were to be traced */

@@ -111,7 +111,8 @@ static __always_inline __u32 point_of(__u32 error, bool is_major, struct memory 
 static __always_inline int end(bool is_major) {
   const __u32 thread = this_thread();
   struct slot* slot = &slots[thread % SLOTS];
-  if (slot->pid != thread || !slot->what) return 0;
+  /* Looked at once, so that points that are switched together count the same faults. */
+  if (settings.paused || slot->pid != thread || !slot->what) return 0;
   const __u32 error = slot->what;
   slot->what = 0;
   struct memory memory = {VM_UNKNOWN, false};

@@ -34,6 +34,9 @@ class FakeProbes:
     def set(self, _point: int, detail: Detail, *, tracing: bool = False) -> None:
         self.now = detail
 
+    def pause(self, *, paused: bool) -> None:
+        self.paused = paused
+
     def set_cost(self, _point: int, ns: float) -> None:
         self.cost = ns
 

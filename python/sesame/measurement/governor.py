@@ -139,6 +139,7 @@ class Governor:
     def _detach(self, one: Governed) -> None:
         if one.on_since_ns is None:
             return
+        one.probes.pause(paused=True)
         for point in one.wanted:
             one.probes.set(point, Detail.OFF)
         one.active_ns += self._clock() - one.on_since_ns
@@ -150,6 +151,7 @@ class Governor:
             one.probes.set(point, min(wanted, one.detail), tracing=point in one.tracing)
         one.probes.set_run_cost(self._costs.run_ns(one.name))
         if one.on_since_ns is None:
+            one.probes.pause(paused=False)
             one.on_since_ns = self._clock()
 
     def _cost(self, one: Governed, point: int, detail: Detail) -> float:

@@ -88,6 +88,7 @@ class _Settings(ctypes.Structure):
         ("epoch", ctypes.c_uint32),
         ("subsystem", ctypes.c_uint32),
         ("finest", ctypes.c_uint32),
+        ("paused", ctypes.c_uint32),
         ("reader", ctypes.c_uint32),
         ("limits", ctypes.c_uint64 * MAX_GROUPS),
         ("presented", ctypes.c_uint64),
@@ -206,6 +207,10 @@ class LoadedProbes:
     def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None:
         if library().sesame_probes_set(self._handle, point, detail, tracing):
             raise SesameError(_last_error())
+
+    def pause(self, *, paused: bool) -> None:
+        """Around several `set`, so that points that are sums count the same events."""
+        self._settings.paused = paused
 
     def set_cost(self, point: int, ns: float) -> None:
         """Of an event as the point looks now; what CPUs spend is summed from it."""
