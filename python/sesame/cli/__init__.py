@@ -25,6 +25,7 @@ VERBS = [
     "report",
     "replay",
     "reproduce",
+    "measure",
 ]
 
 
@@ -71,6 +72,10 @@ def _load(verb: str) -> click.Command:
             from sesame.cli.reproduce import reproduce
 
             return reproduce
+        case "measure":
+            from sesame.cli.measure import measure
+
+            return measure
         case _:
             raise KeyError(verb)
 

@@ -1,0 +1,71 @@
+/* What a subsystem counts, shared by its programs in the kernel and by whoever reads: a cube of
+ * cells, points x classes x size groups, once for each CPU. Counters only grow; readers take
+ * differences. Durations in ns, sizes in bytes. */
+#pragma once
+
+#include <linux/types.h>
+
+#define SESAME_MAX_GROUPS 8
+
+struct cell {
+  __u64 count;
+  __u64 bytes;
+  __u64 timed;     /* events whose duration was taken: all, some or none (enum detail) */
+  __u64 total_ns;  /* of these */
+  __u64 max_ns[2]; /* of these; the reader clears the one that is not in use (settings.epoch) */
+};
+
+/* What the programs of a subsystem have cost a CPU, by the calibrated cost of each event; before
+ * the CPU's cells. */
+struct spending {
+  __u64 spent_ns;
+  __u64
+      allowance_ns; /* the user side's: when spent_ns passes it, the CPU says so, once; 0: never */
+  __u64 runs;       /* of programs, those that found nothing to count too */
+};
+
+/* How closely a point looks; each takes longer than the one before. */
+enum detail {
+  DETAIL_OFF,
+  DETAIL_COUNT,    /* events and bytes by size group, all in class 0 */
+  DETAIL_SAMPLED,  /* and classes; one event in SESAME_SAMPLING is timed */
+  DETAIL_DURATION, /* every event is timed */
+};
+
+#define SESAME_SAMPLING 16
+#define SESAME_RING (8 << 20)      /* bytes of trace records that wait to be read */
+#define SESAME_RING_WAKE (1 << 20) /* so many wake the reader */
+#define SESAME_MAX_POINTS 16
+
+/* Mapped by the user side, who writes all but the last two while the programs run. */
+struct settings {
+  __u32 detail[SESAME_MAX_POINTS];
+  __u32 tracing[SESAME_MAX_POINTS];
+  __u32 cost_ns[SESAME_MAX_POINTS]; /* of an event, as closely as the point looks now */
+  __u32 run_ns;                     /* of a program that finds nothing to count */
+  __u32 epoch;                      /* 0 or 1: which maximum is in use */
+  __u32 subsystem;
+  __u32 finest;                    /* as closely as any point looks */
+  __u32 paused;                    /* nothing is counted, whatever points are set to */
+  __u32 reader;                    /* the process whose own events are not traced */
+  __u64 limits[SESAME_MAX_GROUPS]; /* a size belongs to the first group whose limit it is below */
+  __u64 presented;                 /* events that were to be traced */
+  __u64 lost;                      /* of these, those that found no room */
+};
+
+/* An event of this point says that a CPU has spent its subsystem's allowance. */
+#define SESAME_SPENT 0xffff
+
+/* One event of a trace. What `where` and `what` are is the subsystem's to say. */
+struct event {
+  __u64 time_ns; /* at its end; clock monotonic */
+  __u64 duration_ns;
+  __u64 where;
+  __u64 bytes;
+  __u32 what;
+  __u32 pid; /* the thread's number */
+  __u16 point;
+  __u16 class_;
+  __u16 cpu;
+  __u16 subsystem;
+};

@@ -1,0 +1,367 @@
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "probes/probes.h"
+#include "probes/subsystem.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+#define SUBSYSTEM(name) extern const struct subsystem sesame_##name;
+#include "probes/subsystems.def"
+#undef SUBSYSTEM
+
+static const struct subsystem* const subsystems[] = {
+#define SUBSYSTEM(name) &sesame_##name,
+#include "probes/subsystems.def"
+#undef SUBSYSTEM
+};
+
+#define MAX_PROGRAMS 16
+
+/* A program, and what it is attached by: one link, or one for each CPU. */
+struct program {
+  struct bpf_program* bpf;
+  struct bpf_link** links; /* NULL: not attached */
+  unsigned users;          /* points that need it now */
+  char missing[160];       /* why this kernel cannot have it; empty when it can */
+};
+
+struct loaded {
+  const struct subsystem* subsystem;
+  struct bpf_object* object;
+  struct program programs[MAX_PROGRAMS];
+  unsigned program_count;
+  struct spending* cells; /* of all CPUs, each followed by its cells */
+  size_t cells_bytes;
+  struct settings* settings;
+};
+
+static char error_text[512];
+static char libbpf_text[256];
+static int ring_map = -1;
+static struct ring_buffer* ring;
+
+EXPORT const char* sesame_probes_error(void) { return error_text; }
+
+static void fail(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(error_text, sizeof error_text, format, arguments);
+  va_end(arguments);
+}
+
+/* What libbpf says last is why it fails. */
+static int keep_last(enum libbpf_print_level level, const char* format, va_list arguments) {
+  if (level != LIBBPF_WARN) return 0;
+  vsnprintf(libbpf_text, sizeof libbpf_text, format, arguments);
+  libbpf_text[strcspn(libbpf_text, "\n")] = 0;
+  return 0;
+}
+
+static unsigned cpu_count(void) { return (unsigned)libbpf_num_possible_cpus(); }
+
+static size_t whole_pages(size_t bytes) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return (bytes + page - 1) / page * page;
+}
+
+/* ---- What there is ---- */
+
+static void describe_points(FILE* out, const struct subsystem* subsystem) {
+  for (unsigned i = 0; i < subsystem->point_count; ++i) {
+    const struct point* point = &subsystem->points[i];
+    fprintf(out, "%s{\"name\": \"%s\", \"meaning\": \"%s\", \"finest\": %d, \"sum\": %d}",
+            i > 0 ? ", " : "", point->name, point->meaning, point->finest, point->is_sum);
+  }
+}
+
+EXPORT const char* sesame_probes_describe(void) {
+  static char* text;
+  if (text != NULL) return text;
+  size_t bytes;
+  FILE* out = open_memstream(&text, &bytes);
+  fputc('[', out);
+  for (unsigned i = 0; i < COUNT_OF(subsystems); ++i) {
+    const struct subsystem* one = subsystems[i];
+    fprintf(out, "%s{\"name\": \"%s\", \"meaning\": \"%s\", ", i > 0 ? ", " : "", one->name,
+            one->meaning);
+    fprintf(out, "\"where\": \"%s\", \"what\": \"%s\", \"groups\": %u, \"classes\": [", one->where,
+            one->what, one->group_count);
+    for (unsigned k = 0; k < one->class_count; ++k) {
+      fprintf(out, "%s\"%s\"", k > 0 ? ", " : "", one->classes[k]);
+    }
+    fputs("], \"points\": [", out);
+    describe_points(out, one);
+    fputs("]}", out);
+  }
+  fputc(']', out);
+  fclose(out);
+  return text;
+}
+
+static unsigned number_of(const char* name) {
+  unsigned i = 0;
+  while (i < COUNT_OF(subsystems) && strcmp(subsystems[i]->name, name) != 0) ++i;
+  return i;
+}
+
+/* ---- Loading ---- */
+
+/* A tracepoint that the kernel does not have fails the whole object, so it is left out before. */
+static void leave_out_missing(struct program* program, const struct btf* kernel) {
+  const char* section = bpf_program__section_name(program->bpf);
+  if (strncmp(section, "tp_btf/", 7) != 0) return;
+  char type[128];
+  snprintf(type, sizeof type, "btf_trace_%s", section + 7);
+  if (btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) >= 0) return;
+  snprintf(program->missing, sizeof program->missing, "this kernel has no tracepoint %s",
+           section + 7);
+  bpf_program__set_autoload(program->bpf, false);
+}
+
+static void list_programs(struct loaded* loaded, const struct btf* kernel) {
+  struct bpf_program* bpf;
+  bpf_object__for_each_program(bpf, loaded->object) {
+    struct program* program = &loaded->programs[loaded->program_count++];
+    program->bpf = bpf;
+    leave_out_missing(program, kernel);
+  }
+}
+
+static int share_ring(struct bpf_object* object) {
+  if (ring_map < 0) {
+    ring_map = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "sesame_events", 0, 0, SESAME_RING, NULL);
+    if (ring_map < 0) return -1;
+  }
+  return bpf_map__reuse_fd(bpf_object__find_map_by_name(object, "events"), ring_map);
+}
+
+static void* mapped(struct bpf_map* map, size_t bytes) {
+  void* place =
+      mmap(NULL, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+  return place == MAP_FAILED ? NULL : place;
+}
+
+static int map_memory(struct loaded* loaded) {
+  struct bpf_map* cells = bpf_object__find_map_by_name(loaded->object, "cells");
+  loaded->cells_bytes = (size_t)bpf_map__value_size(cells) * cpu_count();
+  loaded->cells = mapped(cells, loaded->cells_bytes);
+  struct bpf_map* settings = bpf_object__find_map_by_name(loaded->object, ".data.settings");
+  loaded->settings = settings != NULL ? mapped(settings, sizeof(struct settings)) : NULL;
+  return loaded->cells != NULL && loaded->settings != NULL ? 0 : -1;
+}
+
+static int load(struct loaded* loaded, const struct btf* kernel) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  loaded->object = bpf_object__open_mem(subsystem->object,
+                                        (size_t)(subsystem->object_end - subsystem->object), NULL);
+  if (loaded->object == NULL) return -1;
+  list_programs(loaded, kernel);
+  struct bpf_map* cells = bpf_object__find_map_by_name(loaded->object, "cells");
+  if (bpf_map__set_max_entries(cells, cpu_count()) != 0) return -1;
+  if (share_ring(loaded->object) != 0) return -1;
+  if (bpf_object__load(loaded->object) != 0) return -1;
+  return map_memory(loaded);
+}
+
+EXPORT struct loaded* sesame_probes_load(const char* name) {
+  libbpf_set_print(keep_last);
+  const unsigned number = number_of(name);
+  if (number == COUNT_OF(subsystems)) return fail("there is no subsystem %s", name), NULL;
+  struct btf* kernel = btf__load_vmlinux_btf();
+  if (kernel == NULL) {
+    fail("this kernel does not describe its structures: it has no /sys/kernel/btf/vmlinux");
+    return NULL;
+  }
+  struct loaded* loaded = calloc(1, sizeof *loaded);
+  loaded->subsystem = subsystems[number];
+  libbpf_text[0] = 0;
+  const int result = load(loaded, kernel);
+  const int reason = errno;
+  btf__free(kernel);
+  if (result == 0) {
+    loaded->settings->subsystem = number;
+    loaded->settings->reader = (__u32)getpid();
+    return loaded;
+  }
+  fail("the probes of %s were not loaded: %s%s%s", name, strerror(reason),
+       libbpf_text[0] != 0 ? "; " : "", libbpf_text);
+  sesame_probes_unload(loaded);
+  return NULL;
+}
+
+/* ---- Attaching ---- */
+
+static void detach(struct program* program) {
+  for (unsigned i = 0; program->links != NULL && i < cpu_count(); ++i) {
+    if (program->links[i] != NULL) bpf_link__destroy(program->links[i]);
+  }
+  free(program->links);
+  program->links = NULL;
+}
+
+/* Each minor (or major) fault of a CPU is a sample of the kernel's own counter of them. */
+static struct bpf_link* attach_to_faults(struct bpf_program* bpf, unsigned cpu) {
+  const bool is_major = strcmp(bpf_program__name(bpf), "major_end") == 0;
+  struct perf_event_attr attributes = {
+      .type = PERF_TYPE_SOFTWARE,
+      .size = sizeof attributes,
+      .config = is_major ? PERF_COUNT_SW_PAGE_FAULTS_MAJ : PERF_COUNT_SW_PAGE_FAULTS_MIN,
+      .sample_period = 1,
+  };
+  const int file =
+      (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+  if (file < 0) return NULL;
+  struct bpf_link* link = bpf_program__attach_perf_event(bpf, file);
+  if (link == NULL) close(file);
+  return link;
+}
+
+static int attach(struct program* program) {
+  program->links = calloc(cpu_count(), sizeof *program->links);
+  if (bpf_program__type(program->bpf) != BPF_PROG_TYPE_PERF_EVENT) {
+    program->links[0] = bpf_program__attach(program->bpf);
+    return program->links[0] != NULL ? 0 : -1;
+  }
+  bool any = false;
+  for (unsigned i = 0; i < cpu_count(); ++i) {
+    program->links[i] = attach_to_faults(program->bpf, i);
+    any = any || program->links[i] != NULL; /* CPUs that are not there have none */
+  }
+  return any ? 0 : -1;
+}
+
+static struct program* program_called(struct loaded* loaded, const char* name) {
+  for (unsigned i = 0; i < loaded->program_count; ++i) {
+    struct program* program = &loaded->programs[i];
+    if (strcmp(bpf_program__name(program->bpf), name) == 0) return program;
+  }
+  return NULL;
+}
+
+EXPORT const char* sesame_probes_missing(struct loaded* loaded, unsigned number) {
+  const struct point* point = &loaded->subsystem->points[number];
+  for (unsigned i = 0; i < SESAME_MAX_PROGRAMS && point->programs[i] != NULL; ++i) {
+    const struct program* program = program_called(loaded, point->programs[i]);
+    if (program->missing[0] != 0) return program->missing;
+  }
+  return NULL;
+}
+
+static int use(struct loaded* loaded, const struct point* point) {
+  for (unsigned i = 0; i < SESAME_MAX_PROGRAMS && point->programs[i] != NULL; ++i) {
+    struct program* program = program_called(loaded, point->programs[i]);
+    ++program->users;
+    if (program->links != NULL || attach(program) == 0) continue;
+    snprintf(program->missing, sizeof program->missing, "%s cannot be attached: %s",
+             bpf_program__section_name(program->bpf), strerror(errno));
+    detach(program);
+    return -1;
+  }
+  return 0;
+}
+
+static void release(struct loaded* loaded, const struct point* point) {
+  for (unsigned i = 0; i < SESAME_MAX_PROGRAMS && point->programs[i] != NULL; ++i) {
+    struct program* program = program_called(loaded, point->programs[i]);
+    if (program->users > 0 && --program->users == 0) detach(program);
+  }
+}
+
+static void set_finest(const struct loaded* loaded) {
+  struct settings* settings = loaded->settings;
+  __u32 finest = DETAIL_OFF;
+  for (unsigned i = 0; i < loaded->subsystem->point_count; ++i) {
+    if (settings->detail[i] > finest) finest = settings->detail[i];
+  }
+  settings->finest = finest;
+}
+
+EXPORT int sesame_probes_set(struct loaded* loaded, unsigned number, enum detail detail,
+                             int tracing) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  if (number >= subsystem->point_count) return fail("no such point"), -1;
+  const struct point* point = &subsystem->points[number];
+  const char* missing = sesame_probes_missing(loaded, number);
+  if (detail != DETAIL_OFF && missing != NULL) {
+    fail("%s.%s cannot be had: %s", subsystem->name, point->name, missing);
+    return -1;
+  }
+  struct settings* settings = loaded->settings;
+  const bool was_on = settings->detail[number] != DETAIL_OFF;
+  settings->tracing[number] = tracing != 0 && detail != DETAIL_OFF;
+  settings->detail[number] = detail < point->finest ? detail : point->finest;
+  set_finest(loaded);
+  if (detail == DETAIL_OFF) {
+    if (was_on) release(loaded, point);
+    return 0;
+  }
+  if (was_on || use(loaded, point) == 0) return 0;
+  fail("%s.%s cannot be had: %s", subsystem->name, point->name,
+       sesame_probes_missing(loaded, number));
+  settings->detail[number] = DETAIL_OFF;
+  release(loaded, point);
+  return -1;
+}
+
+EXPORT void sesame_probes_unload(struct loaded* loaded) {
+  for (unsigned i = 0; i < loaded->program_count; ++i) detach(&loaded->programs[i]);
+  if (loaded->cells != NULL) munmap(loaded->cells, whole_pages(loaded->cells_bytes));
+  if (loaded->settings != NULL) munmap(loaded->settings, whole_pages(sizeof(struct settings)));
+  bpf_object__close(loaded->object);
+  free(loaded);
+}
+
+/* ---- Reading ---- */
+
+EXPORT struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpus, size_t* stride) {
+  *cpus = cpu_count();
+  *stride = loaded->cells_bytes / cpu_count();
+  return loaded->cells;
+}
+
+EXPORT struct settings* sesame_probes_settings(struct loaded* loaded) { return loaded->settings; }
+
+struct batch {
+  struct event* events;
+  size_t room;
+  size_t count;
+};
+static struct batch batch;
+
+static int take(void* context, void* data, size_t bytes) {
+  (void)context;
+  memcpy(&batch.events[batch.count++], data,
+         bytes < sizeof(struct event) ? bytes : sizeof(struct event));
+  return batch.count == batch.room ? -ENOSPC : 0; /* an error ends the taking */
+}
+
+static int open_ring(void) {
+  if (ring != NULL) return 0;
+  if (ring_map >= 0) ring = ring_buffer__new(ring_map, take, NULL, NULL);
+  if (ring != NULL) return 0;
+  fail("the ring of events cannot be read: %s", ring_map < 0 ? "no probes" : strerror(errno));
+  return -1;
+}
+
+EXPORT int sesame_probes_events_descriptor(void) {
+  return open_ring() == 0 ? ring_buffer__epoll_fd(ring) : -1;
+}
+
+EXPORT long sesame_probes_events(struct event* events, size_t room) {
+  if (open_ring() != 0) return -1;
+  batch = (struct batch){events, room, 0};
+  ring_buffer__consume(ring);
+  return (long)batch.count;
+}

@@ -1,0 +1,9 @@
+/* Who has the processors: how long tasks wait for one, and how long they keep it. */
+#pragma once
+
+#define POINTS 2
+#define CLASSES 2
+#define GROUPS 1
+
+enum sched_point { SCHED_WAIT, SCHED_RUN };
+enum sched_class { SCHED_GAVE_UP, SCHED_PREEMPTED };

@@ -1,0 +1,36 @@
+/* What a subsystem says of itself to the user side. Each has one such description, in its own
+ * folder; subsystems.def lists them. */
+#pragma once
+
+#include <stddef.h>
+
+#include "probes/cell.h"
+
+#define SESAME_MAX_PROGRAMS 5
+
+struct point {
+  const char* name;
+  const char* meaning;
+  /* Those that it needs, by their names in x.bpf.c; points may share them. */
+  const char* programs[SESAME_MAX_PROGRAMS];
+  enum detail finest;
+  int is_sum; /* its events are those of other points again */
+};
+
+struct subsystem {
+  const char* name;
+  const char* meaning;
+  const struct point* points;
+  unsigned point_count;
+  const char* const* classes;
+  unsigned class_count;
+  unsigned group_count;
+  /* What these members of a trace's events are. */
+  const char* where;
+  const char* what;
+  /* The compiled programs, as they are in this library. */
+  const unsigned char* object;
+  const unsigned char* object_end;
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))

@@ -1,0 +1,267 @@
+"""`sesame measure`"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+from rich.console import Console
+from rich.status import Status
+from rich.table import Table
+
+from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.datasets import DataSetWriter, check_destination
+from sesame.errors import InputError, OutputError, SesameError
+from sesame.measurement import (
+    DEFAULT_BUDGET,
+    Detail,
+    Session,
+    TraceWriter,
+    Wanted,
+    columns,
+    keep_costs,
+    loaded,
+    measure_costs,
+    read_events,
+    subsystems,
+)
+
+COMMAND_LINE = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+@click.group()
+def measure() -> None:
+    """Measure inside the running operating system."""
+
+
+@measure.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def list_points(*, as_json: bool) -> None:
+    """Show the subsystems and points, and which of them this kernel allows."""
+    rows: list[dict[str, Any]] = []
+    for name, subsystem in subsystems().items():
+        try:
+            with loaded([name]) as probes:
+                reasons = [probes[name].missing(i) for i in range(len(subsystem.points))]
+        except SesameError as error:
+            reasons = [str(error)] * len(subsystem.points)
+        rows += [
+            {"point": f"{name}.{point.name}", "meaning": point.meaning, "missing": reason}
+            for point, reason in zip(subsystem.points, reasons, strict=True)
+        ]
+    if as_json:
+        click.echo(json.dumps({"points": rows}))
+        return
+    table = Table("point", "what it sees", "here", box=None)
+    for row in rows:
+        table.add_row(row["point"], row["meaning"], row["missing"] or "yes")
+    Console().print(table)
+
+
+def _budget(_context: click.Context, _parameter: click.Parameter, text: str) -> float | None:
+    if text == "none":
+        return None
+    try:
+        share = float(text.removesuffix("%")) / 100
+    except ValueError:
+        share = 0.0
+    if share <= 0:
+        raise InputError(f"--budget {text}: expected a share of a processor, as 0.1%, or none")
+    return share
+
+
+@measure.command(context_settings=COMMAND_LINE)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="NAME.sesame",
+    default=Path("measured.sesame"),
+    show_default=True,
+    help="The data set to write.",
+)
+@click.option(
+    "--only",
+    "names",
+    default="",
+    metavar="POINT,…",
+    help="Measure these points or subsystems only (`sesame measure list`).",
+)
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.01),
+    default=10.0,
+    show_default=True,
+    help="Pull interval in seconds.",
+)
+@click.option(
+    "--detail",
+    type=click.Choice([detail.name.lower() for detail in Detail if detail]),
+    default="duration",
+    show_default=True,
+    help="How closely points look, if the budget allows.",
+)
+@click.option(
+    "--budget",
+    callback=_budget,
+    default=f"{100 * DEFAULT_BUDGET:g}%",
+    show_default=True,
+    help="What measuring may take of a processor; none: whatever it takes.",
+)
+@click.option(
+    "--trace",
+    "traced",
+    default="",
+    metavar="POINT,…",
+    help="Write a record for each event of these points or subsystems, too; within no budget "
+    "unless one is given.",
+)
+@click.option("--force", is_flag=True, help="Write over an existing data set.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
+@click.pass_context
+def run(context: click.Context, /, **options: Any) -> int:
+    """Record what the kernel does while COMMAND runs; all processes count, not only its own."""
+    output: Path = options["output"]
+    tracing = _points("--trace", options["traced"])
+    chosen = _points("--only", options["names"]) or _points("--only", ",".join(subsystems()))
+    is_default = context.get_parameter_source("budget") == ParameterSource.DEFAULT
+    wanted = Wanted(
+        chosen,
+        tracing,
+        Detail[options["detail"].upper()],
+        options["interval"],
+        None if tracing and is_default else options["budget"],
+    )
+    check_destination(output, force=options["force"])
+    used = [name for name in subsystems() if any(n == name for n, _ in chosen | tracing)]
+    with DataSetWriter(output, force=options["force"]) as writer, loaded(used) as probes:
+        spool = writer.directory / "events"
+        with ExitStack() as stack:
+            trace = stack.enter_context(TraceWriter(spool, probes)) if tracing else None
+            session = Session(probes, wanted, trace)
+            for point, reason in session.left_out.items():
+                click.echo(f"{point} is left out: {reason}", err=True)
+            status = _pull_while(options["command"], session, wanted.interval_s)
+        info: dict[str, Any] = {
+            "title": "kernel measurement",
+            "command": list(options["command"]),
+            "budget": wanted.budget,
+            "left_out": session.left_out,
+        }
+        for record, rows in session.rows.items():
+            writer.write_records(record, columns(record, rows))
+        if trace is not None:
+            info["events"] = trace.counts()
+            writer.write_batches("kernel_event", read_events(spool, session.begin_ns))
+        writer.finish(info)
+    _print_totals(session)
+    if trace is not None:
+        text = "events: {seen:,} seen, {written:,} written, {lost:,} lost"
+        click.echo(text.format(**info["events"]))
+        if trace.trouble is not None:
+            raise OutputError(f"{output}: cannot write all events: {trace.trouble.strerror}")
+    return status
+
+
+def _points(option: str, text: str) -> set[tuple[str, int]]:
+    """Subsystem and number of each point that `block,vm.total` names."""
+    points: set[tuple[str, int]] = set()
+    for word in filter(None, text.split(",")):
+        name, _, point = word.partition(".")
+        if name not in subsystems():
+            raise InputError(
+                f"{option}: there is no subsystem {name}",
+                hint=f"there are {', '.join(subsystems())}",
+            )
+        there = [one.name for one in subsystems()[name].points]
+        if point and point not in there:
+            raise InputError(
+                f"{option}: {name} has no point {point}", hint=f"it has {', '.join(there)}"
+            )
+        points |= {(name, i) for i, one in enumerate(there) if point in ("", one)}
+    return points
+
+
+def _pull_while(command: tuple[str, ...], session: Session, interval: float) -> int:
+    ended = threading.Event()
+
+    def pull() -> None:
+        while not ended.wait(interval):
+            session.pull()
+
+    thread = threading.Thread(target=pull)
+    with session:
+        try:
+            process = subprocess.Popen(command)
+        except OSError as error:
+            raise InputError(f"{command[0]}: {error.strerror}") from error
+        thread.start()
+        try:
+            return process.wait()
+        finally:
+            ended.set()
+            thread.join()
+            session.pull(is_last=True)
+
+
+def _print_totals(session: Session) -> None:
+    totals: dict[tuple[str, str], list[int]] = {}
+    for row in session.rows["kernel_summary"]:
+        key = (f"{row['subsystem']}.{row['point']}", row["class"])
+        sums = totals.setdefault(key, [0, 0, 0, 0, 0])
+        for i, field in enumerate(("count", "bytes", "timed", "duration_ns")):
+            sums[i] += row[field]
+        sums[4] = max(sums[4], row["max_duration_ns"])
+    table = Table("point", "class", "events", "bytes", "mean", "longest", box=None)
+    for (point, class_), (count, size, timed, duration, longest) in totals.items():
+        mean = format_seconds(1e-9 * duration / timed) if timed else ""
+        most = format_seconds(1e-9 * longest) if timed else ""
+        table.add_row(
+            point, class_, format_count(count), format_bytes(size) if size else "", mean, most
+        )
+    Console().print(table)
+    _print_cost(session)
+
+
+def _print_cost(session: Session) -> None:
+    length = (
+        session.rows["measurement_cost"][-1]["end_ns"] if session.rows["measurement_cost"] else 0
+    )
+    table = Table("subsystem", "looked", "estimated cost", box=None)
+    for name in dict.fromkeys(row["subsystem"] for row in session.rows["measurement_cost"]):
+        rows = [row for row in session.rows["measurement_cost"] if row["subsystem"] == name]
+        active = sum(row["active_ns"] for row in rows) / max(length, 1)
+        spent = sum(row["estimated_ns"] for row in rows) / max(length, 1)
+        table.add_row(name, f"{100 * active:.0f} % of the time", f"{100 * spent:.3f} %")
+    Console().print(table)
+
+
+@measure.command()
+@click.option(
+    "--pairs",
+    type=click.IntRange(min=3),
+    default=31,
+    show_default=True,
+    help="How often each load runs with its points off and on.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def cost(pairs: int, *, as_json: bool) -> None:
+    """Measure what an event costs at each point here; the governor uses it from then on."""
+    with Status("measuring", console=Console(stderr=True)) as line:
+        costs = measure_costs(pairs, lambda load: line.update(f"measuring: {load}"))
+    keep_costs(costs)
+    if as_json:
+        click.echo(json.dumps({"costs": [asdict(one) for one in costs]}))
+        return
+    table = Table("subsystem", "points", "detail", "ns an event", "95 % interval", box=None)
+    for one in costs:
+        interval = f"{one.least_ns:.0f} to {one.most_ns:.0f}"
+        table.add_row(one.subsystem, one.points, one.detail, f"{one.ns:.0f}", interval)
+    Console().print(table)

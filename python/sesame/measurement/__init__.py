@@ -1,0 +1,26 @@
+"""Measuring inside the running kernel: probes, summaries, traces, and what they cost."""
+
+from sesame.measurement.cost import Cost, keep_costs, kept_costs, measure_costs
+from sesame.measurement.governor import DEFAULT_BUDGET
+from sesame.measurement.probes import Detail, LoadedProbes, Point, Subsystem, loaded, subsystems
+from sesame.measurement.session import Session, Wanted, columns
+from sesame.measurement.trace import TraceWriter, read_events
+
+__all__ = [
+    "DEFAULT_BUDGET",
+    "Cost",
+    "Detail",
+    "LoadedProbes",
+    "Point",
+    "Session",
+    "Subsystem",
+    "TraceWriter",
+    "Wanted",
+    "columns",
+    "keep_costs",
+    "kept_costs",
+    "loaded",
+    "measure_costs",
+    "read_events",
+    "subsystems",
+]

@@ -1,0 +1,276 @@
+"""Probes in the running kernel: what there is, switched on and off, and what they have counted.
+
+The library libsesame-probes does it (probes/probes.h); this is its only caller.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sesame.errors import SesameError
+from sesame.installed import find_installed
+
+# As in probes/cell.h.
+MAX_POINTS, MAX_GROUPS = 16, 8
+SPENT = 0xFFFF  # the point of an event that says so
+SPENDING = np.dtype([("spent_ns", "u8"), ("allowance_ns", "u8"), ("runs", "u8")])
+CELL = np.dtype(
+    [
+        ("count", "u8"),
+        ("bytes", "u8"),
+        ("timed", "u8"),
+        ("total_ns", "u8"),
+        ("max_ns", "u8", 2),
+    ]
+)
+EVENT = np.dtype(
+    [
+        ("time_ns", "u8"),
+        ("duration_ns", "u8"),
+        ("where", "u8"),
+        ("bytes", "u8"),
+        ("what", "u4"),
+        ("pid", "u4"),
+        ("point", "u2"),
+        ("class", "u2"),
+        ("cpu", "u2"),
+        ("subsystem", "u2"),
+    ]
+)
+# Sizes below each belong to its group; the last group has the rest.
+DEFAULT_LIMITS = (512, 4096, 16384, 65536, 262144, 1048576, 4194304)
+
+
+class Detail(IntEnum):
+    """How closely a point looks; what each one adds stands in probes/cell.h."""
+
+    OFF = 0
+    COUNT = 1
+    SAMPLED = 2
+    DURATION = 3
+
+
+@dataclass(frozen=True)
+class Point:
+    name: str
+    meaning: str
+    finest: Detail
+    is_sum: bool  # its events are those of other points again
+
+
+@dataclass(frozen=True)
+class Subsystem:
+    name: str
+    meaning: str
+    points: tuple[Point, ...]
+    classes: tuple[str, ...]
+    groups: int
+    where: str
+    what: str
+
+
+class _Settings(ctypes.Structure):
+    _fields_ = [
+        ("detail", ctypes.c_uint32 * MAX_POINTS),
+        ("tracing", ctypes.c_uint32 * MAX_POINTS),
+        ("cost_ns", ctypes.c_uint32 * MAX_POINTS),
+        ("run_ns", ctypes.c_uint32),
+        ("epoch", ctypes.c_uint32),
+        ("subsystem", ctypes.c_uint32),
+        ("finest", ctypes.c_uint32),
+        ("paused", ctypes.c_uint32),
+        ("reader", ctypes.c_uint32),
+        ("limits", ctypes.c_uint64 * MAX_GROUPS),
+        ("presented", ctypes.c_uint64),
+        ("lost", ctypes.c_uint64),
+    ]
+
+
+@cache
+def library() -> ctypes.CDLL:
+    path = find_installed("libsesame-probes.so")
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise SesameError(
+            f"{path}: cannot be loaded: {error}",
+            hint="it needs libbpf: sudo apt-get install libbpf1",
+        ) from error
+    text, handle, number = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint
+    for name, result, arguments in (
+        ("describe", text, []),
+        ("error", text, []),
+        ("load", handle, [text]),
+        ("unload", None, [handle]),
+        ("missing", text, [handle, number]),
+        ("set", ctypes.c_int, [handle, number, number, ctypes.c_int]),
+        ("cells", handle, [handle, ctypes.POINTER(number), ctypes.POINTER(ctypes.c_size_t)]),
+        ("settings", ctypes.POINTER(_Settings), [handle]),
+        ("events_descriptor", ctypes.c_int, []),
+        ("events", ctypes.c_long, [handle, ctypes.c_size_t]),
+    ):
+        function = getattr(library, f"sesame_probes_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def _point(name: str, meaning: str, finest: int, sum: int) -> Point:
+    return Point(name, meaning, Detail(finest), bool(sum))
+
+
+@cache
+def subsystems() -> dict[str, Subsystem]:
+    """All that have probes, by name, whether this kernel allows them or not."""
+    described: list[dict[str, Any]] = json.loads(library().sesame_probes_describe())
+    return {
+        one["name"]: Subsystem(
+            one["name"],
+            one["meaning"],
+            tuple(_point(**point) for point in one["points"]),
+            tuple(one["classes"]),
+            one["groups"],
+            one["where"],
+            one["what"],
+        )
+        for one in described
+    }
+
+
+def _last_error() -> str:
+    text: bytes = library().sesame_probes_error()
+    return text.decode()
+
+
+class LoadedProbes:
+    """The probes of one subsystem, loaded and attached to nothing until a point is set."""
+
+    def __init__(self, name: str) -> None:
+        """Raises SesameError with the reason when the kernel does not take them."""
+        self.subsystem = subsystems()[name]
+        self._handle = library().sesame_probes_load(name.encode())
+        if not self._handle:
+            raise SesameError(_last_error())
+        self._cpus = self._map_cells()
+        self._settings = library().sesame_probes_settings(self._handle).contents
+        self.set_limits(DEFAULT_LIMITS)
+
+    def _map_cells(self) -> NDArray[np.void]:
+        """What was spent and counted, by CPU; changes while one looks."""
+        cpus, stride = ctypes.c_uint(), ctypes.c_size_t()
+        address = library().sesame_probes_cells(
+            self._handle, ctypes.byref(cpus), ctypes.byref(stride)
+        )
+        one = self.subsystem
+        shape = (len(one.points), len(one.classes), one.groups)
+        per_cpu = np.dtype(
+            {
+                "names": ["spending", "cell"],
+                "formats": [SPENDING, (CELL, shape)],
+                "offsets": [0, SPENDING.itemsize],
+                "itemsize": stride.value,
+            }
+        )
+        memory = (ctypes.c_char * (stride.value * cpus.value)).from_address(address)
+        cells: NDArray[np.void] = np.frombuffer(memoryview(memory).cast("B"), per_cpu)
+        return cells
+
+    @property
+    def cells(self) -> NDArray[np.void]:
+        """[CPU, point, class, group]"""
+        return self._cpus["cell"]
+
+    @property
+    def spending(self) -> NDArray[np.void]:
+        """[CPU]"""
+        return self._cpus["spending"]
+
+    def set_limits(self, limits: tuple[int, ...]) -> None:
+        """Size groups, in bytes; at most one less than there are groups, growing."""
+        for number, limit in enumerate(limits[: self.subsystem.groups - 1]):
+            self._settings.limits[number] = limit
+
+    def missing(self, point: int) -> str | None:
+        """Why this kernel cannot have it."""
+        text = library().sesame_probes_missing(self._handle, point)
+        return text.decode() if text else None
+
+    def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None:
+        if library().sesame_probes_set(self._handle, point, detail, tracing):
+            raise SesameError(_last_error())
+
+    def pause(self, *, paused: bool) -> None:
+        """Around several `set`, so that points that are sums count the same events."""
+        self._settings.paused = paused
+
+    def set_cost(self, point: int, ns: float) -> None:
+        """Of an event as the point looks now; what CPUs spend is summed from it."""
+        self._settings.cost_ns[point] = round(ns)
+
+    def set_run_cost(self, ns: float) -> None:
+        """Of programs that run and find nothing to count."""
+        self._settings.run_ns = round(ns)
+
+    def allow(self, ns: float) -> None:
+        """Each CPU may spend so much from now on; the first to do so sends an event."""
+        self.spending["allowance_ns"] = self.spending["spent_ns"] + np.uint64(max(ns, 1))
+
+    def detail(self, point: int) -> Detail:
+        return Detail(self._settings.detail[point])
+
+    def is_tracing(self, point: int) -> bool:
+        return bool(self._settings.tracing[point])
+
+    def next_epoch(self) -> int:
+        """Maxima from now on are in the other place; gives the one to read, then to clear."""
+        before = int(self._settings.epoch)
+        self._settings.epoch = 1 - before
+        return before
+
+    @property
+    def presented_and_lost(self) -> tuple[int, int]:
+        """Events that were to be traced, and those of them that found no room."""
+        return int(self._settings.presented), int(self._settings.lost)
+
+    def close(self) -> None:
+        if self._handle:
+            self._cpus = np.zeros_like(self._cpus)
+            library().sesame_probes_unload(self._handle)
+            self._handle = None
+
+
+@contextmanager
+def loaded(names: list[str]) -> Iterator[dict[str, LoadedProbes]]:
+    probes: dict[str, LoadedProbes] = {}
+    try:
+        for name in names:
+            probes[name] = LoadedProbes(name)
+        yield probes
+    finally:
+        for one in probes.values():
+            one.close()
+
+
+def events_descriptor() -> int:
+    """Readable when events want to be taken; probes must be loaded."""
+    descriptor: int = library().sesame_probes_events_descriptor()
+    if descriptor < 0:
+        raise SesameError(_last_error())
+    return descriptor
+
+
+def take_events(room: NDArray[np.void]) -> NDArray[np.void]:
+    """Events of all subsystems, as many as there are or `room` holds; a view of it."""
+    count = library().sesame_probes_events(room.ctypes.data, len(room))
+    if count < 0:
+        raise SesameError(_last_error())
+    return room[:count]
