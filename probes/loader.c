@@ -18,12 +18,12 @@
 #define EXPORT __attribute__((visibility("default")))
 
 #define SUBSYSTEM(name) extern const struct subsystem sesame_##name;
-#include "probes/subsystems.def"
+#include "subsystems.def"
 #undef SUBSYSTEM
 
 static const struct subsystem* const subsystems[] = {
 #define SUBSYSTEM(name) &sesame_##name,
-#include "probes/subsystems.def"
+#include "subsystems.def"
 #undef SUBSYSTEM
 };
 

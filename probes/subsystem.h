@@ -1,5 +1,5 @@
 /* What a subsystem says of itself to the user side. Each has one such description, in its own
- * folder; subsystems.def lists them. */
+ * folder. */
 #pragma once
 
 #include <stddef.h>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from sesame.errors import SesameError
 from sesame.installed import find_installed
 from sesame.measurement import Detail, Session, Wanted, loaded, subsystems
 
+ROOT = Path(__file__).resolve().parents[2]
 SESAME = [sys.executable, "-m", "sesame"]
 
 
@@ -275,3 +277,23 @@ def test_the_tutorial_works(tmp_path):
         subprocess.run(
             [*SESAME, *words[1:]], cwd=tmp_path, check=True, capture_output=True, env=environment
         )
+
+
+def test_a_new_subsystem_is_a_folder_and_touches_nothing_else(tmp_path):
+    shutil.copytree(ROOT / "probes", tmp_path / "probes")
+    shutil.copytree(ROOT / "examples/subsystem/signal", tmp_path / "probes/signal")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(probes LANGUAGES C ASM)\n"
+        "set(CMAKE_POSITION_INDEPENDENT_CODE ON)\nadd_subdirectory(probes)\n"
+    )
+    for command in (
+        ["cmake", "-S", tmp_path, "-B", tmp_path / "b"],
+        ["cmake", "--build", tmp_path / "b"],
+    ):
+        subprocess.run(command, check=True, capture_output=True)
+    command = [*SESAME, "measure", "run", "--only", "signal", "--", "sh", "-c", "kill -CONT $$"]
+    environment = os.environ | {"SESAME_BIN": str(tmp_path / "b/probes")}
+    subprocess.run(command, check=True, capture_output=True, env=environment, cwd=tmp_path)
+    rows = pq.read_table(tmp_path / "measured.sesame/kernel_summary.parquet").to_pylist()
+    counts = {row["class"]: row["count"] for row in rows}
+    assert counts["process"] >= 2  # SIGCONT, and SIGCHLD when the shell ends
