@@ -21,14 +21,18 @@ from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement import (
     DEFAULT_BUDGET,
+    Cost,
     Detail,
+    Perturbation,
     Session,
     TraceWriter,
     Wanted,
     columns,
+    everything,
     keep_costs,
     loaded,
     measure_costs,
+    measure_perturbation,
     read_events,
     subsystems,
 )
@@ -130,7 +134,7 @@ def run(context: click.Context, /, **options: Any) -> int:
     """Record what the kernel does while COMMAND runs; all processes count, not only its own."""
     output: Path = options["output"]
     tracing = _points("--trace", options["traced"])
-    chosen = _points("--only", options["names"]) or _points("--only", ",".join(subsystems()))
+    chosen = _points("--only", options["names"]) or everything()
     is_default = context.get_parameter_source("budget") == ParameterSource.DEFAULT
     wanted = Wanted(
         chosen,
@@ -251,17 +255,64 @@ def _print_cost(session: Session) -> None:
     show_default=True,
     help="How often each load runs with its points off and on.",
 )
+@click.option(
+    "--perturbation",
+    "whole_pairs",
+    type=click.IntRange(min=3),
+    metavar="PAIRS",
+    help="Measure how much slower loads run with everything on, in so many pairs; each takes three "
+    "pull intervals.",
+)
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.1),
+    default=10.0,
+    show_default=True,
+    help="Pull interval in seconds.",
+)
+@click.option(
+    "--budget",
+    callback=_budget,
+    default=f"{100 * DEFAULT_BUDGET:g}%",
+    show_default=True,
+    help="What measuring may take of a processor; none: whatever it takes.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def cost(pairs: int, *, as_json: bool) -> None:
+def cost(
+    pairs: int, whole_pairs: int | None, interval: float, budget: float | None, *, as_json: bool
+) -> None:
     """Measure what an event costs at each point here; the governor uses it from then on."""
     with Status("measuring", console=Console(stderr=True)) as line:
-        costs = measure_costs(pairs, lambda load: line.update(f"measuring: {load}"))
-    keep_costs(costs)
+
+        def show(text: str) -> None:
+            line.update(f"measuring: {text}")
+
+        costs = measure_costs(pairs, show)
+        keep_costs(costs)
+        wanted = Wanted(everything(), interval_s=interval, budget=budget)
+        whole = measure_perturbation(wanted, whole_pairs, show) if whole_pairs else []
     if as_json:
-        click.echo(json.dumps({"costs": [asdict(one) for one in costs]}))
+        answer = {"costs": [asdict(one) for one in costs]}
+        if whole:
+            answer["perturbation_percent"] = [asdict(one) for one in whole]
+        click.echo(json.dumps(answer))
         return
+    _print_costs(costs)
+    if whole:
+        _print_perturbation(whole)
+
+
+def _print_costs(costs: list[Cost]) -> None:
     table = Table("subsystem", "points", "detail", "ns an event", "95 % interval", box=None)
     for one in costs:
         interval = f"{one.least_ns:.0f} to {one.most_ns:.0f}"
         table.add_row(one.subsystem, one.points, one.detail, f"{one.ns:.0f}", interval)
+    Console().print(table)
+
+
+def _print_perturbation(whole: list[Perturbation]) -> None:
+    table = Table("load", "perturbation", "95 % interval", "governor's estimate", box=None)
+    for one in whole:
+        interval = f"{one.least_percent:.3f} to {one.most_percent:.3f} %"
+        table.add_row(one.load, f"{one.percent:.3f} %", interval, f"{one.estimated_percent:.3f} %")
     Console().print(table)

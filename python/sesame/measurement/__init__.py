@@ -2,6 +2,7 @@
 
 from sesame.measurement.cost import Cost, keep_costs, kept_costs, measure_costs
 from sesame.measurement.governor import DEFAULT_BUDGET
+from sesame.measurement.perturbation import Perturbation, everything, measure_perturbation
 from sesame.measurement.probes import Detail, LoadedProbes, Point, Subsystem, loaded, subsystems
 from sesame.measurement.session import Session, Wanted, columns
 from sesame.measurement.trace import TraceWriter, read_events
@@ -11,16 +12,19 @@ __all__ = [
     "Cost",
     "Detail",
     "LoadedProbes",
+    "Perturbation",
     "Point",
     "Session",
     "Subsystem",
     "TraceWriter",
     "Wanted",
     "columns",
+    "everything",
     "keep_costs",
     "kept_costs",
     "loaded",
     "measure_costs",
+    "measure_perturbation",
     "read_events",
     "subsystems",
 ]
