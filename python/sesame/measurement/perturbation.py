@@ -1,4 +1,4 @@
-"""How much slower loads run while everything is measured within a budget, in pairs with and without.
+"""How much slower loads run while everything is measured within a budget, in pairs.
 
 Beside what is measured stands what the governor believes to have spent, so that one can be held
 against the other.
