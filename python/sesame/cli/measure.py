@@ -81,6 +81,22 @@ def _budget(_context: click.Context, _parameter: click.Parameter, text: str) -> 
     return share
 
 
+_interval_option = click.option(
+    "--interval",
+    type=click.FloatRange(min=0.01),
+    default=10.0,
+    show_default=True,
+    help="Pull interval in seconds.",
+)
+_budget_option = click.option(
+    "--budget",
+    callback=_budget,
+    default=f"{100 * DEFAULT_BUDGET:g}%",
+    show_default=True,
+    help="What measuring may take of a processor; none: whatever it takes.",
+)
+
+
 @measure.command(context_settings=COMMAND_LINE)
 @click.option(
     "-o",
@@ -98,13 +114,7 @@ def _budget(_context: click.Context, _parameter: click.Parameter, text: str) -> 
     metavar="POINT,…",
     help="Measure these points or subsystems only (`sesame measure list`).",
 )
-@click.option(
-    "--interval",
-    type=click.FloatRange(min=0.01),
-    default=10.0,
-    show_default=True,
-    help="Pull interval in seconds.",
-)
+@_interval_option
 @click.option(
     "--detail",
     type=click.Choice([detail.name.lower() for detail in Detail if detail]),
@@ -112,13 +122,7 @@ def _budget(_context: click.Context, _parameter: click.Parameter, text: str) -> 
     show_default=True,
     help="How closely points look, if the budget allows.",
 )
-@click.option(
-    "--budget",
-    callback=_budget,
-    default=f"{100 * DEFAULT_BUDGET:g}%",
-    show_default=True,
-    help="What measuring may take of a processor; none: whatever it takes.",
-)
+@_budget_option
 @click.option(
     "--trace",
     "traced",
@@ -263,20 +267,8 @@ def _print_cost(session: Session) -> None:
     help="Measure how much slower loads run with everything on, in so many pairs; each takes three "
     "pull intervals.",
 )
-@click.option(
-    "--interval",
-    type=click.FloatRange(min=0.1),
-    default=10.0,
-    show_default=True,
-    help="Pull interval in seconds.",
-)
-@click.option(
-    "--budget",
-    callback=_budget,
-    default=f"{100 * DEFAULT_BUDGET:g}%",
-    show_default=True,
-    help="What measuring may take of a processor; none: whatever it takes.",
-)
+@_interval_option
+@_budget_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def cost(
     pairs: int, whole_pairs: int | None, interval: float, budget: float | None, *, as_json: bool
