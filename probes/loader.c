@@ -195,8 +195,13 @@ EXPORT struct loaded* sesame_probes_load(const char* name) {
     loaded->settings->reader = (__u32)getpid();
     return loaded;
   }
-  fail("the probes of %s were not loaded: %s%s%s", name, strerror(reason),
-       libbpf_text[0] != 0 ? "; " : "", libbpf_text);
+  if (reason == EPERM || reason == EACCES) {
+    fail("the kernel does not take probes from this user: expected root, or the capabilities "
+         "CAP_BPF and CAP_PERFMON");
+  } else {
+    fail("the probes of %s were not loaded: %s%s%s", name, strerror(reason),
+         libbpf_text[0] != 0 ? "; " : "", libbpf_text);
+  }
   sesame_probes_unload(loaded);
   return NULL;
 }

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -297,3 +298,15 @@ def test_a_new_subsystem_is_a_folder_and_touches_nothing_else(tmp_path):
     rows = pq.read_table(tmp_path / "measured.sesame/kernel_summary.parquet").to_pylist()
     counts = {row["class"]: row["count"] for row in rows}
     assert counts["process"] >= 2  # SIGCONT, and SIGCHLD when the shell ends
+
+
+def test_without_rights_it_says_which_are_needed():
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        command = [*SESAME, "measure", "run", "-o", f"{folder}/m.sesame", "--", "true"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, user=65534, group=65534, extra_groups=[]
+        )
+        assert done.returncode == 2, done.stderr
+        assert "CAP_BPF" in done.stderr
+        assert list(Path(folder).iterdir()) == []

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sesame.errors import SesameError
+from sesame.errors import InputError, SesameError
 from sesame.installed import find_installed
 
 # As in probes/cell.h.
@@ -155,11 +155,11 @@ class LoadedProbes:
     """The probes of one subsystem, loaded and attached to nothing until a point is set."""
 
     def __init__(self, name: str) -> None:
-        """Raises SesameError with the reason when the kernel does not take them."""
+        """Raises InputError with the reason when the kernel does not take them."""
         self.subsystem = subsystems()[name]
         self._handle = library().sesame_probes_load(name.encode())
         if not self._handle:
-            raise SesameError(_last_error())
+            raise InputError(_last_error())
         self._cpus = self._map_cells()
         self._settings = library().sesame_probes_settings(self._handle).contents
         self.set_limits(DEFAULT_LIMITS)
