@@ -188,6 +188,11 @@ TEST(Storage, CachesMustFitMemoryAndDivideIntoSets) {
   expect_starts(complaint_about({"storage.cache.cnode.size=0", "storage.cache.policy=greedy"}),
                 "override storage.cache.policy=greedy: compute nodes without caches have none to "
                 "manage together");
+  expect_starts(complaint_about({"storage.cache.policy=coordinated",
+                                 "storage.cache.coordinated_fraction=1"}),
+                "override storage.cache.coordinated_fraction=1: a compute node keeps a part of its "
+                "cache for itself, expected storage.cache.coordinated_fraction to leave it at least "
+                "one of 128 blocks, got 128 for the I/O nodes");
 }
 
 TEST(Storage, MountsAreAbsoluteAndDifferent) {
@@ -203,6 +208,31 @@ TEST(Storage, HoldsAtLeastABlock) {
   expect_starts(complaint_about({"storage.capacity=4 KiB"}),
                 "override storage.capacity=4 KiB: a file system holds at least a block, expected "
                 "storage.capacity of at least 8 KiB, got 4 KiB");
+}
+
+TEST(Storage, ADeviceHoldsAtLeastABlock) {
+  expect_starts(complaint_about({"storage.device.capacity=4 KiB"}),
+                "override storage.device.capacity=4 KiB: a device holds at least a block, expected "
+                "storage.device.capacity of at least 8 KiB, got 4 KiB");
+}
+
+TEST(Storage, TheMeanSeekLiesBetweenTheShortestAndTheLongest) {
+  Overrides disk = {"storage.device.kind=disk",
+                    "storage.device.cylinders=1000",
+                    "storage.device.sectors_per_track=72",
+                    "storage.device.rotations_per_minute=4000",
+                    "storage.device.single_cylinder_seek=3 ms",
+                    "storage.device.full_seek=20 ms",
+                    "storage.device.average_seek=10 ms"};
+  EXPECT_EQ(complaint_about(disk), "");
+  for (const char* mean : {"2 ms", "21 ms"}) {
+    disk.back() = std::string("storage.device.average_seek=") + mean;
+    expect_starts(complaint_about(disk),
+                  "override " + disk.back() +
+                      ": the mean seek lies between the shortest and the longest, expected "
+                      "storage.device.average_seek from 3 ms to 20 ms, got " +
+                      mean);
+  }
 }
 
 TEST(Storage, DevicesNeedWhatTheirKindGoesBy) {

@@ -22,13 +22,12 @@ struct Announcement : pdes::ConditionalEvent {
 
 class Analytic : public FileSystem {
  public:
-  Analytic(const machine::StorageParameters& parameters, const Layout& layout,
-           pdes::EventQueue& events)
+  Analytic(const machine::StorageParameters& parameters, pdes::EventQueue& events)
       : parameters_(parameters),
-        layout_(layout),
+        layout_(parameters),
         events_(events),
         metadata_(parameters.metadata, files_),
-        free_(layout.ionodes()),
+        free_(layout_.ionodes()),
         ionodes_(free_.size()) {}
 
   FileId find_file(const std::string& name) override { return files_.find(name); }
@@ -108,11 +107,9 @@ class Analytic : public FileSystem {
 
 }  // namespace
 
-Result<std::unique_ptr<FileSystem>> make_analytic(const machine::StorageParameters& parameters,
-                                                  pdes::EventQueue& events) {
-  auto layout = Layout::create(parameters);
-  if (!layout) return std::unexpected(layout.error());
-  return std::make_unique<Analytic>(parameters, *layout, events);
+std::unique_ptr<FileSystem> make_analytic(const machine::StorageParameters& parameters,
+                                          pdes::EventQueue& events) {
+  return std::make_unique<Analytic>(parameters, events);
 }
 
 }  // namespace sesame::storage

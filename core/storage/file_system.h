@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/machine/storage.h"
 #include "core/network/network.h"
 #include "core/pdes/event_queue.h"
@@ -87,9 +86,9 @@ class FileSystem {
   virtual Statistics statistics() const = 0;
 };
 
-// Fails when the parameters do not fit each other or the machine (where, what was expected).
-Result<std::unique_ptr<FileSystem>> make_file_system(const machine::StorageParameters& parameters,
-                                                     const network::Network& network,
-                                                     pdes::EventQueue& events, uint64_t seed);
+// The parameters are those of a machine file, which has been checked (machine/storage_table.h).
+std::unique_ptr<FileSystem> make_file_system(const machine::StorageParameters& parameters,
+                                             const network::Network& network,
+                                             pdes::EventQueue& events, uint64_t seed);
 
 }  // namespace sesame::storage

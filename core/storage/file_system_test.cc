@@ -150,21 +150,5 @@ TEST(FileSystem, DirectedWriteIsDoneWhenTheDeviceIs) {
                          Rig::message(kHeader + 4 * kBlock) + rig.device_write(4 * kBlock));
 }
 
-TEST(FileSystem, WhatDoesNotFitIsSaid) {
-  StorageParameters parameters = plain();
-  parameters.stripe = 10'000;
-  const machine::Machine machine = small_machine(2);
-  const auto network = network::Network::create(machine, 2);
-  pdes::EventQueue events;
-  auto system = make_file_system(parameters, *network, events, 1);
-  ASSERT_FALSE(system);
-  EXPECT_NE(system.error().message.find("whole blocks"), std::string::npos);
-  parameters = plain();
-  parameters.policy = machine::CachePolicy::kGreedy;
-  system = make_file_system(parameters, *network, events, 1);
-  ASSERT_FALSE(system);
-  EXPECT_NE(system.error().message.find("base policy"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace sesame::storage

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-#include "core/base/error.h"
 #include "core/machine/storage.h"
 #include "core/storage/access.h"
 
@@ -20,8 +19,7 @@ struct CellRange {
 
 class Layout {
  public:
-  // Fails when the parameters make no layout, or blocks would lie on two I/O nodes.
-  static Result<Layout> create(const machine::StorageParameters& parameters);
+  explicit Layout(const machine::StorageParameters& parameters);
 
   uint32_t cells() const { return cells_; }
   uint32_t ionodes() const { return ionodes_; }

@@ -21,9 +21,8 @@ class Clients;
 class Ionode;
 
 struct Parts {
-  Parts(const machine::StorageParameters& given, const Layout& layout_of_files,
-        Links links_of_nodes, const network::Network& network, pdes::EventQueue& queue,
-        uint64_t seed);
+  Parts(const machine::StorageParameters& given, const network::Network& network,
+        pdes::EventQueue& queue, uint64_t seed);
   ~Parts();
 
   machine::StorageParameters parameters;
