@@ -24,13 +24,17 @@ class Analytic : public FileSystem {
  public:
   Analytic(const machine::StorageParameters& parameters, pdes::EventQueue& events)
       : parameters_(parameters),
-        layout_(parameters),
+        layouts_(parameters),
         events_(events),
         metadata_(parameters.metadata, files_),
-        free_(layout_.ionodes()),
+        free_(layouts_.usual().ionodes()),
         ionodes_(free_.size()) {}
 
-  FileId find_file(const std::string& name) override { return files_.find(name); }
+  FileId find_file(const std::string& name) override {
+    const FileId file = files_.find(name);
+    layouts_.add(file);
+    return file;
+  }
 
   void access(SimTime now, const Access& access, Completion& completion) override {
     announce(serve(now, access), completion);
@@ -63,6 +67,14 @@ class Analytic : public FileSystem {
   }
   void remove(FileId file) override { resize(file, 0); }
 
+  void set_striping(FileId file, const Striping& striping) override {
+    if (!files_.had_data(file)) layouts_.set(file, striping);
+  }
+  std::optional<Striping> striping(FileId file) const override {
+    if (parameters_.ionodes == 0) return std::nullopt;
+    return layouts_.of(file).striping();
+  }
+
   Statistics statistics() const override { return {files_.statistics(), ionodes_, {}}; }
 
  private:
@@ -70,10 +82,11 @@ class Analytic : public FileSystem {
   SimTime serve(SimTime now, const Access& access) {
     files_.count(access);
     const bool reads = access.direction == Direction::kRead;
+    const Layout& layout = layouts_.of(access.file);
     SimTime end = now;
     for (const Extent& extent : access.extents) {
-      layout_.cut(extent, [&](const CellRange& range) {
-        const uint32_t node = layout_.ionode_of(access.file, range.cell);
+      layout.cut(extent, [&](const CellRange& range) {
+        const uint32_t node = layout.ionode_of(range.cell);
         IonodeStatistics& ionode = ionodes_[node];
         ++ionode.requests;
         (reads ? ionode.bytes_read : ionode.bytes_written) += range.bytes;
@@ -97,7 +110,7 @@ class Analytic : public FileSystem {
   }
 
   machine::StorageParameters parameters_;
-  Layout layout_;
+  Layouts layouts_;
   pdes::EventQueue& events_;
   FileTable files_;
   MetadataServer metadata_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,12 @@ class FileSystem {
   // has changed then.
   virtual bool resize(FileId file, uint64_t bytes) = 0;
   virtual void remove(FileId file) = 0;
+
+  // How a file lies that has not had any data yet: later it stays as it is. What makes no sense
+  // (a unit that is not whole blocks, an I/O node that is not there) is as it was.
+  virtual void set_striping(FileId file, const Striping& striping) = 0;
+  // Nothing for a file system without I/O nodes.
+  virtual std::optional<Striping> striping(FileId file) const = 0;
 
   virtual Statistics statistics() const = 0;
 };

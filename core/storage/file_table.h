@@ -17,6 +17,7 @@ class FileTable {
   FileStatistics& totals(FileId file) { return files_[index(file)].totals; }
   uint64_t size(FileId file) const { return files_[index(file)].size; }
   void set_size(FileId file, uint64_t bytes);
+  bool had_data(FileId file) const { return files_[index(file)].had_data; }
   uint64_t used() const { return used_; }  // sum of all sizes
   size_t count_of_files() const { return files_.size(); }
   std::vector<FileStatistics> statistics() const;
@@ -34,6 +35,7 @@ class FileTable {
   struct Known {
     FileStatistics totals;
     uint64_t size = 0;
+    bool had_data = false;  // at any time
     std::vector<uint64_t> ends;  // by rank: where its last element ended
     std::vector<Opening> open;
   };

@@ -59,7 +59,11 @@ class Full : public FileSystem {
         metadata_(parameters.metadata, parts_.files),
         directed_(parts_) {}
 
-  FileId find_file(const std::string& name) override { return parts_.files.find(name); }
+  FileId find_file(const std::string& name) override {
+    const FileId file = parts_.files.find(name);
+    parts_.layouts.add(file);
+    return file;
+  }
 
   void access(SimTime now, const Access& access, Completion& completion) override {
     parts_.clients->begin(now, access, completion);
@@ -103,6 +107,14 @@ class Full : public FileSystem {
   }
   void remove(FileId file) override { resize(file, 0); }
 
+  void set_striping(FileId file, const Striping& striping) override {
+    if (!parts_.files.had_data(file)) parts_.layouts.set(file, striping);
+  }
+  std::optional<Striping> striping(FileId file) const override {
+    if (parts_.links.is_local()) return std::nullopt;
+    return parts_.layouts.of(file).striping();
+  }
+
   Statistics statistics() const override {
     Statistics all{parts_.files.statistics(), {}, parts_.caches.statistics_by_node()};
     for (const auto& ionode : parts_.ionodes) all.ionodes.push_back(ionode->statistics());
@@ -120,14 +132,14 @@ class Full : public FileSystem {
 Parts::Parts(const machine::StorageParameters& given, const network::Network& network,
              pdes::EventQueue& queue, uint64_t seed)
     : parameters(given),
-      layout(given),
+      layouts(given),
       links(given, network),
       caches(given, network, coordinated_blocks(given)),
       policy(make_cache_policy(given)),
-      space(given, layout),
+      space(given, layouts),
       events(queue),
       clients(std::make_unique<Clients>(*this)) {
-  for (uint32_t i = 0; i < layout.ionodes(); ++i) {
+  for (uint32_t i = 0; i < layouts.usual().ionodes(); ++i) {
     ionodes.push_back(
         std::make_unique<Ionode>(*this, i, make_device(given.device, queue, seed + i)));
   }

@@ -26,4 +26,20 @@ uint64_t Layout::cell_bytes(uint32_t cell, uint64_t bytes) const {
   return whole * unit_ + (units % cells_ == cell ? bytes % unit_ : 0);
 }
 
+void Layouts::add(FileId file) {
+  for (size_t next = files_.size(); next <= static_cast<size_t>(file); ++next) {
+    files_.push_back(usual_);
+    set(static_cast<FileId>(next), {});
+  }
+}
+
+void Layouts::set(FileId file, const Striping& striping) {
+  Layout& layout = files_[static_cast<size_t>(file)];
+  layout = usual_;
+  layout.first_ = static_cast<uint32_t>(file) % usual_.ionodes_;
+  if (striping.unit > 0 && striping.unit % block_ == 0) layout.unit_ = striping.unit;
+  if (striping.factor > 0) layout.cells_ = std::min(striping.factor, layout.ionodes_);
+  if (striping.first && *striping.first < layout.ionodes_) layout.first_ = *striping.first;
+}
+
 }  // namespace sesame::storage

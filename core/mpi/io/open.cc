@@ -58,7 +58,11 @@ std::string_view without_driver(std::string_view name) {
 }
 
 std::string path_of(const char* name) {
-  return std::filesystem::absolute(without_driver(name)).lexically_normal().string();
+  const WorldHooks& hooks = this_rank().world.hooks;
+  const std::filesystem::path directory = hooks.working_directory != nullptr
+                                              ? hooks.working_directory()
+                                              : std::filesystem::current_path();
+  return (directory / without_driver(name)).lexically_normal().string();
 }
 
 // A file of the host has its own path and no model.
@@ -136,6 +140,16 @@ std::shared_ptr<SharedFile> new_shared(const Opening& opening, int ranks) {
   return shared;
 }
 
+int open_first(const Opening& opening, const storage::Place& place,
+               std::shared_ptr<RealFile>* real) {
+  MPI_TRY(open_one(place, opening.name, opening.amode, true, real));
+  const bool may_be_new = (opening.amode & MPI_MODE_CREATE) != 0 && place.system != nullptr;
+  if (may_be_new && opening.hints != nullptr) {
+    place.system->set_striping(place.file, striping_wanted(*opening.hints));
+  }
+  return MPI_SUCCESS;
+}
+
 // The first rank makes the file, then the others open it. What they share goes to them as a
 // pointer: eight bytes of a message, as an MPI library passes on what it found out.
 int open_together(Circle& circle, Opening& opening) {
@@ -147,7 +161,7 @@ int open_together(Circle& circle, Opening& opening) {
     opening.shared = new_shared(opening, circle.size());
     opening.shared->path = path;
     opening.shared->discards_data &= place.system != nullptr;
-    words[0] = open_one(place, opening.name, opening.amode, true, &opening.real);
+    words[0] = open_first(opening, place, &opening.real);
     const auto address = reinterpret_cast<uintptr_t>(opening.shared.get());
     words[1] = static_cast<int>(address >> 32);
     words[2] = static_cast<int>(address & 0xffffffff);
