@@ -132,6 +132,9 @@ int with_path(const char* call, int directory, const char* path, PathUse use, Ca
 // Where a path that a rank names leads, relative to a directory's descriptor or AT_FDCWD.
 FilePath locate(int directory, const char* path, PathUse use);
 
+// Where the rank is, as it sees it.
+const std::string& working_directory(RankProcess& process);
+
 // The calls themselves, without a look at who calls.
 int open_path(const char* call, int directory, const char* path, int flags, mode_t mode);
 int close_descriptor(int fd);

@@ -116,9 +116,6 @@ class ProgramImage {
 
 int rank_of(const RankProcess& process);
 
-// Where the rank is, as its program sees it: perhaps on a mount. The rank is active.
-const std::string& working_directory(RankProcess& process);
-
 // What a rank needs whenever it goes on, for a simulator that loads such things ahead: few places,
 // the same number for every rank.
 std::vector<const void*> often_used(const RankProcess& process);

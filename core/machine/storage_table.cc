@@ -250,11 +250,10 @@ Result<> check_cache(const Table& table, const StorageParameters& storage,
                                                        format_size(cache.size));
   }
   if (blocks >= kMostCacheBlocks) {
-    return table.wrong({prefix + "size", "block"},
-                       "a cache has at most 4 billion blocks, expected " +
-                           table.key(prefix + "size") + " below " +
-                           format_size(kMostCacheBlocks * storage.block) + ", got " +
-                           format_size(cache.size));
+    return table.wrong(
+        {prefix + "size", "block"},
+        "a cache has at most 4 billion blocks, expected " + table.key(prefix + "size") + " below " +
+            format_size(kMostCacheBlocks * storage.block) + ", got " + format_size(cache.size));
   }
   if (cache.ways > 0 && blocks % static_cast<uint64_t>(cache.ways) != 0) {
     return table.wrong({prefix + "ways", prefix + "size", "block"},
@@ -272,10 +271,9 @@ Result<> check_own_share(const Table& table, const StorageParameters& storage) {
   }
   return table.wrong({"cache.coordinated_fraction", "cache.cnode.size", "block"},
                      "a compute node keeps a part of its cache for itself, expected " +
-                         table.key("cache.coordinated_fraction") +
-                         " to leave it at least one of " + std::to_string(blocks) +
-                         " blocks, got " + std::to_string(coordinated_blocks(storage)) +
-                         " for the I/O nodes");
+                         table.key("cache.coordinated_fraction") + " to leave it at least one of " +
+                         std::to_string(blocks) + " blocks, got " +
+                         std::to_string(coordinated_blocks(storage)) + " for the I/O nodes");
 }
 
 Result<> check_caches(const Table& table, const StorageParameters& storage,
@@ -294,12 +292,12 @@ Result<> check_caches(const Table& table, const StorageParameters& storage,
                            format_size(limits.memory) + "), got " + format_size(size));
   }
   if (storage.policy != CachePolicy::kBase && storage.cnode_cache.size == 0) {
-    return table.wrong({"cache.policy"},
-                       "compute nodes without caches have none to manage together, expected " +
-                           table.key("cache.policy") + " base, or a " +
-                           table.key("cache.cnode.size") + ", got " + word_of(storage.policy),
-                       "for instance " + table.key("cache.cnode.size") + "=" +
-                           format_size(64 * storage.block));
+    return table.wrong(
+        {"cache.policy"},
+        "compute nodes without caches have none to manage together, expected " +
+            table.key("cache.policy") + " base, or a " + table.key("cache.cnode.size") + ", got " +
+            word_of(storage.policy),
+        "for instance " + table.key("cache.cnode.size") + "=" + format_size(64 * storage.block));
   }
   return check_own_share(table, storage);
 }
@@ -355,9 +353,9 @@ Result<> check_device(const Table& table, const StorageParameters& storage) {
   if (auto checked = check_array(table, device); !checked) return checked;
   if (device.capacity > 0 && device.capacity < storage.block) {
     return table.wrong({"device.capacity", "block"},
-                       "a device holds at least a block, expected " +
-                           table.key("device.capacity") + " of at least " +
-                           format_size(storage.block) + ", got " + format_size(device.capacity));
+                       "a device holds at least a block, expected " + table.key("device.capacity") +
+                           " of at least " + format_size(storage.block) + ", got " +
+                           format_size(device.capacity));
   }
   switch (device.kind) {
     case DeviceKind::kFixed:

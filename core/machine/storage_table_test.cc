@@ -86,17 +86,26 @@ TEST(Storage, TakesWhatTheFileSays) {
 }
 
 TEST(Storage, OverridesReachEveryPart) {
-  const Machine machine =
-      read({"storage.layout=vesta", "storage.vesta.bsu=32 KiB", "storage.vesta.cells=6",
-            "storage.attached=[0,2,4,6]", "storage.metadata.open_per_node=0.14 s",
-            "storage.cache.policy=coordinated", "storage.cache.coordinated_fraction=0.5",
-            "storage.cache.coherence=update", "storage.cache.cnode.write_hit=back",
-            "storage.cache.ionode.size=2 MiB", "storage.cache.ionode.read_ahead=3",
-            "storage.device.kind=hp97560", "storage.device.queue=c-look",
-            "storage.device.raid=raid5", "storage.device.members=5",
-            "storage.device.immediate_report=true",
-            "storage.collective.strategy=disk-directed", "storage.collective.sieving=false",
-            "storage.collective.io_list=literal", "storage.capacity=1 GB"});
+  const Machine machine = read({"storage.layout=vesta",
+                                "storage.vesta.bsu=32 KiB",
+                                "storage.vesta.cells=6",
+                                "storage.attached=[0,2,4,6]",
+                                "storage.metadata.open_per_node=0.14 s",
+                                "storage.cache.policy=coordinated",
+                                "storage.cache.coordinated_fraction=0.5",
+                                "storage.cache.coherence=update",
+                                "storage.cache.cnode.write_hit=back",
+                                "storage.cache.ionode.size=2 MiB",
+                                "storage.cache.ionode.read_ahead=3",
+                                "storage.device.kind=hp97560",
+                                "storage.device.queue=c-look",
+                                "storage.device.raid=raid5",
+                                "storage.device.members=5",
+                                "storage.device.immediate_report=true",
+                                "storage.collective.strategy=disk-directed",
+                                "storage.collective.sieving=false",
+                                "storage.collective.io_list=literal",
+                                "storage.capacity=1 GB"});
   const StorageParameters& storage = *machine.storage;
   EXPECT_EQ(storage.layout, Layout::kVesta);
   EXPECT_EQ(storage.vesta_bsu, 32768u);
@@ -188,11 +197,11 @@ TEST(Storage, CachesMustFitMemoryAndDivideIntoSets) {
   expect_starts(complaint_about({"storage.cache.cnode.size=0", "storage.cache.policy=greedy"}),
                 "override storage.cache.policy=greedy: compute nodes without caches have none to "
                 "manage together");
-  expect_starts(complaint_about({"storage.cache.policy=coordinated",
-                                 "storage.cache.coordinated_fraction=1"}),
-                "override storage.cache.coordinated_fraction=1: a compute node keeps a part of its "
-                "cache for itself, expected storage.cache.coordinated_fraction to leave it at least "
-                "one of 128 blocks, got 128 for the I/O nodes");
+  expect_starts(
+      complaint_about({"storage.cache.policy=coordinated", "storage.cache.coordinated_fraction=1"}),
+      "override storage.cache.coordinated_fraction=1: a compute node keeps a part of its "
+      "cache for itself, expected storage.cache.coordinated_fraction to leave it at least "
+      "one of 128 blocks, got 128 for the I/O nodes");
 }
 
 TEST(Storage, MountsAreAbsoluteAndDifferent) {

@@ -116,8 +116,6 @@ struct WorldHooks {
   // Ends the whole job from inside a rank, with a text for the user.
   void (*abort_job)(int status, const std::string& why) = nullptr;
   const char* (*node_name)(int node) = nullptr;
-  // Of the running rank, as its program sees it; null: that of the process.
-  const std::string& (*working_directory)() = nullptr;
 };
 
 struct World {

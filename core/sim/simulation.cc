@@ -107,9 +107,6 @@ struct Hooks {
     const mpi::Rank& rank = mpi::this_rank();
     return name_of_node(rank.world.network.node_of(rank.id));
   }
-  static const std::string& working_directory() {
-    return loader::working_directory(*process_of(mpi::this_rank()));
-  }
   static const char* current_call() {
     const mpi::Strand& strand = mpi::self();
     return strand.call_depth > 0 ? mpi::call_name(static_cast<mpi::CallId>(strand.call)) : nullptr;
@@ -193,7 +190,6 @@ void Simulation::set_hooks() {
   world_->executive.set_tick_hook(Hooks::on_tick);
   world_->hooks.abort_job = Hooks::abort_job;
   world_->hooks.node_name = Hooks::name_of_node;
-  world_->hooks.working_directory = Hooks::working_directory;
 
   loader::SimulationHooks hooks;
   hooks.now = mpi::read_clock;
@@ -275,6 +271,12 @@ Result<int> Simulation::run() {
 
 // What became of the job, unless a rank has said so by aborting it.
 void Simulation::judge() {
+  if (world_->mounts != nullptr && world_->mounts->failure()) {
+    outcome_ = Outcome::kFailed;
+    exit_status_ = 2;
+    outcome_text_ = world_->mounts->failure()->to_string();
+    return;
+  }
   if (outcome_ == Outcome::kAborted) return;
   if (ended_ranks_ < scenario_.ranks) {
     outcome_ = Outcome::kDeadlock;

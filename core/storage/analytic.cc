@@ -59,9 +59,10 @@ class Analytic : public FileSystem {
   }
 
   bool resize(FileId file, uint64_t bytes) override {
-    const uint64_t before = files_.size(file);
-    const uint64_t capacity = parameters_.capacity;
-    if (bytes > before && capacity != 0 && files_.used() - before + bytes > capacity) return false;
+    if (!files_.has_room(file, bytes, parameters_.capacity)) {
+      ++refused_;
+      return false;
+    }
     files_.set_size(file, bytes);
     return true;
   }
@@ -75,7 +76,7 @@ class Analytic : public FileSystem {
     return layouts_.of(file).striping();
   }
 
-  Statistics statistics() const override { return {files_.statistics(), ionodes_, {}}; }
+  Statistics statistics() const override { return {files_.statistics(), ionodes_, {}, refused_}; }
 
  private:
   // When the last I/O node has served its part of the last element.
@@ -116,6 +117,7 @@ class Analytic : public FileSystem {
   MetadataServer metadata_;
   std::vector<SimTime> free_;  // by I/O node: when it has served what it was given
   std::vector<IonodeStatistics> ionodes_;
+  uint64_t refused_ = 0;
 };
 
 }  // namespace

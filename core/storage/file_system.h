@@ -60,6 +60,7 @@ struct Statistics {
   std::vector<FileStatistics> files;
   std::vector<IonodeStatistics> ionodes;
   std::vector<CacheStatistics> cnode_caches;  // by node; empty without such caches
+  uint64_t refused = 0;                       // times that there was no room for a file to grow
 };
 
 class FileSystem {
@@ -84,13 +85,13 @@ class FileSystem {
   virtual bool resize(FileId file, uint64_t bytes) = 0;
   virtual void remove(FileId file) = 0;
 
+  virtual Statistics statistics() const = 0;
+
   // How a file lies that has not had any data yet: later it stays as it is. What makes no sense
   // (a unit that is not whole blocks, an I/O node that is not there) is as it was.
   virtual void set_striping(FileId file, const Striping& striping) = 0;
   // Nothing for a file system without I/O nodes.
   virtual std::optional<Striping> striping(FileId file) const = 0;
-
-  virtual Statistics statistics() const = 0;
 };
 
 // The parameters are those of a machine file, which has been checked (machine/storage_table.h).

@@ -93,11 +93,11 @@ class Full : public FileSystem {
 
   bool resize(FileId file, uint64_t bytes) override {
     const uint64_t before = parts_.files.size(file);
-    const uint64_t capacity = parts_.parameters.capacity;
-    if (bytes > before && capacity != 0 && parts_.files.used() - before + bytes > capacity) {
+    if (!parts_.files.has_room(file, bytes, parts_.parameters.capacity) ||
+        !parts_.space.resize(file, before, bytes)) {
+      ++refused_;
       return false;
     }
-    if (!parts_.space.resize(file, before, bytes)) return false;
     if (bytes < before) {
       const uint64_t block = parts_.parameters.block;
       parts_.caches.forget(file, (bytes + block - 1) / block);
@@ -116,7 +116,7 @@ class Full : public FileSystem {
   }
 
   Statistics statistics() const override {
-    Statistics all{parts_.files.statistics(), {}, parts_.caches.statistics_by_node()};
+    Statistics all{parts_.files.statistics(), {}, parts_.caches.statistics_by_node(), refused_};
     for (const auto& ionode : parts_.ionodes) all.ionodes.push_back(ionode->statistics());
     return all;
   }
@@ -125,6 +125,7 @@ class Full : public FileSystem {
   Parts parts_;
   MetadataServer metadata_;
   Directed directed_;
+  uint64_t refused_ = 0;
 };
 
 }  // namespace

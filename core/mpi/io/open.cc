@@ -58,11 +58,7 @@ std::string_view without_driver(std::string_view name) {
 }
 
 std::string path_of(const char* name) {
-  const WorldHooks& hooks = this_rank().world.hooks;
-  const std::filesystem::path directory = hooks.working_directory != nullptr
-                                              ? hooks.working_directory()
-                                              : std::filesystem::current_path();
-  return (directory / without_driver(name)).lexically_normal().string();
+  return std::filesystem::absolute(without_driver(name)).lexically_normal().string();
 }
 
 // A file of the host has its own path and no model.
@@ -187,19 +183,19 @@ int open_together(Circle& circle, Opening& opening) {
 }
 
 // The file's own communicator is no handle of the program's.
-CommObject* file_comm(const CommObject& parent, uint32_t context) {
+CommObject* file_comm(const CommObject& parent, uint32_t context, const std::string& name) {
   auto* comm = new CommObject;
   comm->rank = parent.rank;
   comm->local = comm->remote = parent.local;
   comm->context = context;
-  comm->name = "file";
+  comm->name = "the file " + name;
   return comm;
 }
 
 FileObject* make_object(Opening& opening, const CommObject& parent, uint32_t context) {
   Rank& rank = this_rank();
   auto* file = new FileObject;
-  file->comm = file_comm(parent, context);
+  file->comm = file_comm(parent, context, opening.shared->name);
   file->shared = std::move(opening.shared);
   file->real = std::move(opening.real);
   file->amode = opening.amode;
