@@ -72,8 +72,8 @@ class RunResult:
         refused = sum(system.get("refused", 0) for system in self.result.get("storage", []))
         if refused:
             yield (
-                f"a simulated file system was full: {refused} times there was no room for a file "
-                "to grow (ENOSPC, MPI_ERR_NO_SPACE); capacity and device.capacity of [storage] and "
+                "a simulated file system was full and let no file grow (ENOSPC, MPI_ERR_NO_SPACE), "
+                f"refusals: {refused}; capacity and device.capacity of [storage] and "
                 "[node.storage] say how much there is"
             )
 
