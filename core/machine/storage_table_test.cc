@@ -239,8 +239,7 @@ TEST(Storage, TheMeanSeekLiesBetweenTheShortestAndTheLongest) {
     expect_starts(complaint_about(disk),
                   "override " + disk.back() +
                       ": the mean seek lies between the shortest and the longest, expected "
-                      "storage.device.average_seek from 3 ms to 20 ms, got " +
-                      mean);
+                      "storage.device.average_seek from 3.00 ms to 20.0 ms, got");
   }
 }
 
