@@ -73,6 +73,7 @@ ssize_t write_bytes(int fd, const FilePath& file, const Pieces& pieces, uint64_t
                                                     : really_write(fd, pieces);
   if (count != static_cast<ssize_t>(bytes) && end > size) {
     const int error = errno;
+    file_hooks()->failed(file, count < 0 ? error : ENOSPC);  // the host took a part only
     file_hooks()->resize(file, size_of(fd));
     errno = error;
   }

@@ -68,6 +68,8 @@ struct FileHooks {
   void (*linked)(const FilePath& file, const FilePath& name);
 
   bool discards_data;  // sizes only: nothing is written, zeros are read
+  // The host's kernel could not write its bytes, although there was room (errno).
+  void (*failed)(const FilePath& file, int error);
 };
 
 }  // namespace sesame::loader

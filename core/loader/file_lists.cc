@@ -2,6 +2,7 @@
 // name, as it was when the directory was opened.
 #include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -159,6 +160,21 @@ int rank_scandir(const char* path, dirent*** result, Choice chosen, Order order)
   return scan(path, result, chosen, order);
 }
 
+int rank_stat(const char* path, struct stat* result);
+int rank_lstat(const char* path, struct stat* result);
+
+// The C library's own, looking through our directories.
+int rank_glob(const char* pattern, int flags, int (*on_error)(const char*, int), glob_t* found) {
+  if (!SERVES_RANK() || (flags & GLOB_ALTDIRFUNC) != 0)
+    return REAL(glob)(pattern, flags, on_error, found);
+  found->gl_opendir = [](const char* path) -> void* { return open_list(path); };
+  found->gl_readdir = [](void* stream) { return rank_readdir(static_cast<DIR*>(stream)); };
+  found->gl_closedir = [](void* stream) { rank_closedir(static_cast<DIR*>(stream)); };
+  found->gl_stat = rank_stat;
+  found->gl_lstat = rank_lstat;
+  return REAL(glob)(pattern, flags | GLOB_ALTDIRFUNC, on_error, found);
+}
+
 }  // extern "C"
 
 void bind_file_lists(BindingTable& table) {
@@ -171,6 +187,8 @@ void bind_file_lists(BindingTable& table) {
   BIND(table, rewinddir);
   BIND(table, telldir);
   BIND(table, seekdir);
+  BIND(table, glob);
+  BIND_AS(table, "glob64", glob);
   BIND(table, scandir);
   BIND_AS(table, "scandir64", scandir);
 }

@@ -136,4 +136,11 @@ struct StorageParameters {
   CollectiveParameters collective;
 };
 
+// How many blocks of a compute node's cache the I/O nodes manage.
+inline uint64_t coordinated_blocks(const StorageParameters& storage) {
+  if (storage.policy != CachePolicy::kCoordinated) return 0;
+  const auto blocks = static_cast<double>(storage.cnode_cache.size / storage.block);
+  return static_cast<uint64_t>(blocks * storage.coordinated_fraction + 0.5);
+}
+
 }  // namespace sesame::machine

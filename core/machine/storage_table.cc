@@ -12,6 +12,8 @@
 namespace sesame::machine {
 namespace {
 
+constexpr uint64_t kMostCacheBlocks = UINT32_MAX;  // the model numbers them in 32 bits
+
 // The position of the key's word in the list of words.
 template <typename Enum, size_t n>
 Enum choice_or(const Document& document, const std::string& key, const char* const (&words)[n],
@@ -247,6 +249,12 @@ Result<> check_cache(const Table& table, const StorageParameters& storage,
                                                        format_size(storage.block) + ", got " +
                                                        format_size(cache.size));
   }
+  if (blocks >= kMostCacheBlocks) {
+    return table.wrong(
+        {prefix + "size", "block"},
+        "a cache has at most 4 billion blocks, expected " + table.key(prefix + "size") + " below " +
+            format_size(kMostCacheBlocks * storage.block) + ", got " + format_size(cache.size));
+  }
   if (cache.ways > 0 && blocks % static_cast<uint64_t>(cache.ways) != 0) {
     return table.wrong({prefix + "ways", prefix + "size", "block"},
                        "the blocks of a cache must fill its sets, expected " +
@@ -254,6 +262,18 @@ Result<> check_cache(const Table& table, const StorageParameters& storage,
                            " blocks, got " + std::to_string(cache.ways));
   }
   return {};
+}
+
+Result<> check_own_share(const Table& table, const StorageParameters& storage) {
+  const uint64_t blocks = storage.cnode_cache.size / storage.block;
+  if (storage.policy != CachePolicy::kCoordinated || coordinated_blocks(storage) < blocks) {
+    return {};
+  }
+  return table.wrong({"cache.coordinated_fraction", "cache.cnode.size", "block"},
+                     "a compute node keeps a part of its cache for itself, expected " +
+                         table.key("cache.coordinated_fraction") + " to leave it at least one of " +
+                         std::to_string(blocks) + " blocks, got " +
+                         std::to_string(coordinated_blocks(storage)) + " for the I/O nodes");
 }
 
 Result<> check_caches(const Table& table, const StorageParameters& storage,
@@ -272,12 +292,14 @@ Result<> check_caches(const Table& table, const StorageParameters& storage,
                            format_size(limits.memory) + "), got " + format_size(size));
   }
   if (storage.policy != CachePolicy::kBase && storage.cnode_cache.size == 0) {
-    return table.wrong({"cache.policy"},
-                       "compute nodes without caches have none to manage together, expected " +
-                           table.key("cache.policy") + " base, or a " +
-                           table.key("cache.cnode.size") + ", got " + word_of(storage.policy));
+    return table.wrong(
+        {"cache.policy"},
+        "compute nodes without caches have none to manage together, expected " +
+            table.key("cache.policy") + " base, or a " + table.key("cache.cnode.size") + ", got " +
+            word_of(storage.policy),
+        "for instance " + table.key("cache.cnode.size") + "=" + format_size(64 * storage.block));
   }
-  return {};
+  return check_own_share(table, storage);
 }
 
 Result<> check_array(const Table& table, const DeviceParameters& device) {
@@ -299,22 +321,47 @@ Result<> check_array(const Table& table, const DeviceParameters& device) {
   return {};
 }
 
-Result<> check_device(const Table& table, const DeviceParameters& device) {
+Result<> check_disk(const Table& table, const DeviceParameters& device) {
+  if (auto checked = table.require({"device.cylinders", "device.sectors_per_track",
+                                    "device.rotations_per_minute", "device.single_cylinder_seek",
+                                    "device.full_seek"});
+      !checked) {
+    return checked;
+  }
+  if (device.full_seek < device.single_cylinder_seek) {
+    return table.wrong({"device.full_seek", "device.single_cylinder_seek"},
+                       "the longest seek cannot be shorter than the shortest, expected " +
+                           table.key("device.full_seek") + " of at least " +
+                           format_duration(device.single_cylinder_seek) + ", got " +
+                           format_duration(device.full_seek));
+  }
+  if (table.has("device.average_seek") && (device.average_seek < device.single_cylinder_seek ||
+                                           device.full_seek < device.average_seek)) {
+    return table.wrong(
+        {"device.average_seek", "device.single_cylinder_seek", "device.full_seek"},
+        "the mean seek lies between the shortest and the longest, expected " +
+            table.key("device.average_seek") + " from " +
+            format_duration(device.single_cylinder_seek) + " to " +
+            format_duration(device.full_seek) + ", got " + format_duration(device.average_seek),
+        "without " + table.key("device.average_seek") + " it comes from the two others");
+  }
+  return {};
+}
+
+Result<> check_device(const Table& table, const StorageParameters& storage) {
+  const DeviceParameters& device = storage.device;
   if (auto checked = check_array(table, device); !checked) return checked;
+  if (device.capacity > 0 && device.capacity < storage.block) {
+    return table.wrong({"device.capacity", "block"},
+                       "a device holds at least a block, expected " + table.key("device.capacity") +
+                           " of at least " + format_size(storage.block) + ", got " +
+                           format_size(device.capacity));
+  }
   switch (device.kind) {
     case DeviceKind::kFixed:
       return table.require({"device.read_bandwidth", "device.write_bandwidth"});
     case DeviceKind::kDisk:
-      if (device.full_seek < device.single_cylinder_seek) {
-        return table.wrong({"device.full_seek", "device.single_cylinder_seek"},
-                           "the longest seek cannot be shorter than the shortest, expected " +
-                               table.key("device.full_seek") + " of at least " +
-                               format_duration(device.single_cylinder_seek) + ", got " +
-                               format_duration(device.full_seek));
-      }
-      return table.require({"device.cylinders", "device.sectors_per_track",
-                            "device.rotations_per_minute", "device.single_cylinder_seek",
-                            "device.full_seek"});
+      return check_disk(table, device);
     case DeviceKind::kHp97560:
       return {};  // its constants are the model's
     case DeviceKind::kSolidState:
@@ -337,7 +384,7 @@ Result<> check_whole(const Table& table, const StorageParameters& storage,
   }
   if (auto checked = check_caches(table, storage, limits); !checked) return checked;
   if (storage.detail == Detail::kAnalytic) return table.require({"analytic.bandwidth"});
-  return check_device(table, storage.device);
+  return check_device(table, storage);
 }
 
 bool is_normal_path(const std::string& path) {

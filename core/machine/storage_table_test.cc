@@ -86,17 +86,26 @@ TEST(Storage, TakesWhatTheFileSays) {
 }
 
 TEST(Storage, OverridesReachEveryPart) {
-  const Machine machine =
-      read({"storage.layout=vesta", "storage.vesta.bsu=32 KiB", "storage.vesta.cells=6",
-            "storage.attached=[0,2,4,6]", "storage.metadata.open_per_node=0.14 s",
-            "storage.cache.policy=coordinated", "storage.cache.coordinated_fraction=0.5",
-            "storage.cache.coherence=update", "storage.cache.cnode.write_hit=back",
-            "storage.cache.ionode.size=2 MiB", "storage.cache.ionode.read_ahead=3",
-            "storage.device.kind=hp97560", "storage.device.queue=c-look",
-            "storage.device.raid=raid5", "storage.device.members=5",
-            "storage.device.immediate_report=true",
-            "storage.collective.strategy=disk-directed", "storage.collective.sieving=false",
-            "storage.collective.io_list=literal", "storage.capacity=1 GB"});
+  const Machine machine = read({"storage.layout=vesta",
+                                "storage.vesta.bsu=32 KiB",
+                                "storage.vesta.cells=6",
+                                "storage.attached=[0,2,4,6]",
+                                "storage.metadata.open_per_node=0.14 s",
+                                "storage.cache.policy=coordinated",
+                                "storage.cache.coordinated_fraction=0.5",
+                                "storage.cache.coherence=update",
+                                "storage.cache.cnode.write_hit=back",
+                                "storage.cache.ionode.size=2 MiB",
+                                "storage.cache.ionode.read_ahead=3",
+                                "storage.device.kind=hp97560",
+                                "storage.device.queue=c-look",
+                                "storage.device.raid=raid5",
+                                "storage.device.members=5",
+                                "storage.device.immediate_report=true",
+                                "storage.collective.strategy=disk-directed",
+                                "storage.collective.sieving=false",
+                                "storage.collective.io_list=literal",
+                                "storage.capacity=1 GB"});
   const StorageParameters& storage = *machine.storage;
   EXPECT_EQ(storage.layout, Layout::kVesta);
   EXPECT_EQ(storage.vesta_bsu, 32768u);
@@ -188,6 +197,11 @@ TEST(Storage, CachesMustFitMemoryAndDivideIntoSets) {
   expect_starts(complaint_about({"storage.cache.cnode.size=0", "storage.cache.policy=greedy"}),
                 "override storage.cache.policy=greedy: compute nodes without caches have none to "
                 "manage together");
+  expect_starts(
+      complaint_about({"storage.cache.policy=coordinated", "storage.cache.coordinated_fraction=1"}),
+      "override storage.cache.coordinated_fraction=1: a compute node keeps a part of its "
+      "cache for itself, expected storage.cache.coordinated_fraction to leave it at least "
+      "one of 128 blocks, got 128 for the I/O nodes");
 }
 
 TEST(Storage, MountsAreAbsoluteAndDifferent) {
@@ -203,6 +217,30 @@ TEST(Storage, HoldsAtLeastABlock) {
   expect_starts(complaint_about({"storage.capacity=4 KiB"}),
                 "override storage.capacity=4 KiB: a file system holds at least a block, expected "
                 "storage.capacity of at least 8 KiB, got 4 KiB");
+}
+
+TEST(Storage, ADeviceHoldsAtLeastABlock) {
+  expect_starts(complaint_about({"storage.device.capacity=4 KiB"}),
+                "override storage.device.capacity=4 KiB: a device holds at least a block, expected "
+                "storage.device.capacity of at least 8 KiB, got 4 KiB");
+}
+
+TEST(Storage, TheMeanSeekLiesBetweenTheShortestAndTheLongest) {
+  Overrides disk = {"storage.device.kind=disk",
+                    "storage.device.cylinders=1000",
+                    "storage.device.sectors_per_track=72",
+                    "storage.device.rotations_per_minute=4000",
+                    "storage.device.single_cylinder_seek=3 ms",
+                    "storage.device.full_seek=20 ms",
+                    "storage.device.average_seek=10 ms"};
+  EXPECT_EQ(complaint_about(disk), "");
+  for (const char* mean : {"2 ms", "21 ms"}) {
+    disk.back() = std::string("storage.device.average_seek=") + mean;
+    expect_starts(complaint_about(disk),
+                  "override " + disk.back() +
+                      ": the mean seek lies between the shortest and the longest, expected "
+                      "storage.device.average_seek from 3.00 ms to 20.0 ms, got");
+  }
 }
 
 TEST(Storage, DevicesNeedWhatTheirKindGoesBy) {

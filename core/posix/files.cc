@@ -206,6 +206,8 @@ bool resize(const FilePath& file, uint64_t bytes) {
   return system_of(file).resize(id_of(file), bytes);
 }
 
+void failed(const FilePath& file, int error) { mounts().note_failure(file.path, error); }
+
 void opened(const FilePath& file) { ++uses_of(file).descriptors; }
 
 void give_back_if_unused(const FilePath& file) {
@@ -264,6 +266,7 @@ const loader::FileHooks& file_hooks(mpi::World& world) {
       .renamed = renamed,
       .linked = linked,
       .discards_data = world.mounts->discards_data(),
+      .failed = failed,
   };
   g_world = &world;
   g_calls.resize(world.ranks.size());

@@ -49,7 +49,10 @@ std::string describe(const RequestObject* request) {
     case Kind::kGeneralized:
       return " waits for a generalized request that nobody completes";
   }
-  if (internal) return text + " in the collective";
+  if (internal) {
+    const std::string& on = request->comm->name;
+    return text + " in the collective" + (on.empty() ? "" : " on " + on);
+  }
   if (request->tag != mpi::MPI_ANY_TAG) text += " with tag " + std::to_string(request->tag);
   return text;
 }
@@ -99,6 +102,9 @@ std::string explain_deadlock(const mpi::World& world) {
     const bool in_helper = request != nullptr &&
                            request->kind == RequestObject::Kind::kCollective && helper != nullptr;
     lines += describe(request);
+    const int other = waited_for(request);
+    if (other >= 0 && world.ranks[static_cast<size_t>(other)]->ended)
+      lines += "; rank " + std::to_string(other) + " has ended";
     if (in_helper) lines += ", which" + describe(helper->waiting_request);
   }
   if (blocked > kMostRanks) lines += "\n  and " + std::to_string(blocked - kMostRanks) + " more";

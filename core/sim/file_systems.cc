@@ -23,10 +23,10 @@ Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
   auto mounts = Mounts::create(std::move(options));
   if (!mounts) return mounts;
   if (machine.storage) {
-    auto system = storage::make_file_system(*machine.storage, network, events, scenario.seed);
-    if (!system) return std::unexpected(system.error());
     auto added =
-        (*mounts)->add(machine.storage->mounts, std::move(*system), machine.storage->block);
+        (*mounts)->add(machine.storage->mounts,
+                       storage::make_file_system(*machine.storage, network, events, scenario.seed),
+                       machine.storage->block);
     if (!added) return std::unexpected(added.error());
   }
   if (machine.node_storage) {
@@ -35,10 +35,8 @@ Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
     for (int rank = 0; rank < network.ranks(); ++rank)
       nodes = std::max(nodes, network.node_of(rank) + 1);
     for (int node = 0; node < nodes; ++node) {
-      auto system = storage::make_file_system(*machine.node_storage, network, events,
-                                              scenario.seed + static_cast<uint64_t>(node) + 1);
-      if (!system) return std::unexpected(system.error());
-      by_node.push_back(std::move(*system));
+      by_node.push_back(storage::make_file_system(*machine.node_storage, network, events,
+                                                  scenario.seed + static_cast<uint64_t>(node) + 1));
     }
     auto added = (*mounts)->add_local(machine.node_storage->mounts, std::move(by_node),
                                       machine.node_storage->block);

@@ -4,6 +4,7 @@
 //   sesame-simulator-…  --inspect PROGRAM   says which MPI binary interface a program wants, as
 //   JSON
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -38,6 +39,7 @@ int inspect(const char* name) {
 void interrupt(int) { sesame::loader::host_exit(kInterrupted); }
 
 int simulate(const char* path) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // who started this clears away what it leaves
   signal(SIGINT, interrupt);
   signal(SIGTERM, interrupt);
   signal(SIGPIPE, SIG_IGN);
@@ -45,10 +47,10 @@ int simulate(const char* path) {
   if (!scenario) return refuse(scenario.error());
   auto simulation = sesame::sim::Simulation::prepare(*scenario);
   if (!simulation) return refuse(simulation.error());
-  auto status = (*simulation)->run();
-  if (!status) return refuse(status.error());
+  const auto status = (*simulation)->run();
   const std::string& text = (*simulation)->outcome_text();
   if (!text.empty()) std::fprintf(stderr, "sesame: %s\n", text.c_str());
+  if (!status) return refuse(status.error());
   std::fflush(nullptr);
   // Exit handlers and destructors of the programs' libraries must not run: their ranks have ended.
   _exit(*status);

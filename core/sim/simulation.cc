@@ -271,6 +271,12 @@ Result<int> Simulation::run() {
 
 // What became of the job, unless a rank has said so by aborting it.
 void Simulation::judge() {
+  if (world_->mounts != nullptr && world_->mounts->failure()) {
+    outcome_ = Outcome::kFailed;
+    exit_status_ = 2;
+    outcome_text_ = world_->mounts->failure()->to_string();
+    return;
+  }
   if (outcome_ == Outcome::kAborted) return;
   if (ended_ranks_ < scenario_.ranks) {
     outcome_ = Outcome::kDeadlock;

@@ -100,6 +100,7 @@ Json storage_table(const Simulation& simulation) {
     for (const auto& ionode : statistics.ionodes) ionodes.push_back(to_json(ionode));
     table.push_back({{"name", name},
                      {"node", node},
+                     {"refused", statistics.refused},
                      {"files", std::move(files)},
                      {"ionodes", std::move(ionodes)},
                      {"cnode_caches", cache_table(statistics.cnode_caches)}});

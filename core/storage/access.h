@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "core/base/units.h"
@@ -17,6 +18,13 @@ struct Extent {
 enum class FileId : uint32_t {};
 enum class Direction : uint8_t { kRead, kWrite };
 enum class MetadataCall : uint8_t { kOpen, kCreate, kClose, kStat, kRemove };
+
+// How a new file shall lie on I/O nodes; what is left out is as the file system has it.
+struct Striping {
+  uint64_t unit = 0;              // bytes in one piece on an I/O node
+  uint32_t factor = 0;            // I/O nodes
+  std::optional<uint32_t> first;  // the one with the first piece
+};
 
 // Who asks.
 struct Client {

@@ -22,16 +22,19 @@ struct Announcement : pdes::ConditionalEvent {
 
 class Analytic : public FileSystem {
  public:
-  Analytic(const machine::StorageParameters& parameters, const Layout& layout,
-           pdes::EventQueue& events)
+  Analytic(const machine::StorageParameters& parameters, pdes::EventQueue& events)
       : parameters_(parameters),
-        layout_(layout),
+        layouts_(parameters),
         events_(events),
         metadata_(parameters.metadata, files_),
-        free_(layout.ionodes()),
+        free_(layouts_.usual().ionodes()),
         ionodes_(free_.size()) {}
 
-  FileId find_file(const std::string& name) override { return files_.find(name); }
+  FileId find_file(const std::string& name) override {
+    const FileId file = files_.find(name);
+    layouts_.add(file);
+    return file;
+  }
 
   void access(SimTime now, const Access& access, Completion& completion) override {
     announce(serve(now, access), completion);
@@ -56,25 +59,35 @@ class Analytic : public FileSystem {
   }
 
   bool resize(FileId file, uint64_t bytes) override {
-    const uint64_t before = files_.size(file);
-    const uint64_t capacity = parameters_.capacity;
-    if (bytes > before && capacity != 0 && files_.used() - before + bytes > capacity) return false;
+    if (!files_.has_room(file, bytes, parameters_.capacity)) {
+      ++refused_;
+      return false;
+    }
     files_.set_size(file, bytes);
     return true;
   }
   void remove(FileId file) override { resize(file, 0); }
 
-  Statistics statistics() const override { return {files_.statistics(), ionodes_, {}}; }
+  void set_striping(FileId file, const Striping& striping) override {
+    if (!files_.had_data(file)) layouts_.set(file, striping);
+  }
+  std::optional<Striping> striping(FileId file) const override {
+    if (parameters_.ionodes == 0) return std::nullopt;
+    return layouts_.of(file).striping();
+  }
+
+  Statistics statistics() const override { return {files_.statistics(), ionodes_, {}, refused_}; }
 
  private:
   // When the last I/O node has served its part of the last element.
   SimTime serve(SimTime now, const Access& access) {
     files_.count(access);
     const bool reads = access.direction == Direction::kRead;
+    const Layout& layout = layouts_.of(access.file);
     SimTime end = now;
     for (const Extent& extent : access.extents) {
-      layout_.cut(extent, [&](const CellRange& range) {
-        const uint32_t node = layout_.ionode_of(access.file, range.cell);
+      layout.cut(extent, [&](const CellRange& range) {
+        const uint32_t node = layout.ionode_of(range.cell);
         IonodeStatistics& ionode = ionodes_[node];
         ++ionode.requests;
         (reads ? ionode.bytes_read : ionode.bytes_written) += range.bytes;
@@ -98,21 +111,20 @@ class Analytic : public FileSystem {
   }
 
   machine::StorageParameters parameters_;
-  Layout layout_;
+  Layouts layouts_;
   pdes::EventQueue& events_;
   FileTable files_;
   MetadataServer metadata_;
   std::vector<SimTime> free_;  // by I/O node: when it has served what it was given
   std::vector<IonodeStatistics> ionodes_;
+  uint64_t refused_ = 0;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<FileSystem>> make_analytic(const machine::StorageParameters& parameters,
-                                                  pdes::EventQueue& events) {
-  auto layout = Layout::create(parameters);
-  if (!layout) return std::unexpected(layout.error());
-  return std::make_unique<Analytic>(parameters, *layout, events);
+std::unique_ptr<FileSystem> make_analytic(const machine::StorageParameters& parameters,
+                                          pdes::EventQueue& events) {
+  return std::make_unique<Analytic>(parameters, events);
 }
 
 }  // namespace sesame::storage

@@ -8,7 +8,7 @@
 
 namespace sesame::storage {
 
-Result<std::unique_ptr<FileSystem>> make_analytic(const machine::StorageParameters& parameters,
-                                                  pdes::EventQueue& events);
+std::unique_ptr<FileSystem> make_analytic(const machine::StorageParameters& parameters,
+                                          pdes::EventQueue& events);
 
 }  // namespace sesame::storage

@@ -36,9 +36,6 @@ class CachePolicy {
   virtual int drop_copies(Caches&, const IonodeBlock&) { return Directory::kNobody; }
 };
 
-// How many blocks of a compute node's cache the I/O nodes manage.
-uint64_t coordinated_blocks(const machine::StorageParameters& parameters);
-
 std::unique_ptr<CachePolicy> make_cache_policy(const machine::StorageParameters& parameters);
 
 // What several policies do first.

@@ -11,6 +11,11 @@ using machine::Coherence;
 using machine::WriteHit;
 using machine::WriteMiss;
 
+// A file has the cells of the machine file, or as a program wanted one for each of some I/O nodes.
+Clients::Clients(Parts& parts)
+    : parts_(parts),
+      cell_fetches_(std::max(parts.layouts.usual().cells(), parts.layouts.usual().ionodes())) {}
+
 void Request::fire() { clients->go_on(*this, time()); }
 void Request::done(SimTime at) { clients->part_done(*this, at); }
 
@@ -143,7 +148,7 @@ void Clients::allocate_written(Request& request, int cnode, BlockKey key, uint64
 // REQUIRES: the run that brings the block has been added.
 BlockCache::Slot& Clients::bring(Request& request, BlockKey key) {
   const uint64_t offset = block_of(key) * parts_.parameters.block;
-  uint64_t& fetch = cell_fetches_[parts_.layout.locate(offset).cell];
+  uint64_t& fetch = cell_fetches_[parts_.layouts.of(request.access.file).locate(offset).cell];
   if (fetch == 0) fetch = parts_.caches.fetches.begin();
   const int cnode = parts_.caches.cnode_of(request.access.client.node);
   BlockCache::Slot victim;
@@ -169,12 +174,13 @@ void Clients::add_run(Request& request, PieceKind kind, uint64_t begin, uint64_t
 
 void Clients::send_run(Request& request) {
   const Run run = std::exchange(run_, {});
-  parts_.layout.cut({run.begin, run.end - run.begin}, [&](const CellRange& range) {
+  const Layout& layout = parts_.layouts.of(request.access.file);
+  layout.cut({run.begin, run.end - run.begin}, [&](const CellRange& range) {
     auto* piece = new Piece;
     piece->kind = run.kind;
     piece->range = range;
     piece->fetch = std::exchange(cell_fetches_[range.cell], 0);
-    piece->ionode = parts_.layout.ionode_of(request.access.file, range.cell);
+    piece->ionode = layout.ionode_of(range.cell);
     send_piece(request, *piece, run.kind == PieceKind::kWrite ? range.bytes : 0);
   });
 }
@@ -215,9 +221,10 @@ void Clients::give_up(SimTime now, int node, PieceKind kind, BlockKey key) {
   piece->kind = kind;
   piece->file = file_of(key);
   piece->node = node;
-  piece->range = parts_.layout.locate(block_of(key) * block);
+  const Layout& layout = parts_.layouts.of(piece->file);
+  piece->range = layout.locate(block_of(key) * block);
   piece->range.bytes = block;
-  piece->ionode = parts_.layout.ionode_of(piece->file, piece->range.cell);
+  piece->ionode = layout.ionode_of(piece->range.cell);
   if (kind == PieceKind::kWriteBack)
     ++parts_.caches.cnode_totals(parts_.caches.cnode_of(node)).written_back;
   const Flight flight =
@@ -260,12 +267,13 @@ void Clients::flush(SimTime now, FileId file, const Client& client, Completion& 
   request->began = now;
   request->ready = now + parts_.parameters.client_overhead;
   request->parts = 1;
-  const uint32_t cells = std::min(parts_.layout.cells(), parts_.layout.ionodes());
+  const Layout& layout = parts_.layouts.of(file);
+  const uint32_t cells = std::min(layout.cells(), layout.ionodes());
   for (uint32_t cell = 0; cell < cells; ++cell) {
     auto* piece = new Piece;
     piece->kind = PieceKind::kFlush;
     piece->range.cell = cell;
-    piece->ionode = parts_.layout.ionode_of(file, cell);
+    piece->ionode = layout.ionode_of(cell);
     send_piece(*request, *piece, 0);
   }
   part_done(*request, request->ready);

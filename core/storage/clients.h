@@ -10,7 +10,7 @@ namespace sesame::storage {
 
 class Clients {
  public:
-  explicit Clients(Parts& parts) : parts_(parts), cell_fetches_(parts.layout.cells()) {}
+  explicit Clients(Parts& parts);
 
   void begin(SimTime now, const Access& access, Completion& completion);
   void flush(SimTime now, FileId file, const Client& client, Completion& completion);

@@ -73,10 +73,11 @@ struct Collective final : pdes::ConditionalEvent, Completion {
 void Collective::add(const Access& access) {
   parts->files.count(access);
   files.push_back(access.file);
+  const Layout& layout = parts->layouts.of(access.file);
   const uint64_t block = parts->parameters.block;
   for (const Extent& extent : access.extents) {
-    parts->layout.cut(extent, [&](const CellRange& range) {
-      const uint32_t ionode = parts->layout.ionode_of(access.file, range.cell);
+    layout.cut(extent, [&](const CellRange& range) {
+      const uint32_t ionode = layout.ionode_of(range.cell);
       Share& share = *shares[ionode];
       const uint64_t range_end = range.begin + range.bytes;
       for (uint64_t at = range.begin; at < range_end;) {
@@ -227,7 +228,6 @@ void Directed::begin(SimTime now, std::span<const Access> accesses, Completion& 
   collective->parts = &parts_;
   collective->completion = &completion;
   collective->began = collective->end = now;
-  collective->buffer_bytes = std::min<uint64_t>(parts_.layout.unit(), kLargestBuffer);
   for (auto& ionode : parts_.ionodes) {
     collective->shares.push_back(std::make_unique<Share>());
     collective->shares.back()->collective = collective;
@@ -236,6 +236,8 @@ void Directed::begin(SimTime now, std::span<const Access> accesses, Completion& 
   if (!accesses.empty()) {
     collective->direction = accesses.front().direction;
     collective->client = accesses.front().client;
+    const uint64_t stripe = parts_.layouts.of(accesses.front().file).unit();
+    collective->buffer_bytes = std::min<uint64_t>(stripe, kLargestBuffer);
   }
   for (const Access& access : accesses) collective->add(access);
   const bool may_be_dirty = parts_.parameters.cnode_cache.write_hit == machine::WriteHit::kBack ||

@@ -5,9 +5,9 @@
 
 namespace sesame::storage {
 
-Result<std::unique_ptr<FileSystem>> make_file_system(const machine::StorageParameters& parameters,
-                                                     const network::Network& network,
-                                                     pdes::EventQueue& events, uint64_t seed) {
+std::unique_ptr<FileSystem> make_file_system(const machine::StorageParameters& parameters,
+                                             const network::Network& network,
+                                             pdes::EventQueue& events, uint64_t seed) {
   if (parameters.detail == machine::Detail::kAnalytic) return make_analytic(parameters, events);
   return make_full(parameters, network, events, seed);
 }

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/machine/storage.h"
 #include "core/network/network.h"
 #include "core/pdes/event_queue.h"
@@ -60,6 +60,7 @@ struct Statistics {
   std::vector<FileStatistics> files;
   std::vector<IonodeStatistics> ionodes;
   std::vector<CacheStatistics> cnode_caches;  // by node; empty without such caches
+  uint64_t refused = 0;                       // times that there was no room for a file to grow
 };
 
 class FileSystem {
@@ -85,11 +86,17 @@ class FileSystem {
   virtual void remove(FileId file) = 0;
 
   virtual Statistics statistics() const = 0;
+
+  // How a file lies that has not had any data yet: later it stays as it is. What makes no sense
+  // (a unit that is not whole blocks, an I/O node that is not there) is as it was.
+  virtual void set_striping(FileId file, const Striping& striping) = 0;
+  // Nothing for a file system without I/O nodes.
+  virtual std::optional<Striping> striping(FileId file) const = 0;
 };
 
-// Fails when the parameters do not fit each other or the machine (where, what was expected).
-Result<std::unique_ptr<FileSystem>> make_file_system(const machine::StorageParameters& parameters,
-                                                     const network::Network& network,
-                                                     pdes::EventQueue& events, uint64_t seed);
+// The parameters are those of a machine file, which has been checked (machine/storage_table.h).
+std::unique_ptr<FileSystem> make_file_system(const machine::StorageParameters& parameters,
+                                             const network::Network& network,
+                                             pdes::EventQueue& events, uint64_t seed);
 
 }  // namespace sesame::storage

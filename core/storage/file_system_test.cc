@@ -150,20 +150,48 @@ TEST(FileSystem, DirectedWriteIsDoneWhenTheDeviceIs) {
                          Rig::message(kHeader + 4 * kBlock) + rig.device_write(4 * kBlock));
 }
 
-TEST(FileSystem, WhatDoesNotFitIsSaid) {
+// Bytes that each device has written.
+std::vector<uint64_t> written(Rig& rig) {
+  std::vector<uint64_t> bytes;
+  for (const IonodeStatistics& ionode : rig.system().statistics().ionodes)
+    bytes.push_back(ionode.device.bytes_written);
+  return bytes;
+}
+
+TEST(FileSystem, ANewFileLiesAsItsProgramWants) {
   StorageParameters parameters = plain();
-  parameters.stripe = 10'000;
-  const machine::Machine machine = small_machine(2);
-  const auto network = network::Network::create(machine, 2);
-  pdes::EventQueue events;
-  auto system = make_file_system(parameters, *network, events, 1);
-  ASSERT_FALSE(system);
-  EXPECT_NE(system.error().message.find("whole blocks"), std::string::npos);
-  parameters = plain();
-  parameters.policy = machine::CachePolicy::kGreedy;
-  system = make_file_system(parameters, *network, events, 1);
-  ASSERT_FALSE(system);
-  EXPECT_NE(system.error().message.find("base policy"), std::string::npos);
+  parameters.ionodes = 4;
+  parameters.stripe = 2 * kBlock;
+  Rig rig(parameters);
+  FileSystem& system = rig.system();
+  rig.file = system.find_file("/striped");
+  system.set_striping(rig.file, {.unit = 4 * kBlock, .factor = 2, .first = 3});
+  system.resize(rig.file, 16 * kBlock);
+  rig.write_blocks(0, 0, 4);
+  EXPECT_EQ(written(rig), (std::vector<uint64_t>{0, 0, 0, 4 * kBlock}));
+  rig.write_blocks(0, 4, 12);
+  EXPECT_EQ(written(rig), (std::vector<uint64_t>{8 * kBlock, 0, 0, 8 * kBlock}));
+
+  system.set_striping(rig.file, {.factor = 4});  // too late
+  EXPECT_EQ(system.striping(rig.file)->factor, 2U);
+  EXPECT_EQ(system.striping(rig.file)->unit, 4 * kBlock);
+  EXPECT_EQ(system.striping(rig.file)->first, 3U);
+}
+
+TEST(FileSystem, AStripingThatMakesNoSenseIsTheUsual) {
+  StorageParameters parameters = plain();
+  parameters.ionodes = 4;
+  parameters.stripe = 2 * kBlock;
+  Rig rig(parameters);
+  FileSystem& system = rig.system();
+  const FileId file = system.find_file("/second");  // begins on the second I/O node
+  system.set_striping(file, {.unit = kBlock + 1, .factor = 9, .first = 4});
+  EXPECT_EQ(system.striping(file)->unit, 2 * kBlock);
+  EXPECT_EQ(system.striping(file)->factor, 4U);
+  EXPECT_EQ(system.striping(file)->first, 1U);
+  parameters.ionodes = 0;
+  Rig local(parameters);
+  EXPECT_FALSE(local.system().striping(local.file).has_value());
 }
 
 }  // namespace

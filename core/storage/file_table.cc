@@ -37,9 +37,10 @@ void FileTable::count(const Access& access) {
 }
 
 void FileTable::set_size(FileId file, uint64_t bytes) {
-  uint64_t& size = files_[index(file)].size;
-  used_ += bytes - size;
-  size = bytes;
+  Known& known = files_[index(file)];
+  used_ += bytes - known.size;
+  known.size = bytes;
+  known.had_data |= bytes > 0;
 }
 
 std::vector<FileStatistics> FileTable::statistics() const {

@@ -17,7 +17,12 @@ class FileTable {
   FileStatistics& totals(FileId file) { return files_[index(file)].totals; }
   uint64_t size(FileId file) const { return files_[index(file)].size; }
   void set_size(FileId file, uint64_t bytes);
-  uint64_t used() const { return used_; }  // sum of all sizes
+  bool had_data(FileId file) const { return files_[index(file)].had_data; }
+  // Whether files of `capacity` bytes together (0: without end) have room for this one.
+  bool has_room(FileId file, uint64_t bytes, uint64_t capacity) const {
+    const uint64_t before = size(file);
+    return bytes <= before || capacity == 0 || used_ - before + bytes <= capacity;
+  }
   size_t count_of_files() const { return files_.size(); }
   std::vector<FileStatistics> statistics() const;
 
@@ -34,6 +39,7 @@ class FileTable {
   struct Known {
     FileStatistics totals;
     uint64_t size = 0;
+    bool had_data = false;       // at any time
     std::vector<uint64_t> ends;  // by rank: where its last element ended
     std::vector<Opening> open;
   };
@@ -41,7 +47,7 @@ class FileTable {
 
   std::vector<Known> files_;
   std::unordered_map<std::string, FileId> by_name_;
-  uint64_t used_ = 0;
+  uint64_t used_ = 0;  // sum of all sizes
 };
 
 }  // namespace sesame::storage

@@ -53,13 +53,17 @@ struct MetadataRequest final : pdes::ConditionalEvent, Pooled<MetadataRequest> {
 
 class Full : public FileSystem {
  public:
-  Full(const machine::StorageParameters& parameters, const Layout& layout, Links links,
-       const network::Network& network, pdes::EventQueue& events, uint64_t seed)
-      : parts_(parameters, layout, std::move(links), network, events, seed),
+  Full(const machine::StorageParameters& parameters, const network::Network& network,
+       pdes::EventQueue& events, uint64_t seed)
+      : parts_(parameters, network, events, seed),
         metadata_(parameters.metadata, parts_.files),
         directed_(parts_) {}
 
-  FileId find_file(const std::string& name) override { return parts_.files.find(name); }
+  FileId find_file(const std::string& name) override {
+    const FileId file = parts_.files.find(name);
+    parts_.layouts.add(file);
+    return file;
+  }
 
   void access(SimTime now, const Access& access, Completion& completion) override {
     parts_.clients->begin(now, access, completion);
@@ -89,11 +93,11 @@ class Full : public FileSystem {
 
   bool resize(FileId file, uint64_t bytes) override {
     const uint64_t before = parts_.files.size(file);
-    const uint64_t capacity = parts_.parameters.capacity;
-    if (bytes > before && capacity != 0 && parts_.files.used() - before + bytes > capacity) {
+    if (!parts_.files.has_room(file, bytes, parts_.parameters.capacity) ||
+        !parts_.space.resize(file, before, bytes)) {
+      ++refused_;
       return false;
     }
-    if (!parts_.space.resize(file, before, bytes)) return false;
     if (bytes < before) {
       const uint64_t block = parts_.parameters.block;
       parts_.caches.forget(file, (bytes + block - 1) / block);
@@ -103,8 +107,16 @@ class Full : public FileSystem {
   }
   void remove(FileId file) override { resize(file, 0); }
 
+  void set_striping(FileId file, const Striping& striping) override {
+    if (!parts_.files.had_data(file)) parts_.layouts.set(file, striping);
+  }
+  std::optional<Striping> striping(FileId file) const override {
+    if (parts_.links.is_local()) return std::nullopt;
+    return parts_.layouts.of(file).striping();
+  }
+
   Statistics statistics() const override {
-    Statistics all{parts_.files.statistics(), {}, parts_.caches.statistics_by_node()};
+    Statistics all{parts_.files.statistics(), {}, parts_.caches.statistics_by_node(), refused_};
     for (const auto& ionode : parts_.ionodes) all.ionodes.push_back(ionode->statistics());
     return all;
   }
@@ -113,66 +125,32 @@ class Full : public FileSystem {
   Parts parts_;
   MetadataServer metadata_;
   Directed directed_;
+  uint64_t refused_ = 0;
 };
-
-Result<> check_caches(const machine::StorageParameters& parameters) {
-  const bool has_network = parameters.ionodes > 0;
-  if (!has_network && parameters.cnode_cache.size > 0) {
-    return error("a file system without I/O nodes has one cache, and it is that of its node",
-                 "give ionode_cache the size and leave cnode_cache out");
-  }
-  if (parameters.policy != machine::CachePolicy::kBase && parameters.cnode_cache.size == 0) {
-    return error("only the base policy works without caches at compute nodes",
-                 "give cnode_cache a size, or choose policy \"base\"");
-  }
-  for (const machine::CacheParameters* cache :
-       {&parameters.cnode_cache, &parameters.ionode_cache}) {
-    if (cache->size == 0) continue;
-    const uint64_t blocks = cache->size / parameters.block;
-    const char* name = cache == &parameters.cnode_cache ? "cnode_cache" : "ionode_cache";
-    if (blocks < static_cast<uint64_t>(std::max(cache->ways, 1)) || blocks >= UINT32_MAX) {
-      return error(std::string(name) +
-                   " must hold a set of blocks, and fewer than 4 billion: got " +
-                   format_size(cache->size) + " with blocks of " + format_size(parameters.block));
-    }
-  }
-  const uint64_t own = parameters.cnode_cache.size / parameters.block;
-  if (own > 0 && coordinated_blocks(parameters) >= own) {
-    return error("each compute node needs at least one block of its cache for itself",
-                 "lower coordinated_fraction");
-  }
-  return {};
-}
 
 }  // namespace
 
-Parts::Parts(const machine::StorageParameters& given, const Layout& layout_of_files,
-             Links links_of_nodes, const network::Network& network, pdes::EventQueue& queue,
-             uint64_t seed)
+Parts::Parts(const machine::StorageParameters& given, const network::Network& network,
+             pdes::EventQueue& queue, uint64_t seed)
     : parameters(given),
-      layout(layout_of_files),
-      links(std::move(links_of_nodes)),
+      layouts(given),
+      links(given, network),
       caches(given, network, coordinated_blocks(given)),
       policy(make_cache_policy(given)),
-      space(given, layout_of_files),
+      space(given, layouts),
       events(queue),
       clients(std::make_unique<Clients>(*this)) {
-  for (uint32_t i = 0; i < layout.ionodes(); ++i) {
+  for (uint32_t i = 0; i < layouts.usual().ionodes(); ++i) {
     ionodes.push_back(
         std::make_unique<Ionode>(*this, i, make_device(given.device, queue, seed + i)));
   }
 }
 Parts::~Parts() = default;
 
-Result<std::unique_ptr<FileSystem>> make_full(const machine::StorageParameters& parameters,
-                                              const network::Network& network,
-                                              pdes::EventQueue& events, uint64_t seed) {
-  auto layout = Layout::create(parameters);
-  if (!layout) return std::unexpected(layout.error());
-  auto links = Links::create(parameters, network);
-  if (!links) return std::unexpected(links.error());
-  if (auto caches = check_caches(parameters); !caches) return std::unexpected(caches.error());
-  return std::make_unique<Full>(parameters, *layout, std::move(*links), network, events, seed);
+std::unique_ptr<FileSystem> make_full(const machine::StorageParameters& parameters,
+                                      const network::Network& network, pdes::EventQueue& events,
+                                      uint64_t seed) {
+  return std::make_unique<Full>(parameters, network, events, seed);
 }
 
 }  // namespace sesame::storage

@@ -8,8 +8,8 @@
 
 namespace sesame::storage {
 
-Result<std::unique_ptr<FileSystem>> make_full(const machine::StorageParameters& parameters,
-                                              const network::Network& network,
-                                              pdes::EventQueue& events, uint64_t seed);
+std::unique_ptr<FileSystem> make_full(const machine::StorageParameters& parameters,
+                                      const network::Network& network, pdes::EventQueue& events,
+                                      uint64_t seed);
 
 }  // namespace sesame::storage

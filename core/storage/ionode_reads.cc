@@ -167,18 +167,19 @@ void Ionode::read_run(SimTime now, FileId file, Piece* piece) {
 void Ionode::read_ahead(const Piece& piece, SimTime now, bool has_missed) {
   const auto file = static_cast<size_t>(piece.file);
   if (file >= sequential_.size()) sequential_.resize(file + 1);
-  if (sequential_[file].empty()) sequential_[file].resize(parts_.layout.cells());
+  const Layout& layout = parts_.layouts.of(piece.file);
+  if (sequential_[file].empty()) sequential_[file].resize(layout.cells());
   uint64_t& last_end = sequential_[file][piece.range.cell];
   const bool is_sequential = piece.range.begin == last_end;
   last_end = piece.range.begin + piece.range.bytes;
   if (!is_sequential || !has_missed) return;
 
   const uint64_t block = parts_.parameters.block;
-  const uint64_t size = parts_.layout.cell_bytes(piece.range.cell, parts_.files.size(piece.file));
+  const uint64_t size = layout.cell_bytes(piece.range.cell, parts_.files.size(piece.file));
   const uint64_t first = (last_end + block - 1) / block;
   for (uint64_t cell_block = first; cell_block * block < size; ++cell_block) {
     const auto count = static_cast<int>(cell_block - first);
-    const uint64_t offset = parts_.layout.file_offset(piece.range.cell, cell_block * block);
+    const uint64_t offset = layout.file_offset(piece.range.cell, cell_block * block);
     const BlockKey key = block_key(piece.file, offset / block);
     if (count == parts_.parameters.ionode_cache.read_ahead ||
         parts_.caches.ionode(number_).find(key) != nullptr) {

@@ -176,8 +176,9 @@ BlockCache::Slot& Ionode::keep(SimTime now, const IonodeBlock& block) {
 void Ionode::write_behind(SimTime now, BlockKey victim) {
   BlockCache& cache = parts_.caches.ionode(number_);
   const uint64_t size = parts_.parameters.block;
-  const uint64_t unit = parts_.layout.unit() / size;
   const FileId file = file_of(victim);
+  const Layout& layout = parts_.layouts.of(file);
+  const uint64_t unit = layout.unit() / size;
   const uint64_t first_of_unit = block_of(victim) / unit * unit;
   const auto clean = [&](uint64_t block) {
     BlockCache::Slot* slot = cache.find(block_key(file, block));
@@ -190,7 +191,7 @@ void Ionode::write_behind(SimTime now, BlockKey victim) {
   while (begin > first_of_unit && clean(begin - 1)) --begin;
   while (end < first_of_unit + unit && clean(end)) ++end;
   parts_.caches.ionode_totals(number_).written_back += end - begin;
-  CellRange bytes = parts_.layout.locate(begin * size);
+  CellRange bytes = layout.locate(begin * size);
   bytes.bytes = (end - begin) * size;
   use_device(now, Direction::kWrite, file, bytes, nullptr, 0);
 }
@@ -201,12 +202,13 @@ void Ionode::flush(Piece& piece, SimTime now) {
   recall_dirty(piece, now);
   const uint64_t size = parts_.parameters.block;
   BlockCache& cache = parts_.caches.ionode(number_);
+  const Layout& layout = parts_.layouts.of(piece.file);
   std::vector<CellRange> blocks;
   if (cache.dirty_blocks() > 0) {
     cache.for_each([&](BlockCache::Slot& slot) {
       if (!slot.dirty || file_of(slot.key) != piece.file) return;
       cache.set_dirty(slot, false);
-      blocks.push_back(parts_.layout.locate(block_of(slot.key) * size));
+      blocks.push_back(layout.locate(block_of(slot.key) * size));
     });
   }
   parts_.caches.ionode_totals(number_).written_back += blocks.size();
@@ -229,6 +231,7 @@ void Ionode::flush(Piece& piece, SimTime now) {
 // Dirty blocks of compute nodes come to the device.
 void Ionode::recall_dirty(Piece& piece, SimTime now) {
   Caches& caches = parts_.caches;
+  const Layout& layout = parts_.layouts.of(piece.file);
   const uint64_t size = parts_.parameters.block;
   for (size_t i = 0; caches.at_cnodes() && i < caches.cnodes(); ++i) {
     const auto cnode = static_cast<int>(i);
@@ -237,8 +240,8 @@ void Ionode::recall_dirty(Piece& piece, SimTime now) {
     if (cache.dirty_blocks() == 0) continue;
     cache.for_each([&](BlockCache::Slot& slot) {
       if (!slot.dirty || file_of(slot.key) != piece.file) return;
-      CellRange range = parts_.layout.locate(block_of(slot.key) * size);
-      if (parts_.layout.ionode_of(piece.file, range.cell) != number_) return;
+      CellRange range = layout.locate(block_of(slot.key) * size);
+      if (layout.ionode_of(range.cell) != number_) return;
       range.bytes = size;
       cache.set_dirty(slot, false);
       ++caches.cnode_totals(cnode).written_back;

@@ -2,38 +2,44 @@
 
 #include <algorithm>
 
+#include "core/base/check.h"
+
 namespace sesame::storage {
 
-Result<Layout> Layout::create(const machine::StorageParameters& parameters) {
-  const bool vesta = parameters.layout == machine::Layout::kVesta;
-  const int ionodes = std::max(parameters.ionodes, 1);
-  Layout layout;
-  layout.ionodes_ = static_cast<uint32_t>(ionodes);
+Layout::Layout(const machine::StorageParameters& parameters)
+    : ionodes_(static_cast<uint32_t>(std::max(parameters.ionodes, 1))) {
   if (parameters.ionodes == 0) {  // a node's own: all in one piece
-    layout.unit_ = UINT64_C(1) << 60;
-    return layout;
+    unit_ = UINT64_C(1) << 60;
+    return;
   }
-  layout.unit_ = vesta ? parameters.vesta_bsu : parameters.stripe;
-  const char* unit_name = vesta ? "basic striping unit" : "stripe";
-  if (layout.unit_ == 0 || parameters.block == 0 || layout.unit_ % parameters.block != 0) {
-    return error(std::string("the ") + unit_name + " of a file system must be whole blocks, got " +
-                     format_size(layout.unit_) + " with blocks of " + format_size(parameters.block),
-                 std::string("choose a smaller block or a larger ") + unit_name);
-  }
-  if (!vesta && parameters.stripe_factor > ionodes) {
-    return error("a file cannot be striped over more I/O nodes than there are: " +
-                     std::to_string(parameters.stripe_factor) + " of " + std::to_string(ionodes),
-                 "lower stripe_factor, or leave it out to use all");
-  }
-  const int wanted = vesta ? parameters.vesta_cells : parameters.stripe_factor;
-  layout.cells_ = static_cast<uint32_t>(wanted > 0 ? wanted : ionodes);
-  return layout;
+  const bool vesta = parameters.layout == machine::Layout::kVesta;
+  const int cells = vesta ? parameters.vesta_cells : parameters.stripe_factor;
+  unit_ = vesta ? parameters.vesta_bsu : parameters.stripe;
+  cells_ = cells > 0 ? static_cast<uint32_t>(cells) : ionodes_;
+  // Blocks lie on one I/O node each.
+  CHECK(unit_ > 0 && unit_ % parameters.block == 0);
 }
 
 uint64_t Layout::cell_bytes(uint32_t cell, uint64_t bytes) const {
   const uint64_t units = bytes / unit_;
   const uint64_t whole = units / cells_ + (units % cells_ > cell ? 1 : 0);
   return whole * unit_ + (units % cells_ == cell ? bytes % unit_ : 0);
+}
+
+void Layouts::add(FileId file) {
+  for (size_t next = files_.size(); next <= static_cast<size_t>(file); ++next) {
+    files_.push_back(usual_);
+    set(static_cast<FileId>(next), {});
+  }
+}
+
+void Layouts::set(FileId file, const Striping& striping) {
+  Layout& layout = files_[static_cast<size_t>(file)];
+  layout = usual_;
+  layout.first_ = static_cast<uint32_t>(file) % usual_.ionodes_;
+  if (striping.unit > 0 && striping.unit % block_ == 0) layout.unit_ = striping.unit;
+  if (striping.factor > 0) layout.cells_ = std::min(striping.factor, layout.ionodes_);
+  if (striping.first && *striping.first < layout.ionodes_) layout.first_ = *striping.first;
 }
 
 }  // namespace sesame::storage

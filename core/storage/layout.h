@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
-#include "core/base/error.h"
 #include "core/machine/storage.h"
 #include "core/storage/access.h"
 
@@ -20,17 +20,16 @@ struct CellRange {
 
 class Layout {
  public:
-  // Fails when the parameters make no layout, or blocks would lie on two I/O nodes.
-  static Result<Layout> create(const machine::StorageParameters& parameters);
+  explicit Layout(const machine::StorageParameters& parameters);
 
   uint32_t cells() const { return cells_; }
   uint32_t ionodes() const { return ionodes_; }
   uint64_t unit() const { return unit_; }
 
-  // The first cell of a file lies on the I/O node of its id's remainder, the next on the next.
-  uint32_t ionode_of(FileId file, uint32_t cell) const {
-    return (static_cast<uint32_t>(file) + cell) % ionodes_;
-  }
+  // The next cell lies on the next I/O node.
+  uint32_t ionode_of(uint32_t cell) const { return (first_ + cell) % ionodes_; }
+  Striping striping() const { return {unit_, cells_, first_}; }
+
   // Byte of the file that is at `offset` in the cell. The bytes up to the end of the unit follow
   // it.
   uint64_t file_offset(uint32_t cell, uint64_t offset) const {
@@ -65,9 +64,31 @@ class Layout {
   }
 
  private:
+  friend class Layouts;
   uint64_t unit_ = 1;
   uint32_t cells_ = 1;
   uint32_t ionodes_ = 1;
+  uint32_t first_ = 0;  // I/O node of the first cell
+};
+
+// The layout of each file of a file system.
+class Layouts {
+ public:
+  explicit Layouts(const machine::StorageParameters& parameters)
+      : usual_(parameters), block_(parameters.block) {}
+
+  const Layout& usual() const { return usual_; }
+  const Layout& of(FileId file) const { return files_[static_cast<size_t>(file)]; }
+
+  // A file's usual layout begins on the I/O node of its id's remainder.
+  void add(FileId file);
+  // What is wanted and makes sense is different from the usual.
+  void set(FileId file, const Striping& striping);
+
+ private:
+  Layout usual_;
+  uint64_t block_;
+  std::vector<Layout> files_;
 };
 
 }  // namespace sesame::storage

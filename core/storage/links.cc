@@ -1,36 +1,25 @@
 #include "core/storage/links.h"
 
+#include <algorithm>
+
+#include "core/base/check.h"
+
 namespace sesame::storage {
 
-Result<Links> Links::create(const machine::StorageParameters& parameters,
-                            const network::Network& network) {
-  Links links;
-  links.network_ = &network;
-  links.is_local_ = parameters.ionodes == 0;
+Links::Links(const machine::StorageParameters& parameters, const network::Network& network)
+    : network_(&network), is_local_(parameters.ionodes == 0) {
   const auto nodes = static_cast<size_t>(network.nodes());
   const auto ionodes = static_cast<size_t>(std::max(parameters.ionodes, 1));
-  links.ionode_out_.resize(ionodes);
-  links.ionode_in_.resize(ionodes);
-  links.node_out_.resize(1);
-  if (links.is_local_) return links;
-  links.node_out_.resize(nodes);
-  links.node_in_.resize(nodes);
-  const std::vector<uint32_t>& attached = parameters.attached;
-  if (!attached.empty() && attached.size() != ionodes) {
-    return error("each I/O node is attached to a node: expected " + std::to_string(ionodes) +
-                     " of them, got " + std::to_string(attached.size()),
-                 "leave `attached` out to spread them evenly");
-  }
+  ionode_out_.resize(ionodes);
+  ionode_in_.resize(ionodes);
+  node_out_.resize(is_local_ ? 1 : nodes);
+  if (is_local_) return;
+  node_in_.resize(nodes);
   for (size_t i = 0; i < ionodes; ++i) {
-    const size_t node = attached.empty() ? i * nodes / ionodes : attached[i];
-    if (node >= nodes) {
-      return error("I/O node " + std::to_string(i) + " is attached to node " +
-                   std::to_string(node) + ", but the machine has " + std::to_string(nodes) +
-                   ", numbered from 0");
-    }
-    links.attached_.push_back(static_cast<int>(node));
+    const size_t node = parameters.attached.empty() ? i * nodes / ionodes : parameters.attached[i];
+    CHECK(node < nodes);
+    attached_.push_back(static_cast<int>(node));
   }
-  return links;
 }
 
 // A large message to a node that waits for nothing else: its request and the clear-to-send are on

@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/machine/storage.h"
 #include "core/network/network.h"
 
@@ -20,8 +19,7 @@ struct Flight {
 
 class Links {
  public:
-  static Result<Links> create(const machine::StorageParameters& parameters,
-                              const network::Network& network);
+  Links(const machine::StorageParameters& parameters, const network::Network& network);
 
   // Leaves at `ready` plus the send overhead or later; `interface_free` is the sender's.
   Flight to_ionode(SimTime ready, int node, uint32_t ionode, uint64_t bytes,
@@ -59,8 +57,8 @@ class Links {
     return free = later(now, free + transfer);
   }
 
-  const network::Network* network_ = nullptr;
-  bool is_local_ = false;
+  const network::Network* network_;
+  bool is_local_;
   std::vector<int> attached_;  // by I/O node
   std::vector<SimTime> ionode_out_;
   std::vector<SimTime> ionode_in_;

@@ -340,6 +340,19 @@ void Mounts::renamed(const Place& from, const Place& to, int node) {
   }
 }
 
+void Mounts::note_failure(const std::string& path, int error) {
+  const bool is_of_host = error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
+  if (failure_ || !is_of_host) return;
+  failure_ = error_at(path, 0,
+                      std::string("cannot keep the bytes of this simulated file: ") +
+                          strerrordesc_np(error) +
+                          "; the prediction is wrong from here on, since the program went on "
+                          "without them",
+                      "make room there, or name another directory with --files; --discard-data "
+                      "keeps sizes only")
+                 .error();
+}
+
 void Mounts::linked(const Place& file, const Place& name, int node) {
   if (const Mount* mount = mount_of(name.name)) names_of(*mount, node)[name.name] = file.file;
 }

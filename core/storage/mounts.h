@@ -82,6 +82,13 @@ class Mounts {
   }
   bool discards_data() const { return options_.discard_data; }
 
+  // The host could not do something with the bytes of a simulated file that the simulated file
+  // system can: from then on the program sees what it would not see on the target machine. Others
+  // than a lack of room and broken devices are the program's own errors.
+  void note_failure(const std::string& path, int error);
+  // The first one, for the user.
+  const std::optional<Error>& failure() const { return failure_; }
+
  private:
   using Names = std::unordered_map<std::string, FileId>;
   struct Group {
@@ -116,6 +123,7 @@ class Mounts {
   std::vector<Group> groups_;
   std::vector<Mount> mounts_;  // longest path first
   std::unordered_set<std::string> removed_;
+  std::optional<Error> failure_;
 };
 
 // An absolute path without ".", ".." and empty parts.

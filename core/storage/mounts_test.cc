@@ -50,7 +50,7 @@ class MountsTest : public testing::Test {
     ASSERT_TRUE(mounts_->add_local({"/pfs/local"}, std::move(local)));
   }
   std::unique_ptr<FileSystem> system(const machine::StorageParameters& parameters) {
-    return std::move(*make_file_system(parameters, *network_, events_, 1));
+    return make_file_system(parameters, *network_, events_, 1);
   }
   std::string work(const std::string& name) const { return (work_ / name).string(); }
   Place at(const std::string& path, Use use, int node = 0) {

@@ -21,13 +21,12 @@ class Clients;
 class Ionode;
 
 struct Parts {
-  Parts(const machine::StorageParameters& given, const Layout& layout_of_files,
-        Links links_of_nodes, const network::Network& network, pdes::EventQueue& queue,
-        uint64_t seed);
+  Parts(const machine::StorageParameters& given, const network::Network& network,
+        pdes::EventQueue& queue, uint64_t seed);
   ~Parts();
 
   machine::StorageParameters parameters;
-  Layout layout;
+  Layouts layouts;
   Links links;
   Caches caches;
   std::unique_ptr<CachePolicy> policy;
@@ -110,10 +109,11 @@ inline SimTime copy_time(const machine::CacheParameters& cache, uint64_t bytes) 
 template <typename Visit>
 void for_each_block(const Parts& parts, FileId file, const CellRange& range, Visit visit) {
   const uint64_t block = parts.parameters.block;
+  const Layout& layout = parts.layouts.of(file);
   const uint64_t range_end = range.begin + range.bytes;
   for (uint64_t at = range.begin; at < range_end;) {
-    const uint64_t offset = parts.layout.file_offset(range.cell, at);
-    const uint64_t unit_left = parts.layout.unit() - at % parts.layout.unit();
+    const uint64_t offset = layout.file_offset(range.cell, at);
+    const uint64_t unit_left = layout.unit() - at % layout.unit();
     const uint64_t run_end = at + std::min(range_end - at, unit_left);
     uint64_t number = offset / block;
     uint64_t cell_block = at / block;

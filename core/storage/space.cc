@@ -33,16 +33,16 @@ uint64_t device_capacity(const machine::DeviceParameters& device) {
   return 0;
 }
 
-Space::Space(const machine::StorageParameters& parameters, const Layout& layout)
-    : layout_(layout),
+Space::Space(const machine::StorageParameters& parameters, const Layouts& layouts)
+    : layouts_(layouts),
       block_(parameters.block),
-      devices_(layout.ionodes(),
+      devices_(layouts.usual().ionodes(),
                Allocation(device_capacity(parameters.device) / parameters.block)) {}
 
 Allocation::Cell& Space::cell_of(FileId file, uint32_t cell) {
   const auto index = static_cast<size_t>(file);
   if (index >= files_.size()) files_.resize(index + 1);
-  if (files_[index].empty()) files_[index].resize(layout_.cells());
+  if (files_[index].empty()) files_[index].resize(layouts_.of(file).cells());
   return files_[index][cell];
 }
 
@@ -58,7 +58,7 @@ bool Space::resize(FileId file, uint64_t before, uint64_t after) {
 
 bool Space::grow(FileId file, uint64_t before, uint64_t after) {
   bool has_room = true;
-  layout_.cut({before, after - before}, [&](const CellRange& range) {
+  layouts_.of(file).cut({before, after - before}, [&](const CellRange& range) {
     const uint64_t blocks = (range.begin + range.bytes + block_ - 1) / block_;
     has_room = has_room && device_of(file, range.cell).grow(cell_of(file, range.cell), blocks);
   });
@@ -66,8 +66,9 @@ bool Space::grow(FileId file, uint64_t before, uint64_t after) {
 }
 
 void Space::shrink(FileId file, uint64_t bytes) {
-  for (uint32_t cell = 0; cell < layout_.cells(); ++cell) {
-    const uint64_t blocks = (layout_.cell_bytes(cell, bytes) + block_ - 1) / block_;
+  const Layout& layout = layouts_.of(file);
+  for (uint32_t cell = 0; cell < layout.cells(); ++cell) {
+    const uint64_t blocks = (layout.cell_bytes(cell, bytes) + block_ - 1) / block_;
     device_of(file, cell).shrink(cell_of(file, cell), blocks);
   }
 }

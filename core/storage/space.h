@@ -11,7 +11,8 @@ namespace sesame::storage {
 
 class Space {
  public:
-  Space(const machine::StorageParameters& parameters, const Layout& layout);
+  // The layouts live longer.
+  Space(const machine::StorageParameters& parameters, const Layouts& layouts);
 
   // Makes room for a file that had `before` bytes and is to have `after`. False, and nothing has
   // changed, when a device is full.
@@ -24,12 +25,12 @@ class Space {
  private:
   Allocation::Cell& cell_of(FileId file, uint32_t cell);
   Allocation& device_of(FileId file, uint32_t cell) {
-    return devices_[layout_.ionode_of(file, cell)];
+    return devices_[layouts_.of(file).ionode_of(cell)];
   }
   bool grow(FileId file, uint64_t before, uint64_t after);
   void shrink(FileId file, uint64_t bytes);
 
-  Layout layout_;
+  const Layouts& layouts_;
   uint64_t block_;
   std::vector<Allocation> devices_;
   std::vector<std::vector<Allocation::Cell>> files_;  // by cell

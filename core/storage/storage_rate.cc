@@ -84,17 +84,17 @@ int run(std::string_view policy, uint64_t requests) {
   const machine::Machine machine = machine_of();
   const auto network = network::Network::create(machine, kRanks);
   pdes::EventQueue events;
-  auto system = make_file_system(parameters_of(policy), *network, events, 1);
-  if (!network || !system) return 1;
-  const FileId file = (*system)->find_file("/file");
-  (*system)->resize(file, kFileBlocks * kBlock);
+  if (!network) return 1;
+  const auto system = make_file_system(parameters_of(policy), *network, events, 1);
+  const FileId file = system->find_file("/file");
+  system->resize(file, kFileBlocks * kBlock);
   uint64_t left = requests;
   uint64_t blocks = 0;
   std::vector<Rank> ranks(kRanks);
   const std::clock_t begin = std::clock();
   for (int i = 0; i < kRanks; ++i) {
     Rank& rank = ranks[static_cast<size_t>(i)];
-    rank.system = system->get();
+    rank.system = system.get();
     rank.file = file;
     rank.number = i;
     rank.state = static_cast<uint64_t>(i) + 1;
@@ -105,7 +105,7 @@ int run(std::string_view policy, uint64_t requests) {
   while (!events.empty()) events.take_earliest().fire();
   const double took = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   uint64_t from_device = 0;
-  for (const IonodeStatistics& ionode : (*system)->statistics().ionodes)
+  for (const IonodeStatistics& ionode : system->statistics().ionodes)
     from_device += ionode.device.bytes_read / kBlock;
   std::printf("%llu %llu %.6f %llu\n", static_cast<unsigned long long>(blocks),
               static_cast<unsigned long long>(requests), took,

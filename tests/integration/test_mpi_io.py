@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sesame.datasets import DataSet
+
 FOLDER = "tests/programs/files"
 PROGRAMS = ("data.c", "views.c", "whole.c", "forms.c")
 FORTRAN = ("mpif.f90", "module.f90", "f08.f90")
@@ -79,3 +81,37 @@ def test_files_of_the_host_are_said_to_take_no_time(compiled, simulate, tmp_path
     run = simulate("-n", 1, "--machine", "infiniband", "--", program, elsewhere)
     assert run.status == 0, run.stderr
     assert f"no file system for {elsewhere}" in run.stderr
+
+
+def test_a_new_file_lies_as_its_hints_say(compiled, simulate, tmp_path):
+    program = compiled(f"{FOLDER}/hints.c", "debian")
+    run = simulate(
+        "-n",
+        2,
+        "--machine",
+        "infiniband",
+        "-o",
+        tmp_path / "a.sesame",
+        "--",
+        program,
+        "/lustre/new",
+    )
+    assert run.status == 0, run.stdout + run.stderr
+    assert run.stdout.splitlines() == [
+        "made striping_factor=2",
+        "made striping_unit=131072",
+        "made start_iodevice=3",
+        "again striping_factor=2",  # it has data
+    ]
+    written = DataSet(tmp_path / "a.sesame").table("storage_ionode").column("bytes_written")
+    assert written.to_pylist() == [0, 0, 0, 1 << 20, 1 << 20, *([0] * 11)]
+
+
+def test_a_rank_that_leaves_out_a_collective_write_is_named(compiled, simulate):
+    program = compiled(f"{FOLDER}/absent.c", "debian")
+    run = simulate("-n", 2, "--machine", "infiniband", "--", program)
+    assert run.status == 1
+    assert (
+        "rank 0 in MPI_File_write_all waits for a message from rank 1 in the collective on the "
+        "file file; rank 1 has ended"
+    ) in run.stderr

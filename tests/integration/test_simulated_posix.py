@@ -100,6 +100,20 @@ def test_a_full_file_system_says_so(compiled, simulate, machine):
     ours = simulate("-n", 1, "--machine", machine('capacity = "1 MB"'), "--", program)
     assert ours.status == 0, ours.stdout + ours.stderr
     assert values(ours.stdout) == {"first": 600000, "second": -1, "full": 1, "again": 600000}
+    assert "note: a simulated file system was full" in ours.stderr
+
+
+def test_a_full_disk_of_the_host_is_not_taken_for_a_simulated_one(
+    compiled, simulate, machine, small_disk
+):
+    (small_disk / "other").write_bytes(bytes(5_500_000))
+    program = compiled("tests/programs/files/full.c")
+    kept = small_disk / "kept"
+    run = simulate("-n", 1, "--machine", machine(""), "--files", kept, "--", program)
+    assert run.status == 2, run.stderr
+    assert "cannot keep the bytes of this simulated file: No space left on device" in run.stderr
+    assert f"sesame: {kept}" in run.stderr
+    assert "hint: make room there" in run.stderr
 
 
 def test_real_files_are_seen_and_stay_as_they_are(compiled, simulate, machine, tmp_path):

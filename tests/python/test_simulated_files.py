@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from sesame.analysis.report.storage import activity_plot
 from sesame.datasets import DataSet
 
 MACHINE = ["--machine", "paragon", "--set", "storage.ionodes=2"]
@@ -22,7 +24,7 @@ def bare_machine(tmp_path: Path) -> str:
 def test_summary_has_a_table_of_the_file_system(sesame):
     run = sesame("simulate", "-n", "4", *MACHINE, "--", "files", "3")
     assert run.status == 0
-    row = next(line for line in run.stderr.splitlines() if line.startswith("file system "))
+    row = next(line for line in run.stderr.splitlines() if line.startswith("shared "))
     assert "12" in row  # requests
     assert "786 kB" in row  # written
     # 3 hits of 4 blocks at each of two I/O nodes, 5 of 5 at the compute node
@@ -69,10 +71,27 @@ def test_report_has_files_nodes_devices_and_findings(sesame, tmp_path):
     report = sesame("report", "a.sesame", "-o", "page.html")
     assert report.status == 0, report.stderr
     page = (tmp_path / "page.html").read_text()
-    for part in ("Simulated files", "I/O nodes and devices", "Devices over time", "Findings"):
+    devices = "Devices of I/O nodes over time"
+    for part in ("Simulated files", "I/O nodes and devices", devices, "Findings"):
         assert f"<h2>{part}</h2>" in page
+    assert "data sent to compute nodes" in page  # each title says what it means
     assert "/pfs/data" in page
     assert "predicted time" in page  # it is the report of a simulated run, not of a traced one
+
+
+def test_devices_with_slices_of_different_length_are_drawn_over_the_same_time():
+    """A device that ended early has shorter slices than one that worked on."""
+    found = {
+        "ionode": np.array([0, 0, 0, 1, 1]),
+        "begin_s": np.array([0.0, 1.0, 5.0, 0.0, 4.0]),
+        "length_s": np.array([1.0, 1.0, 1.0, 4.0, 4.0]),
+        "busy_s": np.array([1.0, 0.5, 1.0, 4.0, 2.0]),
+    }
+    first, second = activity_plot(found, "ionode").figure.data
+    assert first.name == "I/O node 0"
+    assert list(first.x) == list(second.x) == [0, 4, 8]
+    assert list(first.y) == [37.5, 25, 25]  # 1.5 and 1 of 4 seconds; the end again
+    assert list(second.y) == [100, 50, 50]
 
 
 def test_page_of_a_series_has_curves_of_storage(sesame, tmp_path):

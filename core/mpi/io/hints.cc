@@ -27,12 +27,18 @@ constexpr StrategyName kStrategies[] = {{"barrier", Collective::kBarrier},
                                         {"disk-directed", Collective::kDiskDirected}};
 
 template <typename Integer>
-void take_number(const InfoObject& hints, const char* key, Integer* value) {
+std::optional<Integer> number_of(const InfoObject& hints, const char* key) {
   const std::string* text = hints.find(key);
-  if (text == nullptr) return;
+  if (text == nullptr) return std::nullopt;
   Integer number = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
-  if (error == std::errc() && end == text->data() + text->size() && number > 0) *value = number;
+  if (error != std::errc() || end != text->data() + text->size()) return std::nullopt;
+  return number;
+}
+
+template <typename Integer>
+void take_number(const InfoObject& hints, const char* key, Integer* value) {
+  if (const auto number = number_of<Integer>(hints, key); number && *number > 0) *value = *number;
 }
 
 struct UseName {
@@ -91,18 +97,24 @@ void show_hints(FileObject& file) {
   info.set("ind_wr_buffer_size", std::to_string(parameters.ind_wr_buffer_size));
   info.set("sesame_collective", name_of(parameters.strategy));
   info.set("sesame_group_size", std::to_string(parameters.group_size));
-}
-
-// The layout of a file is the machine's; the hints are kept and shown.
-void keep_layout_hints(FileObject& file, const InfoObject& hints) {
-  for (const char* key : {"striping_factor", "striping_unit"}) {
-    uint64_t value = 0;
-    take_number(hints, key, &value);
-    if (value > 0) file.info->set(key, std::to_string(value));
+  const storage::Place& place = file.place();
+  if (place.system == nullptr) return;
+  if (const auto striping = place.system->striping(place.file)) {
+    info.set("striping_factor", std::to_string(striping->factor));
+    info.set("striping_unit", std::to_string(striping->unit));
+    info.set("start_iodevice", std::to_string(*striping->first));
   }
 }
 
 }  // namespace
+
+storage::Striping striping_wanted(const InfoObject& hints) {
+  storage::Striping striping;
+  take_number(hints, "striping_unit", &striping.unit);
+  take_number(hints, "striping_factor", &striping.factor);
+  striping.first = number_of<uint32_t>(hints, "start_iodevice");
+  return striping;
+}
 
 void take_file_hints(FileObject& file, const InfoObject* hints) {
   if (hints != nullptr) {
@@ -117,7 +129,6 @@ void take_file_hints(FileObject& file, const InfoObject* hints) {
     take_use(*hints, "romio_cb_write", &parameters.cb_write);
     take_switch(*hints, "romio_ds_read", &file.sieves_reads);
     take_switch(*hints, "romio_ds_write", &file.sieves_writes);
-    keep_layout_hints(file, *hints);
   }
   show_hints(file);
 }

@@ -11,6 +11,9 @@ struct World;
 // has it. All ranks of the file are to give the same.
 void take_file_hints(FileObject& file, const InfoObject* hints);
 
+// The hints about where a new file lies.
+storage::Striping striping_wanted(const InfoObject& hints);
+
 // Remembers that this file is one of the host, which takes no simulated time.
 void note_host_file(World& world, const std::string& path);
 

@@ -13,6 +13,8 @@ using storage::Direction;
 using storage::Extent;
 
 [[gnu::cold]] int io_failure(const FileObject& file, int error, const char* doing) {
+  const storage::Place& place = file.place();
+  if (place.system != nullptr) this_rank().world.mounts->note_failure(place.path, error);
   return fail(file_error_class(error), std::string("cannot ") + doing + " " + file.shared->name +
                                            ": " + std::string(strerrordesc_np(error)));
 }

@@ -136,6 +136,16 @@ std::shared_ptr<SharedFile> new_shared(const Opening& opening, int ranks) {
   return shared;
 }
 
+int open_first(const Opening& opening, const storage::Place& place,
+               std::shared_ptr<RealFile>* real) {
+  MPI_TRY(open_one(place, opening.name, opening.amode, true, real));
+  const bool may_be_new = (opening.amode & MPI_MODE_CREATE) != 0 && place.system != nullptr;
+  if (may_be_new && opening.hints != nullptr) {
+    place.system->set_striping(place.file, striping_wanted(*opening.hints));
+  }
+  return MPI_SUCCESS;
+}
+
 // The first rank makes the file, then the others open it. What they share goes to them as a
 // pointer: eight bytes of a message, as an MPI library passes on what it found out.
 int open_together(Circle& circle, Opening& opening) {
@@ -147,7 +157,7 @@ int open_together(Circle& circle, Opening& opening) {
     opening.shared = new_shared(opening, circle.size());
     opening.shared->path = path;
     opening.shared->discards_data &= place.system != nullptr;
-    words[0] = open_one(place, opening.name, opening.amode, true, &opening.real);
+    words[0] = open_first(opening, place, &opening.real);
     const auto address = reinterpret_cast<uintptr_t>(opening.shared.get());
     words[1] = static_cast<int>(address >> 32);
     words[2] = static_cast<int>(address & 0xffffffff);
@@ -173,19 +183,19 @@ int open_together(Circle& circle, Opening& opening) {
 }
 
 // The file's own communicator is no handle of the program's.
-CommObject* file_comm(const CommObject& parent, uint32_t context) {
+CommObject* file_comm(const CommObject& parent, uint32_t context, const std::string& name) {
   auto* comm = new CommObject;
   comm->rank = parent.rank;
   comm->local = comm->remote = parent.local;
   comm->context = context;
-  comm->name = "file";
+  comm->name = "the file " + name;
   return comm;
 }
 
 FileObject* make_object(Opening& opening, const CommObject& parent, uint32_t context) {
   Rank& rank = this_rank();
   auto* file = new FileObject;
-  file->comm = file_comm(parent, context);
+  file->comm = file_comm(parent, context, opening.shared->name);
   file->shared = std::move(opening.shared);
   file->real = std::move(opening.real);
   file->amode = opening.amode;

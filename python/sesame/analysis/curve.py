@@ -9,6 +9,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 
 from sesame.analysis.plots import GRID, LAYOUT, time_unit
+from sesame.analysis.quantities import format_count, format_seconds
 from sesame.errors import InputError, OutputError
 from sesame.simulation import Point, RunResult
 
@@ -22,17 +23,22 @@ class Ordinate:
 
     key: str  # in the result
     title: str
+    short: str  # where there is little room
     is_time: bool
 
     def of(self, run: RunResult) -> float:
         return float(run.result.get(self.key, 0))
 
+    def show(self, run: RunResult) -> str:
+        return format_seconds(self.of(run)) if self.is_time else format_count(self.of(run))
 
-PREDICTED = Ordinate("predicted_time_s", "predicted time", True)
+
+PREDICTED = Ordinate("predicted_time_s", "predicted time", "predicted", True)
+MESSAGES = Ordinate("messages", "messages", "messages", False)
 STORAGE = (
-    Ordinate("io_time_s", "time in file systems, mean of the ranks", True),
-    Ordinate("device_reads", "reads of devices", False),
-    Ordinate("device_writes", "writes of devices", False),
+    Ordinate("io_time_s", "time in file systems, mean of the ranks", "in files", True),
+    Ordinate("device_reads", "reads of devices", "device reads", False),
+    Ordinate("device_writes", "writes of devices", "device writes", False),
 )
 
 

@@ -360,6 +360,8 @@ def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> i
             write_report(DataSet(path), options["report"])
             written["report"] = str(options["report"])
     notes = [*scenario.notes, *outcome.notes]
+    if scenario.discard_data and outcome.result.get("file_bytes_read"):
+        notes.append("simulated files have no contents (--discard-data): the program read zeros")
     if options["as_json"]:
         click.echo(
             json.dumps({**outcome.scalars, **({"notes": notes} if notes else {}), **written})

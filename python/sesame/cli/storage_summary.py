@@ -6,25 +6,32 @@ from typing import Any
 
 from rich.table import Table
 
-from sesame.analysis.quantities import format_bytes, format_count
+from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 
-NAMES = {"storage": "file system", "node.storage": "local file systems"}
+NAMES = {"storage": "shared", "node.storage": "local"}
 
 
 def storage_table(result: dict[str, Any]) -> Table:
-    """One row for the parallel file system, one for all local ones together."""
+    """One row for the parallel file system, one for all local ones together. Times add up all
+    accesses of all ranks."""
     table = Table(
-        "storage",
+        "file system",
         "files",
-        "requests",
+        "pieces",
         "read",
         "written",
-        "hits",
-        "device busy",
+        "reading",
+        "writing",
+        "metadata",
+        "cache hits",
+        "busiest device",
         box=None,
         header_style="bold",
         pad_edge=False,
+        padding=(0, 1, 0, 0),
     )
+    for column in table.columns:
+        column.min_width = max(map(len, str(column.header).split()))
     for column in table.columns[1:]:
         column.justify = "right"
     for name, title in NAMES.items():
@@ -50,6 +57,10 @@ def _figures(systems: list[dict[str, Any]], end_s: float) -> list[str]:
         format_count(sum(file["reads"] + file["writes"] for file in files)),
         format_bytes(sum(file["bytes_read"] for file in files)),
         format_bytes(sum(file["bytes_written"] for file in files)),
+        *(
+            format_seconds(sum(file[name] for file in files))
+            for name in ("read_s", "write_s", "metadata_s")
+        ),
         f"{100 * hits / looked:.0f} %" if looked else "",
         # The device that has most to do is the one that limits.
         f"{100 * used:.0f} %" if any(busy) else "",

@@ -9,12 +9,15 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from sesame.analysis.curve import MESSAGES, PREDICTED, ordinates_of
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.cli.storage_summary import storage_table
 from sesame.simulation import Point, RunResult
 
 MOST_CALLS = 8
 BAR_WIDTH = 30
+LEAST_BAR_WIDTH = 6
+TABLE_WIDTH = 36  # of a series' table without bars and what was varied
 
 
 def print_summary(console: Console, outcome: RunResult) -> None:
@@ -87,24 +90,33 @@ def _call_table(result: dict[str, Any]) -> Table:
 
 
 def print_curve(console: Console, runs: list[tuple[Point, RunResult]]) -> None:
-    """The predicted times of a series as a table with bars."""
+    """The predicted times of a series as a table with bars, and of storage what there was."""
     keys = [key for key, _ in runs[0][0].settings]
     longest = max(run.result["predicted_time_s"] for _, run in runs) or 1.0
-    table = Table("ranks", *keys, "predicted", "", "messages", box=None, header_style="bold")
+    storage = [ordinate for ordinate in ordinates_of(runs) if ordinate is not PREDICTED]
+    table = Table("ranks", box=None, header_style="bold")
+    for i, key in enumerate(keys):  # a long one takes several lines
+        longest_value = max(len(point.settings[i][1]) for point, _ in runs)
+        table.add_column(key, overflow="fold", min_width=longest_value)
+    for title in ("predicted", "", *(ordinate.short for ordinate in storage or [MESSAGES])):
+        least = max(map(len, title.split()), default=LEAST_BAR_WIDTH)
+        table.add_column(title, min_width=least, justify="right" if title else "left")
     table.columns[0].justify = "right"
+    room = console.width - TABLE_WIDTH - 12 * (len(keys) + len(storage))
+    width = min(BAR_WIDTH, max(LEAST_BAR_WIDTH, room))
     for point, run in runs:
         time = run.result["predicted_time_s"]
         table.add_row(
             str(point.ranks),
             *(value for _, value in point.settings),
             format_seconds(time),
-            _bar(time / longest),
-            format_count(run.result["messages"]),
+            _bar(time / longest, width),
+            *(ordinate.show(run) for ordinate in storage or [MESSAGES]),
         )
     console.print(table)
 
 
-def _bar(part: float) -> str:
-    eighths = round(part * BAR_WIDTH * 8)
+def _bar(part: float, width: int) -> str:
+    eighths = round(part * width * 8)
     full, rest = divmod(eighths, 8)
     return "█" * full + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[rest]

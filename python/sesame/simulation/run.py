@@ -6,6 +6,7 @@ import platform
 import shutil
 import signal
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -65,14 +66,26 @@ class RunResult:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the prediction leaves out, as far as only the run could tell."""
+        return (*self._host_files(), *self._refusals())
+
+    def _refusals(self) -> Iterator[str]:
+        refused = sum(system.get("refused", 0) for system in self.result.get("storage", []))
+        if refused:
+            yield (
+                "a simulated file system was full and let no file grow (ENOSPC, MPI_ERR_NO_SPACE), "
+                f"refusals: {refused}; capacity and device.capacity of [storage] and "
+                "[node.storage] say how much there is"
+            )
+
+    def _host_files(self) -> Iterator[str]:
         files = self.result.get("host_files", [])
         if not files:
-            return ()
+            return
         named = ", ".join(files[:MOST_FILES_NAMED])
         more = f" and {len(files) - MOST_FILES_NAMED} more" if len(files) > MOST_FILES_NAMED else ""
-        return (
+        yield (
             f"the machine has no file system for {named}{more}: MPI-IO used the host's files, "
-            "which took no simulated time",
+            "which took no simulated time"
         )
 
     @property

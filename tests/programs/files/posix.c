@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <mpi.h>
 #include <stdarg.h>
@@ -129,6 +130,10 @@ static void names(void) {
   struct dirent** found;
   const int entries = scandir("d", &found, NULL, alphasort);
   for (int i = 0; i < entries; ++i) say("entry %s", found[i]->d_name);
+  glob_t matching;
+  say("glob %d", glob("[d]/[a-c]*", GLOB_MARK, NULL, &matching));
+  for (size_t i = 0; i < matching.gl_pathc; ++i) say("matches %s", matching.gl_pathv[i]);
+  globfree(&matching);
   refused("rmdir of a full one", rmdir("d"));
   say("unlink %d", unlink("d/a"));
   refused("of a directory", unlink("d/e"));

@@ -84,9 +84,7 @@ def _run_rows(
 ) -> list[dict[str, Any]]:
     return [
         {
-            "storage": [
-                format_seconds(o.of(run)) if o.is_time else format_count(o.of(run)) for o in storage
-            ],
+            "storage": [ordinate.show(run) for ordinate in storage],
             "ranks": point.ranks,
             "settings": ", ".join(point.overrides),
             "predicted": format_seconds(run.result["predicted_time_s"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,15 @@ from sesame.analysis.report.tables import Column, rows_left_out, table_html
 from sesame.analysis.study import study_run
 from sesame.analysis.traced.intervals import Array
 from sesame.datasets import DataSet
+from sesame.datasets.fields import RecordType
+from sesame.datasets.storage import (
+    STORAGE_ACTIVITY,
+    STORAGE_CACHE,
+    STORAGE_FILE,
+    STORAGE_IONODE,
+)
 
 MOST_CURVES = 16  # devices of more I/O nodes are drawn as their mean, least and most
-Columns = dict[str, Any]
 
 
 def storage_sections(data_set: DataSet) -> list[Section]:
@@ -30,82 +37,118 @@ def storage_sections(data_set: DataSet) -> list[Section]:
     return sections
 
 
-def _read(data_set: DataSet, name: str) -> Columns:
-    table = data_set.table(name)
-    return {
-        field: table.column(field).to_pylist()
-        if field in ("system", "name")
-        else table.column(field).to_numpy()
-        for field in table.column_names
-    }
-
-
 def _count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _owners(found: Columns) -> list[str]:
-    """Whose file system a row is about."""
-    return ["all nodes" if node < 0 else f"node {node}" for node in found["node"]]
+class Records:
+    """The records of one type, and columns of a table made of them."""
+
+    def __init__(self, data_set: DataSet, record: RecordType) -> None:
+        table = data_set.table(record.name)
+        self.values: dict[str, Any] = {
+            field: table.column(field).to_pylist()
+            if field in ("system", "name")
+            else table.column(field).to_numpy()
+            for field in table.column_names
+        }
+        self._meanings = {field.name: field.meaning for field in record.fields}
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def owners(self) -> list[str]:
+        """Whose file system a row is about."""
+        return ["all nodes" if node < 0 else f"node {node}" for node in self["node"]]
+
+    def counts(self, *names: str) -> list[Column]:
+        return [self._column(name, _count) for name in names]
+
+    def sizes(self, *names: str) -> list[Column]:
+        return [self._column(name, format_bytes) for name in names]
+
+    def times(self, *names: str) -> list[Column]:
+        return [self._column(name, format_seconds) for name in names]
+
+    def _column(self, name: str, show: Callable[[Any], str]) -> Column:
+        return Column(_title(name), self[name], show, self._meanings[name])
+
+
+def _title(name: str) -> str:
+    if name.endswith("_s"):
+        name = name.removesuffix("_s") + "_time"
+    return name.replace("bytes_", "data_").replace("_", " ")
 
 
 def _files(data_set: DataSet) -> Section:
-    found = _read(data_set, "storage_file")
+    found = Records(data_set, STORAGE_FILE)
     busy = found["read_s"] + found["write_s"]
     moved = found["bytes_read"] + found["bytes_written"]
     columns = [
         Column("file", found["name"]),
-        Column("of", _owners(found), hint="the nodes that see this file"),
-        *_counts(found, "opens", "reads", "read_seeks", "writes", "write_seeks"),
-        *_sizes(found, "bytes_read", "bytes_written"),
-        *_times(found, "read_s", "write_s", "metadata_s"),
-        Column("per access time", _share(moved, busy), lambda v: f"{format_bytes(v)}/s"),
+        Column("of", found.owners(), hint="the nodes that see this file"),
+        *found.counts("opens", "reads", "read_seeks", "writes", "write_seeks"),
+        *found.sizes("bytes_read", "bytes_written"),
+        *found.times("read_s", "write_s", "metadata_s"),
+        Column(
+            "data per time",
+            _share(moved, busy),
+            lambda v: f"{format_bytes(v)}/s",
+            "data read and written over the time of reads and writes: what one rank gets",
+        ),
     ]
-    about = "Reads and writes are contiguous pieces of a file; times add up all accesses."
+    about = (
+        "Reads and writes are contiguous pieces of a file, as the program and its MPI library ask "
+        "for them. Times are simulated ones and add up all accesses, those at the same time too."
+    )
     return Section(
         "Simulated files", about, table_html("files", columns), rows_left_out(len(found["name"]))
     )
 
 
 def _ionodes(data_set: DataSet) -> Section:
-    found = _read(data_set, "storage_ionode")
+    found = Records(data_set, STORAGE_IONODE)
     end_s = float(data_set.info["result"]["predicted_time_s"]) or 1.0
     hits = found["read_hits"] + found["write_hits"]
     looked = hits + found["read_misses"] + found["write_misses"]
     device_requests = found["device_reads"] + found["device_writes"]
     columns = [
-        Column("of", _owners(found)),
+        Column("of", found.owners()),
         Column("I/O node", found["ionode"], _count),
-        *_counts(found, "requests", "longest_queue"),
-        *_sizes(found, "bytes_read", "bytes_written"),
-        Column("processor busy", found["busy_s"] / end_s, percent),
-        Column("cache hits", _share(hits, looked), percent),
-        *_counts(found, "read_ahead", "written_back"),
-        *_counts(found, "device_reads", "device_writes", "device_seeks"),
-        *_sizes(found, "device_bytes_read", "device_bytes_written"),
-        Column("device busy", found["device_busy_s"] / end_s, percent),
-        *_times(found, "device_seek_s", "device_rotation_s", "device_transfer_s"),
+        *found.counts("requests", "longest_queue"),
+        *found.sizes("bytes_read", "bytes_written"),
+        Column("processor busy", found["busy_s"] / end_s, percent, "of the predicted time"),
+        Column("cache hits", _share(hits, looked), percent, "of the blocks asked for"),
+        *found.counts("read_ahead", "written_back"),
+        *found.counts("device_reads", "device_writes", "device_seeks"),
+        *found.sizes("device_bytes_read", "device_bytes_written"),
+        Column("device busy", found["device_busy_s"] / end_s, percent, "of the predicted time"),
+        *found.times("device_seek_s", "device_rotation_s", "device_transfer_s"),
         Column(
             "mean wait for the device",
             _share(found["device_queued_s"], device_requests),
             format_seconds,
+            "time that a request waits before the device begins with it",
         ),
-        *_counts(found, "device_longest_queue"),
+        *found.counts("device_longest_queue"),
     ]
-    about = "Shares are of the predicted time. A local file system is an I/O node of its own."
+    about = (
+        "What came to each I/O node and what of it went on to its device; caches count blocks. "
+        "Busy is of the predicted time. A local file system is an I/O node of its own."
+    )
     return Section("I/O nodes and devices", about, table_html("I/O nodes", columns))
 
 
 def _caches(data_set: DataSet) -> list[Section]:
     if not data_set.has("storage_cache"):
         return []
-    found = _read(data_set, "storage_cache")
+    found = Records(data_set, STORAGE_CACHE)
     reads = found["read_hits"] + found["read_misses"]
     columns = [
         Column("compute node", found["node"], _count),
-        Column("read hits", _share(found["read_hits"], reads), percent),
-        *_counts(found, "read_hits", "read_misses", "write_hits", "write_misses"),
-        *_counts(found, "forwarded", "invalidations", "evictions", "written_back"),
+        Column("hits of reads", _share(found["read_hits"], reads), percent, "of the blocks read"),
+        *found.counts("read_hits", "read_misses", "write_hits", "write_misses"),
+        *found.counts("forwarded", "invalidations", "evictions", "written_back"),
     ]
     html = table_html("caches", columns)
     return [Section("Caches of compute nodes", "Counts are blocks.", html)]
@@ -114,58 +157,52 @@ def _caches(data_set: DataSet) -> list[Section]:
 def _activity(data_set: DataSet) -> list[Section]:
     if not data_set.has("storage_activity"):
         return []
-    found = _read(data_set, "storage_activity")
-    shared = np.array([system == "storage" for system in found["system"]])
-    if not shared.any():
-        return []
-    plot = activity_plot({name: np.asarray(found[name])[shared] for name in found})
-    about = "The part of each slice of the run in which the device of an I/O node worked."
-    return [Section("Devices over time", about, figure_html(plot.figure), plot.note)]
+    found = Records(data_set, STORAGE_ACTIVITY)
+    sections = []
+    for system, owner, title in (
+        ("storage", "ionode", "Devices of I/O nodes over time"),
+        ("node.storage", "node", "Devices of compute nodes over time"),
+    ):
+        rows = np.array([name == system for name in found["system"]])
+        if rows.any():
+            plot = activity_plot(
+                {name: np.asarray(found[name])[rows] for name in found.values}, owner
+            )
+            about = "The part of each slice of simulated time in which the device worked."
+            sections.append(Section(title, about, figure_html(plot.figure), plot.note))
+    return sections
 
 
-def activity_plot(found: dict[str, Array]) -> Plot:
+def activity_plot(found: dict[str, Array], owner: str) -> Plot:
     """Utilisation of devices over simulated time."""
-    ionodes = np.unique(found["ionode"])
-    begins = np.unique(found["begin_s"])
-    used = np.zeros((len(ionodes), len(begins)))
-    row = np.searchsorted(ionodes, found["ionode"])
-    column = np.searchsorted(begins, found["begin_s"])
-    used[row, column] = found["busy_s"] / np.where(found["length_s"] > 0, found["length_s"], 1)
-    factor, unit = time_unit(float((found["begin_s"] + found["length_s"]).max()))
+    numbers, row = np.unique(found[owner], return_inverse=True)
+    # A device that ended early has shorter slices: whole parts of the longest ones.
+    length = float(found["length_s"].max())
+    slot = np.floor(found["begin_s"] / length + 1e-6).astype(int)
+    used = np.zeros((len(numbers), slot.max() + 1))
+    np.add.at(used, (row, slot), found["busy_s"] / length)
+    used = used[:, [*range(used.shape[1]), -1]]  # the last step has an end, too
+    factor, unit = time_unit(length * used.shape[1])
     figure = new_figure(320)
-    if len(ionodes) <= MOST_CURVES:
-        curves = [(f"I/O node {number}", used[i]) for i, number in enumerate(ionodes)]
+    names = "I/O node" if owner == "ionode" else "node"
+    if len(numbers) <= MOST_CURVES:
+        curves = [(f"{names} {number}", used[i]) for i, number in enumerate(numbers)]
     else:
         curves = [("most", used.max(0)), ("mean", used.mean(0)), ("least", used.min(0))]
     for name, values in curves:
         figure.add_scatter(
-            x=begins * factor, y=100 * values, mode="lines", line={"shape": "hv"}, name=name
+            x=np.arange(used.shape[1]) * length * factor,
+            y=100 * values,
+            mode="lines",
+            line={"shape": "hv"},
+            name=name,
         )
     figure.update_xaxes(title=f"simulated time ({unit})")
     figure.update_yaxes(title="device busy (%)", rangemode="tozero")
-    note = "" if len(ionodes) <= MOST_CURVES else f"Of {len(ionodes)} I/O nodes together."
+    note = "" if len(numbers) <= MOST_CURVES else f"Of {len(numbers)} {names}s together."
     return Plot(figure, note)
 
 
 def _share(part: Array, whole: Array) -> Array:
     """Nothing where there is nothing to have a share of."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=np.asarray(whole) > 0)
-
-
-def _title(name: str) -> str:
-    return name.removesuffix("_s").replace("bytes_read", "read").replace("bytes_written", "written")
-
-
-def _counts(found: Columns, *names: str) -> list[Column]:
-    return [Column(_title(name).replace("_", " "), found[name], _count) for name in names]
-
-
-def _sizes(found: Columns, *names: str) -> list[Column]:
-    return [Column(_title(name).replace("_", " "), found[name], format_bytes) for name in names]
-
-
-def _times(found: Columns, *names: str) -> list[Column]:
-    return [
-        Column(f"{_title(name).replace('_', ' ')} time", found[name], format_seconds)
-        for name in names
-    ]
