@@ -63,6 +63,18 @@ TEST(Errhandler, CallsTheProgramsFunctionAlsoAfterItsHandleWasFreed) {
   });
 }
 
+TEST(Errhandler, TheProgramsFunctionMayChangeTheErrorThatIsReturned) {
+  SimulatedJob job(1);
+  job.run([](int) {
+    const auto forgive = [](int*, int* error, ...) { *error = MPI_SUCCESS; };
+    Errhandler handler;
+    Comm_create_errhandler(reinterpret_cast<Function>(+forgive), &handler);
+    Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    EXPECT_EQ(raise_on_world(MPI_ERR_TAG, ""), MPI_SUCCESS);
+    Errhandler_free(&handler);
+  });
+}
+
 TEST(Errhandler, ErrorsWithoutObjectGoToSelfThenWorld) {
   SimulatedJob job(1);
   const std::string text = job.run_until_abort([](int) {
