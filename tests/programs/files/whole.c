@@ -93,12 +93,17 @@ static void handles(void) {
   NEED(MPI_File_get_info(file, &used));
   MPI_Info_get(used, "cb_buffer_size", MPI_MAX_INFO_VAL, value, &flag);
   say("hint cb_buffer_size", flag ? atoi(value) : -1);
+  MPI_Info_get(used, "romio_ds_read", MPI_MAX_INFO_VAL, value, &flag);
+  say("data sieving is as the library thinks", flag && !strcmp(value, "automatic"));
   MPI_Info_free(&used);
   MPI_Info_set(info, "ind_rd_buffer_size", "8192");
+  MPI_Info_set(info, "romio_ds_read", "enable");
   NEED(MPI_File_set_info(file, info));
   NEED(MPI_File_get_info(file, &used));
   MPI_Info_get(used, "ind_rd_buffer_size", MPI_MAX_INFO_VAL, value, &flag);
   say("hint ind_rd_buffer_size", flag ? atoi(value) : -1);
+  MPI_Info_get(used, "romio_ds_read", MPI_MAX_INFO_VAL, value, &flag);
+  say("data sieving is as the program wants", flag && !strcmp(value, "enable"));
   MPI_Info_free(&used);
   MPI_Info_free(&info);
   NEED(MPI_File_get_group(file, &group));
