@@ -86,17 +86,28 @@ TEST(Storage, TakesWhatTheFileSays) {
 }
 
 TEST(Storage, OverridesReachEveryPart) {
-  const Machine machine =
-      read({"storage.layout=vesta", "storage.vesta.bsu=32 KiB", "storage.vesta.cells=6",
-            "storage.attached=[0,2,4,6]", "storage.metadata.open_per_node=0.14 s",
-            "storage.cache.policy=coordinated", "storage.cache.coordinated_fraction=0.5",
-            "storage.cache.coherence=update", "storage.cache.cnode.write_hit=back",
-            "storage.cache.ionode.size=2 MiB", "storage.cache.ionode.read_ahead=3",
-            "storage.device.kind=hp97560", "storage.device.queue=c-look",
-            "storage.device.raid=raid5", "storage.device.members=5",
-            "storage.device.immediate_report=true",
-            "storage.collective.strategy=disk-directed", "storage.collective.sieving=false",
-            "storage.collective.io_list=literal", "storage.capacity=1 GB"});
+  const Machine machine = read({"storage.layout=vesta",
+                                "storage.vesta.bsu=32 KiB",
+                                "storage.vesta.cells=6",
+                                "storage.attached=[0,2,4,6]",
+                                "storage.metadata.open_per_node=0.14 s",
+                                "storage.cache.policy=coordinated",
+                                "storage.cache.coordinated_fraction=0.5",
+                                "storage.cache.coherence=update",
+                                "storage.cache.cnode.write_hit=back",
+                                "storage.cache.ionode.size=2 MiB",
+                                "storage.cache.ionode.read_ahead=3",
+                                "storage.device.kind=hp97560",
+                                "storage.device.queue=c-look",
+                                "storage.device.raid=raid5",
+                                "storage.device.members=5",
+                                "storage.device.immediate_report=true",
+                                "storage.collective.strategy=disk-directed",
+                                "storage.collective.cb_read=automatic",
+                                "storage.collective.cb_write=disable",
+                                "storage.collective.sieving=false",
+                                "storage.collective.io_list=literal",
+                                "storage.capacity=1 GB"});
   const StorageParameters& storage = *machine.storage;
   EXPECT_EQ(storage.layout, Layout::kVesta);
   EXPECT_EQ(storage.vesta_bsu, 32768u);
@@ -114,6 +125,8 @@ TEST(Storage, OverridesReachEveryPart) {
   EXPECT_EQ(storage.device.members, 5);
   EXPECT_TRUE(storage.device.immediate_report);
   EXPECT_EQ(storage.collective.strategy, Collective::kDiskDirected);
+  EXPECT_EQ(storage.collective.cb_read, CollectiveUse::kInterleaved);
+  EXPECT_EQ(storage.collective.cb_write, CollectiveUse::kNever);
   EXPECT_FALSE(storage.collective.sieving);
   EXPECT_TRUE(storage.collective.literal_io_list);
   EXPECT_EQ(storage.capacity, 1'000'000'000u);
