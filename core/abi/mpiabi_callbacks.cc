@@ -78,10 +78,11 @@ int delete_attribute(const AttributeFunction& function, AttributeOwner owner, in
 }
 
 template <typename Handle>
-void call_errhandler(Function function, typename Handle::Inside object, int error) {
+int call_errhandler(Function function, typename Handle::Inside object, int error) {
   Handle handle = Handle::out(object);
   int code = error_out(error);
   as<ErrorFunction<Handle>>(function)(&handle, &code);
+  return code == error_out(error) ? error : error_in(code);
 }
 
 int datarep_convert(Function function, bool large, void* user_buffer, Datatype datatype,

@@ -75,8 +75,9 @@ int delete_attribute(const AttributeFunction& function, AttributeOwner, int obje
 
 // Fortran's take the same addresses.
 template <typename Handle>
-void call_errhandler(Function function, Handle object, int error) {
+int call_errhandler(Function function, Handle object, int error) {
   as<ErrorFunction<Handle>>(function)(&object, &error);
+  return error;
 }
 
 int datarep_convert(Function function, bool large, void* user_buffer, Datatype datatype,

@@ -124,6 +124,12 @@ constexpr StorageKey kKeys[] = {
 
     {"collective.strategy", Where::kShared, Kind::kChoice, "how collective accesses are made",
      kCollectiveWords},
+    {"collective.cb_read", Where::kShared, Kind::kChoice,
+     "whether collective reads are made so: always, where ranks interleave, or never",
+     kCollectiveUseWords},
+    {"collective.cb_write", Where::kShared, Kind::kChoice,
+     "whether collective writes are made so: always, where ranks interleave, or never",
+     kCollectiveUseWords},
     {"collective.group_size", Where::kShared, Kind::kCount, "grouping: ranks of a group"},
     {"collective.cb_nodes", Where::kShared, Kind::kIndex,
      "two-phase: ranks that access the file; 0: one on each node"},

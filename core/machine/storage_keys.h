@@ -20,6 +20,7 @@ inline constexpr const char* kQueueWords[] = {"fcfs", "sstf", "scan", "c-look"};
 inline constexpr const char* kRaidWords[] = {"none", "raid0", "raid3", "raid5"};
 inline constexpr const char* kCollectiveWords[] = {"barrier", "grouping", "two-phase",
                                                    "disk-directed"};
+inline constexpr const char* kCollectiveUseWords[] = {"enable", "automatic", "disable"};
 inline constexpr const char* kIoListWords[] = {"joined", "literal"};
 
 // `table` is "storage" or "node.storage".

@@ -141,6 +141,8 @@ DeviceParameters read_device(const Table& table) {
 CollectiveParameters read_collective(const Table& table) {
   CollectiveParameters collective;
   table.choice("collective.strategy", kCollectiveWords, collective.strategy);
+  table.choice("collective.cb_read", kCollectiveUseWords, collective.cb_read);
+  table.choice("collective.cb_write", kCollectiveUseWords, collective.cb_write);
   table.count("collective.group_size", collective.group_size);
   table.count("collective.cb_nodes", collective.cb_nodes);
   table.size("collective.cb_buffer_size", collective.cb_buffer_size);

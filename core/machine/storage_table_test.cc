@@ -103,6 +103,8 @@ TEST(Storage, OverridesReachEveryPart) {
                                 "storage.device.members=5",
                                 "storage.device.immediate_report=true",
                                 "storage.collective.strategy=disk-directed",
+                                "storage.collective.cb_read=automatic",
+                                "storage.collective.cb_write=disable",
                                 "storage.collective.sieving=false",
                                 "storage.collective.io_list=literal",
                                 "storage.capacity=1 GB"});
@@ -123,6 +125,8 @@ TEST(Storage, OverridesReachEveryPart) {
   EXPECT_EQ(storage.device.members, 5);
   EXPECT_TRUE(storage.device.immediate_report);
   EXPECT_EQ(storage.collective.strategy, Collective::kDiskDirected);
+  EXPECT_EQ(storage.collective.cb_read, CollectiveUse::kInterleaved);
+  EXPECT_EQ(storage.collective.cb_write, CollectiveUse::kNever);
   EXPECT_FALSE(storage.collective.sieving);
   EXPECT_TRUE(storage.collective.literal_io_list);
   EXPECT_EQ(storage.capacity, 1'000'000'000u);

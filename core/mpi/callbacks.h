@@ -51,10 +51,11 @@ struct Callbacks {
   int (*delete_attribute)(const AttributeFunction& function, AttributeOwner owner, int object,
                           int keyval, void* extra_state, AttributeType type, void* value);
 
-  void (*comm_errhandler)(Function function, Comm comm, int error);
-  void (*win_errhandler)(Function function, Win win, int error);
-  void (*file_errhandler)(Function function, File file, int error);
-  void (*session_errhandler)(Function function, Session session, int error);
+  // Each gives back the error as the program's function has left it.
+  int (*comm_errhandler)(Function function, Comm comm, int error);
+  int (*win_errhandler)(Function function, Win win, int error);
+  int (*file_errhandler)(Function function, File file, int error);
+  int (*session_errhandler)(Function function, Session session, int error);
 
   // Converts `count` copies of a type between memory and a file; `large`: the function takes
   // MPI_Count.

@@ -109,16 +109,13 @@ int raise_with(const ErrhandlerObject* errhandler, int object, int error,
     case Kind::kReturn:
       break;
     case Kind::kComm:
-      callbacks().comm_errhandler(errhandler->function, object, error);
-      break;
+      return callbacks().comm_errhandler(errhandler->function, object, error);
     case Kind::kWin:
-      callbacks().win_errhandler(errhandler->function, object, error);
-      break;
+      return callbacks().win_errhandler(errhandler->function, object, error);
     case Kind::kFile:
       break;
     case Kind::kSession:
-      callbacks().session_errhandler(errhandler->function, object, error);
-      break;
+      return callbacks().session_errhandler(errhandler->function, object, error);
   }
   return error;
 }

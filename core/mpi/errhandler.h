@@ -32,8 +32,8 @@ int check_errhandler(Errhandler handle, ErrhandlerObject::Kind kind, ErrhandlerO
 int set_errhandler(ErrhandlerObject*& place, Errhandler handle, ErrhandlerObject::Kind kind);
 
 // Applies the error handler of the communicator (null: errors that concern no object) and returns
-// the error, unless the handler ends the job. Where none was set, that of MPI_COMM_SELF and then
-// that of MPI_COMM_WORLD counts.
+// the error, which a function of the program may have changed, unless the handler ends the job.
+// Where none was set, that of MPI_COMM_SELF and then that of MPI_COMM_WORLD counts.
 // `function_name` is "MPI_Send".
 [[gnu::cold]] int raise_error(CommObject* comm, int error, const char* function_name);
 // The same with a handler found elsewhere (null: MPI_ERRORS_ARE_FATAL).

@@ -19,6 +19,8 @@ void note_error(int* comm, int* error, ...) {
   seen_error = *error;
 }
 
+void forgive(int*, int* error, ...) { *error = MPI_SUCCESS; }
+
 int raise_on_world(int error, const std::string& detail) {
   return raise_error(find_comm(this_rank(), MPI_COMM_WORLD), fail(error, detail), "MPI_Send");
 }
@@ -60,6 +62,17 @@ TEST(Errhandler, CallsTheProgramsFunctionAlsoAfterItsHandleWasFreed) {
     EXPECT_EQ(Errhandler_free(&again), MPI_SUCCESS);
     EXPECT_EQ(Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_OP), MPI_SUCCESS);
     EXPECT_EQ(seen_error, MPI_ERR_OP);
+  });
+}
+
+TEST(Errhandler, TheProgramsFunctionMayChangeTheErrorThatIsReturned) {
+  SimulatedJob job(1);
+  job.run([](int) {
+    Errhandler handler;
+    Comm_create_errhandler(reinterpret_cast<Function>(forgive), &handler);
+    Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    EXPECT_EQ(raise_on_world(MPI_ERR_TAG, ""), MPI_SUCCESS);
+    Errhandler_free(&handler);
   });
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from sesame.datasets import DataSet
@@ -38,7 +40,7 @@ def test_the_strategy_changes_nothing_in_the_files(name, strategy, compiled, sim
     program = compiled(f"{FOLDER}/{name}")
     machine = ("--machine", "infiniband")
     plain = simulate("-n", 4, *machine, "--", program, tmp_path / "host")
-    chosen = ("--set", f"storage.collective.strategy={strategy}")
+    chosen = ("--collective", strategy)
     ours = simulate("-n", 4, *machine, *chosen, "--", program, "simulated")
     assert ours.status == 0, ours.stdout + ours.stderr
     assert said(ours.stdout) == said(plain.stdout) != []
@@ -65,6 +67,25 @@ def test_representations_convert_as_the_standard_says(mpi, compiled, simulate, t
             "they are read back: 1",
         )
     )
+
+
+def test_collective_calls_go_by_the_strategy_where_the_machine_or_the_user_says_so(
+    compiled, simulate
+):
+    """Each rank has a part of its own: on its own it writes that, together one rank writes all."""
+    program = compiled(f"{FOLDER}/parts.c")
+
+    def requests(*options: str) -> int:
+        done = simulate("-n", 4, "--machine", "infiniband", *options, "--", program, "f")
+        assert done.status == 0, done.stderr
+        counted = re.search(r"^file system +\d+ +(\d+)", done.stderr, re.M)
+        assert counted is not None, done.stderr
+        return int(counted[1])
+
+    assert requests() == 4
+    assert requests("--set", "storage.collective.cb_write=disable") == 4
+    assert requests("--set", "storage.collective.cb_write=enable") == 1
+    assert requests("--collective", "two-phase") == 1
 
 
 def test_collective_calls_that_do_not_match_are_named(compiled, simulate, tmp_path):

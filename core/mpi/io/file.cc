@@ -39,8 +39,7 @@ int raise_file_error(File handle, int error, const char* function_name) {
     return raise_with(handler, 0, error, function_name);
   }
   this_rank().error_detail.clear();
-  callbacks().file_errhandler(handler->function, file != nullptr ? handle : nullptr, error);
-  return error;
+  return callbacks().file_errhandler(handler->function, file != nullptr ? handle : nullptr, error);
 }
 
 int file_bytes(const FileObject& file, uint64_t* bytes) {

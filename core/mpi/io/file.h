@@ -66,6 +66,9 @@ struct SplitCall {
   std::unique_ptr<RequestObject> request;
 };
 
+// A hint that leaves the choice to the library or not.
+enum class Choice : uint8_t { kAutomatic, kEnable, kDisable };
+
 struct FileObject : Counted {
   File handle{};
   CommObject* comm = nullptr;  // the file's own, a duplicate of the one it was opened with
@@ -76,8 +79,8 @@ struct FileObject : Counted {
   int amode = 0;
   // How data moves. Each rank has its own: hints change at different times on different ranks.
   machine::CollectiveParameters collective;
-  bool sieves_reads = true;  // hint romio_ds_read; collective.sieving must hold, too
-  bool sieves_writes = true;
+  Choice read_sieving = Choice::kAutomatic;  // hint romio_ds_read
+  Choice write_sieving = Choice::kAutomatic;
   bool atomic = false;
   ErrhandlerObject* errhandler = nullptr;
   InfoObject* info = nullptr;
@@ -88,10 +91,12 @@ struct FileObject : Counted {
 
   FileObject();
   ~FileObject();
-  bool sieves(storage::Direction direction) const {
-    return collective.sieving &&
-           (direction == storage::Direction::kRead ? sieves_reads : sieves_writes);
+  // What holds of the hint and the machine, which may have no sieving at all.
+  Choice sieving(storage::Direction direction) const {
+    if (!collective.sieving) return Choice::kDisable;
+    return direction == storage::Direction::kRead ? read_sieving : write_sieving;
   }
+  bool sieves(storage::Direction direction) const { return sieving(direction) != Choice::kDisable; }
   const storage::Place& place() const { return shared->places[static_cast<size_t>(comm->rank)]; }
 };
 

@@ -61,15 +61,18 @@ const char* name_of(CollectiveUse use) {
   return "";
 }
 
-// enable, disable or automatic, which is what the file has without the hint.
-void take_switch(const InfoObject& hints, const char* key, bool* value) {
+void take_choice(const InfoObject& hints, const char* key, Choice* choice) {
   const std::string* text = hints.find(key);
   if (text == nullptr) return;
-  if (*text == "enable" || *text == "true" || *text == "automatic") *value = true;
-  if (*text == "disable" || *text == "false") *value = false;
+  if (*text == "automatic") *choice = Choice::kAutomatic;
+  if (*text == "enable" || *text == "true") *choice = Choice::kEnable;
+  if (*text == "disable" || *text == "false") *choice = Choice::kDisable;
 }
 
-const char* word_of(bool enabled) { return enabled ? "enable" : "disable"; }
+const char* name_of(Choice choice) {
+  if (choice == Choice::kAutomatic) return "automatic";
+  return choice == Choice::kEnable ? "enable" : "disable";
+}
 
 const char* name_of(Collective strategy) {
   for (const StrategyName& known : kStrategies)
@@ -91,8 +94,8 @@ void show_hints(FileObject& file) {
   if (parameters.cb_nodes > 0) info.set("cb_nodes", std::to_string(parameters.cb_nodes));
   info.set("romio_cb_read", name_of(parameters.cb_read));
   info.set("romio_cb_write", name_of(parameters.cb_write));
-  info.set("romio_ds_read", word_of(file.sieves(storage::Direction::kRead)));
-  info.set("romio_ds_write", word_of(file.sieves(storage::Direction::kWrite)));
+  info.set("romio_ds_read", name_of(file.sieving(storage::Direction::kRead)));
+  info.set("romio_ds_write", name_of(file.sieving(storage::Direction::kWrite)));
   info.set("ind_rd_buffer_size", std::to_string(parameters.ind_rd_buffer_size));
   info.set("ind_wr_buffer_size", std::to_string(parameters.ind_wr_buffer_size));
   info.set("sesame_collective", name_of(parameters.strategy));
@@ -127,8 +130,8 @@ void take_file_hints(FileObject& file, const InfoObject* hints) {
     take_strategy(*hints, parameters);
     take_use(*hints, "romio_cb_read", &parameters.cb_read);
     take_use(*hints, "romio_cb_write", &parameters.cb_write);
-    take_switch(*hints, "romio_ds_read", &file.sieves_reads);
-    take_switch(*hints, "romio_ds_write", &file.sieves_writes);
+    take_choice(*hints, "romio_ds_read", &file.read_sieving);
+    take_choice(*hints, "romio_ds_write", &file.write_sieving);
   }
   show_hints(file);
 }

@@ -28,20 +28,25 @@ int take_type(Datatype datatype, const char* what, DatatypeRef* type) {
   return MPI_SUCCESS;
 }
 
-// MPI wants offsets in a view that are not negative and do not fall.
-int check_rises(const DatatypeObject& type, const char* what) {
+// MPI wants offsets in a view that are not negative and do not fall, and no bytes twice where they
+// may be written. The class is MPICH's; MPI names none.
+int check_places(const DatatypeObject& type, const char* what, bool writable) {
   if (type.size() == 0) return MPI_SUCCESS;
   if (type.true_lb() < 0) {
-    return fail(MPI_ERR_TYPE, std::string("the ") + what + " has negative displacements");
+    return fail(MPI_ERR_IO, std::string("the ") + what + " has negative displacements");
   }
   PieceCursor cursor(type, 1);
   Piece piece;
-  Aint least = 0;
+  Piece last{0, 0};
   while (cursor.next(&piece)) {
-    if (piece.offset < least) {
-      return fail(MPI_ERR_TYPE, std::string("the displacements of the ") + what + " fall");
+    if (piece.offset < last.offset) {
+      return fail(MPI_ERR_IO, std::string("the displacements of the ") + what + " fall");
     }
-    least = piece.offset;
+    if (writable && piece.offset < last.offset + last.length) {
+      return fail(MPI_ERR_IO, std::string("the file can be written, and the ") + what +
+                                  " has the same bytes twice");
+    }
+    last = piece;
   }
   return MPI_SUCCESS;
 }
@@ -66,8 +71,9 @@ int take_view(const FileObject& file, Offset disp, Datatype etype, Datatype file
                                  " bytes, no multiple of the elementary type of " +
                                  std::to_string(item));
   }
-  MPI_TRY(check_rises(*view->etype, "elementary type"));
-  MPI_TRY(check_rises(*view->filetype, "file type"));
+  const bool writable = (file.amode & MPI_MODE_RDONLY) == 0;
+  MPI_TRY(check_places(*view->etype, "elementary type", writable));
+  MPI_TRY(check_places(*view->filetype, "file type", writable));
   view->representation = datarep == nullptr ? nullptr : find_representation(this_rank(), datarep);
   if (view->representation == nullptr) {
     return fail(

@@ -16,8 +16,9 @@ using CopyFunction = int(int object, int keyval, void* extra, void* value, void*
 using DeleteFunction = int(int object, int keyval, void* value, void* extra);
 using ErrorFunction = void(int* object, int* error, ...);
 
-void call_errhandler(Function function, int object, int error) {
+int call_errhandler(Function function, int object, int error) {
   reinterpret_cast<ErrorFunction*>(function)(&object, &error);
+  return error;
 }
 
 const Callbacks kTestCallbacks = {
@@ -45,7 +46,7 @@ const Callbacks kTestCallbacks = {
         },
     .comm_errhandler = call_errhandler,
     .win_errhandler = call_errhandler,
-    .file_errhandler = [](Function, File, int) {},
+    .file_errhandler = [](Function, File, int error) { return error; },
     .session_errhandler = call_errhandler,
     .datarep_convert =
         [](Function function, bool, void* user_buffer, Datatype datatype, Count count,

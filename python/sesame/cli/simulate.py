@@ -47,6 +47,8 @@ from sesame.simulation import simulate as run_simulation
 from sesame.simulation.host import inspect_program
 
 STRATEGY = "storage.collective.strategy"
+# Who asks for a strategy wants it also where ranks would go alone by the machine's default.
+ALWAYS = ("storage.collective.cb_read=enable", "storage.collective.cb_write=enable")
 PROGRAM_STATUS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
@@ -154,7 +156,7 @@ PROGRAM_STATUS = {"ignore_unknown_options": True, "allow_interspersed_args": Fal
     "--collective",
     metavar="STRATEGY",
     help="How collective accesses to files are made: barrier, grouping, two-phase or "
-    "disk-directed; as --set storage.collective.strategy=STRATEGY.",
+    "disk-directed; as --set storage.collective.strategy=STRATEGY, and always so.",
 )
 @click.option("--seed", default=1, help="Seed of the random streams.")
 @click.option(
@@ -208,7 +210,7 @@ def _run(options: dict[str, Any], scenario: Scenario, executable: Path, points: 
     check_storage(options, scenario)
     if options["collective"] is not None:
         setting = f"{STRATEGY}={options['collective']}"
-        scenario = replace(scenario, overrides=(*scenario.overrides, setting))
+        scenario = replace(scenario, overrides=(*ALWAYS, *scenario.overrides, setting))
     for point in points:  # every wrong value is found before the first run
         native.read_machine(str(scenario.machine), [*scenario.overrides, *point.overrides])
     if options["files"] is not None:

@@ -138,6 +138,30 @@ static void asked(void) {
   NEED(MPI_File_close(&file));
 }
 
+/* In a file opened anew each time: MPICH cannot use one again after such an error. */
+static void try_view(const char* what, int amode, MPI_Datatype etype, MPI_Datatype filetype) {
+  NEED(MPI_File_open(MPI_COMM_WORLD, path, amode, MPI_INFO_NULL, &file));
+  say_error(what, MPI_File_set_view(file, 0, etype, filetype, "native", MPI_INFO_NULL));
+  NEED(MPI_File_close(&file));
+}
+
+static void try_places(const char* what, int amode, int first, int second) {
+  MPI_Datatype type;
+  const int lengths[2] = {2, 1}, places[2] = {first, second};
+  MPI_Type_indexed(2, lengths, places, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  try_view(what, amode, MPI_INT, type);
+  try_view(what, amode, type, type);
+  MPI_Type_free(&type);
+}
+
+static void refused(void) {
+  try_places("negative displacements", MPI_MODE_RDWR, -2, 2);
+  try_places("displacements that fall", MPI_MODE_RDWR, 3, 0);
+  try_places("bytes twice, to write", MPI_MODE_RDWR, 0, 1);
+  try_places("bytes twice, to read", MPI_MODE_RDONLY, 0, 1);
+}
+
 static void external(void) {
   struct {
     double d;
@@ -166,6 +190,7 @@ int main(int argc, char** argv) {
   path = argv[1];
   kinds();
   asked();
+  refused();
   external();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) NEED(MPI_File_delete(path, MPI_INFO_NULL));

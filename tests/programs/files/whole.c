@@ -93,12 +93,17 @@ static void handles(void) {
   NEED(MPI_File_get_info(file, &used));
   MPI_Info_get(used, "cb_buffer_size", MPI_MAX_INFO_VAL, value, &flag);
   say("hint cb_buffer_size", flag ? atoi(value) : -1);
+  MPI_Info_get(used, "romio_ds_read", MPI_MAX_INFO_VAL, value, &flag);
+  say("data sieving is as the library thinks", flag && !strcmp(value, "automatic"));
   MPI_Info_free(&used);
   MPI_Info_set(info, "ind_rd_buffer_size", "8192");
+  MPI_Info_set(info, "romio_ds_read", "enable");
   NEED(MPI_File_set_info(file, info));
   NEED(MPI_File_get_info(file, &used));
   MPI_Info_get(used, "ind_rd_buffer_size", MPI_MAX_INFO_VAL, value, &flag);
   say("hint ind_rd_buffer_size", flag ? atoi(value) : -1);
+  MPI_Info_get(used, "romio_ds_read", MPI_MAX_INFO_VAL, value, &flag);
+  say("data sieving is as the program wants", flag && !strcmp(value, "enable"));
   MPI_Info_free(&used);
   MPI_Info_free(&info);
   NEED(MPI_File_get_group(file, &group));
@@ -125,6 +130,21 @@ static int seen;
 static void note(MPI_File* which, int* error, ...) {
   (void)which;
   MPI_Error_class(*error, &seen);
+}
+
+static void forgive(MPI_File* which, int* error, ...) {
+  (void)which;
+  *error = MPI_SUCCESS;
+}
+
+/* A call returns what the program's handler has left in the error code. */
+static void forgiven(void) {
+  MPI_Errhandler handler;
+  MPI_File_create_errhandler(forgive, &handler);
+  NEED(MPI_File_set_errhandler(MPI_FILE_NULL, handler));
+  say_error("a forgiven error", MPI_File_delete("/there/is/no/such/file", MPI_INFO_NULL));
+  NEED(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
+  MPI_Errhandler_free(&handler);
 }
 
 static void errors(void) {
@@ -188,6 +208,7 @@ int main(int argc, char** argv) {
   sizes();
   handles();
   errors();
+  forgiven();
   atomic();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) NEED(MPI_File_delete(path, MPI_INFO_NULL));
