@@ -83,6 +83,8 @@ class FileSystem {
   // has changed then.
   virtual bool resize(FileId file, uint64_t bytes) = 0;
   virtual void remove(FileId file) = 0;
+  // What the file has up to its size was written before the run: it lies on the devices.
+  virtual void note_contents(FileId file) = 0;
 
   virtual Statistics statistics() const = 0;
 };

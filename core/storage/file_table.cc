@@ -40,6 +40,17 @@ void FileTable::set_size(FileId file, uint64_t bytes) {
   uint64_t& size = files_[index(file)].size;
   used_ += bytes - size;
   size = bytes;
+  files_[index(file)].contents_end = std::min(files_[index(file)].contents_end, bytes);
+}
+
+void FileTable::note_contents(FileId file, uint64_t end) {
+  uint64_t& known = files_[index(file)].contents_end;
+  known = std::max(known, end);
+}
+
+void FileTable::note_contents(const Access& write) {
+  for (const Extent& extent : write.extents)
+    note_contents(write.file, extent.offset + extent.bytes);
 }
 
 std::vector<FileStatistics> FileTable::statistics() const {

@@ -17,6 +17,10 @@ class FileTable {
   FileStatistics& totals(FileId file) { return files_[index(file)].totals; }
   uint64_t size(FileId file) const { return files_[index(file)].size; }
   void set_size(FileId file, uint64_t bytes);
+  // Behind this end the file has never been written: nothing has to be read there.
+  uint64_t contents_end(FileId file) const { return files_[index(file)].contents_end; }
+  void note_contents(FileId file, uint64_t end);
+  void note_contents(const Access& write);
   uint64_t used() const { return used_; }  // sum of all sizes
   size_t count_of_files() const { return files_.size(); }
   std::vector<FileStatistics> statistics() const;
@@ -34,6 +38,7 @@ class FileTable {
   struct Known {
     FileStatistics totals;
     uint64_t size = 0;
+    uint64_t contents_end = 0;
     std::vector<uint64_t> ends;  // by rank: where its last element ended
     std::vector<Opening> open;
   };

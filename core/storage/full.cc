@@ -67,6 +67,8 @@ class Full : public FileSystem {
   void access_directed(SimTime now, std::span<const Access> accesses,
                        Completion& completion) override {
     directed_.begin(now, accesses, completion);
+    for (const Access& access : accesses)
+      if (access.direction == Direction::kWrite) parts_.files.note_contents(access);
   }
   void metadata(SimTime now, MetadataCall call, FileId file, const Client& client,
                 Completion& completion) override {
@@ -102,6 +104,9 @@ class Full : public FileSystem {
     return true;
   }
   void remove(FileId file) override { resize(file, 0); }
+  void note_contents(FileId file) override {
+    parts_.files.note_contents(file, parts_.files.size(file));
+  }
 
   Statistics statistics() const override {
     Statistics all{parts_.files.statistics(), {}, parts_.caches.statistics_by_node()};

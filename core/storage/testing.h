@@ -78,6 +78,7 @@ class Rig {
     system_ = std::move(*made);
     file = system_->find_file("/file");
     system_->resize(file, UINT64_C(1) << 30);
+    system_->note_contents(file);
   }
 
   FileSystem& system() { return *system_; }
