@@ -68,6 +68,9 @@ struct FileHooks {
   void (*linked)(const FilePath& file, const FilePath& name);
 
   bool discards_data;  // sizes only: nothing is written, zeros are read
+
+  // The cache of the rank's node need not keep these bytes; 0: all from the offset on.
+  void (*drop)(const FilePath& file, uint64_t offset, uint64_t bytes);
 };
 
 }  // namespace sesame::loader

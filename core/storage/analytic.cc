@@ -64,6 +64,7 @@ class Analytic : public FileSystem {
   }
   void remove(FileId file) override { resize(file, 0); }
   void note_contents(FileId) override {}
+  void drop(FileId, int, uint64_t, uint64_t) override {}
 
   Statistics statistics() const override { return {files_.statistics(), ionodes_, {}}; }
 

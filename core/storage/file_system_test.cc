@@ -233,5 +233,16 @@ TEST(FileSystem, WritesAreCopiedAtASpeedOfTheirOwn) {
   EXPECT_EQ(rig.read_blocks(0, 0), SimTime::from_seconds(4096 / 4e9));
 }
 
+TEST(FileSystem, WhatIsDroppedIsReadAgainAndDirtyBlocksStay) {
+  Rig rig(local_with_sync());
+  rig.write_blocks(0, 0, 4);
+  rig.flush(0);
+  rig.write_blocks(0, 1);
+  rig.system().drop(rig.file, 0, kBlock / 2, 3 * kBlock);  // blocks 1 and 2; 1 is dirty
+  EXPECT_EQ(rig.read_blocks(0, 0, 2), SimTime());
+  EXPECT_EQ(rig.read_blocks(0, 2), rig.device_read(kBlock));
+  EXPECT_EQ(rig.read_blocks(0, 3), SimTime());
+}
+
 }  // namespace
 }  // namespace sesame::storage

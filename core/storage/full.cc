@@ -107,6 +107,12 @@ class Full : public FileSystem {
   void note_contents(FileId file) override {
     parts_.files.note_contents(file, parts_.files.size(file));
   }
+  void drop(FileId file, int node, uint64_t begin, uint64_t end) override {
+    const uint64_t block = parts_.parameters.block;
+    const bool to_the_end = end >= parts_.files.size(file);
+    const uint64_t last = to_the_end ? UINT64_MAX : end / block;
+    parts_.caches.drop_clean(file, node, (begin + block - 1) / block, last);
+  }
 
   Statistics statistics() const override {
     Statistics all{parts_.files.statistics(), {}, parts_.caches.statistics_by_node()};
