@@ -79,7 +79,11 @@ def replay(run: Path, a: Path, b: Path) -> dict[str, float]:
         arguments = ["replay", str(run), "--map", f"{a}={directory}", "--dir", directory, "--json"]
         # Processors are shared among sessions first, and mpiexec gives its ranks new ones, too.
         done = subprocess.run(
-            [*SESAME, *arguments], check=True, capture_output=True, text=True, start_new_session=True
+            [*SESAME, *arguments],
+            check=True,
+            capture_output=True,
+            text=True,
+            start_new_session=True,
         )
     answer: dict[str, float] = json.loads(done.stdout)
     return answer

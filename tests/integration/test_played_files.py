@@ -66,7 +66,8 @@ def test_keys_of_storage_can_be_swept(ring, simulate, tmp_path: Path):
 
 
 def test_files_elsewhere_take_the_time_that_they_took(ring, simulate, tmp_path: Path):
-    result = played(simulate(ring, "--machine", "ethernet", "--map", "/else=.", "--json"))
+    (tmp_path / "another").mkdir()  # "." of the machine
+    result = played(simulate(ring, "--machine", "ethernet", "--json", cwd=tmp_path / "another"))
     assert result["predicted_time_s"] > 0
     assert "file_bytes_written" not in result or result["file_bytes_written"] == 0
     (note,) = notes_of_io(result)

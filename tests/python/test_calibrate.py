@@ -11,7 +11,7 @@ from sesame import native
 from sesame.analysis.calibration import Calibration, ComputeFit, fit_network, machine_text
 from sesame.analysis.findings import with_findings
 from sesame.analysis.findings.memory import levels_of
-from sesame.analysis.storage_fit import fit_line, fit_storage, storage_text
+from sesame.analysis.storage_fit import fit_device, fit_line, fit_storage, storage_text
 from sesame.errors import InputError
 from sesame.workloads.storage_times import Curve, StorageTimes, measure_storage
 
@@ -170,6 +170,15 @@ def test_synchronous_writes_go_through_the_cache():
     assert 'write_hit = "through"' in storage_text(fit)
     assert fit.sync == 0
     assert fit.device_write.latency == pytest.approx(5e-3, rel=1e-6)
+
+
+def test_a_rate_limit_that_saves_up_is_found_behind_what_it_lets_pass():
+    """256 KiB at once at the speed of the memory, the rest at 32 MB/s."""
+    sizes = [4096 << k for k in range(11)]
+    times = [1e-4 + max(size - (1 << 18), 0) / 32e6 for size in sizes]
+    line = fit_device(Curve(sizes, times))
+    assert line.bandwidth == pytest.approx(32e6, rel=0.15)
+    assert line.latency < 1e-4
 
 
 def test_a_line_has_no_negative_part():

@@ -13,6 +13,7 @@ from sesame.workloads.storage_times import BLOCK, READ_STEP, Curve, StorageTimes
 
 MOST_READ_AHEAD = 1024  # blocks
 HIGHEST_BANDWIDTH = 1e13  # bytes/s, where the size makes no difference
+SMALL, LARGE = 4, 3  # sizes, at either end of a curve
 METADATA = ("open", "create", "close", "stat", "remove")
 
 
@@ -56,6 +57,16 @@ def fit_line(curve: Curve) -> Line:
     return Line(float(latency), float(slope))
 
 
+def fit_device(curve: Curve) -> Line:
+    """The bandwidth from the largest accesses, the latency from the smallest: those between may be
+    in a buffer, or what a rate limit had saved up."""
+    sizes, times = np.array(curve.sizes, float), np.array(curve.times)
+    rises = (times - times[0])[-LARGE:] / (sizes - sizes[0])[-LARGE:]
+    slope = max(float(rises.mean()), 0.0)
+    latency = float(np.median((times - slope * sizes)[:SMALL]))
+    return Line(max(latency, 0.0), slope)
+
+
 def _mean_ratio(column: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
     """The factor of one column that comes nearest to ones."""
     return float(column.sum() / (column @ column))
@@ -64,9 +75,9 @@ def _mean_ratio(column: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
 def fit_storage(times: StorageTimes) -> StorageFit:
     to_cache, from_cache = fit_line(times.cached_write), fit_line(times.cached_read)
     overhead = min(to_cache.latency, from_cache.latency)
-    device_read = fit_line(times.device_read)
+    device_read = fit_device(times.device_read)
     if times.waits_for_device:
-        device_write, sync = fit_line(times.cached_write), 0.0
+        device_write, sync = fit_device(times.cached_write), 0.0
         to_cache = from_cache
     else:
         device_write, sync = _fit_writes(times)
@@ -89,8 +100,8 @@ def fit_storage(times: StorageTimes) -> StorageFit:
 def _fit_writes(times: StorageTimes) -> tuple[Line, float]:
     """A synced write is latency + bytes / bandwidth + sync. What single writes to the device take
     tells which part of the two constants is the latency."""
-    synced = fit_line(times.synced_write)
-    latency = min(fit_line(times.device_write).latency, synced.latency)
+    synced = fit_device(times.synced_write)
+    latency = min(fit_device(times.device_write).latency, synced.latency)
     return Line(latency, synced.slope), synced.latency - latency
 
 
