@@ -92,8 +92,9 @@ def test_a_program_with_mpi_io_writes_as_many_bytes_as_in_the_simulator(
     trace = trace_real_run(ranks, command, tmp_path)
     result = played(simulate(trace, "--machine", "sp2", "--json"))
     expected = played(simulate("-n", ranks, "--machine", "sp2", "--json", "--", *command))
-    assert result["file_bytes_written"] == expected["file_bytes_written"]
-    assert notes_of_io(result) == []
+    assert result["file_bytes_written"] == expected["file_bytes_written"] > 0
+    if ranks == 1:  # no strategy and no waiting: the same calls on the same file system
+        assert result["io_time_s"] == pytest.approx(expected["io_time_s"], rel=1e-3)
 
 
 def test_wrong_mappings_are_refused(ring, simulate):
