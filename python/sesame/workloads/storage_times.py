@@ -30,7 +30,7 @@ SHARE_OF_SYNCHRONOUS = 0.5  # of a device's time that a write takes which waits 
 
 @dataclass(frozen=True)
 class Curve:
-    """Medians, in seconds, by size in bytes."""
+    """What a call of a size takes; bytes and seconds."""
 
     sizes: list[int]
     times: list[float]
@@ -113,12 +113,13 @@ def _timed(call: Callable[..., T], *arguments: Any) -> tuple[float, T]:
     return time.perf_counter() - begin, result
 
 
-def _median(sample: Callable[[int], float], size: int) -> float:
-    """Of at least a few, and of more where they are short."""
+def _usual(sample: Callable[[int], float], size: int) -> float:
+    """The lower quartile of at least a few, and of more where they are short: what else runs on the
+    machine makes them longer, never shorter."""
     times: list[float] = []
     while len(times) < FEWEST or (len(times) < MOST and sum(times) < LONG_ENOUGH):
         times.append(sample(size))
-    return statistics.median(times)
+    return statistics.quantiles(times, n=4)[0]
 
 
 def _cached(path: Path, data: memoryview) -> tuple[Curve, Curve]:
@@ -187,10 +188,10 @@ def _device(path: Path, data: memoryview) -> tuple[Curve, Curve, bool]:
     try:
         for _ in range(FEWEST):  # a device that saves up what it was not asked for has nothing left
             write(LARGEST)
-        writes = [_median(write, size) for size in reversed(SIZES)]
+        writes = [_usual(write, size) for size in reversed(SIZES)]
         for _ in range(FEWEST):
             read(LARGEST)
-        reads = [_median(read, size) for size in reversed(SIZES)]
+        reads = [_usual(read, size) for size in reversed(SIZES)]
     finally:
         os.close(handle)
     return Curve(SIZES, writes[::-1]), Curve(SIZES, reads[::-1]), is_direct
@@ -226,7 +227,7 @@ def _synced(path: Path, data: memoryview) -> Curve:
         return _timed(os.fsync, handle)[0]
 
     try:
-        times = [_median(sample, size) for size in reversed(SIZES)]
+        times = [_usual(sample, size) for size in reversed(SIZES)]
     finally:
         os.close(handle)
     path.unlink()
