@@ -179,10 +179,20 @@ int rank_fdatasync(int fd) {
   if (open_file(fd) == nullptr) return REAL(fdatasync)(fd);
   return flush_file("fdatasync", fd);
 }
+int rank_posix_fadvise(int fd, off_t offset, off_t bytes, int advice) {
+  const int error = REAL(posix_fadvise)(fd, offset, bytes, advice);
+  if (error != 0 || advice != POSIX_FADV_DONTNEED || open_file(fd) == nullptr) return error;
+  const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
+  FileOperation operation("posix_fadvise");
+  file_hooks()->drop(open->file, static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes));
+  return operation.result(0);
+}
 
 }  // extern "C"
 
 void bind_file_data(BindingTable& table) {
+  BIND(table, posix_fadvise);
+  BIND_AS(table, "posix_fadvise64", posix_fadvise);
   BIND(table, pread);
   BIND_AS(table, "pread64", pread);
   BIND(table, __pread_chk);

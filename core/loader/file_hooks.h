@@ -70,6 +70,9 @@ struct FileHooks {
   bool discards_data;  // sizes only: nothing is written, zeros are read
   // The host's kernel could not write its bytes, although there was room (errno).
   void (*failed)(const FilePath& file, int error);
+
+  // The cache of the rank's node need not keep these bytes; 0: all from the offset on.
+  void (*drop)(const FilePath& file, uint64_t offset, uint64_t bytes);
 };
 
 }  // namespace sesame::loader

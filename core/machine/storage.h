@@ -68,9 +68,10 @@ struct CacheParameters {
   int ways = 0;       // 0: fully associative; 1: direct mapped
   WriteHit write_hit = WriteHit::kThrough;
   WriteMiss write_miss = WriteMiss::kAround;
-  SimTime hit_time;           // to find a block
-  double copy_bandwidth = 0;  // from and to the cache; 0: at no cost
-  int read_ahead = 0;         // blocks after a sequential miss; I/O nodes only
+  SimTime hit_time;                 // to find a block
+  double copy_bandwidth = 0;        // from and to the cache; 0: at no cost
+  double write_copy_bandwidth = 0;  // to the cache, where that is another; 0: copy_bandwidth
+  int read_ahead = 0;               // blocks after a sequential miss; I/O nodes only
 };
 
 enum class Detail { kAnalytic, kFull };
@@ -83,6 +84,7 @@ struct MetadataParameters {
   SimTime close;
   SimTime stat;
   SimTime remove;
+  SimTime sync;           // of a flush that had something to write, beyond its data
   SimTime open_per_node;  // of a shared file, for every node that opens it
 };
 

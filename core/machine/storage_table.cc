@@ -84,6 +84,7 @@ MetadataParameters read_metadata(const Table& table) {
   table.duration("metadata.close", metadata.close);
   table.duration("metadata.stat", metadata.stat);
   table.duration("metadata.remove", metadata.remove);
+  table.duration("metadata.sync", metadata.sync);
   table.duration("metadata.open_per_node", metadata.open_per_node);
   return metadata;
 }
@@ -96,6 +97,7 @@ CacheParameters read_cache(const Table& table, const std::string& prefix) {
   table.choice(prefix + "write_miss", kWriteMissWords, cache.write_miss);
   table.duration(prefix + "hit_time", cache.hit_time);
   table.bandwidth(prefix + "copy_bandwidth", cache.copy_bandwidth);
+  table.bandwidth(prefix + "write_copy_bandwidth", cache.write_copy_bandwidth);
   table.count(prefix + "read_ahead", cache.read_ahead);
   return cache;
 }

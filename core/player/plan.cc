@@ -47,10 +47,13 @@ Plan open_plan(const char* path) {
     errno = EINVAL;
     give_up("this is no plan of this version", path);
   }
-  return {header, begin + header->name_table,
+  return {header,
+          begin + header->name_table,
           reinterpret_cast<const RankPart*>(begin + header->rank_table),
           reinterpret_cast<const Operation*>(begin + header->operations),
-          reinterpret_cast<const int64_t*>(begin + header->lists)};
+          reinterpret_cast<const int64_t*>(begin + header->lists),
+          begin + header->files,
+          begin + header->text};
 }
 
 Buffers share_buffers(uint64_t bytes) {

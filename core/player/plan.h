@@ -15,11 +15,11 @@ struct Operation {
   int64_t bytes;
   int64_t number;  // of the request that it begins, or the first that it waits for; or a time in ns
   int64_t list;  // index in the plan's lists, of what has a value for each of several ranks; of an
-                 // access to a file in the background its number
+                 // access to a file in the background its number; files.cc has that of others
 };
 static_assert(sizeof(Operation) == 40);
 
-inline constexpr char kPlanMagic[8] = {'s', 's', 'm', 'p', 'l', 'a', 'n', '1'};
+inline constexpr char kPlanMagic[8] = {'s', 's', 'm', 'p', 'l', 'a', 'n', '2'};
 inline constexpr int kNameBytes = 32;
 
 struct PlanHeader {
@@ -34,12 +34,15 @@ struct PlanHeader {
   uint64_t rank_table;  // RankPart each
   uint64_t operations;
   uint64_t lists;  // int64 each
+  uint64_t files;  // for each file where its name is in the text, which ends with a zero byte
+  uint64_t text;
 };
 
 struct RankPart {
   uint64_t first;  // among the plan's operations
   uint64_t count;
   uint64_t requests;  // of messages or files
+  uint64_t openings;  // of files
 };
 
 // One rank's view of the plan.
@@ -49,6 +52,8 @@ struct Plan {
   const RankPart* parts;
   const Operation* operations;
   const int64_t* lists;
+  const char* files;
+  const char* text;
 };
 
 // Maps the file, or finds where another rank has mapped it: simulated ranks share one address

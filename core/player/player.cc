@@ -12,13 +12,21 @@ namespace sesame::player {
 
 Player player;
 
+void* zeroed(uint64_t count, size_t size) {
+  void* const memory = calloc(count + 1, size);
+  if (memory != nullptr) return memory;
+  fprintf(stderr, "sesame: no memory to play this run\n");
+  exit(1);
+}
+
 namespace {
 
 using namespace sesame::mpi;
 
 constexpr int64_t kBillion = 1'000'000'000;
 
-// No model of storage yet: the operation takes the time that it took when it was traced.
+// The operation takes the time that it took when it was traced: of files that lie on no file system
+// of the target machine, and what is not modelled.
 void play_timed(const Operation& operation) {
   const timespec duration = {operation.number / kBillion, operation.number % kBillion};
   nanosleep(&duration, nullptr);
@@ -47,21 +55,14 @@ constexpr PlayedCall kOtherCalls[] = {
 };
 
 Play find_call(const char* name) {
-  for (const PlayedCall* table :
-       {kOtherCalls, kMessageCalls, kCollectiveCalls, kReductionCalls, kCommunicatorCalls}) {
+  for (const PlayedCall* table : {kOtherCalls, kMessageCalls, kCollectiveCalls, kReductionCalls,
+                                  kCommunicatorCalls, kFileCalls}) {
     for (; table->name != nullptr; ++table) {
       if (strcmp(table->name, name) == 0) return table->play;
     }
   }
   fprintf(stderr, "sesame: the plan has the call %s, which cannot be played\n", name);
   exit(2);
-}
-
-void* zeroed(uint64_t count, size_t size) {
-  void* const memory = calloc(count + 1, size);
-  if (memory != nullptr) return memory;
-  fprintf(stderr, "sesame: no memory to play this run\n");
-  exit(1);
 }
 
 void prepare(const char* path) {
@@ -80,6 +81,8 @@ const RankPart& join() {
   const RankPart& part = player.plan.parts[rank];
   player.requests = static_cast<Request*>(zeroed(part.requests, sizeof(Request)));
   player.begun = static_cast<int64_t*>(zeroed(part.requests, sizeof(int64_t)));
+  player.openings = make_openings(part.openings);
+  player.accesses = make_accesses(part.requests);
   return part;
 }
 

@@ -3,10 +3,19 @@
 // the recorded times between the calls (scenario, compute mode recorded).
 #pragma once
 
+#include <stddef.h>
+
 #include "core/player/mpi_functions.h"
 #include "core/player/plan.h"
 
 namespace sesame::player {
+
+struct Opening;  // of a file
+struct Access;   // to a file, in the background
+Opening* make_openings(uint64_t count);
+Access* make_accesses(uint64_t count);
+// Memory full of zeros; ends the program when there is none.
+void* zeroed(uint64_t count, size_t size);
 
 // The state of this rank; each simulated rank has its own copy of the program.
 struct Player {
@@ -14,7 +23,9 @@ struct Player {
   Buffers buffers;
   mpi::Comm* comms;        // by index in the trace
   mpi::Request* requests;  // by number
-  int64_t* begun;          // when an access to a file began that goes on in the background, ns
+  int64_t* begun;          // when a timed access to a file began that goes on in the background, ns
+  Opening* openings;
+  Access* accesses;
 };
 extern Player player;
 
@@ -30,6 +41,7 @@ extern const PlayedCall kMessageCalls[];
 extern const PlayedCall kCollectiveCalls[];
 extern const PlayedCall kReductionCalls[];
 extern const PlayedCall kCommunicatorCalls[];
+extern const PlayedCall kFileCalls[];
 
 inline mpi::Comm comm_of(const Operation& operation) { return player.comms[operation.comm]; }
 inline mpi::Request* request_of(const Operation& operation) {

@@ -202,6 +202,11 @@ void await(void* ticket) {
   delete started;
 }
 
+void drop(const FilePath& file, uint64_t offset, uint64_t bytes) {
+  const uint64_t end = bytes == 0 ? UINT64_MAX : offset + bytes;
+  system_of(file).drop(id_of(file), file.node, offset, end);
+}
+
 bool resize(const FilePath& file, uint64_t bytes) {
   return system_of(file).resize(id_of(file), bytes);
 }
@@ -267,6 +272,7 @@ const loader::FileHooks& file_hooks(mpi::World& world) {
       .linked = linked,
       .discards_data = world.mounts->discards_data(),
       .failed = failed,
+      .drop = drop,
   };
   g_world = &world;
   g_calls.resize(world.ranks.size());

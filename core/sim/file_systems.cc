@@ -20,6 +20,7 @@ Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
                                   ? std::filesystem::current_path().string()
                                   : scenario.working_directory;
   options.discard_data = scenario.discard_data;
+  options.shows_originals = !scenario.initial_files;
   auto mounts = Mounts::create(std::move(options));
   if (!mounts) return mounts;
   if (machine.storage) {
@@ -41,6 +42,10 @@ Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
     auto added = (*mounts)->add_local(machine.node_storage->mounts, std::move(by_node),
                                       machine.node_storage->block);
     if (!added) return std::unexpected(added.error());
+  }
+  if (scenario.initial_files) {
+    for (const auto& [path, bytes] : *scenario.initial_files)
+      if (auto made = (*mounts)->prepare(path, bytes); !made) return std::unexpected(made.error());
   }
   return mounts;
 }

@@ -56,6 +56,11 @@ Result<Scenario> from_json(const Json& json) {
   }
   scenario.files_directory = json.value("files_directory", scenario.files_directory);
   scenario.discard_data = json.value("discard_data", false);
+  if (json.contains("initial_files") && json.at("initial_files").is_object()) {
+    scenario.initial_files.emplace();
+    for (const auto& [path, bytes] : json.at("initial_files").items())
+      scenario.initial_files->emplace_back(path, bytes.get<int64_t>());
+  }
   scenario.seed = json.value("seed", scenario.seed);
   scenario.progress_descriptor = json.value("progress_fd", -1);
   Result<> outcome;

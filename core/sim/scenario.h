@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct Scenario {
   std::string working_directory;
   std::string files_directory;  // where the bytes of simulated files are kept
   bool discard_data = false;    // of simulated files: sizes only
+  // The files that a run finds, by path and with their bytes; -1: only the directory that it is in.
+  // With them it does not see those that are really there.
+  std::optional<std::vector<std::pair<std::string, int64_t>>> initial_files;
   uint64_t seed = 1;
   int progress_descriptor = -1;
 };

@@ -29,6 +29,7 @@ Caches::Caches(const machine::StorageParameters& parameters, const network::Netw
   }
   ionode_totals_.resize(ionodes);
   has_ionode_caches_ = ionodes_.front().capacity() > 0;
+  is_local_ = parameters.ionodes == 0;
 }
 
 BlockCache::Slot& Caches::bring_to_cnode(int cnode, BlockKey key, uint64_t fetch,
@@ -69,6 +70,23 @@ void Caches::forget(FileId file, uint64_t first_block) {
         if (is_gone(slot)) cache.erase(slot);
       });
     }
+  }
+}
+
+void Caches::drop_clean(FileId file, int node, uint64_t first_block, uint64_t last_block) {
+  const auto is_meant = [&](const BlockCache::Slot& slot) {
+    return file_of(slot.key) == file && block_of(slot.key) >= first_block &&
+           block_of(slot.key) < last_block && !slot.dirty && !fetches.is_pending(slot.fetch);
+  };
+  if (at_cnodes()) {
+    const int cnode = cnode_of(node);
+    this->cnode(cnode).for_each([&](BlockCache::Slot& slot) {
+      if (is_meant(slot)) drop_from_cnode(cnode, slot);
+    });
+  } else if (at_ionodes() && is_local_) {
+    ionode(0).for_each([&](BlockCache::Slot& slot) {
+      if (is_meant(slot)) ionode(0).erase(slot);
+    });
   }
 }
 

@@ -58,6 +58,9 @@ class Caches {
   void drop_from_cnode(int cnode, BlockCache::Slot& slot);
   // Blocks from this one on are no longer the file's: nobody holds them, dirty or not.
   void forget(FileId file, uint64_t first_block);
+  // Of a node's cache, or of the one that a node's own file system has, clean blocks that nobody
+  // waits for, up to the last one exclusive.
+  void drop_clean(FileId file, int node, uint64_t first_block, uint64_t last_block);
 
   Directory directory;
   Fetches fetches;
@@ -73,6 +76,7 @@ class Caches {
   std::vector<CacheStatistics> cnode_totals_;
   std::vector<CacheStatistics> ionode_totals_;
   bool has_ionode_caches_ = false;
+  bool is_local_ = false;  // a node's own
 };
 
 // Each file begins at a set of its own, or all would crowd the first sets.

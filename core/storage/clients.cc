@@ -41,6 +41,7 @@ void Clients::go_on(Request& request, SimTime now) {
   FileStatistics& file = parts_.files.totals(request.access.file);
   const bool reads = request.access.direction == Direction::kRead;
   (reads ? file.read_time : file.write_time) += now - request.began;
+  if (!reads) parts_.files.note_contents(request.access);
   Completion& completion = *request.completion;
   delete &request;
   completion.done(now);
@@ -55,7 +56,7 @@ void Clients::begin_extent(Request& request, SimTime now, const Extent& extent) 
     const uint64_t blocks = (extent.offset + extent.bytes - 1) / block - extent.offset / block + 1;
     const machine::CacheParameters& cache = parts_.parameters.cnode_cache;
     request.ready += cache.hit_time * static_cast<int64_t>(blocks);
-    request.copy = copy_time(cache, extent.bytes);
+    request.copy = copy_time(cache, extent.bytes, request.access.direction);
     reads ? read_cached(request, extent) : write_cached(request, extent);
   } else {
     add_run(request, reads ? PieceKind::kRead : PieceKind::kWrite, extent.offset,
@@ -133,7 +134,8 @@ void Clients::allocate_written(Request& request, int cnode, BlockKey key, uint64
   const uint64_t block = parts_.parameters.block;
   const bool goes_through = parts_.parameters.cnode_cache.write_hit == WriteHit::kThrough;
   const uint64_t block_begin = block_of(key) * block;
-  const bool is_partial = end - begin < block;
+  const bool is_partial =
+      end - begin < block && block_begin < parts_.files.contents_end(request.access.file);
   if (is_partial) {
     add_run(request, goes_through ? PieceKind::kRead : PieceKind::kReadToWrite, block_begin,
             block_begin + block);

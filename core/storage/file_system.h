@@ -84,6 +84,10 @@ class FileSystem {
   // has changed then.
   virtual bool resize(FileId file, uint64_t bytes) = 0;
   virtual void remove(FileId file) = 0;
+  // What the file has up to its size was written before the run: it lies on the devices.
+  virtual void note_contents(FileId file) = 0;
+  // The node's cache drops what it has of whole blocks from `begin` to `end` and is not dirty.
+  virtual void drop(FileId file, int node, uint64_t begin, uint64_t end) = 0;
 
   virtual Statistics statistics() const = 0;
 

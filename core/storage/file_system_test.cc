@@ -194,5 +194,83 @@ TEST(FileSystem, AStripingThatMakesNoSenseIsTheUsual) {
   EXPECT_FALSE(local.system().striping(local.file).has_value());
 }
 
+// One block in a write-back cache of a node's own file system, brought to the device.
+StorageParameters local_with_sync() {
+  StorageParameters parameters = plain();
+  parameters.ionodes = 0;
+  parameters.client_overhead = SimTime();
+  parameters.server_overhead = SimTime();
+  parameters.ionode_cache.size = 64 * kBlock;
+  parameters.ionode_cache.write_hit = machine::WriteHit::kBack;
+  parameters.ionode_cache.write_miss = machine::WriteMiss::kAllocate;
+  parameters.metadata.sync = SimTime::from_ns(3'000'000);
+  return parameters;
+}
+
+TEST(FileSystem, AFlushCommitsWhatWasWrittenAndNothingElse) {
+  const StorageParameters parameters = local_with_sync();
+  Rig rig(parameters);
+  rig.write_blocks(0, 0);
+  EXPECT_EQ(rig.flush(0), rig.device_write(kBlock) + parameters.metadata.sync);
+  EXPECT_EQ(rig.flush(0), SimTime());
+}
+
+// The first commit begins with the first data; the two others come while it is under way.
+TEST(FileSystem, FlushesThatComeBeforeACommitBeginsShareIt) {
+  StorageParameters parameters = local_with_sync();
+  parameters.metadata.sync = SimTime::from_ns(30'000'000);
+  Rig rig(parameters);
+  std::vector<FileId> files;
+  for (const char* name : {"/a", "/b", "/c"}) files.push_back(rig.system().find_file(name));
+  const Extent extent{0, kBlock};
+  for (const FileId file : files) {
+    Told told;
+    rig.system().resize(file, kBlock);
+    rig.system().access(rig.now(), {Direction::kWrite, file, rig.client(0), {&extent, 1}}, told);
+    rig.finish(told);
+  }
+  const SimTime began = rig.now();
+  Told told[3];
+  for (size_t i = 0; i < 3; ++i) rig.system().flush(began, files[i], rig.client(0), told[i]);
+  rig.run_all();
+  const SimTime first = rig.device_write(kBlock) + parameters.metadata.sync;
+  EXPECT_EQ(told[0].at - began, first);
+  EXPECT_EQ(told[1].at - began, first + parameters.metadata.sync);
+  EXPECT_EQ(told[2].at, told[1].at);
+}
+
+TEST(FileSystem, PartOfANewBlockIsWrittenWithoutReadingTheRest) {
+  Rig rig(local_with_sync());
+  const FileId fresh = rig.system().find_file("/fresh");
+  rig.system().resize(fresh, kBlock);
+  for (const FileId file : {fresh, rig.file}) {
+    const Extent extent{100, 50};
+    Told told;
+    rig.system().access(rig.now(), {Direction::kWrite, file, rig.client(0), {&extent, 1}}, told);
+    rig.finish(told);
+    EXPECT_EQ(rig.ionode().device.reads, file == fresh ? 0u : 1u);
+  }
+}
+
+TEST(FileSystem, WritesAreCopiedAtASpeedOfTheirOwn) {
+  StorageParameters parameters = local_with_sync();
+  parameters.ionode_cache.copy_bandwidth = 4e9;
+  parameters.ionode_cache.write_copy_bandwidth = 1e9;
+  Rig rig(parameters);
+  EXPECT_EQ(rig.write_blocks(0, 0), SimTime::from_seconds(4096 / 1e9));
+  EXPECT_EQ(rig.read_blocks(0, 0), SimTime::from_seconds(4096 / 4e9));
+}
+
+TEST(FileSystem, WhatIsDroppedIsReadAgainAndDirtyBlocksStay) {
+  Rig rig(local_with_sync());
+  rig.write_blocks(0, 0, 4);
+  rig.flush(0);
+  rig.write_blocks(0, 1);
+  rig.system().drop(rig.file, 0, kBlock / 2, 3 * kBlock);  // blocks 1 and 2; 1 is dirty
+  EXPECT_EQ(rig.read_blocks(0, 0, 2), SimTime());
+  EXPECT_EQ(rig.read_blocks(0, 2), rig.device_read(kBlock));
+  EXPECT_EQ(rig.read_blocks(0, 3), SimTime());
+}
+
 }  // namespace
 }  // namespace sesame::storage

@@ -41,6 +41,17 @@ void FileTable::set_size(FileId file, uint64_t bytes) {
   used_ += bytes - known.size;
   known.size = bytes;
   known.had_data |= bytes > 0;
+  known.contents_end = std::min(known.contents_end, bytes);
+}
+
+void FileTable::note_contents(FileId file, uint64_t end) {
+  uint64_t& known = files_[index(file)].contents_end;
+  known = std::max(known, end);
+}
+
+void FileTable::note_contents(const Access& write) {
+  for (const Extent& extent : write.extents)
+    note_contents(write.file, extent.offset + extent.bytes);
 }
 
 std::vector<FileStatistics> FileTable::statistics() const {

@@ -23,6 +23,10 @@ class FileTable {
     const uint64_t before = size(file);
     return bytes <= before || capacity == 0 || used_ - before + bytes <= capacity;
   }
+  // Behind this end the file has never been written: nothing has to be read there.
+  uint64_t contents_end(FileId file) const { return files_[index(file)].contents_end; }
+  void note_contents(FileId file, uint64_t end);
+  void note_contents(const Access& write);
   size_t count_of_files() const { return files_.size(); }
   std::vector<FileStatistics> statistics() const;
 
@@ -39,7 +43,8 @@ class FileTable {
   struct Known {
     FileStatistics totals;
     uint64_t size = 0;
-    bool had_data = false;       // at any time
+    bool had_data = false;  // at any time
+    uint64_t contents_end = 0;
     std::vector<uint64_t> ends;  // by rank: where its last element ended
     std::vector<Opening> open;
   };

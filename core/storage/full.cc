@@ -71,6 +71,8 @@ class Full : public FileSystem {
   void access_directed(SimTime now, std::span<const Access> accesses,
                        Completion& completion) override {
     directed_.begin(now, accesses, completion);
+    for (const Access& access : accesses)
+      if (access.direction == Direction::kWrite) parts_.files.note_contents(access);
   }
   void metadata(SimTime now, MetadataCall call, FileId file, const Client& client,
                 Completion& completion) override {
@@ -106,6 +108,15 @@ class Full : public FileSystem {
     return true;
   }
   void remove(FileId file) override { resize(file, 0); }
+  void note_contents(FileId file) override {
+    parts_.files.note_contents(file, parts_.files.size(file));
+  }
+  void drop(FileId file, int node, uint64_t begin, uint64_t end) override {
+    const uint64_t block = parts_.parameters.block;
+    const bool to_the_end = end >= parts_.files.size(file);
+    const uint64_t last = to_the_end ? UINT64_MAX : end / block;
+    parts_.caches.drop_clean(file, node, (begin + block - 1) / block, last);
+  }
 
   void set_striping(FileId file, const Striping& striping) override {
     if (!parts_.files.had_data(file)) parts_.layouts.set(file, striping);

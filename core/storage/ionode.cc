@@ -32,8 +32,10 @@ SimTime Ionode::cpu_time(const Piece& piece) const {
     const uint64_t block = parts_.parameters.block;
     const uint64_t end = piece.range.begin + piece.range.bytes;
     const uint64_t blocks = (end - 1) / block - piece.range.begin / block + 1;
+    const bool reads = piece.kind == PieceKind::kRead || piece.kind == PieceKind::kReadToWrite;
     time += parts_.parameters.ionode_cache.hit_time * static_cast<int64_t>(blocks) +
-            copy_time(parts_.parameters.ionode_cache, piece.range.bytes);
+            copy_time(parts_.parameters.ionode_cache, piece.range.bytes,
+                      reads ? Direction::kRead : Direction::kWrite);
   }
   return time;
 }
@@ -76,7 +78,8 @@ void Ionode::part_done(Piece& piece, SimTime at) {
   if (piece.request == nullptr) {
     delete &piece;
   } else if (piece.has_reply) {
-    reply(piece, later(at, piece.not_before));
+    const SimTime ready = later(at, piece.not_before);
+    reply(piece, piece.has_commit ? commit(ready) : ready);
   }
 }
 

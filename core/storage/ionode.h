@@ -78,6 +78,8 @@ class Ionode {
   void write_behind(SimTime now, BlockKey victim);
   void flush(Piece& piece, SimTime now);
   void recall_dirty(Piece& piece, SimTime now);
+  void note_written(FileId file);
+  SimTime commit(SimTime ready);
 
   void reply(Piece& piece, SimTime ready);
 
@@ -95,6 +97,9 @@ class Ionode {
   uint64_t background_writes_ = 0;                 // ever begun, with nobody who waits
   uint64_t background_done_ = 0;
   std::deque<FlushWait> flush_waits_;
+  std::vector<bool> written_;  // by file: since its last flush
+  SimTime commit_begin_;       // of the last one, which may still lie ahead
+  SimTime commit_end_;
   Utilisation utilisation_;
   SimTime busy_seen_;  // of the device
   SimTime busy_end_;

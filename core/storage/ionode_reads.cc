@@ -22,7 +22,7 @@ void Forward::fire() {
   is_asked = true;
   const machine::CacheParameters& cache = system->parameters.cnode_cache;
   const SimTime taken = system->links.take_in_at_node(time(), from, transfer);
-  ready = taken + receive_overhead + cache.hit_time + copy_time(cache, bytes);
+  ready = taken + receive_overhead + cache.hit_time + copy_time(cache, bytes, Direction::kRead);
   if (system->caches.fetches.is_pending(fetch)) {
     system->caches.fetches.wait(fetch, *this);
   } else {

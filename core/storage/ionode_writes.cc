@@ -11,6 +11,7 @@ using machine::WriteMiss;
 
 void Ionode::write(Piece& piece, SimTime now) {
   count(Direction::kWrite, piece.range.bytes);
+  note_written(piece.file);
   piece.has_reply = true;
   ++piece.client_parts;
   if (!parts_.caches.at_ionodes() && !parts_.caches.at_cnodes()) {
@@ -58,7 +59,8 @@ bool Ionode::write_to_cache(Piece& piece, SimTime now, const IonodeBlock& block,
     }
     slot = &keep(now, block);
     const uint64_t size = parts_.parameters.block;
-    if (bytes.bytes < size) {  // the rest has to be read
+    const bool has_rest = block_of(block.key) * size < parts_.files.contents_end(piece.file);
+    if (bytes.bytes < size && has_rest) {  // it has to be read
       slot->fetch = parts_.caches.fetches.begin();
       use_device(now, Direction::kRead, piece.file, {bytes.cell, bytes.begin / size * size, size},
                  &piece, slot->fetch);
@@ -134,6 +136,7 @@ void Ionode::take_back(Piece& piece, SimTime now) {
   const bool is_dirty = piece.kind == PieceKind::kWriteBack;
   const bool takes_victims = parts_.policy->takes_cnode_victims();
   BlockCache& cache = caches.ionode(number_);
+  if (is_dirty) note_written(piece.file);
   for_each_block(
       parts_, piece.file, piece.range, [&](BlockKey key, uint64_t cell_block, uint64_t, uint64_t) {
         const IonodeBlock block = at(key, piece.file, cell_block);
@@ -200,6 +203,9 @@ void Ionode::flush(Piece& piece, SimTime now) {
   piece.has_reply = true;
   ++piece.client_parts;
   recall_dirty(piece, now);
+  const auto file = static_cast<size_t>(piece.file);
+  piece.has_commit = file < written_.size() && written_[file];
+  if (piece.has_commit) written_[file] = false;
   const uint64_t size = parts_.parameters.block;
   BlockCache& cache = parts_.caches.ionode(number_);
   const Layout& layout = parts_.layouts.of(piece.file);
@@ -228,6 +234,22 @@ void Ionode::flush(Piece& piece, SimTime now) {
   }
 }
 
+void Ionode::note_written(FileId file) {
+  const auto index = static_cast<size_t>(file);
+  if (index >= written_.size()) written_.resize(index + 1);
+  written_[index] = true;
+}
+
+// What a file system writes of itself when data of a flush is on the device, one after the other;
+// whoever comes before one begins is in it. When that is done.
+SimTime Ionode::commit(SimTime ready) {
+  if (ready > commit_begin_ || commit_end_ == SimTime()) {
+    commit_begin_ = later(ready, commit_end_);
+    commit_end_ = commit_begin_ + parts_.parameters.metadata.sync;
+  }
+  return commit_end_;
+}
+
 // Dirty blocks of compute nodes come to the device.
 void Ionode::recall_dirty(Piece& piece, SimTime now) {
   Caches& caches = parts_.caches;
@@ -245,6 +267,7 @@ void Ionode::recall_dirty(Piece& piece, SimTime now) {
       range.bytes = size;
       cache.set_dirty(slot, false);
       ++caches.cnode_totals(cnode).written_back;
+      note_written(piece.file);
       use_device(now, Direction::kWrite, piece.file, range, &piece, 0);
       bytes += size;
     });

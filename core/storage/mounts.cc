@@ -140,12 +140,31 @@ Result<> Mounts::mount(const std::string& path, size_t group, bool is_local) {
   const std::string& directory = options_.directory;
   const bool is_working = path == ".";
   Mount made{is_working ? options_.working_directory : normalise(path), directory, group, is_local,
-             is_working && (is_local || !is_same_directory(directory, options_.working_directory))};
+             options_.shows_originals && is_working &&
+                 (is_local || !is_same_directory(directory, options_.working_directory))};
   if (!is_working && made.path != "/") made.backing += made.path;
   if (auto done = make_directories(made.backing); !done) return done;
   const auto place = std::ranges::find_if(
       mounts_, [&](const Mount& other) { return other.path.size() < made.path.size(); });
   mounts_.insert(place, std::move(made));
+  return {};
+}
+
+Result<> Mounts::prepare(std::string_view path, int64_t bytes) const {
+  const std::string name = normalise(path);
+  const Mount* mount = mount_of(name);
+  if (mount == nullptr) return {};
+  const size_t nodes = mount->is_local ? groups_[mount->group].systems.size() : 1;
+  for (size_t node = 0; node < nodes; ++node) {
+    const std::string backing = backing_of(*mount, name, static_cast<int>(node));
+    if (auto made = make_directories(backing.substr(0, backing.rfind('/'))); !made) return made;
+    if (bytes < 0) continue;
+    const int file = open(backing.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    const bool is_made = file >= 0 && ftruncate(file, static_cast<off_t>(bytes)) == 0;
+    const int error = errno;
+    if (file >= 0) close(file);
+    if (!is_made) return error_at(backing, 0, std::strerror(error));
+  }
   return {};
 }
 
@@ -254,8 +273,10 @@ FileId Mounts::id_of(const Mount& mount, const std::string& path, int node,
   const FileId file = system.find_file(path);
   names.emplace(path, file);
   struct stat status;
-  if (stat(bytes.c_str(), &status) == 0 && S_ISREG(status.st_mode))
+  if (stat(bytes.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
     system.resize(file, static_cast<uint64_t>(status.st_size));
+    system.note_contents(file);
+  }
   return file;
 }
 

@@ -43,6 +43,7 @@ class Mounts {
     std::string directory;          // the backing; made if need be
     std::string working_directory;  // what "." means
     bool discard_data = false;      // sizes are kept, contents read as zeros
+    bool shows_originals = true;    // files of the working directory that are really there
   };
 
   // Takes the file systems that the machine has; either may be absent.
@@ -51,6 +52,10 @@ class Mounts {
                uint64_t block = 4096);
   Result<> add_local(std::vector<std::string> mounts,
                      std::vector<std::unique_ptr<FileSystem>> by_node, uint64_t block = 4096);
+
+  // Before the run there is a file of so many zeros, on every node where the mount is local; of -1
+  // bytes only the directory that it lies in. Nothing for a path on no mount.
+  Result<> prepare(std::string_view path, int64_t bytes) const;
 
   // Where an absolute path is for a rank on this node; nothing: it is on no mount.
   std::optional<Place> find(std::string_view path, int node, Use use = Use::kChange);

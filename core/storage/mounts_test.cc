@@ -192,5 +192,27 @@ TEST_F(MountsTest, ABackingThatCannotBeMadeIsSaid) {
   EXPECT_NE(made.error().to_string().find("--files"), std::string::npos);
 }
 
+TEST_F(MountsTest, FilesOfBeforeTheRunArePreparedOnEveryNode) {
+  make(backing_);
+  ASSERT_TRUE(mounts_->prepare("/pfs/deep/a", 1000));
+  ASSERT_TRUE(mounts_->prepare("/pfs/local/b", 5000));
+  ASSERT_TRUE(mounts_->prepare(work("out/c"), -1));
+  ASSERT_TRUE(mounts_->prepare("/etc/elsewhere", 10));
+  EXPECT_EQ(fs::file_size(backing_ / "pfs/deep/a"), 1000u);
+  for (const char* node : {"node-0", "node-1"})
+    EXPECT_EQ(fs::file_size(backing_ / "pfs/local" / node / "b"), 5000u);
+  EXPECT_TRUE(fs::is_directory(backing_ / "out"));
+  EXPECT_FALSE(fs::exists(backing_ / "out/c"));
+}
+
+TEST_F(MountsTest, RealFilesCanBeLeftOutOfSight) {
+  put(work_ / "data", "original");
+  make(backing_);
+  EXPECT_TRUE(at(work("data"), Use::kLook).is_original);
+  auto mounts = Mounts::create({backing_, work_, false, false});
+  ASSERT_TRUE((*mounts)->add({"."}, system(plain())));
+  EXPECT_EQ((*mounts)->locate(work("data"), 0, Use::kLook).path, backing_ / "data");
+}
+
 }  // namespace
 }  // namespace sesame::storage

@@ -80,8 +80,9 @@ struct Piece final : pdes::ConditionalEvent, Completion, Pooled<Piece> {
   uint32_t device_parts = 0;  // what the I/O node waits for
   uint32_t client_parts = 0;  // what the client waits for: the reply, forwarded blocks
   uint64_t reply_bytes = 0;
-  bool has_reply = false;  // not when other compute nodes send everything
-  SimTime not_before;      // until then other compute nodes have not dropped their copies
+  bool has_reply = false;   // not when other compute nodes send everything
+  SimTime not_before;       // until then other compute nodes have not dropped their copies
+  bool has_commit = false;  // a flush that had something to write
 };
 
 // Blocks that go from the cache of one compute node to another node.
@@ -99,9 +100,12 @@ struct Forward final : pdes::ConditionalEvent, Completion, Pooled<Forward> {
   SimTime receive_overhead;
 };
 
-inline SimTime copy_time(const machine::CacheParameters& cache, uint64_t bytes) {
-  if (cache.copy_bandwidth == 0) return {};
-  return SimTime::from_seconds(static_cast<double>(bytes) / cache.copy_bandwidth);
+inline SimTime copy_time(const machine::CacheParameters& cache, uint64_t bytes,
+                         Direction direction) {
+  const bool is_write = direction == Direction::kWrite && cache.write_copy_bandwidth > 0;
+  const double bandwidth = is_write ? cache.write_copy_bandwidth : cache.copy_bandwidth;
+  if (bandwidth == 0) return {};
+  return SimTime::from_seconds(static_cast<double>(bytes) / bandwidth);
 }
 
 // Calls visit(BlockKey, uint64_t cell_block, uint64_t begin, uint64_t end) for every block of a

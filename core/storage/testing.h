@@ -76,6 +76,7 @@ class Rig {
     system_ = make_file_system(parameters, network_, events_, 1);
     file = system_->find_file("/file");
     system_->resize(file, UINT64_C(1) << 30);
+    system_->note_contents(file);
   }
 
   FileSystem& system() { return *system_; }

@@ -11,6 +11,9 @@ from sesame import native
 from sesame.analysis.calibration import Calibration, ComputeFit, fit_network, machine_text
 from sesame.analysis.findings import with_findings
 from sesame.analysis.findings.memory import levels_of
+from sesame.analysis.storage_fit import fit_device, fit_line, fit_storage, storage_text
+from sesame.errors import InputError
+from sesame.workloads.storage_times import Curve, StorageTimes, measure_storage
 
 SIZES = [0, 1, 2, 3, *(int(2**k * (1 + i / 4)) for k in range(2, 22) for i in range(4)), 4 << 20]
 
@@ -122,13 +125,90 @@ def test_a_curve_without_slope_has_no_asymptotic_bandwidth():
     assert "asymptotic bandwidth" not in names
 
 
-def test_file_says_what_was_found_of_storage(tmp_path):
-    sentence = "iow: " + "write: the elbow is at 16 KiB. " * 8
-    text = text_of(fit_network(report()), directory="/scratch", storage=[sentence])
-    assert "# Storage in /scratch, of which there is no model yet:\n#   iow: write" in text
+def storage_times(**more) -> StorageTimes:
+    """What the constants of `expected` give: 2 ms, 100 and 50 MB/s; 3 ms for a commit."""
+    sizes = [4096 << k for k in range(11)]
+
+    def curve(latency: float, bandwidth: float) -> Curve:
+        return Curve(sizes, [latency + size / bandwidth for size in sizes])
+
+    metadata = {"open": 5e-6, "create": 25e-6, "close": 2e-6, "stat": 1.5e-6, "remove": 10e-6}
+    given = {
+        "directory": "/scratch",
+        "cache_bytes": 1 << 30,
+        "metadata": metadata,
+        "cached_write": curve(1e-6, 1e9),
+        "cached_read": curve(1e-6, 4e9),
+        "device_write": curve(2e-3, 60e6),
+        "device_read": curve(2e-3, 100e6),
+        "synced_write": curve(5e-3, 50e6),
+        "sequential": 2 * 2e-3 / ((16 + 32) * 4096) + 1 / 100e6,
+        "is_direct": True,
+    }
+    return StorageTimes(**{**given, **more})
+
+
+def test_constants_of_storage_are_found_again():
+    fit = fit_storage(storage_times())
+    assert fit.overhead == pytest.approx(1e-6, rel=1e-6)
+    assert fit.to_cache.bandwidth == pytest.approx(1e9, rel=1e-6)
+    assert fit.from_cache.bandwidth == pytest.approx(4e9, rel=1e-6)
+    assert fit.device_read.latency == pytest.approx(2e-3, rel=1e-6)
+    assert fit.device_read.bandwidth == pytest.approx(100e6, rel=1e-6)
+    assert fit.device_write.latency == pytest.approx(2e-3, rel=1e-6)
+    assert fit.device_write.bandwidth == pytest.approx(50e6, rel=1e-6)  # as an fsync writes
+    assert fit.sync == pytest.approx(3e-3, rel=1e-6)
+    assert fit.read_ahead == 32
+    assert fit.metadata == pytest.approx(
+        {"open": 4e-6, "create": 20e-6, "close": 1e-6, "stat": 0.5e-6, "remove": 9e-6}
+    )
+
+
+def test_synchronous_writes_go_through_the_cache():
+    times = storage_times()
+    fit = fit_storage(storage_times(cached_write=times.synced_write))
+    assert 'write_hit = "through"' in storage_text(fit)
+    assert fit.sync == 0
+    assert fit.device_write.latency == pytest.approx(5e-3, rel=1e-6)
+
+
+def test_a_rate_limit_that_saves_up_is_found_behind_what_it_lets_pass():
+    """256 KiB at once at the speed of the memory, the rest at 32 MB/s."""
+    sizes = [4096 << k for k in range(11)]
+    times = [1e-4 + max(size - (1 << 18), 0) / 32e6 for size in sizes]
+    line = fit_device(Curve(sizes, times))
+    assert line.bandwidth == pytest.approx(32e6, rel=0.15)
+    assert line.latency < 1e-4
+
+
+def test_a_line_has_no_negative_part():
+    falling = fit_line(Curve([4096, 8192], [2e-3, 1.9e-3]))
+    assert (falling.slope, falling.latency) == (0, pytest.approx(1.95e-3, rel=0.01))
+    steep = fit_line(Curve([4096, 8192], [1e-3, 3e-3]))
+    assert steep.latency == 0
+    assert steep.slope == pytest.approx(1e-3 / 4096, rel=0.5)
+
+
+def test_the_file_has_a_model_of_storage(tmp_path):
+    text = text_of(fit_network(report()), storage=fit_storage(storage_times()))
     assert max(map(len, text.splitlines())) <= 120
     (tmp_path / "here.toml").write_text(text)
-    native.read_machine(str(tmp_path / "here.toml"))
+    storage = native.read_machine(str(tmp_path / "here.toml"))["node_storage"]
+    assert storage["mounts"] == ["/scratch"]
+    assert (storage["device"], storage["ionode_cache_bytes"]) == ("fixed", 1 << 30)
+
+
+def test_storage_is_measured_where_asked(tmp_path):
+    times = measure_storage(tmp_path)
+    assert times.directory == str(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert all(took > 0 for took in times.metadata.values())
+    assert times.cached_read.times[-1] > times.cached_read.times[0]
+
+
+def test_a_directory_that_is_not_there_cannot_be_measured(tmp_path):
+    with pytest.raises(InputError, match="cannot measure storage there"):
+        measure_storage(tmp_path / "missing")
 
 
 def test_findings_say_the_step_in_words():

@@ -4,7 +4,6 @@ workload messages (docs/models/network.md has the equations, docs/models/calibra
 from __future__ import annotations
 
 import math
-import textwrap
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,11 +15,11 @@ import numpy as np
 from sesame.analysis.findings.messages import curve_of
 from sesame.analysis.quantities import format_seconds, format_size
 from sesame.analysis.segments import Segment, breaks_of, fit_segments
+from sesame.analysis.storage_fit import StorageFit, storage_text
 
 Report = dict[str, Any]
 MOST_OVERHEAD = 0.9  # of the smallest message's time: the wire takes something
 HIGHEST_BANDWIDTH = 1e13  # bytes/s, of a segment whose slope is lost in the latency
-COLUMNS = 100  # of the file
 SIGNIFICANT = 4  # digits of what is written: more than was measured
 
 
@@ -90,8 +89,7 @@ class Calibration:
     kernels: list[ComputeFit]
     between: NetworkFit | None = None
     hosts: Sequence[str] = ()
-    directory: str = ""
-    storage: Sequence[str] = ()  # what was found there, sentences
+    storage: StorageFit | None = None
 
 
 def fit_network(report: Report) -> NetworkFit:
@@ -137,6 +135,10 @@ def machine_text(calibration: Calibration) -> str:
             "# what was measured inside the node.\n" + _constants("network", calibration.inside)
         )
     parts.append('[topology]\nkind = "crossbar"\n')
+    if calibration.storage is not None:
+        parts.append(storage_text(calibration.storage))
+    else:
+        parts.append("# Storage was not measured.\n")
     return "\n".join(parts)
 
 
@@ -148,22 +150,12 @@ def _heading(calibration: Calibration) -> str:
 #   host       {where}
 #   processor  {calibration.processor}
 #   MPI        {calibration.mpi}
-{_storage(calibration)}
+
 name = "{calibration.name}"
 description = "{where}: {calibration.cores} cores, {calibration.mpi}"
 sources = ["sesame machine calibrate on {where}, {calibration.date}"]
 nodes = {nodes}
 """
-
-
-def _storage(calibration: Calibration) -> str:
-    """Evidence only: the simulator has no model of storage yet."""
-    if not calibration.storage:
-        return "# Storage was not measured.\n"
-    lines = [f"# Storage in {calibration.directory}, of which there is no model yet:"]
-    for sentence in calibration.storage:
-        lines += textwrap.wrap(sentence, COLUMNS, initial_indent="#   ", subsequent_indent="#     ")
-    return "\n".join(lines) + "\n"
 
 
 def _node(calibration: Calibration) -> str:

@@ -16,8 +16,8 @@ from rich.console import Console
 
 from sesame import native
 from sesame.analysis.calibration import Calibration, ComputeFit, fit_network, machine_text
-from sesame.analysis.findings import with_findings
 from sesame.analysis.findings.messages import analyse
+from sesame.analysis.storage_fit import fit_storage, storage_sentences
 from sesame.cli.simulate import check_file
 from sesame.errors import InputError, OutputError, WorkloadError
 from sesame.machines import find_machine
@@ -35,9 +35,9 @@ from sesame.workloads import (
     run_here,
     run_simulated,
 )
+from sesame.workloads.storage_times import measure_storage
 
 KERNELS = (("ep", ("--class", "S")), ("cg", ("--class", "W")), ("is", ("--class", "W")))
-STUDIES = ("iow", "cachestudy")
 REPEAT = 5
 
 
@@ -62,7 +62,7 @@ REPEAT = 5
     "directory",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Also measure storage in this directory: rates by record size, and caches.",
+    help="Also measure storage in this directory: the file has a model of it.",
 )
 @click.option("--name", default="here", help="Of the machine, in the file.")
 @click.option("--force", is_flag=True, help="Write over an existing file.")
@@ -88,10 +88,10 @@ def calibrate(output: Path, **options: Any) -> None:
             between = _messages(messages, 2, hosts[:2])
     with console.status("measuring computation"):
         kernels = [_kernel(compiler, name, arguments) for name, arguments in KERNELS]
-    storage = []
+    storage = None
     if options["directory"] is not None:
         with console.status(f"measuring storage in {options['directory']}"):
-            storage = _storage(compiler, options["directory"])
+            storage = fit_storage(measure_storage(options["directory"]))
     fit = fit_network(inside)
     text = machine_text(
         Calibration(
@@ -105,7 +105,6 @@ def calibrate(output: Path, **options: Any) -> None:
             kernels=kernels,
             between=None if between is None else fit_network(between),
             hosts=hosts,
-            directory=str(options["directory"]),
             storage=storage,
         )
     )
@@ -114,18 +113,10 @@ def calibrate(output: Path, **options: Any) -> None:
         console.print(sentence, markup=False)
     if between is None:
         console.print("between nodes nothing was measured: one host")
-    for sentence in storage or ["storage was not measured: --dir says where"]:
+    said = ["storage was not measured: --dir says where"]
+    for sentence in said if storage is None else storage_sentences(storage):
         console.print(sentence, markup=False)
     console.print(f"machine file: {output}", soft_wrap=True, markup=False)
-
-
-def _storage(compiler: Compiler, directory: Path) -> list[str]:
-    found: list[str] = []
-    for name in STUDIES:
-        built = build_workload(find_workload(name), compiler)
-        report = _checked(run_here(built, 1, ["--dir", str(directory)], quiet=True))
-        found += [f"{name}: {sentence}" for sentence in with_findings(report)["findings"]]
-    return found
 
 
 def _check_output(output: Path, *, force: bool) -> None:

@@ -24,6 +24,7 @@ from sesame.cli.traced import (
     check_options,
     check_ranks,
     is_trace,
+    place,
     played,
     write_inputs,
 )
@@ -148,6 +149,14 @@ PROGRAM_STATUS = {"ignore_unknown_options": True, "allow_interspersed_args": Fal
     "when the run ends.",
 )
 @click.option(
+    "--map",
+    "mappings",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="Files of a traced run that were below OLD are below NEW on the machine; NEW may be "
+    "relative to the working directory.",
+)
+@click.option(
     "--discard-data",
     is_flag=True,
     help="Keep sizes of simulated files only; what is read from them is zeros.",
@@ -184,6 +193,8 @@ def simulate(**options: Any) -> int:
             "--scale-compute is for traced runs",
             hint="--set node.compute_ratio=X multiplies that of a program",
         )
+    if options["mappings"]:
+        raise InputError("--map is for traced runs: a program names its files itself")
     ranks = _parse_ranks(options["ranks"] or "1")
     points = points_of(ranks, [Sweep.parse(text) for text in options["sweeps"]])
     _check_outputs(options, series=len(points) > 1)
@@ -195,7 +206,9 @@ def simulate(**options: Any) -> int:
 def _simulate_traced(options: dict[str, Any]) -> int:
     check_options(options)
     ranks = None if options["ranks"] is None else _parse_ranks(options["ranks"])
-    traced = plan_run(DataSet(Path(options["program"])))
+    data_set = DataSet(Path(options["program"]))
+    placed = place(data_set, options, find_machine(options["machine"]).resolve())
+    traced = plan_run(data_set, placed)
     points = points_of(
         check_ranks(ranks, traced), [Sweep.parse(text) for text in options["sweeps"]]
     )

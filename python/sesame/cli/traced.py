@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from sesame import native
 from sesame.analysis.quantities import format_seconds
-from sesame.datasets import is_data_set
+from sesame.datasets import DataSet, is_data_set
 from sesame.errors import InputError
-from sesame.simulation import Compute, Scenario, TracedRun, find_player
+from sesame.simulation import Compute, Placed, Scenario, TracedRun, find_player, place_files
 
 # Options of a program; a trace has neither output nor surroundings.
 OF_PROGRAMS = {
@@ -19,6 +21,7 @@ OF_PROGRAMS = {
     "private_libraries": "--private-library",
     "environment": "--env",
     "cwd": "--cwd",
+    "files": "--files",
 }
 STACK_BYTES = 256 << 10  # the player needs little, and there may be thousands of ranks
 
@@ -48,6 +51,31 @@ def check_options(options: dict[str, Any]) -> None:
     for name, option in OF_PROGRAMS.items():
         if options[name]:
             raise InputError(f"{option} is for programs, and {options['program']} is a traced run")
+
+
+def place(data_set: DataSet, options: dict[str, Any], machine: Path) -> Placed:
+    """Which files of the run lie on file systems of the machine."""
+    model = native.read_machine(str(machine), list(options["overrides"]))
+    tables = [table for table in (model["storage"], model["node_storage"]) if table]
+    mounts = [mount for table in tables for mount in table["mounts"]]
+    mappings = [_mapping(text) for text in options["mappings"]]
+    if mappings and not mounts:
+        raise InputError(
+            f"--map is for machines with file systems, and {model['name']} has none",
+            path=str(machine),
+            hint="add [storage] to the machine file; docs/formats/machine.md has its keys",
+        )
+    return place_files(data_set, mounts, mappings, str(Path.cwd()))
+
+
+def _mapping(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not (equals and old.startswith("/") and new):
+        raise InputError(
+            f"--map {text}: expected OLD=NEW, OLD from the root",
+            hint="for instance --map /scratch/run=.",
+        )
+    return posixpath.normpath(old), new
 
 
 def check_ranks(asked: list[int] | None, traced: TracedRun) -> list[int]:
@@ -83,6 +111,8 @@ def played(scenario: Scenario, traced: TracedRun, folder: Path) -> Scenario:
         arguments=(str(folder / "plan"),),
         stack_size_bytes=STACK_BYTES,
         trace=traced.name,
+        discard_data=True,
+        initial_files=tuple(traced.placed.initial.items()),
         notes=(*_note_of_io(traced), *traced.notes),
     )
 
@@ -92,6 +122,10 @@ def _note_of_io(traced: TracedRun) -> list[str]:
     if most == 0:
         return []
     mean = format_seconds(float(traced.io_s.mean()))
+    what = "I/O"
+    if any(traced.placed.known):
+        what = "I/O on files elsewhere than on the machine's file systems"
     return [
-        f"I/O takes the time it took when traced: {mean} per rank, {format_seconds(most)} at most"
+        f"{what} takes the time it took when traced: {mean} per rank, {format_seconds(most)} at "
+        "most; --map OLD=NEW says where files are"
     ]

@@ -5,13 +5,14 @@ from sesame.simulation.host import Host, HostRun, find_host, find_player
 from sesame.simulation.run import Keep, RunResult, simulate, simulate_into
 from sesame.simulation.scenario import Scenario
 from sesame.simulation.sweep import Point, Sweep, points_of, run_sweep
-from sesame.simulation.trace import TracedRun, plan_run
+from sesame.simulation.trace import Placed, TracedRun, place_files, plan_run
 
 __all__ = [
     "Compute",
     "Host",
     "HostRun",
     "Keep",
+    "Placed",
     "Point",
     "RunResult",
     "Scenario",
@@ -20,6 +21,7 @@ __all__ = [
     "find_host",
     "find_player",
     "parse_compute",
+    "place_files",
     "plan_run",
     "points_of",
     "run_sweep",

@@ -27,6 +27,8 @@ class Scenario:
     seed: int = 1
     files_directory: Path | None = None  # where simulated files stay; None: nowhere
     discard_data: bool = False  # of simulated files only the sizes are kept
+    # What a traced run found; with it no file is seen that is really there.
+    initial_files: tuple[tuple[str, int], ...] | None = None
     # Not for the host: what a person calls the run, where that is not its program, and what they
     # should know of it.
     trace: str | None = None
@@ -60,4 +62,5 @@ class Scenario:
             "seed": self.seed,
             "files_directory": "" if files is None else str(files),
             "discard_data": self.discard_data,
+            "initial_files": None if self.initial_files is None else dict(self.initial_files),
         }

@@ -27,6 +27,9 @@ class Role(IntEnum):
     FREE = 18
     IO_START = 19  # goes on in the background
     IO_WAIT = 20
+    FILE = 21  # on a file system of the target machine
+    FILE_START = 22  # goes on in the background
+    FILE_WAIT = 23
 
 
 STARTS = (

@@ -7,6 +7,7 @@ the library does it, which is left out: the outer one is played.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -21,7 +22,8 @@ from sesame.simulation.trace.calls import POLLS, STARTS, Role, plain, role_of
 Array = np.ndarray[Any, Any]
 IDLE_WORK_NS = 2000  # polls with less work than this between them are one wait
 COLUMNS = ("rank", "thread", "begin_ns", "duration_ns", "call", "comm", "bytes", "flags")
-IO_COLUMNS = (*COLUMNS, "file", "completion")
+FILE_COLUMNS = ("file", "other_file", "handle", "offset", "size", "error")
+IO_COLUMNS = (*COLUMNS, *FILE_COLUMNS, "completion")
 MPI_COLUMNS = (*COLUMNS, "peer", "tag", "completion", "made")
 
 
@@ -41,6 +43,12 @@ class Events:
     thread: Array
     is_io: Array
     on_file: Array  # on a regular file
+    file: Array  # this and the next five are those of io records
+    other_file: Array
+    handle: Array
+    offset: Array
+    size: Array
+    error: Array
     record: Array  # its number among the records of its rank and type
     completed_by: Array  # event that completed the request; -1 for none
     made: Array  # communicator; -1 for none
@@ -89,8 +97,14 @@ class Span:
         return len(self.begin)
 
 
-def read_events(data_set: DataSet, span: Span, communicators: int, notes: list[str]) -> Events:
-    """`communicators`: how many there are."""
+def read_events(
+    data_set: DataSet,
+    span: Span,
+    communicators: int,
+    notes: list[str],
+    choose_files: Callable[[Events], tuple[Events, Array]],
+) -> Events:
+    """`communicators`: how many there are; `choose_files`: which accesses to files are played."""
     tables = [_read_table(data_set, name, span) for name in ("mpi", "io") if data_set.has(name)]
     events = _with_ends(tables, span)
     _check_calls(events)
@@ -98,7 +112,8 @@ def read_events(data_set: DataSet, span: Span, communicators: int, notes: list[s
     _check_communicators(events, communicators)
     events = _leave_out_other_threads(events, span, notes)
     _find_parents(events)
-    events = events.take(_is_played(events))
+    events, on_files = choose_files(events)
+    events = events.take(_is_played(events) | on_files)
     _find_gaps(events, span)
     return events
 
@@ -145,6 +160,7 @@ def _read_table(data_set: DataSet, name: str, span: Span) -> Events:
         thread=columns["thread"].astype(np.int64),
         is_io=np.full(count, io),
         on_file=_is_regular(data_set, columns["file"]) if io else np.zeros(count, bool),
+        **{name: columns[name].astype(np.int64) if io else none for name in FILE_COLUMNS},
         record=record,
         completed_by=completed_by,
         made=columns["made"].astype(np.int64) if "made" in columns else none,
@@ -241,6 +257,7 @@ def _missing(tables: list[Events], name: str, span: Span) -> Events:
         thread=zero,
         is_io=zero.astype(bool),
         on_file=zero.astype(bool),
+        **dict.fromkeys(FILE_COLUMNS, none),
         record=none,
         completed_by=none,
         made=none,

@@ -21,6 +21,7 @@ from sesame.simulation.trace.communicators import (
     own_communicators,
 )
 from sesame.simulation.trace.events import Array, Events
+from sesame.simulation.trace.files import fill_operations
 from sesame.simulation.trace.matching import match_messages
 from sesame.simulation.trace.requests import (
     Requests,
@@ -30,9 +31,9 @@ from sesame.simulation.trace.requests import (
     tie_accesses,
 )
 
-MAGIC = b"ssmplan1"
+MAGIC = b"ssmplan2"
 NAME_BYTES = 32
-HEADER_BYTES = 80
+HEADER_BYTES = 96
 PROC_NULL = -1
 NOBODY = -2  # peer of a call with MPI_PROC_NULL
 OPERATION = np.dtype(
@@ -56,7 +57,7 @@ CALLS_OF = {
     "io_start": 0,
     "io_wait": 0,
     "timed": 0,
-}
+}  # those for files make one, which the computation before them belongs to
 BUFFERED = ("MPI_Bsend", "MPI_Ibsend")
 MESSAGES = (
     Role.SEND,
@@ -76,10 +77,12 @@ class Plan:
     requests: Array  # of each rank
     names: list[str]
     lists: Array
+    openings: Array  # of files, of each rank
     communicators: int
     buffer_bytes: int
     times: list[Array]  # of each rank, before each MPI call and after the last; ns
-    io_s: Array  # of each rank
+    io_s: Array  # of each rank, in calls that take the time that they took
+    paths: tuple[str | None, ...] = ()  # of files, by index
 
     @property
     def ranks(self) -> int:
@@ -87,8 +90,19 @@ class Plan:
 
     def write(self, path: Path) -> None:
         names = b"".join(name.encode().ljust(NAME_BYTES, b"\0") for name in self.names)
-        parts = np.stack([np.cumsum(self.counts) - self.counts, self.counts, self.requests], axis=1)
-        pieces = [parts.astype("<u8"), self.operations, self.lists.astype("<i8")]
+        first = np.cumsum(self.counts) - self.counts
+        parts = np.stack([first, self.counts, self.requests, self.openings], axis=1)
+        texts = [(path or "").encode() + b"\0" for path in self.paths]
+        ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+        text = np.frombuffer(b"".join(texts) + b"\0", np.uint8)
+        places = ends - [len(text) for text in texts]
+        pieces = [
+            parts.astype("<u8"),
+            self.operations,
+            self.lists.astype("<i8"),
+            np.asarray(places, "<u8"),
+            text,
+        ]
         offsets = HEADER_BYTES + np.cumsum([0, len(names), *(piece.nbytes for piece in pieces)])
         numbers = [self.ranks, self.communicators, len(self.names), self.buffer_bytes]
         header = np.array([*numbers, offsets[-1], *offsets[:-1]], "<u8")
@@ -122,12 +136,18 @@ class Planner:
     """Fills in the operations, an aspect at a time; one for each event, and some are left out."""
 
     def __init__(
-        self, events: Events, communicators: list[Communicator], ranks: int, after: Array
+        self,
+        events: Events,
+        communicators: list[Communicator],
+        ranks: int,
+        after: Array,
+        paths: tuple[str | None, ...] = (),
     ) -> None:
         self.events = events
         self.ranks = ranks
         self.communicators = communicators
         self.after = after  # computation after the last event of each rank
+        self.paths = paths
         self.table = RankTable(communicators)
         self.lists = Lists()
         self.operations = np.zeros(len(events), OPERATION)
@@ -158,7 +178,9 @@ class Planner:
         requests = number_requests(events, self.ranks)
         self._requests(requests)
         self._durations(requests)
-        return self._finish(requests, own)
+        openings = fill_operations(events, self.operations, self.ranks)
+        self._reserve(events.bytes[np.isin(events.role, (Role.FILE, Role.FILE_START))])
+        return self._finish(requests, own, openings)
 
     def _messages(self) -> None:
         events, operations = self.events, self.operations
@@ -226,7 +248,7 @@ class Planner:
     def _reserve(self, sizes: Array) -> None:
         self.buffer_bytes = max(self.buffer_bytes, int(np.max(sizes, initial=1)))
 
-    def _finish(self, requests: Requests, own: list[tuple[int, int]]) -> Plan:
+    def _finish(self, requests: Requests, own: list[tuple[int, int]], openings: Array) -> Plan:
         events = self.events
         times = self._times()
         written = self.kept & (events.role != Role.INIT)
@@ -242,10 +264,12 @@ class Planner:
             requests.of_rank,
             [events.names[call] for call in used],
             self.lists.joined(),
+            openings,
             len(self.communicators),
             self.buffer_bytes,
             times,
             np.bincount(events.rank[io], seconds[io], self.ranks),
+            self.paths,
         )
 
     def _with_extras(

@@ -10,6 +10,7 @@ from sesame.datasets.traced import MpiFlag
 from sesame.errors import InputError
 from sesame.simulation.trace.calls import STARTS, Role, plain
 from sesame.simulation.trace.events import Array, Events
+from sesame.simulation.trace.files import DATA
 from sesame.traced.groups import number_in_group
 
 
@@ -33,13 +34,20 @@ def tie_accesses(events: Events) -> None:
     several that one call completed the first."""
     start = np.flatnonzero(events.is_io & (events.completed_by >= 0) & (events.parent < 0))
     start = start[np.unique(events.completed_by[start], return_index=True)[1]]
+    modelled = events.role[start] == Role.FILE
+    names = np.array(events.names)[events.played[start]]
+    wait = events.completed_by[start]
     for role, chosen, played in (
-        (Role.IO_START, start, "io_start"),
-        (Role.IO_WAIT, events.completed_by[start], "io_wait"),
+        (Role.IO_START, start[~modelled], "io_start"),
+        (Role.IO_WAIT, wait[~modelled], "io_wait"),
+        (Role.FILE_START, start[modelled & (names == "file_read")], "file_start_read"),
+        (Role.FILE_START, start[modelled & (names == "file_write")], "file_start_write"),
+        (Role.FILE_WAIT, wait[modelled & np.isin(names, DATA)], "file_wait"),
     ):
-        events.names.append(played)
+        if played not in events.names:
+            events.names.append(played)
         events.role[chosen] = role
-        events.played[chosen] = len(events.names) - 1
+        events.played[chosen] = events.names.index(played)
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,7 @@ def _check_ends(events: Events, begun: Array, end: Array) -> None:
 def number_accesses(events: Events, requests: Requests) -> tuple[Array, Array, Array]:
     """Of accesses to files: where each begins, where it is waited for, and its number, behind those
     of messages."""
-    start = np.flatnonzero(events.role == Role.IO_START)
+    start = np.flatnonzero(np.isin(events.role, (Role.IO_START, Role.FILE_START)))
     rank = events.rank[start]
     _, place = number_in_group(rank, order=start)
     number = requests.of_rank[rank] + place

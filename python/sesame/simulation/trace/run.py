@@ -13,8 +13,11 @@ from sesame.simulation.compute import write_recorded
 from sesame.simulation.trace.calls import Role, is_one_sided, plain
 from sesame.simulation.trace.communicators import WORLD, Communicator, read_communicators
 from sesame.simulation.trace.events import Array, Events, Span, read_events
+from sesame.simulation.trace.files import Placed, choose_files
 from sesame.simulation.trace.plan import Plan, Planner
 from sesame.traced.members import NOT_TRACED
+
+NO_FILES = Placed((), {})
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class TracedRun:
     data_set: DataSet
     plan: Plan
     notes: tuple[str, ...]  # what is not as in the traced run
+    placed: Placed = NO_FILES
 
     @property
     def ranks(self) -> int:
@@ -29,7 +33,7 @@ class TracedRun:
 
     @property
     def io_s(self) -> Array:
-        """Time in file operations, of each rank."""
+        """Time in file operations that are not modelled, of each rank."""
         return self.plan.io_s
 
     @property
@@ -45,33 +49,36 @@ class TracedRun:
         write_recorded(times, path)
 
 
-def plan_run(data_set: DataSet) -> TracedRun:
-    """Raises InputError where the trace cannot be played, with the record that is in the way."""
+def plan_run(data_set: DataSet, placed: Placed = NO_FILES) -> TracedRun:
+    """`placed`: which files are on file systems of the target machine. Raises InputError where the
+    trace cannot be played, with the record that is in the way."""
     try:
-        return _plan_run(data_set)
+        return _plan_run(data_set, placed)
     except InputError as error:
         if error.path is not None:
             raise
         raise InputError(error.message, path=str(data_set.path), hint=error.hint) from error
 
 
-def _plan_run(data_set: DataSet) -> TracedRun:
+def _plan_run(data_set: DataSet, placed: Placed) -> TracedRun:
     notes: list[str] = []
     _check_pruning(data_set)
     span, cut_off = _read_processes(data_set, notes)
     communicators = read_communicators(data_set, span.ranks)
     _check_ranks(span.ranks, communicators)
-    events = read_events(data_set, span, len(communicators), notes)
+    events = read_events(
+        data_set, span, len(communicators), notes, lambda read: choose_files(read, placed)
+    )
     after = _time_after(events, span)
     try:
-        plan = Planner(events, communicators, span.ranks, after).plan(notes)
+        plan = Planner(events, communicators, span.ranks, after, placed.paths).plan(notes)
     except InputError as error:
         if not cut_off:
             raise
         ranks = ", ".join(map(str, cut_off))
         raise InputError(error.message, hint=f"the trace of rank {ranks} is cut off") from error
     _note_times(events, notes)
-    return TracedRun(data_set, plan, tuple(notes))
+    return TracedRun(data_set, plan, tuple(notes), placed)
 
 
 def _check_pruning(data_set: DataSet) -> None:

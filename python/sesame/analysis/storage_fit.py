@@ -1,0 +1,196 @@
+"""The [node.storage] of a machine file from measured times: each constant by the equations of
+docs/models/storage.md and docs/models/devices.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sesame.analysis.quantities import format_seconds, format_size
+from sesame.workloads.storage_times import BLOCK, READ_STEP, Curve, StorageTimes
+
+MOST_READ_AHEAD = 1024  # blocks
+HIGHEST_BANDWIDTH = 1e13  # bytes/s, where the size makes no difference
+SMALL, LARGE = 4, 3  # sizes, at either end of a curve
+METADATA = ("open", "create", "close", "stat", "remove")
+
+
+@dataclass(frozen=True)
+class Line:
+    """latency + bytes / bandwidth; seconds and bytes."""
+
+    latency: float
+    slope: float
+
+    def at(self, size: float) -> float:
+        return self.latency + self.slope * size
+
+    @property
+    def bandwidth(self) -> float:
+        return min(1 / max(self.slope, 1e-300), HIGHEST_BANDWIDTH)
+
+
+@dataclass(frozen=True)
+class StorageFit:
+    times: StorageTimes
+    overhead: float  # of a call that finds all in the cache
+    to_cache: Line
+    from_cache: Line
+    device_write: Line
+    device_read: Line
+    sync: float
+    read_ahead: int  # blocks
+    metadata: dict[str, float]
+
+
+def fit_line(curve: Curve) -> Line:
+    """Least squares of relative errors; neither part below zero."""
+    sizes, times = np.array(curve.sizes, float), np.array(curve.times)
+    matrix = np.stack([1 / times, sizes / times], axis=1)
+    (latency, slope), *_ = np.linalg.lstsq(matrix, np.ones(len(times)), rcond=None)
+    if latency < 0:
+        return Line(0.0, float(_mean_ratio(sizes / times)))
+    if slope < 0:
+        return Line(float(_mean_ratio(1 / times)), 0.0)
+    return Line(float(latency), float(slope))
+
+
+def fit_device(curve: Curve) -> Line:
+    """The bandwidth from the largest accesses, the latency from the smallest: those between may be
+    in a buffer, or what a rate limit had saved up."""
+    sizes, times = np.array(curve.sizes, float), np.array(curve.times)
+    rises = (times - times[0])[-LARGE:] / (sizes - sizes[0])[-LARGE:]
+    slope = max(float(rises.mean()), 0.0)
+    latency = float(np.median((times - slope * sizes)[:SMALL]))
+    return Line(max(latency, 0.0), slope)
+
+
+def _mean_ratio(column: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+    """The factor of one column that comes nearest to ones."""
+    return float(column.sum() / (column @ column))
+
+
+def fit_storage(times: StorageTimes) -> StorageFit:
+    to_cache, from_cache = fit_line(times.cached_write), fit_line(times.cached_read)
+    overhead = min(to_cache.latency, from_cache.latency)
+    device_read = fit_device(times.device_read)
+    if times.waits_for_device:
+        device_write, sync = fit_device(times.cached_write), 0.0
+        to_cache = from_cache
+    else:
+        device_write, sync = _fit_writes(times)
+    opened = times.metadata["open"]
+    metadata = {name: max(took - overhead, 0.0) for name, took in times.metadata.items()}
+    metadata["create"] = max(times.metadata["create"] - opened, 0.0)
+    return StorageFit(
+        times,
+        overhead,
+        to_cache,
+        from_cache,
+        device_write,
+        device_read,
+        sync,
+        _read_ahead(times.sequential, device_read),
+        metadata,
+    )
+
+
+def _fit_writes(times: StorageTimes) -> tuple[Line, float]:
+    """A synced write is latency + bytes / bandwidth + sync. What single writes to the device take
+    tells which part of the two constants is the latency."""
+    synced = fit_device(times.synced_write)
+    latency = min(fit_device(times.device_write).latency, synced.latency)
+    return Line(latency, synced.slope), synced.latency - latency
+
+
+def _read_ahead(per_byte: float, device: Line) -> int:
+    """The model's sequential reader waits for the device twice, for what it asks for and for what
+    is read ahead, and then has both: READ_STEP + read_ahead in 2 latency + bytes / bandwidth."""
+    beyond = per_byte - device.slope
+    if beyond <= 0:
+        return MOST_READ_AHEAD
+    blocks = (2 * device.latency / beyond - READ_STEP) / BLOCK
+    return int(min(max(round(blocks), 0), MOST_READ_AHEAD))
+
+
+def storage_text(fit: StorageFit) -> str:
+    times = fit.times
+    hit, miss = ("through", "allocate") if times.waits_for_device else ("back", "allocate")
+    return "\n".join(
+        [
+            *_evidence(fit),
+            "[node.storage]",
+            f'mount = ["{times.directory}"]',
+            f'block = "{BLOCK} B"',
+            f"client_overhead = {_duration(fit.overhead)}",
+            "",
+            "[node.storage.metadata]",
+            *(f"{name} = {_duration(fit.metadata[name])}" for name in METADATA),
+            f"sync = {_duration(fit.sync)}",
+            "",
+            "[node.storage.cache]",
+            f'size = "{times.cache_bytes} B"  # what memory was available',
+            f'write_hit = "{hit}"',
+            f'write_miss = "{miss}"',
+            f"copy_bandwidth = {_bandwidth(fit.from_cache)}",
+            f"write_copy_bandwidth = {_bandwidth(fit.to_cache)}",
+            f"read_ahead = {fit.read_ahead}",
+            "",
+            "[node.storage.device]",
+            'kind = "fixed"',
+            f"read_latency = {_duration(fit.device_read.latency)}",
+            f"read_bandwidth = {_bandwidth(fit.device_read)}",
+            f"write_latency = {_duration(fit.device_write.latency)}",
+            f"write_bandwidth = {_bandwidth(fit.device_write)}",
+            "",
+        ]
+    )
+
+
+def _evidence(fit: StorageFit) -> list[str]:
+    """What was measured, and beside it what the constants give."""
+    times = fit.times
+    overhead, write, read = fit.overhead, fit.device_write, fit.device_read
+    past = "past the page cache" if times.is_direct else "with the page cache emptied"
+    columns: list[tuple[str, Curve, Callable[[float], float]]] = [
+        ("write", times.cached_write, lambda size: overhead + fit.to_cache.slope * size),
+        ("read", times.cached_read, lambda size: overhead + fit.from_cache.slope * size),
+        ("fsync", times.synced_write, lambda size: overhead + fit.sync + write.at(size)),
+        ("device read", times.device_read, lambda size: read.at(size)),
+    ]
+    lines = [
+        f"# Storage in {times.directory}; device {past}. Measured, and by these constants:",
+        "#   bytes      " + "".join(f"{name:22}" for name, _, _ in columns).rstrip(),
+    ]
+    for i, size in enumerate(times.cached_write.sizes):
+        both = [
+            f"{format_seconds(curve.times[i])}, {format_seconds(model(size))}"
+            for _, curve, model in columns
+        ]
+        lines.append(f"#   {format_size(size):11}" + "".join(f"{b:22}" for b in both).rstrip())
+    rate = format_size(round(1 / times.sequential))
+    lines.append(f"# Sequential reading of what is not in memory: {rate}/s.")
+    return lines
+
+
+def storage_sentences(fit: StorageFit) -> list[str]:
+    """For people."""
+    write, read = fit.device_write, fit.device_read
+    return [
+        f"storage in {fit.times.directory}: device writes {format_seconds(write.latency)} + bytes "
+        f"at {format_size(round(write.bandwidth))}/s, reads {format_seconds(read.latency)} + "
+        f"{format_size(round(read.bandwidth))}/s",
+        f"an fsync takes {format_seconds(fit.sync)} beyond its data; cached reads "
+        f"{format_size(round(fit.from_cache.bandwidth))}/s, writes "
+        f"{format_size(round(fit.to_cache.bandwidth))}/s",
+    ]
+
+
+def _duration(seconds: float) -> str:
+    return f'"{seconds * 1e9:.0f} ns"'
+
+
+def _bandwidth(line: Line) -> str:
+    return f'"{float(f"{line.bandwidth:.4g}"):.0f} B/s"'

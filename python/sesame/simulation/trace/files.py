@@ -1,0 +1,260 @@
+"""Calls of a traced run on files that lie on a file system of the target machine: what the player
+makes of each.
+
+Of MPI-IO the accesses inside a call are played, as its library made them in the traced run; a
+collective call beside that as what its ranks tell each other: the data that it exchanges, and a
+barrier. Where the trace has nothing inside, as an import, the call's own data is accessed.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from sesame.datasets import DataSet
+from sesame.datasets.traced import IoFlag
+from sesame.simulation.trace.calls import Role
+from sesame.simulation.trace.events import Array, Events
+from sesame.traced.io_calls import (
+    CHANGE,
+    CLOSE,
+    COPIES,
+    OPEN,
+    QUERY,
+    READ,
+    STDIO,
+    SYNC,
+    WRITE,
+    io_kind,
+    io_layer,
+    is_mpi_io,
+)
+
+KERNEL = ("/dev", "/proc", "/sys")
+KINDS = ("regular", "directory", "unknown")
+OPEN_FLAGS = os.O_ACCMODE | os.O_CREAT | os.O_TRUNC
+STREAM_FLAGS = OPEN_FLAGS | os.O_APPEND
+MAPPING = ("mmap", "munmap", "mremap", "msync")  # timed: which pages are used when is not known
+RESIZES = ("truncate", "ftruncate", "fallocate", "posix_fallocate", "MPI_File_set_size")
+REMOVES = ("unlink", "unlinkat", "remove", "rmdir", "MPI_File_delete")
+RENAMES = ("rename", "renameat", "renameat2")
+MAKES = ("mkdir", "mkdirat", "link", "linkat", "symlink", "symlinkat")
+PATHLESS = ("readdir", "getdents", "getdirentries", "getcwd")  # nothing is asked of the model
+DATA = ("file_read", "file_write")
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where the files of a traced run are on the target machine: by index their path, or None."""
+
+    paths: tuple[str | None, ...]
+    initial: Mapping[str, int]  # what the run found; -1: nothing but the directory
+
+    @property
+    def known(self) -> Array:
+        return np.array([path is not None for path in self.paths], bool)
+
+
+def place_files(
+    data_set: DataSet,
+    mounts: Sequence[str],
+    mappings: Sequence[tuple[str, str]],
+    directory: str,
+) -> Placed:
+    """`directory` is what the mount "." means; of each mapping (OLD, NEW) what was below OLD when
+    traced is below NEW."""
+    if not data_set.has("file") or not mounts:
+        return Placed((), {})
+    columns = ["index", "path", "kind", "size_before"]
+    rows = {row["index"]: row for row in data_set.table("file", columns).to_pylist()}
+    below = [directory if mount == "." else mount for mount in mounts]
+    paths: list[str | None] = [None] * (max(rows, default=-1) + 1)
+    initial: dict[str, int] = {}
+    for index, row in rows.items():
+        if row["kind"] not in KINDS or not row["path"].startswith("/"):
+            continue
+        path = _mapped(posixpath.normpath(row["path"]), mappings, directory)
+        if any(_under(path, mount) for mount in below) and not any(_under(path, k) for k in KERNEL):
+            paths[index] = path
+            size = row["size_before"] if row["kind"] == "regular" else -1
+            initial[path] = max(initial.get(path, -1), size)
+    return Placed(tuple(paths), initial)
+
+
+def _under(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _mapped(path: str, mappings: Sequence[tuple[str, str]], directory: str) -> str:
+    for old, new in sorted(mappings, key=lambda pair: -len(pair[0])):
+        if _under(path, old):
+            rest = path[len(old.rstrip("/")) :].lstrip("/")
+            return posixpath.normpath(posixpath.join(directory, new, rest))
+    return path
+
+
+def choose_files(events: Events, placed: Placed) -> tuple[Events, Array]:
+    """The events with what stands for calls on placed files, and which calls of the player those
+    are in; the rest of a trace is as it was."""
+    if not placed.known.any():
+        return events, np.zeros(len(events), bool)
+    has_inner = bool(_inner(events, placed).any())
+    events = _with_ends_of_collectives(events, _on_placed(events, placed), has_inner)
+    here, inner = _on_placed(events, placed), _inner(events, placed)
+    mpi_io = _of_calls(events, is_mpi_io)
+    data = _of_calls(events, lambda name: io_kind(name) in (READ, WRITE))
+    alone = ~data | ((events.bytes > 0) & (events.offset >= 0))
+    alone &= not has_inner
+    outermost = here & (events.parent < 0) & (events.role != Role.COLLECTIVE)
+    played = inner | (outermost & (~mpi_io | alone))
+    events.parent[inner] = -1
+    _assign(events, np.flatnonzero(played))
+    gone = outermost & mpi_io & ~alone
+    events.parent[gone] = np.flatnonzero(gone)  # left out: it is inside itself
+    return events, played
+
+
+def _inner(events: Events, placed: Placed) -> Array:
+    """What MPI-IO does inside its calls, those that complete requests too."""
+    here, mpi_io = _on_placed(events, placed), _of_calls(events, is_mpi_io)
+    outer = np.maximum(events.parent, 0)
+    in_call = (mpi_io & here)[outer] | (events.role[outer] == Role.COMPLETION)
+    inner: Array = here & ~mpi_io & (events.parent >= 0) & in_call
+    return inner
+
+
+def _on_placed(events: Events, placed: Placed) -> Array:
+    inside = events.is_io & (events.file >= 0) & (events.file < len(placed.paths))
+    here: Array = inside & placed.known[np.where(inside, events.file, 0)]
+    here &= ((events.flags & int(IoFlag.IMPLIED)) == 0) & ~_of_calls(events, _is_timed)
+    return here
+
+
+def _is_timed(name: str) -> bool:
+    return name in MAPPING or name in COPIES
+
+
+def _of_calls(events: Events, test: Any) -> Array:
+    return np.array([bool(test(name)) for name in events.names], bool)[events.call]
+
+
+def _with_ends_of_collectives(events: Events, here: Array, has_inner: bool) -> Events:
+    """A collective call of MPI-IO becomes what its ranks tell each other before the accesses inside
+    it and, as an event of its own, after them. Where the trace has no such accesses the call stays
+    as one of its own data, with a barrier after it."""
+    together = here & (events.parent < 0) & (events.comm >= 0) & _of_calls(events, is_mpi_io)
+    together &= (events.flags & int(IoFlag.COLLECTIVE)) != 0
+    together &= ~_of_calls(events, lambda name: name.endswith("_end"))
+    calls = np.flatnonzero(together)
+    if not len(calls):
+        return events
+    last = calls.copy()
+    inside = np.flatnonzero(events.parent >= 0)
+    which = np.searchsorted(calls, events.parent[inside])
+    known = (which < len(calls)) & (
+        calls[np.minimum(which, len(calls) - 1)] == events.parent[inside]
+    )
+    np.maximum.at(last, which[known], inside[known])
+    source = np.insert(np.arange(len(events)), last + 1, calls)
+    is_end = np.insert(np.zeros(len(events), bool), last + 1, True)
+    place = np.append(np.flatnonzero(~is_end), -1)
+    arrays = {f.name: getattr(events, f.name)[source] for f in fields(Events) if f.name != "names"}
+    for name in ("completed_by", "parent"):
+        arrays[name] = place[arrays[name]]
+    arrays["completed_by"][is_end] = -1
+    result = Events(**arrays, names=events.names)
+    kind = np.array([io_kind(name) for name in events.names])[result.call]
+    together = together[source]
+    writes, reads = (together & (kind == of) & has_inner for of in (WRITE, READ))
+    exchange = (writes & ~is_end) | (reads & is_end)
+    meeting = (together & is_end & ~exchange) | (reads & ~is_end)
+    _set_played(result, exchange, "MPI_Alltoallv", Role.COLLECTIVE)
+    _set_played(result, meeting, "MPI_Barrier", Role.COLLECTIVE)
+    return result
+
+
+def _set_played(events: Events, chosen: Array, name: str, role: Role) -> None:
+    if name not in events.names:
+        events.names.append(name)
+    events.role[chosen] = role
+    events.played[chosen] = events.names.index(name)
+
+
+def _assign(events: Events, chosen: Array) -> None:
+    failed = events.error[chosen] != 0
+    moves = events.bytes[chosen] > 0
+    for call in np.unique(events.call[chosen]).tolist():
+        played = player_call(events.names[call])
+        of_call = events.call[chosen] == call
+        nothing = of_call & (failed | ((played in DATA) & ~moves))
+        events.role[chosen[of_call]] = Role.LOCAL
+        if played:
+            _set_played(events, chosen[of_call & ~nothing], played, Role.FILE)
+        if io_kind(events.names[call]) in (OPEN, QUERY, CHANGE):  # the model is asked all the same
+            _set_played(events, chosen[of_call & failed], "file_stat", Role.FILE)
+
+
+def player_call(name: str) -> str:
+    """What the player does for a call on a file; empty for what takes no time in the model."""
+    plain = name.removeprefix("P").removesuffix("_c")
+    kind, is_stream = io_kind(name), io_layer(name) == STDIO
+    for names, played in (
+        (RESIZES, "file_resize"),
+        (REMOVES, "file_remove"),
+        (RENAMES, "file_rename"),
+        (MAKES, "file_mkdir"),
+        (("fflush",), "file_flush"),
+        (("fdopen", "closedir", *PATHLESS), ""),
+    ):
+        if plain in names:
+            return played
+    if kind == OPEN and "dir" in plain:
+        return "file_stat"
+    of_kind = {
+        READ: "file_read",
+        WRITE: "file_write",
+        OPEN: "file_open_stream" if is_stream else "file_open",
+        CLOSE: "file_close",
+        SYNC: "file_sync",
+        QUERY: "" if is_mpi_io(name) else "file_stat",
+        CHANGE: "" if is_mpi_io(name) else "file_stat",
+    }
+    return of_kind.get(kind, "")
+
+
+def fill_operations(events: Events, operations: Array, ranks: int) -> Array:
+    """The fields of calls on files, as core/player/files.cc has them; how many openings each rank
+    has."""
+    chosen = np.flatnonzero(np.isin(events.role, (Role.FILE, Role.FILE_START)))
+    if not len(chosen):
+        return np.zeros(ranks, np.int64)
+    opening, counts = _number_openings(events, chosen, ranks)
+    played = np.array(events.names)[events.played[chosen]]
+    flags = events.size[chosen]
+    flags = np.where(played == "file_open_stream", flags & STREAM_FLAGS, flags & OPEN_FLAGS)
+    opens = np.char.startswith(played, "file_open")
+    second = np.where(played == "file_rename", np.maximum(events.other_file[chosen], 0), 0)
+    operations["comm"][chosen] = events.file[chosen]
+    operations["peer"][chosen] = opening
+    operations["tag"][chosen] = np.where(opens, flags, second)
+    operations["bytes"][chosen] = events.bytes[chosen]
+    background = events.role[chosen] == Role.FILE_START
+    operations["list"][chosen[~background]] = events.offset[chosen[~background]]
+    operations["number"][chosen] = events.offset[chosen]
+    return counts
+
+
+def _number_openings(events: Events, chosen: Array, ranks: int) -> tuple[Array, Array]:
+    """Each of a rank has a number; what names none, one for each file."""
+    handle = events.handle[chosen]
+    key = np.where(handle >= 0, handle, -2 - events.file[chosen])
+    rows = np.stack([events.rank[chosen], key], axis=1)
+    unique, number = np.unique(rows, axis=0, return_inverse=True)
+    counts = np.bincount(unique[:, 0], minlength=ranks)
+    first = np.cumsum(counts) - counts
+    return number.ravel() - first[events.rank[chosen]], counts

@@ -1,0 +1,266 @@
+"""What single operations of a file system take here: what `sesame machine calibrate --dir` fits its
+model of storage to. The calls are made from Python, which adds about half a microsecond to each."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sesame.errors import InputError
+
+T = TypeVar("T")
+BLOCK = 4096
+LARGEST = 4 << 20
+SIZES = [BLOCK << k for k in range(11)]  # to LARGEST
+ROOM = 4 * LARGEST  # of a file that is accessed here and there
+FEWEST, MOST = 3, 15  # samples of a size
+LONG_ENOUGH = 0.2  # s of samples of a size
+FILES = 40  # that metadata calls are timed with
+READ_STEP = 64 << 10  # of sequential reading
+SHARE_OF_SYNCHRONOUS = 0.5  # of a device's time that a write takes which waits for it
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What a call of a size takes; bytes and seconds."""
+
+    sizes: list[int]
+    times: list[float]
+
+
+@dataclass(frozen=True)
+class StorageTimes:
+    directory: str
+    cache_bytes: int  # memory that is available to files
+    metadata: dict[str, float]  # open, create (with its open), close, stat, remove; s
+    cached_write: Curve  # of new data
+    cached_read: Curve
+    device_write: Curve
+    device_read: Curve
+    synced_write: Curve  # of new data, with the fsync behind it
+    sequential: float  # s per byte of a file that is not in memory
+    is_direct: bool  # the device was measured past the page cache
+
+    @property
+    def waits_for_device(self) -> bool:
+        """Writes are synchronous, as on a file system mounted so."""
+        return self.cached_write.times[0] > SHARE_OF_SYNCHRONOUS * self.device_write.times[0]
+
+
+def measure_storage(directory: Path) -> StorageTimes:
+    """Takes some seconds, on a slow device some more, and 16 MiB of room for some files."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="sesame-", dir=directory) as folder:
+            return _measure(directory.resolve(), Path(folder))
+    except OSError as error:
+        raise InputError(
+            f"--dir {directory}: cannot measure storage there: {error.strerror}",
+            hint=f"expected a directory for files of {ROOM >> 20} MiB",
+        ) from error
+
+
+def _measure(directory: Path, folder: Path) -> StorageTimes:
+    metadata = _metadata(folder)
+    buffer = mmap.mmap(-1, LARGEST)  # on a page of its own, as O_DIRECT wants it
+    buffer.write(os.urandom(LARGEST))
+    data = memoryview(buffer)
+    cached_write, cached_read = _cached(folder / "cached", data)
+    with _written(folder / "device", data) as path:
+        device_write, device_read, is_direct = _device(path, data)
+    return StorageTimes(
+        directory=str(directory),
+        cache_bytes=_available_memory(),
+        metadata=metadata,
+        cached_write=cached_write,
+        cached_read=cached_read,
+        device_write=device_write,
+        device_read=device_read,
+        synced_write=_synced(folder / "synced", data),
+        sequential=_sequential(folder / "sequential", data),
+        is_direct=is_direct,
+    )
+
+
+def _metadata(folder: Path) -> dict[str, float]:
+    found: dict[str, list[float]] = {
+        name: [] for name in ("create", "open", "close", "stat", "remove")
+    }
+    paths = [folder / f"m{number}" for number in range(FILES)]
+    for path in paths:
+        created, handle = _timed(os.open, path, os.O_CREAT | os.O_WRONLY, 0o644)
+        os.close(handle)
+        opened, handle = _timed(os.open, path, os.O_RDWR)
+        found["create"].append(created)
+        found["open"].append(opened)
+        found["close"].append(_timed(os.close, handle)[0])
+        found["stat"].append(_timed(path.stat)[0])
+    for path in paths:
+        found["remove"].append(_timed(path.unlink)[0])
+    return {name: statistics.median(times) for name, times in found.items()}
+
+
+def _timed(call: Callable[..., T], *arguments: Any) -> tuple[float, T]:
+    begin = time.perf_counter()
+    result = call(*arguments)
+    return time.perf_counter() - begin, result
+
+
+def _usual(sample: Callable[[int], float], size: int) -> float:
+    """The lower quartile of at least a few, and of more where they are short: what else runs on the
+    machine makes them longer, never shorter."""
+    times: list[float] = []
+    while len(times) < FEWEST or (len(times) < MOST and sum(times) < LONG_ENOUGH):
+        times.append(sample(size))
+    return statistics.quantiles(times, n=4)[0]
+
+
+def _cached(path: Path, data: memoryview) -> tuple[Curve, Curve]:
+    """Into the page cache, and from it. Nothing is brought to the device."""
+    writes, reads = [], []
+    for size in SIZES:
+        part = data[:size]
+        handle = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o644)
+        try:
+            count = min(MOST, ROOM // size)
+            offsets = [n * size for n in range(count)]
+            writes.append(statistics.median(_timed_writes(handle, part, offsets)))
+            target = memoryview(bytearray(size))
+            reads.append(statistics.median(_timed_reads(handle, target, offsets)))
+        finally:
+            os.close(handle)
+    path.unlink()
+    return Curve(SIZES, writes), Curve(SIZES, reads)
+
+
+def _timed_writes(handle: int, part: memoryview, offsets: list[int]) -> list[float]:
+    return [_timed(os.pwrite, handle, part, at)[0] for at in offsets]
+
+
+def _timed_reads(handle: int, target: memoryview, offsets: list[int]) -> list[float]:
+    return [_timed(os.preadv, handle, [target], at)[0] for at in offsets]
+
+
+@contextmanager
+def _written(path: Path, data: memoryview) -> Iterator[Path]:
+    """A file that is on the device, and not in memory."""
+    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+    try:
+        for at in range(0, ROOM, LARGEST):
+            os.pwrite(handle, data, at)
+        os.fsync(handle)
+        os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(handle)
+    yield path
+    path.unlink()
+
+
+def _device(path: Path, data: memoryview) -> tuple[Curve, Curve, bool]:
+    """Single accesses to data that has its place on the device: past the page cache, or where the
+    file system cannot do that, writes that are brought there and reads of what is not in memory."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_DIRECT)
+        is_direct = True
+    except OSError:
+        handle = os.open(path, os.O_RDWR)
+        is_direct = False
+    places = _places()
+
+    def write(size: int) -> float:
+        at = next(places) // size * size % ROOM
+        return _timed(_write_out, handle, data[:size], at, is_direct)[0]
+
+    def read(size: int) -> float:
+        at = next(places) // size * size % ROOM
+        if not is_direct:
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_RANDOM)
+        return _timed(os.preadv, handle, [data[:size]], at)[0]
+
+    try:
+        for _ in range(FEWEST):  # a device that saves up what it was not asked for has nothing left
+            write(LARGEST)
+        writes = [_usual(write, size) for size in reversed(SIZES)]
+        for _ in range(FEWEST):
+            read(LARGEST)
+        reads = [_usual(read, size) for size in reversed(SIZES)]
+    finally:
+        os.close(handle)
+    return Curve(SIZES, writes[::-1]), Curve(SIZES, reads[::-1]), is_direct
+
+
+def _places() -> Iterator[int]:
+    """Spread over the file, never one behind the other."""
+    place = 0
+    while True:
+        place = (place + 5 * (ROOM // 13)) % ROOM
+        yield place
+
+
+def _write_out(handle: int, part: memoryview, at: int, is_direct: bool) -> None:
+    os.pwrite(handle, part, at)
+    if not is_direct:
+        os.fdatasync(handle)
+
+
+def _synced(path: Path, data: memoryview) -> Curve:
+    """New data at the end of a file, and the fsync that brings it to the device."""
+    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+    end = 0
+
+    def sample(size: int) -> float:
+        nonlocal end
+        if end + size > ROOM:
+            os.ftruncate(handle, 0)
+            os.fsync(handle)
+            end = 0
+        os.pwrite(handle, data[:size], end)
+        end += size
+        return _timed(os.fsync, handle)[0]
+
+    try:
+        times = [_usual(sample, size) for size in reversed(SIZES)]
+    finally:
+        os.close(handle)
+    path.unlink()
+    return Curve(SIZES, times[::-1])
+
+
+def _sequential(path: Path, data: memoryview) -> float:
+    target = memoryview(bytearray(READ_STEP))
+    with _written(path, data):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            times = _timed_reads(handle, target, list(range(0, ROOM, READ_STEP)))
+        finally:
+            os.close(handle)
+    return sum(times) / ROOM
+
+
+def _available_memory() -> int:
+    """What files can take of memory, in whole blocks."""
+    found = [_number("/proc/meminfo", "MemAvailable:") * 1024]
+    found.append(_number("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+    found.append(_number("/sys/fs/cgroup/memory.max"))
+    return min(value for value in found if value > 0) // BLOCK * BLOCK
+
+
+def _number(path: str, name: str = "") -> int:
+    """The number behind the name; 0 where there is none."""
+    try:
+        text = Path(path).read_text(encoding="ascii")
+    except OSError:
+        return 0
+    for line in text.splitlines():
+        words = line.removeprefix(name).split()
+        if line.startswith(name) and words and words[0].isdigit():
+            return int(words[0])
+    return 0

@@ -1,0 +1,107 @@
+"""The calls of a traced run on files go through the file systems of the machine."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from conftest import SESAME, Outcome, run
+from sesame.datasets import DataSet
+
+MACHINES = ["infiniband", "ethernet", "sp2", "paragon"]
+ROUNDS = 5
+
+
+def trace_real_run(ranks: int, command: list[object], folder: Path) -> Path:
+    if shutil.which("mpiexec.mpich") is None:
+        pytest.skip("mpiexec.mpich is not installed")
+    launch = map(str, ["mpiexec.mpich", "-n", ranks, *command])
+    traced = run([*SESAME, "trace", "-o", "real.sesame", "--", *launch], folder)
+    assert traced.status == 0, traced.stderr
+    return folder / "real.sesame"
+
+
+def played(outcome: Outcome) -> dict:
+    assert outcome.status == 0, outcome.stderr
+    return outcome.json
+
+
+def notes_of_io(result: dict) -> list[str]:
+    return [note for note in result.get("notes", []) if note.startswith("I/O")]
+
+
+@pytest.fixture
+def ring(compiled, tmp_path: Path) -> Path:
+    """Two ranks that write and sync 4 KiB in turns, in /…/data."""
+    (tmp_path / "data").mkdir()
+    program = compiled("bench/programs/token_ring.c")
+    return trace_real_run(2, [program, ROUNDS, 100, tmp_path / "data"], tmp_path)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_posix_calls_take_the_time_of_the_machine(machine, ring, simulate, tmp_path: Path):
+    options = ("--machine", machine, "--map", f"{tmp_path}/data=.", "--json")
+    result = played(simulate(ring, *options, "-o", "played.sesame"))
+    assert result["file_bytes_written"] == 2 * ROUNDS * 4096
+    assert result["device_writes"] > 0
+    assert notes_of_io(result) == []
+    files = DataSet(tmp_path / "played.sesame").table("storage_file").to_pylist()
+    written = {Path(row["name"]).name: row["bytes_written"] for row in files if row["writes"]}
+    assert written == {f"ring.{rank}": ROUNDS * 4096 for rank in range(2)}
+    slow = played(simulate(ring, *options, "--set", "storage.server_overhead=50ms"))
+    waits = 2 * ROUNDS * 0.05  # each write, one after the other; a sync waits at least as often
+    assert slow["predicted_time_s"] > result["predicted_time_s"] + waits
+
+
+def test_keys_of_storage_can_be_swept(ring, simulate, tmp_path: Path):
+    where = ("--map", f"{tmp_path}/data=.")
+    sweep = ("--sweep", "storage.device.write_latency=1ms,10ms,100ms")
+    outcome = simulate(ring, "--machine", "infiniband", *where, *sweep, "--json")
+    times = [one["predicted_time_s"] for one in played(outcome)["runs"]]
+    syncs = 2 * ROUNDS
+    assert times[1] - times[0] == pytest.approx(syncs * 9e-3, rel=0.01)
+    assert times[2] - times[1] == pytest.approx(syncs * 90e-3, rel=0.01)
+
+
+def test_files_elsewhere_take_the_time_that_they_took(ring, simulate, tmp_path: Path):
+    (tmp_path / "another").mkdir()  # "." of the machine
+    result = played(simulate(ring, "--machine", "ethernet", "--json", cwd=tmp_path / "another"))
+    assert result["predicted_time_s"] > 0
+    assert "file_bytes_written" not in result or result["file_bytes_written"] == 0
+    (note,) = notes_of_io(result)
+    assert "--map OLD=NEW" in note
+
+
+def test_files_of_the_working_directory_are_on_its_mount(ring, simulate, tmp_path: Path):
+    """What lies there now is not seen: the traced run made its files."""
+    (tmp_path / "data" / "ring.0").write_bytes(b"of today")
+    options = ("--machine", "ethernet", "-o", "played.sesame", "--json")
+    result = played(simulate(ring, *options))
+    assert result["file_bytes_written"] == 2 * ROUNDS * 4096
+    assert (tmp_path / "data" / "ring.0").read_bytes() == b"of today"
+
+
+@pytest.mark.parametrize("io", ["posix", "simple", "full"])
+def test_a_program_with_mpi_io_writes_as_many_bytes_as_in_the_simulator(
+    io, program, simulate, tmp_path: Path
+):
+    ranks = 1 if io == "posix" else 4
+    command = [program("bt"), "--class", "S", "--io", io, "--io-file", tmp_path / "bt.out"]
+    trace = trace_real_run(ranks, command, tmp_path)
+    result = played(simulate(trace, "--machine", "sp2", "--json"))
+    expected = played(simulate("-n", ranks, "--machine", "sp2", "--json", "--", *command))
+    assert result["file_bytes_written"] == expected["file_bytes_written"] > 0
+    if ranks == 1:  # no strategy and no waiting: the same calls on the same file system
+        assert result["io_time_s"] == pytest.approx(expected["io_time_s"], rel=1e-3)
+
+
+def test_wrong_mappings_are_refused(ring, simulate):
+    for mapping in ("data=.", "/data", "/data="):
+        outcome = simulate(ring, "--machine", "ethernet", "--map", mapping)
+        outcome.assert_refused(f"--map {mapping}: expected OLD=NEW, OLD from the root")
+    simulate("--machine", "ethernet", "--map", "/a=.", "--", "/bin/true").assert_refused(
+        "--map is for traced runs"
+    )
+    simulate(ring, "--machine", "ethernet", "--files", "kept").assert_refused("--files is for")
