@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+SOURCE = "SESAME report, section 8.2"
+IONODES = (1, 2, 4, 8, 16)  # as the figures have them
+
 
 @dataclass(frozen=True)
 class Case:
