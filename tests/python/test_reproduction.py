@@ -74,7 +74,7 @@ def test_counts_are_summed_over_file_systems_files_and_devices() -> None:
     device = {"reads": 3, "writes": 2, "bytes_read": 12288}
     file = {"write_seeks": 7, "reads": 4, "writes": 1}
     system = {"files": [file, file], "ionodes": [{"device": device}] * 3}
-    counted = measured_of({"time_s": 0.5}, {"storage": [system, system]}, 4096)
+    counted = measured_of({"time_s": 0.5}, {"storage": [system, system]})
     assert counted == Measured(0.5, 28, 16, 4, 18, 12, 18.0)
 
 
@@ -89,9 +89,9 @@ def test_a_row_lies_in_a_block_and_matrices_outgrow_the_caches_one_after_the_oth
     coordinated = cache + caching.MATRIX_RANKS * round(0.8 * cache)
 
     def second(order: int) -> float:
-        return 8 * order * order / 4096
+        return 8 * order * order / caching.BLOCK_BYTES
 
-    assert 8 * max(caching.ORDERS) <= 4096
+    assert 8 * max(caching.ORDERS) <= caching.BLOCK_BYTES
     assert all(second(order) < cache for order in caching.ONE_CACHE)
     assert all(cache < second(order) < coordinated for order in caching.OUTGROWN)
     assert all(second(order) > 2 * cache for order in caching.CLUMPED)

@@ -13,6 +13,7 @@ from functools import partial
 from itertools import pairwise
 
 from sesame.reproduction.experiment import (
+    BLOCK_BYTES,
     IONODES,
     SOURCE,
     Case,
@@ -50,7 +51,7 @@ def synthetic(ranks: int, ionodes: int, cache_blocks: int, policy: str) -> Case:
         ranks,
         (
             f"storage.ionodes={ionodes}",
-            f"storage.cache.ionode.size={cache_blocks * 4} KiB",
+            f"storage.cache.ionode.size={cache_blocks * BLOCK_BYTES} B",
             f"storage.cache.policy={policy}",
         ),
         before=options(1),
@@ -136,7 +137,7 @@ POLICY_READS = Experiment(
 # with them the runs, small. Blocks of the second matrix, from fewer than one cache has to more than
 # the I/O node's and the coordinated ones have together, which is 16 + 4 * 13 = 68: 8, 12.5, 18, 32,
 # 40.5, 50, 60.5, 72.
-MATRIX_CACHE = "64 KiB"
+MATRIX_CACHE = f"{16 * BLOCK_BYTES} B"
 ORDERS = (64, 80, 96, 128, 144, 160, 176, 192)
 ONE_CACHE = ORDERS[:2]  # the matrix fits a compute node's, and the I/O node's
 OUTGROWN = ORDERS[2:-1]  # neither, but the coordinated ones
@@ -207,7 +208,7 @@ def coordination_wins(results: Results, other: str, orders: Sequence[int]) -> bo
 
 def of_three_matrices(order: int) -> int:
     """Blocks of both factors and of the product, which is read when it is checked."""
-    return 3 * -(-8 * order * order // 4096)
+    return 3 * -(-8 * order * order // BLOCK_BYTES)
 
 
 STAGGERED = Experiment(
