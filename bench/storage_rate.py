@@ -2,7 +2,9 @@
 
 Runs `storage_rate` (core/storage/storage_rate.cc): 64 ranks and 8 I/O nodes, random requests of 1
 to 4 blocks, 80 % reads, without caches and under each cache policy. The rate is per second of CPU
-time, so that other work on the machine counts little.
+time, so that other work on the machine counts little. All caches together hold the whole file, so
+that blocks read from devices say nothing of how good a policy is where they do not
+(docs/models/reproduction.md, figure 8.10).
 
     python bench/storage_rate.py --build build
 

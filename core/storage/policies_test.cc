@@ -217,19 +217,18 @@ TEST(CachePolicies, EveryCombinationFinishesAndAlwaysTheSame) {
   }
 }
 
-// Random requests of 1 to 4 blocks, 80 % reads, write-through and write-around; warm-up not
-// counted.
-uint64_t synthetic_reads(CachePolicy policy) {
+// Random requests of 1 to 4 blocks, write-through and write-around; warm-up not counted.
+uint64_t synthetic_reads(CachePolicy policy, uint64_t file_blocks = 1500, unsigned writes = 20) {
   Rig rig(with_policy(policy, 4, 128, 128));
   std::mt19937 random(1);
   uint64_t warm = 0;
   for (int i = 0; i < 10'000; ++i) {
     if (i == 5000) warm = rig.blocks_read();
     const auto cnode = static_cast<int>(random() % 4);
-    const uint64_t first = random() % 1500;
+    const uint64_t first = random() % file_blocks;
     const uint64_t count = 1 + random() % 4;
-    random() % 5 == 0 ? rig.write_blocks(cnode, first, count)
-                      : rig.read_blocks(cnode, first, count);
+    random() % 100 < writes ? rig.write_blocks(cnode, first, count)
+                            : rig.read_blocks(cnode, first, count);
   }
   return rig.blocks_read() - warm;
 }
@@ -242,6 +241,16 @@ TEST(CachePolicies, MoreCooperationReadsLessFromDisksOnRandomRequests) {
   EXPECT_GT(base, greedy);
   EXPECT_GT(greedy, coordinated);
   EXPECT_GT(coordinated, global);
+}
+
+// Where the caches hold the whole file only what a write has invalidated is read again, and that is
+// more where a block's only copy is at a compute node. Here the I/O nodes' caches hold the file.
+TEST(CachePolicies, AFileThatFitsIsReadAgainForWritesOnly) {
+  constexpr uint64_t kFits = 400;
+  EXPECT_EQ(synthetic_reads(CachePolicy::kCoordinated, kFits), 0u);
+  EXPECT_GT(synthetic_reads(CachePolicy::kGlobal, kFits), 0u);
+  for (const CachePolicy policy : kPolicies)
+    EXPECT_EQ(synthetic_reads(policy, kFits, 0), 0u) << static_cast<int>(policy);
 }
 
 // All compute nodes read the same blocks in the same order, again and again.
@@ -260,7 +269,9 @@ TEST(CachePolicies, CoordinationHoldsWhatOneCacheDoesNot) {
   EXPECT_EQ(shared_sequence_reads(CachePolicy::kCoordinated, kMore), kMore);
   EXPECT_EQ(shared_sequence_reads(CachePolicy::kBase, kMore), 4 * kMore);
   EXPECT_EQ(shared_sequence_reads(CachePolicy::kGreedy, kMore), 4 * kMore);
-  // All of it is in the cache of the last reader and the I/O node's; the other caches are empty.
+  // All that there is is in the cache of the last reader and the I/O node's, which hold 96
+  // together; the other caches are empty.
+  EXPECT_EQ(shared_sequence_reads(CachePolicy::kGlobal, 90), 90u);
   EXPECT_EQ(shared_sequence_reads(CachePolicy::kGlobal, kMore), 4 * kMore);
 }
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 
 from conftest import SESAME, run
+from sesame.reproduction import Runner
+from sesame.reproduction.caching import POLICIES, multiplication, of_three_matrices, synthetic
 from tutorials import commands_of
 
 
@@ -23,6 +26,38 @@ def test_collective_strategies_come_out(cache, program, tmp_path):
     assert outcome.status == 0, outcome.stderr
     (figure,) = json.loads(outcome.stdout)
     assert all(finding["comes_out"] for finding in figure["findings"])
+
+
+def test_random_requests_read_less_the_more_caches_cooperate(cache):
+    cases = {policy: synthetic(8, 1, 512, policy) for policy in POLICIES}
+    results = dict(Runner().run(list(cases.values())))
+    read = [results[case].blocks_read for case in cases.values()]
+    assert read == sorted(set(read), reverse=True)
+    took = [results[case].time_s for case in cases.values()]
+    assert took == sorted(set(took), reverse=True)
+
+
+def small(policy, strategy=None):
+    """Order 72 with caches of 4 blocks: the second matrix has 10.1, coordinated ones hold 16."""
+    caches = [f"storage.cache.{node}.size=16 KiB" for node in ("cnode", "ionode")]
+    case = multiplication(72, policy, "together", strategy)
+    return replace(case, overrides=(*case.overrides, *caches))
+
+
+def test_coordination_wins_and_global_management_disappoints_on_matrices(cache):
+    results = dict(Runner().run([small(policy) for policy in POLICIES]))
+    read = {policy: results[small(policy)].blocks_read for policy in POLICIES}
+    assert read["coordinated"] < 2 * of_three_matrices(72)
+    for policy in ("base", "greedy", "global"):
+        assert read[policy] > 100 * read["coordinated"], policy
+
+
+def test_two_phase_removes_redundant_reads_of_matrices(cache):
+    cases = [small("base", strategy) for strategy in ("barrier", "two-phase")]
+    results = dict(Runner().run(cases))
+    barrier, two_phase = (results[case] for case in cases)
+    assert 10 * two_phase.blocks_read < barrier.blocks_read
+    assert 2 * two_phase.time_s < barrier.time_s
 
 
 def test_an_unknown_experiment_is_refused(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from sesame.analysis.reproduction import write_reproduction
 from sesame.errors import InputError
-from sesame.reproduction import Case, Measured, find_experiments
+from sesame.reproduction import Case, Measured, caching, find_experiments
 from sesame.reproduction.parallel_io import SIMPLE_DISK, TABLE_8_3, btio, matches
 from sesame.reproduction.run import measured_of
 
@@ -74,5 +74,25 @@ def test_counts_are_summed_over_file_systems_files_and_devices() -> None:
     device = {"reads": 3, "writes": 2, "bytes_read": 12288}
     file = {"write_seeks": 7, "reads": 4, "writes": 1}
     system = {"files": [file, file], "ionodes": [{"device": device}] * 3}
-    counted = measured_of({"time_s": 0.5}, {"storage": [system, system]}, 4096)
+    counted = measured_of({"time_s": 0.5}, {"storage": [system, system]})
     assert counted == Measured(0.5, 28, 16, 4, 18, 12, 18.0)
+
+
+def test_random_requests_have_more_blocks_than_all_caches_hold() -> None:
+    for _, ranks, cache_blocks in caching.CONFIGURATIONS:
+        for ionodes in caching.IONODES:
+            assert ionodes * cache_blocks(ionodes) + ranks * 128 < caching.FILE_BLOCKS
+
+
+def test_a_row_lies_in_a_block_and_matrices_outgrow_the_caches_one_after_the_other() -> None:
+    cache = 16  # blocks
+    coordinated = cache + caching.MATRIX_RANKS * round(0.8 * cache)
+
+    def second(order: int) -> float:
+        return 8 * order * order / caching.BLOCK_BYTES
+
+    assert 8 * max(caching.ORDERS) <= caching.BLOCK_BYTES
+    assert all(second(order) < cache for order in caching.ONE_CACHE)
+    assert all(cache < second(order) < coordinated for order in caching.OUTGROWN)
+    assert all(second(order) > 2 * cache for order in caching.CLUMPED)
+    assert second(caching.ORDERS[-1]) > coordinated

@@ -6,6 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+SOURCE = "SESAME report, section 8.2"
+IONODES = (1, 2, 4, 8, 16)  # as the figures have them
+BLOCK_BYTES = 4096  # of caches and disks, as machine.toml has it
+
 
 @dataclass(frozen=True)
 class Case:
@@ -16,7 +20,6 @@ class Case:
     ranks: int
     overrides: tuple[str, ...] = ()
     compute: str = "none"
-    block_bytes: int = 4096  # of caches and disks
     # A run of the same up to where measuring begins: its counts are taken off.
     before: tuple[str, ...] | None = None
 

@@ -1,26 +1,25 @@
 """Section 8.2 of the SESAME report: collective I/O, caching policies, and numbers of I/O nodes.
 
-The report prints numbers only in Table 8-3; of its figures it says in words what they show.
-Workloads are ours: BTIO (bt), `requests` for the synthetic benchmark, oocmm for the multiplication
-of matrices. What the report does not say (sizes of files, matrices, blocks) is chosen so that what
-it describes can happen, and stands in machine.toml and here.
+The report prints numbers only in Table 8-3; of its figures it says in words what they show. The
+workload here is our BTIO (bt); caching policies have a file of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable
 
-from sesame.reproduction.experiment import Case, Experiment, Finding, Panel, Results, Row
+from sesame.reproduction import caching
+from sesame.reproduction.experiment import (
+    IONODES,
+    SOURCE,
+    Case,
+    Experiment,
+    Finding,
+    Panel,
+    Results,
+    Row,
+)
 
-SOURCE = "SESAME report, section 8.2"
-POLICIES = {
-    "base": "base",
-    "greedy": "greedy forwarding",
-    "coordinated": "80 % centrally coordinated",
-    "global": "globally managed",
-}
-IONODES = (1, 2, 4, 8, 16)
 BTIO_RANKS = (4, 9, 16)
 STRATEGIES = {"barrier": "global barrier", "grouping": "node grouping", "two-phase": "two-phase"}
 # Experiments 8.2.3 used "a simple disk model": seek, rotation, transfer. The HP 97560's figures.
@@ -147,251 +146,6 @@ COLLECTIVE = Experiment(
 )
 
 
-# ---- Caching policies, random requests (8.2.4)
-
-REQUESTS = 5000
-FILE_BLOCKS = 2048  # a choice: more than all caches of four compute nodes and one I/O node
-
-
-def synthetic(ranks: int, ionodes: int, cache_blocks: int, policy: str) -> Case:
-    def options(measured: int) -> tuple[str, ...]:
-        counts = ("--requests", str(measured), "--warmup", str(REQUESTS))
-        return (*counts, "--blocks", str(FILE_BLOCKS))
-
-    return Case(
-        "requests",
-        options(REQUESTS),
-        ranks,
-        (
-            f"storage.ionodes={ionodes}",
-            f"storage.cache.ionode.size={cache_blocks * 4} KiB",
-            f"storage.cache.policy={policy}",
-        ),
-        before=options(1),
-    )
-
-
-# The title of a panel, compute nodes, and the blocks of an I/O node's cache by their number.
-CONFIGURATIONS: list[tuple[str, int, Callable[[int], int]]] = [
-    ("512 blocks of I/O node cache in all, 4 compute nodes", 4, lambda ionodes: 512 // ionodes),
-    ("512 blocks of I/O node cache in all, 8 compute nodes", 8, lambda ionodes: 512 // ionodes),
-    ("128 blocks of cache at each I/O node, 4 compute nodes", 4, lambda ionodes: 128),
-    ("128 blocks of cache at each I/O node, 8 compute nodes", 8, lambda ionodes: 128),
-]
-
-
-def synthetic_panels(quantity: str) -> list[Panel]:
-    return [
-        Panel(
-            title,
-            "I/O nodes",
-            "time_s" if quantity == "time_s" else "blocks_read",
-            {
-                name: [(n, synthetic(ranks, n, blocks_of(n), policy)) for n in IONODES]
-                for policy, name in POLICIES.items()
-            },
-        )
-        for title, ranks, blocks_of in CONFIGURATIONS
-    ]
-
-
-def falls_with_cooperation(panels: Sequence[Panel]) -> Callable[[Results], bool]:
-    """Each policy is at most as high as the one before it, summed along the axis."""
-
-    def holds(results: Results) -> bool:
-        for panel in panels:
-            sums = [sum(panel.values(results, name)) for name in POLICIES.values()]
-            if any(after > before for before, after in pairwise(sums)):
-                return False
-        return True
-
-    return holds
-
-
-def falls_with_ionodes(panels: Sequence[Panel]) -> Callable[[Results], bool]:
-    return lambda results: all(
-        panel.values(results, name)[-1] < panel.values(results, name)[0]
-        for panel in panels
-        for name in panel.curves
-    )
-
-
-SYNTHETIC_TIME = synthetic_panels("time_s")
-SYNTHETIC_READS = synthetic_panels("blocks_read")
-COOPERATION = "falls as caches co-operate more: base, greedy, coordinated, globally managed"
-
-POLICY_TIME = Experiment(
-    "figure-8-9",
-    "Random requests: time by caching policy and number of I/O nodes",
-    f"{SOURCE}.4, Figure 8.9",
-    panels=SYNTHETIC_TIME,
-    findings=[
-        Finding(f"Time {COOPERATION}.", falls_with_cooperation(SYNTHETIC_TIME)),
-        Finding("Time falls with more I/O nodes.", falls_with_ionodes(SYNTHETIC_TIME)),
-    ],
-)
-POLICY_READS = Experiment(
-    "figure-8-10",
-    "Random requests: blocks read from disks by caching policy and number of I/O nodes",
-    f"{SOURCE}.4, Figure 8.10",
-    panels=SYNTHETIC_READS,
-    findings=[
-        Finding(
-            f"The number of blocks read {COOPERATION}.", falls_with_cooperation(SYNTHETIC_READS)
-        )
-    ],
-)
-
-
-# ---- Caching policies and collective I/O, multiplication of matrices (8.2.4, 8.2.5)
-
-# Blocks of 512 bytes and 128 of them in each cache, so that the second matrix (8 bytes an element)
-# goes from half of a cache to more than all that are coordinated (128 + 4 * 0.8 * 128 = 537).
-MATRIX_BLOCK = 512
-MATRIX_CACHE = f"{128 * MATRIX_BLOCK} B"
-ORDERS = (64, 80, 96, 128, 160, 192)
-MATRIX_RANKS = 4
-
-
-def multiplication(order: int, policy: str, access: str, strategy: str | None = None) -> Case:
-    # Memory for one row of the first matrix, one of the product and one column.
-    options = ("--order", str(order), "--memory", f"{3 * 8 * order}", "--access", access)
-    collective = ("--interface", "mpi", "--collective") if strategy else ()
-    return Case(
-        "oocmm",
-        (*options, *collective),
-        MATRIX_RANKS,
-        (
-            "storage.ionodes=1",
-            f"storage.stripe={MATRIX_BLOCK}",
-            f"storage.cache.cnode.size={MATRIX_CACHE}",
-            f"storage.cache.ionode.size={MATRIX_CACHE}",
-            f"storage.cache.policy={policy}",
-            "storage.collective.sieving=false",
-            *((f"storage.collective.strategy={strategy}",) if strategy else ()),
-        ),
-        block_bytes=MATRIX_BLOCK,
-    )
-
-
-def matrix_panels(access: str, strategy: str | None = None) -> list[Panel]:
-    def curves() -> dict[str, list[tuple[int, Case]]]:
-        return {
-            name: [(n, multiplication(n, policy, access, strategy)) for n in ORDERS]
-            for policy, name in POLICIES.items()
-        }
-
-    return [
-        Panel("Predicted time", "order of the matrices", "time_s", curves()),
-        Panel("Blocks read from the disk", "order of the matrices", "blocks_read", curves()),
-    ]
-
-
-def reads(access: str, policy: str, order: int, strategy: str | None = None) -> Case:
-    return multiplication(order, policy, access, strategy)
-
-
-def least_reads_when_outgrown(results: Results, access: str) -> bool:
-    """Coordination wins where the second matrix has outgrown one cache and still fits all."""
-    return all(
-        results[reads(access, "coordinated", order)].blocks_read
-        < 0.5 * results[reads(access, other, order)].blocks_read
-        for order in (128, 160)
-        for other in ("base", "greedy", "global")
-    )
-
-
-STAGGERED = Experiment(
-    "figure-8-11",
-    "Multiplication of matrices, each rank begins at another column",
-    f"{SOURCE}.4, Figure 8.11",
-    panels=matrix_panels("staggered"),
-    findings=[
-        Finding(
-            "While the matrix fits a cache, base caching reads about as much as the others.",
-            lambda results: (
-                results[reads("staggered", "base", ORDERS[0])].blocks_read
-                <= 1.5 * results[reads("staggered", "coordinated", ORDERS[0])].blocks_read
-            ),
-        ),
-        Finding(
-            "Once it has outgrown a cache, central coordination reads far less than all others, "
-            "the globally managed policy among them.",
-            lambda results: least_reads_when_outgrown(results, "staggered"),
-        ),
-        Finding(
-            "When it has outgrown the coordinated caches too, coordination is as poor as the rest.",
-            lambda results: (
-                results[reads("staggered", "coordinated", ORDERS[-1])].blocks_read
-                > 0.5 * results[reads("staggered", "base", ORDERS[-1])].blocks_read
-            ),
-        ),
-    ],
-)
-TOGETHER = Experiment(
-    "figure-8-12",
-    "Multiplication of matrices, all ranks begin at column 0",
-    f"{SOURCE}.5, Figure 8.12",
-    panels=matrix_panels("together"),
-    findings=[
-        Finding(
-            "All ranks want the same data at the same time: base caching is no faster than with "
-            "the first pattern.",
-            lambda results: all(
-                results[reads("together", "base", order)].time_s
-                >= 0.98 * results[reads("staggered", "base", order)].time_s
-                for order in ORDERS
-            ),
-        )
-    ],
-    more_cases=[reads("staggered", "base", order) for order in ORDERS],
-)
-BARRIER = Experiment(
-    "figure-8-13",
-    "Multiplication of matrices, collective reads with a global barrier",
-    f"{SOURCE}.5, Figure 8.13",
-    panels=matrix_panels("together", "barrier"),
-    findings=[
-        Finding(
-            "The barrier removes no reads: as many requests as without collective calls.",
-            lambda results: all(
-                results[reads("together", "base", n, "barrier")].reads
-                >= results[reads("together", "base", n)].reads
-                for n in ORDERS
-            ),
-        )
-    ],
-    more_cases=[reads("together", "base", order) for order in ORDERS],
-)
-TWO_PHASE = Experiment(
-    "figure-8-14",
-    "Multiplication of matrices, collective reads in two phases",
-    f"{SOURCE}.5, Figure 8.14",
-    panels=matrix_panels("together", "two-phase"),
-    findings=[
-        Finding(
-            "Two-phase removes almost all redundant reads: time is well below half of that with a "
-            "barrier, for every policy and order.",
-            lambda results: all(
-                2 * results[reads("together", policy, n, "two-phase")].time_s
-                < results[reads("together", policy, n, "barrier")].time_s
-                for policy in POLICIES
-                for n in ORDERS
-            ),
-        ),
-        Finding(
-            "For small matrices all policies read the same blocks, and coordination takes longest.",
-            lambda results: all(
-                results[reads("together", "coordinated", ORDERS[0], "two-phase")].time_s
-                >= results[reads("together", policy, ORDERS[0], "two-phase")].time_s
-                for policy in POLICIES
-            ),
-        ),
-    ],
-    more_cases=[reads("together", policy, n, "barrier") for policy in POLICIES for n in ORDERS],
-)
-
-
 # ---- Numbers of compute and I/O nodes (8.2.6)
 
 NODE_RANKS = (1, 4, 9, 16)
@@ -443,14 +197,4 @@ NODES = Experiment(
     more_cases=[balance(ranks, ionodes) for ranks, ionodes in OF_17_NODES],
 )
 
-EXPERIMENTS = [
-    TABLE,
-    COLLECTIVE,
-    POLICY_TIME,
-    POLICY_READS,
-    STAGGERED,
-    TOGETHER,
-    BARRIER,
-    TWO_PHASE,
-    NODES,
-]
+EXPERIMENTS = [TABLE, COLLECTIVE, *caching.EXPERIMENTS, NODES]

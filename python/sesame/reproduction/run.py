@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame.errors import WorkloadError
-from sesame.reproduction.experiment import Case, Measured
+from sesame.reproduction.experiment import BLOCK_BYTES, Case, Measured
 from sesame.simulation import Host, RunResult, Scenario, find_host, parse_compute, simulate
 from sesame.simulation.host import inspect_program
 from sesame.workloads import (
@@ -77,8 +77,7 @@ class Runner:
         with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
 
             def run_host(scenario: Scenario) -> RunResult:
-                overrides = (*case.overrides, f"storage.block={case.block_bytes}")
-                here = replace(scenario, overrides=overrides, working_directory=Path(folder))
+                here = replace(scenario, overrides=case.overrides, working_directory=Path(folder))
                 host = Host(executable, stdout=subprocess.DEVNULL)
                 with self._lock:
                     self._hosts.add(host)
@@ -100,7 +99,7 @@ class Runner:
                 simulate=run_host,
             )
         _check(case, run)
-        return measured_of(run.report, results[0].result, case.block_bytes)
+        return measured_of(run.report, results[0].result)
 
 
 def _check(case: Case, run: BenchRun) -> None:
@@ -108,7 +107,7 @@ def _check(case: Case, run: BenchRun) -> None:
         raise WorkloadError(f"{case}: the program found its own answer wrong")
 
 
-def measured_of(report: dict[str, Any], result: dict[str, Any], block_bytes: int) -> Measured:
+def measured_of(report: dict[str, Any], result: dict[str, Any]) -> Measured:
     """The counts of all file systems in the result of a simulation."""
     files = [file for system in result["storage"] for file in system["files"]]
     devices = [ionode["device"] for system in result["storage"] for ionode in system["ionodes"]]
@@ -119,5 +118,5 @@ def measured_of(report: dict[str, Any], result: dict[str, Any], block_bytes: int
         writes=sum(file["writes"] for file in files),
         disk_reads=sum(device["reads"] for device in devices),
         disk_writes=sum(device["writes"] for device in devices),
-        blocks_read=sum(device["bytes_read"] for device in devices) / block_bytes,
+        blocks_read=sum(device["bytes_read"] for device in devices) / BLOCK_BYTES,
     )
