@@ -2,49 +2,75 @@
 # Records what three programs of the Earth and space sciences ask of a disk: the system alone, each
 # program alone, and all at once. Makes baseline, ppm, wavelet, nbody and combined.sesame here.
 #
-# Needs root: a file system of its own on a file, and probes in the kernel.
+# Programs get as little memory as they once had, and swap to the disk that is recorded: else the
+# page cache of today keeps everything from it. Needs root, for a file system of its own on a file,
+# a control group of version 1, and probes in the kernel.
 set -eu
 idle_s=${1:-30}
-scale=${2:-1} # of the programs' lengths
+memory_mib=${2:-24} # for all programs together
+scale=${3:-1}       # of the lengths of ppm and nbody
 sesame=${SESAME:-sesame}
+group=/sys/fs/cgroup/memory/characterize.$$
 
-mkdir disk
+mkdir disk "$group"
 truncate -s 600M disk.img
 device=$(losetup -f --show disk.img)
 logger=
 clean_up() {
   [ -z "$logger" ] || kill "$logger"
   wait
+  swapoff disk/swap || true
   umount disk
   losetup -d "$device"
   rm -f disk.img
-  rmdir disk
+  rmdir disk "$group"
 }
 trap clean_up EXIT
+trap 'exit 1' INT TERM
 mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$device"
 mount "$device" disk
+head -c 134217728 /dev/zero >disk/swap
+chmod 600 disk/swap
+mkswap -q disk/swap
+swapon disk/swap
+echo "${memory_mib}M" >"$group/memory.limit_in_bytes"
 
 # The system's own work: a line of a log each second, that must be on the disk.
 (while sleep 1; do date >>disk/log && sync -d disk/log; done) &
 logger=$!
 
-# A greymap of noise, larger than the study's 512 x 512: to a disk of today that is two requests.
-mkdir disk/ppm disk/wavelet disk/nbody
-{ printf 'P5 1024 1024 255\n'; head -c 1048576 /dev/urandom; } >disk/image.pgm
+# Programs and data are on the disk, as the nodes of the study had all on theirs.
+for name in ppm wavelet nbody; do
+  "$sesame" bench run "$name" -n 1 >/dev/null
+  built=$(find "${XDG_CACHE_HOME:-$HOME/.cache}/sesame/workloads" -name "$name" -type f -perm -1 \
+    -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2)
+  mkdir "disk/$name"
+  cp "$built" "disk/$name/$name"
+done
+{ printf 'P5 512 512 255\n'; head -c 262144 /dev/urandom; } >disk/image.pgm
 
-ppm="$sesame bench run ppm -n 2 --width 480 --height 240 --steps $((200 * scale)) --dir disk/ppm \
-  --output disk/ppm/results"
-wavelet="$sesame bench run wavelet -n 2 --image disk/image.pgm --dir disk/wavelet \
-  --output disk/wavelet/bands"
-nbody="$sesame bench run nbody -n 2 --bodies 2048 --steps $((50 * scale)) \
-  --statistics disk/nbody/statistics"
+cat >disk/limited <<END
+#!/bin/sh
+echo \$\$ >$group/cgroup.procs
+cd "\$1"
+shift
+exec "\$@"
+END
+chmod +x disk/limited
+ppm="disk/limited disk/ppm ./ppm --width 480 --height 240 --steps $((100 * scale)) --output results"
+wavelet="disk/limited disk/wavelet ./wavelet --image ../image.pgm --output bands"
+nbody="disk/limited disk/nbody ./nbody --bodies 2048 --steps $((50 * scale)) \
+  --statistics statistics"
 
 # What was written before is on the disk when a recording begins, and what it writes is when it
-# ends; the image is in no memory.
+# ends; programs and the image are in no memory.
 record() {
   sync -f disk
-  dd if=disk/image.pgm iflag=nocache count=0 status=none
-  rm -rf disk/ppm/* disk/wavelet/* disk/nbody/*
+  for file in disk/image.pgm disk/*/ppm disk/*/wavelet disk/*/nbody; do
+    dd if="$file" iflag=nocache count=0 status=none
+  done
+  rm -rf disk/ppm/results disk/wavelet/bands disk/nbody/statistics
+  mkdir disk/ppm/results disk/wavelet/bands
   "$sesame" measure run --only block --trace block.issue,block.complete --force \
     -o "$1.sesame" -- sh -c "$2 sync -f disk"
 }
