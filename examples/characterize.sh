@@ -1,13 +1,13 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # Records what three programs of the Earth and space sciences ask of a disk: the system alone, each
 # program alone, and all at once. Makes baseline, ppm, wavelet, nbody and combined.sesame here.
 #
-# Programs get as little memory as they once had, and swap to the disk that is recorded: else the
-# page cache of today keeps everything from it. Needs root, for a file system of its own on a file,
-# a control group of version 1, and probes in the kernel.
-set -eu
+# Programs get little more memory than they fill: else the page cache of today keeps everything from
+# the disk. Needs root, for a file system of its own on a file, control groups of version 1, and
+# probes in the kernel.
+set -euo pipefail
 idle_s=${1:-30}
-memory_mib=${2:-24} # for all programs together
+memory_mib=${2:-32} # of each program
 scale=${3:-1}       # of the lengths of ppm and nbody
 sesame=${SESAME:-sesame}
 group=/sys/fs/cgroup/memory/characterize.$$
@@ -19,21 +19,16 @@ logger=
 clean_up() {
   [ -z "$logger" ] || kill "$logger"
   wait
-  swapoff disk/swap || true
   umount disk
   losetup -d "$device"
   rm -f disk.img
-  rmdir disk "$group"
+  rmdir disk
+  find "$group" -depth -type d -exec rmdir {} \;
 }
 trap clean_up EXIT
 trap 'exit 1' INT TERM
 mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$device"
 mount "$device" disk
-head -c 134217728 /dev/zero >disk/swap
-chmod 600 disk/swap
-mkswap -q disk/swap
-swapon disk/swap
-echo "${memory_mib}M" >"$group/memory.limit_in_bytes"
 
 # The system's own work: a line of a log each second, that must be on the disk.
 (while sleep 1; do date >>disk/log && sync -d disk/log; done) &
@@ -44,22 +39,22 @@ for name in ppm wavelet nbody; do
   "$sesame" bench run "$name" -n 1 >/dev/null
   built=$(find "${XDG_CACHE_HOME:-$HOME/.cache}/sesame/workloads" -name "$name" -type f -perm -1 \
     -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2)
-  mkdir "disk/$name"
+  mkdir "disk/$name" "$group/$name"
+  echo "${memory_mib}M" >"$group/$name/memory.limit_in_bytes"
   cp "$built" "disk/$name/$name"
 done
-{ printf 'P5 512 512 255\n'; head -c 262144 /dev/urandom; } >disk/image.pgm
+{ printf 'P5 1024 1024 255\n'; head -c 1048576 /dev/urandom; } >disk/image.pgm
 
 cat >disk/limited <<END
 #!/bin/sh
-echo \$\$ >$group/cgroup.procs
-cd "\$1"
-shift
-exec "\$@"
+echo \$\$ >$group/\$1/cgroup.procs
+cd disk/\$1
+exec ./"\$@"
 END
 chmod +x disk/limited
-ppm="disk/limited disk/ppm ./ppm --width 480 --height 240 --steps $((100 * scale)) --output results"
-wavelet="disk/limited disk/wavelet ./wavelet --image ../image.pgm --output bands"
-nbody="disk/limited disk/nbody ./nbody --bodies 2048 --steps $((50 * scale)) \
+ppm="disk/limited ppm --width 480 --height 240 --steps $((100 * scale)) --output results"
+wavelet="disk/limited wavelet --image ../image.pgm --output bands"
+nbody="disk/limited nbody --bodies 2048 --steps $((50 * scale)) \
   --statistics statistics"
 
 # What was written before is on the disk when a recording begins, and what it writes is when it
