@@ -21,7 +21,7 @@ from sesame.analysis.characterize import (
 from sesame.analysis.characterize.findings import find
 from sesame.analysis.characterize.locality import Locality, fewest
 from sesame.analysis.characterize.profile import READS, WRITES
-from sesame.datasets import DataSet, DataSetWriter
+from sesame.datasets import DataSet, DataSetWriter, Field, RecordType
 from sesame.errors import InputError
 
 SECOND = 10**9
@@ -234,9 +234,7 @@ def test_events_of_the_kernel_are_the_same_requests(tmp_path):
     assert traced.depths[1:3].tolist() == [1, 299]  # the first finds none, others one
 
 
-def source_of_kernel(path: Path, table: pa.Table) -> Path:
-    from sesame.datasets import Field, RecordType
-
+def source_of_kernel(path: Path, table: pa.Table, end_ns: int | None = None) -> Path:
     fields = (Field(name, "uint64", "", "") for name in ("where", "bytes"))
     kinds = {"time_ns": "int64", "what": "uint32", "pid": "uint32"}
     rest = [Field(name, kind, "", "") for name, kind in kinds.items()]
@@ -245,6 +243,9 @@ def source_of_kernel(path: Path, table: pa.Table) -> Path:
     columns = {name: table.column(name).combine_chunks() for name in table.column_names}
     with DataSetWriter(path) as writer:
         writer.write_described(described, columns)
+        if end_ns is not None:
+            summary = RecordType("kernel_summary", "sums", (Field("end_ns", "int64", "ns", ""),))
+            writer.write_described(summary, {"end_ns": [end_ns]})
         writer.finish({"title": "t"})
     return path
 
@@ -257,3 +258,22 @@ def test_a_data_set_without_requests_says_what_it_needs(tmp_path):
     path = write_requests(tmp_path / "f.sesame", [0], operation=["flush"], bytes=[0])
     with pytest.raises(InputError, match="no read or write"):
         open_source(DataSet(path))
+
+
+def test_a_recording_of_the_kernel_lasts_until_its_last_summary(tmp_path):
+    """A second of silence behind the last request counts, too."""
+    path = tmp_path / "k"
+    events = {
+        "time_ns": np.array([0, 10**6, SECOND, SECOND + 10**6]),
+        "subsystem": name_column(["block"] * 4),
+        "point": name_column(["issue", "complete"] * 2),
+        "class": name_column(["write"] * 4),
+        "where": np.array([8, 8, 16, 16], np.uint64),
+        "bytes": np.full(4, 512, np.uint64),
+        "what": np.full(4, 7 << 20, np.uint32),
+        "pid": np.full(4, 5, np.uint32),
+    }
+    source_of_kernel(path, pa.table(events), end_ns=2 * SECOND)
+    profile = profile_of(path)
+    assert profile.span_s == pytest.approx(2)
+    assert profile.rate == pytest.approx(1)
