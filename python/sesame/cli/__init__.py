@@ -26,6 +26,7 @@ VERBS = [
     "replay",
     "reproduce",
     "measure",
+    "characterize",
 ]
 
 
@@ -76,6 +77,10 @@ def _load(verb: str) -> click.Command:
             from sesame.cli.measure import measure
 
             return measure
+        case "characterize":
+            from sesame.cli.characterize import characterize_command
+
+            return characterize_command
         case _:
             raise KeyError(verb)
 

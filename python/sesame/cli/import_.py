@@ -35,8 +35,8 @@ def import_command(
 ) -> None:
     """Make a data set of another tool's trace.
 
-    FILE is a Darshan log, a DFTracer trace or the anchor file of an OTF2 archive, or the directory
-    that holds one.
+    FILE is a Darshan log, a DFTracer trace, the anchor file of an OTF2 archive, or the directory
+    that holds one; or a block trace: of blktrace, blkparse, perf script or MSR Cambridge's form.
 
     \b
     sesame import job.darshan -o job.sesame
@@ -53,12 +53,14 @@ def _words(output: Path, result: dict[str, Any]) -> str:
             ("io", "calls on files"),
             ("mpi", "MPI calls"),
             ("file_total", "totals of files"),
+            ("block_request", "requests to block devices"),
         )
     ]
     parts = [f"{format_count(count)} {what}" for count, what in counts if count]
+    processes = result["processes"]  # a block trace has none of its own
+    who = f"{format_count(processes)} processes, " if processes else ""
     lines = [
-        f"{output}: {format_count(result['processes'])} processes, "
-        f"{format_seconds(result['duration_s'])}, {', '.join(parts) or 'no records'}"
+        f"{output}: {who}{format_seconds(result['duration_s'])}, {', '.join(parts) or 'no records'}"
     ]
     if result["not_imported"]:
         lines.append(f"not imported: {', '.join(result['not_imported'])}")

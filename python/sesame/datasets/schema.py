@@ -3,7 +3,7 @@
 The types that are written while a simulated program runs come from the core's one list
 (records.def); its file_call becomes the io of traced runs. The types that are computed when a run
 is over (who sent how much to whom) are listed here, those of file systems in `storage`, those of
-traced runs in `traced` and `totals`.
+traced runs in `traced` and `totals`, those of block devices in `block`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from sesame import native
+from sesame.datasets.block import BLOCK_REQUEST
 from sesame.datasets.fields import Field, RecordType
 from sesame.datasets.measured import MEASURED_TYPES
 from sesame.datasets.storage import STORAGE_TYPES
@@ -121,7 +122,8 @@ def _type_of(dtype: str) -> str:
 @cache
 def all_record_types() -> dict[str, RecordType]:
     raw = [_raw_type(described) for described in native.record_types() if not is_io(described)]
-    types = (*raw, *SUMMARY_TYPES, *STORAGE_TYPES, *TRACE_TYPES, FILE_TOTAL, *MEASURED_TYPES)
+    computed = (*SUMMARY_TYPES, *STORAGE_TYPES, *TRACE_TYPES, FILE_TOTAL)
+    types = (*raw, *computed, *MEASURED_TYPES, BLOCK_REQUEST)
     return {record.name: record for record in types}
 
 

@@ -8,12 +8,16 @@ from typing import Any, Protocol
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.errors import InputError
 from sesame.exchange import (
+    blkparse,
+    blktrace,
     chrome,
     csv,
     darshan,
     dftracer,
+    msr_cambridge,
     otf2_export,
     otf2_import,
+    perf_script,
     sddf,
     traced,
 )
@@ -39,6 +43,10 @@ IMPORTS: dict[str, Importer] = {
     "dftracer": dftracer,
     "otf2": otf2_import,
     "sddf": sddf,
+    "blktrace": blktrace,
+    "blkparse": blkparse,
+    "perf": perf_script,
+    "msr": msr_cambridge,
 }
 EXPORTS: dict[str, Exporter] = {
     "otf2": otf2_export.write,

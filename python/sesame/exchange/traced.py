@@ -42,7 +42,10 @@ UNKNOWN = {
 
 @dataclass
 class Traced:
-    """One run. Tables are columns by field name; a missing column is unknown throughout."""
+    """One run. Tables are columns by field name; a missing column is unknown throughout.
+
+    What is found only while batches are made (duration, damage, lost) is set by who makes them.
+    """
 
     tool: str
     version: str
@@ -54,6 +57,7 @@ class Traced:
     batches: dict[str, Batches] = field(default_factory=dict)  # those that memory may not hold
     damage: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)  # what the file had and a data set does not
+    title: str = ""
 
 
 def names(values: Sequence[str], codes: npt.NDArray[Any]) -> pa.DictionaryArray:
@@ -163,7 +167,7 @@ def _info(traced: Traced, source: str, result: dict[str, Any]) -> dict[str, Any]
     program = traced.command[0].rsplit("/", 1)[-1] if traced.command else "a program"
     info: dict[str, Any] = {
         "kind": "import",
-        "title": f"{program} on {traced.ranks} ranks, traced by {traced.tool}",
+        "title": traced.title or f"{program} on {traced.ranks} ranks, traced by {traced.tool}",
         "description": f"Imported from {source}.",
         "contact": "",
         "instrument": {"name": traced.tool, "version": traced.version},

@@ -1,0 +1,165 @@
+"""The study's figures in our form: size and place over time, bands, hot spots; rate and depth."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sesame.analysis.characterize.profile import (
+    DEPTHS,
+    LATENCY_STEPS,
+    PLACE_CELLS,
+    READS,
+    TIME_CELLS,
+    WRITES,
+    Profile,
+)
+from sesame.analysis.chart import Chart
+from sesame.analysis.plots import time_unit
+from sesame.analysis.quantities import format_bytes, format_size
+from sesame.analysis.traced_plots import READ_COLOUR, WRITE_COLOUR, Plot
+from sesame.datasets.block import SECTOR_BYTES
+
+COLOURS = (READ_COLOUR, WRITE_COLOUR)
+WORDS = ("reads", "writes")
+MOST_HOT = 3000
+MANY = "Blues"
+
+
+def place_axis(p: Profile) -> tuple[float, str]:
+    """(units in a byte, title): sectors of a disk, bytes of the files."""
+    if p.source.is_disk:
+        return 1 / SECTOR_BYTES, "sector"
+    return 1.0, "byte, files one behind the other"
+
+
+def size_plot(p: Profile) -> Plot:
+    """Figures 2 to 5."""
+    chart, factor = _over_time(p)
+    used = np.array(sorted(p.sizes))
+    powers = 2.0 ** np.arange(int(math.log2(used[0])), math.ceil(math.log2(used[-1])) + 1)
+    ticks = {"tickvals": powers, "ticktext": [format_size(int(size)) for size in powers]}
+    chart.y("request size", type="log", **ticks)
+    if p.points:
+        _scatter(chart, p, factor, "bytes", 1.0)
+        return Plot(chart, "Each request is a point.")
+    lowest, highest = int(math.log2(used[0])), int(math.log2(used[-1]))
+    rows = p.size_over_time[lowest : highest + 1]
+    _cells(chart, p, rows, 2.0 ** (np.arange(lowest, highest + 1) + 0.5), factor)
+    return Plot(chart, "Sizes in powers of two; the darker a cell, the more requests (logarithm).")
+
+
+def place_plot(p: Profile) -> Plot:
+    """Figures 1 and 6."""
+    chart, factor = _over_time(p)
+    scale, title = place_axis(p)
+    chart.y(title, range=[0, p.extent * scale])
+    if p.points:
+        _scatter(chart, p, factor, "position", scale)
+        return Plot(chart, "Each request is a point, where it begins.")
+    step = p.extent * scale / PLACE_CELLS
+    _cells(chart, p, p.place_over_time, (np.arange(PLACE_CELLS) + 0.5) * step, factor)
+    return Plot(chart, "The darker a cell, the more requests begin in it (logarithm).")
+
+
+def band_plot(p: Profile) -> Plot:
+    """Figure 7."""
+    scale, title = place_axis(p)
+    chart = Chart(320, barmode="stack", bargap=0.1)
+    width = p.band_bytes * scale
+    middle = (np.arange(p.bands.shape[1]) + 0.5) * width
+    for kind in (READS, WRITES):
+        share = 100 * p.bands[kind] / p.total
+        _bars(chart, middle, share, kind, width=width)
+    chart.x(title, range=[0, p.bands.shape[1] * width])
+    chart.y("% of the requests")
+    of = f"{p.band_bytes // SECTOR_BYTES:,} sectors" if p.source.is_disk else format_bytes(width)
+    return Plot(chart, f"Bands of {of}.")
+
+
+def hot_plot(p: Profile) -> Plot:
+    """Figure 8."""
+    scale, title = place_axis(p)
+    chart = Chart(320)
+    hot = p.locality.hottest(MOST_HOT)
+    x = np.array([place for place, _ in hot]) * scale
+    y = np.array([count for _, count in hot]) / p.span_s
+    stems_x = np.column_stack((x, x, np.full(len(x), np.nan))).ravel()
+    stems_y = np.column_stack((np.zeros(len(x)), y, np.full(len(x), np.nan))).ravel()
+    line = {"color": READ_COLOUR, "width": 1}
+    chart.add("scatter", x=stems_x, y=stems_y, mode="lines", line=line, connectgaps=False)
+    chart.x(title, range=[0, p.extent * scale])
+    chart.y("accesses each second", rangemode="tozero")
+    left = len(p.locality.counts) - len(hot)
+    unit = format_size(p.locality.unit)
+    note = f"Requests that begin in the same {unit}, over the whole time."
+    return Plot(chart, note + (f" {left:,} places with fewer are left out." if left else ""))
+
+
+def rate_plot(p: Profile) -> Plot:
+    chart, factor = _over_time(p)
+    cell_s = p.span_s / TIME_CELLS
+    x = (np.arange(TIME_CELLS) + 0.5) * cell_s * factor
+    for kind in (READS, WRITES):
+        line = {"color": COLOURS[kind], "width": 1, "shape": "hvh"}
+        y = p.over_time[kind] / max(cell_s, 1e-9)
+        chart.add("scatter", x=x, y=y, mode="lines", line=line, name=WORDS[kind])
+    chart.y("requests each second", rangemode="tozero")
+    return Plot(chart)
+
+
+def depth_plot(p: Profile) -> Plot:
+    chart = Chart(280, bargap=0.1)
+    most = int(p.depths.nonzero()[0].max())
+    x = np.arange(most + 1)
+    chart.add("bar", x=x, y=100 * p.depths[: most + 1] / p.total, marker={"color": READ_COLOUR})
+    chart.x("requests at the device when one is issued, that one among them", rangemode="tozero")
+    chart.y("% of the requests")
+    return Plot(chart, f"{DEPTHS - 1} stands for more, too." if most == DEPTHS - 1 else "")
+
+
+def latency_plot(p: Profile) -> Plot:
+    chart = Chart(280)
+    used = p.latencies.sum(axis=0).nonzero()[0]
+    low, high = int(used[0]), int(used[-1]) + 1
+    ends = 2.0 ** (np.arange(low, high) / LATENCY_STEPS + 1 / LATENCY_STEPS) * 1e-6
+    for kind in (READS, WRITES):
+        if counts := int(p.latencies[kind].sum()):
+            share = 100 * np.cumsum(p.latencies[kind, low:high]) / counts
+            line = {"color": COLOURS[kind], "shape": "hv"}
+            chart.add("scatter", x=ends, y=share, mode="lines", line=line, name=WORDS[kind])
+    chart.x("time until it was done (ms)", type="log")
+    chart.y("% of the requests", range=[0, 101])
+    return Plot(chart)
+
+
+def _over_time(p: Profile) -> tuple[Chart, float]:
+    factor, unit = time_unit(p.span_s)
+    chart = Chart(340)
+    chart.x(f"time ({unit})", range=[0, p.span_s * factor])
+    return chart, factor
+
+
+def _scatter(chart: Chart, p: Profile, factor: float, name: str, scale: float) -> None:
+    write = np.concatenate([part.write for part in p.points])
+    time = np.concatenate([part.time_ns for part in p.points]) - p.begin_ns
+    value = np.concatenate([getattr(part, name) for part in p.points]) * scale
+    for kind in (READS, WRITES):
+        here = write == kind
+        if here.any():
+            marker = {"color": COLOURS[kind], "size": 4, "opacity": 0.7}
+            x, y = time[here] * (factor * 1e-9), value[here]
+            chart.add("scattergl", x=x, y=y, mode="markers", marker=marker, name=WORDS[kind])
+
+
+def _cells(chart: Chart, p: Profile, counts: Any, y: Any, factor: float) -> None:
+    x = (np.arange(TIME_CELLS) + 0.5) * (p.span_s / TIME_CELLS * factor)
+    z = np.where(counts > 0, np.log10(np.maximum(counts, 1)) + 0.3, np.nan).astype(np.float32)
+    chart.add("heatmap", x=x, y=y, z=z, colorscale=MANY, zmin=0, showscale=False, hoverinfo="x+y")
+
+
+def _bars(chart: Chart, x: Any, y: Any, kind: int, **more: Any) -> None:
+    marker = {"color": COLOURS[kind], "line": {"width": 0}}
+    chart.add("bar", x=x, y=y, marker=marker, name=WORDS[kind], **more)

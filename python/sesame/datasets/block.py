@@ -1,0 +1,34 @@
+"""Requests to block devices: what a disk is asked for, as a kernel saw it or a trace tells it."""
+
+from __future__ import annotations
+
+from sesame.datasets.fields import Field, RecordType
+
+OPERATIONS = ("read", "write", "flush", "discard", "other")
+SECTOR_BYTES = 512  # the unit of sectors in Linux and in all traces, whatever the device has
+
+BLOCK_REQUEST = RecordType(
+    "block_request",
+    "One request to a block device",
+    (
+        Field(
+            "time_ns",
+            "int64",
+            "ns",
+            "time at which the device was given it, since the first event of the trace",
+        ),
+        Field("device", "name", "", "the device: major,minor; or host.disk"),
+        Field("sector", "int64", "512 B", "its first sector; -1 for a request without data"),
+        Field("bytes", "int64", "B", "how much of the device it is about"),
+        Field("operation", "name", "", "read, write, flush, discard or other"),
+        Field(
+            "depth",
+            "int32",
+            "",
+            "requests that the device had then, this one among them, as far as the trace tells",
+        ),
+        Field("latency_ns", "int64", "ns", "time until it was done; -1 when that was not seen"),
+        Field("pid", "int32", "", "the process that was running then; -1 when unknown"),
+        Field("command", "name", "", "the name of that process; empty when unknown"),
+    ),
+)

@@ -1,0 +1,239 @@
+"""What all importers of block traces share: names by number, and events on their way to records."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import pyarrow as pa
+
+from sesame.datasets.block import OPERATIONS, SECTOR_BYTES
+from sesame.errors import InputError
+from sesame.exchange.traced import Batches, Columns, Traced, names
+from sesame.traced.block_requests import Depth, Events, Ints, Pairing, in_time_order
+
+CHUNK_BYTES = 8 << 20
+READ, WRITE, FLUSH, DISCARD, OTHER = range(len(OPERATIONS))
+
+
+class Names:
+    """Numbers for names, in the order in which they are met."""
+
+    def __init__(self, *first: str) -> None:
+        self.numbers: dict[str, int] = {name: number for number, name in enumerate(first)}
+
+    def number(self, name: str) -> int:
+        return self.numbers.setdefault(name, len(self.numbers))
+
+    def codes(self, column: pa.Array) -> Ints:
+        """Of a column of text."""
+        encoded = column.dictionary_encode()
+        own = np.array([self.number(text) for text in encoded.dictionary.to_pylist()], np.int64)
+        places = encoded.indices.to_numpy(zero_copy_only=False)
+        return own[places] if len(own) else np.empty(0, np.int64)
+
+    def column(self, codes: Ints) -> pa.DictionaryArray:
+        return names(list(self.numbers), codes)
+
+
+def operation_of(flags: str) -> int:
+    """Of the letters that the kernel writes: `FWS` is a write with a flush before it."""
+    bare = flags[1:] if flags.startswith("F") and len(flags) > 1 else flags
+    letters = {"R": READ, "W": WRITE, "F": FLUSH, "D": DISCARD}
+    return letters.get(bare[:1], OTHER)
+
+
+def operations(column: pa.Array) -> Ints:
+    encoded = column.dictionary_encode()
+    own = np.array([operation_of(text) for text in encoded.dictionary.to_pylist()], np.int64)
+    places = encoded.indices.to_numpy(zero_copy_only=False)
+    return own[places] if len(own) else np.empty(0, np.int64)
+
+
+@dataclass
+class BlockTrace:
+    """One trace: a tool's events, or its requests when it has joined them itself."""
+
+    tool: str
+    version: str = ""
+    devices: Names = field(default_factory=Names)
+    commands: Names = field(default_factory=lambda: Names(""))
+    damage: list[str] = field(default_factory=list)
+    not_imported: dict[str, int] = field(default_factory=dict)
+
+    def of_events(self, batches: Iterator[Events]) -> Traced:
+        run = self._traced()
+        run.batches["block_request"] = self._paired(run, batches)
+        return run
+
+    def of_requests(self, batches: Iterator[Events]) -> Traced:
+        """Requests with a latency of their own."""
+        run = self._traced()
+        run.batches["block_request"] = self._as_they_are(run, batches)
+        return run
+
+    def _traced(self) -> Traced:
+        return Traced(self.tool, self.version, [], None, 0, 0, damage=self.damage)
+
+    def _paired(self, run: Traced, batches: Iterator[Events]) -> Batches:
+        pairing, late = Pairing(), list[int]()
+        span = _Span()
+        events = span.over(in_time_order(batches, late))
+        for requests in pairing.requests(events):
+            yield self._columns(requests, span.begin_ns)
+        self.not_imported["completions of requests from before the trace"] = pairing.without_issue
+        self._ended(run, span, late)
+
+    def _as_they_are(self, run: Traced, batches: Iterator[Events]) -> Batches:
+        depth, late, span = Depth(), list[int](), _Span()
+        for part in span.over(in_time_order(batches, late)):
+            end = part["time_ns"] + part["latency_ns"]
+            span.end_ns = max(span.end_ns, int(end.max()))
+            part["depth"] = depth.add(part["device"], part["time_ns"], end)
+            yield self._columns(part, span.begin_ns)
+        self._ended(run, span, late)
+
+    def _ended(self, run: Traced, span: _Span, late: list[int]) -> None:
+        if sum(late):
+            self.damage.append(f"{sum(late):,} events stand far from their place in time")
+        run.duration_ns = max(span.end_ns - span.begin_ns, 0)
+        run.lost += [f"{count:,} {what}" for what, count in self.not_imported.items() if count]
+        devices = list(self.devices.numbers)
+        of = devices[0] if len(devices) == 1 else f"{len(devices)} devices"
+        run.title = f"block requests of {of}, traced by {self.tool}"
+
+    def _columns(self, requests: Events, begin_ns: int) -> Columns:
+        return {
+            "time_ns": requests["time_ns"] - begin_ns,
+            "device": self.devices.column(requests["device"]),
+            "sector": requests["sector"],
+            "bytes": requests["bytes"],
+            "operation": names(OPERATIONS, requests["operation"]),
+            "depth": requests["depth"],
+            "latency_ns": requests["latency_ns"],
+            "pid": requests["pid"],
+            "command": self.commands.column(requests["command"]),
+        }
+
+
+@dataclass
+class _Span:
+    """From the first event to the last."""
+
+    begin_ns: int = 0
+    end_ns: int = 0
+    _any: bool = False
+
+    def over(self, batches: Iterator[Events]) -> Iterator[Events]:
+        for batch in batches:
+            if len(batch["time_ns"]):
+                if not self._any:
+                    self.begin_ns, self._any = int(batch["time_ns"][0]), True
+                self.end_ns = max(self.end_ns, int(batch["time_ns"].max()))
+                yield batch
+
+
+def open_text(path: Path) -> BinaryIO:
+    """A file that may be compressed."""
+    with path.open("rb") as file:
+        zipped = file.read(2) == b"\x1f\x8b"
+    return cast(BinaryIO, gzip.open(path) if zipped else path.open("rb"))
+
+
+def first_lines(path: Path, size: int = 1 << 16) -> list[bytes]:
+    """Those of the file's beginning that are whole; none of what is no file."""
+    try:
+        with open_text(path) as file:
+            return file.read(size).split(b"\n")[:-1]
+    except (OSError, EOFError):
+        return []
+
+
+def text_chunks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Whole lines, some MiB at once, each time with the number of the first. The last line of the
+    file may have no end."""
+    line, rest = 1, b""
+    try:
+        with open_text(path) as file:
+            while block := file.read(CHUNK_BYTES):
+                chunk, newline, rest = (rest + block).rpartition(b"\n")
+                if newline:
+                    yield line, chunk + newline
+                    line += chunk.count(b"\n") + 1
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise InputError(f"cannot be unpacked: {error}", path=str(path), line=line) from error
+    if rest:
+        yield line, rest
+
+
+Found = list[tuple[bytes, ...]]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of one form. A match of `wanted` has what is read; others are known, or wrong."""
+
+    wanted: re.Pattern[bytes]
+    known: re.Pattern[bytes]  # all lines that may be there
+    expected: str
+
+    def batches(self, path: Path, trace: BlockTrace) -> Iterator[Found]:
+        for first, chunk in text_chunks(path):
+            found = self.wanted.findall(chunk)
+            lines = chunk.count(b"\n") + (not chunk.endswith(b"\n"))
+            if len(found) < lines and len(self.known.findall(chunk)) < lines:
+                self._say_what_is_wrong(path, first, chunk, trace)
+            yield found
+
+    def _say_what_is_wrong(self, path: Path, first: int, chunk: bytes, trace: BlockTrace) -> None:
+        """The cut-off end of a trace is damage that leaves the rest as it is."""
+        for number, line in enumerate(chunk.splitlines(keepends=True), first):
+            if not line.strip() or self.known.fullmatch(line.removesuffix(b"\n")):
+                continue
+            if not line.endswith(b"\n"):
+                trace.damage.append(f"{path.name}:{number}: the last line is cut off")
+                return
+            text = line.strip()[:60].decode(errors="replace")
+            raise InputError(
+                f"{text!r} is not a line of {trace.tool}, expected {self.expected}",
+                path=str(path),
+                line=number,
+            )
+
+
+def numbers(column: list[bytes]) -> Ints:
+    """Unsigned 64-bit numbers keep their bits: the kernel's sector -1 is a large one."""
+    values = pa.array(column, pa.string()).cast(pa.uint64())
+    found: Ints = values.to_numpy(zero_copy_only=False).view(np.int64)
+    return found
+
+
+def nanoseconds(seconds: list[bytes], fraction: list[bytes]) -> Ints:
+    digits = len(fraction[0]) if fraction else 9
+    scale = np.int64(10 ** (9 - digits))
+    return np.asarray(numbers(seconds) * 10**9 + numbers(fraction) * scale)
+
+
+def columns_of(found: Found) -> list[list[bytes]]:
+    return [list(column) for column in zip(*found, strict=True)]
+
+
+def text(column: list[bytes]) -> pa.Array:
+    """Names of processes may hold anything."""
+    try:
+        return pa.array(column, pa.string())
+    except pa.ArrowException:
+        return pa.array([name.decode(errors="replace") for name in column], pa.string())
+
+
+def event(**columns: Any) -> Events:
+    return {name: np.asarray(values, np.int64) for name, values in columns.items()}
+
+
+def bytes_of(sectors: Ints) -> Ints:
+    return sectors * SECTOR_BYTES
