@@ -26,6 +26,7 @@ VERBS = [
     "replay",
     "reproduce",
     "measure",
+    "receive",
 ]
 
 
@@ -76,6 +77,10 @@ def _load(verb: str) -> click.Command:
             from sesame.cli.measure import measure
 
             return measure
+        case "receive":
+            from sesame.cli.receive import receive
+
+            return receive
         case _:
             raise KeyError(verb)
 

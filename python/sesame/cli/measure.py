@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.cli.measure_daemon import daemon
+from sesame.cli.measure_nodes import pull, record, set_, start, status, stop
 from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError, SesameError
 from sesame.measurement import (
@@ -31,6 +33,10 @@ COMMAND_LINE = {"ignore_unknown_options": True, "allow_interspersed_args": False
 @click.group()
 def measure() -> None:
     """Measure inside the running operating system."""
+
+
+for command in (daemon, start, stop, status, set_, pull, record):
+    measure.add_command(command)
 
 
 @measure.command("list")

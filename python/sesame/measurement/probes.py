@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,7 @@ EVENT = np.dtype(
     ]
 )
 # Sizes below each belong to its group; the last group has the rest.
+NO_LIMIT = 2**64 - 1
 DEFAULT_LIMITS = (512, 4096, 16384, 65536, 262144, 1048576, 4194304)
 
 
@@ -74,6 +75,23 @@ class Subsystem:
     groups: int
     where: str
     what: str
+
+
+class Probes(Protocol):
+    """The probes of one subsystem, as whoever reads and switches them sees them."""
+
+    subsystem: Subsystem
+    cells: NDArray[np.void]  # [CPU, point, class, group]
+    limits: tuple[int, ...]
+
+    def set_limits(self, limits: tuple[int, ...]) -> None: ...
+    def missing(self, point: int) -> str | None: ...
+    def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None: ...
+    def detail(self, point: int) -> Detail: ...
+    def is_tracing(self, point: int) -> bool: ...
+    def next_epoch(self) -> int: ...
+    @property
+    def presented_and_lost(self) -> tuple[int, int]: ...
 
 
 class _Settings(ctypes.Structure):
@@ -160,11 +178,15 @@ class LoadedProbes:
         # [CPU, point, class, group]; changes while one looks.
         self.cells: NDArray[np.void] = np.frombuffer(memory, CELL).reshape(shape)
         self._settings = _library().sesame_probes_settings(self._handle).contents
+        self.limits: tuple[int, ...] = ()
         self.set_limits(DEFAULT_LIMITS)
 
     def set_limits(self, limits: tuple[int, ...]) -> None:
         """Size groups, in bytes; at most one less than there are groups, growing."""
-        for number, limit in enumerate(limits[: self.subsystem.groups - 1]):
+        self.limits = limits[: self.subsystem.groups - 1]
+        for number in range(self.subsystem.groups - 1):
+            # Groups that are not wanted stay empty: nothing is as large as their limit.
+            limit = limits[number] if number < len(limits) else NO_LIMIT
             self._settings.limits[number] = limit
 
     def missing(self, point: int) -> str | None:

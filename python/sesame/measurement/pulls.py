@@ -1,0 +1,124 @@
+"""What a node tells of one pull interval, as it goes from the daemon to whoever stores it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sesame.datasets.fields import Field, RecordType
+from sesame.measurement.clocks import Offset
+from sesame.measurement.summary import Cells, Layout
+
+PHASES = RecordType(
+    "kernel_phase",
+    "A stretch of a program's time that the program gave a name",
+    (
+        Field("begin_ns", "int64", "ns", "its begin, since the begin of the data set"),
+        Field("end_ns", "int64", "ns", "its end"),
+        Field("node", "text", "", "the machine on which it was"),
+        Field("name", "text", "", "the name that the program gave it"),
+        Field("pid", "uint32", "", "the process"),
+    ),
+)
+PULLS = RecordType(
+    "kernel_pull",
+    "One pull of one node: what its records' times rest on, and what is missing",
+    (
+        Field("begin_ns", "int64", "ns", "begin of the interval, since the begin of the data set"),
+        Field("end_ns", "int64", "ns", "its end"),
+        Field("node", "text", "", "the machine"),
+        Field("start", "text", "", "which start of its daemon this was"),
+        Field("sequence", "uint64", "", "number of the pull since that start"),
+        Field("dropped", "uint64", "", "pulls since then that found no room to wait in"),
+        Field("offset_ns", "int64", "ns", "what was added to the node's clock for all its times"),
+        Field("uncertainty_ns", "uint64", "ns", "by which that may be wrong, either way"),
+        Field("cpu_ns", "uint64", "ns", "processor time that the daemon took in the interval"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Phase:
+    name: str
+    begin_ns: int
+    end_ns: int
+    pid: int
+
+
+@dataclass(frozen=True)
+class Pull:
+    """Times are of the node's monotonic clock."""
+
+    node: str
+    start: str
+    sequence: int
+    begin_ns: int
+    end_ns: int
+    cpu_ns: int
+    dropped: int
+    offset: Offset
+    cells: dict[str, Cells]
+    details: dict[str, list[int]]
+    layouts: dict[str, Layout]
+    phases: list[Phase] = field(default_factory=list)
+
+    def to_json(self) -> str:
+        # asdict copies every list, which takes longer than all the rest of a pull.
+        parts = vars(self) | {
+            "offset": vars(self.offset),
+            "cells": {name: vars(one) for name, one in self.cells.items()},
+            "layouts": {name: vars(one) for name, one in self.layouts.items()},
+            "phases": [asdict(phase) for phase in self.phases],
+        }
+        return json.dumps(parts, separators=(",", ":"))
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Pull:
+        """Raises ValueError, TypeError or KeyError when this is no pull."""
+        parts: dict[str, Any] = json.loads(text)
+        layouts = {
+            name: Layout(
+                one["subsystem"],
+                tuple(one["points"]),
+                tuple(one["classes"]),
+                one["groups"],
+                tuple(one["limits"]),
+            )
+            for name, one in parts["layouts"].items()
+        }
+        return Pull(
+            **parts
+            | {
+                "offset": Offset(**parts["offset"]),
+                "cells": {name: Cells(**one) for name, one in parts["cells"].items()},
+                "layouts": layouts,
+                "phases": [Phase(**one) for one in parts["phases"]],
+            }
+        )
+
+    def summaries(self, begin_ns: int) -> Iterator[dict[str, Any]]:
+        """Records of the type kernel_summary; `begin_ns` is the begin of the data set."""
+        times = self._times(self, begin_ns)
+        for name, cells in self.cells.items():
+            for row in self.layouts[name].rows(cells, self.details[name]):
+                yield times | row
+
+    def phase_records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
+        for phase in self.phases:
+            yield self._times(phase, begin_ns) | {"name": phase.name, "pid": phase.pid}
+
+    def record(self, begin_ns: int) -> dict[str, Any]:
+        return self._times(self, begin_ns) | {
+            "start": self.start,
+            "sequence": self.sequence,
+            "dropped": self.dropped,
+            "offset_ns": self.offset.offset_ns,
+            "uncertainty_ns": self.offset.uncertainty_ns,
+            "cpu_ns": self.cpu_ns,
+        }
+
+    def _times(self, of: Pull | Phase, begin_ns: int) -> dict[str, Any]:
+        shift = self.offset.offset_ns - begin_ns
+        return {"begin_ns": of.begin_ns + shift, "end_ns": of.end_ns + shift, "node": self.node}
