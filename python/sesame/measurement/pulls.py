@@ -9,7 +9,7 @@ from typing import Any
 
 from sesame.datasets.fields import Field, RecordType
 from sesame.measurement.clocks import Offset
-from sesame.measurement.summary import Cells, Layout
+from sesame.measurement.summary import SUMMARY, Cells, Layout
 
 PHASES = RecordType(
     "kernel_phase",
@@ -76,8 +76,16 @@ class Pull:
 
     @staticmethod
     def from_json(text: str | bytes) -> Pull:
-        """Raises ValueError, TypeError or KeyError when this is no pull."""
-        parts: dict[str, Any] = json.loads(text)
+        """Raises ValueError when this is no pull: one that is wrong would spoil a whole segment."""
+        try:
+            pull = Pull._from_parts(json.loads(text))
+            pull._check()
+        except (TypeError, KeyError, AttributeError, IndexError) as error:
+            raise ValueError("this is no pull") from error
+        return pull
+
+    @staticmethod
+    def _from_parts(parts: dict[str, Any]) -> Pull:
         layouts = {
             name: Layout(
                 one["subsystem"],
@@ -97,6 +105,22 @@ class Pull:
                 "phases": [Phase(**one) for one in parts["phases"]],
             }
         )
+
+    def _check(self) -> None:
+        """Whether it can become records of their types."""
+        if any(
+            set(map(len, vars(cells).values())) != {len(cells.places)}
+            for cells in self.cells.values()
+        ):
+            raise ValueError("columns of different lengths")
+        for described, records in (
+            (SUMMARY, self.summaries(0)),
+            (PHASES, self.phase_records(0)),
+            (PULLS, iter([self.record(0)])),
+        ):
+            for row in records:
+                for one in described.fields:
+                    _check_value(row[one.name], one.type)
 
     def summaries(self, begin_ns: int) -> Iterator[dict[str, Any]]:
         """Records of the type kernel_summary; `begin_ns` is the begin of the data set."""
@@ -122,3 +146,21 @@ class Pull:
     def _times(self, of: Pull | Phase, begin_ns: int) -> dict[str, Any]:
         shift = self.offset.offset_ns - begin_ns
         return {"begin_ns": of.begin_ns + shift, "end_ns": of.end_ns + shift, "node": self.node}
+
+
+RANGES = {
+    "int64": (-(2**63), 2**63),
+    "uint64": (0, 2**64),
+    "uint32": (0, 2**32),
+    "uint8": (0, 2**8),
+}
+
+
+def _check_value(value: Any, kind: str) -> None:
+    if kind == "text":
+        if not isinstance(value, str):
+            raise ValueError(f"expected text, got {value!r}")
+        return
+    least, beyond = RANGES[kind]
+    if type(value) is not int or not least <= value < beyond:
+        raise ValueError(f"expected {kind}, got {value!r}")
