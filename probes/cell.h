@@ -15,6 +15,14 @@ struct cell {
   __u64 max_ns[2]; /* of these; the reader clears the one that is not in use (settings.epoch) */
 };
 
+/* What the programs of a subsystem have cost a CPU, by the calibrated cost of each event; before the
+ * CPU's cells. */
+struct spending {
+  __u64 spent_ns;
+  __u64 allowance_ns; /* the user side's: when spent_ns passes it, the CPU says so, once; 0: never */
+  __u64 runs;         /* of programs, those that found nothing to count too */
+};
+
 /* How closely a point looks; each takes longer than the one before. */
 enum detail {
   DETAIL_OFF,
@@ -32,12 +40,19 @@ enum detail {
 struct settings {
   __u32 detail[SESAME_MAX_POINTS];
   __u32 tracing[SESAME_MAX_POINTS];
-  __u32 epoch; /* 0 or 1: which maximum is in use */
+  __u32 cost_ns[SESAME_MAX_POINTS]; /* of an event, as closely as the point looks now */
+  __u32 run_ns;                     /* of a program that finds nothing to count */
+  __u32 epoch;                      /* 0 or 1: which maximum is in use */
   __u32 subsystem;
+  __u32 finest; /* as closely as any point looks */
+  __u32 reader; /* the process whose own events are not traced */
   __u64 limits[SESAME_MAX_GROUPS]; /* a size belongs to the first group whose limit it is below */
   __u64 presented;                 /* events that were to be traced */
   __u64 lost;                      /* of these, those that found no room */
 };
+
+/* An event of this point says that a CPU has spent its subsystem's allowance. */
+#define SESAME_SPENT 0xffff
 
 /* One event of a trace. What `where` and `what` are is the subsystem's to say. */
 struct event {

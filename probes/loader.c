@@ -42,7 +42,7 @@ struct loaded {
   struct bpf_object* object;
   struct program programs[MAX_PROGRAMS];
   unsigned program_count;
-  struct cell* cells;
+  struct spending* cells; /* of all CPUs, each followed by its cells */
   size_t cells_bytes;
   struct settings* settings;
 };
@@ -192,6 +192,7 @@ EXPORT struct loaded* sesame_probes_load(const char* name) {
   btf__free(kernel);
   if (result == 0) {
     loaded->settings->subsystem = number;
+    loaded->settings->reader = (__u32)getpid();
     return loaded;
   }
   fail("the probes of %s were not loaded: %s%s%s", name, strerror(reason),
@@ -278,6 +279,15 @@ static void release(struct loaded* loaded, const struct point* point) {
   }
 }
 
+static void set_finest(const struct loaded* loaded) {
+  struct settings* settings = loaded->settings;
+  __u32 finest = DETAIL_OFF;
+  for (unsigned i = 0; i < loaded->subsystem->point_count; ++i) {
+    if (settings->detail[i] > finest) finest = settings->detail[i];
+  }
+  settings->finest = finest;
+}
+
 EXPORT int sesame_probes_set(struct loaded* loaded, unsigned number, enum detail detail,
                              int tracing) {
   const struct subsystem* subsystem = loaded->subsystem;
@@ -292,6 +302,7 @@ EXPORT int sesame_probes_set(struct loaded* loaded, unsigned number, enum detail
   const bool was_on = settings->detail[number] != DETAIL_OFF;
   settings->tracing[number] = tracing != 0 && detail != DETAIL_OFF;
   settings->detail[number] = detail < point->finest ? detail : point->finest;
+  set_finest(loaded);
   if (detail == DETAIL_OFF) {
     if (was_on) release(loaded, point);
     return 0;
@@ -314,8 +325,10 @@ EXPORT void sesame_probes_unload(struct loaded* loaded) {
 
 /* ---- Reading ---- */
 
-EXPORT const struct cell* sesame_probes_cells(struct loaded* loaded, unsigned* cpus) {
+EXPORT struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpus,
+                                            size_t* stride) {
   *cpus = cpu_count();
+  *stride = loaded->cells_bytes / cpu_count();
   return loaded->cells;
 }
 

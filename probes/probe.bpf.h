@@ -18,6 +18,7 @@
 const char kLicense[] SEC("license") = "GPL";
 
 struct cells {
+  struct spending spending;
   struct cell cell[POINTS][CLASSES][GROUPS];
 };
 
@@ -57,17 +58,57 @@ static __always_inline __u32 group_of(__u64 bytes) {
   return GROUPS - 1;
 }
 
-static __always_inline struct cell* cell_of(__u32 point, __u32 class_, __u64 bytes) {
+/* Whether the event that begins now is to be timed. */
+static __always_inline bool is_timed(__u32 detail) {
+  return detail == DETAIL_DURATION ||
+         (detail == DETAIL_SAMPLED && bpf_get_prandom_u32() % SESAME_SAMPLING == 0);
+}
+
+static __always_inline struct cells* cells_here(void) {
   const __u32 cpu = bpf_get_smp_processor_id();
-  struct cells* mine = bpf_map_lookup_elem(&cells, &cpu);
-  if (!mine || point >= POINTS || class_ >= CLASSES) return 0;
+  return bpf_map_lookup_elem(&cells, &cpu);
+}
+
+static __always_inline void fill(struct event* event) {
+  event->pid = this_thread();
+  event->cpu = bpf_get_smp_processor_id();
+  event->subsystem = settings.subsystem;
+}
+
+static __always_inline void say_spent(void) {
+  struct event* event = bpf_ringbuf_reserve(&events, sizeof *event, 0);
+  if (!event) return;
+  __builtin_memset(event, 0, sizeof *event);
+  fill(event);
+  event->point = SESAME_SPENT;
+  bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
+}
+
+static __always_inline void spend(struct cells* mine, __u32 ns) {
+  const __u64 before = mine->spending.spent_ns, allowance = mine->spending.allowance_ns;
+  mine->spending.spent_ns = before + ns;
+  if (before < allowance && before + ns >= allowance) say_spent();
+}
+
+/* For programs that run at more than what they count: begins each of them. */
+static __always_inline void begin_run(void) {
+  struct cells* mine = cells_here();
+  if (!mine) return;
+  ++mine->spending.runs;
+  spend(mine, settings.run_ns);
+}
+
+static __always_inline struct cell* cell_of(__u32 point, __u32 class_, __u64 bytes) {
+  struct cells* mine = cells_here();
+  if (!mine || point >= POINTS || class_ >= CLASSES || !settings.detail[point]) return 0;
+  spend(mine, settings.cost_ns[point]);
   return &mine->cell[point][class_][GROUPS > 1 ? group_of(bytes) : 0];
 }
 
 static __always_inline void add_time(struct cell* cell, __u64 duration_ns) {
   ++cell->timed;
   cell->total_ns += duration_ns;
-  __u64* most = &cell->max_ns[settings.epoch & 1];
+  volatile __u64* most = &cell->max_ns[settings.epoch & 1];
   if (duration_ns > *most) *most = duration_ns;
 }
 
@@ -89,13 +130,14 @@ static __always_inline void note_anywhere(__u32 point, __u32 class_, __u64 bytes
   if (!duration_ns) return;
   __sync_fetch_and_add(&cell->timed, 1);
   __sync_fetch_and_add(&cell->total_ns, duration_ns);
-  __u64* most = &cell->max_ns[settings.epoch & 1];
+  volatile __u64* most = &cell->max_ns[settings.epoch & 1];
   if (duration_ns > *most) *most = duration_ns;
 }
 
 static __always_inline void trace(__u32 point, __u32 class_, __u64 end_ns, __u64 duration_ns,
                                   __u64 where, __u64 bytes, __u32 what) {
   if (point >= SESAME_MAX_POINTS || !settings.tracing[point]) return;
+  if (bpf_get_current_pid_tgid() >> 32 == settings.reader) return;
   __sync_fetch_and_add(&settings.presented, 1);
   struct event* event = bpf_ringbuf_reserve(&events, sizeof *event, 0);
   if (!event) {
@@ -107,11 +149,9 @@ static __always_inline void trace(__u32 point, __u32 class_, __u64 end_ns, __u64
   event->where = where;
   event->bytes = bytes;
   event->what = what;
-  event->pid = this_thread();
+  fill(event);
   event->point = point;
   event->class_ = class_;
-  event->cpu = bpf_get_smp_processor_id();
-  event->subsystem = settings.subsystem;
   /* Waking the reader costs more than the record (5.6 us against 0.2 us were measured). */
   const bool is_time = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > SESAME_RING_WAKE;
   bpf_ringbuf_submit(event, is_time ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);

@@ -24,10 +24,17 @@ const char* sesame_probes_missing(struct loaded* loaded, unsigned point);
 /* How closely a point looks, and whether it writes a trace; attaches and detaches what is needed. */
 int sesame_probes_set(struct loaded* loaded, unsigned point, enum detail detail, int tracing);
 
-/* The cells of all CPUs, [CPU][point][class][group], and the settings; mapped until unloaded. */
-const struct cell* sesame_probes_cells(struct loaded* loaded, unsigned* cpus);
+/* For each CPU what was spent and its cells, [point][class][group], `stride` bytes apart; and the
+ * settings. Mapped until unloaded. */
+struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpus, size_t* stride);
 struct settings* sesame_probes_settings(struct loaded* loaded);
 
 /* Takes what is in the ring, at most `room` events; waits at most `timeout_ms` for the first.
  * Returns how many, or -1. */
 long sesame_probes_events(struct event* events, size_t room, int timeout_ms);
+
+/* Does one thing `count` times: ask (a call of the system that does nothing), read (4 KiB of memory
+ * as a file), touch (a new page), packet (64 bytes to itself), process (made and ended), turn (two
+ * threads wake each other). Returns what it took, in ns of processor time, or of time where others
+ * take part; -1 when there is no such load. */
+int64_t sesame_probes_run_load(const char* name, long count);

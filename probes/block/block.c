@@ -11,7 +11,7 @@ static const struct point points[POINTS] = {
                         {"complete"}, DETAIL_DURATION},
 };
 
-static const char* const classes[CLASSES] = {"read", "write", "flush", "other"};
+static const char* const classes[CLASSES] = {"read", "write", "flush", "discard", "other"};
 
 const struct subsystem sesame_block = {
     .name = "block",

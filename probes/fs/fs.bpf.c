@@ -46,11 +46,10 @@ static __always_inline __u32 point_of(__u64 call) {
 
 SEC("tp_btf/sys_enter")
 int enter(__u64* ctx) {
+  begin_run();
   const __u32 point = point_of(ctx[1]);
   if (!point) return 0;
-  const __u32 detail = settings.detail[(point - 1) & (SESAME_MAX_POINTS - 1)];
-  if (detail < DETAIL_SAMPLED) return 0;
-  if (detail == DETAIL_SAMPLED && bpf_get_prandom_u32() % SESAME_SAMPLING) return 0;
+  if (!is_timed(settings.detail[(point - 1) & (SESAME_MAX_POINTS - 1)])) return 0;
   const __u32 thread = this_thread();
   struct slot* slot = &slots[thread % SLOTS];
   slot->pid = thread;

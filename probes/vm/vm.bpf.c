@@ -75,10 +75,7 @@ static __always_inline int begin(__u64 address, __u64 error) {
   slot->pid = thread;
   slot->where = address;
   slot->what = (__u32)error | 1U << 31;
-  const __u32 detail = settings.detail[VM_TOTAL];
-  const bool is_timed = detail == DETAIL_DURATION ||
-                        (detail == DETAIL_SAMPLED && bpf_get_prandom_u32() % SESAME_SAMPLING == 0);
-  slot->begin_ns = is_timed ? bpf_ktime_get_ns() : 0;
+  slot->begin_ns = is_timed(settings.finest) ? bpf_ktime_get_ns() : 0;
   return 0;
 }
 
@@ -91,6 +88,7 @@ int kernel_fault(__u64* ctx) { return begin(ctx[0], ctx[2]); }
 static __always_inline __u32 point_of(__u32 error, bool is_major, __u32 class_) {
   if (is_major) return VM_PAGE_IN;
   if (error & WAS_PRESENT) return error & WAS_WRITE ? VM_COPY_ON_WRITE : VM_PROTECTION;
+  if (class_ == VM_UNKNOWN) return VM_FIRST_TOUCH;
   return class_ == VM_INTERNAL ? VM_ZERO_FILL : VM_REACTIVATION;
 }
 
@@ -101,9 +99,8 @@ static __always_inline int end(bool is_major) {
   if (slot->pid != thread || !slot->what) return 0;
   const __u32 error = slot->what;
   slot->what = 0;
-  const __u32 detail = settings.detail[VM_TOTAL];
-  __u32 class_ = VM_INTERNAL;
-  if (detail > DETAIL_COUNT) {
+  __u32 class_ = VM_UNKNOWN;
+  if (settings.finest > DETAIL_COUNT) {
     struct task_struct* task = (void*)bpf_get_current_task_btf();
     class_ = class_of(area_of(task->mm, slot->where));
   }

@@ -17,10 +17,12 @@ static const struct point points[POINTS] = {
                           FAULTS, DETAIL_DURATION},
     [VM_PROTECTION] = {"protection", "another access that the mapping did not allow", FAULTS,
                        DETAIL_DURATION},
+    [VM_FIRST_TOUCH] = {"first-touch", "zero-fill or reactivation, not told apart when only counted",
+                        FAULTS, DETAIL_COUNT},
     [VM_TOTAL] = {"total", "all faults", FAULTS, DETAIL_DURATION},
 };
 
-static const char* const classes[CLASSES] = {"file", "executable", "internal"};
+static const char* const classes[CLASSES] = {"unknown", "file", "executable", "internal"};
 
 const struct subsystem sesame_vm = {
     .name = "vm",

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,16 @@ from sesame.cli.measure_nodes import pull, record, set_, start, status, stop
 from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError, SesameError
 from sesame.measurement import (
+    EVENTS,
     SUMMARY,
     Detail,
     LoadedProbes,
     Puller,
+    TraceWriter,
     loaded,
+    read_events,
     subsystems,
+    switch_off,
 )
 
 COMMAND_LINE = {"ignore_unknown_options": True, "allow_interspersed_args": False}
@@ -90,41 +95,82 @@ def list_points(*, as_json: bool) -> None:
     show_default=True,
     help="How closely points look.",
 )
+@click.option(
+    "--trace",
+    "traced",
+    default="",
+    metavar="POINT,…",
+    help="Write a record for each event of these points or subsystems, too.",
+)
 @click.option("--force", is_flag=True, help="Write over an existing data set.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
 def run(
-    output: Path, names: str, interval: float, detail: str, *, force: bool, command: tuple[str, ...]
+    output: Path,
+    names: str,
+    interval: float,
+    detail: str,
+    traced: str,
+    *,
+    force: bool,
+    command: tuple[str, ...],
 ) -> int:
     """Record what the kernel does while COMMAND runs; all processes count, not only its own."""
-    chosen = _chosen(names)
+    tracing = _points("--trace", traced)
+    chosen = _points("--only", names) or _points("--only", ",".join(subsystems()))
     check_destination(output, force=force)
-    with DataSetWriter(output, force=force) as writer, loaded(chosen) as probes:
-        _switch_on(probes, Detail[detail.upper()])
-        puller = Puller(probes)
-        status = _pull_while(command, puller, interval)
+    used = [name for name in subsystems() if any(n == name for n, _ in chosen | tracing)]
+    with DataSetWriter(output, force=force) as writer, loaded(used) as probes:
+        spool = writer.directory / "events"
+        with ExitStack() as stack:
+            trace = stack.enter_context(TraceWriter(spool, probes)) if tracing else None
+            _switch_on(probes, Detail[detail.upper()], chosen, tracing)
+            puller = Puller(probes)
+            status = _pull_while(command, puller, interval)
+            switch_off(probes)
+        info: dict[str, Any] = {"title": "kernel measurement", "command": list(command)}
         writer.write_described(SUMMARY, puller.columns())
-        writer.finish({"title": "kernel measurement", "command": list(command)})
+        if trace is not None:
+            writer.write_described_batches(EVENTS, read_events(spool, puller.begin_ns))
+            info["events"] = trace.counts()
+        writer.finish(info)
     _print_totals(puller.rows)
+    if trace is not None:
+        click.echo("events: {seen:,} seen, {written:,} written, {lost:,} lost".format(**info["events"]))
     return status
 
 
-def _chosen(names: str) -> list[str]:
-    chosen = [name for name in names.split(",") if name] or list(subsystems())
-    for name in chosen:
+def _points(option: str, text: str) -> set[tuple[str, int]]:
+    """Subsystem and number of each point that `block,vm.total` names."""
+    points: set[tuple[str, int]] = set()
+    for word in filter(None, text.split(",")):
+        name, _, point = word.partition(".")
         if name not in subsystems():
             raise InputError(
-                f"--only: there is no subsystem {name}", hint=f"there are {', '.join(subsystems())}"
+                f"{option}: there is no subsystem {name}",
+                hint=f"there are {', '.join(subsystems())}",
             )
-    return chosen
+        there = [one.name for one in subsystems()[name].points]
+        if point and point not in there:
+            raise InputError(
+                f"{option}: {name} has no point {point}", hint=f"it has {', '.join(there)}"
+            )
+        points |= {(name, i) for i, one in enumerate(there) if point in ("", one)}
+    return points
 
 
-def _switch_on(probes: dict[str, LoadedProbes], detail: Detail) -> None:
-    for name, one in probes.items():
-        for number, point in enumerate(one.subsystem.points):
-            try:
-                one.set(number, detail)
-            except SesameError as error:
-                click.echo(f"{name}.{point.name} is left out: {error}", err=True)
+def _switch_on(
+    probes: dict[str, LoadedProbes],
+    detail: Detail,
+    chosen: set[tuple[str, int]],
+    tracing: set[tuple[str, int]],
+) -> None:
+    for name, number in sorted(chosen | tracing):
+        one = probes[name]
+        try:
+            one.set(number, detail, tracing=(name, number) in tracing)
+        except SesameError as error:
+            point = one.subsystem.points[number].name
+            click.echo(f"{name}.{point} is left out: {error}", err=True)
 
 
 def _pull_while(command: tuple[str, ...], puller: Puller, interval: float) -> int:

@@ -22,6 +22,7 @@ from sesame.installed import find_installed
 
 # As in probes/cell.h.
 MAX_POINTS, MAX_GROUPS = 16, 8
+SPENDING = np.dtype([("spent_ns", "u8"), ("allowance_ns", "u8"), ("runs", "u8")])
 CELL = np.dtype(
     [
         ("count", "u8"),
@@ -81,9 +82,10 @@ class Probes(Protocol):
     """The probes of one subsystem, as whoever reads and switches them sees them."""
 
     subsystem: Subsystem
-    cells: NDArray[np.void]  # [CPU, point, class, group]
     limits: tuple[int, ...]
 
+    @property
+    def cells(self) -> NDArray[np.void]: ...
     def set_limits(self, limits: tuple[int, ...]) -> None: ...
     def missing(self, point: int) -> str | None: ...
     def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None: ...
@@ -98,8 +100,12 @@ class _Settings(ctypes.Structure):
     _fields_ = [
         ("detail", ctypes.c_uint32 * MAX_POINTS),
         ("tracing", ctypes.c_uint32 * MAX_POINTS),
+        ("cost_ns", ctypes.c_uint32 * MAX_POINTS),
+        ("run_ns", ctypes.c_uint32),
         ("epoch", ctypes.c_uint32),
         ("subsystem", ctypes.c_uint32),
+        ("finest", ctypes.c_uint32),
+        ("reader", ctypes.c_uint32),
         ("limits", ctypes.c_uint64 * MAX_GROUPS),
         ("presented", ctypes.c_uint64),
         ("lost", ctypes.c_uint64),
@@ -107,7 +113,7 @@ class _Settings(ctypes.Structure):
 
 
 @cache
-def _library() -> ctypes.CDLL:
+def library() -> ctypes.CDLL:
     path = find_installed("libsesame-probes.so")
     try:
         library = ctypes.CDLL(str(path))
@@ -124,7 +130,7 @@ def _library() -> ctypes.CDLL:
         ("unload", None, [handle]),
         ("missing", text, [handle, number]),
         ("set", ctypes.c_int, [handle, number, number, ctypes.c_int]),
-        ("cells", handle, [handle, ctypes.POINTER(number)]),
+        ("cells", handle, [handle, ctypes.POINTER(number), ctypes.POINTER(ctypes.c_size_t)]),
         ("settings", ctypes.POINTER(_Settings), [handle]),
         ("events", ctypes.c_long, [handle, ctypes.c_size_t, ctypes.c_int]),
     ):
@@ -136,7 +142,7 @@ def _library() -> ctypes.CDLL:
 @cache
 def subsystems() -> dict[str, Subsystem]:
     """All that have probes, by name, whether this kernel allows them or not."""
-    described: list[dict[str, Any]] = json.loads(_library().sesame_probes_describe())
+    described: list[dict[str, Any]] = json.loads(library().sesame_probes_describe())
     return {
         one["name"]: Subsystem(
             one["name"],
@@ -152,7 +158,7 @@ def subsystems() -> dict[str, Subsystem]:
 
 
 def _last_error() -> str:
-    text: bytes = _library().sesame_probes_error()
+    text: bytes = library().sesame_probes_error()
     return text.decode()
 
 
@@ -162,24 +168,42 @@ class LoadedProbes:
     def __init__(self, name: str) -> None:
         """Raises SesameError with the reason when the kernel does not take them."""
         self.subsystem = subsystems()[name]
-        self._handle = _library().sesame_probes_load(name.encode())
+        self._handle = library().sesame_probes_load(name.encode())
         if not self._handle:
             raise SesameError(_last_error())
-        cpus = ctypes.c_uint()
-        address = _library().sesame_probes_cells(self._handle, ctypes.byref(cpus))
-        shape = (
-            cpus.value,
-            len(self.subsystem.points),
-            len(self.subsystem.classes),
-            self.subsystem.groups,
-        )
-        size = int(np.prod(shape)) * CELL.itemsize
-        memory = (ctypes.c_char * size).from_address(address)
-        # [CPU, point, class, group]; changes while one looks.
-        self.cells: NDArray[np.void] = np.frombuffer(memory, CELL).reshape(shape)
-        self._settings = _library().sesame_probes_settings(self._handle).contents
+        self._cpus = self._map_cells()
+        self._settings = library().sesame_probes_settings(self._handle).contents
         self.limits: tuple[int, ...] = ()
         self.set_limits(DEFAULT_LIMITS)
+
+    def _map_cells(self) -> NDArray[np.void]:
+        """What was spent and counted, by CPU; changes while one looks."""
+        cpus, stride = ctypes.c_uint(), ctypes.c_size_t()
+        address = library().sesame_probes_cells(
+            self._handle, ctypes.byref(cpus), ctypes.byref(stride)
+        )
+        one = self.subsystem
+        shape = (len(one.points), len(one.classes), one.groups)
+        per_cpu = np.dtype(
+            {
+                "names": ["spending", "cell"],
+                "formats": [SPENDING, (CELL, shape)],
+                "offsets": [0, SPENDING.itemsize],
+                "itemsize": stride.value,
+            }
+        )
+        memory = (ctypes.c_char * (stride.value * cpus.value)).from_address(address)
+        return np.frombuffer(memory, per_cpu)
+
+    @property
+    def cells(self) -> NDArray[np.void]:
+        """[CPU, point, class, group]"""
+        return self._cpus["cell"]
+
+    @property
+    def spending(self) -> NDArray[np.void]:
+        """[CPU]"""
+        return self._cpus["spending"]
 
     def set_limits(self, limits: tuple[int, ...]) -> None:
         """Size groups, in bytes; at most one less than there are groups, growing."""
@@ -191,11 +215,11 @@ class LoadedProbes:
 
     def missing(self, point: int) -> str | None:
         """Why this kernel cannot have it."""
-        text = _library().sesame_probes_missing(self._handle, point)
+        text = library().sesame_probes_missing(self._handle, point)
         return text.decode() if text else None
 
     def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None:
-        if _library().sesame_probes_set(self._handle, point, detail, tracing):
+        if library().sesame_probes_set(self._handle, point, detail, tracing):
             raise SesameError(_last_error())
 
     def detail(self, point: int) -> Detail:
@@ -217,8 +241,8 @@ class LoadedProbes:
 
     def close(self) -> None:
         if self._handle:
-            self.cells = np.zeros(self.cells.shape, CELL)
-            _library().sesame_probes_unload(self._handle)
+            self._cpus = np.zeros_like(self._cpus)
+            library().sesame_probes_unload(self._handle)
             self._handle = None
 
 
@@ -234,9 +258,15 @@ def loaded(names: list[str]) -> Iterator[dict[str, LoadedProbes]]:
             one.close()
 
 
+def switch_off(probes: dict[str, LoadedProbes]) -> None:
+    for one in probes.values():
+        for number in range(len(one.subsystem.points)):
+            one.set(number, Detail.OFF)
+
+
 def take_events(room: NDArray[np.void], timeout_ms: int) -> NDArray[np.void]:
     """Trace events of all subsystems, as many as there are or `room` holds; a view of it."""
-    count = _library().sesame_probes_events(room.ctypes.data, len(room), timeout_ms)
+    count = library().sesame_probes_events(room.ctypes.data, len(room), timeout_ms)
     if count < 0:
         raise SesameError(_last_error())
     return room[:count]

@@ -137,12 +137,12 @@ class Puller:
     def __init__(self, probes: Mapping[str, Probes]) -> None:
         self._readers = [SummaryReader(one) for one in probes.values()]
         self._node = platform.node()
-        self._begin = self._last = time.monotonic_ns()
+        self.begin_ns = self._last = time.monotonic_ns()
         self.rows: list[dict[str, Any]] = []
 
     def pull(self) -> None:
         now = time.monotonic_ns()
-        times = {"begin_ns": self._last - self._begin, "end_ns": now - self._begin}
+        times = {"begin_ns": self._last - self.begin_ns, "end_ns": now - self.begin_ns}
         for reader in self._readers:
             rows = reader.layout.rows(reader.pull(), reader.details())
             self.rows += [times | {"node": self._node} | row for row in rows]

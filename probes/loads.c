@@ -1,0 +1,133 @@
+/* Loads that do one thing many times, to measure what a probe adds to it. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "probes/probes.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define PAGE 4096L
+
+static void ask(long count) {
+  for (long i = 0; i < count; ++i) syscall(SYS_getppid);
+}
+
+static void read_blocks(long count) {
+  static char block[PAGE];
+  const int file = memfd_create("sesame", MFD_CLOEXEC);
+  if (pwrite(file, block, PAGE, 0) == PAGE) {
+    for (long i = 0; i < count && pread(file, block, PAGE, 0) == PAGE; ++i) {
+    }
+  }
+  close(file);
+}
+
+static void touch_pages(long count) {
+  const long at_once = 2048;
+  for (long done = 0; done < count; done += at_once) {
+    const size_t bytes = (size_t)(at_once * PAGE);
+    char* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    for (long i = 0; i < at_once; ++i) *(volatile char*)(memory + i * PAGE) = 1;
+    munmap(memory, bytes);
+  }
+}
+
+static void make_processes(long count) {
+  for (long i = 0; i < count; ++i) {
+    const pid_t child = vfork();
+    if (child == 0) _exit(0);
+    waitpid(child, NULL, 0);
+  }
+}
+
+static void send_packets(long count) {
+  char data[64] = {0};
+  struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t length = sizeof here;
+  const int socket_ = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  struct sockaddr* address = (struct sockaddr*)&here;
+  if (bind(socket_, address, length) == 0 && getsockname(socket_, address, &length) == 0) {
+    for (long i = 0; i < count; ++i) {
+      if (sendto(socket_, data, sizeof data, 0, address, length) < 0) break;
+      if (recv(socket_, data, sizeof data, MSG_DONTWAIT) < 0) break;
+    }
+  }
+  close(socket_);
+}
+
+struct partner {
+  int in, out;
+  long count;
+};
+
+static void* answer(void* argument) {
+  const struct partner* partner = argument;
+  char byte;
+  for (long i = 0; i < partner->count; ++i) {
+    if (read(partner->in, &byte, 1) != 1 || write(partner->out, &byte, 1) != 1) break;
+  }
+  return NULL;
+}
+
+/* Two threads on one processor wake each other: two switches each time. */
+static void take_turns(long count) {
+  int there[2], back[2];
+  cpu_set_t before, one;
+  if (pipe2(there, O_CLOEXEC) != 0 || pipe2(back, O_CLOEXEC) != 0) return;
+  sched_getaffinity(0, sizeof before, &before);
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  sched_setaffinity(0, sizeof one, &one);
+  struct partner partner = {there[0], back[1], count / 2};
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, answer, &partner) == 0) {
+    char byte = 0;
+    for (long i = 0; i < count / 2; ++i) {
+      if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1) break;
+    }
+    pthread_join(thread, NULL);
+  }
+  sched_setaffinity(0, sizeof before, &before);
+  for (int i = 0; i < 2; ++i) close(there[i]), close(back[i]);
+}
+
+static const struct {
+  const char* name;
+  void (*run)(long count);
+  clockid_t clock;
+} loads[] = {
+    {"ask", ask, CLOCK_THREAD_CPUTIME_ID},
+    {"read", read_blocks, CLOCK_THREAD_CPUTIME_ID},
+    {"touch", touch_pages, CLOCK_THREAD_CPUTIME_ID},
+    {"packet", send_packets, CLOCK_THREAD_CPUTIME_ID},
+    /* Others take part: what passes until all is done. */
+    {"process", make_processes, CLOCK_MONOTONIC},
+    {"turn", take_turns, CLOCK_MONOTONIC},
+};
+
+static int64_t nanoseconds(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+EXPORT int64_t sesame_probes_run_load(const char* name, long count) {
+  for (unsigned i = 0; i < sizeof loads / sizeof *loads; ++i) {
+    if (strcmp(loads[i].name, name) != 0) continue;
+    const int64_t begin = nanoseconds(loads[i].clock);
+    loads[i].run(count);
+    return nanoseconds(loads[i].clock) - begin;
+  }
+  return -1;
+}

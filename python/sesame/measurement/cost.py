@@ -1,0 +1,144 @@
+"""What a probe adds to an event, measured by loads that do one thing, in pairs with it off and on.
+
+A pair is two runs next to each other, so that a slow phase of the machine is in both. Given are the
+median of the pairs' differences and the interval that holds it with 95 % probability, whatever the
+distribution (order statistics of the sign test).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import platform
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from scipy.stats import binom
+
+from sesame.measurement.probes import Detail, LoadedProbes, library, loaded, subsystems
+
+
+@dataclass(frozen=True)
+class Load:
+    """What is run, and how many events of which points one time of it makes."""
+
+    name: str
+    count: int
+    subsystem: str
+    events: dict[str, float]
+
+
+# Some 10 ms each.
+LOADS = (
+    Load("read", 20_000, "fs", {"read": 1}),
+    Load("touch", 6_144, "vm", {"zero-fill": 1}),
+    Load("process", 400, "task", {"create": 1, "exit": 1}),
+    Load("packet", 6_000, "ipc", {"send": 1, "receive": 1, "transmit": 1}),
+    Load("turn", 6_000, "sched", {"run": 1, "wait": 1}),
+)
+ASK = Load("ask", 60_000, "fs", {})
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one event, in nanoseconds of processor time."""
+
+    subsystem: str
+    points: str
+    detail: str
+    ns: float
+    least_ns: float  # the interval
+    most_ns: float
+    base_ns: float  # what the load takes without
+
+
+def median_and_interval(values: list[float], confidence: float = 0.95) -> tuple[float, float, float]:
+    """The median, and between which of the values it lies with at least that confidence."""
+    ordered = sorted(values)
+    n = len(ordered)
+    middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
+    cut = int(binom.ppf((1 - confidence) / 2, n, 0.5))
+    return middle, ordered[max(cut - 1, 0)], ordered[min(n - cut, n - 1)]
+
+
+def run_load(load: Load) -> float:
+    """Nanoseconds for one time of what it does."""
+    run = library().sesame_probes_run_load
+    run.restype, run.argtypes = ctypes.c_int64, [ctypes.c_char_p, ctypes.c_long]
+    return float(run(load.name.encode(), load.count)) / load.count
+
+
+def _pairs(
+    load: Load, switch: Callable[[bool], None], pairs: int
+) -> tuple[tuple[float, float, float], float]:
+    """The difference that the switch makes to one time of the load, and what it takes without."""
+    differences: list[float] = []
+    without: list[float] = []
+    for pair in range(pairs):
+        times: dict[bool, float] = {}
+        for is_on in (False, True) if pair % 2 else (True, False):
+            switch(is_on)
+            times[is_on] = run_load(load)
+        differences.append(times[True] - times[False])
+        without.append(times[False])
+    switch(False)
+    return median_and_interval(differences), sorted(without)[len(without) // 2]
+
+
+def _switch(probes: LoadedProbes, names: list[str], detail: Detail) -> Callable[[bool], None]:
+    numbers = [i for i, point in enumerate(probes.subsystem.points) if point.name in names]
+
+    def switch(is_on: bool) -> None:
+        for number in numbers:
+            probes.set(number, detail if is_on else Detail.OFF)
+
+    return switch
+
+
+def measure_costs(pairs: int = 15, progress: Callable[[str], None] | None = None) -> list[Cost]:
+    """Of all points that a load here reaches, as closely as they can look."""
+    costs: list[Cost] = []
+    for load in (ASK, *LOADS):
+        if progress is not None:
+            progress(load.name)
+        points = load.events or {"read": 1.0}
+        finest = max(p.finest for p in subsystems()[load.subsystem].points if p.name in points)
+        details = [d for d in Detail if d and d <= finest and (load.events or d == Detail.COUNT)]
+        with loaded([load.subsystem]) as probes:
+            for detail in details:
+                switch = _switch(probes[load.subsystem], list(points), detail)
+                (middle, least, most), base = _pairs(load, switch, pairs)
+                events = sum(points.values())
+                costs.append(
+                    Cost(
+                        load.subsystem,
+                        ",".join(load.events) or "(another call)",
+                        detail.name.lower(),
+                        middle / events,
+                        least / events,
+                        most / events,
+                        base,
+                    )
+                )
+    return costs
+
+
+def _place() -> Path:
+    folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(folder) / "sesame" / f"probe-costs-{platform.release()}.json"
+
+
+def keep_costs(costs: list[Cost]) -> None:
+    with suppress(OSError):
+        _place().parent.mkdir(parents=True, exist_ok=True)
+        _place().write_text(json.dumps([asdict(cost) for cost in costs]))
+
+
+def kept_costs() -> list[Cost] | None:
+    try:
+        return [Cost(**cost) for cost in json.loads(_place().read_text())]
+    except (OSError, ValueError, TypeError):
+        return None
