@@ -135,7 +135,9 @@ def run(
         writer.finish(info)
     _print_totals(puller.rows)
     if trace is not None:
-        click.echo("events: {seen:,} seen, {written:,} written, {lost:,} lost".format(**info["events"]))
+        click.echo(
+            "events: {seen:,} seen, {written:,} written, {lost:,} lost".format(**info["events"])
+        )
     return status
 
 

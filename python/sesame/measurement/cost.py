@@ -55,7 +55,9 @@ class Cost:
     base_ns: float  # what the load takes without
 
 
-def median_and_interval(values: list[float], confidence: float = 0.95) -> tuple[float, float, float]:
+def median_and_interval(
+    values: list[float], confidence: float = 0.95
+) -> tuple[float, float, float]:
     """The median, and between which of the values it lies with at least that confidence."""
     ordered = sorted(values)
     n = len(ordered)

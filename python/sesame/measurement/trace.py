@@ -116,7 +116,8 @@ def read_events(path: Path, begin_ns: int) -> Iterator[dict[str, Any]]:
         while data := file.read(BATCH * EVENT.itemsize):
             events = np.frombuffer(data, EVENT, len(data) // EVENT.itemsize)
             plain = {
-                name: events[name] for name in ("duration_ns", "where", "bytes", "what", "pid", "cpu")
+                name: events[name]
+                for name in ("duration_ns", "where", "bytes", "what", "pid", "cpu")
             }
             time = events["time_ns"].astype(np.int64) - begin_ns
             yield {"time_ns": time, **plain, **names.of(events)}

@@ -127,9 +127,12 @@ def make_app(title: str) -> FastAPI:
 
 
 async def run(
-    app: FastAPI, listening: Listening, handlers: dict[signal.Signals, Callable[[], None]]
+    app: FastAPI,
+    listening: Listening,
+    ready: Callable[[], None],
+    handlers: dict[signal.Signals, Callable[[], None]],
 ) -> None:
-    """Serves until SIGTERM or SIGINT."""
+    """Serves until SIGTERM or SIGINT; `ready` is called when signals and requests may come."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -143,4 +146,5 @@ async def run(
     config.graceful_timeout = 1
     if listening.certificate is not None:
         config.certfile, config.keyfile = str(listening.certificate), str(listening.key)
+    ready()
     await serve(app, config, shutdown_trigger=ended.wait)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import os
 import platform
@@ -41,7 +42,8 @@ class Start:
 
 
 def say(text: str) -> None:
-    print(f"sesamed: {text}", file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError):  # nobody may be there to read it
+        print(f"sesamed: {text}", file=sys.stderr, flush=True)
 
 
 def make_folder(folder: Path, owner: tuple[int, int] | None = None) -> None:
@@ -109,8 +111,7 @@ def start(how: Start) -> None:
         privileges.drop(user)
     node = Node(how.node or platform.node(), probes, refused)
     service = Service(node, how.settings, say, how.settings_file)
-    _tell(node, listening, token_file)
-    asyncio.run(_serve(service, listening, token))
+    asyncio.run(_serve(service, listening, token_file, token))
     held.close()
 
 
@@ -120,10 +121,13 @@ def _tell(node: Node, listening: Listening, token_file: Path) -> None:
         say("others can read the token on its way here; --certificate and --key keep it secret")
 
 
-async def _serve(service: Service, listening: Listening, token: str) -> None:
+async def _serve(service: Service, listening: Listening, token_file: Path, token: str) -> None:
+    def ready() -> None:
+        _tell(service.node, listening, token_file)
+
     service.begin()
     app = make_daemon_app(service, token)
     try:
-        await run(app, listening, {signal.SIGHUP: service.reload})
+        await run(app, listening, ready, {signal.SIGHUP: service.reload})
     finally:
         service.end()

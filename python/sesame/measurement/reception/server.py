@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import time
 from dataclasses import dataclass, field, replace
@@ -38,7 +39,8 @@ class Reception:
 
 
 def say(text: str) -> None:
-    print(f"sesame receive: {text}", file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError):  # nobody may be there to read it
+        print(f"sesame receive: {text}", file=sys.stderr, flush=True)
 
 
 def make_reception_app(store: Store, token: str) -> FastAPI:
@@ -128,7 +130,6 @@ def receive(how: Reception) -> None:
     how.token_file.parent.mkdir(parents=True, exist_ok=True)
     token = make_token(how.token_file)
     store = Store(how.folder, how.segment_seconds, say)
-    say(f"{listening.url}, token in {how.token_file}, data sets in {how.folder}")
     asyncio.run(_serve(how, store, listening, token))
 
 
@@ -137,7 +138,9 @@ async def _serve(how: Reception, store: Store, listening: Listening, token: str)
     tasks = [asyncio.create_task(_fetch_always(one, how.interval)) for one in fetchers]
     tasks.append(asyncio.create_task(_end_segments(store, how.segment_seconds)))
     try:
-        await run(make_reception_app(store, token), listening, {})
+        told = f"{listening.url}, token in {how.token_file}, data sets in {how.folder}"
+        app = make_reception_app(store, token)
+        await run(app, listening, lambda: say(told), {})
     finally:
         for task in tasks:
             task.cancel()
