@@ -123,7 +123,7 @@ def test_a_pull_has_what_was_counted_since_the_pull_before(daemon):
     [row] = second["summaries"]
     assert (row["count"], row["max_duration_ns"]) == (1, 5)
     assert second["begin_ns"] == first["end_ns"]
-    assert daemon.client.get("/v1/points/fs/read/total").json()["count"] == 3
+    assert daemon.client.get("/v1/subsystems/fs/points/read/total").json()["count"] == 3
 
 
 def test_size_groups_change_after_a_pull_of_what_was_counted_with_the_old_ones(daemon):

@@ -128,7 +128,7 @@ def _add_readings(routes: APIRouter, service: Service) -> None:
         lines = [p.to_json() + "\n" for p in service.node.history if p.sequence > after]
         return Response("".join(lines), media_type="application/x-ndjson")
 
-    @routes.get("/points/{subsystem}/{point}/total")
+    @routes.get("/subsystems/{subsystem}/points/{point}/total")
     async def total(subsystem: str, point: str) -> dict[str, int]:
         """What a point has counted since the daemon began."""
         return service.node.total(subsystem, point)
