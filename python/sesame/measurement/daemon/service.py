@@ -47,9 +47,9 @@ class Service:
                 self.say(f"{point} is left out: {reason}")
         for name, limits in settings.size_groups.items():
             self.set_size_groups(name, tuple(limits))
-        old, self.settings = self.settings, settings
-        if self.delivery is None or _way(old) != _way(settings):
+        if self.delivery is None or _way(self.settings) != _way(settings):
             self._redirect(settings)
+        self.settings = settings
         if self._timer is not None:
             self._schedule()
 
@@ -75,6 +75,8 @@ class Service:
 
     def _redirect(self, settings: Settings) -> None:
         sink = open_sink(settings, self.say)  # first: it may fail
+        if self.delivery is not None:
+            self.pull()  # what was counted until now still goes the old way
         waiting = self.delivery.close() if self.delivery is not None else []
         if self.delivery is not None:
             self.node.dropped += self.delivery.dropped
