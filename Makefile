@@ -5,7 +5,7 @@ PYTHON := $(VENV)/bin/python
 JOBS ?= $(shell nproc)
 PACKAGES := build-essential cmake ninja-build python3-venv python3-dev libtomlplusplus-dev \
   nlohmann-json3-dev libgtest-dev gfortran mpich libmpich-dev babeltrace2 libcli11-dev otf2-tools \
-  openmpi-bin libopenmpi-dev
+  openmpi-bin libopenmpi-dev clang libbpf-dev
 CXX_FILES = $(shell git ls-files '*.cc' '*.h' | grep -v '/generated/')
 
 .PHONY: help setup build test test-long demo bench lint format sanitize clean

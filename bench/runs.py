@@ -77,7 +77,10 @@ def replay(run: Path, a: Path, b: Path) -> dict[str, float]:
     """The files of the run were below A; they are below a directory of B now."""
     with tempfile.TemporaryDirectory(dir=b) as directory:
         arguments = ["replay", str(run), "--map", f"{a}={directory}", "--dir", directory, "--json"]
-        done = subprocess.run([*SESAME, *arguments], check=True, capture_output=True, text=True)
+        # Processors are shared among sessions first, and mpiexec gives its ranks new ones, too.
+        done = subprocess.run(
+            [*SESAME, *arguments], check=True, capture_output=True, text=True, start_new_session=True
+        )
     answer: dict[str, float] = json.loads(done.stdout)
     return answer
 

@@ -10,17 +10,18 @@
 struct cell {
   __u64 count;
   __u64 bytes;
-  __u64 timed;    /* events whose duration was taken: all, some or none (enum detail) */
-  __u64 total_ns; /* of these */
+  __u64 timed;     /* events whose duration was taken: all, some or none (enum detail) */
+  __u64 total_ns;  /* of these */
   __u64 max_ns[2]; /* of these; the reader clears the one that is not in use (settings.epoch) */
 };
 
-/* What the programs of a subsystem have cost a CPU, by the calibrated cost of each event; before the
- * CPU's cells. */
+/* What the programs of a subsystem have cost a CPU, by the calibrated cost of each event; before
+ * the CPU's cells. */
 struct spending {
   __u64 spent_ns;
-  __u64 allowance_ns; /* the user side's: when spent_ns passes it, the CPU says so, once; 0: never */
-  __u64 runs;         /* of programs, those that found nothing to count too */
+  __u64
+      allowance_ns; /* the user side's: when spent_ns passes it, the CPU says so, once; 0: never */
+  __u64 runs;       /* of programs, those that found nothing to count too */
 };
 
 /* How closely a point looks; each takes longer than the one before. */
@@ -44,8 +45,9 @@ struct settings {
   __u32 run_ns;                     /* of a program that finds nothing to count */
   __u32 epoch;                      /* 0 or 1: which maximum is in use */
   __u32 subsystem;
-  __u32 finest; /* as closely as any point looks */
-  __u32 reader; /* the process whose own events are not traced */
+  __u32 finest;                    /* as closely as any point looks */
+  __u32 paused;                    /* nothing is counted, whatever points are set to */
+  __u32 reader;                    /* the process whose own events are not traced */
   __u64 limits[SESAME_MAX_GROUPS]; /* a size belongs to the first group whose limit it is below */
   __u64 presented;                 /* events that were to be traced */
   __u64 lost;                      /* of these, those that found no room */

@@ -18,12 +18,12 @@
 #define EXPORT __attribute__((visibility("default")))
 
 #define SUBSYSTEM(name) extern const struct subsystem sesame_##name;
-#include "probes/subsystems.def"
+#include "subsystems.def"
 #undef SUBSYSTEM
 
 static const struct subsystem* const subsystems[] = {
 #define SUBSYSTEM(name) &sesame_##name,
-#include "probes/subsystems.def"
+#include "subsystems.def"
 #undef SUBSYSTEM
 };
 
@@ -81,8 +81,8 @@ static size_t whole_pages(size_t bytes) {
 static void describe_points(FILE* out, const struct subsystem* subsystem) {
   for (unsigned i = 0; i < subsystem->point_count; ++i) {
     const struct point* point = &subsystem->points[i];
-    fprintf(out, "%s{\"name\": \"%s\", \"meaning\": \"%s\", \"finest\": %d}", i > 0 ? ", " : "",
-            point->name, point->meaning, point->finest);
+    fprintf(out, "%s{\"name\": \"%s\", \"meaning\": \"%s\", \"finest\": %d, \"sum\": %d}",
+            i > 0 ? ", " : "", point->name, point->meaning, point->finest, point->is_sum);
   }
 }
 
@@ -148,8 +148,8 @@ static int share_ring(struct bpf_object* object) {
 }
 
 static void* mapped(struct bpf_map* map, size_t bytes) {
-  void* place = mmap(NULL, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED,
-                     bpf_map__fd(map), 0);
+  void* place =
+      mmap(NULL, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
   return place == MAP_FAILED ? NULL : place;
 }
 
@@ -164,8 +164,8 @@ static int map_memory(struct loaded* loaded) {
 
 static int load(struct loaded* loaded, const struct btf* kernel) {
   const struct subsystem* subsystem = loaded->subsystem;
-  loaded->object = bpf_object__open_mem(
-      subsystem->object, (size_t)(subsystem->object_end - subsystem->object), NULL);
+  loaded->object = bpf_object__open_mem(subsystem->object,
+                                        (size_t)(subsystem->object_end - subsystem->object), NULL);
   if (loaded->object == NULL) return -1;
   list_programs(loaded, kernel);
   struct bpf_map* cells = bpf_object__find_map_by_name(loaded->object, "cells");
@@ -325,8 +325,7 @@ EXPORT void sesame_probes_unload(struct loaded* loaded) {
 
 /* ---- Reading ---- */
 
-EXPORT struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpus,
-                                            size_t* stride) {
+EXPORT struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpus, size_t* stride) {
   *cpus = cpu_count();
   *stride = loaded->cells_bytes / cpu_count();
   return loaded->cells;
@@ -343,18 +342,26 @@ static struct batch batch;
 
 static int take(void* context, void* data, size_t bytes) {
   (void)context;
-  memcpy(&batch.events[batch.count++], data, bytes < sizeof(struct event) ? bytes : sizeof(struct event));
+  memcpy(&batch.events[batch.count++], data,
+         bytes < sizeof(struct event) ? bytes : sizeof(struct event));
   return batch.count == batch.room ? -ENOSPC : 0; /* an error ends the taking */
 }
 
-EXPORT long sesame_probes_events(struct event* events, size_t room, int timeout_ms) {
-  if (ring_map < 0) return 0;
-  if (ring == NULL && (ring = ring_buffer__new(ring_map, take, NULL, NULL)) == NULL) {
-    fail("the ring of events cannot be read: %s", strerror(errno));
-    return -1;
-  }
+static int open_ring(void) {
+  if (ring != NULL) return 0;
+  if (ring_map >= 0) ring = ring_buffer__new(ring_map, take, NULL, NULL);
+  if (ring != NULL) return 0;
+  fail("the ring of events cannot be read: %s", ring_map < 0 ? "no probes" : strerror(errno));
+  return -1;
+}
+
+EXPORT int sesame_probes_events_descriptor(void) {
+  return open_ring() == 0 ? ring_buffer__epoll_fd(ring) : -1;
+}
+
+EXPORT long sesame_probes_events(struct event* events, size_t room) {
+  if (open_ring() != 0) return -1;
   batch = (struct batch){events, room, 0};
-  int result = ring_buffer__consume(ring);
-  if (batch.count == 0 && result >= 0 && timeout_ms > 0) ring_buffer__poll(ring, timeout_ms);
+  ring_buffer__consume(ring);
   return (long)batch.count;
 }

@@ -10,5 +10,5 @@
 #define OBJECT_OF(name) QUOTE(name.bpf.o)
 
 .section .rodata
-#include "probes/subsystems.def"
+#include "subsystems.def"
 .section .note.GNU-stack, "", @progbits

@@ -1,5 +1,6 @@
 /* The library that puts probes into the running kernel and reads what they count. One thread
- * calls it at a time. What fails returns NULL or -1 and leaves a sentence in sesame_probes_error. */
+ * calls it at a time. What fails returns NULL or -1 and leaves a sentence in sesame_probes_error.
+ */
 #pragma once
 
 #include <stddef.h>
@@ -21,7 +22,8 @@ void sesame_probes_unload(struct loaded* loaded);
 /* Why a point cannot be had in this kernel; NULL when it can. */
 const char* sesame_probes_missing(struct loaded* loaded, unsigned point);
 
-/* How closely a point looks, and whether it writes a trace; attaches and detaches what is needed. */
+/* How closely a point looks, and whether it writes a trace; attaches and detaches what is needed.
+ */
 int sesame_probes_set(struct loaded* loaded, unsigned point, enum detail detail, int tracing);
 
 /* For each CPU what was spent and its cells, [point][class][group], `stride` bytes apart; and the
@@ -29,9 +31,11 @@ int sesame_probes_set(struct loaded* loaded, unsigned point, enum detail detail,
 struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpus, size_t* stride);
 struct settings* sesame_probes_settings(struct loaded* loaded);
 
-/* Takes what is in the ring, at most `room` events; waits at most `timeout_ms` for the first.
- * Returns how many, or -1. */
-long sesame_probes_events(struct event* events, size_t room, int timeout_ms);
+/* A descriptor that is readable when the ring asks to be emptied; -1 when nothing is loaded. */
+int sesame_probes_events_descriptor(void);
+
+/* Takes what is in the ring, at most `room` events. Returns how many, or -1. */
+long sesame_probes_events(struct event* events, size_t room);
 
 /* Does one thing `count` times: ask (a call of the system that does nothing), read (4 KiB of memory
  * as a file), touch (a new page), packet (64 bytes to itself), process (made and ended), turn (two

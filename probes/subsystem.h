@@ -1,5 +1,5 @@
 /* What a subsystem says of itself to the user side. Each has one such description, in its own
- * folder; subsystems.def lists them. */
+ * folder. */
 #pragma once
 
 #include <stddef.h>
@@ -14,6 +14,7 @@ struct point {
   /* Those that it needs, by their names in x.bpf.c; points may share them. */
   const char* programs[SESAME_MAX_PROGRAMS];
   enum detail finest;
+  int is_sum; /* its events are those of other points again */
 };
 
 struct subsystem {

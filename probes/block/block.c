@@ -7,8 +7,10 @@ extern const unsigned char sesame_block_object[], sesame_block_object_end[];
 static const struct point points[POINTS] = {
     [BLOCK_INSERT] = {"insert", "a request is put into a queue", {"insert"}, DETAIL_COUNT},
     [BLOCK_ISSUE] = {"issue", "a device is given a request", {"issue"}, DETAIL_COUNT},
-    [BLOCK_COMPLETE] = {"complete", "a device is done with a request; time since it was given it",
-                        {"complete"}, DETAIL_DURATION},
+    [BLOCK_COMPLETE] = {"complete",
+                        "a device is done with a request; time since it was given it",
+                        {"complete"},
+                        DETAIL_DURATION},
 };
 
 static const char* const classes[CLASSES] = {"read", "write", "flush", "discard", "other"};

@@ -7,15 +7,13 @@
 /* Which point a call belongs to, plus one; by its number. */
 #define CALLS 512
 static const __u8 points[CALLS] = {
-    [__NR_read] = FS_READ + 1,       [__NR_pread64] = FS_READ + 1,
-    [__NR_readv] = FS_READ + 1,      [__NR_preadv] = FS_READ + 1,
-    [__NR_preadv2] = FS_READ + 1,    [__NR_write] = FS_WRITE + 1,
-    [__NR_pwrite64] = FS_WRITE + 1,  [__NR_writev] = FS_WRITE + 1,
-    [__NR_pwritev] = FS_WRITE + 1,   [__NR_pwritev2] = FS_WRITE + 1,
-    [__NR_fsync] = FS_SYNC + 1,      [__NR_fdatasync] = FS_SYNC + 1,
-    [__NR_openat] = FS_OPEN + 1,     [__NR_openat2] = FS_OPEN + 1,
+    [__NR_read] = FS_READ + 1,      [__NR_pread64] = FS_READ + 1, [__NR_readv] = FS_READ + 1,
+    [__NR_preadv] = FS_READ + 1,    [__NR_preadv2] = FS_READ + 1, [__NR_write] = FS_WRITE + 1,
+    [__NR_pwrite64] = FS_WRITE + 1, [__NR_writev] = FS_WRITE + 1, [__NR_pwritev] = FS_WRITE + 1,
+    [__NR_pwritev2] = FS_WRITE + 1, [__NR_fsync] = FS_SYNC + 1,   [__NR_fdatasync] = FS_SYNC + 1,
+    [__NR_openat] = FS_OPEN + 1,    [__NR_openat2] = FS_OPEN + 1,
 #ifdef __NR_open
-    [__NR_open] = FS_OPEN + 1,       [__NR_creat] = FS_OPEN + 1,
+    [__NR_open] = FS_OPEN + 1,      [__NR_creat] = FS_OPEN + 1,
 #endif
 };
 
@@ -40,9 +38,7 @@ static __always_inline __u32 class_of(__u32 descriptor) {
   return FS_OTHER;
 }
 
-static __always_inline __u32 point_of(__u64 call) {
-  return call < CALLS ? points[call] : 0;
-}
+static __always_inline __u32 point_of(__u64 call) { return call < CALLS ? points[call] : 0; }
 
 SEC("tp_btf/sys_enter")
 int enter(__u64* ctx) {

@@ -16,7 +16,7 @@ static const char* const classes[CLASSES] = {
 #define FS_CLASS(name, magic) #name,
     FS_CLASS_LIST(FS_CLASS)
 #undef FS_CLASS
-    "other",
+        "other",
 };
 
 const struct subsystem sesame_fs = {

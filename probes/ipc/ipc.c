@@ -7,7 +7,9 @@ extern const unsigned char sesame_ipc_object[], sesame_ipc_object_end[];
 static const struct point points[POINTS] = {
     [IPC_SEND] = {"send", "data goes into a socket", {"send"}, DETAIL_COUNT},
     [IPC_RECEIVE] = {"receive", "data comes out of a socket", {"receive"}, DETAIL_COUNT},
-    [IPC_TRANSMIT] = {"transmit", "a network interface is given a packet", {"transmit"},
+    [IPC_TRANSMIT] = {"transmit",
+                      "a network interface is given a packet",
+                      {"transmit"},
                       DETAIL_COUNT},
 };
 

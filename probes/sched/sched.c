@@ -5,9 +5,13 @@
 extern const unsigned char sesame_sched_object[], sesame_sched_object_end[];
 
 static const struct point points[POINTS] = {
-    [SCHED_WAIT] = {"wait", "a task gets a processor; time since it could have used one",
-                    {"switch_", "wakeup", "wakeup_new"}, DETAIL_DURATION},
-    [SCHED_RUN] = {"run", "a task gives a processor back; time since it got it", {"switch_"},
+    [SCHED_WAIT] = {"wait",
+                    "a task gets a processor; time since it could have used one",
+                    {"switch_", "wakeup", "wakeup_new"},
+                    DETAIL_DURATION},
+    [SCHED_RUN] = {"run",
+                   "a task gives a processor back; time since it got it",
+                   {"switch_"},
                    DETAIL_DURATION},
 };
 

@@ -8,6 +8,7 @@
 
 /* include/linux/mm.h */
 #define VM_EXEC 0x4
+#define VM_SHARED 0x8
 
 /* lib/maple_tree.c: how a pointer to a node says what node it is, and the nodes of 256 bytes. */
 #define NODE_MASK 0xffUL
@@ -48,25 +49,37 @@ static __always_inline __u64 slot_for(const struct node* node, __u64 address, bo
 
 /* The area that an address lies in, without a lock: what is read may change meanwhile, so each read
  * may fail or give the area of a moment before. */
-static __always_inline struct vm_area_struct* area_of(struct mm_struct* mm, __u64 address) {
+static __always_inline struct vm_area_struct* area_of(const struct mm_struct* mm, __u64 address) {
+  if (!bpf_core_field_exists(mm->mm_mt)) return 0; /* before Linux 6.1 */
   __u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
   const __u32 zero = 0;
   struct node* node = bpf_map_lookup_elem(&nodes, &zero);
   if (!node) return 0;
+  if ((entry & 3) != 2) return 0; /* only the root says so that it is a node */
   for (int level = 0; level < MOST_LEVELS; ++level) {
-    if ((entry & 3) != 2) break; /* not a node: the area itself */
     const __u64 type = NODE_TYPE(entry);
     if (type < TYPE_LEAF || type > TYPE_ARANGE) return 0;
     if (bpf_probe_read_kernel(node, sizeof *node, (void*)(entry & ~NODE_MASK))) return 0;
     entry = slot_for(node, address, type == TYPE_ARANGE);
-    if (type == TYPE_LEAF) break;
+    if (type == TYPE_LEAF) return (struct vm_area_struct*)entry;
   }
-  return (struct vm_area_struct*)entry;
+  return 0;
 }
 
-static __always_inline __u32 class_of(struct vm_area_struct* area) {
-  if (!area || !BPF_CORE_READ(area, vm_file)) return VM_INTERNAL;
-  return BPF_CORE_READ(area, vm_flags) & VM_EXEC ? VM_EXECUTABLE : VM_FILE;
+struct memory {
+  __u32 class_;
+  bool is_private_file;
+};
+
+static __always_inline struct memory memory_at(__u64 address) {
+  struct memory memory = {VM_INTERNAL, false};
+  const struct task_struct* task = (void*)bpf_get_current_task_btf();
+  const struct vm_area_struct* area = area_of(task->mm, address);
+  if (!area || !BPF_CORE_READ(area, vm_file)) return memory;
+  const unsigned long flags = BPF_CORE_READ(area, vm_flags);
+  memory.class_ = flags & VM_EXEC ? VM_EXECUTABLE : VM_FILE;
+  memory.is_private_file = !(flags & VM_SHARED);
+  return memory;
 }
 
 static __always_inline int begin(__u64 address, __u64 error) {
@@ -85,34 +98,34 @@ int user_fault(__u64* ctx) { return begin(ctx[0], ctx[2]); }
 SEC("tp_btf/page_fault_kernel")
 int kernel_fault(__u64* ctx) { return begin(ctx[0], ctx[2]); }
 
-static __always_inline __u32 point_of(__u32 error, bool is_major, __u32 class_) {
+static __always_inline __u32 point_of(__u32 error, bool is_major, struct memory memory) {
   if (is_major) return VM_PAGE_IN;
   if (error & WAS_PRESENT) return error & WAS_WRITE ? VM_COPY_ON_WRITE : VM_PROTECTION;
-  if (class_ == VM_UNKNOWN) return VM_FIRST_TOUCH;
-  return class_ == VM_INTERNAL ? VM_ZERO_FILL : VM_REACTIVATION;
+  /* A private file's page is copied at the first write, whether it was mapped before or not. */
+  if (error & WAS_WRITE && memory.is_private_file) return VM_COPY_ON_WRITE;
+  if (memory.class_ == VM_UNKNOWN) return VM_FIRST_TOUCH;
+  return memory.class_ == VM_INTERNAL ? VM_ZERO_FILL : VM_REACTIVATION;
 }
 
 /* At the end of a fault, when the kernel counts it as read from a device or not. */
 static __always_inline int end(bool is_major) {
   const __u32 thread = this_thread();
   struct slot* slot = &slots[thread % SLOTS];
-  if (slot->pid != thread || !slot->what) return 0;
+  /* Looked at once, so that points that are switched together count the same faults. */
+  if (settings.paused || slot->pid != thread || !slot->what) return 0;
   const __u32 error = slot->what;
   slot->what = 0;
-  __u32 class_ = VM_UNKNOWN;
-  if (settings.finest > DETAIL_COUNT) {
-    struct task_struct* task = (void*)bpf_get_current_task_btf();
-    class_ = class_of(area_of(task->mm, slot->where));
-  }
+  struct memory memory = {VM_UNKNOWN, false};
+  if (settings.finest > DETAIL_COUNT) memory = memory_at(slot->where);
   __u64 now_ns = 0, duration_ns = 0;
   if (slot->begin_ns) {
     now_ns = bpf_ktime_get_ns();
     duration_ns = now_ns - slot->begin_ns;
   }
-  const __u32 point = point_of(error, is_major, class_);
-  note(point, class_, 0, duration_ns);
-  note(VM_TOTAL, class_, 0, duration_ns);
-  trace(VM_TOTAL, class_, now_ns, duration_ns, slot->where, 0, point);
+  const __u32 point = point_of(error, is_major, memory);
+  note(point, memory.class_, 0, duration_ns);
+  note(VM_TOTAL, memory.class_, 0, duration_ns);
+  trace(VM_TOTAL, memory.class_, now_ns, duration_ns, slot->where, 0, point);
   return 0;
 }
 

@@ -11,14 +11,23 @@ CPUS = 2
 FILES = Subsystem(
     "fs",
     "calls on files",
-    (Point("read", "a call that reads", Detail.DURATION), Point("open", "opens", Detail.DURATION)),
+    (
+        Point("read", "a call that reads", Detail.DURATION, is_sum=False),
+        Point("open", "opens", Detail.DURATION, is_sum=False),
+    ),
     ("ext", "tmpfs"),
     8,
     "the descriptor",
     "the call",
 )
 TASKS = Subsystem(
-    "task", "processes", (Point("exec", "begins", Detail.COUNT),), ("process",), 1, "", ""
+    "task",
+    "processes",
+    (Point("exec", "begins", Detail.COUNT, is_sum=False),),
+    ("process",),
+    1,
+    "",
+    "",
 )
 
 

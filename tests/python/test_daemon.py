@@ -103,7 +103,7 @@ def test_a_pull_has_what_was_counted_since_the_pull_before(daemon):
     fs.count(point=0, class_=1, group=3, size=5000, duration=70, cpu=0)
     fs.count(point=0, class_=1, group=3, size=6000, duration=90, cpu=1)
     first = daemon.client.post("/v1/pull").json()
-    assert [row | {"detail": 0} for row in first["summaries"]] == [
+    assert [row | {"detail": 0, "active_ns": 0} for row in first["summaries"]] == [
         {
             "subsystem": "fs",
             "point": "read",
@@ -116,6 +116,7 @@ def test_a_pull_has_what_was_counted_since_the_pull_before(daemon):
             "duration_ns": 160,
             "max_duration_ns": 90,
             "detail": 0,
+            "active_ns": 0,
         }
     ]
     fs.count(point=0, class_=1, group=3, size=1, duration=5)

@@ -31,7 +31,7 @@ PYTHON_FLOORS = [
     {"machines", "datasets"},
     {"traced"},
     {"simulation", "tracing"},
-    {"workloads"},
+    {"workloads", "measurement"},
     {"reproduction"},
     {"analysis", "replay"},
     {"exchange"},

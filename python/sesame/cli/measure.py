@@ -4,32 +4,39 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
 
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.cli.measure_daemon import daemon
 from sesame.cli.measure_nodes import pull, record, set_, start, status, stop
 from sesame.datasets import DataSetWriter, check_destination
-from sesame.errors import InputError, SesameError
+from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement import (
-    EVENTS,
-    SUMMARY,
+    DEFAULT_BUDGET,
+    Cost,
     Detail,
-    LoadedProbes,
-    Puller,
+    Perturbation,
+    Session,
     TraceWriter,
+    Wanted,
+    columns,
+    everything,
+    keep_costs,
     loaded,
+    measure_costs,
+    measure_perturbation,
     read_events,
     subsystems,
-    switch_off,
 )
 
 COMMAND_LINE = {"ignore_unknown_options": True, "allow_interspersed_args": False}
@@ -68,6 +75,18 @@ def list_points(*, as_json: bool) -> None:
     Console().print(table)
 
 
+def _budget(_context: click.Context, _parameter: click.Parameter, text: str) -> float | None:
+    if text == "none":
+        return None
+    try:
+        share = float(text.removesuffix("%")) / 100
+    except ValueError:
+        share = 0.0
+    if share <= 0:
+        raise InputError(f"--budget {text}: expected a share of a processor, as 0.1%, or none")
+    return share
+
+
 @measure.command(context_settings=COMMAND_LINE)
 @click.option(
     "-o",
@@ -82,62 +101,82 @@ def list_points(*, as_json: bool) -> None:
     "--only",
     "names",
     default="",
-    metavar="SUBSYSTEM,…",
-    help="Measure these only; all unless it is given (`sesame measure list`).",
+    metavar="POINT,…",
+    help="Measure these points or subsystems only (`sesame measure list`).",
 )
 @click.option(
-    "--interval", type=float, default=10.0, show_default=True, help="Pull interval in seconds."
+    "--interval",
+    type=click.FloatRange(min=0.01),
+    default=10.0,
+    show_default=True,
+    help="Pull interval in seconds.",
 )
 @click.option(
     "--detail",
     type=click.Choice([detail.name.lower() for detail in Detail if detail]),
     default="duration",
     show_default=True,
-    help="How closely points look.",
+    help="How closely points look, if the budget allows.",
+)
+@click.option(
+    "--budget",
+    callback=_budget,
+    default=f"{100 * DEFAULT_BUDGET:g}%",
+    show_default=True,
+    help="What measuring may take of a processor; none: whatever it takes.",
 )
 @click.option(
     "--trace",
     "traced",
     default="",
     metavar="POINT,…",
-    help="Write a record for each event of these points or subsystems, too.",
+    help="Write a record for each event of these points or subsystems, too; within no budget "
+    "unless one is given.",
 )
 @click.option("--force", is_flag=True, help="Write over an existing data set.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
-def run(
-    output: Path,
-    names: str,
-    interval: float,
-    detail: str,
-    traced: str,
-    *,
-    force: bool,
-    command: tuple[str, ...],
-) -> int:
+@click.pass_context
+def run(context: click.Context, /, **options: Any) -> int:
     """Record what the kernel does while COMMAND runs; all processes count, not only its own."""
-    tracing = _points("--trace", traced)
-    chosen = _points("--only", names) or _points("--only", ",".join(subsystems()))
-    check_destination(output, force=force)
+    output: Path = options["output"]
+    tracing = _points("--trace", options["traced"])
+    chosen = _points("--only", options["names"]) or everything()
+    is_default = context.get_parameter_source("budget") == ParameterSource.DEFAULT
+    wanted = Wanted(
+        chosen,
+        tracing,
+        Detail[options["detail"].upper()],
+        options["interval"],
+        None if tracing and is_default else options["budget"],
+    )
+    check_destination(output, force=options["force"])
     used = [name for name in subsystems() if any(n == name for n, _ in chosen | tracing)]
-    with DataSetWriter(output, force=force) as writer, loaded(used) as probes:
+    with DataSetWriter(output, force=options["force"]) as writer, loaded(used) as probes:
         spool = writer.directory / "events"
         with ExitStack() as stack:
             trace = stack.enter_context(TraceWriter(spool, probes)) if tracing else None
-            _switch_on(probes, Detail[detail.upper()], chosen, tracing)
-            puller = Puller(probes)
-            status = _pull_while(command, puller, interval)
-            switch_off(probes)
-        info: dict[str, Any] = {"title": "kernel measurement", "command": list(command)}
-        writer.write_described(SUMMARY, puller.columns())
+            session = Session(probes, wanted, trace)
+            for point, reason in session.left_out.items():
+                click.echo(f"{point} is left out: {reason}", err=True)
+            status = _pull_while(options["command"], session, wanted.interval_s)
+        info: dict[str, Any] = {
+            "title": "kernel measurement",
+            "command": list(options["command"]),
+            "budget": wanted.budget,
+            "left_out": session.left_out,
+        }
+        for record, rows in session.rows.items():
+            writer.write_records(record, columns(record, rows))
         if trace is not None:
-            writer.write_described_batches(EVENTS, read_events(spool, puller.begin_ns))
             info["events"] = trace.counts()
+            writer.write_batches("kernel_event", read_events(spool, session.begin_ns))
         writer.finish(info)
-    _print_totals(puller.rows)
+    _print_totals(session)
     if trace is not None:
-        click.echo(
-            "events: {seen:,} seen, {written:,} written, {lost:,} lost".format(**info["events"])
-        )
+        text = "events: {seen:,} seen, {written:,} written, {lost:,} lost"
+        click.echo(text.format(**info["events"]))
+        if trace.trouble is not None:
+            raise OutputError(f"{output}: cannot write all events: {trace.trouble.strerror}")
     return status
 
 
@@ -160,46 +199,31 @@ def _points(option: str, text: str) -> set[tuple[str, int]]:
     return points
 
 
-def _switch_on(
-    probes: dict[str, LoadedProbes],
-    detail: Detail,
-    chosen: set[tuple[str, int]],
-    tracing: set[tuple[str, int]],
-) -> None:
-    for name, number in sorted(chosen | tracing):
-        one = probes[name]
-        try:
-            one.set(number, detail, tracing=(name, number) in tracing)
-        except SesameError as error:
-            point = one.subsystem.points[number].name
-            click.echo(f"{name}.{point} is left out: {error}", err=True)
-
-
-def _pull_while(command: tuple[str, ...], puller: Puller, interval: float) -> int:
+def _pull_while(command: tuple[str, ...], session: Session, interval: float) -> int:
     ended = threading.Event()
 
     def pull() -> None:
         while not ended.wait(interval):
-            puller.pull()
+            session.pull()
 
     thread = threading.Thread(target=pull)
-    try:
-        process = subprocess.Popen(command)
-    except OSError as error:
-        raise InputError(f"{command[0]}: {error.strerror}") from error
-    thread.start()
-    try:
-        status = process.wait()
-    finally:
-        ended.set()
-        thread.join()
-        puller.pull()
-    return status
+    with session:
+        try:
+            process = subprocess.Popen(command)
+        except OSError as error:
+            raise InputError(f"{command[0]}: {error.strerror}") from error
+        thread.start()
+        try:
+            return process.wait()
+        finally:
+            ended.set()
+            thread.join()
+            session.pull(is_last=True)
 
 
-def _print_totals(rows: list[dict[str, Any]]) -> None:
+def _print_totals(session: Session) -> None:
     totals: dict[tuple[str, str], list[int]] = {}
-    for row in rows:
+    for row in session.rows["kernel_summary"]:
         key = (f"{row['subsystem']}.{row['point']}", row["class"])
         sums = totals.setdefault(key, [0, 0, 0, 0, 0])
         for i, field in enumerate(("count", "bytes", "timed", "duration_ns")):
@@ -212,4 +236,89 @@ def _print_totals(rows: list[dict[str, Any]]) -> None:
         table.add_row(
             point, class_, format_count(count), format_bytes(size) if size else "", mean, most
         )
-    Console(file=sys.stdout).print(table)
+    Console().print(table)
+    _print_cost(session)
+
+
+def _print_cost(session: Session) -> None:
+    length = (
+        session.rows["measurement_cost"][-1]["end_ns"] if session.rows["measurement_cost"] else 0
+    )
+    table = Table("subsystem", "looked", "estimated cost", box=None)
+    for name in dict.fromkeys(row["subsystem"] for row in session.rows["measurement_cost"]):
+        rows = [row for row in session.rows["measurement_cost"] if row["subsystem"] == name]
+        active = sum(row["active_ns"] for row in rows) / max(length, 1)
+        spent = sum(row["estimated_ns"] for row in rows) / max(length, 1)
+        table.add_row(name, f"{100 * active:.0f} % of the time", f"{100 * spent:.3f} %")
+    Console().print(table)
+
+
+@measure.command()
+@click.option(
+    "--pairs",
+    type=click.IntRange(min=3),
+    default=31,
+    show_default=True,
+    help="How often each load runs with its points off and on.",
+)
+@click.option(
+    "--perturbation",
+    "whole_pairs",
+    type=click.IntRange(min=3),
+    metavar="PAIRS",
+    help="Measure how much slower loads run with everything on, in so many pairs; each takes three "
+    "pull intervals.",
+)
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.1),
+    default=10.0,
+    show_default=True,
+    help="Pull interval in seconds.",
+)
+@click.option(
+    "--budget",
+    callback=_budget,
+    default=f"{100 * DEFAULT_BUDGET:g}%",
+    show_default=True,
+    help="What measuring may take of a processor; none: whatever it takes.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def cost(
+    pairs: int, whole_pairs: int | None, interval: float, budget: float | None, *, as_json: bool
+) -> None:
+    """Measure what an event costs at each point here; the governor uses it from then on."""
+    with Status("measuring", console=Console(stderr=True)) as line:
+
+        def show(text: str) -> None:
+            line.update(f"measuring: {text}")
+
+        costs = measure_costs(pairs, show)
+        keep_costs(costs)
+        wanted = Wanted(everything(), interval_s=interval, budget=budget)
+        whole = measure_perturbation(wanted, whole_pairs, show) if whole_pairs else []
+    if as_json:
+        answer = {"costs": [asdict(one) for one in costs]}
+        if whole:
+            answer["perturbation_percent"] = [asdict(one) for one in whole]
+        click.echo(json.dumps(answer))
+        return
+    _print_costs(costs)
+    if whole:
+        _print_perturbation(whole)
+
+
+def _print_costs(costs: list[Cost]) -> None:
+    table = Table("subsystem", "points", "detail", "ns an event", "95 % interval", box=None)
+    for one in costs:
+        interval = f"{one.least_ns:.0f} to {one.most_ns:.0f}"
+        table.add_row(one.subsystem, one.points, one.detail, f"{one.ns:.0f}", interval)
+    Console().print(table)
+
+
+def _print_perturbation(whole: list[Perturbation]) -> None:
+    table = Table("load", "perturbation", "95 % interval", "governor's estimate", box=None)
+    for one in whole:
+        interval = f"{one.least_percent:.3f} to {one.most_percent:.3f} %"
+        table.add_row(one.load, f"{one.percent:.3f} %", interval, f"{one.estimated_percent:.3f} %")
+    Console().print(table)

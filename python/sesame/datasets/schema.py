@@ -13,6 +13,7 @@ from typing import Any
 
 from sesame import native
 from sesame.datasets.fields import Field, RecordType
+from sesame.datasets.measured import MEASURED_TYPES
 from sesame.datasets.storage import STORAGE_TYPES
 from sesame.datasets.totals import FILE_TOTAL
 from sesame.datasets.traced import TRACE_TYPES
@@ -120,7 +121,7 @@ def _type_of(dtype: str) -> str:
 @cache
 def all_record_types() -> dict[str, RecordType]:
     raw = [_raw_type(described) for described in native.record_types() if not is_io(described)]
-    types = (*raw, *SUMMARY_TYPES, *STORAGE_TYPES, *TRACE_TYPES, FILE_TOTAL)
+    types = (*raw, *SUMMARY_TYPES, *STORAGE_TYPES, *TRACE_TYPES, FILE_TOTAL, *MEASURED_TYPES)
     return {record.name: record for record in types}
 
 

@@ -84,12 +84,6 @@ class DataSetWriter:
         """The records of a type that only this data set has."""
         self._write_batches(described, [columns])
 
-    def write_described_batches(
-        self, described: RecordType, batches: Iterable[dict[str, Any]]
-    ) -> None:
-        """Those of a type that only this data set has, a part at a time."""
-        self._write_batches(described, batches)
-
     def write_batches(self, name: str, batches: Iterable[dict[str, Any]]) -> None:
         """The records of one type, a part at a time, for those that memory may not hold."""
         self._write_batches(record_type(name), batches)

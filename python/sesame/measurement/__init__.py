@@ -1,28 +1,30 @@
-"""Measuring inside the running kernel: probes, summaries, traces."""
+"""Measuring inside the running kernel: probes, summaries, traces, and what they cost."""
 
-from sesame.measurement.probes import (
-    Detail,
-    LoadedProbes,
-    Point,
-    Subsystem,
-    loaded,
-    subsystems,
-    switch_off,
-)
-from sesame.measurement.summary import SUMMARY, Puller
-from sesame.measurement.trace import EVENTS, TraceWriter, read_events
+from sesame.measurement.cost import Cost, keep_costs, kept_costs, measure_costs
+from sesame.measurement.governor import DEFAULT_BUDGET
+from sesame.measurement.perturbation import Perturbation, everything, measure_perturbation
+from sesame.measurement.probes import Detail, LoadedProbes, Point, Subsystem, loaded, subsystems
+from sesame.measurement.session import Session, Wanted, columns
+from sesame.measurement.trace import TraceWriter, read_events
 
 __all__ = [
-    "EVENTS",
-    "SUMMARY",
+    "DEFAULT_BUDGET",
+    "Cost",
     "Detail",
     "LoadedProbes",
+    "Perturbation",
     "Point",
-    "Puller",
+    "Session",
     "Subsystem",
     "TraceWriter",
+    "Wanted",
+    "columns",
+    "everything",
+    "keep_costs",
+    "kept_costs",
     "loaded",
+    "measure_costs",
+    "measure_perturbation",
     "read_events",
     "subsystems",
-    "switch_off",
 ]

@@ -39,6 +39,7 @@ LOADS = (
     Load("packet", 6_000, "ipc", {"send": 1, "receive": 1, "transmit": 1}),
     Load("turn", 6_000, "sched", {"run": 1, "wait": 1}),
 )
+ANOTHER_CALL = "(another call)"
 ASK = Load("ask", 60_000, "fs", {})
 
 
@@ -53,6 +54,11 @@ class Cost:
     least_ns: float  # the interval
     most_ns: float
     base_ns: float  # what the load takes without
+
+    @property
+    def is_certain(self) -> bool:
+        """Not when the machine was so busy that the cost could be half or twice as much."""
+        return 0.5 * self.ns < self.least_ns and self.most_ns < 2 * self.ns
 
 
 def median_and_interval(
@@ -117,7 +123,7 @@ def measure_costs(pairs: int = 15, progress: Callable[[str], None] | None = None
                 costs.append(
                     Cost(
                         load.subsystem,
-                        ",".join(load.events) or "(another call)",
+                        ",".join(load.events) or ANOTHER_CALL,
                         detail.name.lower(),
                         middle / events,
                         least / events,

@@ -22,6 +22,7 @@ from sesame.installed import find_installed
 
 # As in probes/cell.h.
 MAX_POINTS, MAX_GROUPS = 16, 8
+SPENT = 0xFFFF  # the point of an event that says so
 SPENDING = np.dtype([("spent_ns", "u8"), ("allowance_ns", "u8"), ("runs", "u8")])
 CELL = np.dtype(
     [
@@ -65,6 +66,7 @@ class Point:
     name: str
     meaning: str
     finest: Detail
+    is_sum: bool  # its events are those of other points again
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class _Settings(ctypes.Structure):
         ("epoch", ctypes.c_uint32),
         ("subsystem", ctypes.c_uint32),
         ("finest", ctypes.c_uint32),
+        ("paused", ctypes.c_uint32),
         ("reader", ctypes.c_uint32),
         ("limits", ctypes.c_uint64 * MAX_GROUPS),
         ("presented", ctypes.c_uint64),
@@ -132,11 +135,16 @@ def library() -> ctypes.CDLL:
         ("set", ctypes.c_int, [handle, number, number, ctypes.c_int]),
         ("cells", handle, [handle, ctypes.POINTER(number), ctypes.POINTER(ctypes.c_size_t)]),
         ("settings", ctypes.POINTER(_Settings), [handle]),
-        ("events", ctypes.c_long, [handle, ctypes.c_size_t, ctypes.c_int]),
+        ("events_descriptor", ctypes.c_int, []),
+        ("events", ctypes.c_long, [handle, ctypes.c_size_t]),
     ):
         function = getattr(library, f"sesame_probes_{name}")
         function.restype, function.argtypes = result, arguments
     return library
+
+
+def _point(name: str, meaning: str, finest: int, sum: int) -> Point:
+    return Point(name, meaning, Detail(finest), bool(sum))
 
 
 @cache
@@ -147,7 +155,7 @@ def subsystems() -> dict[str, Subsystem]:
         one["name"]: Subsystem(
             one["name"],
             one["meaning"],
-            tuple(Point(p["name"], p["meaning"], Detail(p["finest"])) for p in one["points"]),
+            tuple(_point(**point) for point in one["points"]),
             tuple(one["classes"]),
             one["groups"],
             one["where"],
@@ -193,7 +201,8 @@ class LoadedProbes:
             }
         )
         memory = (ctypes.c_char * (stride.value * cpus.value)).from_address(address)
-        return np.frombuffer(memory, per_cpu)
+        cells: NDArray[np.void] = np.frombuffer(memoryview(memory).cast("B"), per_cpu)
+        return cells
 
     @property
     def cells(self) -> NDArray[np.void]:
@@ -221,6 +230,22 @@ class LoadedProbes:
     def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None:
         if library().sesame_probes_set(self._handle, point, detail, tracing):
             raise SesameError(_last_error())
+
+    def pause(self, *, paused: bool) -> None:
+        """Around several `set`, so that points that are sums count the same events."""
+        self._settings.paused = paused
+
+    def set_cost(self, point: int, ns: float) -> None:
+        """Of an event as the point looks now; what CPUs spend is summed from it."""
+        self._settings.cost_ns[point] = round(ns)
+
+    def set_run_cost(self, ns: float) -> None:
+        """Of programs that run and find nothing to count."""
+        self._settings.run_ns = round(ns)
+
+    def allow(self, ns: float) -> None:
+        """Each CPU may spend so much from now on; the first to do so sends an event."""
+        self.spending["allowance_ns"] = self.spending["spent_ns"] + np.uint64(max(ns, 1))
 
     def detail(self, point: int) -> Detail:
         return Detail(self._settings.detail[point])
@@ -258,15 +283,17 @@ def loaded(names: list[str]) -> Iterator[dict[str, LoadedProbes]]:
             one.close()
 
 
-def switch_off(probes: dict[str, LoadedProbes]) -> None:
-    for one in probes.values():
-        for number in range(len(one.subsystem.points)):
-            one.set(number, Detail.OFF)
+def events_descriptor() -> int:
+    """Readable when events want to be taken; probes must be loaded."""
+    descriptor: int = library().sesame_probes_events_descriptor()
+    if descriptor < 0:
+        raise SesameError(_last_error())
+    return descriptor
 
 
-def take_events(room: NDArray[np.void], timeout_ms: int) -> NDArray[np.void]:
-    """Trace events of all subsystems, as many as there are or `room` holds; a view of it."""
-    count = library().sesame_probes_events(room.ctypes.data, len(room), timeout_ms)
+def take_events(room: NDArray[np.void]) -> NDArray[np.void]:
+    """Events of all subsystems, as many as there are or `room` holds; a view of it."""
+    count = library().sesame_probes_events(room.ctypes.data, len(room))
     if count < 0:
         raise SesameError(_last_error())
     return room[:count]

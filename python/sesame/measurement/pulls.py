@@ -3,40 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sesame.datasets.fields import Field, RecordType
+from sesame.datasets import record_type
 from sesame.measurement.clocks import Offset
-from sesame.measurement.summary import SUMMARY, Cells, Layout
-
-PHASES = RecordType(
-    "kernel_phase",
-    "A stretch of a program's time that the program gave a name",
-    (
-        Field("begin_ns", "int64", "ns", "its begin, since the begin of the data set"),
-        Field("end_ns", "int64", "ns", "its end"),
-        Field("node", "text", "", "the machine on which it was"),
-        Field("name", "text", "", "the name that the program gave it"),
-        Field("pid", "uint32", "", "the process"),
-    ),
-)
-PULLS = RecordType(
-    "kernel_pull",
-    "One pull of one node: what its records' times rest on, and what is missing",
-    (
-        Field("begin_ns", "int64", "ns", "begin of the interval, since the begin of the data set"),
-        Field("end_ns", "int64", "ns", "its end"),
-        Field("node", "text", "", "the machine"),
-        Field("start", "text", "", "which start of its daemon this was"),
-        Field("sequence", "uint64", "", "number of the pull since that start"),
-        Field("dropped", "uint64", "", "pulls since then that found no room to wait in"),
-        Field("offset_ns", "int64", "ns", "what was added to the node's clock for all its times"),
-        Field("uncertainty_ns", "uint64", "ns", "by which that may be wrong, either way"),
-        Field("cpu_ns", "uint64", "ns", "processor time that the daemon took in the interval"),
-    ),
-)
+from sesame.measurement.summary import Cells, Layout
 
 
 @dataclass(frozen=True)
@@ -61,6 +34,7 @@ class Pull:
     offset: Offset
     cells: dict[str, Cells]
     details: dict[str, list[int]]
+    active_ns: dict[str, int]
     layouts: dict[str, Layout]
     phases: list[Phase] = field(default_factory=list)
 
@@ -113,28 +87,33 @@ class Pull:
             for cells in self.cells.values()
         ):
             raise ValueError("columns of different lengths")
-        for described, records in (
-            (SUMMARY, self.summaries(0)),
-            (PHASES, self.phase_records(0)),
-            (PULLS, iter([self.record(0)])),
-        ):
-            for row in records:
-                for one in described.fields:
+        for name, records in RECORDS.items():
+            for row in records(self, 0):
+                for one in record_type(name).fields:
                     _check_value(row[one.name], one.type)
 
     def summaries(self, begin_ns: int) -> Iterator[dict[str, Any]]:
         """Records of the type kernel_summary; `begin_ns` is the begin of the data set."""
         times = self._times(self, begin_ns)
+        for row in self.rows():
+            yield times | row
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The same without times and node."""
         for name, cells in self.cells.items():
-            for row in self.layouts[name].rows(cells, self.details[name]):
-                yield times | row
+            layout = self.layouts[name]
+            active_ns = self.active_ns[name]
+            for place, row in zip(cells.places, layout.rows(cells), strict=True):
+                detail = self.details[name][layout.point_of(place)]
+                yield row | {"detail": detail, "active_ns": active_ns}
 
     def phase_records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
         for phase in self.phases:
             yield self._times(phase, begin_ns) | {"name": phase.name, "pid": phase.pid}
 
-    def record(self, begin_ns: int) -> dict[str, Any]:
-        return self._times(self, begin_ns) | {
+    def records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
+        """One: of the pull itself."""
+        yield self._times(self, begin_ns) | {
             "start": self.start,
             "sequence": self.sequence,
             "dropped": self.dropped,
@@ -148,6 +127,12 @@ class Pull:
         return {"begin_ns": of.begin_ns + shift, "end_ns": of.end_ns + shift, "node": self.node}
 
 
+Records = Callable[[Pull, int], Iterator[dict[str, Any]]]
+RECORDS: dict[str, Records] = {
+    "kernel_summary": Pull.summaries,
+    "kernel_phase": Pull.phase_records,
+    "kernel_pull": Pull.records,
+}
 RANGES = {
     "int64": (-(2**63), 2**63),
     "uint64": (0, 2**64),

@@ -6,38 +6,15 @@ durations are kept in two places that take turns.
 
 from __future__ import annotations
 
-import platform
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sesame.datasets.fields import Field, RecordType
 from sesame.measurement.probes import CELL, Probes, Subsystem
 
-SUMMARY = RecordType(
-    "kernel_summary",
-    "Events of one kind at one instrumentation point of the kernel in one pull interval",
-    (
-        Field("begin_ns", "int64", "ns", "begin of the interval, since the begin of the data set"),
-        Field("end_ns", "int64", "ns", "its end"),
-        Field("node", "text", "", "the machine on which they were counted"),
-        Field("subsystem", "text", "", "the subsystem"),
-        Field("point", "text", "", "the instrumentation point"),
-        Field("class", "text", "", "the kind of event; what there is depends on the subsystem"),
-        Field("at_least_bytes", "uint64", "B", "the size group: sizes from this on"),
-        Field("below_bytes", "uint64", "B", "and below this; 0: no limit, or no size groups"),
-        Field("count", "uint64", "", "events"),
-        Field("bytes", "uint64", "B", "their sizes together"),
-        Field("timed", "uint64", "", "events whose duration was taken"),
-        Field("duration_ns", "uint64", "ns", "their durations together"),
-        Field("max_duration_ns", "uint64", "ns", "the longest of them"),
-        Field("detail", "uint8", "", "how closely the point looked at the end of the interval"),
-    ),
-)
 COUNTERS = ("count", "bytes", "timed", "total_ns")
 
 
@@ -75,8 +52,8 @@ class Layout:
     def point_of(self, place: int) -> int:
         return place // self.groups // len(self.classes)
 
-    def rows(self, cells: Cells, details: list[int]) -> Iterator[dict[str, Any]]:
-        """A record for each cell, without its times and node."""
+    def rows(self, cells: Cells) -> Iterator[dict[str, Any]]:
+        """A record for each cell, without what depends on the interval."""
         for number, place in enumerate(cells.places):
             rest, group = divmod(place, self.groups)
             point, class_ = divmod(rest, len(self.classes))
@@ -91,7 +68,6 @@ class Layout:
                 "timed": cells.timed[number],
                 "duration_ns": cells.duration_ns[number],
                 "max_duration_ns": cells.max_duration_ns[number],
-                "detail": details[point],
             }
 
 
@@ -129,24 +105,3 @@ class SummaryReader:
 
     def details(self) -> list[int]:
         return [int(self.probes.detail(i)) for i in range(len(self.probes.subsystem.points))]
-
-
-class Puller:
-    """Pulls several subsystems at once; keeps the rows until they are written."""
-
-    def __init__(self, probes: Mapping[str, Probes]) -> None:
-        self._readers = [SummaryReader(one) for one in probes.values()]
-        self._node = platform.node()
-        self.begin_ns = self._last = time.monotonic_ns()
-        self.rows: list[dict[str, Any]] = []
-
-    def pull(self) -> None:
-        now = time.monotonic_ns()
-        times = {"begin_ns": self._last - self.begin_ns, "end_ns": now - self.begin_ns}
-        for reader in self._readers:
-            rows = reader.layout.rows(reader.pull(), reader.details())
-            self.rows += [times | {"node": self._node} | row for row in rows]
-        self._last = now
-
-    def columns(self) -> dict[str, list[Any]]:
-        return {field.name: [row[field.name] for row in self.rows] for field in SUMMARY.fields}

@@ -1,14 +1,12 @@
 """Traces: one record for each event of the points that are to write one.
 
-A thread takes what waits in the ring and appends it, as it is, to a file beside the data set; the
-records of the data set are made of it at the end, so that the measured system pays little. Memory
-is bounded by the ring, and what finds no room in it is counted by the kernel side.
+What waits in the ring is appended, as it is, to a file beside the data set; the records of the data
+set are made of it at the end, so that the measured system pays little. Memory is bounded by the
+ring, and what finds no room in it is counted by the kernel side.
 """
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -18,47 +16,26 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sesame.datasets.fields import Field, RecordType
-from sesame.errors import OutputError
-from sesame.measurement.probes import EVENT, LoadedProbes, subsystems, take_events
+from sesame.measurement.probes import EVENT, LoadedProbes, subsystems
 
 BATCH = 1 << 16
-POLL_MS = 100
-
-EVENTS = RecordType(
-    "kernel_event",
-    "One event at an instrumentation point of the kernel",
-    (
-        Field("time_ns", "int64", "ns", "end of the event, since the begin of the data set"),
-        Field("duration_ns", "uint64", "ns", "how long it took; 0 when that was not measured"),
-        Field("subsystem", "name", "", "the subsystem"),
-        Field("point", "name", "", "the instrumentation point"),
-        Field("class", "name", "", "the kind of event; what there is depends on the subsystem"),
-        Field("where", "uint64", "", "place of the event; what that is depends on the subsystem"),
-        Field("bytes", "uint64", "B", "its size"),
-        Field("what", "uint32", "", "what it concerns; what that is depends on the subsystem"),
-        Field("pid", "uint32", "", "thread that was running"),
-        Field("cpu", "uint16", "", "its CPU"),
-    ),
-)
 
 
 class TraceWriter:
-    """`with TraceWriter(file, probes) as trace:`; what is over in the ring is taken at the end."""
+    """`with TraceWriter(path, probes) as trace:`; EventPump calls `write`.
+
+    A full disk does not end the measurement: what comes then is counted as lost.
+    """
 
     def __init__(self, path: Path, probes: dict[str, LoadedProbes]) -> None:
-        self._path = path
         self._probes = probes
         self._file = path.open("wb")
         self._before = self._presented_and_lost()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._take, daemon=True)
-        self._trouble: OSError | None = None
-        self.written = 0
-        self.unwritten = 0  # taken, and not written since the disk was full
+        self._written = 0
+        self._unwritten = 0
+        self.trouble: OSError | None = None
 
     def __enter__(self) -> TraceWriter:
-        self._thread.start()
         return self
 
     def __exit__(
@@ -67,50 +44,35 @@ class TraceWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._stop.set()
-        self._thread.join()
         self._file.close()
-        if self._trouble is not None and kind is None:
-            raise OutputError(
-                f"{self._path.parent}: cannot write: {self._trouble.strerror}",
-                hint=f"{self.written:,} events were written, {self.unwritten:,} more came",
-            )
+
+    def write(self, events: NDArray[np.void]) -> None:
+        if self.trouble is None:
+            try:
+                self._file.write(np.ascontiguousarray(events).tobytes())
+                self._file.flush()
+                self._written += len(events)
+                return
+            except OSError as error:
+                self.trouble = error
+        self._unwritten += len(events)
 
     def _presented_and_lost(self) -> tuple[int, int]:
         each = [one.presented_and_lost for one in self._probes.values()]
         return sum(a for a, _ in each), sum(b for _, b in each)
-
-    def _take(self) -> None:
-        room = np.empty(BATCH, EVENT)
-        while True:
-            is_last = self._stop.is_set()
-            events = take_events(room, 0 if is_last else POLL_MS)
-            self._write(events)
-            if is_last and len(events) == 0:
-                return
-
-    def _write(self, events: NDArray[np.void]) -> None:
-        if self._trouble is None:
-            try:
-                self._file.write(memoryview(events).cast("B") if len(events) else b"")
-                self.written += len(events)
-                return
-            except OSError as error:
-                self._trouble = error
-        self.unwritten += len(events)
 
     def counts(self) -> dict[str, int]:
         """What came of the events that were to be traced; `seen` is the sum of the others."""
         presented, lost = self._presented_and_lost()
         return {
             "seen": presented - self._before[0],
-            "written": self.written,
-            "lost": lost - self._before[1] + self.unwritten,
+            "written": self._written,
+            "lost": lost - self._before[1] + self._unwritten,
         }
 
 
 def read_events(path: Path, begin_ns: int) -> Iterator[dict[str, Any]]:
-    """Columns of EVENTS, a batch at a time, from what a TraceWriter wrote."""
+    """Columns of kernel_event, a batch at a time, from what a TraceWriter wrote."""
     names = _Names()
     with path.open("rb") as file:
         while data := file.read(BATCH * EVENT.itemsize):
@@ -121,7 +83,7 @@ def read_events(path: Path, begin_ns: int) -> Iterator[dict[str, Any]]:
             }
             time = events["time_ns"].astype(np.int64) - begin_ns
             yield {"time_ns": time, **plain, **names.of(events)}
-    os.unlink(path)
+    path.unlink()
 
 
 class _Names:

@@ -145,9 +145,5 @@ def _readable(pull: Pull) -> dict[str, Any]:
         "begin_ns": pull.begin_ns,
         "end_ns": pull.end_ns,
         "cpu_ns": pull.cpu_ns,
-        "summaries": [
-            row
-            for name, cells in pull.cells.items()
-            for row in pull.layouts[name].rows(cells, pull.details[name])
-        ],
+        "summaries": list(pull.rows()),
     }

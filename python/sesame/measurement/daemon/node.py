@@ -126,6 +126,7 @@ class Node:
             offset=self.offset,
             cells=cells,
             details={name: reader.details() for name, reader in self._readers.items()},
+            active_ns=dict.fromkeys(cells, now - self._last),
             layouts=dict(self._layouts),
             phases=self._phases,
         )

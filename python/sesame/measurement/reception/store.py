@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from sesame.datasets import DataSetWriter
-from sesame.datasets.fields import RecordType
 from sesame.errors import OutputError, SesameError
-from sesame.measurement.pulls import PHASES, PULLS, Pull
-from sesame.measurement.summary import SUMMARY
+from sesame.measurement.pulls import RECORDS, Pull, Records
+from sesame.measurement.session import columns
 
 JOURNAL, RECEIVED = ".journal", ".received.json"
 BATCH = 1000  # pulls
@@ -129,14 +128,6 @@ class Store:
         new.replace(self._folder / RECEIVED)
 
 
-Records = Callable[[Pull, int], Iterator[dict[str, Any]]]
-TYPES: tuple[tuple[RecordType, Records], ...] = (
-    (SUMMARY, lambda pull, begin: pull.summaries(begin)),
-    (PHASES, lambda pull, begin: pull.phase_records(begin)),
-    (PULLS, lambda pull, begin: iter([pull.record(begin)])),
-)
-
-
 def write_data_set(
     target: Path, read: Callable[[], Iterator[Pull]], *, force: bool = False
 ) -> list[str]:
@@ -144,9 +135,8 @@ def write_data_set(
     begin = min(pull.begin_ns + pull.offset.offset_ns for pull in read())
     nodes = sorted({pull.node for pull in read()})
     with DataSetWriter(target, force=force) as writer:
-        for described, records in TYPES:
-            batches = _batches(read(), described, records, begin)
-            writer.write_described_batches(described, batches)
+        for name, records in RECORDS.items():
+            writer.write_batches(name, _batches(read(), name, records, begin))
         moment = datetime.fromtimestamp(begin / 1e9, UTC).isoformat()
         writer.finish({"title": "kernel measurement", "begin": moment, "nodes": nodes})
     return nodes
@@ -178,16 +168,12 @@ def _free_name(folder: Path, name: str) -> Path:
 
 
 def _batches(
-    pulls: Iterator[Pull], described: RecordType, records: Records, begin: int
+    pulls: Iterator[Pull], name: str, records: Records, begin: int
 ) -> Iterator[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for number, pull in enumerate(pulls, 1):
         rows += records(pull, begin)
         if number % BATCH == 0:
-            yield _columns(rows, described)
+            yield columns(name, rows)
             rows = []
-    yield _columns(rows, described)
-
-
-def _columns(rows: list[dict[str, Any]], described: RecordType) -> dict[str, list[Any]]:
-    return {field.name: [row[field.name] for row in rows] for field in described.fields}
+    yield columns(name, rows)

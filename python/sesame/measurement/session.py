@@ -1,0 +1,122 @@
+"""One measurement: subsystems switched on within a budget, pulled, traced, and switched off."""
+
+from __future__ import annotations
+
+import platform
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from sesame.datasets import record_type
+from sesame.errors import SesameError
+from sesame.measurement.cost import kept_costs
+from sesame.measurement.governor import DEFAULT_BUDGET, CostTable, Governed, Governor, Spending
+from sesame.measurement.probes import Detail, LoadedProbes
+from sesame.measurement.processors import ProcessorReader
+from sesame.measurement.pump import EventPump
+from sesame.measurement.summary import SummaryReader
+from sesame.measurement.trace import TraceWriter
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Points by subsystem and number, which of them write a trace, and within what."""
+
+    points: set[tuple[str, int]]
+    tracing: set[tuple[str, int]] = field(default_factory=set)
+    detail: Detail = Detail.DURATION
+    interval_s: float = 10.0
+    budget: float | None = DEFAULT_BUDGET
+
+
+class Session:
+    """`with Session(...) as session:` measures from then on; `pull` closes an interval."""
+
+    def __init__(
+        self, probes: dict[str, LoadedProbes], wanted: Wanted, trace: TraceWriter | None = None
+    ) -> None:
+        self._trace = trace
+        self._node = platform.node()
+        self._readers = {name: SummaryReader(one) for name, one in probes.items()}
+        self._processors = ProcessorReader()
+        self.left_out: dict[str, str] = {}  # points that cannot be had, and why
+        governed = [self._governed(name, one, wanted) for name, one in probes.items()]
+        self._governor = Governor(
+            governed,
+            CostTable(kept_costs() or []),
+            budget=wanted.budget,
+            interval_s=wanted.interval_s,
+        )
+        self._stack = ExitStack()
+        self.begin_ns = self._last_ns = time.monotonic_ns()
+        self.rows: dict[str, list[dict[str, Any]]] = {
+            "kernel_summary": [],
+            "measurement_cost": [],
+            "cpu_time": [],
+        }
+
+    def _governed(self, name: str, probes: LoadedProbes, wanted: Wanted) -> Governed:
+        points: dict[int, Detail] = {}
+        for number, point in enumerate(probes.subsystem.points):
+            if (name, number) not in wanted.points | wanted.tracing:
+                continue
+            try:
+                probes.set(number, wanted.detail)
+            except SesameError as error:
+                self.left_out[f"{name}.{point.name}"] = str(error)
+                continue
+            probes.set(number, Detail.OFF)
+            points[number] = min(wanted.detail, point.finest)
+        tracing = frozenset(i for i in points if (name, i) in wanted.tracing)
+        return Governed(name, probes, points, tracing)
+
+    def __enter__(self) -> Session:
+        write = self._trace.write if self._trace is not None else None
+        self._stack.enter_context(EventPump(write, self._governor.on_spent))
+        self._stack.callback(self._governor.stop)  # before the last events are taken
+        self.begin_ns = self._last_ns = time.monotonic_ns()
+        for reader in self._readers.values():
+            reader.pull()
+        self._processors.pull()
+        self._governor.begin()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def pull(self, *, is_last: bool = False) -> None:
+        """Closes the interval, and opens the next one unless it is the last."""
+        if is_last:
+            self._governor.stop()
+        now = time.monotonic_ns()
+        times = {"begin_ns": self._last_ns - self.begin_ns, "end_ns": now - self.begin_ns}
+        self._last_ns = now
+        for spending in self._governor.end():
+            state = {"detail": int(spending.detail), "active_ns": spending.active_ns}
+            reader = self._readers[spending.subsystem]
+            for row in reader.layout.rows(reader.pull()):
+                self.rows["kernel_summary"].append(times | row | state | {"node": self._node})
+            self.rows["measurement_cost"].append(times | _cost_row(spending) | state)
+        self.rows["cpu_time"] += [times | row for row in self._processors.pull()]
+        if not is_last:
+            self._governor.begin()
+
+
+def _cost_row(spending: Spending) -> dict[str, Any]:
+    return {
+        "subsystem": spending.subsystem,
+        "events": spending.events,
+        "estimated_ns": spending.estimated_ns,
+    }
+
+
+def columns(record: str, rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Rows of a record type by field."""
+    return {field.name: [row[field.name] for row in rows] for field in record_type(record).fields}

@@ -1,0 +1,299 @@
+"""Probes in the running kernel: what they count is what others count, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from tests.tutorials import commands_of
+
+from sesame.errors import SesameError
+from sesame.installed import find_installed
+from sesame.measurement import Detail, Session, Wanted, loaded, subsystems
+
+ROOT = Path(__file__).resolve().parents[2]
+SESAME = [sys.executable, "-m", "sesame"]
+
+
+def _why_not() -> str | None:
+    if os.geteuid() != 0:
+        return "probes need root"
+    if not Path("/sys/kernel/btf/vmlinux").exists():
+        return "this kernel does not describe its structures (no /sys/kernel/btf/vmlinux)"
+    try:
+        find_installed("libsesame-probes.so")
+        with loaded(["task"]):
+            return None
+    except SesameError as error:
+        return str(error)
+
+
+REASON = _why_not()
+pytestmark = pytest.mark.skipif(REASON is not None, reason=REASON or "")
+
+
+def all_points(*names: str) -> set[tuple[str, int]]:
+    return {(name, i) for name in names for i in range(len(subsystems()[name].points))}
+
+
+def measured(names: list[str], command: list[str]) -> dict[str, dict[str, int]]:
+    """Counts by subsystem and point while a command runs, with no budget."""
+    with loaded(names) as probes:
+        session = Session(probes, Wanted(all_points(*names), budget=None))
+        with session:
+            subprocess.run(command, check=True, capture_output=True)
+            session.pull(is_last=True)
+    counts: dict[str, dict[str, int]] = {name: {} for name in names}
+    for row in session.rows["kernel_summary"]:
+        points = counts[row["subsystem"]]
+        points[row["point"]] = points.get(row["point"], 0) + row["count"]
+    return counts
+
+
+def run(*arguments: str, status: int = 0, cwd: Path | None = None) -> subprocess.CompletedProcess:
+    done = subprocess.run([*SESAME, *arguments], capture_output=True, text=True, cwd=cwd)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def test_every_point_says_whether_it_can_be_had():
+    answer = json.loads(run("measure", "list", "--json").stdout)
+    points = {row["point"]: row["missing"] for row in answer["points"]}
+    assert {"task.create", "vm.total", "ipc.send", "fs.read", "block.complete"} <= set(points)
+    assert points["fs.read"] is None
+
+
+def test_faults_add_up_and_are_those_that_the_process_had():
+    touch = (
+        "import mmap, resource, sys\n"
+        "m = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+        "m.madvise(mmap.MADV_NOHUGEPAGE)\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "for i in range(0, 64 << 20, 4096): m[i] = 1\n"
+        "assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before >= 16384\n"
+    )
+    counts = measured(["vm"], [sys.executable, "-c", touch])["vm"]
+    parts = sum(count for point, count in counts.items() if point not in ("total", "page-out"))
+    assert parts == counts["total"]
+    assert counts["zero-fill"] >= 16384
+    assert counts["zero-fill"] < 2 * 16384
+
+
+def test_the_kinds_of_faults_are_told_apart(tmp_path):
+    data = tmp_path / "data"
+    data.write_bytes(b"x" * (8 << 20))
+    touch = (
+        "import mmap, os, sys\n"
+        "file = os.open(sys.argv[1], os.O_RDWR)\n"
+        "m = mmap.mmap(file, 0, mmap.MAP_PRIVATE)\n"
+        "m.madvise(mmap.MADV_RANDOM)\n"
+        "for i in range(0, 8 << 20, 4096): m[i]\n"
+        "for i in range(0, 8 << 20, 4096): m[i] = 1\n"
+    )
+    counts = measured(["vm"], [sys.executable, "-c", touch, str(data)])["vm"]
+    assert counts["copy-on-write"] >= 2048  # each page was there, and then written
+
+
+def test_processes_are_those_that_the_scheduler_counts():
+    def made() -> int:
+        lines = Path("/proc/stat").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("processes")).split()[1])
+
+    before = made()
+    counts = measured(["task"], ["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done"])
+    after = made()
+    assert 11 <= counts["task"]["create"] <= after - before
+    assert counts["task"]["exec"] >= 11
+
+
+def test_calls_on_files_are_counted_with_their_bytes(tmp_path):
+    with loaded(["fs"]) as probes:
+        session = Session(probes, Wanted(all_points("fs"), budget=None))
+        with session:
+            block = b"x" * 10_000
+            with (tmp_path / "file").open("wb", buffering=0) as file:
+                for _ in range(1000):
+                    file.write(block)
+                os.fsync(file.fileno())
+            session.pull(is_last=True)
+    rows = [row for row in session.rows["kernel_summary"] if row["point"] == "write"]
+    group = [row for row in rows if row["at_least_bytes"] == 4096]
+    assert sum(row["count"] for row in group) >= 1000
+    assert sum(row["bytes"] for row in group) >= 10_000_000
+    assert all(row["timed"] == row["count"] for row in group)
+    assert any(row["point"] == "sync" for row in session.rows["kernel_summary"])
+
+
+def test_requests_to_devices_are_those_of_diskstats(tmp_path, debian_program):
+    debian_program("util-linux", "losetup")
+    debian_program("e2fsprogs", "mkfs.ext4")
+    image, place = tmp_path / "image", tmp_path / "m"
+    place.mkdir()
+    subprocess.run(["truncate", "-s", "200M", image], check=True)
+    loop = ["losetup", "-f", "--show", "--direct-io=on", image]
+    device = subprocess.run(loop, check=True, capture_output=True, text=True).stdout.strip()
+    try:
+        subprocess.run(["mkfs.ext4", "-q", device], check=True)
+        with loaded(["block"]) as probes:
+            session = Session(probes, Wanted(all_points("block"), budget=None))
+            with session:
+                subprocess.run(["mount", device, place], check=True)
+                (place / "data").write_bytes(b"x" * (32 << 20))
+                subprocess.run(["umount", place], check=True)
+                session.pull(is_last=True)
+        statistics = Path(f"/sys/block/{Path(device).name}/stat").read_text().split()
+    finally:
+        subprocess.run(["losetup", "-d", device], check=True)
+    written = sum(
+        row["bytes"]
+        for row in session.rows["kernel_summary"]
+        if row["point"] == "complete" and row["class"] == "write"
+    )
+    # Sectors written since the loop device was made; mkfs wrote some of them before.
+    assert written >= 32 << 20
+    assert int(statistics[6]) * 512 >= 32 << 20
+
+
+def test_every_event_is_written_or_counted_as_lost(tmp_path):
+    output = tmp_path / "m.sesame"
+    script = (
+        "import os\nf = os.open('/dev/zero', os.O_RDONLY)\nfor i in range(200000): os.read(f, 1)"
+    )
+    run(
+        "measure",
+        "run",
+        "--only",
+        "fs",
+        "--trace",
+        "fs.read",
+        "-o",
+        str(output),
+        "--",
+        sys.executable,
+        "-c",
+        script,
+    )
+    events = json.loads((output / "info.json").read_text())["events"]
+    assert events["seen"] == events["written"] + events["lost"]
+    assert events["seen"] >= 200_000
+    table = pq.read_table(output / "kernel_event.parquet")
+    assert table.num_rows == events["written"]
+    times = table.column("time_ns").to_numpy()
+    assert times.min() >= 0
+    summary = pq.read_table(output / "kernel_summary.parquet").to_pylist()
+    reads = sum(row["count"] for row in summary if row["point"] == "read")
+    assert reads >= events["seen"]  # the recorder's own are counted and not traced
+    assert not (output / "events").exists()
+
+
+def attached() -> int:
+    """Links between programs and the kernel that this process holds."""
+    links = 0
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            links += "bpf_link" in str(entry.readlink())
+    return links
+
+
+def test_a_point_that_is_off_is_attached_to_nothing():
+    with loaded(["fs"]) as probes:
+        assert attached() == 0
+        probes["fs"].set(0, Detail.COUNT)
+        probes["fs"].set(1, Detail.COUNT)
+        assert attached() == 2  # entries and exits of calls, for both points together
+        probes["fs"].set(0, Detail.OFF)
+        assert attached() == 2
+        begin = time.monotonic()
+        probes["fs"].set(1, Detail.OFF)
+        assert attached() == 0
+        assert time.monotonic() - begin < 10
+
+
+def test_the_status_is_that_of_the_command(tmp_path):
+    run(
+        "measure",
+        "run",
+        "--only",
+        "task",
+        "-o",
+        str(tmp_path / "m.sesame"),
+        "--",
+        "sh",
+        "-c",
+        "exit 3",
+        status=3,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--only", "disk", "--", "true"], "there is no subsystem disk"),
+        (["--only", "fs.erase", "--", "true"], "fs has no point erase"),
+        (["--budget", "much", "--", "true"], "expected a share of a processor"),
+        (["--", "/no/such/program"], "No such file"),
+    ],
+)
+def test_wrong_input_is_named_and_leaves_nothing(tmp_path, arguments, message):
+    done = run("measure", "run", *arguments, status=2, cwd=tmp_path)
+    assert message in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_measurement_leaves_nothing(tmp_path):
+    command = [*SESAME, "measure", "run", "--only", "task", "--", "sleep", "60"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True
+    )
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not list(tmp_path.iterdir()):
+        time.sleep(0.1)
+    time.sleep(1)
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_tutorial_works(tmp_path):
+    for line in commands_of("tutorial-measure.md"):
+        line = (
+            line.replace("make -j8", "true")
+            .replace("./app", "true")
+            .replace("--pairs 15", "--pairs 3")
+        )
+        words = line.split()
+        assert words[0] == "sesame"
+        environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+        subprocess.run(
+            [*SESAME, *words[1:]], cwd=tmp_path, check=True, capture_output=True, env=environment
+        )
+
+
+def test_a_new_subsystem_is_a_folder_and_touches_nothing_else(tmp_path):
+    shutil.copytree(ROOT / "probes", tmp_path / "probes")
+    shutil.copytree(ROOT / "examples/subsystem/signal", tmp_path / "probes/signal")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(probes LANGUAGES C ASM)\n"
+        "set(CMAKE_POSITION_INDEPENDENT_CODE ON)\nadd_subdirectory(probes)\n"
+    )
+    for command in (
+        ["cmake", "-S", tmp_path, "-B", tmp_path / "b"],
+        ["cmake", "--build", tmp_path / "b"],
+    ):
+        subprocess.run(command, check=True, capture_output=True)
+    command = [*SESAME, "measure", "run", "--only", "signal", "--", "sh", "-c", "kill -CONT $$"]
+    environment = os.environ | {"SESAME_BIN": str(tmp_path / "b/probes")}
+    subprocess.run(command, check=True, capture_output=True, env=environment, cwd=tmp_path)
+    rows = pq.read_table(tmp_path / "measured.sesame/kernel_summary.parquet").to_pylist()
+    counts = {row["class"]: row["count"] for row in rows}
+    assert counts["process"] >= 2  # SIGCONT, and SIGCHLD when the shell ends
