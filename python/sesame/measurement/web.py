@@ -139,12 +139,16 @@ async def run(
         loop.add_signal_handler(number, ended.set)
     for number, handler in handlers.items():
         loop.add_signal_handler(number, handler)
+    ready()
+    await serve_until(app, listening, ended)
+
+
+async def serve_until(app: FastAPI, listening: Listening, ended: asyncio.Event) -> None:
     config = Config()
-    config.bind = [f"fd://{listening.socket.fileno()}"]
+    config.bind = [f"fd://{listening.socket.detach()}"]
     config.loglevel = "WARNING"
     config.keep_alive_timeout = KEEP_ALIVE_SECONDS
     config.graceful_timeout = 1
     if listening.certificate is not None:
         config.certfile, config.keyfile = str(listening.certificate), str(listening.key)
-    ready()
     await serve(app, config, shutdown_trigger=ended.wait)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from sesame.errors import InputError
 from sesame.measurement.daemon.metrics import as_text
+from sesame.measurement.daemon.page import add_page
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.probes import Detail
 from sesame.measurement.pulls import Phase, Pull
@@ -50,6 +51,7 @@ def make_daemon_app(service: Service, token: str) -> FastAPI:
     _add_settings(routes, service)
     _add_readings(routes, service)
     app.include_router(routes)
+    add_page(app)
 
     @app.get("/metrics", dependencies=[Depends(guard(token))], response_class=Response)
     async def metrics() -> Response:
