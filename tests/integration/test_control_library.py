@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import SESAME, Outcome, run
+from sesame import control
 from sesame.datasets import DataSet
 from sesame.errors import SesameError
 from sesame.installed import find_installed
@@ -119,6 +120,13 @@ def test_where_there_is_no_daemon_nothing_happens(programs, environment):
     assert play(programs, "python", **environment).stdout.startswith("False\nFalse False\nNone")
 
 
+def test_the_python_module_says_why_it_did_nothing(monkeypatch):
+    monkeypatch.delenv("SESAME_TOKEN", raising=False)
+    monkeypatch.delenv("SESAME_TOKEN_FILE", raising=False)
+    assert control.read("fs.sync") is None
+    assert control.error() == "SESAME_TOKEN and SESAME_TOKEN_FILE give no token"
+
+
 @pytest.fixture
 def daemon(tmp_path) -> Iterator[dict[str, str]]:
     """What programs must know of one."""
@@ -154,8 +162,8 @@ def test_programs_switch_points_read_them_and_name_phases(programs, daemon, tmp_
         "True True",
         "None task has no point none",
     ]
-    control = ["--nodes", daemon["SESAME_DAEMON"], "--token-file", daemon["SESAME_TOKEN_FILE"]]
-    assert run([*SESAME, "measure", "set", *control, "--destination", ""], tmp_path).status == 0
+    where = ["--nodes", daemon["SESAME_DAEMON"], "--token-file", daemon["SESAME_TOKEN_FILE"]]
+    assert run([*SESAME, "measure", "set", *where, "--destination", ""], tmp_path).status == 0
     [data_set] = map(DataSet, (tmp_path / "sets").glob("*.sesame"))
     phases = {row["name"]: row for row in data_set.table("kernel_phase").to_pylist()}
     assert set(phases) == {'outer "quoted"', "inner", "child", "from Fortran", "from Python"}

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.cli.measure_daemon import daemon
-from sesame.cli.measure_nodes import pull, record, set_, start, status, stop
+from sesame.cli.measure_nodes import flags, pull, record, set_, start, status, stop
 from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement import (
@@ -47,7 +47,7 @@ def measure() -> None:
     """Measure inside the running operating system."""
 
 
-for command in (daemon, start, stop, status, set_, pull, record):
+for command in (daemon, start, stop, status, set_, pull, record, flags):
     measure.add_command(command)
 
 

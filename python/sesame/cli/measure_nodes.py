@@ -15,6 +15,7 @@ from rich.table import Table
 
 from sesame.datasets import check_destination
 from sesame.errors import AlreadyReported, InputError, SesameError
+from sesame.installed import find_installed
 from sesame.measurement.control import Nodes, Outcome, Recording
 from sesame.measurement.daemon.access import default_folder, read_token
 from sesame.measurement.reception.store import write_data_set
@@ -253,3 +254,10 @@ def _wait(recording: Recording, command: tuple[str, ...], seconds: float) -> int
             return process.wait(FETCH_SECONDS)
         except subprocess.TimeoutExpired:
             recording.fetch()
+
+
+@click.command()
+def flags() -> None:
+    """Print what a compiler is told to build a program with libsesame."""
+    folder = find_installed("libsesame.so").parent
+    click.echo(f"-I{folder} -L{folder} -Wl,-rpath,{folder} -lsesame")
