@@ -112,7 +112,7 @@ class Network:
             "--node",
             f"node{address[-1]}",
         )
-        return self.begin(address, address, "measure", "daemon", *place, *words)
+        return self.begin(address, address, "measure", "daemon", "--budget", "none", *place, *words)
 
     def begin_reception(self, *words: str) -> subprocess.Popen[str]:
         where = ("--listen", "10.77.0.1:7118", "--token-file", str(self.folder / "rt"))

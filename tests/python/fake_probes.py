@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sesame.errors import SesameError
-from sesame.measurement.probes import CELL, DEFAULT_LIMITS, Detail, Point, Subsystem
+from sesame.measurement.probes import CELL, DEFAULT_LIMITS, SPENDING, Detail, Point, Subsystem
 
 CPUS = 2
 FILES = Subsystem(
@@ -36,6 +36,7 @@ class FakeProbes:
         self.subsystem = subsystem
         shape = (CPUS, len(subsystem.points), len(subsystem.classes), subsystem.groups)
         self.cells = np.zeros(shape, CELL)
+        self.spending = np.zeros(CPUS, SPENDING)
         self.limits: tuple[int, ...] = DEFAULT_LIMITS[: subsystem.groups - 1]
         self.presented_and_lost = (0, 0)
         self._details = [Detail.OFF] * len(subsystem.points)
@@ -50,6 +51,13 @@ class FakeProbes:
         cell["timed"] += 1
         cell["total_ns"] += duration
         cell["max_ns"][self._epoch] = max(cell["max_ns"][self._epoch], duration)
+
+    def pause(self, *, paused: bool) -> None: ...
+    def set_cost(self, point: int, ns: float) -> None: ...
+    def set_run_cost(self, ns: float) -> None: ...
+
+    def allow(self, ns: float) -> None:
+        self.spending["allowance_ns"] = self.spending["spent_ns"] + np.uint64(ns)
 
     def set_limits(self, limits: tuple[int, ...]) -> None:
         self.limits = limits

@@ -17,6 +17,7 @@ from rich.status import Status
 from rich.table import Table
 
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.cli.budget import budget_of
 from sesame.cli.measure_daemon import daemon
 from sesame.cli.measure_nodes import flags, pull, record, set_, start, status, stop
 from sesame.datasets import DataSetWriter, check_destination
@@ -75,18 +76,6 @@ def list_points(*, as_json: bool) -> None:
     Console().print(table)
 
 
-def _budget(_context: click.Context, _parameter: click.Parameter, text: str) -> float | None:
-    if text == "none":
-        return None
-    try:
-        share = float(text.removesuffix("%")) / 100
-    except ValueError:
-        share = 0.0
-    if share <= 0:
-        raise InputError(f"--budget {text}: expected a share of a processor, as 0.1%, or none")
-    return share
-
-
 @measure.command(context_settings=COMMAND_LINE)
 @click.option(
     "-o",
@@ -120,7 +109,7 @@ def _budget(_context: click.Context, _parameter: click.Parameter, text: str) -> 
 )
 @click.option(
     "--budget",
-    callback=_budget,
+    callback=budget_of,
     default=f"{100 * DEFAULT_BUDGET:g}%",
     show_default=True,
     help="What measuring may take of a processor; none: whatever it takes.",
@@ -278,7 +267,7 @@ def _print_cost(session: Session) -> None:
 )
 @click.option(
     "--budget",
-    callback=_budget,
+    callback=budget_of,
     default=f"{100 * DEFAULT_BUDGET:g}%",
     show_default=True,
     help="What measuring may take of a processor; none: whatever it takes.",

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
+from sesame.cli.budget import budget_of
 from sesame.errors import InputError
 from sesame.measurement.daemon import privileges
 from sesame.measurement.daemon.process import DEFAULT_ADDRESS, Start, start
@@ -57,6 +58,14 @@ FILE = click.Path(path_type=Path)
     metavar="[POINT=]LEVEL",
     help="off, summary or trace, of everything, or of a subsystem or point: fs.read=trace.",
 )
+@click.option(
+    "--budget",
+    callback=budget_of,
+    default="0.1%",
+    show_default=True,
+    metavar="SHARE|none",
+    help="What measuring may cost of each processor.",
+)
 @click.option("--certificate", type=FILE, metavar="FILE", help="Serve HTTPS with it (PEM).")
 @click.option("--key", type=FILE, metavar="FILE", help="The certificate's key (PEM).")
 @click.option("--user", default="", help="Become this user once the probes are loaded.")
@@ -73,6 +82,7 @@ def daemon(
     key: Path | None,
     user: str,
     *,
+    budget: float | None,
     keep_privileges: bool,
     **given: Any,
 ) -> None:
@@ -93,6 +103,7 @@ def daemon(
             certificate=certificate,
             key=key,
             user=user,
+            budget=budget,
             keep_privileges=keep_privileges,
         )
     )

@@ -65,7 +65,7 @@ def _report(outcomes: Sequence[Outcome[Any]]) -> None:
 
 @click.command()
 @click.argument("points", nargs=-1, metavar="[POINT]…")
-@click.option("--trace", is_flag=True, help="Write a record for each event, too.")
+@click.option("--trace", is_flag=True, help="Trace events, too; they are counted, not sent yet.")
 @click.option(
     "--detail",
     type=click.Choice(["count", "sampled", "duration"]),

@@ -37,6 +37,7 @@ MEASUREMENT_COST = RecordType(
     (
         Field("begin_ns", "int64", "ns", "begin of the interval, since the begin of the data set"),
         Field("end_ns", "int64", "ns", "its end"),
+        Field("node", "text", "", "the machine"),
         Field("subsystem", "text", "", "the subsystem"),
         Field("detail", "uint8", "", "how closely it looked: 1 count, 2 sampled, 3 duration"),
         Field("active_ns", "int64", "ns", "for how long of the interval it did"),

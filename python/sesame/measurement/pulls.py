@@ -21,6 +21,15 @@ class Phase:
 
 
 @dataclass(frozen=True)
+class Spent:
+    """What measuring a subsystem cost, as the governor estimates it."""
+
+    detail: int
+    events: int
+    estimated_ns: int
+
+
+@dataclass(frozen=True)
 class Pull:
     """Times are of the node's monotonic clock."""
 
@@ -35,6 +44,7 @@ class Pull:
     cells: dict[str, Cells]
     details: dict[str, list[int]]
     active_ns: dict[str, int]
+    costs: dict[str, Spent]
     layouts: dict[str, Layout]
     phases: list[Phase] = field(default_factory=list)
 
@@ -43,6 +53,7 @@ class Pull:
         parts = vars(self) | {
             "offset": vars(self.offset),
             "cells": {name: vars(one) for name, one in self.cells.items()},
+            "costs": {name: vars(one) for name, one in self.costs.items()},
             "layouts": {name: vars(one) for name, one in self.layouts.items()},
             "phases": [asdict(phase) for phase in self.phases],
         }
@@ -75,6 +86,7 @@ class Pull:
             | {
                 "offset": Offset(**parts["offset"]),
                 "cells": {name: Cells(**one) for name, one in parts["cells"].items()},
+                "costs": {name: Spent(**one) for name, one in parts["costs"].items()},
                 "layouts": layouts,
                 "phases": [Phase(**one) for one in parts["phases"]],
             }
@@ -107,6 +119,11 @@ class Pull:
                 detail = self.details[name][layout.point_of(place)]
                 yield row | {"detail": detail, "active_ns": active_ns}
 
+    def cost_records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
+        times = self._times(self, begin_ns)
+        for name, spent in self.costs.items():
+            yield times | vars(spent) | {"subsystem": name, "active_ns": self.active_ns[name]}
+
     def phase_records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
         for phase in self.phases:
             yield self._times(phase, begin_ns) | {"name": phase.name, "pid": phase.pid}
@@ -130,6 +147,7 @@ class Pull:
 Records = Callable[[Pull, int], Iterator[dict[str, Any]]]
 RECORDS: dict[str, Records] = {
     "kernel_summary": Pull.summaries,
+    "measurement_cost": Pull.cost_records,
     "kernel_phase": Pull.phase_records,
     "kernel_pull": Pull.records,
 }

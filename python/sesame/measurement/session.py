@@ -103,7 +103,9 @@ class Session:
             reader = self._readers[spending.subsystem]
             for row in reader.layout.rows(reader.pull()):
                 self.rows["kernel_summary"].append(times | row | state | {"node": self._node})
-            self.rows["measurement_cost"].append(times | _cost_row(spending) | state)
+            self.rows["measurement_cost"].append(
+                times | _cost_row(spending) | state | {"node": self._node}
+            )
         self.rows["cpu_time"] += [times | row for row in self._processors.pull()]
         if not is_last:
             self._governor.begin()

@@ -102,6 +102,3 @@ class SummaryReader:
     @property
     def layout(self) -> Layout:
         return Layout.of(self.probes.subsystem, self.probes.limits)
-
-    def details(self) -> list[int]:
-        return [int(self.probes.detail(i)) for i in range(len(self.probes.subsystem.points))]

@@ -147,5 +147,6 @@ def _readable(pull: Pull) -> dict[str, Any]:
         "begin_ns": pull.begin_ns,
         "end_ns": pull.end_ns,
         "cpu_ns": pull.cpu_ns,
+        "costs": {name: vars(spent) for name, spent in pull.costs.items()},
         "summaries": list(pull.rows()),
     }

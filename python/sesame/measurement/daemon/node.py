@@ -11,8 +11,10 @@ from typing import Any
 
 from sesame.errors import InputError, SesameError
 from sesame.measurement.clocks import Offset, own_offset
+from sesame.measurement.cost import kept_costs
+from sesame.measurement.governor import DEFAULT_BUDGET, CostTable, Governed, Governor, Spending
 from sesame.measurement.probes import Detail, Probes
-from sesame.measurement.pulls import Phase, Pull
+from sesame.measurement.pulls import Phase, Pull, Spent
 from sesame.measurement.summary import SummaryReader
 
 LEVELS = ("off", "summary", "trace")
@@ -30,7 +32,13 @@ class Place:
 
 class Node:
     def __init__(
-        self, name: str, probes: Mapping[str, Probes], unavailable: Mapping[str, str]
+        self,
+        name: str,
+        probes: Mapping[str, Probes],
+        unavailable: Mapping[str, str],
+        *,
+        budget: float | None = DEFAULT_BUDGET,
+        interval_s: float = 10.0,
     ) -> None:
         """`unavailable`: why the kernel did not take the probes of a subsystem."""
         self.name = name
@@ -42,6 +50,15 @@ class Node:
         self._probes = dict(probes)
         self._readers = {key: SummaryReader(one) for key, one in probes.items()}
         self._layouts = {key: one.layout for key, one in self._readers.items()}
+        self._wanted: dict[str, dict[int, Detail]] = {key: {} for key in probes}
+        self._tracing: dict[str, set[int]] = {key: set() for key in probes}
+        self.governor = Governor(
+            [Governed(key, one, {}) for key, one in probes.items()],
+            CostTable(kept_costs() or []),
+            budget=budget,
+            interval_s=interval_s,
+        )
+        self.governor.begin()
         self._phases: list[Phase] = []
         self._sequence = 0
         self._last = time.monotonic_ns()
@@ -78,14 +95,34 @@ class Node:
         if level not in LEVELS:
             raise InputError(f"there is no level {level}", hint=f"there are {', '.join(LEVELS)}")
         refused: dict[str, str] = {}
-        for place in self.places(subsystem, point):
-            wanted = Detail.OFF if level == "off" else detail
-            probes = self._probes[place.subsystem]
-            try:
-                probes.set(place.number, wanted, tracing=level == "trace")
-            except SesameError as error:
-                refused[f"{place.subsystem}.{place.name}"] = error.message
+        places = self.places(subsystem, point)
+        for place in places:
+            wanted, tracing = self._wanted[place.subsystem], self._tracing[place.subsystem]
+            wanted.pop(place.number, None)
+            tracing.discard(place.number)
+            if level == "off":
+                continue
+            reason = self._refusal(place)
+            if reason is not None:
+                refused[f"{place.subsystem}.{place.name}"] = reason
+                continue
+            wanted[place.number] = detail
+            if level == "trace":
+                tracing.add(place.number)
+        for name in {place.subsystem for place in places}:
+            self.governor.want(name, dict(self._wanted[name]), frozenset(self._tracing[name]))
         return refused
+
+    def _refusal(self, place: Place) -> str | None:
+        """Why the kernel does not attach it; a point that is on already has been attached."""
+        probes = self._probes[place.subsystem]
+        if probes.detail(place.number) != Detail.OFF:
+            return None
+        try:
+            probes.set(place.number, Detail.COUNT)
+        except SesameError as error:
+            return error.message
+        return None
 
     def set_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
         """From now on; the next pull must come before, since it says what its cells are."""
@@ -101,19 +138,19 @@ class Node:
         self._layouts[subsystem] = self._readers[subsystem].layout
 
     def is_tracing(self) -> bool:
-        return any(self._probes[p.subsystem].is_tracing(p.number) for p in self.places())
+        return any(self._tracing.values())
 
     # ---- Reading ----
 
     def level(self, place: Place) -> str:
-        probes = self._probes[place.subsystem]
-        if probes.detail(place.number) == Detail.OFF:
+        if place.number not in self._wanted[place.subsystem]:
             return "off"
-        return "trace" if probes.is_tracing(place.number) else "summary"
+        return "trace" if place.number in self._tracing[place.subsystem] else "summary"
 
     def pull(self, dropped: int = 0) -> Pull:
         """`dropped`: pulls that the way to the destination has lost."""
         now, cpu = time.monotonic_ns(), time.process_time_ns()
+        spendings = {one.subsystem: one for one in self.governor.end()}
         cells = {name: reader.pull() for name, reader in self._readers.items()}
         pull = Pull(
             node=self.name,
@@ -125,16 +162,31 @@ class Node:
             dropped=self.dropped + dropped,
             offset=self.offset,
             cells=cells,
-            details={name: reader.details() for name, reader in self._readers.items()},
-            active_ns=dict.fromkeys(cells, now - self._last),
+            details={name: self._details(one) for name, one in spendings.items()},
+            active_ns={name: one.active_ns for name, one in spendings.items()},
+            costs={
+                name: Spent(one.detail, one.events, one.estimated_ns)
+                for name, one in spendings.items()
+                if self._wanted[name]
+            },
             layouts=dict(self._layouts),
             phases=self._phases,
         )
+        self.governor.begin()
         self._phases = []
         self._sequence += 1
         self._last, self._last_cpu = now, cpu
         self.history.append(pull)
         return pull
+
+    def _details(self, spending: Spending) -> list[int]:
+        """How closely each point looked in the interval that ends."""
+        points = self._probes[spending.subsystem].subsystem.points
+        wanted = self._wanted[spending.subsystem]
+        return [
+            min(int(wanted.get(number, Detail.OFF)), int(spending.detail), int(point.finest))
+            for number, point in enumerate(points)
+        ]
 
     def add_phase(self, phase: Phase) -> None:
         if len(self._phases) >= MOST_PHASES:

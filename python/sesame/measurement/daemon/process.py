@@ -20,7 +20,9 @@ from sesame.measurement.daemon.api import make_daemon_app
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings
+from sesame.measurement.governor import DEFAULT_BUDGET
 from sesame.measurement.probes import LoadedProbes, Probes, subsystems
+from sesame.measurement.pump import EventPump
 from sesame.measurement.web import Listening, is_loopback, listen, run
 
 DEFAULT_ADDRESS = "127.0.0.1:7117"
@@ -39,6 +41,7 @@ class Start:
     key: Path | None = None
     user: str = ""
     keep_privileges: bool = False
+    budget: float | None = DEFAULT_BUDGET
 
 
 def say(text: str) -> None:
@@ -109,7 +112,13 @@ def start(how: Start) -> None:
     probes, refused = load_all()
     if not how.keep_privileges:
         privileges.drop(user)
-    node = Node(how.node or platform.node(), probes, refused)
+    node = Node(
+        how.node or platform.node(),
+        probes,
+        refused,
+        budget=how.budget,
+        interval_s=how.settings.interval,
+    )
     service = Service(node, how.settings, say, how.settings_file)
     asyncio.run(_serve(service, listening, token_file, token))
     held.close()
@@ -127,7 +136,8 @@ async def _serve(service: Service, listening: Listening, token_file: Path, token
 
     service.begin()
     app = make_daemon_app(service, token)
-    try:
-        await run(app, listening, ready, {signal.SIGHUP: service.reload})
-    finally:
-        service.end()
+    with EventPump(None, service.node.governor.on_spent):
+        try:
+            await run(app, listening, ready, {signal.SIGHUP: service.reload})
+        finally:
+            service.end()

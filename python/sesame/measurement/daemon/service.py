@@ -50,6 +50,7 @@ class Service:
         if self.delivery is None or _way(self.settings) != _way(settings):
             self._redirect(settings)
         self.settings = settings
+        self.node.governor.set_interval(settings.interval)
         if self._timer is not None:
             self._schedule()
 
@@ -118,7 +119,7 @@ class Service:
             left = self.delivery.close()
             if left:
                 self.say(f"{len(left)} pulls found no way to {self.settings.destination}")
-        self.node.set_level("off")
+        self.node.governor.stop()
 
     def describe(self) -> dict[str, Any]:
         presented, lost = self.node.presented_and_lost()

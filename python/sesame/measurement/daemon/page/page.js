@@ -177,8 +177,17 @@ function showPlots() {
   const title = shown("quantity").selectedOptions[0].textContent;
   Plotly.react("rates", lines, layout(title, "linear"), { responsive: true });
   const cost = pulls.map((pull, i) => (100 * pull.cpu_ns) / (1e9 * seconds[i]));
-  const line = { x: ages, y: cost, mode: "lines+markers", name: "the daemon itself" };
-  Plotly.react("cost", [line], layout("% of one processor", "linear"), { responsive: true });
+  const spent = pulls.map((pull) => Object.values(pull.costs).reduce((a, b) => a + b.estimated_ns, 0));
+  const both = [
+    { x: ages, y: cost, mode: "lines+markers", name: "the daemon itself" },
+    {
+      x: ages,
+      y: spent.map((ns, i) => (100 * ns) / (1e9 * seconds[i])),
+      mode: "lines+markers",
+      name: "measuring, as estimated",
+    },
+  ];
+  Plotly.react("cost", both, layout("% of one processor", "linear"), { responsive: true });
 }
 
 async function fetchPulls() {
