@@ -27,6 +27,7 @@ CORE_FLOORS = [
 PYTHON_FLOORS = [
     {"errors", "__init__"},
     {"native", "installed"},
+    {"control"},
     {"machines", "datasets"},
     {"traced"},
     {"simulation", "tracing"},

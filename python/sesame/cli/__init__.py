@@ -27,6 +27,7 @@ VERBS = [
     "reproduce",
     "measure",
     "characterize",
+    "receive",
 ]
 
 
@@ -81,6 +82,10 @@ def _load(verb: str) -> click.Command:
             from sesame.cli.characterize import characterize_command
 
             return characterize_command
+        case "receive":
+            from sesame.cli.receive import receive
+
+            return receive
         case _:
             raise KeyError(verb)
 

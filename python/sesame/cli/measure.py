@@ -17,6 +17,9 @@ from rich.status import Status
 from rich.table import Table
 
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.cli.budget import budget_of
+from sesame.cli.measure_daemon import daemon
+from sesame.cli.measure_nodes import flags, pull, record, set_, start, status, stop
 from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement import (
@@ -45,6 +48,10 @@ def measure() -> None:
     """Measure inside the running operating system."""
 
 
+for command in (daemon, start, stop, status, set_, pull, record, flags):
+    measure.add_command(command)
+
+
 @measure.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def list_points(*, as_json: bool) -> None:
@@ -69,18 +76,6 @@ def list_points(*, as_json: bool) -> None:
     Console().print(table)
 
 
-def _budget(_context: click.Context, _parameter: click.Parameter, text: str) -> float | None:
-    if text == "none":
-        return None
-    try:
-        share = float(text.removesuffix("%")) / 100
-    except ValueError:
-        share = 0.0
-    if share <= 0:
-        raise InputError(f"--budget {text}: expected a share of a processor, as 0.1%, or none")
-    return share
-
-
 _interval_option = click.option(
     "--interval",
     type=click.FloatRange(min=0.01),
@@ -90,7 +85,7 @@ _interval_option = click.option(
 )
 _budget_option = click.option(
     "--budget",
-    callback=_budget,
+    callback=budget_of,
     default=f"{100 * DEFAULT_BUDGET:g}%",
     show_default=True,
     help="What measuring may take of a processor; none: whatever it takes.",

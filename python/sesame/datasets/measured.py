@@ -13,6 +13,7 @@ KERNEL_SUMMARY = RecordType(
     (
         Field("begin_ns", "int64", "ns", "begin of the interval, since the begin of the data set"),
         Field("end_ns", "int64", "ns", "its end"),
+        Field("node", "text", "", "the machine on which they were counted"),
         Field("subsystem", "text", "", "the subsystem"),
         Field("point", "text", "", "the instrumentation point"),
         Field("class", "text", "", "the kind of event; what there is depends on the subsystem"),
@@ -36,6 +37,7 @@ MEASUREMENT_COST = RecordType(
     (
         Field("begin_ns", "int64", "ns", "begin of the interval, since the begin of the data set"),
         Field("end_ns", "int64", "ns", "its end"),
+        Field("node", "text", "", "the machine"),
         Field("subsystem", "text", "", "the subsystem"),
         Field("detail", "uint8", "", "how closely it looked: 1 count, 2 sampled, 3 duration"),
         Field("active_ns", "int64", "ns", "for how long of the interval it did"),
@@ -81,4 +83,38 @@ CPU_TIME = RecordType(
     ),
 )
 
-MEASURED_TYPES = (KERNEL_SUMMARY, KERNEL_EVENT, CPU_TIME, MEASUREMENT_COST)
+KERNEL_PHASE = RecordType(
+    "kernel_phase",
+    "A stretch of a program's time that the program gave a name",
+    (
+        Field("begin_ns", "int64", "ns", "its begin, since the begin of the data set"),
+        Field("end_ns", "int64", "ns", "its end"),
+        Field("node", "text", "", "the machine on which it was"),
+        Field("name", "text", "", "the name that the program gave it"),
+        Field("pid", "uint32", "", "the process"),
+    ),
+)
+KERNEL_PULL = RecordType(
+    "kernel_pull",
+    "One pull of one node: what its records' times rest on, and what is missing",
+    (
+        Field("begin_ns", "int64", "ns", "begin of the interval, since the begin of the data set"),
+        Field("end_ns", "int64", "ns", "its end"),
+        Field("node", "text", "", "the machine"),
+        Field("start", "text", "", "which start of its daemon this was"),
+        Field("sequence", "uint64", "", "number of the pull since that start"),
+        Field("dropped", "uint64", "", "pulls since then that found no room to wait in"),
+        Field("offset_ns", "int64", "ns", "what was added to the node's clock for all its times"),
+        Field("uncertainty_ns", "uint64", "ns", "by which that may be wrong, either way"),
+        Field("cpu_ns", "uint64", "ns", "processor time that the daemon took in the interval"),
+    ),
+)
+
+MEASURED_TYPES = (
+    KERNEL_SUMMARY,
+    KERNEL_EVENT,
+    CPU_TIME,
+    MEASUREMENT_COST,
+    KERNEL_PHASE,
+    KERNEL_PULL,
+)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sesame.measurement.cost import ANOTHER_CALL, Cost
-from sesame.measurement.probes import Detail, LoadedProbes
+from sesame.measurement.probes import Detail, Probes
 
 DEFAULT_BUDGET = 0.001
 # What a subsystem may be expected to take of its part before it looks less closely: rates vary.
@@ -69,7 +69,7 @@ class Governed:
     """One subsystem: what is wanted of it, and what it is allowed."""
 
     name: str
-    probes: LoadedProbes
+    probes: Probes
     wanted: dict[int, Detail]
     tracing: frozenset[int] = frozenset()
     detail: Detail = Detail.DURATION
@@ -117,6 +117,21 @@ class Governor:
             parts = self._parts()
             for one in self._subsystems.values():
                 self._settle(one, parts[one.name])
+
+    def set_interval(self, seconds: float) -> None:
+        """From the next one on."""
+        with self._lock:
+            self._interval_s = seconds
+
+    def want(self, name: str, points: dict[int, Detail], tracing: frozenset[int]) -> None:
+        """Other points from now on; what is detached since it spent its part stays so for now."""
+        with self._lock:
+            one = self._subsystems[name]
+            for point in one.wanted.keys() - points.keys():
+                one.probes.set(point, Detail.OFF)
+            one.wanted, one.tracing = points, tracing
+            if one.on_since_ns is not None:
+                self._attach(one)
 
     def on_spent(self, name: str) -> None:
         """The kernel says that the subsystem has spent its part."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ EVENT = np.dtype(
     ]
 )
 # Sizes below each belong to its group; the last group has the rest.
+NO_LIMIT = 2**64 - 1
 DEFAULT_LIMITS = (512, 4096, 16384, 65536, 262144, 1048576, 4194304)
 
 
@@ -77,6 +78,30 @@ class Subsystem:
     groups: int
     where: str
     what: str
+
+
+class Probes(Protocol):
+    """The probes of one subsystem, as whoever reads and switches them sees them."""
+
+    subsystem: Subsystem
+    limits: tuple[int, ...]
+
+    @property
+    def cells(self) -> NDArray[np.void]: ...
+    @property
+    def spending(self) -> NDArray[np.void]: ...
+    def pause(self, *, paused: bool) -> None: ...
+    def set_cost(self, point: int, ns: float) -> None: ...
+    def set_run_cost(self, ns: float) -> None: ...
+    def allow(self, ns: float) -> None: ...
+    def set_limits(self, limits: tuple[int, ...]) -> None: ...
+    def missing(self, point: int) -> str | None: ...
+    def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None: ...
+    def detail(self, point: int) -> Detail: ...
+    def is_tracing(self, point: int) -> bool: ...
+    def next_epoch(self) -> int: ...
+    @property
+    def presented_and_lost(self) -> tuple[int, int]: ...
 
 
 class _Settings(ctypes.Structure):
@@ -162,6 +187,7 @@ class LoadedProbes:
             raise InputError(_last_error())
         self._cpus = self._map_cells()
         self._settings = library().sesame_probes_settings(self._handle).contents
+        self.limits: tuple[int, ...] = ()
         self.set_limits(DEFAULT_LIMITS)
 
     def _map_cells(self) -> NDArray[np.void]:
@@ -196,7 +222,10 @@ class LoadedProbes:
 
     def set_limits(self, limits: tuple[int, ...]) -> None:
         """Size groups, in bytes; at most one less than there are groups, growing."""
-        for number, limit in enumerate(limits[: self.subsystem.groups - 1]):
+        self.limits = limits[: self.subsystem.groups - 1]
+        for number in range(self.subsystem.groups - 1):
+            # Groups that are not wanted stay empty: nothing is as large as their limit.
+            limit = limits[number] if number < len(limits) else NO_LIMIT
             self._settings.limits[number] = limit
 
     def missing(self, point: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ class Session:
         self, probes: dict[str, LoadedProbes], wanted: Wanted, trace: TraceWriter | None = None
     ) -> None:
         self._trace = trace
+        self._node = platform.node()
         self._readers = {name: SummaryReader(one) for name, one in probes.items()}
         self._processors = ProcessorReader()
         self.left_out: dict[str, str] = {}  # points that cannot be had, and why
@@ -98,9 +100,12 @@ class Session:
         self._last_ns = now
         for spending in self._governor.end():
             state = {"detail": int(spending.detail), "active_ns": spending.active_ns}
-            for row in self._readers[spending.subsystem].pull():
-                self.rows["kernel_summary"].append(times | row | state)
-            self.rows["measurement_cost"].append(times | _cost_row(spending) | state)
+            reader = self._readers[spending.subsystem]
+            for row in reader.layout.rows(reader.pull()):
+                self.rows["kernel_summary"].append(times | row | state | {"node": self._node})
+            self.rows["measurement_cost"].append(
+                times | _cost_row(spending) | state | {"node": self._node}
+            )
         self.rows["cpu_time"] += [times | row for row in self._processors.pull()]
         if not is_last:
             self._governor.begin()

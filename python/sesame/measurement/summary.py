@@ -6,63 +6,99 @@ durations are kept in two places that take turns.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sesame.measurement.probes import CELL, DEFAULT_LIMITS, LoadedProbes
+from sesame.measurement.probes import CELL, Probes, Subsystem
 
 COUNTERS = ("count", "bytes", "timed", "total_ns")
 
 
-class SummaryReader:
-    """Pulls one subsystem. Nothing is counted twice or lost between two pulls."""
+@dataclass(frozen=True)
+class Cells:
+    """What one subsystem has counted in one interval: the cells with events, in columns.
 
-    def __init__(self, probes: LoadedProbes) -> None:
-        self._probes = probes
+    A place is the number of a cell in [point, class, group].
+    """
+
+    places: list[int]
+    count: list[int]
+    bytes: list[int]
+    timed: list[int]
+    duration_ns: list[int]
+    max_duration_ns: list[int]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the places of a subsystem are, as long as its size groups stay as they are."""
+
+    subsystem: str
+    points: tuple[str, ...]
+    classes: tuple[str, ...]
+    groups: int
+    limits: tuple[int, ...]
+
+    @staticmethod
+    def of(subsystem: Subsystem, limits: tuple[int, ...]) -> Layout:
+        points = tuple(point.name for point in subsystem.points)
+        groups = subsystem.groups
+        return Layout(subsystem.name, points, subsystem.classes, groups, limits[: groups - 1])
+
+    def point_of(self, place: int) -> int:
+        return place // self.groups // len(self.classes)
+
+    def rows(self, cells: Cells) -> Iterator[dict[str, Any]]:
+        """A record for each cell, without what depends on the interval."""
+        for number, place in enumerate(cells.places):
+            rest, group = divmod(place, self.groups)
+            point, class_ = divmod(rest, len(self.classes))
+            yield {
+                "subsystem": self.subsystem,
+                "point": self.points[point],
+                "class": self.classes[class_],
+                "at_least_bytes": self.limits[group - 1] if group > 0 else 0,
+                "below_bytes": self.limits[group] if group < len(self.limits) else 0,
+                "count": cells.count[number],
+                "bytes": cells.bytes[number],
+                "timed": cells.timed[number],
+                "duration_ns": cells.duration_ns[number],
+                "max_duration_ns": cells.max_duration_ns[number],
+            }
+
+
+class SummaryReader:
+    """Pulls one subsystem. Nothing is counted twice or lost between two pulls.
+
+    A pull must cost little, so it takes all counters of a CPU in one step.
+    """
+
+    def __init__(self, probes: Probes) -> None:
+        self.probes = probes
+        cells = probes.cells
+        self._counters = cells.view("u8").reshape(len(cells), -1, CELL.itemsize // 8)
         self._before = self._sums()
 
-    def _sums(self) -> NDArray[np.void]:
-        """Over the CPUs: [point, class, group]."""
-        cells = self._probes.cells
-        sums = np.zeros(cells.shape[1:], CELL)
-        for name in COUNTERS:
-            sums[name] = cells[name].sum(axis=0)
+    def _sums(self) -> NDArray[np.uint64]:
+        sums: NDArray[np.uint64] = self._counters[:, :, : len(COUNTERS)].sum(axis=0)
         return sums
 
-    def _maxima(self) -> NDArray[np.uint64]:
-        epoch = self._probes.next_epoch()
-        maxima: NDArray[np.uint64] = self._probes.cells["max_ns"][..., epoch]
-        most: NDArray[np.uint64] = maxima.max(axis=0)
-        maxima[...] = 0
-        return most
-
-    def pull(self) -> list[dict[str, Any]]:
-        """A row for each cell with events, without what depends on the interval."""
-        now, most = self._sums(), self._maxima()
-        new = {name: now[name] - self._before[name] for name in COUNTERS}
+    def pull(self) -> Cells:
+        now = self._sums()
+        new = now - self._before
         self._before = now
-        return [self._row(tuple(place), new, most) for place in np.argwhere(new["count"])]
+        maxima = self._counters[:, :, len(COUNTERS) + self.probes.next_epoch()]
+        most = maxima.max(axis=0)
+        maxima[...] = 0
+        places = np.flatnonzero(new[:, 0])
+        columns: list[list[int]] = new[places].T.tolist()
+        count, size, timed, duration = columns
+        return Cells(places.tolist(), count, size, timed, duration, most[places].tolist())
 
-    def _row(
-        self,
-        place: tuple[int, ...],
-        new: dict[str, NDArray[np.uint64]],
-        most: NDArray[np.uint64],
-    ) -> dict[str, Any]:
-        point, class_, group = place
-        subsystem = self._probes.subsystem
-        limits = DEFAULT_LIMITS[: subsystem.groups - 1]
-        return {
-            "subsystem": subsystem.name,
-            "point": subsystem.points[point].name,
-            "class": subsystem.classes[class_],
-            "at_least_bytes": limits[group - 1] if group > 0 else 0,
-            "below_bytes": limits[group] if group < len(limits) else 0,
-            "count": int(new["count"][place]),
-            "bytes": int(new["bytes"][place]),
-            "timed": int(new["timed"][place]),
-            "duration_ns": int(new["total_ns"][place]),
-            "max_duration_ns": int(most[place]),
-        }
+    @property
+    def layout(self) -> Layout:
+        return Layout.of(self.probes.subsystem, self.probes.limits)

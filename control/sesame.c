@@ -1,0 +1,289 @@
+/* One connection to the daemon, kept for the life of the process, and HTTP on it. */
+#define _GNU_SOURCE
+#include "sesame.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define MOST_PHASES 64
+#define MOST_NAME 128
+#define MOST_ANSWER 4096
+#define PATIENCE_SECONDS 2
+
+struct phase {
+  char name[MOST_NAME];
+  uint64_t begin_ns;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct phase phases[MOST_PHASES]; /* that have begun, the latest last */
+static unsigned phase_count;
+static int connection = -1;
+static pid_t owner;    /* a child must not talk on its parent's connection */
+static bool is_unread; /* the answer to the last request is still to come */
+static char token[256];
+static char daemon_host[256] = "127.0.0.1";
+static char daemon_port[8] = "7117";
+static _Thread_local char error_text[256];
+
+EXPORT const char* sesame_error(void) { return error_text; }
+
+static int fail(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(error_text, sizeof error_text, format, arguments);
+  va_end(arguments);
+  return -1;
+}
+
+/* ---- Who to ask ---- */
+
+static void read_token(void) {
+  const char* text = getenv("SESAME_TOKEN");
+  if (text != NULL) snprintf(token, sizeof token, "%s", text);
+  const char* path = getenv("SESAME_TOKEN_FILE");
+  FILE* file = text == NULL && path != NULL ? fopen(path, "re") : NULL;
+  if (file == NULL) return;
+  if (fgets(token, sizeof token, file) == NULL) token[0] = 0;
+  fclose(file);
+  token[strcspn(token, "\r\n")] = 0;
+}
+
+static void read_environment(void) {
+  read_token();
+  const char* address = getenv("SESAME_DAEMON");
+  if (address == NULL) return;
+  const char* colon = strrchr(address, ':');
+  const int length = colon != NULL ? (int)(colon - address) : (int)strlen(address);
+  snprintf(daemon_host, sizeof daemon_host, "%.*s", length, address);
+  if (colon != NULL) snprintf(daemon_port, sizeof daemon_port, "%s", colon + 1);
+}
+
+static void hang_up(void) {
+  if (connection >= 0) close(connection);
+  connection = -1;
+  is_unread = false;
+}
+
+static int call_daemon(void) {
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+  struct addrinfo* found;
+  const int result = getaddrinfo(daemon_host, daemon_port, &hints, &found);
+  if (result != 0) return fail("%s:%s: %s", daemon_host, daemon_port, gai_strerror(result));
+  const struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
+  connection = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  const int refused = connect(connection, found->ai_addr, found->ai_addrlen);
+  freeaddrinfo(found);
+  if (refused == 0) return owner = getpid(), 0;
+  fail("no daemon at %s:%s: %s", daemon_host, daemon_port, strerror(errno));
+  hang_up();
+  return -1;
+}
+
+/* ---- Asking ---- */
+
+static int send_all(const char* text, size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t sent = send(connection, text, bytes, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return fail("the daemon does not listen: %s", strerror(errno));
+    text += sent;
+    bytes -= (size_t)sent;
+  }
+  return 0;
+}
+
+/* The length of a whole answer, or 0 when its end is still to come. */
+static size_t whole_answer(const char* text, size_t bytes) {
+  const char* body = strstr(text, "\r\n\r\n");
+  if (body == NULL) return 0;
+  const char* length = strcasestr(text, "\r\ncontent-length:");
+  const size_t head = (size_t)(body + 4 - text);
+  if (length == NULL || length > body) return head;
+  const size_t whole = head + strtoul(length + strlen("\r\ncontent-length:"), NULL, 10);
+  return bytes >= whole ? whole : 0;
+}
+
+/* Reads one answer; what it says is in `answer`. */
+static int read_answer(char* answer) {
+  size_t bytes = 0;
+  is_unread = false;
+  do {
+    const ssize_t got = recv(connection, answer + bytes, MOST_ANSWER - 1 - bytes, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return fail("the daemon does not answer"), hang_up(), -1;
+    bytes += (size_t)got;
+    answer[bytes] = 0;
+  } while (whole_answer(answer, bytes) == 0 && bytes < MOST_ANSWER - 1);
+  int status = 0;
+  if (sscanf(answer, "HTTP/1.1 %d", &status) == 1 && status < 300) return 0;
+  if (whole_answer(answer, bytes) == 0) hang_up(); /* longer than there is room for */
+  const char* error = strstr(answer, "\"error\":\"");
+  if (error == NULL) return fail("the daemon answers with status %d", status);
+  error += strlen("\"error\":\"");
+  return fail("%.*s", (int)strcspn(error, "\""), error);
+}
+
+static int send_request(const char* method, const char* path, const char* body) {
+  char request[2048];
+  const int bytes = snprintf(request, sizeof request,
+                             "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"
+                             "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                             method, path, daemon_host, token, strlen(body), body);
+  if (bytes < 0 || (size_t)bytes >= sizeof request) return fail("the request is too long");
+  return send_all(request, (size_t)bytes);
+}
+
+/* On the connection that is there, which the daemon may have left, or else on a new one. */
+static int deliver(const char* method, const char* path, const char* body) {
+  char answer[MOST_ANSWER];
+  if (connection >= 0 && owner != getpid()) hang_up();
+  if (connection >= 0 && is_unread) read_answer(answer);
+  char left;
+  if (connection >= 0 && recv(connection, &left, 1, MSG_PEEK | MSG_DONTWAIT) == 0) hang_up();
+  if (connection < 0 && call_daemon() != 0) return -1;
+  if (send_request(method, path, body) == 0) return is_unread = true, 0;
+  hang_up();
+  return -1;
+}
+
+static int prepare(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, read_environment);
+  return token[0] != 0 ? 0 : fail("SESAME_TOKEN and SESAME_TOKEN_FILE give no token");
+}
+
+static int ask(const char* method, const char* path, const char* body, char* answer) {
+  pthread_mutex_lock(&lock);
+  int result = deliver(method, path, body);
+  if (result == 0) result = read_answer(answer);
+  pthread_mutex_unlock(&lock);
+  return result;
+}
+
+/* The path of `fs`, `fs.read` or everything; its names go into a request, so no others may. */
+static int path_of(const char* where, const char* what, char* path, size_t room) {
+  if (where == NULL) return snprintf(path, room, "/v1%s", what), 0;
+  const char* allowed = "abcdefghijklmnopqrstuvwxyz0123456789-_";
+  const size_t subsystem = strspn(where, allowed);
+  const char* point = where[subsystem] == '.' ? where + subsystem + 1 : "";
+  const size_t length = strspn(point, allowed);
+  const size_t whole = subsystem + (where[subsystem] == '.' ? 1 + length : 0);
+  if (subsystem == 0 || where[whole] != 0 || whole > MOST_NAME) {
+    return fail("there is no point %.100s", where);
+  }
+  const bool is_point = length > 0;
+  snprintf(path, room, "/v1/subsystems/%.*s%s%s%s", (int)subsystem, where,
+           is_point ? "/points/" : "", point, what);
+  return 0;
+}
+
+/* ---- What programs call ---- */
+
+static int set_level(const char* where, const char* body) {
+  char path[3 * MOST_NAME], answer[MOST_ANSWER];
+  if (prepare() != 0 || path_of(where, "/level", path, sizeof path) != 0) return -1;
+  return ask("PUT", path, body, answer);
+}
+
+EXPORT int sesame_on(const char* where) { return set_level(where, "{\"level\": \"summary\"}"); }
+
+EXPORT int sesame_off(const char* where) { return set_level(where, "{\"level\": \"off\"}"); }
+
+static uint64_t value_of(const char* answer, const char* key) {
+  const char* place = strstr(answer, key);
+  return place != NULL ? strtoull(place + strlen(key), NULL, 10) : 0;
+}
+
+EXPORT int sesame_read(const char* point, struct sesame_counts* counts) {
+  char path[3 * MOST_NAME], answer[MOST_ANSWER];
+  memset(counts, 0, sizeof *counts);
+  if (prepare() != 0) return -1;
+  if (point == NULL || strchr(point, '.') == NULL) return fail("expected subsystem.point");
+  if (path_of(point, "/total", path, sizeof path) != 0) return -1;
+  if (ask("GET", path, "", answer) != 0) return -1;
+  counts->count = value_of(answer, "\"count\":");
+  counts->bytes = value_of(answer, "\"bytes\":");
+  counts->timed = value_of(answer, "\"timed\":");
+  counts->duration_ns = value_of(answer, "\"duration_ns\":");
+  return 0;
+}
+
+static uint64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return 1000000000u * (uint64_t)now.tv_sec + (uint64_t)now.tv_nsec;
+}
+
+EXPORT int sesame_phase_begin(const char* name) {
+  if (prepare() != 0) return -1;
+  if (name == NULL || name[0] == 0 || strlen(name) >= MOST_NAME) {
+    return fail("a phase's name has 1 to %d bytes", MOST_NAME - 1);
+  }
+  pthread_mutex_lock(&lock);
+  const bool has_room = phase_count < MOST_PHASES;
+  if (has_room) {
+    struct phase* phase = &phases[phase_count++];
+    snprintf(phase->name, sizeof phase->name, "%s", name);
+    phase->begin_ns = now_ns();
+  }
+  pthread_mutex_unlock(&lock);
+  return has_room ? 0 : fail("%d phases have begun; there is no room for more", MOST_PHASES);
+}
+
+/* Takes it out of the list; gives when it began, or 0. */
+static uint64_t end_phase(const char* name) {
+  for (unsigned i = phase_count; i-- > 0;) {
+    if (strcmp(phases[i].name, name) != 0) continue;
+    const uint64_t begin_ns = phases[i].begin_ns;
+    memmove(&phases[i], &phases[i + 1], (--phase_count - i) * sizeof phases[0]);
+    return begin_ns;
+  }
+  return 0;
+}
+
+/* As JSON wants it. */
+static void quote(const char* name, char* out) {
+  for (; *name != 0; ++name) {
+    const unsigned char letter = (unsigned char)*name;
+    if (letter < 0x20) {
+      out += sprintf(out, "\\u%04x", letter);
+    } else {
+      if (letter == '"' || letter == '\\') *out++ = '\\';
+      *out++ = (char)letter;
+    }
+  }
+  *out = 0;
+}
+
+/* Does not wait for the answer, which the next request reads: a phase is to take its own time. */
+EXPORT int sesame_phase_end(const char* name) {
+  const uint64_t end_ns = now_ns();
+  if (prepare() != 0) return -1;
+  char quoted[6 * MOST_NAME], body[7 * MOST_NAME];
+  pthread_mutex_lock(&lock);
+  const uint64_t begin_ns = name != NULL ? end_phase(name) : 0;
+  int result = -1;
+  if (begin_ns != 0) {
+    quote(name, quoted);
+    snprintf(body, sizeof body,
+             "{\"name\": \"%s\", \"begin_ns\": %llu, \"end_ns\": %llu, \"pid\": %d}", quoted,
+             (unsigned long long)begin_ns, (unsigned long long)end_ns, (int)getpid());
+    result = deliver("POST", "/v1/phases", body);
+  }
+  pthread_mutex_unlock(&lock);
+  return begin_ns != 0 ? result : fail("no phase %.100s has begun", name != NULL ? name : "");
+}

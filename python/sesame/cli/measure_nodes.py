@@ -1,0 +1,263 @@
+"""`sesame measure start`, `stop`, `status`, `set`, `pull` and `record`: daemons of many nodes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from sesame.datasets import check_destination
+from sesame.errors import AlreadyReported, InputError, SesameError
+from sesame.installed import find_installed
+from sesame.measurement.control import Nodes, Outcome, Recording
+from sesame.measurement.daemon.access import default_folder, read_token
+from sesame.measurement.reception.store import write_data_set
+
+FILE = click.Path(path_type=Path)
+COMMAND_LINE = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+Command = Callable[..., Any]
+
+
+def with_nodes(command: Command) -> Command:
+    """The options that say which daemons, and that one may."""
+    for option in (
+        click.option("--ca", default="", metavar="FILE", help="Who has signed their certificates."),
+        click.option(
+            "--token-file",
+            type=FILE,
+            metavar="FILE",
+            help="The daemons' token; unless given, that of this machine's daemon.",
+        ),
+        click.option(
+            "--nodes",
+            default="127.0.0.1:7117",
+            show_default=True,
+            metavar="HOST[:PORT],…",
+            help="The daemons; https://HOST:PORT for one with a certificate.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _connect(nodes: str, token_file: Path | None, ca: str) -> Nodes:
+    token = read_token(token_file or default_folder() / "token")
+    return Nodes([node for node in nodes.split(",") if node], token, ca)
+
+
+def _report(outcomes: Sequence[Outcome[Any]]) -> None:
+    """Names each node that failed; ends with the worst status when there is one."""
+    failed = [outcome.error for outcome in outcomes if outcome.error is not None]
+    for error in failed:
+        click.echo(f"error: {error}", err=True)
+    if failed:
+        if len(outcomes) > 1:
+            click.echo(f"{len(failed)} of {len(outcomes)} nodes failed", err=True)
+        raise AlreadyReported(max(error.exit_status for error in failed))
+
+
+@click.command()
+@click.argument("points", nargs=-1, metavar="[POINT]…")
+@click.option("--trace", is_flag=True, help="Trace events, too; they are counted, not sent yet.")
+@click.option(
+    "--detail",
+    type=click.Choice(["count", "sampled", "duration"]),
+    default="duration",
+    show_default=True,
+    help="How closely the points look.",
+)
+@with_nodes
+def start(
+    points: tuple[str, ...],
+    detail: str,
+    nodes: str,
+    token_file: Path | None,
+    ca: str,
+    *,
+    trace: bool,
+) -> None:
+    """Switch on all points, or some: a subsystem `fs`, a point `fs.read`."""
+    _switch("trace" if trace else "summary", points, detail, _connect(nodes, token_file, ca))
+
+
+@click.command()
+@click.argument("points", nargs=-1, metavar="[POINT]…")
+@with_nodes
+def stop(points: tuple[str, ...], nodes: str, token_file: Path | None, ca: str) -> None:
+    """Switch off all points, or some; what is off costs nothing."""
+    _switch("off", points, "duration", _connect(nodes, token_file, ca))
+
+
+def _switch(level: str, points: tuple[str, ...], detail: str, nodes: Nodes) -> None:
+    outcomes = nodes.set_level(level, list(points) or ["all"], detail)
+    for outcome in outcomes:
+        for point, reason in (outcome.answer or {}).items():
+            click.echo(f"{outcome.node}: {point} is left out: {reason}", err=True)
+    _report(outcomes)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, by node.")
+@with_nodes
+def status(nodes: str, token_file: Path | None, ca: str, *, as_json: bool) -> None:
+    """Show what each daemon measures, and where it sends it."""
+    outcomes = _connect(nodes, token_file, ca).state()
+    if as_json:
+        click.echo(json.dumps({one.node: one.answer for one in outcomes}))
+    else:
+        for outcome in outcomes:
+            if outcome.answer is not None:
+                _print_state(outcome.node, outcome.answer)
+    _report(outcomes)
+
+
+def _print_state(address: str, state: dict[str, Any]) -> None:
+    out = Console(highlight=False)
+    way = state["destination"] or "nowhere"
+    out.print(f"{address} ({state['node']}): every {state['interval']:g} s, to {way}")
+    delivery = state["delivery"]
+    if delivery is not None and (delivery["trouble"] or delivery["dropped"]):
+        out.print(
+            f"  {delivery['waiting']} pulls wait, {delivery['dropped']} were dropped"
+            f"{': ' if delivery['trouble'] else ''}{delivery['trouble']}"
+        )
+    table = Table("subsystem", "trace", "summary", "off", "cannot be had", box=None)
+    for name, subsystem in state["subsystems"].items():
+        by_level: dict[str, list[str]] = {"trace": [], "summary": [], "off": [], "missing": []}
+        for point, one in subsystem["points"].items():
+            by_level["missing" if one["missing"] else one["level"]].append(point)
+        table.add_row(name, *(" ".join(points) for points in by_level.values()))
+    out.print(table)
+
+
+@click.command("set")
+@click.option("--interval", type=float, metavar="SECONDS", help="From pull to pull.")
+@click.option("--destination", metavar="URL|DIR", help="Where pulls go; empty: nowhere.")
+@click.option(
+    "--destination-token-file", metavar="FILE", help="The reception's token, on the node."
+)
+@click.option(
+    "--destination-ca", metavar="FILE", help="Who has signed its certificate, on the node."
+)
+@click.option(
+    "--size-groups",
+    multiple=True,
+    metavar="SUBSYSTEM=SIZE,…",
+    help="Each group of sizes ends below its size in bytes: fs=512,4096.",
+)
+@with_nodes
+def set_(
+    size_groups: tuple[str, ...], nodes: str, token_file: Path | None, ca: str, **given: Any
+) -> None:
+    """Change the pull interval, the destination or the size groups."""
+    changes = {key: value for key, value in given.items() if value is not None}
+    if not changes and not size_groups:
+        raise InputError("nothing to set", hint="give --interval, --destination or --size-groups")
+    groups = dict(map(_size_groups, size_groups))
+    _report(_connect(nodes, token_file, ca).set(changes, groups))
+
+
+def _size_groups(text: str) -> tuple[str, list[int]]:
+    name, _, sizes = text.partition("=")
+    try:
+        return name, [int(size) for size in sizes.split(",") if size]
+    except ValueError as error:
+        raise InputError(f"--size-groups: {text}: expected SUBSYSTEM=SIZE,…") from error
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, by node.")
+@with_nodes
+def pull(nodes: str, token_file: Path | None, ca: str, *, as_json: bool) -> None:
+    """Pull now; show what was counted since the pull before."""
+    outcomes = _connect(nodes, token_file, ca).pull()
+    if as_json:
+        click.echo(json.dumps({one.node: one.answer for one in outcomes}))
+    else:
+        table = Table("node", "point", "class", "sizes from", "events", "bytes", box=None)
+        for outcome in outcomes:
+            for row in outcome.answer["summaries"] if outcome.answer else []:
+                sizes = str(row["at_least_bytes"] or "")
+                point = f"{row['subsystem']}.{row['point']}"
+                counted = (f"{row['count']:,}", f"{row['bytes']:,}" if row["bytes"] else "")
+                table.add_row(outcome.node, point, row["class"], sizes, *counted)
+        Console().print(table)
+    _report(outcomes)
+
+
+@click.command(context_settings=COMMAND_LINE)
+@click.option(
+    "-o",
+    "--output",
+    type=FILE,
+    default=Path("measured.sesame"),
+    show_default=True,
+    metavar="NAME.sesame",
+    help="The data set to write, of all nodes.",
+)
+@click.option(
+    "--seconds", type=float, default=60.0, show_default=True, help="How long, without COMMAND."
+)
+@click.option("--force", is_flag=True, help="Write over an existing data set.")
+@with_nodes
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def record(
+    output: Path,
+    seconds: float,
+    nodes: str,
+    token_file: Path | None,
+    ca: str,
+    *,
+    force: bool,
+    command: tuple[str, ...],
+) -> int:
+    """Record what nodes measure for some time, or while COMMAND runs on this one."""
+    check_destination(output, force=force)
+    recording = Recording(_connect(nodes, token_file, ca))
+    begun = recording.begin()
+    if all(outcome.error for outcome in begun):
+        _report(begun)
+    result = _wait(recording, command, seconds)
+    ended = recording.finish()
+    if not recording.pulls:
+        raise SesameError("no node has measured anything")
+    written = write_data_set(output, lambda: iter(recording.pulls), force=force)
+    click.echo(f"{output}: {', '.join(written)}", err=True)
+    _report([a if a.error else b for a, b in zip(begun, ended, strict=True)])
+    return result
+
+
+FETCH_SECONDS = 10.0
+
+
+def _wait(recording: Recording, command: tuple[str, ...], seconds: float) -> int:
+    """Fetches now and then: a daemon keeps only so many pulls."""
+    if not command:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, FETCH_SECONDS))
+            recording.fetch()
+        return 0
+    try:
+        process = subprocess.Popen(command)
+    except OSError as error:
+        raise InputError(f"{command[0]}: {error.strerror}") from error
+    while True:
+        try:
+            return process.wait(FETCH_SECONDS)
+        except subprocess.TimeoutExpired:
+            recording.fetch()
+
+
+@click.command()
+def flags() -> None:
+    """Print what a compiler is told to build a program with libsesame."""
+    folder = find_installed("libsesame.so").parent
+    click.echo(f"-I{folder} -L{folder} -Wl,-rpath,{folder} -lsesame")

@@ -1,0 +1,88 @@
+"""`sesame receive`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sesame.errors import InputError
+from sesame.measurement.connection import Connection
+from sesame.measurement.daemon.access import default_folder, read_token
+from sesame.measurement.reception.server import DAEMON_PORT, Reception
+from sesame.measurement.reception.server import receive as serve
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.option(
+    "-o", "--output", type=FILE, required=True, metavar="DIR", help="Where the data sets go."
+)
+@click.option(
+    "--listen",
+    "address",
+    default="127.0.0.1:7118",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where daemons reach it; this machine only, unless you say otherwise.",
+)
+@click.option(
+    "--token-file",
+    type=FILE,
+    metavar="FILE",
+    help="What daemons must know, made when missing; reception-token beside the daemon's if not.",
+)
+@click.option(
+    "--segment",
+    "minutes",
+    type=float,
+    default=10.0,
+    show_default=True,
+    metavar="MINUTES",
+    help="A data set for each stretch of so many minutes.",
+)
+@click.option(
+    "--from", "nodes", default="", metavar="HOST[:PORT],…", help="Fetch from these daemons, too."
+)
+@click.option("--from-token-file", type=FILE, metavar="FILE", help="The token of those daemons.")
+@click.option("--from-ca", default="", metavar="FILE", help="Who has signed their certificates.")
+@click.option(
+    "--interval",
+    type=float,
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often to fetch.",
+)
+@click.option("--certificate", type=FILE, metavar="FILE", help="Serve HTTPS with it (PEM).")
+@click.option("--key", type=FILE, metavar="FILE", help="The certificate's key (PEM).")
+def receive(
+    output: Path,
+    address: str,
+    token_file: Path | None,
+    minutes: float,
+    nodes: str,
+    from_token_file: Path | None,
+    from_ca: str,
+    interval: float,
+    certificate: Path | None,
+    key: Path | None,
+) -> None:
+    """Take what daemons of many nodes have measured, and write data sets."""
+    if minutes <= 0 or interval <= 0:
+        raise InputError("--segment, --interval: expected more than 0")
+    wanted = [node for node in nodes.split(",") if node]
+    token = read_token(from_token_file or default_folder() / "token") if wanted else ""
+    serve(
+        Reception(
+            folder=output,
+            address=address,
+            token_file=token_file or default_folder() / "reception-token",
+            segment_seconds=60 * minutes,
+            certificate=certificate,
+            key=key,
+            nodes=[Connection(node, token, DAEMON_PORT, from_ca) for node in wanted],
+            interval=interval,
+        )
+    )

@@ -1,0 +1,152 @@
+"""The daemon over HTTP; `GET /openapi.json` describes it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Literal
+
+from fastapi import APIRouter, Depends, FastAPI, Response
+from pydantic import BaseModel, Field
+
+from sesame.errors import InputError
+from sesame.measurement.daemon.metrics import as_text
+from sesame.measurement.daemon.page import add_page
+from sesame.measurement.daemon.service import Service
+from sesame.measurement.probes import Detail
+from sesame.measurement.pulls import Phase, Pull
+from sesame.measurement.web import guard, make_app
+
+
+class Level(BaseModel):
+    level: Literal["off", "summary", "trace"]
+    detail: Literal["count", "sampled", "duration"] = Field(
+        "duration", description="how closely points look"
+    )
+
+
+class Changes(BaseModel):
+    """What is not given stays as it is."""
+
+    interval: float | None = Field(None, description="seconds from pull to pull")
+    destination: str | None = Field(None, description="a reception's address, or a directory")
+    destination_token_file: str | None = None
+    destination_ca: str | None = None
+
+
+class SizeGroups(BaseModel):
+    limits: list[int] = Field(description="sizes in bytes, growing; each group ends below its own")
+
+
+class PhaseGiven(BaseModel):
+    name: str = Field(min_length=1, max_length=200)
+    begin_ns: int = Field(ge=0, lt=2**63, description="of the node's monotonic clock")
+    end_ns: int = Field(ge=0, lt=2**63)
+    pid: int = Field(ge=0, lt=2**32)
+
+
+def make_daemon_app(service: Service, token: str) -> FastAPI:
+    app = make_app("sesamed")
+    routes = APIRouter(prefix="/v1", dependencies=[Depends(guard(token))])
+    _add_switches(routes, service)
+    _add_settings(routes, service)
+    _add_readings(routes, service)
+    app.include_router(routes)
+    add_page(app)
+
+    @app.get("/metrics", dependencies=[Depends(guard(token))], response_class=Response)
+    async def metrics() -> Response:
+        """Summaries for Prometheus."""
+        return Response(as_text(service), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return app
+
+
+def _add_switches(routes: APIRouter, service: Service) -> None:
+    def switch(level: Level, subsystem: str | None, point: str | None) -> dict[str, Any]:
+        detail = Detail[level.detail.upper()]
+        refused = service.node.set_level(level.level, subsystem, point, detail)
+        if point is not None and refused:
+            raise InputError(next(iter(refused.values())))
+        return {"refused": refused}
+
+    @routes.put("/level")
+    async def everything(level: Level) -> dict[str, Any]:
+        """Sets all points; says which of them this kernel refused."""
+        return switch(level, None, None)
+
+    @routes.put("/subsystems/{subsystem}/level")
+    async def one_subsystem(subsystem: str, level: Level) -> dict[str, Any]:
+        """Sets the points of a subsystem."""
+        return switch(level, subsystem, None)
+
+    @routes.put("/subsystems/{subsystem}/points/{point}/level")
+    async def one_point(subsystem: str, point: str, level: Level) -> dict[str, Any]:
+        """Sets one point."""
+        return switch(level, subsystem, point)
+
+
+def _add_settings(routes: APIRouter, service: Service) -> None:
+    @routes.get("/state")
+    async def state() -> dict[str, Any]:
+        """All subsystems and points, the settings, and what waits for the destination."""
+        return service.describe()
+
+    @routes.put("/settings")
+    async def settings(changes: Changes) -> dict[str, Any]:
+        """Pull interval and destination."""
+        service.change(**changes.model_dump(exclude_none=True))
+        return service.describe()
+
+    @routes.put("/subsystems/{subsystem}/size-groups")
+    async def size_groups(subsystem: str, groups: SizeGroups) -> dict[str, Any]:
+        """Other size groups from now on; what was counted until now is pulled before."""
+        service.set_size_groups(subsystem, tuple(groups.limits))
+        return {"size_groups": list(service.node.describe()[subsystem]["size_groups"])}
+
+    @routes.post("/phases", status_code=201)
+    async def phases(phase: PhaseGiven) -> dict[str, Any]:
+        """A stretch of a program's time, which goes with the next pull."""
+        if phase.end_ns < phase.begin_ns:
+            raise InputError("end_ns: expected a time after begin_ns")
+        service.node.add_phase(Phase(**phase.model_dump()))
+        return {}
+
+
+def _add_readings(routes: APIRouter, service: Service) -> None:
+    @routes.post("/pull")
+    async def pull_now() -> dict[str, Any]:
+        """Ends the interval now; what was counted in it goes to the destination, and here."""
+        return _readable(service.pull())
+
+    @routes.get("/pulls")
+    async def pulls(after: int = -1) -> dict[str, Any]:
+        """The last pulls that are kept, those with a number above `after`."""
+        kept = [_readable(pull) for pull in service.node.history if pull.sequence > after]
+        return {"node": service.node.name, "start": service.node.start, "pulls": kept}
+
+    @routes.get("/raw-pulls")
+    async def raw_pulls(after: int = -1) -> Response:
+        """The same as a daemon sends them to a reception: JSON, a line for each."""
+        lines = [p.to_json() + "\n" for p in service.node.history if p.sequence > after]
+        return Response("".join(lines), media_type="application/x-ndjson")
+
+    @routes.get("/subsystems/{subsystem}/points/{point}/total")
+    async def total(subsystem: str, point: str) -> dict[str, int]:
+        """What a point has counted since the daemon began."""
+        return service.node.total(subsystem, point)
+
+    @routes.get("/clock")
+    async def clock() -> dict[str, int]:
+        """The node's monotonic clock."""
+        return {"time_ns": time.monotonic_ns()}
+
+
+def _readable(pull: Pull) -> dict[str, Any]:
+    return {
+        "sequence": pull.sequence,
+        "begin_ns": pull.begin_ns,
+        "end_ns": pull.end_ns,
+        "cpu_ns": pull.cpu_ns,
+        "costs": {name: vars(spent) for name, spent in pull.costs.items()},
+        "summaries": list(pull.rows()),
+    }

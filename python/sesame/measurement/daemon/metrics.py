@@ -1,0 +1,51 @@
+"""The summaries as Prometheus wants them: counters since the daemon began, by point and class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from sesame.measurement.daemon.node import LEVELS
+from sesame.measurement.daemon.service import Service
+
+LABELS = ("subsystem", "point", "class")
+COUNTERS = (
+    ("events", "count", 1.0, "Events at an instrumentation point"),
+    ("bytes", "bytes", 1.0, "Sizes of the events together"),
+    ("timed_events", "timed", 1.0, "Events whose duration was taken"),
+    ("duration_seconds", "duration_ns", 1e-9, "Durations of the timed events together"),
+)
+
+
+class _Collector:
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[Metric]:
+        node = self._service.node
+        totals = list(node.totals())
+        for name, key, unit, meaning in COUNTERS:
+            family = CounterMetricFamily(f"sesame_{name}", meaning, labels=LABELS)
+            for place, class_, sums in totals:
+                family.add_metric((place.subsystem, place.name, class_), unit * sums[key])
+            yield family
+        level = GaugeMetricFamily(
+            "sesame_level", "Level of a point: 0 off, 1 summary, 2 trace", labels=LABELS[:2]
+        )
+        for place in node.places():
+            level.add_metric((place.subsystem, place.name), LEVELS.index(node.level(place)))
+        yield level
+        presented, lost = node.presented_and_lost()
+        yield CounterMetricFamily("sesame_traced_events", "Events to be traced", value=presented)
+        yield CounterMetricFamily("sesame_lost_events", "Of these, lost", value=lost)
+        delivery = self._service.delivery
+        dropped = node.dropped + (delivery.dropped if delivery is not None else 0)
+        yield CounterMetricFamily("sesame_dropped_pulls", "Pulls without a way", value=dropped)
+
+
+def as_text(service: Service) -> bytes:
+    registry = CollectorRegistry()
+    registry.register(_Collector(service))
+    return generate_latest(registry)

@@ -1,0 +1,249 @@
+"""What a daemon knows of its node: the probes, their levels, and what they have counted."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sesame.errors import InputError, SesameError
+from sesame.measurement.clocks import Offset, own_offset
+from sesame.measurement.cost import kept_costs
+from sesame.measurement.governor import DEFAULT_BUDGET, CostTable, Governed, Governor, Spending
+from sesame.measurement.probes import Detail, Probes
+from sesame.measurement.pulls import Phase, Pull, Spent
+from sesame.measurement.summary import SummaryReader
+
+LEVELS = ("off", "summary", "trace")
+MOST_PHASES = 10_000  # that wait for a pull
+
+
+@dataclass(frozen=True)
+class Place:
+    """Of one instrumentation point."""
+
+    subsystem: str
+    number: int
+    name: str
+
+
+class Node:
+    def __init__(
+        self,
+        name: str,
+        probes: Mapping[str, Probes],
+        unavailable: Mapping[str, str],
+        *,
+        budget: float | None = DEFAULT_BUDGET,
+        interval_s: float = 10.0,
+    ) -> None:
+        """`unavailable`: why the kernel did not take the probes of a subsystem."""
+        self.name = name
+        self.start = uuid.uuid4().hex[:12]
+        self.unavailable = dict(unavailable)
+        self.offset: Offset = own_offset()
+        self.history: deque[Pull] = deque(maxlen=360)
+        self.dropped = 0
+        self._probes = dict(probes)
+        self._readers = {key: SummaryReader(one) for key, one in probes.items()}
+        self._layouts = {key: one.layout for key, one in self._readers.items()}
+        self._wanted: dict[str, dict[int, Detail]] = {key: {} for key in probes}
+        self._tracing: dict[str, set[int]] = {key: set() for key in probes}
+        self.governor = Governor(
+            [Governed(key, one, {}) for key, one in probes.items()],
+            CostTable(kept_costs() or []),
+            budget=budget,
+            interval_s=interval_s,
+        )
+        self.governor.begin()
+        self._phases: list[Phase] = []
+        self._sequence = 0
+        self._last = time.monotonic_ns()
+        self._last_cpu = time.process_time_ns()
+
+    # ---- Switching ----
+
+    def places(self, subsystem: str | None = None, point: str | None = None) -> list[Place]:
+        """All points, those of a subsystem, or one; raises InputError when there is none."""
+        if subsystem is not None and subsystem not in self._probes:
+            if subsystem in self.unavailable:
+                raise InputError(f"{subsystem} cannot be had: {self.unavailable[subsystem]}")
+            there = ", ".join(self._probes)
+            raise InputError(f"there is no subsystem {subsystem}", hint=f"there are {there}")
+        found = [
+            Place(name, number, one.name)
+            for name, probes in self._probes.items()
+            for number, one in enumerate(probes.subsystem.points)
+            if subsystem in (None, name) and point in (None, one.name)
+        ]
+        if not found and subsystem is not None:
+            there = ", ".join(one.name for one in self._probes[subsystem].subsystem.points)
+            raise InputError(f"{subsystem} has no point {point}", hint=f"it has {there}")
+        return found
+
+    def set_level(
+        self,
+        level: str,
+        subsystem: str | None = None,
+        point: str | None = None,
+        detail: Detail = Detail.DURATION,
+    ) -> dict[str, str]:
+        """Gives the points that could not be set, and why. Of many, the rest is set."""
+        if level not in LEVELS:
+            raise InputError(f"there is no level {level}", hint=f"there are {', '.join(LEVELS)}")
+        refused: dict[str, str] = {}
+        places = self.places(subsystem, point)
+        for place in places:
+            wanted, tracing = self._wanted[place.subsystem], self._tracing[place.subsystem]
+            wanted.pop(place.number, None)
+            tracing.discard(place.number)
+            if level == "off":
+                continue
+            reason = self._refusal(place)
+            if reason is not None:
+                refused[f"{place.subsystem}.{place.name}"] = reason
+                continue
+            wanted[place.number] = detail
+            if level == "trace":
+                tracing.add(place.number)
+        for name in {place.subsystem for place in places}:
+            self.governor.want(name, dict(self._wanted[name]), frozenset(self._tracing[name]))
+        return refused
+
+    def _refusal(self, place: Place) -> str | None:
+        """Why the kernel does not attach it; a point that is on already has been attached."""
+        probes = self._probes[place.subsystem]
+        if probes.detail(place.number) != Detail.OFF:
+            return None
+        try:
+            probes.set(place.number, Detail.COUNT)
+        except SesameError as error:
+            return error.message
+        return None
+
+    def set_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
+        """From now on; the next pull must come before, since it says what its cells are."""
+        self.places(subsystem)
+        probes = self._probes[subsystem]
+        most = probes.subsystem.groups - 1
+        if len(limits) > most or any(b <= a for a, b in zip((0, *limits), limits, strict=False)):
+            raise InputError(
+                f"{subsystem}: size groups {', '.join(map(str, limits))}: expected growing sizes "
+                f"in bytes, at most {most} of them"
+            )
+        probes.set_limits(limits)
+        self._layouts[subsystem] = self._readers[subsystem].layout
+
+    def is_tracing(self) -> bool:
+        return any(self._tracing.values())
+
+    # ---- Reading ----
+
+    def level(self, place: Place) -> str:
+        if place.number not in self._wanted[place.subsystem]:
+            return "off"
+        return "trace" if place.number in self._tracing[place.subsystem] else "summary"
+
+    def pull(self, dropped: int = 0) -> Pull:
+        """`dropped`: pulls that the way to the destination has lost."""
+        now, cpu = time.monotonic_ns(), time.process_time_ns()
+        spendings = {one.subsystem: one for one in self.governor.end()}
+        cells = {name: reader.pull() for name, reader in self._readers.items()}
+        pull = Pull(
+            node=self.name,
+            start=self.start,
+            sequence=self._sequence,
+            begin_ns=self._last,
+            end_ns=now,
+            cpu_ns=cpu - self._last_cpu,
+            dropped=self.dropped + dropped,
+            offset=self.offset,
+            cells=cells,
+            details={name: self._details(one) for name, one in spendings.items()},
+            active_ns={name: one.active_ns for name, one in spendings.items()},
+            costs={
+                name: Spent(one.detail, one.events, one.estimated_ns)
+                for name, one in spendings.items()
+                if self._wanted[name]
+            },
+            layouts=dict(self._layouts),
+            phases=self._phases,
+        )
+        self.governor.begin()
+        self._phases = []
+        self._sequence += 1
+        self._last, self._last_cpu = now, cpu
+        self.history.append(pull)
+        return pull
+
+    def _details(self, spending: Spending) -> list[int]:
+        """How closely each point looked in the interval that ends."""
+        points = self._probes[spending.subsystem].subsystem.points
+        wanted = self._wanted[spending.subsystem]
+        return [
+            min(int(wanted.get(number, Detail.OFF)), int(spending.detail), int(point.finest))
+            for number, point in enumerate(points)
+        ]
+
+    def add_phase(self, phase: Phase) -> None:
+        if len(self._phases) >= MOST_PHASES:
+            raise InputError(f"{MOST_PHASES:,} phases wait for the next pull; there is no room")
+        self._phases.append(phase)
+
+    def totals(self) -> Iterator[tuple[Place, str, dict[str, int]]]:
+        """By point and class, since the daemon began; for those that have events."""
+        for place in self.places():
+            probes = self._probes[place.subsystem]
+            cells = probes.cells[:, place.number]
+            for number, class_ in enumerate(probes.subsystem.classes):
+                one = cells[:, number]
+                if one["count"].any():
+                    yield (
+                        place,
+                        class_,
+                        {
+                            "count": int(one["count"].sum()),
+                            "bytes": int(one["bytes"].sum()),
+                            "timed": int(one["timed"].sum()),
+                            "duration_ns": int(one["total_ns"].sum()),
+                        },
+                    )
+
+    def total(self, subsystem: str, point: str) -> dict[str, int]:
+        """Of one point, all classes together, since the daemon began."""
+        place = self.places(subsystem, point)[0]
+        cells = self._probes[subsystem].cells[:, place.number]
+        pairs = (("count", "count"), ("bytes", "bytes"), ("timed", "timed"))
+        sums = {name: int(cells[field].sum()) for name, field in pairs}
+        return sums | {"duration_ns": int(cells["total_ns"].sum())}
+
+    def presented_and_lost(self) -> tuple[int, int]:
+        each = [probes.presented_and_lost for probes in self._probes.values()]
+        return sum(a for a, _ in each), sum(b for _, b in each)
+
+    def describe(self) -> dict[str, Any]:
+        """State of every subsystem and point."""
+        return {name: self._describe_one(name) for name in self._probes} | {
+            name: {"meaning": "", "missing": reason, "points": {}, "size_groups": []}
+            for name, reason in self.unavailable.items()
+        }
+
+    def _describe_one(self, name: str) -> dict[str, Any]:
+        probes = self._probes[name]
+        return {
+            "meaning": probes.subsystem.meaning,
+            "missing": None,
+            "size_groups": list(probes.limits),
+            "points": {
+                place.name: {
+                    "meaning": probes.subsystem.points[place.number].meaning,
+                    "level": self.level(place),
+                    "detail": probes.detail(place.number).name.lower(),
+                    "missing": probes.missing(place.number),
+                }
+                for place in self.places(name)
+            },
+        }

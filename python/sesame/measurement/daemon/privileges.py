@@ -1,0 +1,90 @@
+"""Gives up all that a daemon does not need once its probes are loaded.
+
+Attaching and detaching takes CAP_BPF and CAP_PERFMON; nothing else stays. The kernel takes
+privileges from one thread at a time, so it must happen before there are others.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pwd
+import sys
+from pathlib import Path
+
+from sesame.errors import InputError, SesameError
+
+KEPT = "cap_bpf,cap_perfmon"
+KEPT_MASK = 1 << 39 | 1 << 38  # as in linux/capability.h
+PR_SET_KEEPCAPS, PR_SET_NO_NEW_PRIVS = 8, 38  # as in linux/prctl.h
+
+
+def find_user(name: str) -> pwd.struct_passwd:
+    try:
+        return pwd.getpwnam(name)
+    except KeyError as error:
+        raise InputError(f"--user: there is no user {name}") from error
+
+
+# What keeps libraries from beginning threads: NumPy's linear algebra, and Arrow's allocator, whose
+# thread also wakes up now and then.
+WITHOUT_THREADS = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+
+
+def begin_again_without_threads() -> None:
+    """Once: the libraries look only when they are loaded."""
+    if any(os.environ.get(name) != value for name, value in WITHOUT_THREADS.items()):
+        os.environ.update(WITHOUT_THREADS)
+        os.execv(sys.executable, [sys.executable, "-m", "sesame", *sys.argv[1:]])
+
+
+def drop(user: pwd.struct_passwd | None) -> None:
+    """With a user, becomes that one. Does nothing unless root calls it."""
+    if os.geteuid() != 0:
+        return
+    process = ctypes.CDLL(None, use_errno=True)
+    try:
+        caps = ctypes.CDLL("libcap.so.2", use_errno=True)
+    except OSError as error:
+        raise SesameError(
+            f"privileges cannot be given up: {error}",
+            hint="sudo apt-get install libcap2, or give --keep-privileges",
+        ) from error
+    process.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if user is not None:
+        process.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
+        os.initgroups(user.pw_name, user.pw_gid)
+        os.setresgid(user.pw_gid, user.pw_gid, user.pw_gid)
+        os.setresuid(user.pw_uid, user.pw_uid, user.pw_uid)
+    _keep_only(caps)
+    _check()
+
+
+def _keep_only(caps: ctypes.CDLL) -> None:
+    caps.cap_from_text.restype = ctypes.c_void_p
+    wanted = ctypes.c_void_p(caps.cap_from_text(f"{KEPT}=ep".encode()))
+    if not wanted or caps.cap_set_proc(wanted) != 0:
+        reason = os.strerror(ctypes.get_errno())
+        raise SesameError(f"privileges cannot be given up: {reason}")
+    caps.cap_free(wanted)
+
+
+def permitted() -> list[int]:
+    """What each thread of this process may still do."""
+    masks = []
+    for thread in Path("/proc/self/task").iterdir():
+        for line in (thread / "status").read_text().splitlines():
+            if line.startswith("CapPrm:"):
+                masks.append(int(line.split()[1], 16))
+    return masks
+
+
+def _check() -> None:
+    if any(mask & ~KEPT_MASK for mask in permitted()):
+        raise SesameError(
+            "a thread of the daemon kept its privileges",
+            hint="a library began it; --keep-privileges does without",
+        )

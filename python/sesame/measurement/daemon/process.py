@@ -1,0 +1,143 @@
+"""The process `sesamed`: loads the probes, gives up its privileges, serves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import platform
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from sesame.errors import InputError, OutputError, SesameError
+from sesame.measurement.daemon import privileges
+from sesame.measurement.daemon.access import default_folder, make_token
+from sesame.measurement.daemon.api import make_daemon_app
+from sesame.measurement.daemon.node import Node
+from sesame.measurement.daemon.service import Service
+from sesame.measurement.daemon.settings import Settings
+from sesame.measurement.governor import DEFAULT_BUDGET
+from sesame.measurement.probes import LoadedProbes, Probes, subsystems
+from sesame.measurement.pump import EventPump
+from sesame.measurement.web import Listening, is_loopback, listen, run
+
+DEFAULT_ADDRESS = "127.0.0.1:7117"
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a daemon is to be begun."""
+
+    settings: Settings
+    settings_file: Path | None = None
+    address: str = DEFAULT_ADDRESS
+    folder: Path | None = None
+    node: str = ""
+    certificate: Path | None = None
+    key: Path | None = None
+    user: str = ""
+    keep_privileges: bool = False
+    budget: float | None = DEFAULT_BUDGET
+
+
+def say(text: str) -> None:
+    with contextlib.suppress(OSError):  # nobody may be there to read it
+        print(f"sesamed: {text}", file=sys.stderr, flush=True)
+
+
+def make_folder(folder: Path, owner: tuple[int, int] | None = None) -> None:
+    try:
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        if owner is not None:
+            os.chown(folder, *owner)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made: {error.strerror}") from error
+
+
+def lock(folder: Path) -> TextIO:
+    """Held until the process ends, so that a node has one daemon."""
+    path = folder / "daemon.lock"
+    try:
+        file = path.open("a+")
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror}") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.seek(0)
+        raise InputError(
+            f"this node has a daemon already: process {file.read().strip() or 'unknown'}",
+            hint=f"ask it (`sesame measure status`), or give --folder other than {folder}",
+        ) from error
+    file.truncate(0)
+    file.write(f"{os.getpid()}\n")
+    file.flush()
+    return file
+
+
+def load_all() -> tuple[dict[str, Probes], dict[str, str]]:
+    """The probes that this kernel takes, and why it does not take the others."""
+    probes: dict[str, Probes] = {}
+    refused: dict[str, str] = {}
+    for name in subsystems():
+        try:
+            probes[name] = LoadedProbes(name)
+        except SesameError as error:
+            refused[name] = error.message
+    if not probes:
+        raise InputError(
+            next(iter(refused.values()), "there are no probes"),
+            hint="sesamed is begun by root, or with CAP_BPF and CAP_PERFMON",
+        )
+    for name, reason in refused.items():
+        say(f"{name} is left out: {reason}")
+    return probes, refused
+
+
+def start(how: Start) -> None:
+    """Serves until it is told to end."""
+    user = privileges.find_user(how.user) if how.user else None
+    folder = how.folder or default_folder()
+    make_folder(folder, (user.pw_uid, user.pw_gid) if user is not None else None)
+    held = lock(folder)
+    listening = listen(how.address, how.certificate, how.key)
+    token_file = folder / "token"
+    token = make_token(token_file)
+    if user is not None:
+        os.chown(token_file, user.pw_uid, user.pw_gid)
+    probes, refused = load_all()
+    if not how.keep_privileges:
+        privileges.drop(user)
+    node = Node(
+        how.node or platform.node(),
+        probes,
+        refused,
+        budget=how.budget,
+        interval_s=how.settings.interval,
+    )
+    service = Service(node, how.settings, say, how.settings_file)
+    asyncio.run(_serve(service, listening, token_file, token))
+    held.close()
+
+
+def _tell(node: Node, listening: Listening, token_file: Path) -> None:
+    say(f"{node.name}: {listening.url}, token in {token_file}")
+    if not is_loopback(listening.address) and listening.certificate is None:
+        say("others can read the token on its way here; --certificate and --key keep it secret")
+
+
+async def _serve(service: Service, listening: Listening, token_file: Path, token: str) -> None:
+    def ready() -> None:
+        _tell(service.node, listening, token_file)
+
+    service.begin()
+    app = make_daemon_app(service, token)
+    with EventPump(None, service.node.governor.on_spent):
+        try:
+            await run(app, listening, ready, {signal.SIGHUP: service.reload})
+        finally:
+            service.end()

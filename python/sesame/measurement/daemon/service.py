@@ -1,0 +1,161 @@
+"""What a running daemon does: pulls in time, delivers, and changes its settings."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sesame.errors import InputError, SesameError
+from sesame.measurement.daemon.access import read_token
+from sesame.measurement.daemon.delivery import Delivery, HttpSink, Sink, StoreSink
+from sesame.measurement.daemon.node import Node
+from sesame.measurement.daemon.settings import Settings, check, read_settings
+from sesame.measurement.pulls import Pull
+from sesame.measurement.reception.store import Store
+
+SEGMENT_SECONDS = 600.0
+
+
+class Service:
+    """All its functions run in the event loop's thread: the probes know only one."""
+
+    def __init__(
+        self, node: Node, settings: Settings, say: Callable[[str], None], file: Path | None = None
+    ) -> None:
+        self.node, self.settings, self.say, self._file = node, settings, say, file
+        self.delivery: Delivery | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
+        self.apply(settings)
+
+    # ---- Settings ----
+
+    def apply(self, settings: Settings) -> None:
+        """All or nothing, as far as settings can be wrong; what a kernel refuses is said."""
+        check(settings)
+        wanted = sorted(
+            settings.levels.items(), key=lambda one: one[0].count(".") - (one[0] == "all")
+        )
+        for name, _ in wanted:
+            self.node.places(*place_of(name))
+        for name, level in wanted:
+            for point, reason in self.node.set_level(level, *place_of(name)).items():
+                self.say(f"{point} is left out: {reason}")
+        for name, limits in settings.size_groups.items():
+            self.set_size_groups(name, tuple(limits))
+        if self.delivery is None or _way(self.settings) != _way(settings):
+            self._redirect(settings)
+        self.settings = settings
+        self.node.governor.set_interval(settings.interval)
+        if self._timer is not None:
+            self._schedule()
+
+    def change(self, **changes: Any) -> None:
+        self.apply(dataclasses.replace(self.settings, levels={}, size_groups={}, **changes))
+
+    def set_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
+        self.node.places(subsystem)
+        self.pull()
+        self.node.set_size_groups(subsystem, limits)
+
+    def reload(self) -> None:
+        """Reads the settings file again; when it is wrong, all stays as it was."""
+        if self._file is None:
+            self.say("there is no settings file to read again")
+            return
+        try:
+            self.apply(read_settings(self._file))
+        except SesameError as error:
+            self.say(f"settings stay as they were: {error}")
+        else:
+            self.say(f"{self._file}: read again")
+
+    def _redirect(self, settings: Settings) -> None:
+        sink = open_sink(settings, self.say)  # first: it may fail
+        if self.delivery is not None:
+            self.pull()  # what was counted until now still goes the old way
+        waiting = self.delivery.close() if self.delivery is not None else []
+        if self.delivery is not None:
+            self.node.dropped += self.delivery.dropped
+        self.delivery = Delivery(sink, self.say) if sink is not None else None
+        if self.delivery is not None:
+            for pull in waiting:
+                self.delivery.offer(pull)
+
+    # ---- Pulling ----
+
+    def begin(self) -> None:
+        """Pulls from now on; needs a running event loop."""
+        self._due = time.monotonic()
+        self._schedule()
+
+    def _schedule(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._due = max(self._due + self.settings.interval, time.monotonic())
+        delay = self._due - time.monotonic()
+        self._timer = asyncio.get_running_loop().call_later(delay, self._tick)
+
+    def _tick(self) -> None:
+        self.pull()
+        self._schedule()
+
+    def pull(self) -> Pull:
+        if self.delivery is None:
+            return self.node.pull()
+        pull = self.node.pull(self.delivery.dropped)
+        self.delivery.offer(pull)
+        return pull
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self.pull()
+        if self.delivery is not None:
+            left = self.delivery.close()
+            if left:
+                self.say(f"{len(left)} pulls found no way to {self.settings.destination}")
+        self.node.governor.stop()
+
+    def describe(self) -> dict[str, Any]:
+        presented, lost = self.node.presented_and_lost()
+        return {
+            "node": self.node.name,
+            "start": self.node.start,
+            "interval": self.settings.interval,
+            "destination": self.settings.destination,
+            "delivery": self.delivery.describe() if self.delivery is not None else None,
+            "events": {"seen": presented, "lost": lost},
+            "subsystems": self.node.describe(),
+        }
+
+
+def place_of(name: str) -> tuple[str | None, str | None]:
+    """`all`, a subsystem, or subsystem.point."""
+    if name == "all":
+        return None, None
+    subsystem, _, point = name.partition(".")
+    return subsystem, point or None
+
+
+def _way(settings: Settings) -> tuple[str, str, str]:
+    return settings.destination, settings.destination_token_file, settings.destination_ca
+
+
+def open_sink(settings: Settings, say: Callable[[str], None]) -> Sink | None:
+    if not settings.destination:
+        return None
+    if "://" not in settings.destination:
+        store = Store(Path(settings.destination), SEGMENT_SECONDS, say)
+        return StoreSink(store)
+    if not settings.destination_token_file:
+        raise InputError(
+            f"destination: {settings.destination} wants the reception's token",
+            hint="--destination-token-file FILE; `sesame receive` says where it is",
+        )
+    token = read_token(Path(settings.destination_token_file))
+    return HttpSink(settings.destination, token, settings.destination_ca)

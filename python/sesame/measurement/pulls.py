@@ -1,0 +1,169 @@
+"""What a node tells of one pull interval, as it goes from the daemon to whoever stores it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sesame.datasets import record_type
+from sesame.measurement.clocks import Offset
+from sesame.measurement.summary import Cells, Layout
+
+
+@dataclass(frozen=True)
+class Phase:
+    name: str
+    begin_ns: int
+    end_ns: int
+    pid: int
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What measuring a subsystem cost, as the governor estimates it."""
+
+    detail: int
+    events: int
+    estimated_ns: int
+
+
+@dataclass(frozen=True)
+class Pull:
+    """Times are of the node's monotonic clock."""
+
+    node: str
+    start: str
+    sequence: int
+    begin_ns: int
+    end_ns: int
+    cpu_ns: int
+    dropped: int
+    offset: Offset
+    cells: dict[str, Cells]
+    details: dict[str, list[int]]
+    active_ns: dict[str, int]
+    costs: dict[str, Spent]
+    layouts: dict[str, Layout]
+    phases: list[Phase] = field(default_factory=list)
+
+    def to_json(self) -> str:
+        # asdict copies every list, which takes longer than all the rest of a pull.
+        parts = vars(self) | {
+            "offset": vars(self.offset),
+            "cells": {name: vars(one) for name, one in self.cells.items()},
+            "costs": {name: vars(one) for name, one in self.costs.items()},
+            "layouts": {name: vars(one) for name, one in self.layouts.items()},
+            "phases": [asdict(phase) for phase in self.phases],
+        }
+        return json.dumps(parts, separators=(",", ":"))
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Pull:
+        """Raises ValueError when this is no pull: one that is wrong would spoil a whole segment."""
+        try:
+            pull = Pull._from_parts(json.loads(text))
+            pull._check()
+        except (TypeError, KeyError, AttributeError, IndexError) as error:
+            raise ValueError("this is no pull") from error
+        return pull
+
+    @staticmethod
+    def _from_parts(parts: dict[str, Any]) -> Pull:
+        layouts = {
+            name: Layout(
+                one["subsystem"],
+                tuple(one["points"]),
+                tuple(one["classes"]),
+                one["groups"],
+                tuple(one["limits"]),
+            )
+            for name, one in parts["layouts"].items()
+        }
+        return Pull(
+            **parts
+            | {
+                "offset": Offset(**parts["offset"]),
+                "cells": {name: Cells(**one) for name, one in parts["cells"].items()},
+                "costs": {name: Spent(**one) for name, one in parts["costs"].items()},
+                "layouts": layouts,
+                "phases": [Phase(**one) for one in parts["phases"]],
+            }
+        )
+
+    def _check(self) -> None:
+        """Whether it can become records of their types."""
+        if any(
+            set(map(len, vars(cells).values())) != {len(cells.places)}
+            for cells in self.cells.values()
+        ):
+            raise ValueError("columns of different lengths")
+        for name, records in RECORDS.items():
+            for row in records(self, 0):
+                for one in record_type(name).fields:
+                    _check_value(row[one.name], one.type)
+
+    def summaries(self, begin_ns: int) -> Iterator[dict[str, Any]]:
+        """Records of the type kernel_summary; `begin_ns` is the begin of the data set."""
+        times = self._times(self, begin_ns)
+        for row in self.rows():
+            yield times | row
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The same without times and node."""
+        for name, cells in self.cells.items():
+            layout = self.layouts[name]
+            active_ns = self.active_ns[name]
+            for place, row in zip(cells.places, layout.rows(cells), strict=True):
+                detail = self.details[name][layout.point_of(place)]
+                yield row | {"detail": detail, "active_ns": active_ns}
+
+    def cost_records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
+        times = self._times(self, begin_ns)
+        for name, spent in self.costs.items():
+            yield times | vars(spent) | {"subsystem": name, "active_ns": self.active_ns[name]}
+
+    def phase_records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
+        for phase in self.phases:
+            yield self._times(phase, begin_ns) | {"name": phase.name, "pid": phase.pid}
+
+    def records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
+        """One: of the pull itself."""
+        yield self._times(self, begin_ns) | {
+            "start": self.start,
+            "sequence": self.sequence,
+            "dropped": self.dropped,
+            "offset_ns": self.offset.offset_ns,
+            "uncertainty_ns": self.offset.uncertainty_ns,
+            "cpu_ns": self.cpu_ns,
+        }
+
+    def _times(self, of: Pull | Phase, begin_ns: int) -> dict[str, Any]:
+        shift = self.offset.offset_ns - begin_ns
+        return {"begin_ns": of.begin_ns + shift, "end_ns": of.end_ns + shift, "node": self.node}
+
+
+Records = Callable[[Pull, int], Iterator[dict[str, Any]]]
+RECORDS: dict[str, Records] = {
+    "kernel_summary": Pull.summaries,
+    "measurement_cost": Pull.cost_records,
+    "kernel_phase": Pull.phase_records,
+    "kernel_pull": Pull.records,
+}
+RANGES = {
+    "int64": (-(2**63), 2**63),
+    "uint64": (0, 2**64),
+    "uint32": (0, 2**32),
+    "uint8": (0, 2**8),
+}
+
+
+def _check_value(value: Any, kind: str) -> None:
+    if kind == "text":
+        if not isinstance(value, str):
+            raise ValueError(f"expected text, got {value!r}")
+        return
+    least, beyond = RANGES[kind]
+    if type(value) is not int or not least <= value < beyond:
+        raise ValueError(f"expected {kind}, got {value!r}")

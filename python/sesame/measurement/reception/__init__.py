@@ -1,0 +1,1 @@
+"""The reception: what many daemons have measured becomes data sets."""

@@ -1,0 +1,164 @@
+"""The process `sesame receive`: takes pulls from daemons, or fetches them, and stores them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Depends, FastAPI, Request
+
+from sesame.errors import InputError, OutputError, SesameError
+from sesame.measurement.clocks import Offset, estimate
+from sesame.measurement.connection import Connection
+from sesame.measurement.daemon.access import make_token
+from sesame.measurement.pulls import Pull
+from sesame.measurement.reception.store import Store
+from sesame.measurement.web import Listening, guard, listen, make_app, run
+
+DAEMON_PORT = 7117
+CLOCK_EVERY = 60  # fetches
+
+
+@dataclass(frozen=True)
+class Reception:
+    """How a reception is to be begun."""
+
+    folder: Path
+    address: str
+    token_file: Path
+    segment_seconds: float
+    certificate: Path | None = None
+    key: Path | None = None
+    nodes: list[Connection] = field(default_factory=list)
+    interval: float = 10.0
+
+
+def say(text: str) -> None:
+    with contextlib.suppress(OSError):  # nobody may be there to read it
+        print(f"sesame receive: {text}", file=sys.stderr, flush=True)
+
+
+def make_reception_app(store: Store, token: str) -> FastAPI:
+    app = make_app("sesame receive")
+    routes = APIRouter(prefix="/v1", dependencies=[Depends(guard(token))])
+
+    @routes.post("/pulls")
+    async def pulls(request: Request) -> dict[str, Any]:
+        """One pull of one node; one that was sent before is not stored again."""
+        try:
+            pull = Pull.from_json(await request.body())
+        except ValueError as error:
+            raise InputError("this is no pull") from error
+        return {"new": keep(store, pull)}
+
+    @routes.get("/clock")
+    async def clock() -> dict[str, int]:
+        """The reception's time of day."""
+        return {"time_ns": time.time_ns()}
+
+    app.include_router(routes)
+    return app
+
+
+def keep(store: Store, pull: Pull) -> bool:
+    try:
+        return store.add(pull)
+    except OSError as error:
+        raise OutputError(f"the reception cannot write: {error.strerror}") from error
+
+
+class Fetcher:
+    """Fetches the pulls of one daemon that cannot reach us."""
+
+    def __init__(self, connection: Connection, store: Store) -> None:
+        self._connection, self._store = connection, store
+        self._start = ""
+        self._last = -1
+        self._fetches = 0
+        self._offset: Offset | None = None
+        self._trouble = ""
+
+    def fetch(self) -> None:
+        try:
+            self._fetch()
+        except SesameError as error:
+            self._offset = None
+            if error.message != self._trouble:
+                say(str(error))
+            self._trouble = error.message
+        else:
+            if self._trouble:
+                say(f"{self._connection.address}: there again")
+            self._trouble = ""
+
+    def _fetch(self) -> None:
+        if self._offset is None or self._fetches % CLOCK_EVERY == 0:
+            self._offset = offset_of(self._connection)
+        self._fetches += 1
+        for line in self._ask():
+            try:
+                pull = Pull.from_json(line)
+            except ValueError as error:
+                address = self._connection.address
+                raise SesameError(f"{address}: its pulls are of another version") from error
+            keep(self._store, replace(pull, offset=self._offset))
+            self._start, self._last = pull.start, pull.sequence
+
+    def _ask(self) -> list[bytes]:
+        lines = self._connection.ask("GET", f"/v1/raw-pulls?after={self._last}").splitlines()
+        # A daemon that has begun again counts from 0.
+        if not lines or Pull.from_json(lines[0]).start != self._start:
+            lines = self._connection.ask("GET", "/v1/raw-pulls").splitlines()
+        return lines
+
+
+def offset_of(node: Connection) -> Offset:
+    """From the node's monotonic clock to our time of day."""
+    ours_to_theirs = estimate(node.ask_clock)
+    ours = time.time_ns() - time.monotonic_ns()
+    return Offset(ours - ours_to_theirs.offset_ns, ours_to_theirs.uncertainty_ns)
+
+
+def receive(how: Reception) -> None:
+    """Serves until it is told to end; then makes a data set of what it has."""
+    listening = listen(how.address, how.certificate, how.key)
+    how.token_file.parent.mkdir(parents=True, exist_ok=True)
+    token = make_token(how.token_file)
+    store = Store(how.folder, how.segment_seconds, say)
+    asyncio.run(_serve(how, store, listening, token))
+
+
+async def _serve(how: Reception, store: Store, listening: Listening, token: str) -> None:
+    fetchers = [Fetcher(node, store) for node in how.nodes]
+    tasks = [asyncio.create_task(_fetch_always(one, how.interval)) for one in fetchers]
+    tasks.append(asyncio.create_task(_end_segments(store, how.segment_seconds)))
+    try:
+        told = f"{listening.url}, token in {how.token_file}, data sets in {how.folder}"
+        app = make_reception_app(store, token)
+        await run(app, listening, lambda: say(told), {})
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for fetcher in fetchers:
+            fetcher.fetch()
+        store.close()
+
+
+async def _fetch_always(fetcher: Fetcher, interval: float) -> None:
+    while True:
+        await asyncio.to_thread(fetcher.fetch)
+        await asyncio.sleep(interval)
+
+
+async def _end_segments(store: Store, seconds: float) -> None:
+    while True:
+        await asyncio.sleep(min(seconds, 10.0))
+        if store.is_segment_over():
+            store.end_segment()
+            await asyncio.to_thread(store.make_segments)

@@ -1,0 +1,152 @@
+"""The daemon's page in a real browser, by keyboard; skipped where there is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+from fake_probes import all_probes
+
+playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no chromium")
+TOKEN = "page-token-0123456789"
+
+
+class ServedDaemon:
+    """A daemon with fake probes in a thread of this process."""
+
+    def __init__(self) -> None:
+        import asyncio
+
+        from sesame.measurement.daemon.api import make_daemon_app
+        from sesame.measurement.daemon.node import Node
+        from sesame.measurement.daemon.service import Service
+        from sesame.measurement.daemon.settings import Settings
+        from sesame.measurement.web import listen, serve_until
+
+        self.probes = all_probes(open="hardened")
+        self.node = Node("n1", self.probes, {})
+        service = Service(self.node, Settings(interval=1), print)
+        self.listening = listen("127.0.0.1:0", None, None)
+        self._ended = asyncio.Event()
+        self._begun = threading.Event()
+
+        async def run() -> None:
+            self._loop = asyncio.get_running_loop()
+            self._begun.set()
+            service.begin()
+            await serve_until(make_daemon_app(service, TOKEN), self.listening, self._ended)
+            service.end()
+
+        self._thread = threading.Thread(target=lambda: asyncio.run(run()))
+        self._thread.start()
+        self._begun.wait()
+
+    def levels(self) -> list[str]:
+        return [self.node.level(place) for place in self.node.places()]
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join()
+
+
+@pytest.fixture
+def daemon() -> Iterator[ServedDaemon]:
+    made = ServedDaemon()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(daemon) -> Iterator:
+    with playwright.sync_playwright() as driver:
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = driver.chromium.launch(executable_path=BROWSER, args=sandbox)
+        opened = browser.new_page()
+        opened.problems = []
+        opened.on("pageerror", lambda error: opened.problems.append(str(error)))
+        opened.goto(daemon.listening.url)
+        yield opened
+        browser.close()
+
+
+def wait_for(page, expression: str) -> None:
+    """The page's policy keeps playwright's own function from evaluating text."""
+    end = time.monotonic() + 20
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, (expression, page.text_content("#message"), page.problems)
+        time.sleep(0.05)
+
+
+def log_in(page) -> None:
+    page.keyboard.press("Tab")
+    page.keyboard.type(TOKEN)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#switches fieldset")
+
+
+def test_a_wrong_token_is_refused_in_words(page):
+    page.keyboard.press("Tab")
+    page.keyboard.type("wrong")
+    page.keyboard.press("Enter")
+    wait_for(page, "document.getElementById('message').textContent.includes('wrong token')")
+    assert page.is_hidden("#content")
+
+
+def test_all_three_levels_are_switched_by_keyboard(page, daemon):
+    log_in(page)
+    # fs.read, fs.open (which cannot be had), task.exec
+    page.focus("input[name=everything][value=off]")
+    page.keyboard.press("ArrowRight")
+    wait_for(page, "document.querySelector('[name=fs][value=summary]').checked")
+    assert daemon.levels() == ["summary", "off", "summary"]
+    assert "fs.open" in page.text_content("#message")
+    page.focus("input[name=fs][value=summary]")
+    page.keyboard.press("ArrowRight")
+    wait_for(page, "document.querySelector('[name=\"fs.read\"][value=trace]').checked")
+    assert daemon.levels() == ["trace", "off", "summary"]
+    assert page.query_selector("input[name=everything]:checked") is None
+    page.focus("#switches details summary")
+    page.keyboard.press("Enter")
+    page.focus("input[name='fs.read'][value=trace]")
+    page.keyboard.press("ArrowLeft")
+    wait_for(page, "document.querySelector('[name=everything][value=summary]').checked")
+    assert daemon.levels() == ["summary", "off", "summary"]
+    assert page.is_disabled("input[name='fs.open'][value=trace]")
+    assert page.problems == []
+
+
+def test_plots_show_what_was_counted(page, daemon):
+    log_in(page)
+    for _ in range(50):
+        daemon.probes["fs"].count(point=0, class_=0, group=1, size=1000, duration=7000)
+    page.focus("#pull")
+    page.keyboard.press("Enter")
+    wait_for(page, "document.getElementById('rates').data?.some(x => x.name == 'fs.read')")
+    page.select_option("#quantity", "mean")
+    wait_for(
+        page,
+        "document.getElementById('rates').data.some(x => x.name == 'fs.read' && x.y.includes(7))",
+    )
+    assert page.evaluate("document.getElementById('cost').data[0].y.every(y => y > 0)")
+    assert page.problems == []
+
+
+def test_the_interval_is_set(page, daemon):
+    log_in(page)
+    page.fill("#interval", "3")
+    page.keyboard.press("Enter")
+    wait_for(page, "document.getElementById('message').textContent == 'set'")
+    page.fill("#interval", "0.5")
+    page.fill("#destination", "ftp://x")
+    page.keyboard.press("Enter")
+    wait_for(page, "document.getElementById('message').textContent.includes('http://HOST')")

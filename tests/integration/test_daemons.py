@@ -1,0 +1,284 @@
+"""Daemons of several nodes, their reception and their control: network namespaces of one kernel.
+
+Each daemon sees the events of the whole machine, since namespaces share its kernel.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import SESAME, Outcome, run
+from sesame.datasets import DataSet
+from sesame.errors import SesameError
+from sesame.measurement import LoadedProbes
+
+CLONE_NEWNET = 0x40000000
+KEPT = (1 << 39) | (1 << 38)  # CAP_BPF, CAP_PERFMON
+FSYNCS = 300
+SYNC_MANY_TIMES = f"""
+import os, tempfile
+with tempfile.TemporaryFile(dir="/dev/shm") as file:
+    for _ in range({FSYNCS}):
+        os.fsync(file.fileno())
+"""
+
+
+def why_not() -> str:
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        return "namespaces take root and iproute2"
+    try:
+        LoadedProbes("fs").close()
+    except (SesameError, OSError) as error:
+        return f"this kernel takes no probes: {error}"
+    child = os.fork()
+    if child == 0:
+        os._exit(ctypes.CDLL(None).unshare(CLONE_NEWNET) and 1)
+    return "" if os.waitpid(child, 0)[1] == 0 else "no network namespaces here"
+
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "all there")
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+class Network:
+    """A bridge in a namespace of its own, and nodes at it: 10.77.0.1 is the reception's."""
+
+    def __init__(self, folder: Path, nodes: int) -> None:
+        self.folder = folder
+        self.prefix = f"sesame{os.getpid()}-"
+        self.nodes = [f"10.77.0.{number + 2}" for number in range(nodes)]
+        self.hub = f"{self.prefix}hub"
+        self.token_file = folder / "token"
+        self.running: dict[str, subprocess.Popen[str]] = {}
+        ip("netns", "add", self.hub)
+        ip("-n", self.hub, "link", "add", "hub", "type", "bridge")
+        ip("-n", self.hub, "address", "add", "10.77.0.1/24", "dev", "hub")
+        ip("-n", self.hub, "link", "set", "hub", "up")
+        for address in self.nodes:
+            self._add_node(self._namespace(address), address)
+
+    def _namespace(self, address: str) -> str:
+        return self.hub if address == "10.77.0.1" else f"{self.prefix}{address.split('.')[-1]}"
+
+    def _add_node(self, name: str, address: str) -> None:
+        ip("netns", "add", name)
+        port = f"port{address.split('.')[-1]}"
+        ip("-n", self.hub, "link", "add", port, "type", "veth", "peer", "eth0", "netns", name)
+        ip("-n", self.hub, "link", "set", port, "master", "hub", "up")
+        ip("-n", name, "address", "add", f"{address}/24", "dev", "eth0")
+        for device in ("eth0", "lo"):
+            ip("-n", name, "link", "set", device, "up")
+
+    def command(self, address: str, *words: str) -> list[str]:
+        return ["ip", "netns", "exec", self._namespace(address), *SESAME, *words]
+
+    def begin(self, name: str, address: str, *words: str) -> subprocess.Popen[str]:
+        """Until it says where it listens."""
+        process = subprocess.Popen(
+            self.command(address, *words), stderr=subprocess.PIPE, text=True, cwd=self.folder
+        )
+        self.running[name] = process
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "token in" in line:
+                return process
+        raise AssertionError(f"{name} has ended with {process.wait()}")
+
+    def begin_daemon(self, address: str, *words: str) -> subprocess.Popen[str]:
+        folder = self.folder / address
+        folder.mkdir(exist_ok=True)
+        if address != self.nodes[0] and not (folder / "token").exists():
+            shutil.copy(self.folder / self.nodes[0] / "token", folder / "token")
+        self.token_file = folder / "token"
+        place = (
+            "--folder",
+            str(folder),
+            "--listen",
+            f"{address}:7117",
+            "--node",
+            f"node{address[-1]}",
+        )
+        return self.begin(address, address, "measure", "daemon", "--budget", "none", *place, *words)
+
+    def begin_reception(self, *words: str) -> subprocess.Popen[str]:
+        where = ("--listen", "10.77.0.1:7118", "--token-file", str(self.folder / "rt"))
+        output = ("-o", str(self.folder / "received"))
+        return self.begin("reception", "10.77.0.1", "receive", *output, *where, *words)
+
+    def control(self, verb: str, *words: str, nodes: list[str] | None = None) -> Outcome:
+        where = ("--nodes", ",".join(nodes or self.nodes), "--token-file", str(self.token_file))
+        return run(self.command("10.77.0.1", "measure", verb, *where, *words), self.folder)
+
+    def end(self, name: str, number: signal.Signals = signal.SIGTERM) -> int:
+        process = self.running.pop(name)
+        process.send_signal(number)
+        process.communicate(timeout=30)
+        return process.returncode
+
+    def close(self) -> None:
+        for name in list(self.running):
+            self.end(name)
+        for address in (*self.nodes, "10.77.0.1"):
+            ip("netns", "delete", self._namespace(address))
+
+
+@pytest.fixture
+def network(tmp_path) -> Iterator[Network]:
+    made = Network(tmp_path, nodes=3)
+    yield made
+    made.close()
+
+
+def fsyncs(rows: list[dict], node: str) -> int:
+    return sum(
+        row["count"]
+        for row in rows
+        if (row["node"], row["subsystem"], row["point"], row["class"])
+        == (node, "fs", "sync", "tmpfs")
+    )
+
+
+def make_fsyncs() -> None:
+    subprocess.run([*SESAME[:1], "-c", SYNC_MANY_TIMES], check=True)
+
+
+def test_many_nodes_are_switched_recorded_and_asked_at_once(network):
+    for address in network.nodes:
+        network.begin_daemon(address, "--interval", "60")
+    assert network.control("start", "fs").status == 0
+    states = network.control("status", "--json").json
+    assert {state["node"] for state in states.values()} == {"node2", "node3", "node4"}
+    for state in states.values():
+        assert state["subsystems"]["fs"]["points"]["sync"]["level"] == "summary"
+        assert state["subsystems"]["vm"]["points"]["total"]["level"] == "off"
+    outcome = network.control("record", "-o", "all.sesame", "--", SESAME[0], "-c", SYNC_MANY_TIMES)
+    assert outcome.status == 0, outcome.stderr
+    data_set = DataSet(network.folder / "all.sesame")
+    rows = data_set.table("kernel_summary").to_pylist()
+    counted = [fsyncs(rows, f"node{i}") for i in (2, 3, 4)]
+    assert min(counted) >= FSYNCS
+    assert max(counted) - min(counted) <= 2  # others of this machine, between two nodes' pulls
+    # One clock in truth: what was found of it for two nodes agrees within what was said.
+    pulls = data_set.table("kernel_pull").to_pylist()
+    for a, b in itertools.combinations(pulls, 2):
+        apart = abs(a["offset_ns"] - b["offset_ns"])
+        assert apart <= a["uncertainty_ns"] + b["uncertainty_ns"] + 1_000_000  # slewed meanwhile
+    assert network.control("stop").status == 0
+    make_fsyncs()
+    assert all(
+        answer["summaries"] == []
+        or fsyncs([row | {"node": ""} for row in answer["summaries"]], "") < FSYNCS
+        for answer in network.control("pull", "--json").json.values()
+    )
+
+
+def test_a_node_that_is_away_is_named_and_the_others_do_it(network):
+    for address in network.nodes[:2]:
+        network.begin_daemon(address, "--interval", "60")
+    outcome = network.control("start", "task")
+    assert outcome.status == 1
+    assert f"{network.nodes[2]}: " in outcome.stderr
+    assert "1 of 3 nodes failed" in outcome.stderr
+    for state in network.control("status", "--json", nodes=network.nodes[:2]).json.values():
+        assert state["subsystems"]["task"]["points"]["exec"]["level"] == "summary"
+    outcome = network.control("start", "tasks", nodes=network.nodes[:1])
+    outcome.assert_refused("there is no subsystem tasks")
+    (network.folder / "wrong").write_text("x" * 40)
+    (network.folder / "wrong").chmod(0o600)
+    network.token_file = network.folder / "wrong"
+    network.control("stop", nodes=network.nodes[:1]).assert_refused("this is not its token")
+
+
+def test_nothing_is_lost_when_the_reception_is_killed_and_comes_back(network):
+    reception = network.begin_reception()
+    way = (
+        "--destination",
+        "http://10.77.0.1:7118",
+        "--destination-token-file",
+        str(network.folder / "rt"),
+    )
+    for address in network.nodes[:2]:
+        network.begin_daemon(address, "--interval", "0.2", "--level", "fs=summary", *way)
+    make_fsyncs()
+    time.sleep(1)
+    assert network.end("reception", signal.SIGKILL) == -signal.SIGKILL
+    make_fsyncs()
+    time.sleep(1)
+    reception = network.begin_reception()
+    make_fsyncs()
+    time.sleep(1)
+    for address in network.nodes[:2]:
+        assert network.end(address) == 0
+    assert reception.poll() is None
+    assert network.end("reception") == 0
+    data_sets = [DataSet(path) for path in (network.folder / "received").glob("*.sesame")]
+    assert len(data_sets) >= 2
+    rows = [row for one in data_sets for row in one.table("kernel_summary").to_pylist()]
+    pulls = [row for one in data_sets for row in one.table("kernel_pull").to_pylist()]
+    for node in ("node2", "node3"):
+        numbers = sorted(pull["sequence"] for pull in pulls if pull["node"] == node)
+        assert numbers == list(range(len(numbers)))
+        assert len(numbers) >= 10
+        assert fsyncs(rows, node) >= 3 * FSYNCS
+        assert all(pull["dropped"] == 0 for pull in pulls)
+
+
+def test_a_reception_fetches_from_daemons_that_cannot_reach_it(network):
+    network.begin_daemon(network.nodes[0], "--interval", "0.2", "--level", "fs=summary")
+    network.begin_reception(
+        "--from",
+        network.nodes[0],
+        "--from-token-file",
+        str(network.token_file),
+        "--interval",
+        "0.3",
+    )
+    make_fsyncs()
+    time.sleep(1)
+    assert network.end("reception") == 0
+    [data_set] = map(DataSet, (network.folder / "received").glob("*.sesame"))
+    assert fsyncs(data_set.table("kernel_summary").to_pylist(), "node2") >= FSYNCS
+
+
+def test_a_daemon_keeps_two_privileges_and_reads_its_settings_again(network):
+    settings = network.folder / "sesamed.toml"
+    settings.write_text('[levels]\ntask = "summary"\n')
+    address = network.nodes[0]
+    daemon = network.begin_daemon(address, "--settings", str(settings))
+    for thread in Path(f"/proc/{daemon.pid}/task").iterdir():
+        status = dict(
+            line.split(":\t", 1)
+            for line in (thread / "status").read_text().splitlines()
+            if ":\t" in line
+        )
+        assert int(status["CapPrm"], 16) == KEPT
+        assert int(status["CapEff"], 16) == KEPT
+    settings.write_text('interval = 33\n[levels]\ntask = "off"\nblock = "summary"\n')
+    daemon.send_signal(signal.SIGHUP)
+    end = time.monotonic() + 10
+    while (state := network.control("status", "--json", nodes=[address]).json[address])[
+        "interval"
+    ] != 33:
+        assert time.monotonic() < end, json.dumps(state)
+    assert state["subsystems"]["task"]["points"]["exec"]["level"] == "off"
+    assert state["subsystems"]["block"]["points"]["issue"]["level"] == "summary"
+    folder = ("--folder", str(network.folder / address))
+    again = run(network.command(address, "measure", "daemon", *folder), network.folder)
+    again.assert_refused(f"this node has a daemon already: process {daemon.pid}")
+    place = ("--folder", str(network.folder / "other"), "--listen", f"{address}:7117")
+    again = run(network.command(address, "measure", "daemon", *place), network.folder)
+    again.assert_refused(f"--listen: {address}:7117: Address already in use")

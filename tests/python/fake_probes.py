@@ -1,0 +1,87 @@
+"""Probes without a kernel: tests count events in their cells by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sesame.errors import SesameError
+from sesame.measurement.probes import CELL, DEFAULT_LIMITS, SPENDING, Detail, Point, Subsystem
+
+CPUS = 2
+FILES = Subsystem(
+    "fs",
+    "calls on files",
+    (
+        Point("read", "a call that reads", Detail.DURATION, is_sum=False),
+        Point("open", "opens", Detail.DURATION, is_sum=False),
+    ),
+    ("ext", "tmpfs"),
+    8,
+    "the descriptor",
+    "the call",
+)
+TASKS = Subsystem(
+    "task",
+    "processes",
+    (Point("exec", "begins", Detail.COUNT, is_sum=False),),
+    ("process",),
+    1,
+    "",
+    "",
+)
+
+
+class FakeProbes:
+    def __init__(self, subsystem: Subsystem, missing: dict[str, str] | None = None) -> None:
+        self.subsystem = subsystem
+        shape = (CPUS, len(subsystem.points), len(subsystem.classes), subsystem.groups)
+        self.cells = np.zeros(shape, CELL)
+        self.spending = np.zeros(CPUS, SPENDING)
+        self.limits: tuple[int, ...] = DEFAULT_LIMITS[: subsystem.groups - 1]
+        self.presented_and_lost = (0, 0)
+        self._details = [Detail.OFF] * len(subsystem.points)
+        self._tracing = [False] * len(subsystem.points)
+        self._missing = missing or {}
+        self._epoch = 0
+
+    def count(self, point: int, class_: int, group: int, size: int, duration: int, cpu: int = 0):
+        cell = self.cells[cpu, point, class_, group]
+        cell["count"] += 1
+        cell["bytes"] += size
+        cell["timed"] += 1
+        cell["total_ns"] += duration
+        cell["max_ns"][self._epoch] = max(cell["max_ns"][self._epoch], duration)
+
+    def pause(self, *, paused: bool) -> None: ...
+    def set_cost(self, point: int, ns: float) -> None: ...
+    def set_run_cost(self, ns: float) -> None: ...
+
+    def allow(self, ns: float) -> None:
+        self.spending["allowance_ns"] = self.spending["spent_ns"] + np.uint64(ns)
+
+    def set_limits(self, limits: tuple[int, ...]) -> None:
+        self.limits = limits
+
+    def missing(self, point: int) -> str | None:
+        return self._missing.get(self.subsystem.points[point].name)
+
+    def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None:
+        reason = self.missing(point)
+        if reason is not None and detail != Detail.OFF:
+            raise SesameError(f"{self.subsystem.points[point].name} cannot be had: {reason}")
+        self._details[point] = min(detail, self.subsystem.points[point].finest)
+        self._tracing[point] = tracing and detail != Detail.OFF
+
+    def detail(self, point: int) -> Detail:
+        return self._details[point]
+
+    def is_tracing(self, point: int) -> bool:
+        return self._tracing[point]
+
+    def next_epoch(self) -> int:
+        self._epoch = 1 - self._epoch
+        return 1 - self._epoch
+
+
+def all_probes(**missing: str) -> dict[str, FakeProbes]:
+    return {"fs": FakeProbes(FILES, missing), "task": FakeProbes(TASKS)}

@@ -1,0 +1,280 @@
+"""The daemon with probes that tests count in: levels, pulls, HTTP, delivery, settings."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from fake_probes import all_probes
+from fastapi.testclient import TestClient
+
+from sesame.errors import InputError, SesameError
+from sesame.measurement.clocks import Offset, estimate
+from sesame.measurement.daemon.access import make_token, read_token
+from sesame.measurement.daemon.api import make_daemon_app
+from sesame.measurement.daemon.delivery import Delivery
+from sesame.measurement.daemon.node import Node
+from sesame.measurement.daemon.service import Service
+from sesame.measurement.daemon.settings import Settings, read_settings
+from sesame.measurement.pulls import Phase, Pull
+
+TOKEN = "t" * 32
+ALLOWED = {"Authorization": f"Bearer {TOKEN}"}
+
+
+class Daemon:
+    """One with fake probes, asked as over HTTP but without a socket."""
+
+    def __init__(self, settings: Settings | None = None, **missing: str) -> None:
+        self.probes = all_probes(**missing)
+        self.said: list[str] = []
+        self.node = Node("n1", self.probes, {"block": "no tracepoint block_rq_issue"})
+        self.service = Service(self.node, settings or Settings(), self.said.append)
+        self.client = TestClient(make_daemon_app(self.service, TOKEN), headers=ALLOWED)
+
+    def levels(self) -> dict[str, str]:
+        subsystems = self.client.get("/v1/state").json()["subsystems"]
+        return {
+            f"{name}.{point}": one["level"]
+            for name, subsystem in subsystems.items()
+            for point, one in subsystem["points"].items()
+        }
+
+    def put(self, path: str, **body: object) -> tuple[int, dict]:
+        answer = self.client.put(f"/v1{path}", json=body)
+        return answer.status_code, answer.json()
+
+
+@pytest.fixture
+def daemon() -> Daemon:
+    return Daemon()
+
+
+def test_levels_are_set_for_everything_a_subsystem_and_a_point(daemon):
+    assert daemon.put("/level", level="summary") == (200, {"refused": {}})
+    assert set(daemon.levels().values()) == {"summary"}
+    daemon.put("/subsystems/fs/level", level="trace")
+    assert daemon.levels() == {"fs.read": "trace", "fs.open": "trace", "task.exec": "summary"}
+    daemon.put("/subsystems/fs/points/open/level", level="off")
+    assert daemon.levels() == {"fs.read": "trace", "fs.open": "off", "task.exec": "summary"}
+
+
+def test_a_point_that_the_kernel_refuses_is_named_and_the_rest_is_set():
+    daemon = Daemon(read="hardened")
+    status, answer = daemon.put("/level", level="summary")
+    assert status == 200
+    assert answer["refused"] == {"fs.read": "read cannot be had: hardened"}
+    assert daemon.levels()["fs.open"] == "summary"
+    status, answer = daemon.put("/subsystems/fs/points/read/level", level="summary")
+    assert (status, answer["error"]) == (400, "read cannot be had: hardened")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        ("/subsystems/nfs/level", {"level": "off"}, "there is no subsystem nfs"),
+        ("/subsystems/fs/points/seek/level", {"level": "off"}, "fs has no point seek"),
+        ("/subsystems/block/level", {"level": "off"}, "block cannot be had: no tracepoint"),
+        ("/level", {"level": "loud"}, "level: Input should be 'off', 'summary' or 'trace'"),
+        ("/settings", {"interval": 0}, "interval: expected 0.05 to 86400 seconds, got 0"),
+        ("/settings", {"destination": "ftp://x"}, "expected http://HOST:PORT"),
+        ("/settings", {"destination": "http://x"}, "wants the reception's token"),
+        ("/subsystems/fs/size-groups", {"limits": [9, 3]}, "expected growing sizes"),
+        ("/subsystems/task/size-groups", {"limits": [9]}, "at most 0 of them"),
+    ],
+)
+def test_what_is_wrong_is_said(daemon, path, body, words):
+    status, answer = daemon.put(path, **body)
+    assert status == 400
+    assert words in answer["error"]
+
+
+@pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer x"}, {"Authorization": TOKEN}])
+@pytest.mark.parametrize("path", ["/v1/state", "/v1/pulls", "/metrics", "/v1/clock"])
+def test_nothing_is_told_without_the_token(daemon, header, path):
+    client = TestClient(daemon.client.app, headers=header)
+    assert client.get(path).status_code == 401
+
+
+def test_a_pull_has_what_was_counted_since_the_pull_before(daemon):
+    daemon.put("/level", level="summary")
+    fs = daemon.probes["fs"]
+    fs.count(point=0, class_=1, group=3, size=5000, duration=70, cpu=0)
+    fs.count(point=0, class_=1, group=3, size=6000, duration=90, cpu=1)
+    first = daemon.client.post("/v1/pull").json()
+    assert [row | {"detail": 0, "active_ns": 0} for row in first["summaries"]] == [
+        {
+            "subsystem": "fs",
+            "point": "read",
+            "class": "tmpfs",
+            "at_least_bytes": 16384,
+            "below_bytes": 65536,
+            "count": 2,
+            "bytes": 11000,
+            "timed": 2,
+            "duration_ns": 160,
+            "max_duration_ns": 90,
+            "detail": 0,
+            "active_ns": 0,
+        }
+    ]
+    fs.count(point=0, class_=1, group=3, size=1, duration=5)
+    second = daemon.client.post("/v1/pull").json()
+    [row] = second["summaries"]
+    assert (row["count"], row["max_duration_ns"]) == (1, 5)
+    assert second["begin_ns"] == first["end_ns"]
+    assert daemon.client.get("/v1/subsystems/fs/points/read/total").json()["count"] == 3
+
+
+def test_size_groups_change_after_a_pull_of_what_was_counted_with_the_old_ones(daemon):
+    fs = daemon.probes["fs"]
+    fs.count(point=0, class_=0, group=0, size=100, duration=1)
+    assert daemon.put("/subsystems/fs/size-groups", limits=[64, 128])[0] == 200
+    fs.count(point=0, class_=0, group=1, size=100, duration=1)
+    daemon.service.pull()
+    pulls = daemon.client.get("/v1/pulls").json()["pulls"]
+    bounds = [(r["at_least_bytes"], r["below_bytes"]) for p in pulls for r in p["summaries"]]
+    assert bounds == [(0, 512), (64, 128)]
+
+
+def test_metrics_are_totals_by_point_and_class(daemon):
+    daemon.probes["fs"].count(point=1, class_=0, group=0, size=0, duration=2_000_000_000)
+    daemon.service.pull()
+    text = daemon.client.get("/metrics").text
+    labels = '{class="ext",point="open",subsystem="fs"}'
+    assert f"sesame_events_total{labels} 1.0" in text
+    assert f"sesame_duration_seconds_total{labels} 2.0" in text
+
+
+def test_openapi_describes_every_path(daemon):
+    paths = daemon.client.get("/openapi.json").json()["paths"]
+    assert {"/v1/level", "/v1/subsystems/{subsystem}/points/{point}/level", "/metrics"} <= set(
+        paths
+    )
+
+
+def test_a_phase_goes_with_the_next_pull(daemon):
+    phase = {"name": "sort", "begin_ns": 10, "end_ns": 30, "pid": 7}
+    assert daemon.client.post("/v1/phases", json=phase).status_code == 201
+    assert daemon.client.post("/v1/phases", json=phase | {"end_ns": 9}).status_code == 400
+    assert daemon.service.pull().phases == [Phase("sort", 10, 30, 7)]
+    assert daemon.service.pull().phases == []
+
+
+def test_a_pull_survives_its_way_as_json(daemon):
+    daemon.probes["fs"].count(point=1, class_=0, group=0, size=0, duration=5)
+    daemon.node.add_phase(Phase("a", 1, 2, 3))
+    pull = daemon.service.pull()
+    assert Pull.from_json(pull.to_json()) == pull
+
+
+# ---- Delivery ----
+
+
+class FlakySink:
+    def __init__(self) -> None:
+        self.works = threading.Event()
+        self.delivered: list[int] = []
+
+    def deliver(self, pull: Pull) -> None:
+        if not self.works.is_set():
+            raise SesameError("away")
+        self.delivered.append(pull.sequence)
+
+    def close(self) -> None: ...
+
+
+def wait_until(condition) -> None:
+    end = time.monotonic() + 5
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_pulls_wait_for_a_reception_that_is_away_and_the_oldest_make_room(daemon):
+    sink, said = FlakySink(), []
+    delivery = Delivery(sink, said.append, room=3)
+    for _ in range(5):
+        delivery.offer(daemon.node.pull())
+        wait_until(lambda: delivery.trouble == "away")
+    assert delivery.describe() | {"trouble": ""} == {
+        "waiting": 3,
+        "delivered": 0,
+        "dropped": 2,
+        "trouble": "",
+    }
+    sink.works.set()
+    delivery.offer(daemon.node.pull())
+    wait_until(lambda: not delivery.trouble)
+    assert delivery.close() == []
+    assert sink.delivered == [3, 4, 5]
+    assert delivery.dropped == 3
+    assert said == ["pulls wait: away", "pulls go on; 3 were dropped"]
+
+
+def test_what_was_dropped_is_told_with_the_next_pull(daemon):
+    assert daemon.node.pull(dropped=4).dropped == 4
+
+
+# ---- Settings, tokens, clocks ----
+
+
+def test_settings_are_read_again_and_wrong_ones_change_nothing(tmp_path):
+    file = tmp_path / "sesamed.toml"
+    file.write_text('interval = 5\n[levels]\nall = "summary"\n"fs.read" = "off"\n')
+    daemon = Daemon(read_settings(file))
+    daemon.service._file = file
+    assert daemon.levels() == {"fs.read": "off", "fs.open": "summary", "task.exec": "summary"}
+    file.write_text('interval = 2\n[levels]\nnfs = "summary"\n')
+    daemon.service.reload()
+    assert "there is no subsystem nfs" in daemon.said[-1]
+    assert daemon.service.settings.interval == 5
+    file.write_text('interval = 2\n[levels]\nall = "off"\n')
+    daemon.service.reload()
+    assert daemon.service.settings.interval == 2
+    assert set(daemon.levels().values()) == {"off"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("interval = ", "this is no TOML"),
+        ("speed = 3", "there is no setting speed"),
+        ("interval = true", "interval: True is of the wrong type"),
+        ("interval = -1", "interval: expected"),
+        ("size_groups.fs = ['a']", "size_groups.fs: expected a list of sizes"),
+        ("levels.fs = 'loud'", "levels.fs: expected off, summary or trace"),
+    ],
+)
+def test_wrong_settings_are_named_with_their_file(tmp_path, text, words):
+    file = tmp_path / "sesamed.toml"
+    file.write_text(text)
+    with pytest.raises(InputError) as error:
+        read_settings(file)
+    assert str(error.value).startswith(f"{file}: ")
+    assert words in str(error.value)
+
+
+def test_a_token_is_made_once_and_only_its_owner_can_read_it(tmp_path):
+    path = tmp_path / "token"
+    token = make_token(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert len(token) >= 32
+    assert make_token(path) == token
+    path.chmod(0o640)
+    with pytest.raises(InputError, match="others may read this token"):
+        read_token(path)
+
+
+def test_an_offset_is_right_within_its_uncertainty_however_slow_the_way():
+    ahead, delays = 3_000_000_000, iter([0.03, 0.001, 0.02, 0.0])
+
+    def ask() -> int:
+        time.sleep(next(delays))  # all of it on the way there
+        return time.monotonic_ns() + ahead
+
+    offset = estimate(ask, round_trips=4)
+    assert abs(offset.offset_ns - ahead) <= offset.uncertainty_ns
+    assert offset.uncertainty_ns < 5_000_000
+    assert isinstance(offset, Offset)
