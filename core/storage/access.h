@@ -15,6 +15,12 @@ struct Extent {
   uint64_t bytes = 0;
 };
 
+inline uint64_t bytes_of(std::span<const Extent> extents) {
+  uint64_t bytes = 0;
+  for (const Extent& extent : extents) bytes += extent.bytes;
+  return bytes;
+}
+
 enum class FileId : uint32_t {};
 enum class Direction : uint8_t { kRead, kWrite };
 enum class MetadataCall : uint8_t { kOpen, kCreate, kClose, kStat, kRemove };

@@ -54,12 +54,6 @@ class Windows {
   uint64_t done_ = 0;  // bytes of extents_[at_] that earlier windows hold
 };
 
-uint64_t sum_of(std::span<const Extent> extents) {
-  uint64_t bytes = 0;
-  for (const Extent& extent : extents) bytes += extent.bytes;
-  return bytes;
-}
-
 int read_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted, uint64_t* valid) {
   Windows windows(sorted, file.collective.ind_rd_buffer_size);
   Extent window;
@@ -71,7 +65,7 @@ int read_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted, u
     MPI_TRY(move_bytes(file, Direction::kRead, pieces, data, &moved));
     spend_access(strand, file, Direction::kRead, {&window, 1});
     *valid += moved;
-    data += sum_of(pieces);
+    data += bytes_of(pieces);
   }
   return MPI_SUCCESS;
 }
@@ -88,7 +82,7 @@ int write_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted) 
     const int error = modify(strand, file, window, pieces, data);
     locks.unlock(strand, window);
     MPI_TRY(error);
-    data += sum_of(pieces);
+    data += bytes_of(pieces);
   }
   return MPI_SUCCESS;
 }
@@ -119,7 +113,7 @@ int access_by_element(Strand& strand, FileObject& file, FileRequest& request) {
     if (std::all_of(end, rest.end(), is_empty)) end = rest.end();
     const auto part = rest.first(static_cast<size_t>(end - rest.begin()));
     rest = rest.subspan(part.size());
-    const uint64_t bytes = sum_of(part);
+    const uint64_t bytes = bytes_of(part);
     uint64_t moved = 0;
     MPI_TRY(move(strand, file, request.direction, part, data, &moved));
     if (!ended) request.moved += moved;

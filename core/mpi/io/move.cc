@@ -103,18 +103,12 @@ std::vector<Extent> before(std::span<const Extent> extents, uint64_t end) {
   return kept;
 }
 
-uint64_t total(std::span<const Extent> extents) {
-  uint64_t bytes = 0;
-  for (const Extent& extent : extents) bytes += extent.bytes;
-  return bytes;
-}
-
 }  // namespace
 
 int move_bytes(FileObject& file, Direction direction, std::span<const Extent> extents,
                std::byte* data, uint64_t* moved) {
   if (direction == Direction::kRead) return read_bytes(file, extents, data, moved);
-  *moved = total(extents);
+  *moved = bytes_of(extents);
   return write_bytes(file, extents, data);
 }
 
