@@ -227,6 +227,8 @@ def _synced(path: Path, data: memoryview) -> Curve:
         return _timed(os.fsync, handle)[0]
 
     try:
+        for _ in range(FEWEST):
+            sample(LARGEST)
         times = [_usual(sample, size) for size in reversed(SIZES)]
     finally:
         os.close(handle)
