@@ -114,8 +114,8 @@ def _timed(call: Callable[..., T], *arguments: Any) -> tuple[float, T]:
 
 
 def _usual(sample: Callable[[int], float], size: int) -> float:
-    """The median of at least a few, and of more where they are short. Not the fastest: a device with
-    a rate limit does some in no time."""
+    """The median of at least a few, and of more where they are short. Not the fastest: a device
+    with a rate limit does some in no time."""
     times: list[float] = []
     while len(times) < FEWEST or (len(times) < MOST and sum(times) < LONG_ENOUGH):
         times.append(sample(size))
