@@ -61,8 +61,7 @@ def fit_device(curve: Curve) -> Line:
     """The bandwidth from the largest accesses, the latency from the smallest: those between may be
     in a buffer, or what a rate limit had saved up."""
     sizes, times = np.array(curve.sizes, float), np.array(curve.times)
-    rises = (times - times[0])[-LARGE:] / (sizes - sizes[0])[-LARGE:]
-    slope = max(float(rises.mean()), 0.0)
+    slope = max(float(np.polyfit(sizes[-LARGE:], times[-LARGE:], 1)[0]), 0.0)
     latency = float(np.median((times - slope * sizes)[:SMALL]))
     return Line(max(latency, 0.0), slope)
 

@@ -114,12 +114,12 @@ def _timed(call: Callable[..., T], *arguments: Any) -> tuple[float, T]:
 
 
 def _usual(sample: Callable[[int], float], size: int) -> float:
-    """The lower quartile of at least a few, and of more where they are short: what else runs on the
-    machine makes them longer, never shorter."""
+    """The median of at least a few, and of more where they are short. Not the fastest: a device
+    with a rate limit does some in no time."""
     times: list[float] = []
     while len(times) < FEWEST or (len(times) < MOST and sum(times) < LONG_ENOUGH):
         times.append(sample(size))
-    return statistics.quantiles(times, n=4)[0]
+    return statistics.median(times)
 
 
 def _cached(path: Path, data: memoryview) -> tuple[Curve, Curve]:
@@ -227,6 +227,8 @@ def _synced(path: Path, data: memoryview) -> Curve:
         return _timed(os.fsync, handle)[0]
 
     try:
+        for _ in range(FEWEST):
+            sample(LARGEST)
         times = [_usual(sample, size) for size in reversed(SIZES)]
     finally:
         os.close(handle)
