@@ -28,10 +28,10 @@ void bind_directories(BindingTable& table);       // directory.cc
 void bind_file_descriptors(BindingTable& table);  // file_open.cc
 void bind_file_data(BindingTable& table);         // file_data.cc
 void bind_file_names(BindingTable& table);        // file_names.cc
-void bind_file_async(BindingTable& table);         // file_async.cc
-void bind_file_attributes(BindingTable& table);    // file_attributes.cc
-void bind_file_copies(BindingTable& table);        // file_copies.cc
-void bind_file_lists(BindingTable& table);         // file_lists.cc
+void bind_file_async(BindingTable& table);        // file_async.cc
+void bind_file_attributes(BindingTable& table);   // file_attributes.cc
+void bind_file_copies(BindingTable& table);       // file_copies.cc
+void bind_file_lists(BindingTable& table);        // file_lists.cc
 void bind_file_streams(BindingTable& table);      // file_streams.cc
 void bind_signals(BindingTable& table);           // signals.cc
 void bind_identity(BindingTable& table);          // identity.cc

@@ -68,7 +68,8 @@ __attribute__((unused)) static unsigned digest(const void* data, size_t bytes) {
   return sum;
 }
 
-__attribute__((unused)) static void say_status(const char* what, MPI_Status* status, MPI_Datatype type) {
+__attribute__((unused)) static void say_status(const char* what, MPI_Status* status,
+                                               MPI_Datatype type) {
   int count = -7, elements = -7;
   MPI_Get_count(status, type, &count);
   MPI_Get_elements(status, type, &elements);
