@@ -11,13 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from fake_probes import all_probes
 
-playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no chromium")
 TOKEN = "page-token-0123456789"
 
 
@@ -67,10 +65,11 @@ def daemon() -> Iterator[ServedDaemon]:
 
 
 @pytest.fixture
-def page(daemon) -> Iterator:
-    with playwright.sync_playwright() as driver:
+def page(daemon, debian_program) -> Iterator:
+    program = shutil.which("google-chrome") or debian_program("chromium", "chromium")
+    with sync_playwright() as driver:
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = driver.chromium.launch(executable_path=BROWSER, args=sandbox)
+        browser = driver.chromium.launch(executable_path=program, args=sandbox)
         opened = browser.new_page()
         opened.problems = []
         opened.on("pageerror", lambda error: opened.problems.append(str(error)))

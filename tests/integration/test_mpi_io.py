@@ -78,7 +78,7 @@ def test_collective_calls_go_by_the_strategy_where_the_machine_or_the_user_says_
     def requests(*options: str) -> int:
         done = simulate("-n", 4, "--machine", "infiniband", *options, "--", program, "f")
         assert done.status == 0, done.stderr
-        counted = re.search(r"^file system +\d+ +(\d+)", done.stderr, re.M)
+        counted = re.search(r"^shared +\d+ +(\d+)", done.stderr, re.M)
         assert counted is not None, done.stderr
         return int(counted[1])
 

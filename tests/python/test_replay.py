@@ -320,7 +320,7 @@ def test_what_is_no_file_of_the_target_keeps_its_time(replay):
     outcome = replay(run)
     assert outcome.json["not_issued"] == {"write": 3}
     assert outcome.json["calls"] == {"stat": 1}
-    assert outcome.json["replayed_time_s"] == pytest.approx(0.1, rel=0.05)
+    assert outcome.json["scheduled_time_s"] == pytest.approx(0.1, rel=0.05)
 
 
 def test_another_outcome_than_recorded_is_reported(replay):

@@ -18,7 +18,9 @@ BLOCK_REQUEST = RecordType(
             "time at which the device was given it, since the first event of the trace",
         ),
         Field("device", "name", "", "the device: major,minor; or host.disk"),
-        Field("sector", "int64", "512 B", "its first sector; -1 for a request without data"),
+        Field(
+            "sector", "int64", "", "its first sector of 512 bytes; -1 for a request without data"
+        ),
         Field("bytes", "int64", "B", "how much of the device it is about"),
         Field("operation", "name", "", "read, write, flush, discard or other"),
         Field(

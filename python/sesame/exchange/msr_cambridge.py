@@ -1,8 +1,8 @@
 """Imports the block traces of Microsoft Research Cambridge, and others of their form.
 
 A line is `timestamp,host,disk,type,offset,size,response time`; both times are in units of 100 ns,
-the first since 1601 (from memory of the page on their form in SNIA's I/O trace repository, which has
-the traces of Narayanan, Donnelly and Rowstron, Write Off-Loading, 2008).
+the first since 1601 (from memory of the page on their form in SNIA's I/O trace repository, which
+has the traces of Narayanan, Donnelly and Rowstron, Write Off-Loading, 2008).
 """
 
 from __future__ import annotations
