@@ -34,3 +34,21 @@ struct subsystem {
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* The description of the subsystem `name`, whose file has `points` and `classes`, of the sizes that
+ * name.h says. */
+#define DEFINE_SUBSYSTEM(name_, meaning_, where_, what_)                               \
+  extern const unsigned char sesame_##name_##_object[], sesame_##name_##_object_end[]; \
+  const struct subsystem sesame_##name_ = {                                            \
+      .name = #name_,                                                                  \
+      .meaning = meaning_,                                                             \
+      .points = points,                                                                \
+      .point_count = POINTS,                                                           \
+      .classes = classes,                                                              \
+      .class_count = CLASSES,                                                          \
+      .group_count = GROUPS,                                                           \
+      .where = where_,                                                                 \
+      .what = what_,                                                                   \
+      .object = sesame_##name_##_object,                                               \
+      .object_end = sesame_##name_##_object_end,                                       \
+  }

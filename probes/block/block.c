@@ -2,8 +2,6 @@
 
 #include "probes/subsystem.h"
 
-extern const unsigned char sesame_block_object[], sesame_block_object_end[];
-
 static const struct point points[POINTS] = {
     [BLOCK_INSERT] = {"insert", "a request is put into a queue", {"insert"}, DETAIL_COUNT},
     [BLOCK_ISSUE] = {"issue", "a device is given a request", {"issue"}, DETAIL_COUNT},
@@ -15,16 +13,5 @@ static const struct point points[POINTS] = {
 
 static const char* const classes[CLASSES] = {"read", "write", "flush", "discard", "other"};
 
-const struct subsystem sesame_block = {
-    .name = "block",
-    .meaning = "requests to block devices",
-    .points = points,
-    .point_count = POINTS,
-    .classes = classes,
-    .class_count = CLASSES,
-    .group_count = GROUPS,
-    .where = "sector of 512 bytes",
-    .what = "device: major number * 2^20 + minor number",
-    .object = sesame_block_object,
-    .object_end = sesame_block_object_end,
-};
+DEFINE_SUBSYSTEM(block, "requests to block devices", "sector of 512 bytes",
+                 "device: major number * 2^20 + minor number");

@@ -2,8 +2,6 @@
 
 #include "probes/subsystem.h"
 
-extern const unsigned char sesame_fs_object[], sesame_fs_object_end[];
-
 static const struct point points[POINTS] = {
     [FS_READ] = {"read", "a call that reads", {"enter", "leave"}, DETAIL_DURATION},
     [FS_WRITE] = {"write", "a call that writes", {"enter", "leave"}, DETAIL_DURATION},
@@ -19,16 +17,4 @@ static const char* const classes[CLASSES] = {
         "other",
 };
 
-const struct subsystem sesame_fs = {
-    .name = "fs",
-    .meaning = "calls of the system on files",
-    .points = points,
-    .point_count = POINTS,
-    .classes = classes,
-    .class_count = CLASSES,
-    .group_count = GROUPS,
-    .where = "the descriptor",
-    .what = "the number of the call",
-    .object = sesame_fs_object,
-    .object_end = sesame_fs_object_end,
-};
+DEFINE_SUBSYSTEM(fs, "calls of the system on files", "the descriptor", "the number of the call");

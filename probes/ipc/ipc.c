@@ -2,8 +2,6 @@
 
 #include "probes/subsystem.h"
 
-extern const unsigned char sesame_ipc_object[], sesame_ipc_object_end[];
-
 static const struct point points[POINTS] = {
     [IPC_SEND] = {"send", "data goes into a socket", {"send"}, DETAIL_COUNT},
     [IPC_RECEIVE] = {"receive", "data comes out of a socket", {"receive"}, DETAIL_COUNT},
@@ -15,16 +13,5 @@ static const struct point points[POINTS] = {
 
 static const char* const classes[CLASSES] = {"tcp", "udp", "unix", "other"};
 
-const struct subsystem sesame_ipc = {
-    .name = "ipc",
-    .meaning = "messages through sockets and out of network interfaces",
-    .points = points,
-    .point_count = POINTS,
-    .classes = classes,
-    .class_count = CLASSES,
-    .group_count = GROUPS,
-    .where = "which socket",
-    .what = "nothing",
-    .object = sesame_ipc_object,
-    .object_end = sesame_ipc_object_end,
-};
+DEFINE_SUBSYSTEM(ipc, "messages through sockets and out of network interfaces", "which socket",
+                 "nothing");

@@ -2,8 +2,6 @@
 
 #include "probes/subsystem.h"
 
-extern const unsigned char sesame_task_object[], sesame_task_object_end[];
-
 static const struct point points[POINTS] = {
     [TASK_CREATE] = {"create", "a task is made", {"create"}, DETAIL_COUNT},
     [TASK_EXEC] = {"exec", "a process begins another program", {"exec"}, DETAIL_COUNT},
@@ -12,16 +10,6 @@ static const struct point points[POINTS] = {
 
 static const char* const classes[CLASSES] = {"process", "thread"};
 
-const struct subsystem sesame_task = {
-    .name = "task",
-    .meaning = "processes and threads",
-    .points = points,
-    .point_count = POINTS,
-    .classes = classes,
-    .class_count = CLASSES,
-    .group_count = GROUPS,
-    .where = "create: the thread that made it; exec: its number before",
-    .what = "the number of the task",
-    .object = sesame_task_object,
-    .object_end = sesame_task_object_end,
-};
+DEFINE_SUBSYSTEM(task, "processes and threads",
+                 "create: the thread that made it; exec: its number before",
+                 "the number of the task");

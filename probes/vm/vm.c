@@ -2,8 +2,6 @@
 
 #include "probes/subsystem.h"
 
-extern const unsigned char sesame_vm_object[], sesame_vm_object_end[];
-
 #define FAULTS \
   { "user_fault", "kernel_fault", "minor_end", "major_end" }
 
@@ -25,16 +23,5 @@ static const struct point points[POINTS] = {
 
 static const char* const classes[CLASSES] = {"unknown", "file", "executable", "internal"};
 
-const struct subsystem sesame_vm = {
-    .name = "vm",
-    .meaning = "page faults, and pages written out to make room",
-    .points = points,
-    .point_count = POINTS,
-    .classes = classes,
-    .class_count = CLASSES,
-    .group_count = GROUPS,
-    .where = "the address",
-    .what = "the activity: number of a point",
-    .object = sesame_vm_object,
-    .object_end = sesame_vm_object_end,
-};
+DEFINE_SUBSYSTEM(vm, "page faults, and pages written out to make room", "the address",
+                 "the activity: number of a point");

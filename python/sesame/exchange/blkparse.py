@@ -13,7 +13,6 @@ from sesame.exchange.block_events import (
     BlockTrace,
     Lines,
     bytes_of,
-    columns_of,
     event,
     first_lines,
     nanoseconds,
@@ -39,7 +38,13 @@ KNOWN = re.compile(
     rb"(?:^ (?:Reads|Read|Writes|Write|PC|IO|Allocation|Timer|Partial|Read depth)[ a-zA-Z]*:.*$)",
     re.M,
 )
-LINES = Lines(WANTED, KNOWN, "MAJOR,MINOR CPU NUMBER SECONDS PID ACTION FLAGS SECTOR + SECTORS …")
+LINES = Lines(
+    WANTED,
+    KNOWN,
+    "MAJOR,MINOR CPU NUMBER SECONDS PID ACTION FLAGS SECTOR + SECTORS …",
+    none="no request that was issued (action D) in it",
+    hint="blktrace -a issue -a complete records what is needed, among others",
+)
 
 
 def recognises(path: Path) -> bool:
@@ -55,12 +60,8 @@ def read(path: Path, _scratch: Scratch) -> Traced:
 
 
 def _events(path: Path, trace: BlockTrace) -> Iterator[Events]:
-    some = False
-    for found in LINES.batches(path, trace):
-        if not found:
-            continue
-        some = True
-        device, seconds, fraction, pid, kind, flags, sector, count, command = columns_of(found)
+    for columns in LINES.batches(path, trace):
+        device, seconds, fraction, pid, kind, flags, sector, count, command = columns
         yield event(
             time_ns=nanoseconds(seconds, fraction),
             kind=np.where(np.array(kind) == b"D", ISSUE, COMPLETE),
@@ -72,10 +73,4 @@ def _events(path: Path, trace: BlockTrace) -> Iterator[Events]:
             operation=operations(text(flags)),
             pid=numbers(pid),
             command=trace.commands.codes(text(command)),
-        )
-    if not some:
-        raise InputError(
-            "no request that was issued (action D) in it",
-            path=str(path),
-            hint="blktrace -a issue -a complete records what is needed, among others",
         )

@@ -171,9 +171,6 @@ def text_chunks(path: Path) -> Iterator[tuple[int, bytes]]:
         yield line, rest
 
 
-Found = list[tuple[bytes, ...]]
-
-
 @dataclass(frozen=True)
 class Lines:
     """Lines of one form. A match of `wanted` has what is read; others are known, or wrong."""
@@ -181,14 +178,22 @@ class Lines:
     wanted: re.Pattern[bytes]
     known: re.Pattern[bytes]  # all lines that may be there
     expected: str
+    none: str  # what is said when nothing is wanted, and what helps
+    hint: str
 
-    def batches(self, path: Path, trace: BlockTrace) -> Iterator[Found]:
+    def batches(self, path: Path, trace: BlockTrace) -> Iterator[list[list[bytes]]]:
+        """Columns of what is wanted, some lines at a time."""
+        some = False
         for first, chunk in text_chunks(path):
             found = self.wanted.findall(chunk)
             lines = chunk.count(b"\n") + (not chunk.endswith(b"\n"))
             if len(found) < lines and len(self.known.findall(chunk)) < lines:
                 self._say_what_is_wrong(path, first, chunk, trace)
-            yield found
+            if found:
+                some = True
+                yield [list(column) for column in zip(*found, strict=True)]
+        if not some:
+            raise InputError(self.none, path=str(path), hint=self.hint)
 
     def _say_what_is_wrong(self, path: Path, first: int, chunk: bytes, trace: BlockTrace) -> None:
         """The cut-off end of a trace is damage that leaves the rest as it is."""
@@ -217,10 +222,6 @@ def nanoseconds(seconds: list[bytes], fraction: list[bytes]) -> Ints:
     digits = len(fraction[0]) if fraction else 9
     scale = np.int64(10 ** (9 - digits))
     return np.asarray(numbers(seconds) * 10**9 + numbers(fraction) * scale)
-
-
-def columns_of(found: Found) -> list[list[bytes]]:
-    return [list(column) for column in zip(*found, strict=True)]
 
 
 def text(column: list[bytes]) -> pa.Array:

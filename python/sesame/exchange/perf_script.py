@@ -17,7 +17,6 @@ from sesame.exchange.block_events import (
     BlockTrace,
     Lines,
     bytes_of,
-    columns_of,
     event,
     first_lines,
     nanoseconds,
@@ -42,7 +41,14 @@ KNOWN = re.compile(
     rb"(?:^[ \t]+[0-9a-f]{6,16} .*$)",
     re.M,
 )
-LINES = Lines(WANTED, KNOWN, "COMMAND PID [CPU] TIME: block:block_rq_issue: MAJOR,MINOR …")
+LINES = Lines(
+    WANTED,
+    KNOWN,
+    "COMMAND PID [CPU] TIME: block:block_rq_issue: MAJOR,MINOR …",
+    none="no event block:block_rq_issue in it",
+    hint="perf record -a -e block:block_rq_issue,block:block_rq_complete; "
+    f"perf script --ns (sectors are of {SECTOR_BYTES} bytes)",
+)
 
 
 def recognises(path: Path) -> bool:
@@ -57,12 +63,8 @@ def read(path: Path, _scratch: Scratch) -> Traced:
 
 
 def _events(path: Path, trace: BlockTrace) -> Iterator[Events]:
-    some = False
-    for found in LINES.batches(path, trace):
-        if not found:
-            continue
-        some = True
-        command, pid, seconds, fraction, kind, device, flags, sector, count = columns_of(found)
+    for columns in LINES.batches(path, trace):
+        command, pid, seconds, fraction, kind, device, flags, sector, count = columns
         sectors = numbers(sector)
         operation = operations(text(flags))
         yield event(
@@ -74,11 +76,4 @@ def _events(path: Path, trace: BlockTrace) -> Iterator[Events]:
             operation=operation,
             pid=np.array(pid, "S").astype(np.int64),
             command=trace.commands.codes(text(command)),
-        )
-    if not some:
-        raise InputError(
-            "no event block:block_rq_issue in it",
-            path=str(path),
-            hint="perf record -a -e block:block_rq_issue,block:block_rq_complete; "
-            f"perf script --ns (sectors are of {SECTOR_BYTES} bytes)",
         )
