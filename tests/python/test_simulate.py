@@ -263,3 +263,14 @@ def test_sweep_finds_wrong_values_before_the_first_run(sesame):
 def test_sweep_ends_with_the_status_of_a_failing_run(sesame):
     run = sesame("simulate", *MACHINE, "-n", "1,2", "--compute", "none", "--", "failing")
     assert run.status == 3
+
+
+def test_a_device_with_writes_left_is_not_busier_than_the_run():
+    from sesame.cli.storage_summary import seconds_left
+
+    def result(busy_s: float) -> dict[str, object]:
+        system = {"name": "storage", "ionodes": [{"device": {"busy_s": busy_s}}]}
+        return {"predicted_time_s": 2.0, "storage": [system]}
+
+    assert seconds_left(result(1.5)) == 0
+    assert seconds_left(result(5.0)) == 3

@@ -41,6 +41,14 @@ def storage_table(result: dict[str, Any]) -> Table:
     return table
 
 
+def seconds_left(result: dict[str, Any]) -> float:
+    """What the device that has most to do still had to write when the last rank ended."""
+    busy = [
+        ionode["device"]["busy_s"] for system in result["storage"] for ionode in system["ionodes"]
+    ]
+    return max(max(busy, default=0.0) - result["predicted_time_s"], 0.0)
+
+
 def _figures(systems: list[dict[str, Any]], end_s: float) -> list[str]:
     files = [file for system in systems for file in system["files"]]
     ionodes = [ionode for system in systems for ionode in system["ionodes"]]
@@ -51,7 +59,7 @@ def _figures(systems: list[dict[str, Any]], end_s: float) -> list[str]:
     hits = sum(cache["read_hits"] + cache["write_hits"] for cache in caches)
     looked = hits + sum(cache["read_misses"] + cache["write_misses"] for cache in caches)
     busy = [ionode["device"]["busy_s"] for ionode in ionodes]
-    used = max(busy, default=0.0) / end_s if end_s else 0.0
+    used = min(max(busy, default=0.0) / end_s, 1.0) if end_s else 0.0
     return [
         format_count(len(files)),
         format_count(sum(file["reads"] + file["writes"] for file in files)),

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from sesame.analysis.curve import MESSAGES, PREDICTED, ordinates_of
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
-from sesame.cli.storage_summary import storage_table
+from sesame.cli.storage_summary import seconds_left, storage_table
 from sesame.simulation import Point, RunResult
 
 MOST_CALLS = 8
@@ -32,6 +32,8 @@ def print_summary(console: Console, outcome: RunResult) -> None:
     console.print(_call_table(result))
     if result.get("storage"):
         console.print(storage_table(result))
+        if left := seconds_left(result):
+            console.print(f"at the end a device had {format_seconds(left)} of writes left to do")
     console.print(
         f"{format_count(result['messages'])} messages, {format_bytes(result['bytes'])}; simulated "
         f"in {format_seconds(result['wall_time_s'])}, "
