@@ -33,6 +33,7 @@ void bind_file_attributes(BindingTable& table);   // file_attributes.cc
 void bind_file_copies(BindingTable& table);       // file_copies.cc
 void bind_file_lists(BindingTable& table);        // file_lists.cc
 void bind_file_streams(BindingTable& table);      // file_streams.cc
+void bind_file_walks(BindingTable& table);        // file_walks.cc
 void bind_signals(BindingTable& table);           // signals.cc
 void bind_identity(BindingTable& table);          // identity.cc
 void bind_dynamic(BindingTable& table);           // dynamic.cc

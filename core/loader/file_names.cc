@@ -14,7 +14,6 @@
 #include "core/loader/real.h"
 
 namespace sesame::loader {
-namespace {
 
 int stat_path(const char* call, int directory, const char* path, struct stat* result, int flags) {
   if (path[0] == '\0' && (flags & AT_EMPTY_PATH) != 0 && open_file(directory) != nullptr)
@@ -29,6 +28,8 @@ int stat_path(const char* call, int directory, const char* path, struct stat* re
   operation.metadata(FileCall::kStat);
   return operation.result(status);
 }
+
+namespace {
 
 bool exists(const FilePath& place) {
   struct stat status;

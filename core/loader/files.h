@@ -151,6 +151,7 @@ ssize_t start_transfer(int fd, bool is_write, const Pieces& pieces, void** ticke
 int flush_file(const char* call, int fd);
 int truncate_file(const char* call, int fd, off_t size);
 int describe_file(int fd, struct stat* result);
+int stat_path(const char* call, int directory, const char* path, struct stat* result, int flags);
 int make_temporary(const char* call, char* path, int suffix, int flags);
 int make_directory(const char* call, int directory, const char* path, mode_t mode);
 ssize_t read_link(const char* call, int directory, const char* path, char* buffer, size_t size);

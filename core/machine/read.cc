@@ -23,10 +23,11 @@ Result<> check_required(const Document& document) {
 }
 
 Result<> read_file_systems(const Document& document, Machine& machine) {
-  const NodeLimits limits{machine.nodes, machine.memory};
+  NodeLimits limits{machine.nodes, machine.memory};
   auto shared = read_storage(document, "storage", limits);
   if (!shared) return std::unexpected(shared.error());
   machine.storage = std::move(*shared);
+  if (machine.storage) limits.taken = machine.storage->cnode_cache.size;
   auto local = read_storage(document, "node.storage", limits);
   if (!local) return std::unexpected(local.error());
   machine.node_storage = std::move(*local);

@@ -24,6 +24,14 @@ struct DeviceParameters {
   int members = 1;
   uint64_t raid_unit = 64 << 10;
 
+  // Of all kinds: what passes at most, in bytes per second; 0: no limit.
+  double read_limit = 0;
+  double write_limit = 0;
+  uint64_t read_burst = 0;  // what a limit saves for later, at most
+  uint64_t write_burst = 0;
+  SimTime
+      limit_refill;  // what a limit allows of so long a time comes at its begin; 0: all the time
+
   // kFixed: latency + bytes / bandwidth.
   SimTime read_latency;
   SimTime write_latency;
@@ -84,7 +92,8 @@ struct MetadataParameters {
   SimTime close;
   SimTime stat;
   SimTime remove;
-  SimTime sync;           // of a flush that had something to write, beyond its data
+  SimTime sync;           // of a commit, beyond its writes
+  uint64_t journal = 0;   // bytes that a commit writes
   SimTime open_per_node;  // of a shared file, for every node that opens it
 };
 

@@ -85,6 +85,7 @@ MetadataParameters read_metadata(const Table& table) {
   table.duration("metadata.stat", metadata.stat);
   table.duration("metadata.remove", metadata.remove);
   table.duration("metadata.sync", metadata.sync);
+  table.size("metadata.journal", metadata.journal);
   table.duration("metadata.open_per_node", metadata.open_per_node);
   return metadata;
 }
@@ -110,6 +111,11 @@ DeviceParameters read_device(const Table& table) {
   table.choice("device.raid", kRaidWords, device.raid);
   table.count("device.members", device.members);
   table.size("device.raid_unit", device.raid_unit);
+  table.bandwidth("device.read_limit", device.read_limit);
+  table.bandwidth("device.write_limit", device.write_limit);
+  table.size("device.read_burst", device.read_burst);
+  table.size("device.write_burst", device.write_burst);
+  table.duration("device.limit_refill", device.limit_refill);
   table.duration("device.read_latency", device.read_latency);
   table.duration("device.write_latency", device.write_latency);
   table.bandwidth("device.read_bandwidth", device.read_bandwidth);
@@ -290,10 +296,14 @@ Result<> check_caches(const Table& table, const StorageParameters& storage,
   // A compute node bears its own cache; what memory I/O nodes have the machine does not say.
   const bool local = storage.ionodes == 0;
   const uint64_t size = local ? storage.ionode_cache.size : storage.cnode_cache.size;
-  if (limits.memory > 0 && size > limits.memory) {
-    return table.wrong({local ? "cache.size" : "cache.cnode.size"},
-                       "a cache lies in the memory of its node, expected at most node.memory (" +
-                           format_size(limits.memory) + "), got " + format_size(size));
+  if (limits.memory > 0 && size > 0 && limits.taken + size > limits.memory) {
+    return table.wrong(
+        {local ? "cache.size" : "cache.cnode.size"},
+        "a cache lies in the memory of its node, expected at most node.memory (" +
+            format_size(limits.memory) + ")" +
+            (limits.taken > 0 ? " less storage.cache.cnode.size (" + format_size(limits.taken) + ")"
+                              : "") +
+            ", got " + format_size(size));
   }
   if (storage.policy != CachePolicy::kBase && storage.cnode_cache.size == 0) {
     return table.wrong(

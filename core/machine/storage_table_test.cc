@@ -91,6 +91,7 @@ TEST(Storage, OverridesReachEveryPart) {
                                 "storage.vesta.cells=6",
                                 "storage.attached=[0,2,4,6]",
                                 "storage.metadata.open_per_node=0.14 s",
+                                "storage.metadata.journal=20 KiB",
                                 "storage.cache.policy=coordinated",
                                 "storage.cache.coordinated_fraction=0.5",
                                 "storage.cache.coherence=update",
@@ -102,6 +103,10 @@ TEST(Storage, OverridesReachEveryPart) {
                                 "storage.device.raid=raid5",
                                 "storage.device.members=5",
                                 "storage.device.immediate_report=true",
+                                "storage.device.read_limit=16 MB/s",
+                                "storage.device.write_limit=32 MB/s",
+                                "storage.device.write_burst=2 MB",
+                                "storage.device.limit_refill=100 ms",
                                 "storage.collective.strategy=disk-directed",
                                 "storage.collective.cb_read=automatic",
                                 "storage.collective.cb_write=disable",
@@ -114,6 +119,7 @@ TEST(Storage, OverridesReachEveryPart) {
   EXPECT_EQ(storage.vesta_cells, 6);
   EXPECT_EQ(storage.attached, (std::vector<uint32_t>{0, 2, 4, 6}));
   EXPECT_EQ(storage.metadata.open_per_node, SimTime::from_ns(140'000'000));
+  EXPECT_EQ(storage.metadata.journal, 20u << 10);
   EXPECT_EQ(storage.policy, CachePolicy::kCoordinated);
   EXPECT_DOUBLE_EQ(storage.coordinated_fraction, 0.5);
   EXPECT_EQ(storage.coherence, Coherence::kUpdate);
@@ -124,6 +130,10 @@ TEST(Storage, OverridesReachEveryPart) {
   EXPECT_EQ(storage.device.raid, RaidLevel::k5);
   EXPECT_EQ(storage.device.members, 5);
   EXPECT_TRUE(storage.device.immediate_report);
+  EXPECT_DOUBLE_EQ(storage.device.read_limit, 16e6);
+  EXPECT_DOUBLE_EQ(storage.device.write_limit, 32e6);
+  EXPECT_EQ(storage.device.write_burst, 2'000'000u);
+  EXPECT_EQ(storage.device.limit_refill, SimTime::from_ns(100'000'000));
   EXPECT_EQ(storage.collective.strategy, Collective::kDiskDirected);
   EXPECT_EQ(storage.collective.cb_read, CollectiveUse::kInterleaved);
   EXPECT_EQ(storage.collective.cb_write, CollectiveUse::kNever);
@@ -192,6 +202,9 @@ TEST(Storage, CachesMustFitMemoryAndDivideIntoSets) {
   expect_starts(complaint("size = \"1 MiB\"", "size = \"64 MiB\""),
                 "m.toml:16: a cache lies in the memory of its node, expected at most node.memory "
                 "(32 MiB), got 64 MiB");
+  expect_starts(complaint("cache.size = \"2 MiB\"", "cache.size = \"32 MiB\""),
+                "m.toml:25: a cache lies in the memory of its node, expected at most node.memory "
+                "(32 MiB) less storage.cache.cnode.size (1 MiB), got 32 MiB");
   EXPECT_EQ(complaint("memory = \"32 MiB\"", "cores = 1"), "");
   expect_starts(complaint("ways = 4", "ways = 3"),
                 "m.toml:17: the blocks of a cache must fill its sets, expected "

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "core/mpi/callbacks.h"
 #include "core/mpi/constants.h"
@@ -58,6 +59,10 @@ class ErrorCodes {
   // Null for what is not known; empty when no text was added.
   const char* text_of(int code) const;
 
+  // Why the program was given this code; kept for the last one only.
+  void note_reason(int code, std::string reason) { reason_ = {code, std::move(reason)}; }
+  std::string reason_of(int code) const { return code == reason_.first ? reason_.second : ""; }
+
  private:
   struct Entry {
     int error_class = 0;  // itself, for a class
@@ -66,10 +71,15 @@ class ErrorCodes {
   };
   std::map<int, Entry> entries_;
   int next_ = kFirst;
+  std::pair<int, std::string> reason_;
 };
 
 // A reference for the program, which it frees with MPI_Errhandler_free.
 Errhandler hand_out_errhandler(ErrhandlerObject* errhandler);
+
+// What MPI_Error_string adds to the text of this error, the last one of a file that the program was
+// given back.
+void note_reason(Rank& rank, int error, std::string reason);
 
 // The text of a class or code, predefined or added by the program.
 std::string error_text(Rank& rank, int code);

@@ -1,4 +1,5 @@
 // Error classes and codes that a program adds, and the MPI functions about error codes.
+#include <algorithm>
 #include <cstring>
 
 #include "core/mpi/api.h"
@@ -81,6 +82,10 @@ const char* ErrorCodes::text_of(int code) const {
   return place != entries_.end() ? place->second.text.c_str() : nullptr;
 }
 
+void note_reason(Rank& rank, int error, std::string reason) {
+  error_codes(rank).note_reason(error, std::move(reason));
+}
+
 std::string error_text(Rank& rank, int code) {
   if (!is_error_class(code) && rank.objects.error_codes != nullptr) {
     if (const char* text = rank.objects.error_codes->text_of(code); text != nullptr) return text;
@@ -152,7 +157,12 @@ int Error_string(int errorcode, char* string, int* resultlen) {
   if (!is_known(rank, errorcode)) {
     return fail(MPI_ERR_ARG, std::to_string(errorcode) + " is no error code");
   }
-  const std::string text = error_text(rank, errorcode);
+  std::string text = error_text(rank, errorcode);
+  if (const ErrorCodes* codes = rank.objects.error_codes.get()) {
+    const std::string reason = codes->reason_of(errorcode);
+    if (!reason.empty()) text += ": " + reason;
+  }
+  text.resize(std::min<size_t>(text.size(), MPI_MAX_ERROR_STRING - 1));
   std::strcpy(string, text.c_str());
   *resultlen = static_cast<int>(text.size());
   return MPI_SUCCESS;

@@ -54,7 +54,7 @@ struct ObjectTables {
   ErrhandlerObject* file_errhandler = nullptr;  // of MPI_FILE_NULL; null: MPI_ERRORS_RETURN
   std::vector<std::unique_ptr<Representation>> representations;  // that the program registered
 
-  std::unique_ptr<ErrorCodes> error_codes;  // null until the program adds one
+  std::unique_ptr<ErrorCodes> error_codes;  // null until there is something to keep
   int last_used_code = MPI_ERR_LASTCODE;    // predefined attributes are addresses of integers
   int universe_size = 0;
   int agreements = 0;  // on context ids, under way (agree.h)

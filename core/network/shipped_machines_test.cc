@@ -50,6 +50,7 @@ TEST_P(ShippedMachine, PingPongShowsItsLatencyAndBandwidth) {
 INSTANTIATE_TEST_SUITE_P(All, ShippedMachine,
                          testing::Values(Shipped{"paragon", 1024, SimTime::from_ns(184'000), 28e6},
                                          Shipped{"sp2", 256, SimTime::from_ns(40'000), 40e6},
+                                         Shipped{"pfssim", 64, SimTime::from_ns(40'000), 40e6},
                                          Shipped{"infiniband", 16384, SimTime::from_ns(1200), 24e9},
                                          Shipped{"ethernet", 4096, SimTime::from_ns(10'000),
                                                  1.18e9}),

@@ -155,6 +155,13 @@ void play_flush(const Operation& op) {
   if (opening.stream != nullptr) fflush(opening.stream);
 }
 
+// `list` is the begin of what goes from memory, `bytes` its length.
+void play_drop(const Operation& op) {
+  compute();
+  const int fd = opening_of(op).fd;
+  posix_fadvise(fd, static_cast<off_t>(op.list), static_cast<off_t>(op.bytes), POSIX_FADV_DONTNEED);
+}
+
 void play_stat(const Operation& op) {
   compute();
   struct stat status;
@@ -202,6 +209,7 @@ const PlayedCall kFileCalls[] = {
     {"file_wait", play_wait},
     {"file_sync", play_sync},
     {"file_flush", play_flush},
+    {"file_drop", play_drop},
     {"file_stat", play_stat},
     {"file_remove", play_remove},
     {"file_rename", play_rename},

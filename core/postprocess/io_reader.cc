@@ -62,6 +62,15 @@ void IoReader::on(const position_record& record, uint64_t time) {
   add(row);
 }
 
+void IoReader::on(const advice_record& record, uint64_t time) {
+  IoRow row = row_of(record, time, open_.get(record.file));
+  row.offset = record.offset;
+  row.size = static_cast<int64_t>(record.size);
+  if (record.advice == POSIX_FADV_WILLNEED) row.flags |= kIoWillNeed;
+  if (record.advice == POSIX_FADV_DONTNEED) row.flags |= kIoDontNeed;
+  add(row);
+}
+
 void IoReader::on(const handle_record& record, uint64_t time) {
   if (record.error == EBADF) {
     add(row_of(record, time));

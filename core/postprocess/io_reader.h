@@ -37,6 +37,7 @@ class IoReader {
   }
   void on(const trace::partial_record& record, uint64_t time);
   void on(const trace::position_record& record, uint64_t time);
+  void on(const trace::advice_record& record, uint64_t time);
   void on(const trace::handle_record& record, uint64_t time);
   void on(const trace::open_record& record, uint64_t time);
   void on(const trace::descriptor_record& record, uint64_t time);

@@ -19,6 +19,8 @@ enum IoFlag : uint16_t {
   kIoAsynchronous = 4,
   kIoCollective = 8,
   kIoImplied = 16,
+  kIoWillNeed = 32,
+  kIoDontNeed = 64,
 };
 
 enum MpiFlag : uint16_t {

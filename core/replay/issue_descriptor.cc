@@ -112,6 +112,11 @@ Outcome seek(const PlanOperation& operation, int fd) {
   return outcome_of(lseek(fd, std::max<int64_t>(operation.offset, 0), SEEK_SET));
 }
 
+int advice_of(const PlanOperation& operation) {
+  if ((operation.flags & kWillNeed) != 0) return POSIX_FADV_WILLNEED;
+  return (operation.flags & kDontNeed) != 0 ? POSIX_FADV_DONTNEED : POSIX_FADV_NORMAL;
+}
+
 Outcome issue_plain(const PlanOperation& operation, int fd) {
   struct stat status {};
   const int64_t offset = std::max<int64_t>(operation.offset, 0);
@@ -136,7 +141,7 @@ Outcome issue_plain(const PlanOperation& operation, int fd) {
     case Call::posix_fallocate:
       return {0, posix_fallocate(fd, offset, size)};
     case Call::posix_fadvise:
-      return {0, posix_fadvise(fd, offset, size, POSIX_FADV_NORMAL)};
+      return {0, posix_fadvise(fd, offset, size, advice_of(operation))};
     case Call::readahead:
       return outcome_of(readahead(fd, offset, static_cast<size_t>(size)));
     case Call::fstat:

@@ -62,6 +62,8 @@ enum StreamFlag : uint32_t {
 enum OperationFlag : uint16_t {
   kMerged = 1,     // bytes were moved one by one
   kFormatted = 2,  // transfer_ns is what the call takes without moving data
+  kWillNeed = 4,   // of posix_fadvise; without either the advice is the normal one
+  kDontNeed = 8,
 };
 
 struct PlanOperation {

@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/magic.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -120,6 +123,37 @@ PlanOperation on_slot(Call call, int32_t file) {
   operation.file = file;
   operation.slot = 0;
   return operation;
+}
+
+TEST(Player, AdviceThatDataWillNotBeNeededPutsItOutOfMemory) {
+  const std::string path = own_path("dropped");
+  const int fd = open(path.c_str(), O_CREAT | O_RDWR, 0644);
+  struct statfs system {};
+  ASSERT_EQ(fstatfs(fd, &system), 0);
+  if (system.f_type == TMPFS_MAGIC) GTEST_SKIP() << "files are nowhere but in memory here";
+  constexpr size_t kBytes = 1 << 16;
+  ASSERT_EQ(pwrite(fd, std::string(kBytes, 'x').c_str(), kBytes, 0), kBytes);
+  fsync(fd);
+  void* const mapped = mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, fd, 0);
+  const auto is_in_memory = [&] {
+    unsigned char pages[kBytes / 4096];
+    EXPECT_EQ(mincore(mapped, kBytes, pages), 0);
+    return (pages[0] & 1) != 0;
+  };
+  for (const uint16_t flags : {uint16_t{0}, uint16_t{kDontNeed}}) {
+    EXPECT_TRUE(is_in_memory());
+    TestPlan made;
+    const int32_t file = made.add_file(path);
+    PlanOperation opened = on_slot(Call::open, file);
+    PlanOperation advised = on_slot(Call::posix_fadvise, file);
+    advised.flags = flags;
+    made.add_stream({opened, advised, on_slot(Call::close, file)});
+    EXPECT_EQ(play(made).header.failed_operation, -1);
+  }
+  EXPECT_FALSE(is_in_memory());
+  munmap(mapped, kBytes);
+  close(fd);
+  unlink(path.c_str());
 }
 
 PlanOperation with_size(PlanOperation operation, int64_t size) {

@@ -57,6 +57,13 @@ std::string describe(const RequestObject* request) {
   return text;
 }
 
+// That the rank will not act any more, if so.
+std::string describe_end(const mpi::Rank& rank) {
+  if (!rank.ended) return "";
+  return "; rank " + std::to_string(rank.id) + " has ended" +
+         (rank.initialized && !rank.finalized ? " without calling MPI_Finalize" : "");
+}
+
 // Ranks that wait for each other in a circle, if there are some.
 std::string describe_circle(const mpi::World& world) {
   const size_t count = world.ranks.size();
@@ -103,8 +110,7 @@ std::string explain_deadlock(const mpi::World& world) {
                            request->kind == RequestObject::Kind::kCollective && helper != nullptr;
     lines += describe(request);
     const int other = waited_for(request);
-    if (other >= 0 && world.ranks[static_cast<size_t>(other)]->ended)
-      lines += "; rank " + std::to_string(other) + " has ended";
+    if (other >= 0) lines += describe_end(*world.ranks[static_cast<size_t>(other)]);
     if (in_helper) lines += ", which" + describe(helper->waiting_request);
   }
   if (blocked > kMostRanks) lines += "\n  and " + std::to_string(blocked - kMostRanks) + " more";

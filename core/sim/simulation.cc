@@ -269,35 +269,32 @@ Result<int> Simulation::run() {
   return exit_status_;
 }
 
-// What became of the job, unless a rank has said so by aborting it.
+// What became of the job, unless a rank has said so by aborting it. A rank that ends with a status
+// of its own ends the job with it, as under mpiexec, whoever still waits for it.
 void Simulation::judge() {
+  const auto conclude = [this](Outcome outcome, int status, std::string text) {
+    outcome_ = outcome;
+    exit_status_ = status;
+    outcome_text_ = std::move(text);
+  };
   if (world_->mounts != nullptr && world_->mounts->failure()) {
-    outcome_ = Outcome::kFailed;
-    exit_status_ = 2;
-    outcome_text_ = world_->mounts->failure()->to_string();
-    return;
+    return conclude(Outcome::kFailed, 2, world_->mounts->failure()->to_string());
   }
   if (outcome_ == Outcome::kAborted) return;
-  if (ended_ranks_ < scenario_.ranks) {
-    outcome_ = Outcome::kDeadlock;
-    outcome_text_ = explain_deadlock(*world_);
-    exit_status_ = 1;
-    return;
-  }
+  const std::string deadlock =
+      ended_ranks_ < scenario_.ranks ? explain_deadlock(*world_) : std::string();
   for (const auto& rank : world_->ranks) {
-    if (rank->exit_status != 0) {
-      outcome_ = Outcome::kFailed;
-      exit_status_ = rank->exit_status;
-      outcome_text_ = "rank " + std::to_string(rank->id) + " ended with exit status " +
-                      std::to_string(rank->exit_status);
-      return;
-    }
-    if (rank->initialized && !rank->finalized) {
-      outcome_ = Outcome::kFailed;
-      exit_status_ = 1;
-      outcome_text_ = "rank " + std::to_string(rank->id) + " ended without calling MPI_Finalize";
-      return;
-    }
+    if (rank->exit_status == 0) continue;
+    return conclude(Outcome::kFailed, rank->exit_status,
+                    "rank " + std::to_string(rank->id) + " ended with exit status " +
+                        std::to_string(rank->exit_status) +
+                        (deadlock.empty() ? "" : "\n" + deadlock));
+  }
+  if (!deadlock.empty()) return conclude(Outcome::kDeadlock, 1, deadlock);
+  for (const auto& rank : world_->ranks) {
+    if (!rank->initialized || rank->finalized) continue;
+    return conclude(Outcome::kFailed, 1,
+                    "rank " + std::to_string(rank->id) + " ended without calling MPI_Finalize");
   }
 }
 

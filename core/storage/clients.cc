@@ -194,9 +194,8 @@ void Clients::send_piece(Request& request, Piece& piece, uint64_t bytes) {
   piece.file = request.access.file;
   piece.node = client.node;
   ++request.parts;
-  const Flight flight =
-      parts_.links.to_ionode(request.ready, client.node, piece.ionode,
-                             parts_.parameters.message_header + bytes, interface_of(client));
+  const Flight flight = parts_.links.to_ionode(request.ready, client, piece.ionode,
+                                               parts_.parameters.message_header + bytes);
   request.ready += flight.send_overhead;
   piece.transfer = flight.transfer;
   piece.receive_overhead = flight.receive_overhead;
@@ -229,17 +228,11 @@ void Clients::give_up(SimTime now, int node, PieceKind kind, BlockKey key) {
   piece->ionode = layout.ionode_of(piece->range.cell);
   if (kind == PieceKind::kWriteBack)
     ++parts_.caches.cnode_totals(parts_.caches.cnode_of(node)).written_back;
-  const Flight flight =
-      parts_.links.to_ionode(now, node, piece->ionode, parts_.parameters.message_header + block,
-                             parts_.links.node_interface(node));
+  const Flight flight = parts_.links.to_ionode(now, {.node = node}, piece->ionode,
+                                               parts_.parameters.message_header + block);
   piece->transfer = flight.transfer;
   piece->receive_overhead = flight.receive_overhead;
   parts_.events.schedule(*piece, flight.arrival);
-}
-
-SimTime& Clients::interface_of(const Client& client) {
-  return client.interface_free != nullptr ? *client.interface_free
-                                          : parts_.links.node_interface(client.node);
 }
 
 void Clients::receive(Piece& piece, SimTime now, SimTime transfer, SimTime overhead) {

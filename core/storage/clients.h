@@ -20,8 +20,6 @@ class Clients {
   void receive(Piece& piece, SimTime now, SimTime transfer, SimTime overhead);
   void part_done(Request& request, SimTime at);
 
-  SimTime& interface_of(const Client& client);
-
   // A compute node's cache gives a dirty block to its I/O node; nobody waits for it.
   void write_back(SimTime now, int node, BlockKey key) {
     give_up(now, node, PieceKind::kWriteBack, key);

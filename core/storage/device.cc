@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/storage/array.h"
+#include "core/storage/rate_limit.h"
 #include "core/storage/request_queue.h"
 #include "core/storage/service_models.h"
 
@@ -106,8 +107,10 @@ std::unique_ptr<ServiceModel> make_service_model(const machine::DeviceParameters
   CHECK(false);
 }
 
-std::unique_ptr<Device> make_device(const machine::DeviceParameters& parameters,
-                                    pdes::EventQueue& events, uint64_t seed) {
+namespace {
+
+std::unique_ptr<Device> make_unlimited(const machine::DeviceParameters& parameters,
+                                       pdes::EventQueue& events, uint64_t seed) {
   const auto queued = [&](std::unique_ptr<ServiceModel> model) {
     return std::make_unique<QueuedDevice>(std::move(model), parameters.queue, events);
   };
@@ -120,6 +123,15 @@ std::unique_ptr<Device> make_device(const machine::DeviceParameters& parameters,
   for (int i = 0; i < parameters.members; ++i)
     members.push_back(queued(make_service_model(parameters, seeds())));
   return make_array(parameters, std::move(members));
+}
+
+}  // namespace
+
+std::unique_ptr<Device> make_device(const machine::DeviceParameters& parameters,
+                                    pdes::EventQueue& events, uint64_t seed) {
+  auto device = make_unlimited(parameters, events, seed);
+  if (parameters.read_limit == 0 && parameters.write_limit == 0) return device;
+  return make_limited(parameters, std::move(device), events);
 }
 
 }  // namespace sesame::storage

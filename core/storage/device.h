@@ -52,7 +52,8 @@ class ServiceModel {
 std::unique_ptr<ServiceModel> make_service_model(const machine::DeviceParameters& parameters,
                                                  uint64_t seed);
 
-// A queue in front of a service model, or an array of those, one for each member.
+// A queue in front of a service model, or an array of those, one for each member; either may have a
+// limit on its rate.
 class Device {
  public:
   virtual ~Device() = default;

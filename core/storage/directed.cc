@@ -111,9 +111,8 @@ void Collective::send_orders(SimTime now) {
     if (share->items.empty()) continue;
     ++under_way;
     std::ranges::stable_sort(share->items, {}, &Item::address);
-    share->order = parts->links.to_ionode(ready, client.node, share->ionode->number(),
-                                          parts->parameters.message_header,
-                                          parts->clients->interface_of(client));
+    share->order = parts->links.to_ionode(ready, client, share->ionode->number(),
+                                          parts->parameters.message_header);
     ready += share->order.send_overhead;
     parts->events.schedule(*share, share->order.arrival);
   }
@@ -192,9 +191,8 @@ void Share::fetch_from_ranks(SimTime now, Buffer& buffer) {
   for (size_t i = buffer.first; i < buffer.end; ++i) {
     const Item& item = items[i];
     const Flight there = parts.links.from_ionode(now, number, item.client.node, header);
-    const Flight back =
-        parts.links.to_ionode(there.arrival + there.receive_overhead, item.client.node, number,
-                              header + item.bytes, parts.clients->interface_of(item.client));
+    const Flight back = parts.links.to_ionode(there.arrival + there.receive_overhead, item.client,
+                                              number, header + item.bytes);
     ionode->use_cpu(now, there.send_overhead + back.receive_overhead);
     const SimTime taken = parts.links.take_in_at_ionode(back.arrival, number, back.transfer);
     all_here = later(all_here, taken + back.receive_overhead);

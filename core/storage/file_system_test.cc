@@ -56,6 +56,32 @@ TEST(FileSystem, StripesAreServedAtTheSameTime) {
   EXPECT_EQ(rig.ionode(1).bytes_read, stripe);
 }
 
+// Two ranks write a stripe each at the same time, to two I/O nodes: how much later the second is.
+SimTime second_writer_is_later(int node_of_second) {
+  StorageParameters parameters = plain();
+  parameters.ionodes = 2;
+  Rig rig(parameters);
+  const uint64_t stripe = parameters.stripe;
+  const Extent of_first{0, stripe};
+  const Extent of_second{stripe, stripe};
+  SimTime interface;
+  const Client second_client{1, node_of_second, &interface};
+  Told first;
+  Told second;
+  rig.system().access(rig.now(), {Direction::kWrite, rig.file, rig.client(0), {&of_first, 1}},
+                      first);
+  rig.system().access(rig.now(), {Direction::kWrite, rig.file, second_client, {&of_second, 1}},
+                      second);
+  return rig.finish(second) - first.at;
+}
+
+TEST(FileSystem, RanksOfANodeShareItsCard) {
+  const uint64_t stripe = plain().stripe;
+  EXPECT_EQ(second_writer_is_later(0),
+            SimTime::from_seconds(static_cast<double>(kHeader + stripe) / 100e6));
+  EXPECT_EQ(second_writer_is_later(1), SimTime::zero());
+}
+
 TEST(FileSystem, StripesOfOneIonodeAreOneRequestOfItsDevice) {
   StorageParameters parameters = plain();
   parameters.ionodes = 2;
@@ -213,30 +239,6 @@ TEST(FileSystem, AFlushCommitsWhatWasWrittenAndNothingElse) {
   rig.write_blocks(0, 0);
   EXPECT_EQ(rig.flush(0), rig.device_write(kBlock) + parameters.metadata.sync);
   EXPECT_EQ(rig.flush(0), SimTime());
-}
-
-// The first commit begins with the first data; the two others come while it is under way.
-TEST(FileSystem, FlushesThatComeBeforeACommitBeginsShareIt) {
-  StorageParameters parameters = local_with_sync();
-  parameters.metadata.sync = SimTime::from_ns(30'000'000);
-  Rig rig(parameters);
-  std::vector<FileId> files;
-  for (const char* name : {"/a", "/b", "/c"}) files.push_back(rig.system().find_file(name));
-  const Extent extent{0, kBlock};
-  for (const FileId file : files) {
-    Told told;
-    rig.system().resize(file, kBlock);
-    rig.system().access(rig.now(), {Direction::kWrite, file, rig.client(0), {&extent, 1}}, told);
-    rig.finish(told);
-  }
-  const SimTime began = rig.now();
-  Told told[3];
-  for (size_t i = 0; i < 3; ++i) rig.system().flush(began, files[i], rig.client(0), told[i]);
-  rig.run_all();
-  const SimTime first = rig.device_write(kBlock) + parameters.metadata.sync;
-  EXPECT_EQ(told[0].at - began, first);
-  EXPECT_EQ(told[1].at - began, first + parameters.metadata.sync);
-  EXPECT_EQ(told[2].at, told[1].at);
 }
 
 TEST(FileSystem, PartOfANewBlockIsWrittenWithoutReadingTheRest) {

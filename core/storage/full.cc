@@ -84,9 +84,8 @@ class Full : public FileSystem {
     request->client = client;
     request->completion = &completion;
     request->began = now;
-    request->flight = parts_.links.to_ionode(now + parts_.parameters.client_overhead, client.node,
-                                             0, parts_.parameters.message_header,
-                                             parts_.clients->interface_of(client));
+    request->flight = parts_.links.to_ionode(now + parts_.parameters.client_overhead, client, 0,
+                                             parts_.parameters.message_header);
     request->go(MetadataRequest::State::kToServer, request->flight.arrival);
   }
   void flush(SimTime now, FileId file, const Client& client, Completion& completion) override {

@@ -1,6 +1,7 @@
 #include "core/storage/ionode.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/storage/clients.h"
 
@@ -77,9 +78,11 @@ void Ionode::part_done(Piece& piece, SimTime at) {
   if (--piece.device_parts > 0) return;
   if (piece.request == nullptr) {
     delete &piece;
+  } else if (std::exchange(piece.has_commit, false)) {
+    ++piece.device_parts;
+    journal_.data_is_written(at, piece.transaction);
   } else if (piece.has_reply) {
-    const SimTime ready = later(at, piece.not_before);
-    reply(piece, piece.has_commit ? commit(ready) : ready);
+    reply(piece, later(at, piece.not_before));
   }
 }
 

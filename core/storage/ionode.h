@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/storage/device.h"
+#include "core/storage/journal.h"
 #include "core/storage/parts.h"
 #include "core/storage/utilisation.h"
 
@@ -25,7 +26,7 @@ struct DeviceRun final : Completion, Pooled<DeviceRun> {
 class Ionode {
  public:
   Ionode(Parts& parts, uint32_t number, std::unique_ptr<Device> device)
-      : parts_(parts), number_(number), device_(std::move(device)) {}
+      : parts_(parts), number_(number), device_(std::move(device)), journal_(parts, *this) {}
 
   void arrive(Piece& piece, SimTime now);
   void serve(Piece& piece, SimTime now);
@@ -79,13 +80,13 @@ class Ionode {
   void flush(Piece& piece, SimTime now);
   void recall_dirty(Piece& piece, SimTime now);
   void note_written(FileId file);
-  SimTime commit(SimTime ready);
 
   void reply(Piece& piece, SimTime ready);
 
   Parts& parts_;
   uint32_t number_;
   std::unique_ptr<Device> device_;
+  Journal journal_;
   IonodeStatistics totals_;
   SimTime cpu_free_;
   uint64_t queue_ = 0;
@@ -98,8 +99,6 @@ class Ionode {
   uint64_t background_done_ = 0;
   std::deque<FlushWait> flush_waits_;
   std::vector<bool> written_;  // by file: since its last flush
-  SimTime commit_begin_;       // of the last one, which may still lie ahead
-  SimTime commit_end_;
   Utilisation utilisation_;
   SimTime busy_seen_;  // of the device
   SimTime busy_end_;

@@ -123,8 +123,8 @@ void Ionode::tell(Piece& piece, SimTime now, int cnode, uint64_t bytes, uint64_t
   const int node = parts_.caches.node_of(cnode);
   const uint64_t header = parts_.parameters.message_header;
   const Flight there = parts_.links.from_ionode(now, number_, node, header + bytes);
-  const Flight back = parts_.links.to_ionode(there.arrival + there.receive_overhead, node, number_,
-                                             header, parts_.links.node_interface(node));
+  const Flight back = parts_.links.to_ionode(there.arrival + there.receive_overhead, {.node = node},
+                                             number_, header);
   use_cpu(now, there.send_overhead + back.receive_overhead);
   piece.not_before = later(piece.not_before, back.arrival + back.receive_overhead);
 }
@@ -205,7 +205,10 @@ void Ionode::flush(Piece& piece, SimTime now) {
   recall_dirty(piece, now);
   const auto file = static_cast<size_t>(piece.file);
   piece.has_commit = file < written_.size() && written_[file];
-  if (piece.has_commit) written_[file] = false;
+  if (piece.has_commit) {
+    written_[file] = false;
+    piece.transaction = journal_.join(piece);
+  }
   const uint64_t size = parts_.parameters.block;
   BlockCache& cache = parts_.caches.ionode(number_);
   const Layout& layout = parts_.layouts.of(piece.file);
@@ -238,16 +241,6 @@ void Ionode::note_written(FileId file) {
   const auto index = static_cast<size_t>(file);
   if (index >= written_.size()) written_.resize(index + 1);
   written_[index] = true;
-}
-
-// What a file system writes of itself when data of a flush is on the device, one after the other;
-// whoever comes before one begins is in it. When that is done.
-SimTime Ionode::commit(SimTime ready) {
-  if (ready > commit_begin_ || commit_end_ == SimTime()) {
-    commit_begin_ = later(ready, commit_end_);
-    commit_end_ = commit_begin_ + parts_.parameters.metadata.sync;
-  }
-  return commit_end_;
 }
 
 // Dirty blocks of compute nodes come to the device.

@@ -12,8 +12,8 @@ Links::Links(const machine::StorageParameters& parameters, const network::Networ
   const auto ionodes = static_cast<size_t>(std::max(parameters.ionodes, 1));
   ionode_out_.resize(ionodes);
   ionode_in_.resize(ionodes);
-  node_out_.resize(is_local_ ? 1 : nodes);
   if (is_local_) return;
+  node_out_.resize(nodes);
   node_in_.resize(nodes);
   for (size_t i = 0; i < ionodes; ++i) {
     const size_t node = parameters.attached.empty() ? i * nodes / ionodes : parameters.attached[i];
@@ -24,10 +24,13 @@ Links::Links(const machine::StorageParameters& parameters, const network::Networ
 
 // A large message to a node that waits for nothing else: its request and the clear-to-send are on
 // the way before the data is (docs/models/network.md).
-Flight Links::fly(SimTime ready, SimTime& interface_free, const network::MessageCost& cost) {
+// The card carries others while a rank keeps the gap between its own messages.
+Flight Links::fly(SimTime ready, SimTime& interface_free, SimTime& card_free,
+                  const network::MessageCost& cost) {
   SimTime may_start = ready + cost.send_overhead;
   if (cost.rendezvous) may_start += cost.control_latency * 2;
-  const SimTime start = later(may_start, interface_free);
+  const SimTime start = later(later(may_start, interface_free), card_free);
+  card_free = start + cost.transfer;
   interface_free = start + cost.injection;
   return {start + cost.latency + cost.transfer, cost.transfer, cost.send_overhead,
           cost.receive_overhead};

@@ -1,12 +1,14 @@
 // Messages between compute nodes and I/O nodes. A message leaves when its sender's interface is
-// free (LogGP injection) and is there when the receiver's interface has taken it in after those
-// that came before. In a node's own file system nothing takes any time here.
+// free (LogGP injection), which for a rank is its own and then the card that all ranks of its node
+// share, and is there when the receiver's interface has taken it in after those that came before.
+// In a node's own file system nothing takes any time here.
 #pragma once
 
 #include <vector>
 
 #include "core/machine/storage.h"
 #include "core/network/network.h"
+#include "core/storage/access.h"
 
 namespace sesame::storage {
 
@@ -21,22 +23,23 @@ class Links {
  public:
   Links(const machine::StorageParameters& parameters, const network::Network& network);
 
-  // Leaves at `ready` plus the send overhead or later; `interface_free` is the sender's.
-  Flight to_ionode(SimTime ready, int node, uint32_t ionode, uint64_t bytes,
-                   SimTime& interface_free) const {
-    return is_local_ ? Flight{ready, {}, {}, {}}
-                     : fly(ready, interface_free,
-                           network_->cost_between_nodes(node, attached_[ionode], 1, bytes));
+  // Leaves at `ready` plus the send overhead or later. A client without an interface of its own is
+  // the node itself, its cache.
+  Flight to_ionode(SimTime ready, const Client& client, uint32_t ionode, uint64_t bytes) {
+    if (is_local_) return {ready, {}, {}, {}};
+    SimTime& card = node_out_[static_cast<size_t>(client.node)];
+    return fly(ready, client.interface_free != nullptr ? *client.interface_free : card, card,
+               network_->cost_between_nodes(client.node, attached_[ionode], 1, bytes));
   }
   Flight from_ionode(SimTime ready, uint32_t ionode, int node, uint64_t bytes) {
-    return is_local_ ? Flight{ready, {}, {}, {}}
-                     : fly(ready, ionode_out_[ionode],
-                           network_->cost_between_nodes(attached_[ionode], node, 1, bytes));
+    if (is_local_) return {ready, {}, {}, {}};
+    SimTime& card = ionode_out_[ionode];
+    return fly(ready, card, card, network_->cost_between_nodes(attached_[ionode], node, 1, bytes));
   }
   Flight between_cnodes(SimTime ready, int from, int to, uint64_t bytes) {
-    return from == to ? Flight{ready, {}, {}, {}}
-                      : fly(ready, node_out_[static_cast<size_t>(from)],
-                            network_->cost_between_nodes(from, to, 0, bytes));
+    if (from == to) return {ready, {}, {}, {}};
+    SimTime& card = node_out_[static_cast<size_t>(from)];
+    return fly(ready, card, card, network_->cost_between_nodes(from, to, 0, bytes));
   }
 
   // A message has arrived now: when it is taken in.
@@ -47,12 +50,11 @@ class Links {
     return is_local_ ? now : take_in(now, node_in_[static_cast<size_t>(node)], transfer);
   }
 
-  // The interface of a node that sends on its own account, not for one of its ranks.
-  SimTime& node_interface(int node) { return node_out_[is_local_ ? 0 : static_cast<size_t>(node)]; }
   bool is_local() const { return is_local_; }
 
  private:
-  static Flight fly(SimTime ready, SimTime& interface_free, const network::MessageCost& cost);
+  static Flight fly(SimTime ready, SimTime& interface_free, SimTime& card_free,
+                    const network::MessageCost& cost);
   static SimTime take_in(SimTime now, SimTime& free, SimTime transfer) {
     return free = later(now, free + transfer);
   }

@@ -80,9 +80,10 @@ struct Piece final : pdes::ConditionalEvent, Completion, Pooled<Piece> {
   uint32_t device_parts = 0;  // what the I/O node waits for
   uint32_t client_parts = 0;  // what the client waits for: the reply, forwarded blocks
   uint64_t reply_bytes = 0;
-  bool has_reply = false;   // not when other compute nodes send everything
-  SimTime not_before;       // until then other compute nodes have not dropped their copies
-  bool has_commit = false;  // a flush that had something to write
+  bool has_reply = false;    // not when other compute nodes send everything
+  SimTime not_before;        // until then other compute nodes have not dropped their copies
+  bool has_commit = false;   // a flush that had something to write, while its data is not written
+  uint64_t transaction = 0;  // of the journal, of such a flush
 };
 
 // Blocks that go from the cache of one compute node to another node.

@@ -118,11 +118,17 @@ class Rig {
   }
 
   void run_all() {
-    while (!events_.empty()) {
+    while (!events_.empty()) run_until(events_.earliest());
+  }
+
+  // What happens up to then.
+  void run_until(SimTime time) {
+    while (events_.earliest() <= time && !events_.empty()) {
       pdes::ConditionalEvent& event = events_.take_earliest();
       now_ = event.time();
       event.fire();
     }
+    now_ = later(now_, time);
   }
 
   // Closed forms: a message between a node and an I/O node, a request of the device.

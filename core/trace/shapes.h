@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* Changes whenever shapes.def does; readers refuse what they do not know. */
-#define SESAME_TRACED_FORMAT 3
+#define SESAME_TRACED_FORMAT 4
 
 #define SESAME_PACKET_MAGIC 0xC1FC1FC1u /* fixed by CTF 1.8, section 5.1 */
 #define SESAME_TRACED_STREAM 1u         /* the class of these streams: a thread */

@@ -1,5 +1,7 @@
 #include "core/mpi/io/file.h"
 
+#include <utility>
+
 #include "core/mpi/errhandler.h"
 #include "core/mpi/errors.h"
 #include "core/mpi/info.h"
@@ -31,14 +33,13 @@ int raise_file_error(File handle, int error, const char* function_name) {
   const FileObject* file = find_file(handle);
   const ErrhandlerObject* handler =
       file != nullptr ? file->errhandler : this_rank().objects.file_errhandler;
-  if (handler == nullptr) {
-    this_rank().error_detail.clear();
-    return error;
-  }
-  if (handler->kind != ErrhandlerObject::Kind::kFile) {
+  using Kind = ErrhandlerObject::Kind;
+  const Kind kind = handler != nullptr ? handler->kind : Kind::kReturn;
+  if (kind != Kind::kReturn && kind != Kind::kFile) {
     return raise_with(handler, 0, error, function_name);
   }
-  this_rank().error_detail.clear();
+  note_reason(this_rank(), error, std::exchange(this_rank().error_detail, {}));
+  if (kind == Kind::kReturn) return error;
   return callbacks().file_errhandler(handler->function, file != nullptr ? handle : nullptr, error);
 }
 
