@@ -60,10 +60,6 @@ PART(int, posix_fallocate, posix_fallocate, (int file, off_t offset, off_t lengt
      (file, offset, length), offset, length, RESULT)
 PART(int, posix_fallocate64, posix_fallocate, (int file, off_t offset, off_t length),
      (file, offset, length), offset, length, RESULT)
-PART(int, posix_fadvise, posix_fadvise, (int file, off_t offset, off_t length, int advice),
-     (file, offset, length, advice), offset, length, RESULT)
-PART(int, posix_fadvise64, posix_fadvise, (int file, off_t offset, off_t length, int advice),
-     (file, offset, length, advice), offset, length, RESULT)
 PART(int, sync_file_range, sync_file_range, (int file, off_t offset, off_t length, unsigned flags),
      (file, offset, length, flags), offset, length, ERRNO)
 PART(ssize_t, readahead, readahead, (int file, off_t offset, size_t length), (file, offset, length),
@@ -72,6 +68,19 @@ PART(int, lockf, lockf, (int file, int command, off_t length), (file, command, l
      ERRNO)
 PART(int, lockf64, lockf, (int file, int command, off_t length), (file, command, length), 0, length,
      ERRNO)
+
+#define ADVISE(name)                                                                        \
+  SESAME_HOOK(int, name, (int file, off_t offset, off_t length, int advice)) {              \
+    if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, offset, length, advice); \
+    uint64_t begin = sesame_enter();                                                        \
+    int error = SESAME_REAL(name)(file, offset, length, advice);                            \
+    SESAME_RECORD(advice, begin, .call = SESAME_CALL_posix_fadvise, .file = file,           \
+                  .offset = error != 0 ? -1 : offset, .size = (uint64_t)length,             \
+                  .advice = (uint32_t)advice, .error = (uint16_t)error);                    \
+    return error;                                                                           \
+  }
+ADVISE(posix_fadvise)
+ADVISE(posix_fadvise64)
 
 /* --- All that needs no more than the descriptor ------------------------------------------- */
 

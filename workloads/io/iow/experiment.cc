@@ -90,7 +90,7 @@ Experiment::Timing Experiment::write(long size) {
   std::unique_ptr<Target> target;
   timing.records.reserve(plan_.count(size));
   // Of a shared file one rank must be first: it makes the file.
-  if (plan_.is_shared() && plan_.interface == "posix" && rank_ == 0) {
+  if (plan_.is_shared() && plan_.interface != "mpi" && rank_ == 0) {
     File::open(path(0), O_CREAT | O_WRONLY).close();
   }
   MPI_Barrier(MPI_COMM_WORLD);

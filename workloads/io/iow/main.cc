@@ -56,7 +56,7 @@ void add_arguments(Arguments& arguments, Plan& plan) {
   arguments.add("--files", plan.files, "shared: one of all ranks; each: one of each rank");
   arguments.add("--map", plan.map, "a shared file's records: block or cyclic over the ranks");
   arguments.add("--shift", plan.shift, "rank r reads what rank r + SHIFT wrote");
-  arguments.add("--interface", plan.interface, "posix or mpi");
+  arguments.add("--interface", plan.interface, "posix, stdio (buffered by the C library) or mpi");
   arguments.add("--sync", plan.sync, "bring data to the disk: none, end or each (record)");
   arguments.add("--direct", plan.direct, "past the kernel's memory (O_DIRECT)");
   arguments.add("--clear", plan.clear, "have the kernel forget the data before it is read");

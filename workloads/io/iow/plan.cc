@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "io/shared_file.h"
 #include "kit/arguments.h"
 #include "kit/byte_sizes.h"
 #include "kit/ranks.h"
@@ -83,7 +82,7 @@ void check(Plan& plan, int ranks) {
           "--stride: expected a multiple of 8, at least the largest size");
   plan.shift = (plan.shift % ranks + ranks) % ranks;
   check_direct(plan);
-  check_interface(plan.interface);
+  require_one_of("--interface", plan.interface, {"posix", "stdio", "mpi"});
 }
 
 }  // namespace sesame::workload::iow

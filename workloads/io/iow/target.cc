@@ -2,6 +2,11 @@
 
 #include <fcntl.h>
 #include <mpi.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 
 #include "io/shared_file.h"
 #include "kit/files.h"
@@ -31,6 +36,48 @@ class PosixTarget : public Target {
 
  private:
   File file_;
+};
+
+// Through the C library's buffer. Only where records have gaps is there anything to seek.
+class StdioTarget : public Target {
+ public:
+  StdioTarget(const std::string& path, bool writing)
+      : path_(path), file_(open(path, writing), std::fclose) {
+    require(file_ != nullptr, "open");
+  }
+  void write(const void* data, std::size_t bytes, long offset) override {
+    seek(offset);
+    require(std::fwrite(data, 1, bytes, file_.get()) == bytes, "write");
+    position_ += static_cast<long>(bytes);
+  }
+  void read(void* data, std::size_t bytes, long offset) override {
+    seek(offset);
+    require(std::fread(data, 1, bytes, file_.get()) == bytes, "read");
+    position_ += static_cast<long>(bytes);
+  }
+  void sync() override {
+    require(std::fflush(file_.get()) == 0 && fsync(fileno(file_.get())) == 0, "bring to the disk");
+  }
+  void close() override { require(std::fclose(file_.release()) == 0, "close"); }
+
+ private:
+  // Several ranks may write one file: it is never cut.
+  static std::FILE* open(const std::string& path, bool writing) {
+    const int flags = writing ? O_CREAT | O_WRONLY : O_RDONLY;
+    const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+    return descriptor < 0 ? nullptr : fdopen(descriptor, writing ? "w" : "r");
+  }
+  void seek(long offset) {
+    if (offset != position_) require(fseeko(file_.get(), offset, SEEK_SET) == 0, "seek");
+    position_ = offset;
+  }
+  void require(bool done, const char* action) const {
+    if (!done) throw FileError(path_ + ": cannot " + action + ": " + std::strerror(errno));
+  }
+
+  std::string path_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  long position_ = 0;
 };
 
 class MpiTarget : public Target {
@@ -67,6 +114,7 @@ class MpiTarget : public Target {
 
 std::unique_ptr<Target> open_target(const Plan& plan, const std::string& path, bool writing) {
   if (plan.interface == "mpi") return std::make_unique<MpiTarget>(plan, path, writing);
+  if (plan.interface == "stdio") return std::make_unique<StdioTarget>(path, writing);
   return std::make_unique<PosixTarget>(plan, path, writing);
 }
 

@@ -1,4 +1,5 @@
-// A file as iow uses it, through POSIX or MPI-IO. What fails throws FileError on that rank.
+// A file as iow uses it, through POSIX, the C library's streams or MPI-IO. What fails throws
+// FileError on that rank.
 #ifndef WORKLOADS_IO_IOW_TARGET_H_
 #define WORKLOADS_IO_IOW_TARGET_H_
 

@@ -1,6 +1,8 @@
 #include "io/sort/stamps.h"
 
 #include <mpi.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -14,6 +16,12 @@ namespace {
 constexpr const char* kNames[] = {"start", "open",   "sync",     "read",  "sort",
                                   "ask",   "answer", "donewait", "write", "end"};
 
+double clock_now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 double now_after_barrier() {
   MPI_Barrier(MPI_COMM_WORLD);
   return MPI_Wtime();
@@ -26,6 +34,7 @@ Stamps::Stamps() : zero_(now_after_barrier()) { stamp(Phase::kStart); }
 void Stamps::stamp(Phase phase) {
   phases_.push_back(static_cast<double>(phase));
   begins_.push_back(MPI_Wtime() - zero_);
+  clock_.push_back(clock_now());
 }
 
 void Stamps::report(Report& report) const {
@@ -39,6 +48,9 @@ void Stamps::report(Report& report) const {
   report.column("phase", "phase", "", names);
   report.column("phase", "begin", "s", gather(begins_));
   report.column("phase", "end", "s", gather(ends));
+  report.column("phase", "clock", "s", gather(clock_));
+  const std::vector<double> process(begins_.size(), static_cast<double>(getpid()));
+  report.column("phase", "process", "", gather(process));
 }
 
 std::size_t Stamps::find(Phase phase) const {

@@ -32,6 +32,7 @@ class Stamps {
 
   double zero_;
   std::vector<double> phases_, begins_;
+  std::vector<double> clock_;  // of the node at each begin: that of records of the kernel
 };
 
 }  // namespace sesame::workload::sort
