@@ -15,8 +15,8 @@ struct cell {
   __u64 max_ns[2]; /* of these; the reader clears the one that is not in use (settings.epoch) */
 };
 
-/* What the programs of a subsystem have cost a CPU, by the calibrated cost of each event; before
- * the CPU's cells. */
+/* What the programs of a subsystem have cost a CPU, by the calibrated cost of each run and event;
+ * before the CPU's cells. */
 struct spending {
   __u64 spent_ns;
   __u64
@@ -35,18 +35,20 @@ enum detail {
 #define SESAME_SAMPLING 16
 #define SESAME_RING (8 << 20)      /* bytes of trace records that wait to be read */
 #define SESAME_RING_WAKE (1 << 20) /* so many wake the reader */
+#define SESAME_RING_STEP (1 << 12) /* more than all CPUs write at once */
 #define SESAME_MAX_POINTS 16
 
 /* Mapped by the user side, who writes all but the last two while the programs run. */
 struct settings {
   __u32 detail[SESAME_MAX_POINTS];
   __u32 tracing[SESAME_MAX_POINTS];
-  __u32 cost_ns[SESAME_MAX_POINTS]; /* of an event, as closely as the point looks now */
-  __u32 run_ns;                     /* of a program that finds nothing to count */
+  __u32 run_ns;                     /* what a run costs, as closely as points look now */
+  __u32 cost_ns[SESAME_MAX_POINTS]; /* of an event, on top of that */
   __u32 epoch;                      /* 0 or 1: which maximum is in use */
   __u32 subsystem;
   __u32 finest;                    /* as closely as any point looks */
   __u32 paused;                    /* nothing is counted, whatever points are set to */
+  __u32 classless;                 /* classes cannot be told in this kernel */
   __u32 reader;                    /* the process whose own events are not traced */
   __u64 limits[SESAME_MAX_GROUPS]; /* a size belongs to the first group whose limit it is below */
   __u64 presented;                 /* events that were to be traced */
@@ -56,7 +58,8 @@ struct settings {
 /* An event of this point says that a CPU has spent its subsystem's allowance. */
 #define SESAME_SPENT 0xffff
 
-/* One event of a trace. What `where` and `what` are is the subsystem's to say. */
+/* One event of a trace. What `where` and `what` are is the subsystem's to say. The thread is the
+ * one that was running, in sched the one that the event is of. */
 struct event {
   __u64 time_ns; /* at its end; clock monotonic */
   __u64 duration_ns;
@@ -68,4 +71,7 @@ struct event {
   __u16 class_;
   __u16 cpu;
   __u16 subsystem;
+  char command[16]; /* the thread's name */
+  __u32 process;
+  __u32 unused;
 };

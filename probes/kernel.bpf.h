@@ -49,8 +49,10 @@ struct task_struct {
   int pid;
   int tgid;
   unsigned int __state;
+  int pagefault_disabled;
   struct mm_struct* mm;
   struct files_struct* files;
+  char comm[16];
 };
 
 #if defined(__x86_64__)
@@ -79,8 +81,6 @@ struct request {
   unsigned int cmd_flags;
   unsigned int __data_len;
   __u64 __sector;
-  __u64 start_time_ns;
-  __u64 io_start_time_ns;
 };
 
 struct sk_buff {

@@ -2,6 +2,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -33,8 +34,7 @@ static const struct subsystem* const subsystems[] = {
 struct program {
   struct bpf_program* bpf;
   struct bpf_link** links; /* NULL: not attached */
-  unsigned users;          /* points that need it now */
-  char missing[160];       /* why this kernel cannot have it; empty when it can */
+  char missing[240];       /* why this kernel cannot have it; empty when it can */
 };
 
 struct loaded {
@@ -42,9 +42,12 @@ struct loaded {
   struct bpf_object* object;
   struct program programs[MAX_PROGRAMS];
   unsigned program_count;
+  const char* const* serving[SESAME_MAX_POINTS]; /* the programs of each point */
+  const char* classless;  /* why its classes cannot be told; NULL when they can */
   struct spending* cells; /* of all CPUs, each followed by its cells */
   size_t cells_bytes;
   struct settings* settings;
+  struct pulled* before; /* what each cell had counted at the last pull */
 };
 
 static char error_text[512];
@@ -71,6 +74,10 @@ static int keep_last(enum libbpf_print_level level, const char* format, va_list 
 
 static unsigned cpu_count(void) { return (unsigned)libbpf_num_possible_cpus(); }
 
+static unsigned cell_count(const struct subsystem* subsystem) {
+  return subsystem->point_count * subsystem->class_count * subsystem->group_count;
+}
+
 static size_t whole_pages(size_t bytes) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   return (bytes + page - 1) / page * page;
@@ -83,6 +90,13 @@ static void describe_points(FILE* out, const struct subsystem* subsystem) {
     const struct point* point = &subsystem->points[i];
     fprintf(out, "%s{\"name\": \"%s\", \"meaning\": \"%s\", \"finest\": %d, \"sum\": %d}",
             i > 0 ? ", " : "", point->name, point->meaning, point->finest, point->is_sum);
+  }
+}
+
+static void describe_absent(FILE* out, const struct absence* absent) {
+  for (unsigned i = 0; absent != NULL && absent[i].name != NULL; ++i) {
+    fprintf(out, "%s{\"name\": \"%s\", \"meaning\": \"%s\", \"why\": \"%s\"}", i > 0 ? ", " : "",
+            absent[i].name, absent[i].meaning, absent[i].why);
   }
 }
 
@@ -103,6 +117,8 @@ EXPORT const char* sesame_probes_describe(void) {
     }
     fputs("], \"points\": [", out);
     describe_points(out, one);
+    fputs("], \"absent\": [", out);
+    describe_absent(out, one->absent);
     fputs("]}", out);
   }
   fputc(']', out);
@@ -127,16 +143,24 @@ static void leave_out_missing(struct program* program, const struct btf* kernel)
   if (btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) >= 0) return;
   snprintf(program->missing, sizeof program->missing, "this kernel has no tracepoint %s",
            section + 7);
-  bpf_program__set_autoload(program->bpf, false);
 }
 
-static void list_programs(struct loaded* loaded, const struct btf* kernel) {
+/* With all programs that are not known to be missing. */
+static int open_object(struct loaded* loaded, const struct btf* kernel) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  loaded->object = bpf_object__open_mem(subsystem->object,
+                                        (size_t)(subsystem->object_end - subsystem->object), NULL);
+  if (loaded->object == NULL) return -1;
   struct bpf_program* bpf;
+  loaded->program_count = 0;
   bpf_object__for_each_program(bpf, loaded->object) {
     struct program* program = &loaded->programs[loaded->program_count++];
     program->bpf = bpf;
-    leave_out_missing(program, kernel);
+    if (program->missing[0] == 0) leave_out_missing(program, kernel);
+    bpf_program__set_autoload(bpf, program->missing[0] == 0);
   }
+  struct bpf_map* cells = bpf_object__find_map_by_name(loaded->object, "cells");
+  return bpf_map__set_max_entries(cells, cpu_count());
 }
 
 static int share_ring(struct bpf_object* object) {
@@ -162,17 +186,83 @@ static int map_memory(struct loaded* loaded) {
   return loaded->cells != NULL && loaded->settings != NULL ? 0 : -1;
 }
 
+static int load_object(struct loaded* loaded) {
+  return share_ring(loaded->object) == 0 ? bpf_object__load(loaded->object) : -1;
+}
+
+/* What the kernel's checker says last, before its figures. */
+static const char* reason_in(char* log) {
+  char* figures = strstr(log, "processed ");
+  if (figures == NULL || figures == log) return strerror(errno);
+  figures[-1] = 0;
+  const char* line = strrchr(log, '\n');
+  return line != NULL ? line + 1 : log;
+}
+
+/* One program that the kernel refuses fails them all, so that each is tried alone. */
+static void find_refused(struct loaded* loaded, const struct btf* kernel) {
+  static char log[1 << 16];
+  for (unsigned i = 0; i < loaded->program_count; ++i) {
+    struct program* program = &loaded->programs[i];
+    if (program->missing[0] != 0) continue;
+    bpf_object__close(loaded->object);
+    if (open_object(loaded, kernel) != 0) return;
+    for (unsigned k = 0; k < loaded->program_count; ++k) {
+      if (k != i) bpf_program__set_autoload(loaded->programs[k].bpf, false);
+    }
+    log[0] = 0;
+    bpf_program__set_log_buf(program->bpf, log, sizeof log);
+    if (load_object(loaded) == 0) continue;
+    snprintf(program->missing, sizeof program->missing,
+             "this kernel refuses its program, which is for Linux 5.15 or newer: %s",
+             reason_in(log));
+  }
+  bpf_object__close(loaded->object);
+  loaded->object = NULL;
+}
+
 static int load(struct loaded* loaded, const struct btf* kernel) {
-  const struct subsystem* subsystem = loaded->subsystem;
-  loaded->object = bpf_object__open_mem(subsystem->object,
-                                        (size_t)(subsystem->object_end - subsystem->object), NULL);
-  if (loaded->object == NULL) return -1;
-  list_programs(loaded, kernel);
-  struct bpf_map* cells = bpf_object__find_map_by_name(loaded->object, "cells");
-  if (bpf_map__set_max_entries(cells, cpu_count()) != 0) return -1;
-  if (share_ring(loaded->object) != 0) return -1;
-  if (bpf_object__load(loaded->object) != 0) return -1;
+  if (open_object(loaded, kernel) != 0) return -1;
+  if (load_object(loaded) != 0) {
+    if (errno == EPERM) return -1; /* none would be taken */
+    find_refused(loaded, kernel);
+    if (open_object(loaded, kernel) != 0 || load_object(loaded) != 0) return -1;
+  }
   return map_memory(loaded);
+}
+
+static bool has(const char* const programs[SESAME_MAX_PROGRAMS], const struct program* program) {
+  for (unsigned i = 0; i < SESAME_MAX_PROGRAMS && programs[i] != NULL; ++i) {
+    if (strcmp(bpf_program__name(program->bpf), programs[i]) == 0) return true;
+  }
+  return false;
+}
+
+/* Why one of these programs cannot be had; NULL when all can. */
+static const char* reason_of(const struct loaded* loaded, const char* const* names) {
+  for (unsigned i = 0; i < loaded->program_count; ++i) {
+    const struct program* program = &loaded->programs[i];
+    if (program->missing[0] != 0 && has(names, program)) return program->missing;
+  }
+  return NULL;
+}
+
+/* Which programs serve a point, and what cannot be told in this kernel, is known from here on. */
+static void settle_points(struct loaded* loaded) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  for (unsigned i = 0; i < subsystem->point_count; ++i) {
+    const struct point* point = &subsystem->points[i];
+    const bool has_others = point->instead[0] != NULL;
+    loaded->serving[i] = point->programs;
+    if (has_others && reason_of(loaded, point->programs) != NULL &&
+        reason_of(loaded, point->instead) == NULL) {
+      loaded->serving[i] = point->instead;
+    }
+  }
+  if (subsystem->check_classes != NULL) {
+    loaded->classless = subsystem->check_classes(loaded->object);
+    loaded->settings->classless = loaded->classless != NULL;
+  }
 }
 
 EXPORT struct loaded* sesame_probes_load(const char* name) {
@@ -186,18 +276,21 @@ EXPORT struct loaded* sesame_probes_load(const char* name) {
   }
   struct loaded* loaded = calloc(1, sizeof *loaded);
   loaded->subsystem = subsystems[number];
+  loaded->before = calloc(cell_count(loaded->subsystem), sizeof *loaded->before);
   libbpf_text[0] = 0;
   const int result = load(loaded, kernel);
   const int reason = errno;
   btf__free(kernel);
   if (result == 0) {
+    settle_points(loaded);
     loaded->settings->subsystem = number;
     loaded->settings->reader = (__u32)getpid();
     return loaded;
   }
-  if (reason == EPERM || reason == EACCES) {
-    fail("the kernel does not take probes from this user: expected root, or the capabilities "
-         "CAP_BPF and CAP_PERFMON");
+  if (reason == EPERM) {
+    fail(
+        "the kernel does not take probes from this user: expected root, or the capabilities "
+        "CAP_BPF and CAP_PERFMON");
   } else {
     fail("the probes of %s were not loaded: %s%s%s", name, strerror(reason),
          libbpf_text[0] != 0 ? "; " : "", libbpf_text);
@@ -216,9 +309,10 @@ static void detach(struct program* program) {
   program->links = NULL;
 }
 
-/* Each minor (or major) fault of a CPU is a sample of the kernel's own counter of them. */
+/* Each minor fault of a CPU is a sample of the kernel's own counter of them; or each major one,
+ * when the program's name says so. */
 static struct bpf_link* attach_to_faults(struct bpf_program* bpf, unsigned cpu) {
-  const bool is_major = strcmp(bpf_program__name(bpf), "major_end") == 0;
+  const bool is_major = strstr(bpf_program__name(bpf), "major") != NULL;
   struct perf_event_attr attributes = {
       .type = PERF_TYPE_SOFTWARE,
       .size = sizeof attributes,
@@ -247,28 +341,34 @@ static int attach(struct program* program) {
   return any ? 0 : -1;
 }
 
-static struct program* program_called(struct loaded* loaded, const char* name) {
-  for (unsigned i = 0; i < loaded->program_count; ++i) {
-    struct program* program = &loaded->programs[i];
-    if (strcmp(bpf_program__name(program->bpf), name) == 0) return program;
-  }
-  return NULL;
-}
-
 EXPORT const char* sesame_probes_missing(struct loaded* loaded, unsigned number) {
   const struct point* point = &loaded->subsystem->points[number];
-  for (unsigned i = 0; i < SESAME_MAX_PROGRAMS && point->programs[i] != NULL; ++i) {
-    const struct program* program = program_called(loaded, point->programs[i]);
-    if (program->missing[0] != 0) return program->missing;
-  }
-  return NULL;
+  const char* reason = reason_of(loaded, loaded->serving[number]);
+  if (reason == NULL) reason = reason_of(loaded, point->counting);
+  return reason == NULL && point->needs_class ? loaded->classless : reason;
 }
 
-static int use(struct loaded* loaded, const struct point* point) {
-  for (unsigned i = 0; i < SESAME_MAX_PROGRAMS && point->programs[i] != NULL; ++i) {
-    struct program* program = program_called(loaded, point->programs[i]);
-    ++program->users;
-    if (program->links != NULL || attach(program) == 0) continue;
+/* Whether a point that is on needs it, as closely as points look now. */
+static bool is_needed(const struct loaded* loaded, const struct program* program) {
+  const struct settings* settings = loaded->settings;
+  for (unsigned i = 0; i < loaded->subsystem->point_count; ++i) {
+    const struct point* point = &loaded->subsystem->points[i];
+    if (settings->detail[i] == DETAIL_OFF) continue;
+    const bool counts = settings->finest == DETAIL_COUNT && point->counting[0] != NULL;
+    if (has(counts ? point->counting : loaded->serving[i], program)) return true;
+  }
+  return false;
+}
+
+/* What goes goes first, so that no event is counted by the old program and by the new one. */
+static int attach_needed(struct loaded* loaded) {
+  for (unsigned i = 0; i < loaded->program_count; ++i) {
+    struct program* program = &loaded->programs[i];
+    if (program->links != NULL && !is_needed(loaded, program)) detach(program);
+  }
+  for (unsigned i = 0; i < loaded->program_count; ++i) {
+    struct program* program = &loaded->programs[i];
+    if (program->links != NULL || !is_needed(loaded, program) || attach(program) == 0) continue;
     snprintf(program->missing, sizeof program->missing, "%s cannot be attached: %s",
              bpf_program__section_name(program->bpf), strerror(errno));
     detach(program);
@@ -277,16 +377,11 @@ static int use(struct loaded* loaded, const struct point* point) {
   return 0;
 }
 
-static void release(struct loaded* loaded, const struct point* point) {
-  for (unsigned i = 0; i < SESAME_MAX_PROGRAMS && point->programs[i] != NULL; ++i) {
-    struct program* program = program_called(loaded, point->programs[i]);
-    if (program->users > 0 && --program->users == 0) detach(program);
-  }
-}
+EXPORT void sesame_probes_wait(void) { syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); }
 
-static void set_finest(const struct loaded* loaded) {
+static void set_detail(const struct loaded* loaded, unsigned number, enum detail detail) {
   struct settings* settings = loaded->settings;
-  __u32 finest = DETAIL_OFF;
+  __u32 finest = settings->detail[number] = detail;
   for (unsigned i = 0; i < loaded->subsystem->point_count; ++i) {
     if (settings->detail[i] > finest) finest = settings->detail[i];
   }
@@ -303,20 +398,13 @@ EXPORT int sesame_probes_set(struct loaded* loaded, unsigned number, enum detail
     fail("%s.%s cannot be had: %s", subsystem->name, point->name, missing);
     return -1;
   }
-  struct settings* settings = loaded->settings;
-  const bool was_on = settings->detail[number] != DETAIL_OFF;
-  settings->tracing[number] = tracing != 0 && detail != DETAIL_OFF;
-  settings->detail[number] = detail < point->finest ? detail : point->finest;
-  set_finest(loaded);
-  if (detail == DETAIL_OFF) {
-    if (was_on) release(loaded, point);
-    return 0;
-  }
-  if (was_on || use(loaded, point) == 0) return 0;
+  loaded->settings->tracing[number] = tracing != 0 && detail != DETAIL_OFF;
+  set_detail(loaded, number, detail < point->finest ? detail : point->finest);
+  if (attach_needed(loaded) == 0) return 0;
   fail("%s.%s cannot be had: %s", subsystem->name, point->name,
        sesame_probes_missing(loaded, number));
-  settings->detail[number] = DETAIL_OFF;
-  release(loaded, point);
+  set_detail(loaded, number, DETAIL_OFF);
+  attach_needed(loaded);
   return -1;
 }
 
@@ -325,6 +413,7 @@ EXPORT void sesame_probes_unload(struct loaded* loaded) {
   if (loaded->cells != NULL) munmap(loaded->cells, whole_pages(loaded->cells_bytes));
   if (loaded->settings != NULL) munmap(loaded->settings, whole_pages(sizeof(struct settings)));
   bpf_object__close(loaded->object);
+  free(loaded->before);
   free(loaded);
 }
 
@@ -337,6 +426,71 @@ EXPORT struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpu
 }
 
 EXPORT struct settings* sesame_probes_settings(struct loaded* loaded) { return loaded->settings; }
+
+/* A CPU's: what it spent; its cells follow. */
+static struct spending* spending_of(const struct loaded* loaded, unsigned cpu) {
+  return (struct spending*)((char*)loaded->cells + loaded->cells_bytes / cpu_count() * cpu);
+}
+
+static struct cell* cells_of(const struct loaded* loaded, unsigned cpu) {
+  return (struct cell*)(spending_of(loaded, cpu) + 1);
+}
+
+/* The longest durations are kept in two places that take turns: `old` is not written any more. */
+static void sum_cell(const struct loaded* loaded, unsigned place, unsigned old,
+                     struct pulled* sum) {
+  for (unsigned cpu = 0, cpus = cpu_count(); cpu < cpus; ++cpu) {
+    struct cell* cell = &cells_of(loaded, cpu)[place];
+    sum->count += cell->count;
+    sum->bytes += cell->bytes;
+    sum->timed += cell->timed;
+    sum->total_ns += cell->total_ns;
+    if (cell->max_ns[old] == 0) continue;
+    if (cell->max_ns[old] > sum->max_ns) sum->max_ns = cell->max_ns[old];
+    cell->max_ns[old] = 0;
+  }
+}
+
+EXPORT unsigned sesame_probes_pull(struct loaded* loaded, struct pulled* pulled) {
+  const unsigned old = loaded->settings->epoch;
+  loaded->settings->epoch = 1 - old;
+  unsigned count = 0;
+  for (unsigned place = 0; place < cell_count(loaded->subsystem); ++place) {
+    struct pulled sum = {.place = place};
+    sum_cell(loaded, place, old, &sum);
+    struct pulled* before = &loaded->before[place];
+    if (sum.count == before->count) continue;
+    pulled[count++] = (struct pulled){place,
+                                      sum.count - before->count,
+                                      sum.bytes - before->bytes,
+                                      sum.timed - before->timed,
+                                      sum.total_ns - before->total_ns,
+                                      sum.max_ns};
+    *before = sum;
+  }
+  return count;
+}
+
+EXPORT void sesame_probes_sums(struct loaded* loaded, uint64_t* sums) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  const unsigned cells_of_point = subsystem->class_count * subsystem->group_count;
+  for (unsigned cpu = 0; cpu < cpu_count(); ++cpu) {
+    *sums++ = spending_of(loaded, cpu)->spent_ns;
+    *sums++ = spending_of(loaded, cpu)->runs;
+    const struct cell* cell = cells_of(loaded, cpu);
+    for (unsigned point = 0; point < subsystem->point_count; ++point, ++sums) {
+      *sums = 0;
+      for (unsigned i = 0; i < cells_of_point; ++i) *sums += (cell++)->count;
+    }
+  }
+}
+
+EXPORT void sesame_probes_allow(struct loaded* loaded, uint64_t ns) {
+  for (unsigned cpu = 0, cpus = cpu_count(); cpu < cpus; ++cpu) {
+    struct spending* spending = spending_of(loaded, cpu);
+    spending->allowance_ns = spending->spent_ns + (ns > 0 ? ns : 1);
+  }
+}
 
 struct batch {
   struct event* events;

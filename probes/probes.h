@@ -26,10 +26,33 @@ const char* sesame_probes_missing(struct loaded* loaded, unsigned point);
  */
 int sesame_probes_set(struct loaded* loaded, unsigned point, enum detail detail, int tracing);
 
+/* Returns when no program runs any more that began before; takes some 10 ms. */
+void sesame_probes_wait(void);
+
 /* For each CPU what was spent and its cells, [point][class][group], `stride` bytes apart; and the
  * settings. Mapped until unloaded. */
 struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpus, size_t* stride);
 struct settings* sesame_probes_settings(struct loaded* loaded);
+
+/* What a cell has counted since the last pull, on all CPUs together. */
+struct pulled {
+  uint64_t place; /* the number of the cell in [point][class][group] */
+  uint64_t count;
+  uint64_t bytes;
+  uint64_t timed;
+  uint64_t total_ns;
+  uint64_t max_ns;
+};
+
+/* The cells with events since the last pull; there is room for as many as there are cells. Nothing
+ * is counted twice or lost between two pulls. Returns how many. */
+unsigned sesame_probes_pull(struct loaded* loaded, struct pulled* pulled);
+
+/* Since it was loaded, for each CPU: what was spent, runs, and the events of each point. */
+void sesame_probes_sums(struct loaded* loaded, uint64_t* sums);
+
+/* Each CPU may spend so much from now on; the first to do so sends an event. */
+void sesame_probes_allow(struct loaded* loaded, uint64_t ns);
 
 /* A descriptor that is readable when the ring asks to be emptied; -1 when nothing is loaded. */
 int sesame_probes_events_descriptor(void);
@@ -39,6 +62,6 @@ long sesame_probes_events(struct event* events, size_t room);
 
 /* Does one thing `count` times: ask (a call of the system that does nothing), read (4 KiB of memory
  * as a file), touch (a new page), packet (64 bytes to itself), process (made and ended), turn (two
- * threads wake each other). Returns what it took, in ns of processor time, or of time where others
- * take part; -1 when there is no such load. */
+ * threads wake each other). Returns the processor time that it took, all who took part together, in
+ * ns; -1 when there is no such load. */
 int64_t sesame_probes_run_load(const char* name, long count);

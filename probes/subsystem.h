@@ -14,8 +14,22 @@ struct point {
   /* Those that it needs, by their names in x.bpf.c; points may share them. */
   const char* programs[SESAME_MAX_PROGRAMS];
   enum detail finest;
+  /* Those that do while no point of the subsystem does more than count; none: the same. */
+  const char* counting[SESAME_MAX_PROGRAMS];
   int is_sum; /* its events are those of other points again */
+  /* In kernels that cannot have the others; NULL: there is no other way. */
+  const char* instead[SESAME_MAX_PROGRAMS];
+  int needs_class; /* it is told from other points by the class */
 };
+
+/* What one might look for here and no kernel lets a program see as events. */
+struct absence {
+  const char* name;
+  const char* meaning;
+  const char* why; /* and where it is to be had */
+};
+
+struct bpf_object;
 
 struct subsystem {
   const char* name;
@@ -28,6 +42,10 @@ struct subsystem {
   /* What these members of a trace's events are. */
   const char* where;
   const char* what;
+  /* Asks the loaded programs for classes that are known. Why they cannot be told in this kernel;
+   * NULL when they can. */
+  const char* (*check_classes)(struct bpf_object* object);
+  const struct absence* absent; /* ends with one without a name; NULL: nothing */
   /* The compiled programs, as they are in this library. */
   const unsigned char* object;
   const unsigned char* object_end;
@@ -37,18 +55,17 @@ struct subsystem {
 
 /* The description of the subsystem `name`, whose file has `points` and `classes`, of the sizes that
  * name.h says. */
-#define DEFINE_SUBSYSTEM(name_, meaning_, where_, what_)                               \
+#define DEFINE_SUBSYSTEM(name_, meaning_, where_, what_, ...)                          \
   extern const unsigned char sesame_##name_##_object[], sesame_##name_##_object_end[]; \
-  const struct subsystem sesame_##name_ = {                                            \
-      .name = #name_,                                                                  \
-      .meaning = meaning_,                                                             \
-      .points = points,                                                                \
-      .point_count = POINTS,                                                           \
-      .classes = classes,                                                              \
-      .class_count = CLASSES,                                                          \
-      .group_count = GROUPS,                                                           \
-      .where = where_,                                                                 \
-      .what = what_,                                                                   \
-      .object = sesame_##name_##_object,                                               \
-      .object_end = sesame_##name_##_object_end,                                       \
-  }
+  const struct subsystem sesame_##name_ = {.name = #name_,                             \
+                                           .meaning = meaning_,                        \
+                                           .points = points,                           \
+                                           .point_count = POINTS,                      \
+                                           .classes = classes,                         \
+                                           .class_count = CLASSES,                     \
+                                           .group_count = GROUPS,                      \
+                                           .where = where_,                            \
+                                           .what = what_,                              \
+                                           .object = sesame_##name_##_object,          \
+                                           .object_end = sesame_##name_##_object_end,  \
+                                           __VA_ARGS__}

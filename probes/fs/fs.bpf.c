@@ -2,7 +2,7 @@
 
 #include <asm/unistd.h>
 
-#include "probes/probe.bpf.h"
+#include "probes/call.bpf.h"
 
 /* Which point a call belongs to, plus one; by its number. */
 #define CALLS 512
@@ -20,12 +20,7 @@ static const __u8 points[CALLS] = {
 static struct slot slots[SLOTS];
 
 static __always_inline __u32 class_of(__u32 descriptor) {
-  struct task_struct* task = (void*)bpf_get_current_task_btf();
-  struct fdtable* table = task->files->fdt;
-  struct file** files = table->fd;
-  struct file* file = 0;
-  if (descriptor >= table->max_fds) return FS_OTHER;
-  bpf_probe_read_kernel(&file, sizeof file, files + descriptor);
+  const struct file* file = file_of(descriptor);
   if (!file) return FS_OTHER;
   const struct inode* inode = BPF_CORE_READ(file, f_inode);
   switch (BPF_CORE_READ(inode, i_sb, s_magic)) {
@@ -42,7 +37,6 @@ static __always_inline __u32 point_of(__u64 call) { return call < CALLS ? points
 
 SEC("tp_btf/sys_enter")
 int enter(__u64* ctx) {
-  begin_run();
   const __u32 point = point_of(ctx[1]);
   if (!point) return 0;
   if (!is_timed(settings.detail[(point - 1) & (SESAME_MAX_POINTS - 1)])) return 0;
@@ -55,16 +49,17 @@ int enter(__u64* ctx) {
 
 SEC("tp_btf/sys_exit")
 int leave(__u64* ctx) {
+  struct cells* mine = begin_run();
   const struct pt_regs* registers = (const void*)ctx[0];
   const __s64 result = (__s64)ctx[1];
   const __u32 point_and_one = point_of(CALL_NUMBER(registers));
-  if (!point_and_one) return 0;
+  if (!mine || !point_and_one || has_other_number()) return 0;
   const __u32 point = (point_and_one - 1) & (SESAME_MAX_POINTS - 1);
   const __u32 detail = settings.detail[point];
   if (detail == DETAIL_OFF) return 0;
   const __u64 bytes = point <= FS_WRITE && result > 0 ? (__u64)result : 0;
   if (detail == DETAIL_COUNT && !settings.tracing[point]) {
-    note(point, FS_UNKNOWN, bytes, 0);
+    note_in(mine, point, FS_UNKNOWN, bytes, 0);
     return 0;
   }
   const __u32 descriptor = point == FS_OPEN ? (__u32)result : (__u32)FIRST_ARGUMENT(registers);
@@ -77,7 +72,7 @@ int leave(__u64* ctx) {
     duration_ns = now_ns - slot->begin_ns;
     slot->begin_ns = 0;
   }
-  note(point, class_, bytes, duration_ns);
+  note_in(mine, point, class_, bytes, duration_ns);
   trace(point, class_, now_ns, duration_ns, descriptor, bytes, (__u32)CALL_NUMBER(registers));
   return 0;
 }

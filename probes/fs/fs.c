@@ -2,11 +2,16 @@
 
 #include "probes/subsystem.h"
 
+#define POINT(name, meaning)                                                    \
+  {                                                                             \
+    name, meaning, {"enter", "leave"}, DETAIL_DURATION, .counting = { "leave" } \
+  }
+
 static const struct point points[POINTS] = {
-    [FS_READ] = {"read", "a call that reads", {"enter", "leave"}, DETAIL_DURATION},
-    [FS_WRITE] = {"write", "a call that writes", {"enter", "leave"}, DETAIL_DURATION},
-    [FS_SYNC] = {"sync", "fsync or fdatasync", {"enter", "leave"}, DETAIL_DURATION},
-    [FS_OPEN] = {"open", "a file is opened", {"enter", "leave"}, DETAIL_DURATION},
+    [FS_READ] = POINT("read", "a call that reads"),
+    [FS_WRITE] = POINT("write", "a call that writes"),
+    [FS_SYNC] = POINT("sync", "fsync or fdatasync"),
+    [FS_OPEN] = POINT("open", "a file is opened"),
 };
 
 static const char* const classes[CLASSES] = {

@@ -1,29 +1,61 @@
 #include "probes/ipc/ipc.h"
 
+#include <bpf/bpf_endian.h>
+
 #include "probes/probe.bpf.h"
 
 /* include/linux/socket.h, include/uapi/linux/in.h */
 #define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 
 /* Members that only tp_btf's arguments lead to. */
 struct sock_common {
   unsigned short skc_family;
+  __u32 skc_daddr;
+  __u32 skc_rcv_saddr;
+  __u16 skc_dport; /* the byte order of networks, unlike skc_num */
+  __u16 skc_num;
 } __attribute__((preserve_access_index));
 struct sock {
   struct sock_common __sk_common;
   __u16 sk_protocol;
 } __attribute__((preserve_access_index));
+struct unix_sock {
+  struct sock* peer;
+} __attribute__((preserve_access_index));
+
+/* The same number at both ends; 0 where nobody can tell the other one. Not inlined: its registers
+ * would be too many for the checks of cells. */
+static __attribute__((noinline)) __u64 conversation_of(const struct sock* socket) {
+  const struct sock_common* common = &socket->__sk_common;
+  if (common->skc_family == AF_UNIX) {
+    if (!bpf_core_type_exists(struct unix_sock)) return 0; /* in a module */
+    const struct unix_sock* there =
+        (const void*)BPF_CORE_READ((const struct unix_sock*)socket, peer);
+    return (__u64)there ^ (__u64)BPF_CORE_READ(there, peer);
+  }
+  if (common->skc_family != AF_INET && common->skc_family != AF_INET6) return 0;
+  const __u16 there = bpf_ntohs(common->skc_dport), here = common->skc_num;
+  const __u32 ports = here < there ? (__u32)here << 16 | there : (__u32)there << 16 | here;
+  return (__u64)(common->skc_daddr ^ common->skc_rcv_saddr) << 32 | ports;
+}
+
+static __always_inline __u32 class_of(__u32 family, __u32 protocol) {
+  if (family == AF_UNIX) return IPC_UNIX;
+  if (protocol == IPPROTO_TCP) return IPC_TCP;
+  return protocol == IPPROTO_UDP ? IPC_UDP : IPC_OTHER;
+}
 
 static __always_inline int moved(__u32 point, const struct sock* socket, __s32 result) {
   if (result <= 0) return 0;
-  __u32 class_ = IPC_OTHER;
-  if (socket->__sk_common.skc_family == AF_UNIX) class_ = IPC_UNIX;
-  if (socket->sk_protocol == IPPROTO_TCP) class_ = IPC_TCP;
-  if (socket->sk_protocol == IPPROTO_UDP) class_ = IPC_UDP;
+  const __u32 class_ = class_of(socket->__sk_common.skc_family, socket->sk_protocol);
   note_anywhere(point, class_, (__u32)result, 0);
-  trace(point, class_, 0, 0, (__u64)socket, (__u32)result, 0);
+  if (settings.tracing[point]) {
+    trace(point, class_, 0, 0, conversation_of(socket), (__u32)result, 0);
+  }
   return 0;
 }
 
@@ -45,3 +77,5 @@ int transmit(__u64* ctx) {
   trace(IPC_TRANSMIT, IPC_OTHER, 0, 0, 0, packet->len, 0);
   return 0;
 }
+
+#include "probes/ipc/call.bpf.h"

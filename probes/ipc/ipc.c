@@ -3,8 +3,13 @@
 #include "probes/subsystem.h"
 
 static const struct point points[POINTS] = {
-    [IPC_SEND] = {"send", "data goes into a socket", {"send"}, DETAIL_COUNT},
-    [IPC_RECEIVE] = {"receive", "data comes out of a socket", {"receive"}, DETAIL_COUNT},
+    [IPC_SEND] =
+        {"send", "data goes into a socket", {"send"}, DETAIL_COUNT, .instead = {"end_of_call"}},
+    [IPC_RECEIVE] = {"receive",
+                     "data comes out of a socket",
+                     {"receive"},
+                     DETAIL_COUNT,
+                     .instead = {"end_of_call"}},
     [IPC_TRANSMIT] = {"transmit",
                       "a network interface is given a packet",
                       {"transmit"},
@@ -13,5 +18,13 @@ static const struct point points[POINTS] = {
 
 static const char* const classes[CLASSES] = {"tcp", "udp", "unix", "other"};
 
-DEFINE_SUBSYSTEM(ipc, "messages through sockets and out of network interfaces", "which socket",
-                 "nothing");
+static const struct absence absent[] = {
+    {"rdma", "a message goes by RDMA",
+     "programs give it to the adapter past the kernel; /sys/class/infiniband/*/ports/*/counters "
+     "has the sums"},
+    {0},
+};
+
+DEFINE_SUBSYSTEM(ipc, "messages through sockets and out of network interfaces",
+                 "the conversation: the same number at both ends, 0 when that is not known",
+                 "nothing", .absent = absent);

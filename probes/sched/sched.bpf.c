@@ -13,42 +13,60 @@ static __always_inline void ready(__u32 thread, __u64 now_ns) {
   slot->begin_ns = now_ns;
 }
 
-SEC("tp_btf/sched_wakeup")
-int wakeup(__u64* ctx) {
-  ready((__u32)((const struct task_struct*)ctx[0])->pid, bpf_ktime_get_ns());
+static __always_inline int woken(const struct task_struct* task) {
+  begin_run();
+  ready((__u32)task->pid, bpf_ktime_get_ns());
   return 0;
 }
+
+SEC("tp_btf/sched_wakeup")
+int wakeup(__u64* ctx) { return woken((const void*)ctx[0]); }
 
 SEC("tp_btf/sched_wakeup_new")
-int wakeup_new(__u64* ctx) {
-  ready((__u32)((const struct task_struct*)ctx[0])->pid, bpf_ktime_get_ns());
-  return 0;
+int wakeup_new(__u64* ctx) { return woken((const void*)ctx[0]); }
+
+/* The record is of this task, whoever runs. */
+static __always_inline void record(__u32 point, __u32 class_, const struct task_struct* task,
+                                   __u64 now_ns, __u64 duration_ns) {
+  struct event* event = begin_record(point, class_);
+  if (!event) return;
+  event->pid = (__u32)task->pid;
+  event->process = (__u32)task->tgid;
+  bpf_probe_read_kernel(event->command, sizeof event->command, task->comm);
+  end_record(event, now_ns, duration_ns, 0, 0, (__u32)task->__state);
 }
 
-static __always_inline void ended(__u32 point, __u32 class_, __u32 thread, __u64 now_ns) {
+static __always_inline void ended(struct cells* mine, __u32 point, __u32 class_,
+                                  const struct task_struct* task, __u64 now_ns) {
+  const __u32 thread = (__u32)task->pid;
   struct slot* slot = slot_of(thread);
   __u64 duration_ns = 0;
   if (slot->pid == thread && slot->begin_ns && slot->begin_ns < now_ns) {
     duration_ns = now_ns - slot->begin_ns;
   }
-  note(point, class_, 0, duration_ns);
-  trace(point, class_, now_ns, duration_ns, 0, 0, thread);
+  note_in(mine, point, class_, 0, duration_ns);
+  record(point, class_, task, now_ns, duration_ns);
 }
 
-/* The idle task, number 0, neither waits nor runs. */
+/* The idle task, number 0, neither waits nor runs. A task that is still in state 0 wants to go on,
+ * whether the kernel calls the switch a preemption (ctx[0]) or the task came to it by itself, on
+ * the way out of a call or polling. */
 SEC("tp_btf/sched_switch")
 int switch_(__u64* ctx) {
+  struct cells* mine = begin_run();
+  if (!mine) return 0;
   const struct task_struct* before = (const void*)ctx[1];
   const struct task_struct* after = (const void*)ctx[2];
-  const __u64 now_ns = bpf_ktime_get_ns();
-  const __u32 class_ = ctx[0] ? SCHED_PREEMPTED : SCHED_GAVE_UP;
+  const bool wants_on = ctx[0] || before->__state == 0;
+  const __u32 class_ = wants_on ? SCHED_PREEMPTED : SCHED_GAVE_UP;
+  const __u64 now_ns = settings.finest > DETAIL_COUNT ? bpf_ktime_get_ns() : 0;
   if (before->pid) {
-    ended(SCHED_RUN, class_, (__u32)before->pid, now_ns);
+    ended(mine, SCHED_RUN, class_, before, now_ns);
     slot_of((__u32)before->pid)->begin_ns = 0;
-    if (ctx[0]) ready((__u32)before->pid, now_ns);
+    if (wants_on) ready((__u32)before->pid, now_ns);
   }
   if (after->pid) {
-    ended(SCHED_WAIT, class_, (__u32)after->pid, now_ns);
+    ended(mine, SCHED_WAIT, class_, after, now_ns);
     ready((__u32)after->pid, now_ns);
   }
   return 0;

@@ -6,7 +6,8 @@ static const struct point points[POINTS] = {
     [SCHED_WAIT] = {"wait",
                     "a task gets a processor; time since it could have used one",
                     {"switch_", "wakeup", "wakeup_new"},
-                    DETAIL_DURATION},
+                    DETAIL_DURATION,
+                    .counting = {"switch_"}},
     [SCHED_RUN] = {"run",
                    "a task gives a processor back; time since it got it",
                    {"switch_"},
@@ -15,4 +16,5 @@ static const struct point points[POINTS] = {
 
 static const char* const classes[CLASSES] = {"gave-up", "preempted"};
 
-DEFINE_SUBSYSTEM(sched, "who has the processors", "nothing", "the number of the task");
+DEFINE_SUBSYSTEM(sched, "who has the processors", "nothing",
+                 "the task's state (include/linux/sched.h)");

@@ -1,6 +1,8 @@
 #include "probes/vm/vm.h"
 
 #include "probes/probe.bpf.h"
+#include "probes/vm/area.bpf.h"
+#include "probes/vm/page.bpf.h"
 
 /* Error codes of the x86 page fault (Intel SDM, volume 3, 4.7): bits 0 and 1. */
 #define WAS_PRESENT 1
@@ -10,61 +12,12 @@
 #define VM_EXEC 0x4
 #define VM_SHARED 0x8
 
-/* lib/maple_tree.c: how a pointer to a node says what node it is, and the nodes of 256 bytes. */
-#define NODE_MASK 0xffUL
-#define NODE_TYPE(node) ((__u64)(node) >> 3 & 0xf)
-#define TYPE_LEAF 1
-#define TYPE_RANGE 2
-#define TYPE_ARANGE 3
-#define RANGE_SLOTS 16
-#define ARANGE_SLOTS 10
-#define NODE_WORDS 32
-#define MOST_LEVELS 6
-
 static struct slot slots[SLOTS];
-/* A node of the tree, one for each CPU: it is too large for the stack twice. */
-struct node {
-  __u64 word[NODE_WORDS];
-};
-struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, 1);
-  __type(key, __u32);
-  __type(value, struct node);
-} nodes SEC(".maps");
-
-/* Which slot of the node covers the address: pivots follow the pointer to the parent, each the last
- * address of its slot; a pivot of 0 after the first ends them. */
-static __always_inline __u64 slot_for(const struct node* node, __u64 address, bool is_arange) {
-  const __u32 slots_of_node = is_arange ? ARANGE_SLOTS : RANGE_SLOTS;
-  __u32 i = 0;
-  for (; i < RANGE_SLOTS - 1; ++i) {
-    if (i + 1 >= slots_of_node) break;
-    const __u64 pivot = node->word[1 + i];
-    if (address <= pivot || (pivot == 0 && i > 0)) break;
-  }
-  const __u32 first = is_arange ? ARANGE_SLOTS : RANGE_SLOTS; /* after parent and pivots */
-  return node->word[(first + i) & (NODE_WORDS - 1)];
-}
-
-/* The area that an address lies in, without a lock: what is read may change meanwhile, so each read
- * may fail or give the area of a moment before. */
-static __always_inline struct vm_area_struct* area_of(const struct mm_struct* mm, __u64 address) {
-  if (!bpf_core_field_exists(mm->mm_mt)) return 0; /* before Linux 6.1 */
-  __u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
-  const __u32 zero = 0;
-  struct node* node = bpf_map_lookup_elem(&nodes, &zero);
-  if (!node) return 0;
-  if ((entry & 3) != 2) return 0; /* only the root says so that it is a node */
-  for (int level = 0; level < MOST_LEVELS; ++level) {
-    const __u64 type = NODE_TYPE(entry);
-    if (type < TYPE_LEAF || type > TYPE_ARANGE) return 0;
-    if (bpf_probe_read_kernel(node, sizeof *node, (void*)(entry & ~NODE_MASK))) return 0;
-    entry = slot_for(node, address, type == TYPE_ARANGE);
-    if (type == TYPE_LEAF) return (struct vm_area_struct*)entry;
-  }
-  return 0;
-}
+/* A member of the task that runs; before Linux 5.11 the kernel does not say of what type it is. */
+#define THIS_TASKS(member)                                                     \
+  (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf) \
+       ? ((const struct task_struct*)bpf_get_current_task_btf())->member       \
+       : BPF_CORE_READ((const struct task_struct*)bpf_get_current_task(), member))
 
 struct memory {
   __u32 class_;
@@ -72,10 +25,12 @@ struct memory {
 };
 
 static __always_inline struct memory memory_at(__u64 address) {
-  struct memory memory = {VM_INTERNAL, false};
-  const struct task_struct* task = (void*)bpf_get_current_task_btf();
-  const struct vm_area_struct* area = area_of(task->mm, address);
-  if (!area || !BPF_CORE_READ(area, vm_file)) return memory;
+  struct memory memory = {VM_UNKNOWN, false};
+  if (settings.classless) return memory;
+  const struct vm_area_struct* area = area_of(THIS_TASKS(mm), address);
+  if (!area) return memory;
+  memory.class_ = VM_INTERNAL;
+  if (!BPF_CORE_READ(area, vm_file)) return memory;
   const unsigned long flags = BPF_CORE_READ(area, vm_flags);
   memory.class_ = flags & VM_EXEC ? VM_EXECUTABLE : VM_FILE;
   memory.is_private_file = !(flags & VM_SHARED);
@@ -107,12 +62,19 @@ static __always_inline __u32 point_of(__u32 error, bool is_major, struct memory 
   return memory.class_ == VM_INTERNAL ? VM_ZERO_FILL : VM_REACTIVATION;
 }
 
+/* Not the kernel's own memory, and not where it may not sleep: that ends without a page, and the
+ * kernel brings it in by another way. */
+static __always_inline bool is_fault(__u64 address) {
+  return (__s64)address >= 0 && THIS_TASKS(pagefault_disabled) == 0;
+}
+
 /* At the end of a fault, when the kernel counts it as read from a device or not. */
 static __always_inline int end(bool is_major) {
+  struct cells* mine = begin_run();
   const __u32 thread = this_thread();
   struct slot* slot = &slots[thread % SLOTS];
   /* Looked at once, so that points that are switched together count the same faults. */
-  if (settings.paused || slot->pid != thread || !slot->what) return 0;
+  if (!mine || settings.paused || slot->pid != thread || !slot->what) return 0;
   const __u32 error = slot->what;
   slot->what = 0;
   struct memory memory = {VM_UNKNOWN, false};
@@ -123,8 +85,8 @@ static __always_inline int end(bool is_major) {
     duration_ns = now_ns - slot->begin_ns;
   }
   const __u32 point = point_of(error, is_major, memory);
-  note(point, memory.class_, 0, duration_ns);
-  note(VM_TOTAL, memory.class_, 0, duration_ns);
+  note_in(mine, point, memory.class_, 0, duration_ns);
+  note_in(mine, VM_TOTAL, memory.class_, 0, duration_ns);
   trace(VM_TOTAL, memory.class_, now_ns, duration_ns, slot->where, 0, point);
   return 0;
 }
@@ -135,16 +97,70 @@ int minor_end(void* ctx __attribute__((unused))) { return end(false); }
 SEC("perf_event")
 int major_end(void* ctx __attribute__((unused))) { return end(true); }
 
-/* include/trace/events/vmscan.h: the flag of pages that belong to files. */
-#define RECLAIM_FILE 0x2
-SEC("tp/vmscan/mm_vmscan_write_folio")
-int page_out(void* ctx) {
-  struct {
-    __u64 common;
-    unsigned long pfn;
-    int flags;
-  } record;
-  if (bpf_probe_read_kernel(&record, sizeof record, ctx)) return 0;
-  note(VM_PAGE_OUT, record.flags & RECLAIM_FILE ? VM_FILE : VM_INTERNAL, 4096, 0);
+/* ---- While points only count: once for each fault, at its begin, by its error code alone ---- */
+
+/* First touches that turned out to be page-ins at their end. Counters only grow, so as many of the
+ * CPU's next first touches are counted as page-ins. */
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, __u64);
+} owed SEC(".maps");
+
+static __always_inline __u64* owed_here(void) {
+  const __u32 zero = 0;
+  return bpf_map_lookup_elem(&owed, &zero);
+}
+
+static __always_inline __u32 first_touch(void) {
+  __u64* page_ins = owed_here();
+  if (!page_ins || !*page_ins) return VM_FIRST_TOUCH;
+  --*page_ins;
+  return VM_PAGE_IN;
+}
+
+static __always_inline int count(__u64 address, __u64 error) {
+  struct cells* mine = begin_run();
+  if (!mine || settings.paused) return 0;
+  const __u32 mapped = error & WAS_WRITE ? VM_COPY_ON_WRITE : VM_PROTECTION;
+  const __u32 point = error & WAS_PRESENT ? mapped : first_touch();
+  note_in(mine, point, VM_UNKNOWN, 0, 0);
+  note_in(mine, VM_TOTAL, VM_UNKNOWN, 0, 0);
+  trace(VM_TOTAL, VM_UNKNOWN, 0, 0, address, 0, point);
   return 0;
 }
+
+SEC("tp_btf/page_fault_user")
+int count_user(__u64* ctx) { return count(ctx[0], ctx[2]); }
+
+SEC("tp_btf/page_fault_kernel")
+int count_kernel(__u64* ctx) { return is_fault(ctx[0]) ? count(ctx[0], ctx[2]) : 0; }
+
+SEC("perf_event")
+int count_major(void* ctx __attribute__((unused))) {
+  __u64* page_ins = owed_here();
+  if (page_ins) ++*page_ins;
+  return 0;
+}
+
+/* ---- Others ---- */
+
+/* For check_classes: the class of an address of the process that asks. */
+SEC("raw_tp")
+int class_at(struct bpf_raw_tracepoint_args* ctx) { return (int)memory_at(ctx->args[0]).class_; }
+
+static __always_inline int page_out(const void* page) {
+  const __u32 class_ = is_of_file(page) ? VM_FILE : VM_INTERNAL;
+  const __u64 bytes = PAGE_BYTES * pages_in(page);
+  note(VM_PAGE_OUT, class_, bytes, 0);
+  trace(VM_PAGE_OUT, class_, 0, 0, 0, bytes, VM_PAGE_OUT);
+  return 0;
+}
+
+SEC("tp_btf/mm_vmscan_write_folio")
+int write_folio(__u64* ctx) { return page_out((const void*)ctx[0]); }
+
+/* Its name before Linux 5.18. */
+SEC("tp_btf/mm_vmscan_writepage")
+int write_page(__u64* ctx) { return page_out((const void*)ctx[0]); }

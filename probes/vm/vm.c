@@ -1,27 +1,68 @@
 #include "probes/vm/vm.h"
 
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "probes/subsystem.h"
 
-#define FAULTS \
-  { "user_fault", "kernel_fault", "minor_end", "major_end" }
+#define FAULT(name, meaning, finest, ...)                                            \
+  {                                                                                  \
+    name, meaning, {"user_fault", "kernel_fault", "minor_end", "major_end"}, finest, \
+        {"count_user", "count_kernel", "count_major"}, __VA_ARGS__                   \
+  }
 
 static const struct point points[POINTS] = {
-    [VM_PAGE_IN] = {"page-in", "a fault whose data had to be read", FAULTS, DETAIL_DURATION},
-    [VM_PAGE_OUT] = {"page-out", "a page is written to make room", {"page_out"}, DETAIL_COUNT},
-    [VM_REACTIVATION] = {"reactivation", "a fault on a page that was in memory", FAULTS,
-                         DETAIL_DURATION},
-    [VM_ZERO_FILL] = {"zero-fill", "first touch of memory without a file", FAULTS, DETAIL_DURATION},
-    [VM_COPY_ON_WRITE] = {"copy-on-write", "a write to a page that was shared or protected", FAULTS,
-                          DETAIL_DURATION},
-    [VM_PROTECTION] = {"protection", "another access that the mapping did not allow", FAULTS,
-                       DETAIL_DURATION},
-    [VM_FIRST_TOUCH] = {"first-touch",
-                        "zero-fill or reactivation, not told apart when only counted", FAULTS,
-                        DETAIL_COUNT},
-    [VM_TOTAL] = {"total", "all faults", FAULTS, DETAIL_DURATION, .is_sum = 1},
+    [VM_PAGE_IN] = FAULT("page-in", "a fault whose data had to be read", DETAIL_DURATION),
+    [VM_PAGE_OUT] = {"page-out",
+                     "a page is written to make room",
+                     {"write_folio"},
+                     DETAIL_COUNT,
+                     .instead = {"write_page"}},
+    [VM_REACTIVATION] = FAULT("reactivation", "a fault on a page that was in memory",
+                              DETAIL_DURATION, .needs_class = 1),
+    [VM_ZERO_FILL] = FAULT("zero-fill", "first touch of memory without a file", DETAIL_DURATION,
+                           .needs_class = 1),
+    [VM_COPY_ON_WRITE] =
+        FAULT("copy-on-write", "a write to a page that was shared or protected", DETAIL_DURATION),
+    [VM_PROTECTION] =
+        FAULT("protection", "another access that the mapping did not allow", DETAIL_DURATION),
+    [VM_FIRST_TOUCH] = FAULT(
+        "first-touch", "zero-fill or reactivation, not told apart when only counted", DETAIL_COUNT),
+    [VM_TOTAL] = FAULT("total", "all faults", DETAIL_DURATION, .is_sum = 1),
 };
 
 static const char* const classes[CLASSES] = {"unknown", "file", "executable", "internal"};
 
+extern const unsigned char sesame_vm_object[];
+
+/* Known are this library's code and its constants, which are mapped from its file, and memory of
+ * our own. */
+static const char* check_classes(struct bpf_object* object) {
+  const int program = bpf_program__fd(bpf_object__find_program_by_name(object, "class_at"));
+  if (program < 0) return "this kernel refuses to look for the memory that a fault is in";
+  const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+  void* ours = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const struct {
+    uintptr_t address;
+    enum vm_class class_;
+  } known[] = {
+      {(uintptr_t)check_classes, VM_EXECUTABLE},
+      {(uintptr_t)sesame_vm_object, VM_FILE},
+      {(uintptr_t)ours, VM_INTERNAL},
+  };
+  unsigned right = 0;
+  for (unsigned i = 0; i < COUNT_OF(known); ++i) {
+    const uint64_t arguments[1] = {known[i].address};
+    LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = arguments, .ctx_size_in = sizeof arguments);
+    right += bpf_prog_test_run_opts(program, &options) == 0 && options.retval == known[i].class_;
+  }
+  munmap(ours, bytes);
+  if (right == COUNT_OF(known)) return NULL;
+  return "the areas of memory are not where they are in the kernels known so far";
+}
+
 DEFINE_SUBSYSTEM(vm, "page faults, and pages written out to make room", "the address",
-                 "the activity: number of a point");
+                 "the activity: number of a point", .check_classes = check_classes);
