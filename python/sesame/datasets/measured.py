@@ -38,7 +38,7 @@ MEASUREMENT_COST = RecordType(
         Field("begin_ns", "int64", "ns", "begin of the interval, since the begin of the data set"),
         Field("end_ns", "int64", "ns", "its end"),
         Field("node", "text", "", "the machine"),
-        Field("subsystem", "text", "", "the subsystem"),
+        Field("subsystem", "text", "", "the subsystem; or sesame: the process that measures"),
         Field("detail", "uint8", "", "how closely it looked: 1 count, 2 sampled, 3 duration"),
         Field("active_ns", "int64", "ns", "for how long of the interval it did"),
         Field("events", "uint64", "", "events that it counted"),
@@ -51,6 +51,7 @@ KERNEL_EVENT = RecordType(
     "One event at an instrumentation point of the kernel",
     (
         Field("time_ns", "int64", "ns", "end of the event, since the begin of the data set"),
+        Field("node", "name", "", "the machine"),
         Field("duration_ns", "uint64", "ns", "how long it took; 0 when that was not measured"),
         Field("subsystem", "name", "", "the subsystem"),
         Field("point", "name", "", "the instrumentation point"),
@@ -58,8 +59,26 @@ KERNEL_EVENT = RecordType(
         Field("where", "uint64", "", "place of the event; what that is depends on the subsystem"),
         Field("bytes", "uint64", "B", "its size"),
         Field("what", "uint32", "", "what it concerns; what that is depends on the subsystem"),
-        Field("pid", "uint32", "", "thread that was running"),
+        Field("pid", "uint32", "", "thread that was running; of sched, that which waited or ran"),
         Field("cpu", "uint16", "", "its CPU"),
+        Field("process", "uint32", "", "the thread's process"),
+        Field("command", "name", "", "the thread's name, which is the program's unless it was set"),
+    ),
+)
+
+KERNEL_TRACE = RecordType(
+    "kernel_trace",
+    "Events of one node that arrived together, and how many before them are missing",
+    (
+        Field("begin_ns", "int64", "ns", "time of the first, since the begin of the data set"),
+        Field("end_ns", "int64", "ns", "when the node had gathered them"),
+        Field("node", "text", "", "the machine"),
+        Field("start", "text", "", "which start of its daemon this was"),
+        Field("seen", "uint64", "", "events that were to be traced since that start, with these"),
+        Field("written", "uint64", "", "records of these in the data set"),
+        Field("discarded", "uint64", "", "events since those before that have no record"),
+        Field("offset_ns", "int64", "ns", "what was added to the node's clock for all its times"),
+        Field("uncertainty_ns", "uint64", "ns", "by which that may be wrong, either way"),
     ),
 )
 
@@ -69,6 +88,7 @@ CPU_TIME = RecordType(
     (
         Field("begin_ns", "int64", "ns", "begin of the interval, since the begin of the data set"),
         Field("end_ns", "int64", "ns", "its end"),
+        Field("node", "text", "", "the machine"),
         Field("cpu", "uint16", "", "the CPU"),
         Field("user_ns", "int64", "ns", "programs"),
         Field("nice_ns", "int64", "ns", "programs of lower priority"),
@@ -113,6 +133,7 @@ KERNEL_PULL = RecordType(
 MEASURED_TYPES = (
     KERNEL_SUMMARY,
     KERNEL_EVENT,
+    KERNEL_TRACE,
     CPU_TIME,
     MEASUREMENT_COST,
     KERNEL_PHASE,

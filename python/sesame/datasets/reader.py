@@ -56,7 +56,14 @@ class DataSet:
         if name not in self.record_types:
             known = ", ".join(self.record_types) or "none"
             raise InputError(f"no records of type {name}, there are: {known}", path=str(self.path))
-        return self._guard(name, lambda: pq.ParquetFile(self.path / f"{name}.parquet"))
+        file = self._guard(name, lambda: pq.ParquetFile(self.path / f"{name}.parquet"))
+        described = [field["name"] for field in self.record_types[name].get("fields", [])]
+        if missing := [field for field in described if field not in file.schema_arrow.names]:
+            raise InputError(
+                f"these are other records: there is no {missing[0]}, which info.json describes",
+                path=str(self.path / f"{name}.parquet"),
+            )
+        return file
 
     def _guard(self, name: str, read: Any) -> Any:
         try:
@@ -75,7 +82,11 @@ def _read_info(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise InputError("this is no data set: it has no info.json", path=str(path)) from None
     except NotADirectoryError:
-        raise InputError("this is no data set: not a directory", path=str(path)) from None
+        raise InputError(
+            "this is no data set: not a directory",
+            path=str(path),
+            hint="`sesame import` makes one of another tool's trace",
+        ) from None
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror}", path=str(file)) from error
     except ValueError as error:

@@ -18,6 +18,8 @@ class IoFlag(IntFlag):
     ASYNCHRONOUS = 4  # begin and duration are of the submission; see `completion`
     COLLECTIVE = 8  # every process of `comm` takes part
     IMPLIED = 16  # not a call: page accesses to a mapped file, as far as they were seen
+    WILL_NEED = 32  # of posix_fadvise: the data is going to be used
+    DONT_NEED = 64  # of posix_fadvise: the data may go from memory
 
 
 class MpiFlag(IntFlag):
@@ -63,7 +65,8 @@ IO = RecordType(
             "uint16",
             "bits",
             "1: inside another call; 2: several calls merged; 4: asynchronous; 8: collective; "
-            "16: accesses to a mapped file",
+            "16: accesses to a mapped file; 32: advice that data will be needed; 64: that it will "
+            "not",
         ),
     ),
 )

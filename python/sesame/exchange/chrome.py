@@ -1,7 +1,8 @@
 """Exports a data set as Chrome Trace Events, which Perfetto and chrome://tracing show.
 
 Processes are processes, threads threads, calls are slices, messages arrows from the call that sent
-to the call in which the receive was complete. Times are microseconds with three decimals.
+to the call in which the receive was complete. Times are microseconds with three decimals. What the
+kernel did meanwhile comes in beside it (chrome_kernel).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sesame.analysis.messages import match_messages
 from sesame.analysis.traced.load import MpiRecords, load_run
 from sesame.datasets import DataSet
 from sesame.errors import InputError
+from sesame.exchange.chrome_kernel import kernel_events, microseconds
 from sesame.exchange.output import whole_file
 
 Array = np.ndarray[Any, Any]
@@ -26,8 +28,10 @@ CALL_ARGUMENTS = ("bytes", "peer", "tag", "context", "flags")
 PS_PER_NS = 1000
 
 
-def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
-    """Returns the number of calls."""
+def write(
+    data_set: DataSet, destination: Path, *, force: bool, kernel: DataSet | None = None
+) -> int:
+    """Returns the number of calls, and events of the kernel."""
     names = [name for name in ("io", "mpi", "call") if data_set.has(name)]
     if not names:
         raise InputError("there are no records of calls in it", path=str(data_set.path))
@@ -38,8 +42,11 @@ def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
             out.add(_slices(data_set, name))
         out.add(_traced_arrows(data_set) if "mpi" in names else ())
         out.add(_simulated_arrows(data_set) if data_set.has("message") else ())
+        if kernel is not None:
+            out.add(kernel_events(kernel, data_set))
         out.end(data_set)
-    return sum(int(data_set.record_types[name]["rows"]) for name in names)
+    records = sum(int(data_set.record_types[name]["rows"]) for name in names)
+    return records + (int(kernel.record_types["kernel_event"]["rows"]) if kernel else 0)
 
 
 class _Events:
@@ -86,7 +93,7 @@ def _slices(data_set: DataSet, name: str) -> Iterator[str]:
         thread = columns["thread"].to_pylist() if "thread" in columns else [0] * len(rank)
         file = columns["file"].to_pylist() if name == "io" else ()
         values = list(zip(*(columns[field].to_pylist() for field in wanted), strict=True))
-        begin_us, duration_us = _microseconds(begin), _microseconds(end - begin)
+        begin_us, duration_us = microseconds(begin), microseconds(end - begin)
         for i, row in enumerate(values):
             arguments = ",".join(f'"{k}":{v}' for k, v in zip(wanted, row, strict=True))
             if name == "io" and file[i] >= 0:
@@ -114,12 +121,6 @@ def _times(columns: dict[str, Any]) -> tuple[Array, Array]:
         return begin, begin + columns["duration_ns"].to_numpy()
     begin, end = (columns[name].to_numpy() // PS_PER_NS for name in ("begin_ps", "end_ps"))
     return begin, end
-
-
-def _microseconds(ns: Array) -> list[str]:
-    """Exact, which a binary fraction is not."""
-    whole, rest = np.divmod(ns, 1000)
-    return [f"{w}.{r:03}" for w, r in zip(whole.tolist(), rest.tolist(), strict=True)]
 
 
 def _traced_arrows(data_set: DataSet) -> Iterator[str]:
@@ -165,7 +166,7 @@ def _inside(begin: Array, end: Array) -> Array:
 def _arrows(tails: tuple[Array, ...], heads: tuple[Array, ...]) -> Iterator[str]:
     for phase, ends in (("s", tails), ("f", heads)):
         rank, thread, ns = ends
-        times = _microseconds(ns)
+        times = microseconds(ns)
         binding = ',"bp":"e"' if phase == "f" else ""
         for i, (pid, tid) in enumerate(zip(rank.tolist(), thread.tolist(), strict=True)):
             yield (

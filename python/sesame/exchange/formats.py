@@ -85,6 +85,20 @@ def find_format(path: Path) -> str:
     )
 
 
-def export_data_set(path: Path, format_name: str, destination: Path, *, force: bool = False) -> int:
-    """Writes a data set in another format; returns the number of records that went there."""
+def export_data_set(
+    path: Path,
+    format_name: str,
+    destination: Path,
+    *,
+    force: bool = False,
+    kernel: Path | None = None,
+) -> int:
+    """Writes a data set in another format; returns the number of records that went there.
+
+    `kernel`: a trace of the kernel, recorded at the same time, to go into the same time line.
+    """
+    if kernel is not None:
+        if format_name != "chrome":
+            raise InputError(f"--kernel: expected --to chrome, got --to {format_name}")
+        return chrome.write(DataSet(path), destination, force=force, kernel=DataSet(kernel))
     return EXPORTS[format_name](DataSet(path), destination, force=force)

@@ -4,6 +4,7 @@ from sesame.measurement.cost import Cost, keep_costs, kept_costs, measure_costs
 from sesame.measurement.governor import DEFAULT_BUDGET
 from sesame.measurement.perturbation import Perturbation, everything, measure_perturbation
 from sesame.measurement.probes import Detail, LoadedProbes, Point, Subsystem, loaded, subsystems
+from sesame.measurement.recording import Recorded, record_kernel
 from sesame.measurement.session import Session, Wanted, columns
 from sesame.measurement.trace import TraceWriter, read_events
 
@@ -14,6 +15,7 @@ __all__ = [
     "LoadedProbes",
     "Perturbation",
     "Point",
+    "Recorded",
     "Session",
     "Subsystem",
     "TraceWriter",
@@ -26,5 +28,6 @@ __all__ = [
     "measure_costs",
     "measure_perturbation",
     "read_events",
+    "record_kernel",
     "subsystems",
 ]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from sesame.errors import InputError, SesameError
 from sesame.measurement.connection import Connection
-from sesame.measurement.pulls import Pull
-from sesame.measurement.reception.server import DAEMON_PORT, offset_of
+from sesame.measurement.feed import Feed
+from sesame.measurement.reception.journal import Journal
+from sesame.measurement.reception.server import DAEMON_PORT
 
 Answer = TypeVar("Answer")
 MOST_AT_ONCE = 64
@@ -44,14 +46,12 @@ class Nodes:
         with ThreadPoolExecutor(min(len(self._all), MOST_AT_ONCE)) as threads:
             return list(threads.map(attempt, self._all))
 
-    def set_level(
-        self, level: str, places: list[str], detail: str
-    ) -> list[Outcome[dict[str, str]]]:
-        """Gives the points that each node could not set, and why."""
+    def set_levels(self, levels: dict[str, str], detail: str) -> list[Outcome[dict[str, str]]]:
+        """By place, in their order. Gives the points that each node could not set, and why."""
 
         def ask(node: Connection) -> dict[str, str]:
             refused: dict[str, str] = {}
-            for place in places:
+            for place, level in levels.items():
                 body = {"level": level, "detail": detail}
                 refused |= node.ask_json("PUT", f"{_path(place)}/level", body)["refused"]
             return refused
@@ -78,28 +78,27 @@ class Nodes:
 
 
 class Recording:
-    """The pulls of many nodes from now on, until `finish`."""
+    """What many nodes measure from now on, until `finish`, appended to a journal."""
 
-    def __init__(self, nodes: Nodes) -> None:
-        self._nodes = nodes
-        self._last: dict[str, tuple[str, int]] = {}
-        self.pulls: list[Pull] = []
+    def __init__(self, nodes: Nodes, journal: Journal) -> None:
+        self._nodes, self._journal = nodes, journal
+        self._writing = threading.Lock()
+        self._feeds: dict[str, Feed] = {}
+        self._seen: dict[str, int] = {}
+        self.is_empty = True
 
     def begin(self) -> list[Outcome[None]]:
         """What was counted before belongs to an interval that ends here."""
 
         def ask(node: Connection) -> None:
-            sequence = node.ask_json("POST", "/v1/pull")["sequence"]
-            start = node.ask_json("GET", "/v1/state")["start"]
-            self._last[node.address] = (start, sequence)
+            feed = Feed(node)
+            feed.begin()
+            self._feeds[node.address] = feed
 
         return self._nodes.each(ask)
 
     def fetch(self) -> list[Outcome[None]]:
-        outcomes = self._nodes.each(lambda node: list(self._new(node)))
-        for outcome in outcomes:
-            self.pulls += outcome.answer or []
-        return [Outcome(one.node, None, one.error) for one in outcomes]
+        return self._nodes.each(self._fetch)
 
     def finish(self) -> list[Outcome[None]]:
         ended = self._nodes.each(self._end)
@@ -107,22 +106,22 @@ class Recording:
         return [a if a.error else b for a, b in zip(ended, fetched, strict=True)]
 
     def _end(self, node: Connection) -> None:
-        if node.address in self._last:
+        if node.address in self._feeds:
             node.ask_json("POST", "/v1/pull")
 
-    def _new(self, node: Connection) -> Iterator[Pull]:
-        if node.address not in self._last:
+    def _fetch(self, node: Connection) -> None:
+        feed = self._feeds.get(node.address)
+        if feed is None:
             return
-        start, last = self._last[node.address]
-        lines = node.ask("GET", f"/v1/raw-pulls?after={last}").splitlines()
-        offset = offset_of(node) if lines else None
-        for line in lines:
-            pull = Pull.from_json(line)
-            if pull.start != start:
+        start = feed.start
+        for parcel in feed.new():
+            if parcel.start != start:
                 raise SesameError(f"{node.address}: its daemon has begun again meanwhile")
-            assert offset is not None
-            yield replace(pull, offset=offset)
-            self._last[node.address] = (start, pull.sequence)
+            with self._writing:
+                known = self._seen.get(parcel.key, -1)
+                self._journal.append(parcel.after(known))
+                self._seen[parcel.key] = parcel.number
+                self.is_empty = False
 
 
 def _path(place: str) -> str:

@@ -1,8 +1,9 @@
 """What a probe adds to an event, measured by loads that do one thing, in pairs with it off and on.
 
-A pair is two runs next to each other, so that a slow phase of the machine is in both. Given are the
-median of the pairs' differences and the interval that holds it with 95 % probability, whatever the
-distribution (order statistics of the sign test).
+A pair is two short runs next to each other on one CPU, in turns off first and on first, so that a
+slow phase of the machine is in both. What counts is processor time, of all who take part. Given are
+the median of the pairs' differences and the interval that holds it with 95 % probability, whatever
+the distribution (order statistics of the sign test).
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import ctypes
 import json
 import os
 import platform
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
 from scipy.stats import binom
 
 from sesame.measurement.probes import Detail, LoadedProbes, library, loaded, subsystems
@@ -31,16 +33,16 @@ class Load:
     events: dict[str, float]
 
 
-# Some 10 ms each.
+# Some 5 ms each.
 LOADS = (
-    Load("read", 20_000, "fs", {"read": 1}),
-    Load("touch", 6_144, "vm", {"zero-fill": 1}),
-    Load("process", 400, "task", {"create": 1, "exit": 1}),
-    Load("packet", 6_000, "ipc", {"send": 1, "receive": 1, "transmit": 1}),
-    Load("turn", 6_000, "sched", {"run": 1, "wait": 1}),
+    Load("read", 8_000, "fs", {"read": 1}),
+    Load("touch", 4_096, "vm", {"zero-fill": 1}),
+    Load("process", 200, "task", {"create": 1, "exit": 1}),
+    Load("packet", 1_500, "ipc", {"send": 1, "receive": 1, "transmit": 1}),
+    Load("turn", 2_500, "sched", {"run": 1, "wait": 1}),
 )
 ANOTHER_CALL = "(another call)"
-ASK = Load("ask", 60_000, "fs", {})
+ASK = Load("ask", 30_000, "fs", {})
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Cost:
     least_ns: float  # the interval
     most_ns: float
     base_ns: float  # what the load takes without
+    runs: float = 1.0  # of programs, for an event
 
     @property
     def is_certain(self) -> bool:
@@ -79,21 +82,46 @@ def run_load(load: Load) -> float:
     return float(run(load.name.encode(), load.count)) / load.count
 
 
-def _pairs(
-    load: Load, switch: Callable[[bool], None], pairs: int
-) -> tuple[tuple[float, float, float], float]:
-    """The difference that the switch makes to one time of the load, and what it takes without."""
+@contextmanager
+def on_one_cpu() -> Iterator[int]:
+    """This thread and those that it begins."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield max(before)
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Differences and what the load takes without, in ns for one time of it; runs of programs."""
+
+    differences: list[float]
+    without: list[float]
+    runs: float
+
+
+def _measure_pairs(
+    load: Load, switch: Callable[[bool], None], probes: LoadedProbes, pairs: int
+) -> Pairs:
     differences: list[float] = []
     without: list[float] = []
-    for pair in range(pairs):
-        times: dict[bool, float] = {}
-        for is_on in (False, True) if pair % 2 else (True, False):
-            switch(is_on)
-            times[is_on] = run_load(load)
-        differences.append(times[True] - times[False])
-        without.append(times[False])
-    switch(False)
-    return median_and_interval(differences), sorted(without)[len(without) // 2]
+    runs: list[int] = []
+    with on_one_cpu() as cpu:
+        for pair in range(pairs):
+            times: dict[bool, float] = {}
+            for is_on in (False, True) if pair % 2 else (True, False):
+                switch(is_on)
+                before = int(probes.spending["runs"][cpu])
+                times[is_on] = run_load(load)
+                if is_on:
+                    runs.append(int(probes.spending["runs"][cpu]) - before)
+            differences.append(times[True] - times[False])
+            without.append(times[False])
+        switch(False)
+    # What others do there can only add to the runs.
+    return Pairs(differences, without, min(runs) / load.count)
 
 
 def _switch(probes: LoadedProbes, names: list[str], detail: Detail) -> Callable[[bool], None]:
@@ -106,37 +134,41 @@ def _switch(probes: LoadedProbes, names: list[str], detail: Detail) -> Callable[
     return switch
 
 
-def measure_costs(pairs: int = 15, progress: Callable[[str], None] | None = None) -> list[Cost]:
+def _cost(load: Load, detail: Detail, measured: Pairs) -> Cost:
+    events = sum(load.events.values()) or 1.0
+    middle, least, most = median_and_interval([one / events for one in measured.differences])
+    return Cost(
+        load.subsystem,
+        ",".join(load.events) or ANOTHER_CALL,
+        detail.name.lower(),
+        middle,
+        least,
+        most,
+        float(np.median(measured.without)),
+        measured.runs / events,
+    )
+
+
+def measure_costs(pairs: int = 101, progress: Callable[[str], None] | None = None) -> list[Cost]:
     """Of all points that a load here reaches, as closely as they can look."""
     costs: list[Cost] = []
     for load in (ASK, *LOADS):
         if progress is not None:
             progress(load.name)
-        points = load.events or {"read": 1.0}
+        points = list(load.events) or ["read"]
         finest = max(p.finest for p in subsystems()[load.subsystem].points if p.name in points)
-        details = [d for d in Detail if d and d <= finest and (load.events or d == Detail.COUNT)]
         with loaded([load.subsystem]) as probes:
-            for detail in details:
-                switch = _switch(probes[load.subsystem], list(points), detail)
-                (middle, least, most), base = _pairs(load, switch, pairs)
-                events = sum(points.values())
-                costs.append(
-                    Cost(
-                        load.subsystem,
-                        ",".join(load.events) or ANOTHER_CALL,
-                        detail.name.lower(),
-                        middle / events,
-                        least / events,
-                        most / events,
-                        base,
-                    )
-                )
+            one = probes[load.subsystem]
+            for detail in Detail:
+                if Detail.OFF < detail <= finest:
+                    switch = _switch(one, points, detail)
+                    costs.append(_cost(load, detail, _measure_pairs(load, switch, one, pairs)))
     return costs
 
 
 def _place() -> Path:
     folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(folder) / "sesame" / f"probe-costs-{platform.release()}.json"
+    return Path(folder) / "sesame" / f"run-costs-{platform.release()}.json"
 
 
 def keep_costs(costs: list[Cost]) -> None:

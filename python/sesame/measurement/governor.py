@@ -1,11 +1,20 @@
 """Keeps what measuring costs within a budget: a share of each processor's time.
 
-The programs in the kernel sum up what they cost, event by event, with calibrated costs. At each
-pull the governor looks how often events came, and has every subsystem look as closely as its part
-of the budget allows: durations, sampled durations, counts. A subsystem that is too much even so
-counts until its part is spent, and is then detached until the next interval: the kernel says so at
-that moment, since at a million events a second a whole interval would cost a hundred budgets. What
-was done stands in the data: how closely, and for how long.
+The programs in the kernel sum up what they cost, run by run and event by event, with calibrated
+costs. At each begin of an interval the governor looks how often they ran in the one before, and has
+every subsystem look as closely as its part of the budget allows: durations, sampled durations,
+counts. A subsystem that is too much even so counts until its part is spent, and is then detached:
+the kernel says so at that moment, since at a million events a second a whole interval would cost a
+hundred budgets. Where rates are not known yet, it says so after a tenth of the part, and the rest
+goes by what was seen until then. Whoever wants to know more often what was spent does not get a new
+budget by it.
+
+What this process takes itself (pulls, sending, switching) counts, too. What an interval has cost
+too much is a debt, which the next ones have less for; what an interval leaves lapses. Switching
+costs processor time as well, so a subsystem that is detached saves its parts until they are worth
+it.
+
+What was done stands in the data: how closely, and for how long.
 """
 
 from __future__ import annotations
@@ -25,43 +34,78 @@ from sesame.measurement.probes import Detail, Probes
 DEFAULT_BUDGET = 0.001
 # What a subsystem may be expected to take of its part before it looks less closely: rates vary.
 FILLING = 0.8
+# Of a part: what may be spent before rates are known.
+FIRST_LOOK = 0.1
+# Less is not worth a message from the kernel: to hear and to answer it takes as much.
+MESSAGE_NS = 200_000
+# A subsystem that was detached comes back when it has so many times what switching takes.
+WORTH_SWITCHING = 2.0
+# In budgets of an interval: what is left for those who need little, however large the debt is; and
+# the most that is remembered of it.
+LEFT, MOST_DEBT = 0.1, 10.0
 # Where nothing was calibrated, ns per event: measured on Linux 6.18 (docs/models/measuring.md).
-GUESSED = {Detail.OFF: 0.0, Detail.COUNT: 150.0, Detail.SAMPLED: 250.0, Detail.DURATION: 500.0}
-GUESSED_RUN = 106.0
+GUESSED = {Detail.OFF: 0.0, Detail.COUNT: 100.0, Detail.SAMPLED: 300.0, Detail.DURATION: 400.0}
+# Of that, a run at a call of the system that is not counted.
+GUESSED_RUN = {Detail.OFF: 0.0, Detail.COUNT: 50.0, Detail.SAMPLED: 105.0, Detail.DURATION: 105.0}
 TRACE_COST = 230.0
+# What the process that measures took itself, among the subsystems' costs.
+OWN = "sesame"
 
 
 class CostTable:
-    """ns per event of a subsystem by how closely it looks, and per run that finds nothing."""
+    """What a run of a subsystem's programs costs, and an event on top of that, in ns."""
 
     def __init__(self, costs: list[Cost]) -> None:
-        self._event = {
-            (cost.subsystem, Detail[cost.detail.upper()]): cost.ns
-            for cost in costs
-            if cost.points != ANOTHER_CALL and cost.is_certain
-        }
-        runs = {
-            cost.subsystem: cost.ns
-            for cost in costs
-            if cost.points == ANOTHER_CALL and cost.is_certain
-        }
-        self._run = {name: runs.get(name, GUESSED_RUN) for name in ("fs",)}
+        certain = [cost for cost in costs if cost.is_certain]
+        self._events = {_key(cost): cost for cost in certain if cost.points != ANOTHER_CALL}
+        self._others = {_key(cost): cost for cost in certain if cost.points == ANOTHER_CALL}
+        # Their programs run at more than what they count.
+        self._run_at_all = {"fs"} | {name for name, _ in self._others}
+
+    def run_ns(self, subsystem: str, detail: Detail) -> float:
+        if subsystem not in self._run_at_all:
+            return self._all_ns(subsystem, detail) / self.runs(subsystem, detail)
+        known = self._others.get((subsystem, detail))
+        return known.ns if known else GUESSED_RUN[detail]
 
     def event_ns(self, subsystem: str, detail: Detail) -> float:
-        """Without what a run costs anyway."""
-        known = self._event.get((subsystem, detail), GUESSED[detail])
-        return max(known - self.run_ns(subsystem), 0.0)
+        if subsystem not in self._run_at_all:
+            return 0.0
+        return max(self._all_ns(subsystem, detail) - self.run_ns(subsystem, detail), 0.0)
 
-    def run_ns(self, subsystem: str) -> float:
-        return self._run.get(subsystem, 0.0)
+    def runs(self, subsystem: str, detail: Detail) -> float:
+        """For each event that is counted."""
+        known = self._events.get((subsystem, detail))
+        return known.runs if known else 1.0
+
+    def _all_ns(self, subsystem: str, detail: Detail) -> float:
+        known = self._events.get((subsystem, detail))
+        return known.ns if known else GUESSED[detail]
+
+
+def _key(cost: Cost) -> tuple[str, Detail]:
+    return cost.subsystem, Detail[cost.detail.upper()]
 
 
 @dataclass
 class Rates:
-    """Events and runs per second of the CPU that had most to pay; [CPU] and [CPU, point]."""
+    """Per second: runs [CPU] and events [CPU, point], as closely as the points looked."""
 
+    detail: Detail
     runs: NDArray[np.float64]
     events: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a subsystem has done until some moment: [CPU], what it spent, runs, events by point."""
+
+    sums: NDArray[np.uint64]
+    active_ns: int
+
+    def spent_since(self, before: Sums) -> int:
+        """By the CPU that has spent most."""
+        return int((self.sums[:, 0] - before.sums[:, 0]).max())
 
 
 @dataclass
@@ -74,11 +118,23 @@ class Governed:
     tracing: frozenset[int] = frozenset()
     detail: Detail = Detail.DURATION
     on_since_ns: int | None = None  # monotonic; None while it is detached
-    active_ns: int = 0
+    attached: tuple[Detail, dict[int, Detail], frozenset[int]] | None = None
+    active_ns: int = 0  # before that
+    part_ns: float = 0.0  # what it may spend in this interval
+    saved_ns: float = 0.0  # while it was detached
+    switching_ns: int = 0  # what switching it off, and on, has taken last
     rates: Rates | None = None
-    before: tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]] | None = field(
-        default=None, repr=False
-    )
+    begun: Sums = field(init=False, repr=False)  # when the budget's interval began
+    ended: Sums = field(init=False, repr=False)  # when `end` was last called
+
+    def __post_init__(self) -> None:
+        self.begun = self.ended = self.sums(0)
+
+    def sums(self, now_ns: int) -> Sums:
+        active_ns = self.active_ns
+        if self.on_since_ns is not None:
+            active_ns += now_ns - self.on_since_ns
+        return Sums(self.probes.sums(), active_ns)
 
 
 @dataclass(frozen=True)
@@ -92,6 +148,14 @@ class Spending:
     events: int
 
 
+@dataclass(frozen=True)
+class Moment:
+    """Of the clock, and of the processor time of this process."""
+
+    time_ns: int
+    own_ns: int
+
+
 class Governor:
     """`budget` is a share of a processor's time; None: whatever it costs."""
 
@@ -103,20 +167,56 @@ class Governor:
         budget: float | None = DEFAULT_BUDGET,
         interval_s: float = 10.0,
         clock: Callable[[], int] = time.monotonic_ns,
+        own: Callable[[], int] = time.process_time_ns,
     ) -> None:
+        """`own`: the processor time that this process has taken."""
         self._subsystems = {one.name: one for one in subsystems}
         self._costs = costs
         self._budget = budget
         self._interval_s = interval_s
-        self._clock = clock
+        self._clock, self._own = clock, own
+        self._is_on = False
+        self._begun = self._ended = self._stopped = Moment(0, 0)
+        self._debt_ns = 0.0
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """Switches on what is wanted, as closely as the last interval's rates allow."""
+        """Switches on what is wanted, as closely as the rates until the last `end` allow."""
         with self._lock:
-            parts = self._parts()
-            for one in self._subsystems.values():
-                self._settle(one, parts[one.name])
+            self._reckon()
+            amount = self._amount()
+            if self._is_on and amount is not None and self._is_calm(amount):
+                self._renew(amount)
+            else:
+                self._share(amount)
+            if not self._is_on:  # what the first switching has taken is not of any interval
+                self._is_on, self._ended = True, self._now()
+            self._begun = self._ended
+
+    def _is_calm(self, amount: float) -> bool:
+        """All look as closely as they can, and none has taken more than an equal part."""
+        most = FILLING * amount / len(self._subsystems)
+        return all(
+            one.on_since_ns is not None
+            and one.rates is not None
+            and one.detail == Detail.DURATION
+            and one.ended.spent_since(one.begun) <= most
+            for one in self._subsystems.values()
+        )
+
+    def _renew(self, amount: float) -> None:
+        for one in self._subsystems.values():
+            one.begun = one.ended
+            one.part_ns = amount / len(self._subsystems)
+            one.probes.allow(one.part_ns)
+
+    def _share(self, amount: float | None) -> None:
+        for one in self._subsystems.values():
+            self._learn(one, one.ended)
+            one.begun = one.ended
+        parts = self._parts(amount, self._interval_s)
+        for one in self._subsystems.values():
+            self._open(one, parts[one.name])
 
     def set_interval(self, seconds: float) -> None:
         """From the next one on."""
@@ -131,105 +231,209 @@ class Governor:
                 one.probes.set(point, Detail.OFF)
             one.wanted, one.tracing = points, tracing
             if one.on_since_ns is not None:
-                self._attach(one)
+                one.rates = None  # they were those of other points
+                self._open(one, self._parts(self._amount(), self._interval_s)[name])
 
     def on_spent(self, name: str) -> None:
-        """The kernel says that the subsystem has spent its part."""
+        """The kernel says that the subsystem has spent what it was allowed."""
         with self._lock:
             one = self._subsystems[name]
             spent = one.probes.spending
-            if (spent["spent_ns"] >= spent["allowance_ns"]).any():
+            amount = self._amount()
+            is_over = (spent["spent_ns"] >= spent["allowance_ns"]).any()
+            if amount is None or one.on_since_ns is None or not is_over:
+                return
+            now_ns = self._clock()
+            now = one.sums(now_ns)
+            self._learn(one, now)
+            spent_ns = now.spent_since(one.begun)
+            rest_s = max(self._interval_s - 1e-9 * (now_ns - self._begun.time_ns), 0.0)
+            for_rest = self._parts(amount * rest_s / self._interval_s, rest_s)[name] or 0.0
+            one.part_ns = max(one.part_ns, self._parts(amount, self._interval_s)[name] or 0.0)
+            if max(self._demand(one, Detail.COUNT, rest_s), MESSAGE_NS) <= for_rest:
+                self._settle(one, for_rest, rest_s)
+            elif spent_ns + MESSAGE_NS <= one.part_ns:
+                self._look(one, Detail.COUNT, one.part_ns - spent_ns)
+            else:
                 self._detach(one)
 
     def end(self) -> list[Spending]:
-        """Closes an interval: what it cost. `begin` opens the next one."""
+        """What was spent since the last call; what may be spent stays as it is until `begin`."""
         with self._lock:
-            return [self._close(one) for one in self._subsystems.values()]
+            before, self._ended = self._ended, self._now() if self._is_on else self._stopped
+            passed = Spending(
+                OWN,
+                Detail.OFF,
+                self._ended.time_ns - before.time_ns,
+                self._ended.own_ns - before.own_ns,
+                0,
+            )
+            return [*(self._end(one) for one in self._subsystems.values()), passed]
 
     def stop(self) -> None:
+        """When it returns, what has been counted and traced stays as it is.
+
+        `end` can be called once more; what switching off takes is not of its interval.
+        """
         with self._lock:
+            if self._is_on:
+                self._is_on, self._stopped = False, self._now()
+            probes = [one.probes for one in self._subsystems.values()]
+            for each in probes:
+                each.pause(paused=True)
+            for each in probes[:1]:
+                each.wait()
             for one in self._subsystems.values():
                 self._detach(one)
+            for each in probes[:1]:
+                each.wait()
+
+    # ---- Switching ----
 
     def _detach(self, one: Governed) -> None:
         if one.on_since_ns is None:
             return
+        begin = self._own()
         one.probes.pause(paused=True)
         for point in one.wanted:
             one.probes.set(point, Detail.OFF)
         one.active_ns += self._clock() - one.on_since_ns
         one.on_since_ns = None
+        one.switching_ns = 2 * (self._own() - begin)
 
     def _attach(self, one: Governed) -> None:
+        state = (one.detail, one.wanted, one.tracing)
+        if one.on_since_ns is not None and one.attached == state:
+            return
+        if one.on_since_ns is None:
+            one.probes.pause(paused=True)
         for point, wanted in one.wanted.items():
             one.probes.set_cost(point, self._cost(one, point, one.detail))
             one.probes.set(point, min(wanted, one.detail), tracing=point in one.tracing)
-        one.probes.set_run_cost(self._costs.run_ns(one.name))
+        one.probes.set_run_cost(self._costs.run_ns(one.name, self._finest(one, one.detail)))
+        one.attached = (one.detail, dict(one.wanted), one.tracing)
         if one.on_since_ns is None:
             one.probes.pause(paused=False)
             one.on_since_ns = self._clock()
 
-    def _cost(self, one: Governed, point: int, detail: Detail) -> float:
-        wanted = one.wanted.get(point, Detail.OFF)
-        if wanted == Detail.OFF or one.probes.subsystem.points[point].is_sum:
-            return 0.0
-        extra = TRACE_COST if point in one.tracing else 0.0
-        return self._costs.event_ns(one.name, min(wanted, detail)) + extra
-
-    def _settle(self, one: Governed, part_ns: float | None) -> None:
-        one.detail = Detail.DURATION
-        if part_ns is not None:
-            one.probes.allow(part_ns)
-            while one.detail > Detail.COUNT and self._demand(one, one.detail) > FILLING * part_ns:
-                one.detail = Detail(one.detail - 1)
+    def _look(self, one: Governed, detail: Detail, allowed_ns: float | None) -> None:
+        """So closely, until so much is spent."""
+        one.detail = detail
+        if allowed_ns is not None:
+            one.probes.allow(allowed_ns)
         self._attach(one)
 
-    def _demand(self, one: Governed, detail: Detail) -> float:
-        """ns in an interval, of the CPU that would pay most."""
+    def _open(self, one: Governed, part_ns: float | None) -> None:
+        """With what it may cost in an interval."""
+        if part_ns is None:
+            self._look(one, Detail.DURATION, None)
+        elif self._is_worth_it(one, part_ns):
+            one.part_ns, one.saved_ns = part_ns + one.saved_ns, 0.0
+            self._settle(one, one.part_ns, self._interval_s)
+        else:
+            one.saved_ns += part_ns
+
+    def _settle(self, one: Governed, part_ns: float, seconds: float) -> None:
+        """As closely as the part allows for so long."""
+        detail = Detail.DURATION
+        while detail > Detail.COUNT and self._demand(one, detail, seconds) > FILLING * part_ns:
+            detail = Detail(detail - 1)
+        self._look(one, detail, part_ns if one.rates is not None else FIRST_LOOK * part_ns)
+
+    def _is_worth_it(self, one: Governed, part_ns: float) -> bool:
+        """To switch it on, or to leave it so."""
+        if one.on_since_ns is not None or one.rates is None:
+            return True
+        return (
+            self._demand(one, Detail.COUNT, self._interval_s) <= part_ns
+            or part_ns + one.saved_ns >= WORTH_SWITCHING * one.switching_ns
+        )
+
+    # ---- Reckoning ----
+
+    @staticmethod
+    def _finest(one: Governed, detail: Detail) -> Detail:
+        """As closely as any of its points looks."""
+        points = one.probes.subsystem.points
+        each = [min(wanted, detail, points[i].finest) for i, wanted in one.wanted.items()]
+        return max(each, default=Detail.OFF)
+
+    def _cost(self, one: Governed, point: int, detail: Detail) -> float:
+        """Of an event, on top of the run."""
+        wanted = one.wanted.get(point, Detail.OFF)
+        if wanted == Detail.OFF:
+            return 0.0
+        extra = TRACE_COST if point in one.tracing else 0.0
+        if one.probes.subsystem.points[point].is_sum:
+            return extra
+        return self._costs.event_ns(one.name, min(wanted, detail)) + extra
+
+    def _demand(self, one: Governed, detail: Detail, seconds: float) -> float:
+        """ns in so many seconds, of the CPU that would pay most."""
         if one.rates is None:
             return 0.0
-        costs = [self._cost(one, point, detail) for point in range(one.rates.events.shape[1])]
-        per_second = one.rates.events @ np.array(costs) + one.rates.runs * self._costs.run_ns(
-            one.name
+        detail = self._finest(one, detail)
+        more_runs = self._costs.runs(one.name, detail) / self._costs.runs(
+            one.name, one.rates.detail
         )
-        return float(per_second.max()) * self._interval_s
+        costs = [self._cost(one, point, detail) for point in range(one.rates.events.shape[1])]
+        per_second = one.rates.events @ np.array(costs) + (
+            one.rates.runs * more_runs * self._costs.run_ns(one.name, detail)
+        )
+        return float(per_second.max()) * seconds
 
-    def _parts(self) -> dict[str, float | None]:
-        """The budget, in ns: equal parts, of which who needs less leaves the rest to the others."""
+    def _amount(self) -> float | None:
+        """ns that the interval may cost."""
         if self._budget is None:
+            return None
+        whole = 1e9 * self._budget * self._interval_s
+        return max(whole - max(self._debt_ns, 0.0), LEFT * whole)
+
+    def _parts(self, amount: float | None, seconds: float) -> dict[str, float | None]:
+        """Of an amount: equal parts, of which who needs less leaves the rest to the others."""
+        if amount is None:
             return dict.fromkeys(self._subsystems)
-        left = 1e9 * self._budget * self._interval_s
         demands = {
-            name: self._demand(one, Detail.DURATION) / FILLING if one.rates else math.inf
+            name: self._demand(one, Detail.DURATION, seconds) / FILLING if one.rates else math.inf
             for name, one in self._subsystems.items()
         }
         parts: dict[str, float | None] = {}
         for done, name in enumerate(sorted(demands, key=lambda name: demands[name])):
-            equal = left / (len(demands) - done)
+            equal = amount / (len(demands) - done)
             parts[name] = equal
-            left -= min(demands[name], equal)
+            amount -= min(demands[name], equal)
         return parts
 
-    def _close(self, one: Governed) -> Spending:
-        now = self._clock()
-        if one.on_since_ns is not None:
-            one.active_ns += now - one.on_since_ns
-            one.on_since_ns = now
-        spending = one.probes.spending
-        spent, runs = spending["spent_ns"].copy(), spending["runs"].copy()
-        events = one.probes.cells["count"].sum(axis=(2, 3))
-        before = one.before or (np.zeros_like(spent), np.zeros_like(runs), np.zeros_like(events))
-        one.before = (spent, runs, events)
-        new_events = events - before[2]
-        if one.active_ns > 0:
-            seconds = 1e-9 * one.active_ns
-            one.rates = Rates((runs - before[1]) / seconds, new_events / seconds)
-        result = Spending(
-            one.name,
-            one.detail,
-            one.active_ns,
-            int((spent - before[0]).max()),
-            int(new_events.sum()),
+    @staticmethod
+    def _learn(one: Governed, now: Sums) -> None:
+        """The rates of the interval until now."""
+        seconds = 1e-9 * (now.active_ns - one.begun.active_ns)
+        if seconds > 0:
+            rates = (now.sums - one.begun.sums) / seconds
+            finest = Governor._finest(one, one.detail)
+            one.rates = Rates(finest, rates[:, 1], rates[:, 2:])
+
+    def _end(self, one: Governed) -> Spending:
+        before = one.ended
+        now = one.ended = one.sums(self._clock())
+        new = now.sums - before.sums
+        active_ns = now.active_ns - before.active_ns
+        return Spending(
+            one.name, one.detail, active_ns, int(new[:, 0].max()), int(new[:, 2:].sum())
         )
-        one.active_ns = 0
-        return result
+
+    def _now(self) -> Moment:
+        return Moment(self._clock(), self._own())
+
+    def _reckon(self) -> None:
+        """What the interval has cost more than it may have; this process runs on any CPU."""
+        if self._budget is None:
+            return
+        spent = [one.ended.sums[:, 0] - one.begun.sums[:, 0] for one in self._subsystems.values()]
+        cost = self._ended.own_ns - self._begun.own_ns
+        if spent:
+            cost += int(np.sum(spent, axis=0).max())
+        allowed = self._budget * (self._ended.time_ns - self._begun.time_ns)
+        saved = sum(one.saved_ns for one in self._subsystems.values())
+        most = MOST_DEBT * 1e9 * self._budget * self._interval_s
+        self._debt_ns = min(max(self._debt_ns + cost - allowed, -saved), most)

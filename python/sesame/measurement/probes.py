@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ from sesame.installed import find_installed
 
 # As in probes/cell.h.
 MAX_POINTS, MAX_GROUPS = 16, 8
+RING_BYTES = 8 << 20
 SPENT = 0xFFFF  # the point of an event that says so
 SPENDING = np.dtype([("spent_ns", "u8"), ("allowance_ns", "u8"), ("runs", "u8")])
 CELL = np.dtype(
@@ -31,6 +33,17 @@ CELL = np.dtype(
         ("timed", "u8"),
         ("total_ns", "u8"),
         ("max_ns", "u8", 2),
+    ]
+)
+# As struct pulled in probes/probes.h.
+PULLED = np.dtype(
+    [
+        ("place", "u8"),
+        ("count", "u8"),
+        ("bytes", "u8"),
+        ("timed", "u8"),
+        ("total_ns", "u8"),
+        ("max_ns", "u8"),
     ]
 )
 EVENT = np.dtype(
@@ -45,6 +58,9 @@ EVENT = np.dtype(
         ("class", "u2"),
         ("cpu", "u2"),
         ("subsystem", "u2"),
+        ("command", "S16"),
+        ("process", "u4"),
+        ("unused", "u4"),
     ]
 )
 # Sizes below each belong to its group; the last group has the rest.
@@ -70,6 +86,15 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Absence:
+    """What one might look for and no kernel shows as events."""
+
+    name: str
+    meaning: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Subsystem:
     name: str
     meaning: str
@@ -78,6 +103,7 @@ class Subsystem:
     groups: int
     where: str
     what: str
+    absent: tuple[Absence, ...] = ()
 
 
 class Probes(Protocol):
@@ -91,6 +117,7 @@ class Probes(Protocol):
     @property
     def spending(self) -> NDArray[np.void]: ...
     def pause(self, *, paused: bool) -> None: ...
+    def wait(self) -> None: ...
     def set_cost(self, point: int, ns: float) -> None: ...
     def set_run_cost(self, ns: float) -> None: ...
     def allow(self, ns: float) -> None: ...
@@ -99,7 +126,8 @@ class Probes(Protocol):
     def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None: ...
     def detail(self, point: int) -> Detail: ...
     def is_tracing(self, point: int) -> bool: ...
-    def next_epoch(self) -> int: ...
+    def pull(self) -> bytes: ...
+    def sums(self) -> NDArray[np.uint64]: ...
     @property
     def presented_and_lost(self) -> tuple[int, int]: ...
 
@@ -108,12 +136,13 @@ class _Settings(ctypes.Structure):
     _fields_ = [
         ("detail", ctypes.c_uint32 * MAX_POINTS),
         ("tracing", ctypes.c_uint32 * MAX_POINTS),
-        ("cost_ns", ctypes.c_uint32 * MAX_POINTS),
         ("run_ns", ctypes.c_uint32),
+        ("cost_ns", ctypes.c_uint32 * MAX_POINTS),
         ("epoch", ctypes.c_uint32),
         ("subsystem", ctypes.c_uint32),
         ("finest", ctypes.c_uint32),
         ("paused", ctypes.c_uint32),
+        ("classless", ctypes.c_uint32),
         ("reader", ctypes.c_uint32),
         ("limits", ctypes.c_uint64 * MAX_GROUPS),
         ("presented", ctypes.c_uint64),
@@ -138,9 +167,13 @@ def library() -> ctypes.CDLL:
         ("load", handle, [text]),
         ("unload", None, [handle]),
         ("missing", text, [handle, number]),
+        ("wait", None, []),
         ("set", ctypes.c_int, [handle, number, number, ctypes.c_int]),
         ("cells", handle, [handle, ctypes.POINTER(number), ctypes.POINTER(ctypes.c_size_t)]),
         ("settings", ctypes.POINTER(_Settings), [handle]),
+        ("allow", None, [handle, ctypes.c_uint64]),
+        ("pull", number, [handle, handle]),
+        ("sums", None, [handle, handle]),
         ("events_descriptor", ctypes.c_int, []),
         ("events", ctypes.c_long, [handle, ctypes.c_size_t]),
     ):
@@ -166,6 +199,7 @@ def subsystems() -> dict[str, Subsystem]:
             one["groups"],
             one["where"],
             one["what"],
+            tuple(Absence(**absence) for absence in one["absent"]),
         )
         for one in described
     }
@@ -176,6 +210,15 @@ def _last_error() -> str:
     return text.decode()
 
 
+def _way_on() -> str:
+    if not Path("/sys/kernel/btf/vmlinux").exists():
+        return (
+            "kernels built with CONFIG_DEBUG_INFO_BTF have it; `sesame trace` sees one program "
+            "without it"
+        )
+    return "a daemon that root has started measures for others, too: `sesame measure record`"
+
+
 class LoadedProbes:
     """The probes of one subsystem, loaded and attached to nothing until a point is set."""
 
@@ -184,8 +227,9 @@ class LoadedProbes:
         self.subsystem = subsystems()[name]
         self._handle = library().sesame_probes_load(name.encode())
         if not self._handle:
-            raise InputError(_last_error())
+            raise InputError(_last_error(), hint=_way_on())
         self._cpus = self._map_cells()
+        self._pulled = np.empty(self.cells[0].size, PULLED)
         self._settings = library().sesame_probes_settings(self._handle).contents
         self.limits: tuple[int, ...] = ()
         self.set_limits(DEFAULT_LIMITS)
@@ -241,17 +285,21 @@ class LoadedProbes:
         """Around several `set`, so that points that are sums count the same events."""
         self._settings.paused = paused
 
-    def set_cost(self, point: int, ns: float) -> None:
-        """Of an event as the point looks now; what CPUs spend is summed from it."""
-        self._settings.cost_ns[point] = round(ns)
+    def wait(self) -> None:
+        """Until programs that run at this moment, of any subsystem, are done; some 10 ms."""
+        library().sesame_probes_wait()
 
     def set_run_cost(self, ns: float) -> None:
-        """Of programs that run and find nothing to count."""
+        """Of a program that has run; what CPUs spend is summed from it."""
         self._settings.run_ns = round(ns)
+
+    def set_cost(self, point: int, ns: float) -> None:
+        """Of an event, on top of that."""
+        self._settings.cost_ns[point] = round(ns)
 
     def allow(self, ns: float) -> None:
         """Each CPU may spend so much from now on; the first to do so sends an event."""
-        self.spending["allowance_ns"] = self.spending["spent_ns"] + np.uint64(max(ns, 1))
+        library().sesame_probes_allow(self._handle, round(ns))
 
     def detail(self, point: int) -> Detail:
         return Detail(self._settings.detail[point])
@@ -259,11 +307,16 @@ class LoadedProbes:
     def is_tracing(self, point: int) -> bool:
         return bool(self._settings.tracing[point])
 
-    def next_epoch(self) -> int:
-        """Maxima from now on are in the other place; gives the one to read, then to clear."""
-        before = int(self._settings.epoch)
-        self._settings.epoch = 1 - before
-        return before
+    def pull(self) -> bytes:
+        """The cells with events since the last pull, each a PULLED."""
+        count = library().sesame_probes_pull(self._handle, self._pulled.ctypes.data)
+        return self._pulled[:count].tobytes()
+
+    def sums(self) -> NDArray[np.uint64]:
+        """[CPU]: what was spent, runs, the events of each point; since these were loaded."""
+        sums = np.empty((len(self._cpus), 2 + len(self.subsystem.points)), np.uint64)
+        library().sesame_probes_sums(self._handle, sums.ctypes.data)
+        return sums
 
     @property
     def presented_and_lost(self) -> tuple[int, int]:

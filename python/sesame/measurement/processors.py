@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from sesame.errors import SesameError
 
@@ -12,8 +12,13 @@ from sesame.errors import SesameError
 STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
+def rows_of(columns: dict[str, list[int]]) -> Iterator[dict[str, int]]:
+    for row in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, row, strict=True))
+
+
 class ProcessorReader:
-    """`pull` gives a row for each CPU, without times of the interval."""
+    """`pull` gives the times of all CPUs since the last one, in columns of the type cpu_time."""
 
     def __init__(self, path: Path = Path("/proc/stat")) -> None:
         self._path = path
@@ -23,21 +28,19 @@ class ProcessorReader:
     def _read(self) -> dict[int, list[int]]:
         """Ticks in each state, by CPU."""
         try:
-            lines = self._path.read_text().splitlines()
+            text = self._path.read_bytes()
         except OSError as error:
             raise SesameError(f"{self._path}: {error.strerror}") from error
-        words = [line.split() for line in lines if line[:3] == "cpu" and line[3:4].isdigit()]
-        return {int(w[0][3:]): [int(ticks) for ticks in w[1 : len(STATES) + 1]] for w in words}
+        first, _, _ = text.partition(b"\nintr")  # what follows is long
+        words = [line.split() for line in first.splitlines()]
+        cpus = [w for w in words if w[0][:3] == b"cpu" and w[0][3:].isdigit()]
+        return {int(w[0][3:]): [int(ticks) for ticks in w[1 : len(STATES) + 1]] for w in cpus}
 
-    def pull(self) -> list[dict[str, Any]]:
+    def pull(self) -> dict[str, list[int]]:
         now, before = self._read(), self._before
         self._before = now
-        return [
-            {"cpu": cpu}
-            | {
-                f"{state}_ns": (ticks - earlier) * self._tick_ns
-                for state, ticks, earlier in zip(STATES, counts, before[cpu], strict=True)
-            }
-            for cpu, counts in now.items()
-            if cpu in before  # one that came meanwhile begins with the next interval
-        ]
+        cpus = [cpu for cpu in now if cpu in before]  # others begin with the next interval
+        return {"cpu": cpus} | {
+            f"{state}_ns": [(now[cpu][i] - before[cpu][i]) * self._tick_ns for cpu in cpus]
+            for i, state in enumerate(STATES)
+        }

@@ -6,67 +6,91 @@ import os
 import select
 import threading
 from collections.abc import Callable
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sesame.measurement.probes import EVENT, SPENT, events_descriptor, subsystems, take_events
+from sesame.measurement.probes import (
+    EVENT,
+    RING_BYTES,
+    SPENT,
+    events_descriptor,
+    subsystems,
+    take_events,
+)
 
-BATCH = 1 << 16
-# Few events do not wake anyone; they are taken so often when there is a trace to write.
-TRACE_WAIT_S = 0.5
+BATCH = 1 << 15
+FULL_RING = -(-RING_BYTES // (BATCH * EVENT.itemsize))  # batches
+MOST_SECONDS = 5.0  # that somebody waits for a flush
 
 
 class EventPump:
-    """A thread that hands on what comes, until it is left; what is in the ring then, too."""
+    """A thread that hands on what comes, until `close`; what is in the ring then, too.
+
+    Few events of traces do not wake it: they wait in the ring for more of them, or for `flush`.
+    """
 
     def __init__(
         self,
         write: Callable[[NDArray[np.void]], None] | None,
-        on_spent: Callable[[str], None] | None = None,
+        on_spent: Callable[[str], None],
     ) -> None:
         """Probes must be loaded. `on_spent` is told the subsystem."""
         self._write = write
         self._on_spent = on_spent
         self._names = list(subsystems())
-        self._room = np.empty(BATCH if write is not None else 1024, EVENT)
-        self._poll = select.poll()
-        self._poll.register(events_descriptor(), select.POLLIN)
-        self._woken, self._waker = os.pipe()
-        self._poll.register(self._woken, select.POLLIN)
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> EventPump:
+        self._room = np.empty(BATCH, EVENT)
+        self._asked = os.eventfd(0)
+        self._flushed = threading.Event()
+        self._is_ending = False
+        self._poll = select.epoll()
+        self._poll.register(self._asked, select.EPOLLIN)
+        # Only when the kernel wakes us: under load something is always in the ring, and who takes
+        # events one by one never sleeps.
+        self._poll.register(events_descriptor(), select.EPOLLIN | select.EPOLLET)
+        self._thread = threading.Thread(target=self._run, name="events", daemon=True)
         self._thread.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        os.write(self._waker, b"x")
+    def flush(self) -> None:
+        """Returns when what is in the ring now has been handed on."""
+        self._flushed.clear()
+        os.eventfd_write(self._asked, 1)
+        self._flushed.wait(MOST_SECONDS)
+
+    def close(self) -> None:
+        self._is_ending = True
+        self.flush()
         self._thread.join()
-        os.close(self._waker)
-        os.close(self._woken)
+        self._poll.close()
+        os.close(self._asked)
 
     def _run(self) -> None:
-        timeout = None if self._write is None else 1000 * TRACE_WAIT_S
-        is_last = False
-        while not is_last:
-            ready = self._poll.poll(timeout)
-            is_last = any(descriptor == self._woken for descriptor, _ in ready)
-            while len(events := take_events(self._room)):
-                self._hand_on(events)
+        is_left = is_ending = False
+        while is_left or not is_ending:
+            is_ending = self._is_ending  # before: what is in the ring by then is taken
+            # The kernel does not tell again of what was left.
+            ready = self._poll.poll(0 if is_left or is_ending else None)
+            is_asked = any(descriptor == self._asked for descriptor, _ in ready)
+            if is_asked:
+                os.eventfd_read(self._asked)
+            is_left = self._take_ring()
+            if is_asked:
+                self._flushed.set()
+        self._flushed.set()
 
-    def _hand_on(self, events: NDArray[np.void]) -> None:
+    def _take_ring(self) -> bool:
+        """Whether something may be left: who asks is not to wait for a load that never ends."""
+        return all(self._take() for _ in range(FULL_RING))
+
+    def _take(self) -> bool:
+        events = take_events(self._room)
+        if not len(events):
+            return False
         spent = events["point"] == SPENT
         if spent.any():
             for number in np.unique(events["subsystem"][spent]):
-                if self._on_spent is not None:
-                    self._on_spent(self._names[number])
+                self._on_spent(self._names[number])
             events = events[~spent]
         if self._write is not None and len(events):
             self._write(events)
+        return True

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import platform
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any
 
 from sesame.datasets import record_type
@@ -14,9 +14,9 @@ from sesame.errors import SesameError
 from sesame.measurement.cost import kept_costs
 from sesame.measurement.governor import DEFAULT_BUDGET, CostTable, Governed, Governor, Spending
 from sesame.measurement.probes import Detail, LoadedProbes
-from sesame.measurement.processors import ProcessorReader
+from sesame.measurement.processors import ProcessorReader, rows_of
 from sesame.measurement.pump import EventPump
-from sesame.measurement.summary import SummaryReader
+from sesame.measurement.summary import Cells, Layout
 from sesame.measurement.trace import TraceWriter
 
 
@@ -32,14 +32,14 @@ class Wanted:
 
 
 class Session:
-    """`with Session(...) as session:` measures from then on; `pull` closes an interval."""
+    """`with Session(...).running() as session:` measures."""
 
     def __init__(
         self, probes: dict[str, LoadedProbes], wanted: Wanted, trace: TraceWriter | None = None
     ) -> None:
         self._trace = trace
-        self._node = platform.node()
-        self._readers = {name: SummaryReader(one) for name, one in probes.items()}
+        self.node = platform.node()
+        self._probes = probes
         self._processors = ProcessorReader()
         self.left_out: dict[str, str] = {}  # points that cannot be had, and why
         governed = [self._governed(name, one, wanted) for name, one in probes.items()]
@@ -49,7 +49,6 @@ class Session:
             budget=wanted.budget,
             interval_s=wanted.interval_s,
         )
-        self._stack = ExitStack()
         self.begin_ns = self._last_ns = time.monotonic_ns()
         self.rows: dict[str, list[dict[str, Any]]] = {
             "kernel_summary": [],
@@ -72,24 +71,25 @@ class Session:
         tracing = frozenset(i for i in points if (name, i) in wanted.tracing)
         return Governed(name, probes, points, tracing)
 
-    def __enter__(self) -> Session:
+    @contextmanager
+    def running(self) -> Iterator[Session]:
+        """Measures until it is left; `pull` closes an interval."""
         write = self._trace.write if self._trace is not None else None
-        self._stack.enter_context(EventPump(write, self._governor.on_spent))
-        self._stack.callback(self._governor.stop)  # before the last events are taken
-        self.begin_ns = self._last_ns = time.monotonic_ns()
-        for reader in self._readers.values():
-            reader.pull()
+        with closing(EventPump(write, self._governor.on_spent)):
+            self.begin_ns = time.monotonic_ns()
+            try:
+                self.resume()
+                yield self
+            finally:
+                self._governor.stop()  # before the last events are taken
+
+    def resume(self) -> None:
+        """After the last pull: measures again, as closely as rates allowed then."""
+        self._last_ns = time.monotonic_ns()
+        for probes in self._probes.values():
+            probes.pull()
         self._processors.pull()
         self._governor.begin()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stack.close()
 
     def pull(self, *, is_last: bool = False) -> None:
         """Closes the interval, and opens the next one unless it is the last."""
@@ -100,13 +100,16 @@ class Session:
         self._last_ns = now
         for spending in self._governor.end():
             state = {"detail": int(spending.detail), "active_ns": spending.active_ns}
-            reader = self._readers[spending.subsystem]
-            for row in reader.layout.rows(reader.pull()):
-                self.rows["kernel_summary"].append(times | row | state | {"node": self._node})
+            probes = self._probes.get(spending.subsystem)
+            if probes is not None:
+                for row in Layout.of(probes).rows(Cells(probes.pull())):
+                    self.rows["kernel_summary"].append(times | row | state | {"node": self.node})
             self.rows["measurement_cost"].append(
-                times | _cost_row(spending) | state | {"node": self._node}
+                times | _cost_row(spending) | state | {"node": self.node}
             )
-        self.rows["cpu_time"] += [times | row for row in self._processors.pull()]
+        self.rows["cpu_time"] += [
+            times | row | {"node": self.node} for row in rows_of(self._processors.pull())
+        ]
         if not is_last:
             self._governor.begin()
 

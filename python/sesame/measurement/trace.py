@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ BATCH = 1 << 16
 
 
 class TraceWriter:
-    """`with TraceWriter(path, probes) as trace:`; EventPump calls `write`.
+    """EventPump calls `write`.
 
     A full disk does not end the measurement: what comes then is counted as lost.
     """
@@ -35,15 +34,7 @@ class TraceWriter:
         self._unwritten = 0
         self.trouble: OSError | None = None
 
-    def __enter__(self) -> TraceWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._file.close()
 
     def write(self, events: NDArray[np.void]) -> None:
@@ -71,43 +62,69 @@ class TraceWriter:
         }
 
 
-def read_events(path: Path, begin_ns: int) -> Iterator[dict[str, Any]]:
+def read_events(path: Path, node: str, begin_ns: int) -> Iterator[dict[str, Any]]:
     """Columns of kernel_event, a batch at a time, from what a TraceWriter wrote."""
-    names = _Names()
+    names = Names(names_here())
     with path.open("rb") as file:
         while data := file.read(BATCH * EVENT.itemsize):
             events = np.frombuffer(data, EVENT, len(data) // EVENT.itemsize)
-            plain = {
-                name: events[name]
-                for name in ("duration_ns", "where", "bytes", "what", "pid", "cpu")
-            }
-            time = events["time_ns"].astype(np.int64) - begin_ns
-            yield {"time_ns": time, **plain, **names.of(events)}
+            yield names.columns(events, node, begin_ns)
     path.unlink()
 
 
-class _Names:
+def _text(names: NDArray[np.bytes_]) -> pa.DictionaryArray:
+    """Names of threads may be any bytes."""
+    known, numbers = np.unique(names, return_inverse=True)
+    texts = pa.array([name.decode(errors="replace") for name in known.tolist()], pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), texts)
+
+
+Named = tuple[str, list[str], list[str]]  # a subsystem, its points, its classes
+
+
+def names_here() -> list[Named]:
+    """What the numbers in events of this machine's kernel mean."""
+    return [
+        (one.name, [point.name for point in one.points], list(one.classes))
+        for one in subsystems().values()
+    ]
+
+
+class Names:
     """Numbers of subsystems, points and classes as dictionary columns."""
 
-    def __init__(self) -> None:
-        known = list(subsystems().values())
-        self._subsystems = pa.array([one.name for one in known])
-        self._points, self._first_point = _numbered([[p.name for p in one.points] for one in known])
-        self._classes, self._first_class = _numbered([list(one.classes) for one in known])
+    def __init__(self, known: list[Named]) -> None:
+        self._subsystems = pa.array([name for name, _, _ in known])
+        self._points, self._first_point = _numbered([points for _, points, _ in known])
+        self._classes, self._first_class = _numbered([classes for _, _, classes in known])
 
-    def of(self, events: NDArray[np.void]) -> dict[str, pa.DictionaryArray]:
+    def hold(self, events: NDArray[np.void]) -> bool:
+        """Whether all numbers have a name."""
+        subsystem = events["subsystem"].astype(np.int32)
+        if (subsystem >= len(self._subsystems)).any():
+            return False
+        points = self._first_point[subsystem] + events["point"] < self._first_point[subsystem + 1]
+        classes = self._first_class[subsystem] + events["class"] < self._first_class[subsystem + 1]
+        return bool(points.all() and classes.all())
+
+    def columns(self, events: NDArray[np.void], node: str, begin_ns: int) -> dict[str, Any]:
+        """Of the type kernel_event."""
+        plain = ("duration_ns", "where", "bytes", "what", "pid", "cpu", "process")
         subsystem = events["subsystem"].astype(np.int32)
         point = self._first_point[subsystem] + events["point"]
         class_ = self._first_class[subsystem] + events["class"]
         made = pa.DictionaryArray.from_arrays
-        return {
+        return {name: events[name] for name in plain} | {
+            "time_ns": events["time_ns"].astype(np.int64) - begin_ns,
+            "node": made(pa.array(np.zeros(len(events), np.int32)), pa.array([node])),
             "subsystem": made(pa.array(subsystem), self._subsystems),
             "point": made(pa.array(point.astype(np.int32)), self._points),
             "class": made(pa.array(class_.astype(np.int32)), self._classes),
+            "command": _text(events["command"]),
         }
 
 
 def _numbered(names: list[list[str]]) -> tuple[pa.Array, NDArray[np.int32]]:
-    """All of them in one list, and where those of each subsystem begin."""
-    first = np.cumsum([0] + [len(some) for some in names[:-1]]).astype(np.int32)
+    """All of them in one list; where those of each subsystem begin, and where the last ones end."""
+    first = np.cumsum([0] + [len(some) for some in names]).astype(np.int32)
     return pa.array([name for some in names for name in some]), first

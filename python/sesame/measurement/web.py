@@ -11,6 +11,7 @@ import re
 import signal
 import socket
 import ssl
+from asyncio import constants
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from sesame.errors import InputError, OutputError, SesameError
 
 BEARER = HTTPBearer(auto_error=False, description="the token of the file that the daemon made")
 KEEP_ALIVE_SECONDS = 3600
+GRACE_SECONDS = 1  # for connections when the server ends
 
 
 @dataclass(frozen=True)
@@ -143,12 +145,20 @@ async def run(
     await serve_until(app, listening, ended)
 
 
+def _without_slow_ends(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    if not isinstance(context.get("exception"), TimeoutError):
+        loop.default_exception_handler(context)
+
+
 async def serve_until(app: FastAPI, listening: Listening, ended: asyncio.Event) -> None:
     config = Config()
     config.bind = [f"fd://{listening.socket.detach()}"]
     config.loglevel = "WARNING"
     config.keep_alive_timeout = KEEP_ALIVE_SECONDS
-    config.graceful_timeout = 1
+    config.graceful_timeout = GRACE_SECONDS
     if listening.certificate is not None:
+        # Who keeps its connection does not answer that it ends, and asyncio waits 30 s for it.
+        constants.SSL_SHUTDOWN_TIMEOUT = GRACE_SECONDS
+        asyncio.get_running_loop().set_exception_handler(_without_slow_ends)
         config.certfile, config.keyfile = str(listening.certificate), str(listening.key)
     await serve(app, config, shutdown_trigger=ended.wait)  # type: ignore[arg-type]

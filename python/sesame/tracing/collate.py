@@ -61,8 +61,7 @@ def collate(
         "host": {"name": platform.node(), "system": platform.platform()},
         "command": _command(processes),
         "ranks": run.ranks or len(processes),
-        # The first process writes the metadata; one that is killed soon may leave nothing else.
-        "begin_time": datetime.fromtimestamp(run.begin_ns / 1e9 or first_seen, UTC).isoformat(),
+        **_begin(run.begin_ns, first_seen),
         "raw": {
             "format": "CTF 1.8",
             "directory": "raw" if keep_raw and raw == writer.raw else None,
@@ -83,6 +82,12 @@ def collate(
             "postprocess_s": time.monotonic() - begun,
         },
     }
+
+
+def _begin(begin_ns: int, first_seen: float) -> dict[str, Any]:
+    """The first process writes the metadata; one that is killed soon may leave nothing else."""
+    begin = datetime.fromtimestamp(begin_ns / 1e9 or first_seen, UTC)
+    return {"begin_time": begin.isoformat(), "begin_realtime_ns": begin_ns}
 
 
 def _write_rows(

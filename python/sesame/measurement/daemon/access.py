@@ -5,7 +5,9 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from sesame.errors import InputError, OutputError
 
@@ -41,16 +43,17 @@ def read_token(path: Path) -> str:
 
 def make_token(path: Path) -> str:
     """Reads the token, or makes one when there is none."""
-    try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+    if path.exists():
         return read_token(path)
+    try:
+        with NamedTemporaryFile("w", encoding="ascii", dir=path.parent) as file:  # mode 600
+            file.write(secrets.token_urlsafe(32) + "\n")
+            file.flush()
+            with suppress(FileExistsError):  # another process has just made it
+                os.link(file.name, path)
     except OSError as error:
         raise OutputError(f"{path}: cannot make a token: {error.strerror}") from error
-    token = secrets.token_urlsafe(32)
-    with os.fdopen(file, "w", encoding="ascii") as out:
-        out.write(token + "\n")
-    return token
+    return read_token(path)
 
 
 def is_right(header: str | None, token: str) -> bool:

@@ -16,6 +16,8 @@ from sesame.measurement.probes import Detail
 from sesame.measurement.pulls import Phase, Pull
 from sesame.measurement.web import guard, make_app
 
+EVENTS_AT_ONCE = 1 << 17
+
 
 class Level(BaseModel):
     level: Literal["off", "summary", "trace"]
@@ -115,8 +117,12 @@ def _add_settings(routes: APIRouter, service: Service) -> None:
 def _add_readings(routes: APIRouter, service: Service) -> None:
     @routes.post("/pull")
     async def pull_now() -> dict[str, Any]:
-        """Ends the interval now; what was counted in it goes to the destination, and here."""
-        return _readable(service.pull())
+        """Ends the interval now; what was counted in it goes to the destination, and here.
+
+        `start` and `events` say from where on `raw-pulls` and `raw-events` are new.
+        """
+        pull = service.pull()
+        return _readable(pull) | {"start": pull.start, "events": service.node.stream.seen}
 
     @routes.get("/pulls")
     async def pulls(after: int = -1) -> dict[str, Any]:
@@ -125,10 +131,24 @@ def _add_readings(routes: APIRouter, service: Service) -> None:
         return {"node": service.node.name, "start": service.node.start, "pulls": kept}
 
     @routes.get("/raw-pulls")
-    async def raw_pulls(after: int = -1) -> Response:
-        """The same as a daemon sends them to a reception: JSON, a line for each."""
-        lines = [p.to_json() + "\n" for p in service.node.history if p.sequence > after]
-        return Response("".join(lines), media_type="application/x-ndjson")
+    async def raw_pulls(after: int = -1, start: str = "") -> Response:
+        """The same as a daemon sends them to a reception: JSON, a line for each.
+
+        `start`: when that was an earlier start of the daemon, `after` does not count.
+        """
+        if start not in ("", service.node.start):
+            after = -1
+        lines = [p.encode() for p in service.node.history if p.sequence > after]
+        return Response(b"".join(lines), media_type="application/x-ndjson")
+
+    @routes.get("/raw-events")
+    async def raw_events(after: int = -1, start: str = "") -> Response:
+        """The next blocks of events that are kept, those that go further than event `after`."""
+        if start not in ("", service.node.start):
+            after = -1
+        blocks = service.node.stream.after(after, EVENTS_AT_ONCE)
+        text = b"".join(block.encode() for block in blocks)
+        return Response(text, media_type="application/octet-stream")
 
     @routes.get("/subsystems/{subsystem}/points/{point}/total")
     async def total(subsystem: str, point: str) -> dict[str, int]:

@@ -1,8 +1,8 @@
-"""Pulls on their way to a destination, which may be slow, away, or full.
+"""Pulls and events on their way to a destination, which may be slow, away, or full.
 
-They wait in a queue of bounded length, in a thread of its own that sleeps until a pull comes; what
-finds no room is dropped, the oldest first, and counted. After a failure the next pull is the next
-attempt, so that nothing ticks.
+Pulls wait in a queue of bounded length, in a thread of its own that sleeps until one comes; what
+finds no room is dropped, the oldest first, and counted. Blocks of events wait in their stream.
+After a failure the next pull is the next attempt, so that nothing ticks.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any, Protocol
 from sesame.errors import OutputError, SesameError
 from sesame.measurement.clocks import Offset, estimate
 from sesame.measurement.connection import Connection
+from sesame.measurement.daemon.stream import EventStream
+from sesame.measurement.events import Block
 from sesame.measurement.pulls import Pull
 from sesame.measurement.reception.store import Store
 
@@ -25,8 +27,11 @@ MOST_WAITING = 1000
 SECONDS_BETWEEN_ESTIMATES = 600
 
 
+Parcel = Pull | Block
+
+
 class Sink(Protocol):
-    def deliver(self, pull: Pull) -> None:
+    def deliver(self, parcel: Parcel) -> None:
         """Raises SesameError when it cannot."""
 
     def close(self) -> None: ...
@@ -40,12 +45,13 @@ class HttpSink:
         self._offset: Offset | None = None
         self._estimated = 0.0
 
-    def deliver(self, pull: Pull) -> None:
+    def deliver(self, parcel: Parcel) -> None:
         now = time.monotonic()
         try:
             if self._offset is None or now - self._estimated > SECONDS_BETWEEN_ESTIMATES:
                 self._offset, self._estimated = estimate(self._connection.ask_clock), now
-            self._connection.ask("POST", "/v1/pulls", replace(pull, offset=self._offset).to_json())
+            parcel = replace(parcel, offset=self._offset)
+            self._connection.ask("POST", parcel.path, parcel.encode())
         except SesameError:
             self._offset = None  # the reception that comes back may have another clock
             raise
@@ -55,18 +61,33 @@ class HttpSink:
 
 
 class Delivery:
-    def __init__(self, sink: Sink, say: Callable[[str], None], room: int = MOST_WAITING) -> None:
-        """`say` is told when the destination fails and when it works again."""
-        self._sink, self._say = sink, say
+    def __init__(
+        self,
+        sink: Sink,
+        say: Callable[[str], None],
+        stream: EventStream,
+        *,
+        room: int = MOST_WAITING,
+        sent: int | None = None,
+    ) -> None:
+        """`say` is told when the destination fails and when it works again.
+
+        `sent`: up to which event of the stream others have been told; all of them unless given.
+        """
+        self._sink, self._say, self._stream = sink, say, stream
+        self.sent = self._since = stream.seen if sent is None else sent
+        self._events_delivered = 0
         self._waiting: deque[Pull] = deque()
         self._room = room
         self._changed = threading.Condition()
-        self._is_wanted = self._is_ending = False
+        self._is_wanted = False
+        self._last: int | None = None  # when it is to end: the last event to tell of
         self.dropped = 0
         self.delivered = 0
         self.trouble = ""
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
         self._thread.start()
+        stream.on_block = self._on_block
 
     def offer(self, pull: Pull) -> None:
         with self._changed:
@@ -74,14 +95,22 @@ class Delivery:
                 self._waiting.popleft()
                 self.dropped += 1
             self._waiting.append(pull)
+        self._wake()
+
+    def _wake(self) -> None:
+        with self._changed:
             self._is_wanted = True
             self._changed.notify()
 
+    def _on_block(self) -> None:
+        if not self.trouble:
+            self._wake()
+
     def close(self) -> list[Pull]:
         """One last attempt; gives what is still waiting."""
-        with self._changed:
-            self._is_wanted = self._is_ending = True
-            self._changed.notify()
+        self._stream.on_block = lambda: None
+        self._last = self._stream.seen
+        self._wake()
         self._thread.join()
         self._sink.close()
         return list(self._waiting)
@@ -92,6 +121,11 @@ class Delivery:
             "delivered": self.delivered,
             "dropped": self.dropped,
             "trouble": self.trouble,
+            "events": {
+                "delivered": self._events_delivered,
+                "discarded": self.sent - self._since - self._events_delivered,
+                "waiting": self._stream.seen - self.sent,
+            },
         }
 
     def _run(self) -> None:
@@ -99,22 +133,28 @@ class Delivery:
             with self._changed:
                 self._changed.wait_for(lambda: self._is_wanted)
                 self._is_wanted = False
-                is_last = self._is_ending
-            while self._waiting and self._deliver_first():
+                last = self._last
+            while self._deliver_next(last):
                 pass
-            if is_last:
+            if last is not None:
                 return
 
-    def _deliver_first(self) -> bool:
+    def _deliver_next(self, last: int | None) -> bool:
+        """Whether there may be more. Pulls go first, since they are small."""
         with self._changed:
-            first = self._waiting[0]
-        try:
-            self._sink.deliver(first)
-        except SesameError as error:
-            if error.message != self.trouble:
-                self._say(f"pulls wait: {error}")
-            self.trouble = error.message
+            pull = self._waiting[0] if self._waiting else None
+        if pull is not None:
+            return self._deliver(pull) and self._remove(pull)
+        if last is not None and self.sent >= last:
             return False
+        for block in self._stream.after(self.sent):
+            if self._deliver(replace(block, since=self._since)):
+                self._events_delivered += len(block.events)
+                self.sent = block.seen
+                return True
+        return False
+
+    def _remove(self, first: Pull) -> bool:
         with self._changed:
             # While it was on its way it may have been dropped to make room.
             if self._waiting and self._waiting[0] is first:
@@ -122,6 +162,16 @@ class Delivery:
             else:
                 self.dropped -= 1
         self.delivered += 1
+        return True
+
+    def _deliver(self, parcel: Parcel) -> bool:
+        try:
+            self._sink.deliver(parcel)
+        except SesameError as error:
+            if error.message != self.trouble:
+                self._say(f"pulls wait: {error}")
+            self.trouble = error.message
+            return False
         if self.trouble:
             self.trouble = ""
             self._say(f"pulls go on; {self.dropped} were dropped")
@@ -134,9 +184,9 @@ class StoreSink:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def deliver(self, pull: Pull) -> None:
+    def deliver(self, parcel: Parcel) -> None:
         try:
-            self._store.add(pull)
+            self._store.add(parcel)
         except OSError as error:
             raise OutputError(f"cannot write: {error.strerror}") from error
         if self._store.is_segment_over():

@@ -12,10 +12,12 @@ from typing import Any
 from sesame.errors import InputError, SesameError
 from sesame.measurement.clocks import Offset, own_offset
 from sesame.measurement.cost import kept_costs
+from sesame.measurement.daemon.stream import EventStream
 from sesame.measurement.governor import DEFAULT_BUDGET, CostTable, Governed, Governor, Spending
 from sesame.measurement.probes import Detail, Probes
+from sesame.measurement.processors import ProcessorReader
 from sesame.measurement.pulls import Phase, Pull, Spent
-from sesame.measurement.summary import SummaryReader
+from sesame.measurement.summary import Cells, Layout
 
 LEVELS = ("off", "summary", "trace")
 MOST_PHASES = 10_000  # that wait for a pull
@@ -48,8 +50,11 @@ class Node:
         self.history: deque[Pull] = deque(maxlen=360)
         self.dropped = 0
         self._probes = dict(probes)
-        self._readers = {key: SummaryReader(one) for key, one in probes.items()}
-        self._layouts = {key: one.layout for key, one in self._readers.items()}
+        self.stream = EventStream(
+            name, self.start, self.offset, lambda: self.presented_and_lost()[1]
+        )
+        self._processors = ProcessorReader()
+        self._layouts = {key: Layout.of(one) for key, one in probes.items()}
         self._wanted: dict[str, dict[int, Detail]] = {key: {} for key in probes}
         self._tracing: dict[str, set[int]] = {key: set() for key in probes}
         self.governor = Governor(
@@ -135,10 +140,7 @@ class Node:
                 f"in bytes, at most {most} of them"
             )
         probes.set_limits(limits)
-        self._layouts[subsystem] = self._readers[subsystem].layout
-
-    def is_tracing(self) -> bool:
-        return any(self._tracing.values())
+        self._layouts[subsystem] = Layout.of(probes)
 
     # ---- Reading ----
 
@@ -151,7 +153,7 @@ class Node:
         """`dropped`: pulls that the way to the destination has lost."""
         now, cpu = time.monotonic_ns(), time.process_time_ns()
         spendings = {one.subsystem: one for one in self.governor.end()}
-        cells = {name: reader.pull() for name, reader in self._readers.items()}
+        cells = {name: Cells(probes.pull()) for name, probes in self._probes.items()}
         pull = Pull(
             node=self.name,
             start=self.start,
@@ -162,17 +164,17 @@ class Node:
             dropped=self.dropped + dropped,
             offset=self.offset,
             cells=cells,
-            details={name: self._details(one) for name, one in spendings.items()},
+            details={name: self._details(spendings[name]) for name in self._probes},
             active_ns={name: one.active_ns for name, one in spendings.items()},
             costs={
                 name: Spent(one.detail, one.events, one.estimated_ns)
                 for name, one in spendings.items()
-                if self._wanted[name]
+                if self._wanted.get(name, True)
             },
             layouts=dict(self._layouts),
+            processors=self._processors.pull(),
             phases=self._phases,
         )
-        self.governor.begin()
         self._phases = []
         self._sequence += 1
         self._last, self._last_cpu = now, cpu

@@ -8,7 +8,10 @@ import fcntl
 import os
 import platform
 import signal
+import socket
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -32,7 +35,7 @@ DEFAULT_ADDRESS = "127.0.0.1:7117"
 class Start:
     """How a daemon is to be begun."""
 
-    settings: Settings
+    read_settings: Callable[[], Settings]
     settings_file: Path | None = None
     address: str = DEFAULT_ADDRESS
     folder: Path | None = None
@@ -47,6 +50,15 @@ class Start:
 def say(text: str) -> None:
     with contextlib.suppress(OSError):  # nobody may be there to read it
         print(f"sesamed: {text}", file=sys.stderr, flush=True)
+
+
+def tell_systemd(state: str) -> None:
+    """As sd_notify(3) does; nothing where nobody waits for it."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as way, contextlib.suppress(OSError):
+        way.sendto(state.encode(), address.replace("@", "\0", 1))
 
 
 def make_folder(folder: Path, owner: tuple[int, int] | None = None) -> None:
@@ -100,6 +112,7 @@ def load_all() -> tuple[dict[str, Probes], dict[str, str]]:
 
 def start(how: Start) -> None:
     """Serves until it is told to end."""
+    settings = how.read_settings()
     user = privileges.find_user(how.user) if how.user else None
     folder = how.folder or default_folder()
     make_folder(folder, (user.pw_uid, user.pw_gid) if user is not None else None)
@@ -117,10 +130,12 @@ def start(how: Start) -> None:
         probes,
         refused,
         budget=how.budget,
-        interval_s=how.settings.interval,
+        interval_s=settings.interval,
     )
-    service = Service(node, how.settings, say, how.settings_file)
-    asyncio.run(_serve(service, listening, token_file, token))
+    with closing(EventPump(node.stream.write, node.governor.on_spent)) as pump:
+        read = how.read_settings if how.settings_file is not None else None
+        service = Service(node, settings, say, read, pump.flush)
+        asyncio.run(_serve(service, listening, token_file, token))
     held.close()
 
 
@@ -133,11 +148,12 @@ def _tell(node: Node, listening: Listening, token_file: Path) -> None:
 async def _serve(service: Service, listening: Listening, token_file: Path, token: str) -> None:
     def ready() -> None:
         _tell(service.node, listening, token_file)
+        tell_systemd("READY=1")
 
-    service.begin()
-    app = make_daemon_app(service, token)
-    with EventPump(None, service.node.governor.on_spent):
-        try:
-            await run(app, listening, ready, {signal.SIGHUP: service.reload})
-        finally:
-            service.end()
+    try:
+        service.begin()
+        app = make_daemon_app(service, token)
+        await run(app, listening, ready, {signal.SIGHUP: service.reload})
+    finally:
+        tell_systemd("STOPPING=1")
+        service.end()

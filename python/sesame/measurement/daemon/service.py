@@ -13,7 +13,7 @@ from sesame.errors import InputError, SesameError
 from sesame.measurement.daemon.access import read_token
 from sesame.measurement.daemon.delivery import Delivery, HttpSink, Sink, StoreSink
 from sesame.measurement.daemon.node import Node
-from sesame.measurement.daemon.settings import Settings, check, read_settings
+from sesame.measurement.daemon.settings import Settings, check
 from sesame.measurement.pulls import Pull
 from sesame.measurement.reception.store import Store
 
@@ -24,9 +24,17 @@ class Service:
     """All its functions run in the event loop's thread: the probes know only one."""
 
     def __init__(
-        self, node: Node, settings: Settings, say: Callable[[str], None], file: Path | None = None
+        self,
+        node: Node,
+        settings: Settings,
+        say: Callable[[str], None],
+        read: Callable[[], Settings] | None = None,
+        take_events: Callable[[], None] = lambda: None,
     ) -> None:
-        self.node, self.settings, self.say, self._file = node, settings, say, file
+        """`read` gives the settings again; `take_events` hands all that waits in the kernel to the
+        node's stream."""
+        self.node, self.settings, self.say, self._read = node, settings, say, read
+        self._take_events = take_events
         self.delivery: Delivery | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0.0
@@ -63,26 +71,28 @@ class Service:
         self.node.set_size_groups(subsystem, limits)
 
     def reload(self) -> None:
-        """Reads the settings file again; when it is wrong, all stays as it was."""
-        if self._file is None:
+        """Reads the settings again; when they are wrong, all stays as it was."""
+        if self._read is None:
             self.say("there is no settings file to read again")
             return
         try:
-            self.apply(read_settings(self._file))
+            self.apply(self._read())
         except SesameError as error:
             self.say(f"settings stay as they were: {error}")
         else:
-            self.say(f"{self._file}: read again")
+            self.say("settings: read again")
 
     def _redirect(self, settings: Settings) -> None:
         sink = open_sink(settings, self.say)  # first: it may fail
         if self.delivery is not None:
             self.pull()  # what was counted until now still goes the old way
-        waiting = self.delivery.close() if self.delivery is not None else []
+        waiting, sent = list[Pull](), None
         if self.delivery is not None:
+            waiting, sent = self.delivery.close(), self.delivery.sent
             self.node.dropped += self.delivery.dropped
-        self.delivery = Delivery(sink, self.say) if sink is not None else None
-        if self.delivery is not None:
+        self.delivery = None
+        if sink is not None:
+            self.delivery = Delivery(sink, self.say, self.node.stream, sent=sent)
             for pull in waiting:
                 self.delivery.offer(pull)
 
@@ -102,9 +112,13 @@ class Service:
 
     def _tick(self) -> None:
         self.pull()
+        self.node.governor.begin()  # pulls that are asked for bring no new budget
         self._schedule()
 
     def pull(self) -> Pull:
+        if self.node.presented_and_lost()[0] > self.node.stream.seen:
+            self._take_events()
+            self.node.stream.flush()
         if self.delivery is None:
             return self.node.pull()
         pull = self.node.pull(self.delivery.dropped)
@@ -114,12 +128,14 @@ class Service:
     def end(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        self.node.governor.stop()
         self.pull()
         if self.delivery is not None:
             left = self.delivery.close()
-            if left:
-                self.say(f"{len(left)} pulls found no way to {self.settings.destination}")
-        self.node.governor.stop()
+            events = self.node.stream.seen - self.delivery.sent
+            if left or events:
+                way = self.settings.destination
+                self.say(f"{len(left)} pulls and {events} events found no way to {way}")
 
     def describe(self) -> dict[str, Any]:
         presented, lost = self.node.presented_and_lost()
@@ -143,6 +159,8 @@ def place_of(name: str) -> tuple[str | None, str | None]:
 
 
 def _way(settings: Settings) -> tuple[str, str, str]:
+    if "://" not in settings.destination:
+        return settings.destination, "", ""
     return settings.destination, settings.destination_token_file, settings.destination_ca
 
 

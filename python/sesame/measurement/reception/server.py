@@ -6,22 +6,25 @@ import asyncio
 import contextlib
 import sys
 import time
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 
 from sesame.errors import InputError, OutputError, SesameError
-from sesame.measurement.clocks import Offset, estimate
 from sesame.measurement.connection import Connection
 from sesame.measurement.daemon.access import make_token
+from sesame.measurement.events import Block
+from sesame.measurement.feed import Feed
+from sesame.measurement.frames import read_blocks, read_pulls
 from sesame.measurement.pulls import Pull
 from sesame.measurement.reception.store import Store
 from sesame.measurement.web import Listening, guard, listen, make_app, run
 
 DAEMON_PORT = 7117
-CLOCK_EVERY = 60  # fetches
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,12 @@ def make_reception_app(store: Store, token: str) -> FastAPI:
     @routes.post("/pulls")
     async def pulls(request: Request) -> dict[str, Any]:
         """One pull of one node; one that was sent before is not stored again."""
-        try:
-            pull = Pull.from_json(await request.body())
-        except ValueError as error:
-            raise InputError("this is no pull") from error
-        return {"new": keep(store, pull)}
+        return {"new": keep(store, await _parcel(request, read_pulls))}
+
+    @routes.post("/events")
+    async def events(request: Request) -> dict[str, Any]:
+        """One block of events of one node; one that was sent before is not stored again."""
+        return {"new": keep(store, await _parcel(request, read_blocks))}
 
     @routes.get("/clock")
     async def clock() -> dict[str, int]:
@@ -65,63 +69,42 @@ def make_reception_app(store: Store, token: str) -> FastAPI:
     return app
 
 
-def keep(store: Store, pull: Pull) -> bool:
+async def _parcel(
+    request: Request, read: Callable[[BinaryIO], Iterator[Pull | Block]]
+) -> Pull | Block:
     try:
-        return store.add(pull)
+        [parcel] = read(BytesIO(await request.body()))
+    except ValueError as error:
+        raise InputError("this is no pull, and no events of this version") from error
+    return parcel
+
+
+def keep(store: Store, parcel: Pull | Block) -> bool:
+    try:
+        return store.add(parcel)
     except OSError as error:
         raise OutputError(f"the reception cannot write: {error.strerror}") from error
 
 
 class Fetcher:
-    """Fetches the pulls of one daemon that cannot reach us."""
+    """Fetches what one daemon has that cannot reach us."""
 
     def __init__(self, connection: Connection, store: Store) -> None:
-        self._connection, self._store = connection, store
-        self._start = ""
-        self._last = -1
-        self._fetches = 0
-        self._offset: Offset | None = None
+        self._address, self._feed, self._store = connection.address, Feed(connection), store
         self._trouble = ""
 
     def fetch(self) -> None:
         try:
-            self._fetch()
+            for parcel in self._feed.new():
+                keep(self._store, parcel)
         except SesameError as error:
-            self._offset = None
             if error.message != self._trouble:
                 say(str(error))
             self._trouble = error.message
         else:
             if self._trouble:
-                say(f"{self._connection.address}: there again")
+                say(f"{self._address}: there again")
             self._trouble = ""
-
-    def _fetch(self) -> None:
-        if self._offset is None or self._fetches % CLOCK_EVERY == 0:
-            self._offset = offset_of(self._connection)
-        self._fetches += 1
-        for line in self._ask():
-            try:
-                pull = Pull.from_json(line)
-            except ValueError as error:
-                address = self._connection.address
-                raise SesameError(f"{address}: its pulls are of another version") from error
-            keep(self._store, replace(pull, offset=self._offset))
-            self._start, self._last = pull.start, pull.sequence
-
-    def _ask(self) -> list[bytes]:
-        lines = self._connection.ask("GET", f"/v1/raw-pulls?after={self._last}").splitlines()
-        # A daemon that has begun again counts from 0.
-        if not lines or Pull.from_json(lines[0]).start != self._start:
-            lines = self._connection.ask("GET", "/v1/raw-pulls").splitlines()
-        return lines
-
-
-def offset_of(node: Connection) -> Offset:
-    """From the node's monotonic clock to our time of day."""
-    ours_to_theirs = estimate(node.ask_clock)
-    ours = time.time_ns() - time.monotonic_ns()
-    return Offset(ours - ours_to_theirs.offset_ns, ours_to_theirs.uncertainty_ns)
 
 
 def receive(how: Reception) -> None:
@@ -161,4 +144,4 @@ async def _end_segments(store: Store, seconds: float) -> None:
         await asyncio.sleep(min(seconds, 10.0))
         if store.is_segment_over():
             store.end_segment()
-            await asyncio.to_thread(store.make_segments)
+        await asyncio.to_thread(store.make_segments)

@@ -1,4 +1,4 @@
-"""Pulls of many nodes become data sets, one for each stretch of time, none of them half-written.
+"""Pulls and events of many nodes become data sets, one for each stretch of time, none half-written.
 
 What arrives is appended to a journal and is then safe from the end of this process; a segment is
 the data set made of one journal. A journal that is found at the start is made one as well.
@@ -6,22 +6,26 @@ the data set made of one journal. A journal that is found at the start is made o
 
 from __future__ import annotations
 
-import contextlib
+import fcntl
 import json
 import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from sesame.datasets import DataSetWriter
-from sesame.errors import OutputError, SesameError
+from sesame.datasets import DataSet, DataSetWriter
+from sesame.errors import InputError, OutputError, SesameError
+from sesame.measurement.events import Block
 from sesame.measurement.pulls import RECORDS, Pull, Records
+from sesame.measurement.reception.journal import Journal, blocks, cut_torn, pulls
 from sesame.measurement.session import columns
 
-JOURNAL, RECEIVED = ".journal", ".received.json"
+JOURNAL, RECEIVED, SEGMENT = ".journal", ".received.json", "measured-"
 BATCH = 1000  # pulls
 
 
@@ -31,37 +35,62 @@ class Store:
     ) -> None:
         self._folder, self._segment_ns = folder, int(segment_seconds * 1e9)
         self._say = say
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            for path in sorted(folder.glob(f"{JOURNAL}-*")):
-                _cut_torn_line(path)
-        except OSError as error:
-            raise OutputError(f"{folder}: cannot write there: {error.strerror}") from error
-        # The last pull of each start of a daemon: one that is sent twice is stored once.
-        self._received = self._read_received()
-        self._journal: TextIO | None = None
+        self._journal: Journal | None = None
         self._began_ns = 0
         self._adding, self._making = threading.Lock(), threading.Lock()
+        self._troubles: dict[str, str] = {}
         self.segments = 0
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _lock(folder)
+            self._clear()
+        except OSError as error:
+            raise OutputError(f"{folder}: cannot write there: {error.strerror}") from error
+        # Up to where there is something of each start of a daemon: what comes twice is stored once.
+        self._received = self._read_received()
         self.make_segments()
 
-    def add(self, pull: Pull) -> bool:
+    def _clear(self) -> None:
+        """What a reception that was killed has left: parts of a data set, a torn line, a journal
+        that has become a data set already."""
+        for path in self._folder.glob(f".{SEGMENT}*"):
+            shutil.rmtree(path)
+        made = {DataSet(path).info.get("journal") for path in self._folder.glob("*.sesame")}
+        for path in self._journals():
+            if path.name in made:
+                path.unlink()
+            else:
+                cut_torn(path)
+
+    def add(self, parcel: Pull | Block) -> bool:
         """Whether it was new. Raises OSError when it cannot be kept."""
         with self._adding:
-            if pull.sequence <= self._received.get(_key(pull), -1):
+            known = self._received.get(parcel.key, -1)
+            if parcel.number <= known:
                 return False
-            if self._journal is None:
-                self._began_ns = time.time_ns()
-                self._journal = self._path(self._began_ns).open("x", encoding="ascii")
-            place = self._journal.tell()
             try:
-                self._journal.write(pull.to_json() + "\n")
-                self._journal.flush()
-            except OSError:
-                self._take_back(place)
+                self._append(parcel.after(known))
+            except OSError as error:
+                self._tell("", f"{self._folder}: cannot write: {error.strerror}; daemons wait")
                 raise
-            self._received[_key(pull)] = pull.sequence
+            self._tell("", "")
+            self._received[parcel.key] = parcel.number
             return True
+
+    def _append(self, parcel: Pull | Block) -> None:
+        if self._journal is None:
+            began_ns = time.time_ns()
+            self._journal = Journal(self._folder / f"{JOURNAL}-{began_ns}")
+            self._began_ns = began_ns
+        self._journal.append(parcel)
+
+    def _tell(self, of: str, trouble: str) -> None:
+        """Once, until it is another one or over."""
+        before = self._troubles.pop(of, "")
+        if trouble:
+            self._troubles[of] = trouble
+        if trouble != before:
+            self._say(trouble or f"goes on: {before}")
 
     def is_segment_over(self) -> bool:
         return self._journal is not None and time.time_ns() - self._began_ns >= self._segment_ns
@@ -74,49 +103,44 @@ class Store:
                 self._journal = None
 
     def make_segments(self) -> None:
-        """May run in a thread of its own. What fails is told, and tried again with the next."""
+        """May run in a thread of its own. What fails is told, and tried again the next time."""
         with self._making:
-            for path in sorted(self._folder.glob(f"{JOURNAL}-*")):
-                if self._journal is not None and path == self._path(self._began_ns):
-                    continue
+            with self._adding:
+                current = self._journal.path if self._journal is not None else None
+                ended = [path for path in self._journals() if path != current]
+            for path in ended:
                 try:
                     self._make_segment(path)
                 except (SesameError, OSError) as error:
-                    self._say(f"{path}: stays, since it cannot become a data set yet: {error}")
+                    trouble = f"{path}: stays, since it cannot become a data set yet: {error}"
+                    self._tell(path.name, trouble)
+                else:
+                    self._troubles.pop(path.name, None)
 
     def close(self) -> None:
         self.end_segment()
         self.make_segments()
+        os.close(self._lock)
 
-    def _path(self, began_ns: int) -> Path:
-        return self._folder / f"{JOURNAL}-{began_ns}"
-
-    def _take_back(self, place: int) -> None:
-        """A line that was written in part would spoil the next one."""
-        assert self._journal is not None
-        path = Path(self._journal.name)
-        with contextlib.suppress(OSError):  # what is left in the buffer finds no room either
-            self._journal.close()
-        os.truncate(path, place)
-        self._journal = path.open("a", encoding="ascii")
+    def _journals(self) -> list[Path]:
+        return sorted(self._folder.glob(f"{JOURNAL}-*"))
 
     def _read_received(self) -> dict[str, int]:
         received: dict[str, int] = {}
         path = self._folder / RECEIVED
         if path.exists():
             received = json.loads(path.read_text())
-        for journal in self._folder.glob(f"{JOURNAL}-*"):
-            for pull in _read(journal):
-                key = _key(pull)
-                received[key] = max(received.get(key, -1), pull.sequence)
+        for journal in self._journals():
+            for one in _parcels(journal):
+                received[one.key] = max(received.get(one.key, -1), one.number)
         return received
 
     def _make_segment(self, path: Path) -> None:
-        first = next(_read(path), None)
+        first = next(_parcels(path), None)
         if first is not None:
             moment = datetime.fromtimestamp((first.begin_ns + first.offset.offset_ns) / 1e9, UTC)
-            target = _free_name(self._folder, f"measured-{moment:%Y%m%dT%H%M%S}")
-            nodes = write_data_set(target, lambda: _read(path))
+            target = _free_name(self._folder, f"{SEGMENT}{moment:%Y%m%dT%H%M%S}")
+            nodes = write_data_set(target, path)
             self.segments += 1
             self._say(f"{target}: {', '.join(nodes)}")
         self._save_received()
@@ -124,39 +148,43 @@ class Store:
 
     def _save_received(self) -> None:
         new = self._folder / f"{RECEIVED}.new"
-        new.write_text(json.dumps(self._received))
+        with self._adding:
+            text = json.dumps(self._received)
+        new.write_text(text)
         new.replace(self._folder / RECEIVED)
 
 
-def write_data_set(
-    target: Path, read: Callable[[], Iterator[Pull]], *, force: bool = False
-) -> list[str]:
-    """Of pulls that can be read more than once; gives the nodes' names."""
-    begin = min(pull.begin_ns + pull.offset.offset_ns for pull in read())
-    nodes = sorted({pull.node for pull in read()})
+def write_data_set(target: Path, journal: Path, *, force: bool = False) -> list[str]:
+    """Gives the nodes' names."""
+    begin = min(one.begin_ns + one.offset.offset_ns for one in _parcels(journal))
+    nodes = sorted({one.node for one in _parcels(journal)})
     with DataSetWriter(target, force=force) as writer:
         for name, records in RECORDS.items():
-            writer.write_batches(name, _batches(read(), name, records, begin))
+            writer.write_batches(name, _batches(pulls(journal), name, records, begin))
+        accounts = [one.record(begin) for one in blocks(journal)]
+        if accounts:
+            writer.write_records("kernel_trace", columns("kernel_trace", accounts))
+            events = (one.columns(begin) for one in blocks(journal))
+            writer.write_batches("kernel_event", events)
         moment = datetime.fromtimestamp(begin / 1e9, UTC).isoformat()
-        writer.finish({"title": "kernel measurement", "begin": moment, "nodes": nodes})
+        info = {"title": "kernel measurement", "begin": moment, "nodes": nodes}
+        writer.finish(info | {"journal": journal.name})
     return nodes
 
 
-def _key(pull: Pull) -> str:
-    return f"{pull.node} {pull.start}"
+def _lock(folder: Path) -> int:
+    """Held until it is closed, or this process ends."""
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(lock)
+        raise InputError(f"{folder}: another reception or daemon writes there") from error
+    return lock
 
 
-def _read(path: Path) -> Iterator[Pull]:
-    with path.open(encoding="ascii") as file:
-        for line in file:
-            yield Pull.from_json(line)
-
-
-def _cut_torn_line(path: Path) -> None:
-    """A pull that was being written when the process ended; its node will send it again."""
-    data = path.read_bytes()
-    if not data.endswith(b"\n"):
-        os.truncate(path, data.rfind(b"\n") + 1)
+def _parcels(journal: Path) -> Iterator[Pull | Block]:
+    return chain(pulls(journal), blocks(journal))
 
 
 def _free_name(folder: Path, name: str) -> Path:

@@ -1,0 +1,85 @@
+"""What a daemon has to tell, fetched from it by somebody else: pulls, and blocks of events."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from io import BytesIO
+from typing import BinaryIO, TypeVar
+
+from sesame.errors import SesameError
+from sesame.measurement.clocks import Offset, estimate
+from sesame.measurement.connection import Connection
+from sesame.measurement.events import Block
+from sesame.measurement.frames import read_blocks, read_pulls
+from sesame.measurement.pulls import Pull
+
+CLOCK_EVERY = 60  # times
+MOST_ANSWERS = 16  # at once: as many blocks as a daemon keeps; under load there is always another
+Parcel = TypeVar("Parcel", Pull, Block)
+
+
+class Feed:
+    """Gives each of them once, with our time of day; one that cannot be taken comes again."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.start = ""
+        self._sequence = self._seen = self._since = -1
+        self._times = 0
+        self._offset: Offset | None = None
+
+    def begin(self) -> None:
+        """Only what comes from now on: what was counted until now ends here."""
+        answer = self._connection.ask_json("POST", "/v1/pull")
+        self.start, self._sequence = answer["start"], answer["sequence"]
+        self._seen = self._since = answer["events"]
+
+    def new(self) -> Iterator[Pull | Block]:
+        try:
+            yield from self._new()
+        except ValueError as error:
+            address = self._connection.address
+            raise SesameError(f"{address}: its pulls are of another version") from error
+        except SesameError:
+            self._offset = None
+            raise
+
+    def _new(self) -> Iterator[Pull | Block]:
+        if self._offset is None or self._times % CLOCK_EVERY == 0:
+            self._offset = offset_of(self._connection)
+        self._times += 1
+        for pull in self._ask("raw-pulls", self._sequence, read_pulls):
+            self._follow(pull.start)
+            yield replace(pull, offset=self._offset)
+            self._sequence = pull.sequence
+        for _ in range(MOST_ANSWERS):
+            blocks = self._ask("raw-events", self._seen, read_blocks)
+            for block in blocks:
+                self._follow(block.start)
+                if self._since < 0:
+                    self._since = block.before
+                yield replace(block, offset=self._offset, since=self._since)
+                self._seen = block.seen
+            if not blocks:
+                return
+
+    def _follow(self, start: str) -> None:
+        """A daemon that has begun again counts from the beginning."""
+        if start != self.start:
+            self.start = start
+            self._sequence = self._seen = self._since = -1
+
+    def _ask(
+        self, what: str, after: int, read: Callable[[BinaryIO], Iterator[Parcel]]
+    ) -> list[Parcel]:
+        path = f"/v1/{what}?start={self.start}&after={after}"
+        return list(read(BytesIO(self._connection.ask("GET", path))))
+
+
+def offset_of(node: Connection) -> Offset:
+    """From the node's monotonic clock to our time of day."""
+    ours_to_theirs = estimate(node.ask_clock)
+    ours = time.time_ns() - time.monotonic_ns()
+    return Offset(ours - ours_to_theirs.offset_ns, ours_to_theirs.uncertainty_ns)

@@ -1,0 +1,85 @@
+"""What the kernel does while something is done, recorded as a data set."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sesame.datasets import DataSetWriter
+from sesame.errors import OutputError
+from sesame.measurement.clocks import estimate
+from sesame.measurement.probes import loaded, subsystems
+from sesame.measurement.session import Session, Wanted, columns
+from sesame.measurement.trace import TraceWriter, read_events
+
+
+@dataclass(frozen=True)
+class Recorded:
+    status: int  # of what was done
+    rows: dict[str, list[dict[str, Any]]]  # summaries by record type
+    events: dict[str, int] | None  # seen, written, lost; None where nothing was to be traced
+
+
+def record_kernel(
+    output: Path,
+    wanted: Wanted,
+    work: Callable[[], int],
+    *,
+    command: Sequence[str] = (),
+    force: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> Recorded:
+    """`work` gives an exit status; `say` is told what is left out. Raises OutputError."""
+    every = wanted.points | wanted.tracing
+    used = [name for name in subsystems() if any(n == name for n, _ in every)]
+    with DataSetWriter(output, force=force) as writer, loaded(used) as probes:
+        spool = writer.directory / "events"
+        with ExitStack() as stack:
+            trace = None
+            if wanted.tracing:
+                trace = stack.enter_context(closing(TraceWriter(spool, probes)))
+            session = Session(probes, wanted, trace)
+            for point, reason in session.left_out.items():
+                say(f"{point} is left out: {reason}")
+            status = _pull_while(work, session, wanted.interval_s)
+        since_1970 = estimate(time.time_ns)
+        info: dict[str, Any] = {
+            "title": "kernel measurement",
+            "command": list(command),
+            "budget": wanted.budget,
+            "left_out": session.left_out,
+            "begin_monotonic_ns": session.begin_ns,
+            "begin_realtime_ns": session.begin_ns + since_1970.offset_ns,
+        }
+        for record, rows in session.rows.items():
+            writer.write_records(record, columns(record, rows))
+        if trace is not None:
+            info["events"] = trace.counts()
+            writer.write_batches("kernel_event", read_events(spool, session.node, session.begin_ns))
+        writer.finish(info)
+    if trace is not None and trace.trouble is not None:
+        raise OutputError(f"{output}: cannot write all events: {trace.trouble.strerror}")
+    return Recorded(status, session.rows, info.get("events"))
+
+
+def _pull_while(work: Callable[[], int], session: Session, interval: float) -> int:
+    ended = threading.Event()
+
+    def pull() -> None:
+        while not ended.wait(interval):
+            session.pull()
+
+    thread = threading.Thread(target=pull)
+    with session.running():
+        thread.start()
+        try:
+            return work()
+        finally:
+            ended.set()
+            thread.join()
+            session.pull(is_last=True)

@@ -1,0 +1,41 @@
+"""A process that runs loads when it is told: `NAME COUNT` on stdin, ns of processor time on stdout.
+
+It is another than the one that measures, so that the processor time of each can be told.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from sesame.measurement.cost import Load, on_one_cpu, run_load
+
+
+class Worker:
+    """`with closing(Worker()) as worker:`; on one CPU."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", f"from {__name__} import main; main()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def close(self) -> None:
+        self._process.communicate()
+
+    def run(self, load: Load) -> float:
+        """The processor time of all of it, in ns."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(load.name, load.count, file=self._process.stdin, flush=True)
+        return float(self._process.stdout.readline())
+
+
+def main() -> None:
+    with on_one_cpu():
+        for line in sys.stdin:
+            name, count = line.split()
+            load = Load(name, int(count), "", {})
+            print(load.count * run_load(load), flush=True)
