@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sesame.analysis.quantities import format_seconds, format_size
+from sesame.workloads.storage_limit import Limit
 from sesame.workloads.storage_times import BLOCK, READ_STEP, Curve, StorageTimes
 
 MOST_READ_AHEAD = 1024  # blocks
@@ -40,9 +41,15 @@ class StorageFit:
     from_cache: Line
     device_write: Line
     device_read: Line
-    sync: float
+    sync: float  # of a commit, beyond its writes
+    journal: int  # bytes that it writes
     read_ahead: int  # blocks
     metadata: dict[str, float]
+
+    def synced_time(self, size: float) -> float:
+        """The fsync of new data."""
+        writes = [size, *_commit_writes(self.journal)]
+        return self.overhead + self.sync + sum(map(self.device_write.at, writes))
 
 
 def fit_line(curve: Curve) -> Line:
@@ -76,9 +83,10 @@ def fit_storage(times: StorageTimes) -> StorageFit:
     overhead = min(to_cache.latency, from_cache.latency)
     device_read = fit_device(times.device_read)
     if times.waits_for_device:
-        device_write, sync = fit_device(times.cached_write), 0.0
+        device_write, sync, journal = fit_device(times.cached_write), 0.0, 0
         to_cache = from_cache
     else:
+        journal = times.journal
         device_write, sync = _fit_writes(times)
     opened = times.metadata["open"]
     metadata = {name: max(took - overhead, 0.0) for name, took in times.metadata.items()}
@@ -91,17 +99,26 @@ def fit_storage(times: StorageTimes) -> StorageFit:
         device_write,
         device_read,
         sync,
+        journal,
         _read_ahead(times.sequential, device_read),
         metadata,
     )
 
 
 def _fit_writes(times: StorageTimes) -> tuple[Line, float]:
-    """A synced write is latency + bytes / bandwidth + sync. What single writes to the device take
-    tells which part of the two constants is the latency."""
+    """A synced write is latency + bytes / bandwidth, likewise for each write of the commit, + sync.
+    What single writes to the device take tells which part of the constants is the latency."""
     synced = fit_device(times.synced_write)
-    latency = min(fit_device(times.device_write).latency, synced.latency)
-    return Line(latency, synced.slope), synced.latency - latency
+    commit = _commit_writes(times.journal)
+    latency = fit_device(times.device_write).latency
+    latency = min(latency, synced.latency / (1 + len(commit)))
+    line = Line(latency, synced.slope)
+    return line, max(synced.latency - latency - sum(map(line.at, commit)), 0.0)
+
+
+def _commit_writes(journal: int) -> list[int]:
+    """The sizes of what a commit writes one after the other: blocks, and then its record."""
+    return [size for size in (journal - BLOCK, min(journal, BLOCK)) if size > 0]
 
 
 def _read_ahead(per_byte: float, device: Line) -> int:
@@ -128,6 +145,7 @@ def storage_text(fit: StorageFit) -> str:
             "[node.storage.metadata]",
             *(f"{name} = {_duration(fit.metadata[name])}" for name in METADATA),
             f"sync = {_duration(fit.sync)}",
+            f'journal = "{fit.journal} B"',
             "",
             "[node.storage.cache]",
             f'size = "{times.cache_bytes} B"  # what memory was available',
@@ -143,20 +161,36 @@ def storage_text(fit: StorageFit) -> str:
             f"read_bandwidth = {_bandwidth(fit.device_read)}",
             f"write_latency = {_duration(fit.device_write.latency)}",
             f"write_bandwidth = {_bandwidth(fit.device_write)}",
+            *_limit_lines(times),
             "",
         ]
     )
 
 
+def _limit_lines(times: StorageTimes) -> list[str]:
+    found = [("read", times.read_limit), ("write", times.write_limit)]
+    lines, periods = [], []
+    for way, limit in found:
+        if limit is None:
+            continue
+        lines.append(f'{way}_limit = "{limit.rate:.0f} B/s"')
+        if limit.refill:
+            periods.append(limit.refill)
+        else:
+            lines.append(f'{way}_burst = "{limit.burst:.0f} B"')
+    # What else the machine does makes a period longer.
+    return [*lines, f"limit_refill = {_duration(min(periods))}"] if periods else lines
+
+
 def _evidence(fit: StorageFit) -> list[str]:
     """What was measured, and beside it what the constants give."""
     times = fit.times
-    overhead, write, read = fit.overhead, fit.device_write, fit.device_read
+    overhead, read = fit.overhead, fit.device_read
     past = "past the page cache" if times.is_direct else "with the page cache emptied"
     columns: list[tuple[str, Curve, Callable[[float], float]]] = [
         ("write", times.cached_write, lambda size: overhead + fit.to_cache.slope * size),
         ("read", times.cached_read, lambda size: overhead + fit.from_cache.slope * size),
-        ("fsync", times.synced_write, lambda size: overhead + fit.sync + write.at(size)),
+        ("fsync", times.synced_write, lambda size: fit.synced_time(size)),
         ("device read", times.device_read, lambda size: read.at(size)),
     ]
     lines = [
@@ -166,23 +200,37 @@ def _evidence(fit: StorageFit) -> list[str]:
     for i, size in enumerate(times.cached_write.sizes):
         both = [
             f"{format_seconds(curve.times[i])}, {format_seconds(model(size))}"
+            if i < len(curve.times)
+            else "-"
             for _, curve, model in columns
         ]
         lines.append(f"#   {format_size(size):11}" + "".join(f"{b:22}" for b in both).rstrip())
     rate = format_size(round(1 / times.sequential))
     lines.append(f"# Sequential reading of what is not in memory: {rate}/s.")
+    for what, limit in (("Reads", times.read_limit), ("Writes", times.write_limit)):
+        if limit is not None:
+            lines.append(f"# {what}: {_limit_words(limit)}.")
     return lines
+
+
+def _limit_words(limit: Limit) -> str:
+    words = f"held to {format_size(round(limit.rate))}/s"
+    if limit.refill:
+        return f"{words}, in periods of {format_seconds(limit.refill)}"
+    return f"{words} after the first {format_size(round(limit.burst))}"
 
 
 def storage_sentences(fit: StorageFit) -> list[str]:
     """For people."""
     write, read = fit.device_write, fit.device_read
+    limit = fit.times.write_limit
     return [
         f"storage in {fit.times.directory}: device writes {format_seconds(write.latency)} + bytes "
         f"at {format_size(round(write.bandwidth))}/s, reads {format_seconds(read.latency)} + "
         f"{format_size(round(read.bandwidth))}/s",
-        f"an fsync takes {format_seconds(fit.sync)} beyond its data; cached reads "
-        f"{format_size(round(fit.from_cache.bandwidth))}/s, writes "
+        *([f"writes are {_limit_words(limit)}"] if limit else []),
+        f"a commit writes {format_size(fit.journal)} and takes {format_seconds(fit.sync)} beyond "
+        f"that; cached reads {format_size(round(fit.from_cache.bandwidth))}/s, writes "
         f"{format_size(round(fit.to_cache.bandwidth))}/s",
     ]
 

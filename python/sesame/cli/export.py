@@ -28,13 +28,19 @@ from sesame.exchange import EXPORTS, export_data_set
     metavar="OUT",
     help="The file to write; for otf2 and csv a directory.",
 )
+@click.option(
+    "--kernel",
+    type=click.Path(path_type=Path),
+    metavar="NAME.sesame",
+    help="With chrome: put events of the kernel (sesame measure run --trace) into the time line.",
+)
 @click.option("--force", is_flag=True, help="Write over what is there.")
-def export(path: Path, format_name: str, output: Path, force: bool) -> None:
+def export(path: Path, format_name: str, output: Path, kernel: Path | None, force: bool) -> None:
     """Write a data set in a format of other tools.
 
     \b
     sesame export run.sesame --to chrome -o run.json
     sesame export run.sesame --to otf2 -o run-otf2
     """
-    records = export_data_set(path, format_name, output, force=force)
+    records = export_data_set(path, format_name, output, force=force, kernel=kernel)
     click.echo(f"{output}: {format_count(records)} records")

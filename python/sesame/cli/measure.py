@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-import threading
-from contextlib import ExitStack
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +20,20 @@ from sesame.analysis.quantities import format_bytes, format_count, format_second
 from sesame.cli.budget import budget_of
 from sesame.cli.measure_daemon import daemon
 from sesame.cli.measure_nodes import flags, pull, record, set_, start, status, stop
-from sesame.datasets import DataSetWriter, check_destination
-from sesame.errors import InputError, OutputError, SesameError
+from sesame.datasets import check_destination
+from sesame.errors import InputError, SesameError
 from sesame.measurement import (
     DEFAULT_BUDGET,
     Cost,
     Detail,
     Perturbation,
-    Session,
-    TraceWriter,
     Wanted,
-    columns,
     everything,
     keep_costs,
     loaded,
     measure_costs,
     measure_perturbation,
-    read_events,
+    record_kernel,
     subsystems,
 )
 
@@ -57,23 +54,34 @@ for command in (daemon, start, stop, status, set_, pull, record, flags):
 def list_points(*, as_json: bool) -> None:
     """Show the subsystems and points, and which of them this kernel allows."""
     rows: list[dict[str, Any]] = []
+    refused: SesameError | None = None
     for name, subsystem in subsystems().items():
+        reasons: list[str | None]
         try:
             with loaded([name]) as probes:
                 reasons = [probes[name].missing(i) for i in range(len(subsystem.points))]
         except SesameError as error:
-            reasons = [str(error)] * len(subsystem.points)
+            reasons = [error.message] * len(subsystem.points)
+            refused = error
         rows += [
             {"point": f"{name}.{point.name}", "meaning": point.meaning, "missing": reason}
             for point, reason in zip(subsystem.points, reasons, strict=True)
+        ]
+        rows += [
+            {"point": f"{name}.{one.name}", "meaning": one.meaning, "missing": one.why}
+            for one in subsystem.absent
         ]
     if as_json:
         click.echo(json.dumps({"points": rows}))
         return
     table = Table("point", "what it sees", "here", box=None)
     for row in rows:
-        table.add_row(row["point"], row["meaning"], row["missing"] or "yes")
+        # What is said of all stands below, once.
+        no = "no" if refused and row["missing"] == refused.message else row["missing"]
+        table.add_row(row["point"], row["meaning"], no or "yes")
     Console().print(table)
+    if refused is not None:
+        raise refused
 
 
 _interval_option = click.option(
@@ -143,34 +151,26 @@ def run(context: click.Context, /, **options: Any) -> int:
         None if tracing and is_default else options["budget"],
     )
     check_destination(output, force=options["force"])
-    used = [name for name in subsystems() if any(n == name for n, _ in chosen | tracing)]
-    with DataSetWriter(output, force=options["force"]) as writer, loaded(used) as probes:
-        spool = writer.directory / "events"
-        with ExitStack() as stack:
-            trace = stack.enter_context(TraceWriter(spool, probes)) if tracing else None
-            session = Session(probes, wanted, trace)
-            for point, reason in session.left_out.items():
-                click.echo(f"{point} is left out: {reason}", err=True)
-            status = _pull_while(options["command"], session, wanted.interval_s)
-        info: dict[str, Any] = {
-            "title": "kernel measurement",
-            "command": list(options["command"]),
-            "budget": wanted.budget,
-            "left_out": session.left_out,
-        }
-        for record, rows in session.rows.items():
-            writer.write_records(record, columns(record, rows))
-        if trace is not None:
-            info["events"] = trace.counts()
-            writer.write_batches("kernel_event", read_events(spool, session.begin_ns))
-        writer.finish(info)
-    _print_totals(session)
-    if trace is not None:
+    recorded = record_kernel(
+        output,
+        wanted,
+        lambda: _call(options["command"]),
+        command=options["command"],
+        force=options["force"],
+        say=partial(click.echo, err=True),
+    )
+    _print_totals(recorded.rows)
+    if recorded.events is not None:
         text = "events: {seen:,} seen, {written:,} written, {lost:,} lost"
-        click.echo(text.format(**info["events"]))
-        if trace.trouble is not None:
-            raise OutputError(f"{output}: cannot write all events: {trace.trouble.strerror}")
-    return status
+        click.echo(text.format(**recorded.events))
+    return recorded.status
+
+
+def _call(command: tuple[str, ...]) -> int:
+    try:
+        return subprocess.call(command)
+    except OSError as error:
+        raise InputError(f"{command[0]}: {error.strerror}") from error
 
 
 def _points(option: str, text: str) -> set[tuple[str, int]]:
@@ -192,31 +192,9 @@ def _points(option: str, text: str) -> set[tuple[str, int]]:
     return points
 
 
-def _pull_while(command: tuple[str, ...], session: Session, interval: float) -> int:
-    ended = threading.Event()
-
-    def pull() -> None:
-        while not ended.wait(interval):
-            session.pull()
-
-    thread = threading.Thread(target=pull)
-    with session:
-        try:
-            process = subprocess.Popen(command)
-        except OSError as error:
-            raise InputError(f"{command[0]}: {error.strerror}") from error
-        thread.start()
-        try:
-            return process.wait()
-        finally:
-            ended.set()
-            thread.join()
-            session.pull(is_last=True)
-
-
-def _print_totals(session: Session) -> None:
+def _print_totals(rows: dict[str, list[dict[str, Any]]]) -> None:
     totals: dict[tuple[str, str], list[int]] = {}
-    for row in session.rows["kernel_summary"]:
+    for row in rows["kernel_summary"]:
         key = (f"{row['subsystem']}.{row['point']}", row["class"])
         sums = totals.setdefault(key, [0, 0, 0, 0, 0])
         for i, field in enumerate(("count", "bytes", "timed", "duration_ns")):
@@ -230,18 +208,17 @@ def _print_totals(session: Session) -> None:
             point, class_, format_count(count), format_bytes(size) if size else "", mean, most
         )
     Console().print(table)
-    _print_cost(session)
+    _print_cost(rows)
 
 
-def _print_cost(session: Session) -> None:
-    length = (
-        session.rows["measurement_cost"][-1]["end_ns"] if session.rows["measurement_cost"] else 0
-    )
+def _print_cost(rows: dict[str, list[dict[str, Any]]]) -> None:
+    costs = rows["measurement_cost"]
+    length = costs[-1]["end_ns"] if costs else 0
     table = Table("subsystem", "looked", "estimated cost", box=None)
-    for name in dict.fromkeys(row["subsystem"] for row in session.rows["measurement_cost"]):
-        rows = [row for row in session.rows["measurement_cost"] if row["subsystem"] == name]
-        active = sum(row["active_ns"] for row in rows) / max(length, 1)
-        spent = sum(row["estimated_ns"] for row in rows) / max(length, 1)
+    for name in dict.fromkeys(row["subsystem"] for row in costs):
+        own = [row for row in costs if row["subsystem"] == name]
+        active = sum(row["active_ns"] for row in own) / max(length, 1)
+        spent = sum(row["estimated_ns"] for row in own) / max(length, 1)
         table.add_row(name, f"{100 * active:.0f} % of the time", f"{100 * spent:.3f} %")
     Console().print(table)
 
@@ -250,7 +227,7 @@ def _print_cost(session: Session) -> None:
 @click.option(
     "--pairs",
     type=click.IntRange(min=3),
-    default=31,
+    default=101,
     show_default=True,
     help="How often each load runs with its points off and on.",
 )
@@ -259,8 +236,8 @@ def _print_cost(session: Session) -> None:
     "whole_pairs",
     type=click.IntRange(min=3),
     metavar="PAIRS",
-    help="Measure how much slower loads run with everything on, in so many pairs; each takes three "
-    "pull intervals.",
+    help="Measure what everything on takes while loads run, within the budget and without, in so "
+    "many pairs; each takes two pull intervals.",
 )
 @_interval_option
 @_budget_option
@@ -276,17 +253,35 @@ def cost(
 
         costs = measure_costs(pairs, show)
         keep_costs(costs)
-        wanted = Wanted(everything(), interval_s=interval, budget=budget)
-        whole = measure_perturbation(wanted, whole_pairs, show) if whole_pairs else []
+        whole = _whole(whole_pairs, interval, budget, show) if whole_pairs else {}
     if as_json:
         answer = {"costs": [asdict(one) for one in costs]}
-        if whole:
-            answer["perturbation_percent"] = [asdict(one) for one in whole]
+        for name, some in whole.items():
+            answer[name] = [asdict(one) for one in some]
         click.echo(json.dumps(answer))
         return
     _print_costs(costs)
-    if whole:
-        _print_perturbation(whole)
+    for name, some in whole.items():
+        click.echo()
+        _print_perturbation(TITLES[name], some)
+
+
+TITLES = {
+    "perturbation_percent": "everything on, within the budget",
+    "perturbation_without_budget_percent": "everything on, without a budget",
+}
+
+
+def _whole(
+    pairs: int, interval: float, budget: float | None, show: Callable[[str], None]
+) -> dict[str, list[Perturbation]]:
+    """Without a budget it is large, so that the governor's estimate can be held against it."""
+    wanted = Wanted(everything(), interval_s=interval, budget=budget)
+    budgets = dict(zip(TITLES, (budget, None), strict=True))
+    return {
+        name: measure_perturbation(replace(wanted, budget=one), pairs, show)
+        for name, one in budgets.items()
+    }
 
 
 def _print_costs(costs: list[Cost]) -> None:
@@ -297,9 +292,11 @@ def _print_costs(costs: list[Cost]) -> None:
     Console().print(table)
 
 
-def _print_perturbation(whole: list[Perturbation]) -> None:
-    table = Table("load", "perturbation", "95 % interval", "governor's estimate", box=None)
+def _print_perturbation(title: str, whole: list[Perturbation]) -> None:
+    table = Table(title, "processor time", "95 % interval", "governor's estimate", box=None)
     for one in whole:
-        interval = f"{one.least_percent:.3f} to {one.most_percent:.3f} %"
-        table.add_row(one.load, f"{one.percent:.3f} %", interval, f"{one.estimated_percent:.3f} %")
+        interval = f"{one.least_percent:+.3f} to {one.most_percent:+.3f} %"
+        table.add_row(
+            one.load, f"{one.percent:+.3f} %", interval, f"{one.estimated_percent:+.3f} %"
+        )
     Console().print(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
@@ -87,15 +88,24 @@ def daemon(
     **given: Any,
 ) -> None:
     """Have the probes of this node, to be switched and read over HTTP (also: sesamed)."""
+    # Until it serves there is nothing to read again, and nobody to end for.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     if not keep_privileges:
         privileges.begin_again_without_threads()
-    chosen = read_settings(settings) if settings is not None else Settings()
-    chosen = dataclasses.replace(chosen, **{k: v for k, v in given.items() if v is not None})
-    chosen.levels |= dict(map(_level, levels))
-    check(chosen)
+    said = {key: value for key, value in given.items() if value is not None}
+    said_levels = dict(map(_level, levels))
+
+    def read() -> Settings:
+        """Options win over the file, also when it is read again."""
+        found = read_settings(settings) if settings is not None else Settings()
+        found = dataclasses.replace(found, **said)
+        found.levels |= said_levels
+        check(found)
+        return found
+
     start(
         Start(
-            settings=chosen,
+            read_settings=read,
             settings_file=settings,
             address=address,
             folder=folder,

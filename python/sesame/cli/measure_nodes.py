@@ -6,7 +6,9 @@ import json
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -18,6 +20,7 @@ from sesame.errors import AlreadyReported, InputError, SesameError
 from sesame.installed import find_installed
 from sesame.measurement.control import Nodes, Outcome, Recording
 from sesame.measurement.daemon.access import default_folder, read_token
+from sesame.measurement.reception.journal import Journal
 from sesame.measurement.reception.store import write_data_set
 
 FILE = click.Path(path_type=Path)
@@ -64,8 +67,7 @@ def _report(outcomes: Sequence[Outcome[Any]]) -> None:
 
 
 @click.command()
-@click.argument("points", nargs=-1, metavar="[POINT]…")
-@click.option("--trace", is_flag=True, help="Trace events, too; they are counted, not sent yet.")
+@click.argument("points", nargs=-1, metavar="[POINT[=trace]]…")
 @click.option(
     "--detail",
     type=click.Choice(["count", "sampled", "duration"]),
@@ -80,11 +82,20 @@ def start(
     nodes: str,
     token_file: Path | None,
     ca: str,
-    *,
-    trace: bool,
 ) -> None:
-    """Switch on all points, or some: a subsystem `fs`, a point `fs.read`."""
-    _switch("trace" if trace else "summary", points, detail, _connect(nodes, token_file, ca))
+    """Switch on all points, or some: a subsystem `fs`, a point `fs.read`.
+
+    With `=trace` they also give a record of each event: `fs.read=trace`, `all=trace`.
+    """
+    levels = dict(map(_level, points or ("all",)))
+    _switch(levels, detail, _connect(nodes, token_file, ca))
+
+
+def _level(text: str) -> tuple[str, str]:
+    place, _, level = text.partition("=")
+    if level not in ("", "summary", "trace"):
+        raise InputError(f"{text}: expected POINT, POINT=summary or POINT=trace, got {level}")
+    return place, level or "summary"
 
 
 @click.command()
@@ -92,11 +103,12 @@ def start(
 @with_nodes
 def stop(points: tuple[str, ...], nodes: str, token_file: Path | None, ca: str) -> None:
     """Switch off all points, or some; what is off costs nothing."""
-    _switch("off", points, "duration", _connect(nodes, token_file, ca))
+    levels = dict.fromkeys(points or ("all",), "off")
+    _switch(levels, "duration", _connect(nodes, token_file, ca))
 
 
-def _switch(level: str, points: tuple[str, ...], detail: str, nodes: Nodes) -> None:
-    outcomes = nodes.set_level(level, list(points) or ["all"], detail)
+def _switch(levels: dict[str, str], detail: str, nodes: Nodes) -> None:
+    outcomes = nodes.set_levels(levels, detail)
     for outcome in outcomes:
         for point, reason in (outcome.answer or {}).items():
             click.echo(f"{outcome.node}: {point} is left out: {reason}", err=True)
@@ -127,6 +139,12 @@ def _print_state(address: str, state: dict[str, Any]) -> None:
         out.print(
             f"  {delivery['waiting']} pulls wait, {delivery['dropped']} were dropped"
             f"{': ' if delivery['trouble'] else ''}{delivery['trouble']}"
+        )
+    if delivery is not None and state["events"]["seen"]:
+        counts = delivery["events"]
+        out.print(
+            f"  events of traces: {counts['delivered']:,} delivered, "
+            f"{counts['discarded']:,} discarded, {counts['waiting']:,} wait"
         )
     table = Table("subsystem", "trace", "summary", "off", "cannot be had", box=None)
     for name, subsystem in state["subsystems"].items():
@@ -220,21 +238,25 @@ def record(
 ) -> int:
     """Record what nodes measure for some time, or while COMMAND runs on this one."""
     check_destination(output, force=force)
-    recording = Recording(_connect(nodes, token_file, ca))
-    begun = recording.begin()
-    if all(outcome.error for outcome in begun):
-        _report(begun)
-    result = _wait(recording, command, seconds)
-    ended = recording.finish()
-    if not recording.pulls:
-        raise SesameError("no node has measured anything")
-    written = write_data_set(output, lambda: iter(recording.pulls), force=force)
+    with (
+        TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as folder,
+        closing(Journal(Path(folder) / "journal")) as journal,
+    ):
+        recording = Recording(_connect(nodes, token_file, ca), journal)
+        begun = recording.begin()
+        if all(outcome.error for outcome in begun):
+            _report(begun)
+        result = _wait(recording, command, seconds)
+        ended = recording.finish()
+        if recording.is_empty:
+            raise SesameError("no node has measured anything")
+        written = write_data_set(output, journal.path, force=force)
     click.echo(f"{output}: {', '.join(written)}", err=True)
     _report([a if a.error else b for a, b in zip(begun, ended, strict=True)])
     return result
 
 
-FETCH_SECONDS = 10.0
+FETCH_SECONDS = 1.0
 
 
 def _wait(recording: Recording, command: tuple[str, ...], seconds: float) -> int:
@@ -249,11 +271,14 @@ def _wait(recording: Recording, command: tuple[str, ...], seconds: float) -> int
         process = subprocess.Popen(command)
     except OSError as error:
         raise InputError(f"{command[0]}: {error.strerror}") from error
-    while True:
-        try:
-            return process.wait(FETCH_SECONDS)
-        except subprocess.TimeoutExpired:
-            recording.fetch()
+    try:
+        while True:
+            try:
+                return process.wait(FETCH_SECONDS)
+            except subprocess.TimeoutExpired:
+                recording.fetch()
+    finally:
+        process.terminate()  # whoever ends us ends it; has no effect where it has ended
 
 
 @click.command()

@@ -35,8 +35,8 @@ from sesame.errors import InputError
 def report(path: Path, output: Path | None, json_path: Path | None) -> None:
     """Write a page on a run: what took its time, and what to do about it.
 
-    DATASET is a traced, an imported or a simulated run. The page opens in any browser and needs no
-    network.
+    DATASET is a traced, an imported or a simulated run, or a measurement of the kernel. The page
+    opens in any browser and needs no network.
 
     \b
     sesame report run.sesame -o report.html

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 from rich.console import Console
@@ -15,10 +16,15 @@ from sesame.analysis.reproduction import write_reproduction
 from sesame.cli.simulate import check_file
 from sesame.errors import InputError
 from sesame.reproduction import (
+    MACHINE,
+    OBSERVATIONS,
     SECTIONS,
     Case,
     Experiment,
+    Laboratory,
     Measured,
+    Observation,
+    Outcome,
     Results,
     Runner,
     find_experiments,
@@ -42,39 +48,63 @@ def reproduce(
     """Run the experiments of a published report again, and compare.
 
     NAME is a section's, as sesame-8.2, or that of one figure or table. What the report found is
-    said to come out here too, or not to.
+    said to come out here too, or not to. Sections of chapter 7 look into the running kernel of this
+    machine and need root; the others are simulated.
 
     \b
     sesame reproduce table-8-3
+    sesame reproduce sesame-7.5 --report faults.html
     sesame reproduce sesame-8.2 --report parallel-io.html
     """
     if listed or name is None:
         _print_list()
         return
-    experiments = find_experiments(name)
+    found = find_experiments(name)
     if report is not None:
         if report.suffix != ".html":
             raise InputError(f"--report {report}: expected a name that ends with .html")
         check_file(report)
     console = Console(stderr=True, highlight=False)
-    results = _run(experiments, mpi, console)
+    if isinstance(found, Observation):
+        outcomes = [_observe(found, mpi, console)]
+    else:
+        results = _run(found, mpi, console)
+        outcomes = [experiment.outcome(results) for experiment in found]
     if report is not None:
-        write_reproduction(experiments, results, report)
+        facts = [] if isinstance(found, Observation) else _facts(found)
+        write_reproduction(outcomes, facts, report)
         console.print(f"report: {report}", soft_wrap=True, markup=False)
     if as_json:
-        click.echo(json.dumps(_as_json(experiments, results)))
-    else:
-        for experiment in experiments:
-            _print_experiment(experiment, results)
+        click.echo(json.dumps([_as_json(outcome) for outcome in outcomes]))
+        return
+    for outcome in outcomes:
+        _print_outcome(outcome)
+
+
+def _facts(experiments: list[Experiment]) -> list[tuple[str, str]]:
+    runs = len({case for experiment in experiments for case in experiment.cases})
+    machine = MACHINE.read_text(encoding="utf-8").partition("\n\n")[0]
+    return [("simulated runs", str(runs)), ("machine", machine)]
 
 
 def _print_list() -> None:
     table = Table("name", "what", "source", box=None, header_style="bold", pad_edge=False)
+    for observation in OBSERVATIONS:
+        table.add_row(observation.name, observation.title, observation.source)
     for section, experiments in SECTIONS.items():
         table.add_row(section, f"all of these {len(experiments)}", "")
         for experiment in experiments:
             table.add_row(experiment.name, experiment.title, experiment.source)
     Console(highlight=False).print(table)
+
+
+def _observe(observation: Observation, mpi: str | None, console: Console) -> Outcome:
+    # What runs there makes files of its own; memory is no place for them.
+    with (
+        TemporaryDirectory(prefix=".sesame-", dir=Path.cwd()) as folder,
+        console.status("beginning") as line,
+    ):
+        return observation.observe(Laboratory(Path(folder), mpi), line.update)
 
 
 def _run(experiments: list[Experiment], mpi: str | None, console: Console) -> Results:
@@ -92,54 +122,38 @@ def _run(experiments: list[Experiment], mpi: str | None, console: Console) -> Re
     return results
 
 
-def _print_experiment(experiment: Experiment, results: Results) -> None:
+def _print_outcome(outcome: Outcome) -> None:
     console = Console(highlight=False)
-    console.print(f"[bold]{experiment.name}[/]: {experiment.title} ({experiment.source})")
-    for table in _tables(experiment, results):
-        console.print(table)
-    for finding in experiment.findings:
-        holds = finding.holds(results)
-        console.print(f"{'comes out' if holds else 'DOES NOT COME OUT'}: {finding.text}")
-        if finding.remark and not holds:
-            console.print(f"  {finding.remark}")
-    console.print()
-
-
-def _tables(experiment: Experiment, results: Results) -> list[Table]:
-    tables = []
-    if experiment.rows:
-        counts = Table("", "the report", "here", box=None, header_style="bold", pad_edge=False)
-        for row in experiment.rows:
-            counts.add_row(row.name, row.theirs, row.ours(results))
-        tables.append(counts)
-    for panel in experiment.panels:
-        places = [str(place) for place, _ in next(iter(panel.curves.values()))]
+    console.print(f"[bold]{outcome.name}[/]: {outcome.title} ({outcome.source})")
+    for one in outcome.tables:
         table = Table(
-            panel.axis,
-            *places,
-            title=f"{panel.title} ({'s' if panel.quantity == 'time_s' else 'blocks'})",
+            *one.columns,
+            title=one.title or None,
             title_justify="left",
             box=None,
             header_style="bold",
             pad_edge=False,
         )
-        for curve in panel.curves:
-            table.add_row(curve, *(f"{value:.4g}" for value in panel.values(results, curve)))
-        tables.append(table)
-    return tables
+        for row in one.rows:
+            table.add_row(*row)
+        console.print(table)
+    for judged in outcome.judgements:
+        console.print(f"{'comes out' if judged.comes_out else 'DOES NOT COME OUT'}: {judged.text}")
+        for text in (judged.seen, "" if judged.comes_out else judged.remark):
+            if text:
+                console.print(f"  {text}")
+    console.print()
 
 
-def _as_json(experiments: list[Experiment], results: Results) -> list[dict[str, object]]:
-    return [
-        {
-            "name": experiment.name,
-            "title": experiment.title,
-            "source": experiment.source,
-            "runs": [{"command": str(case), **asdict(results[case])} for case in experiment.cases],
-            "findings": [
-                {"text": finding.text, "comes_out": finding.holds(results)}
-                for finding in experiment.findings
-            ],
-        }
-        for experiment in experiments
-    ]
+def _as_json(outcome: Outcome) -> dict[str, object]:
+    return {
+        "name": outcome.name,
+        "title": outcome.title,
+        "source": outcome.source,
+        "runs": list(outcome.runs) or [{"command": command} for command in outcome.commands],
+        "tables": [asdict(table) for table in outcome.tables],
+        "findings": [
+            {"text": judged.text, "comes_out": judged.comes_out, "seen": judged.seen}
+            for judged in outcome.judgements
+        ],
+    }

@@ -46,7 +46,7 @@ def seconds_left(result: dict[str, Any]) -> float:
     busy = [
         ionode["device"]["busy_s"] for system in result["storage"] for ionode in system["ionodes"]
     ]
-    return max(max(busy, default=0.0) - result["predicted_time_s"], 0.0)
+    return max(max(busy, default=0.0) - float(result["predicted_time_s"]), 0.0)
 
 
 def _figures(systems: list[dict[str, Any]], end_s: float) -> list[str]:

@@ -101,8 +101,8 @@ def print_curve(console: Console, runs: list[tuple[Point, RunResult]]) -> None:
         longest_value = max(len(point.settings[i][1]) for point, _ in runs)
         table.add_column(key, overflow="fold", min_width=longest_value)
     for title in ("predicted", "", *(ordinate.short for ordinate in storage or [MESSAGES])):
-        least = max(map(len, title.split()), default=LEAST_BAR_WIDTH)
-        table.add_column(title, min_width=least, justify="right" if title else "left")
+        lines = title.replace(" ", "\n")  # figures are never cut: room is taken from the keys
+        table.add_column(lines, no_wrap=True, justify="right" if title else "left")
     table.columns[0].justify = "right"
     room = console.width - TABLE_WIDTH - 12 * (len(keys) + len(storage))
     width = min(BAR_WIDTH, max(LEAST_BAR_WIDTH, room))

@@ -45,6 +45,7 @@ OPENED = layout(("<u4", "table slots slot"), ("<i4", "file"), ("<u4", "flags lat
 FILE = layout(("<u4", "begin flags"))
 PAYLOADS = ("zero", "compressible", "random")
 MERGED, FORMATTED = 1, 2
+OF_IO_FLAG = {IoFlag.MERGED: MERGED, IoFlag.WILL_NEED: 4, IoFlag.DONT_NEED: 8}
 KEEPS_PROCESSOR = 1
 REGULAR = 1
 
@@ -173,9 +174,10 @@ def _operations(schedule: Schedule, ours: Array, counts: dict[str, Array]) -> Ar
     made["file"][at], made["other_file"][at] = io["file"][rows], io["other_file"][rows]
     made["slot"][at] = schedule.slots.slot[rows]
     made["other_slot"][at] = _other_slots(schedule, rows)
-    made["flags"][at] = np.where(io["flags"][rows] & IoFlag.MERGED != 0, MERGED, 0) | np.where(
-        io.is_call(calls.FORMATTED)[rows], FORMATTED, 0
-    )
+    flags = np.where(io.is_call(calls.FORMATTED)[rows], FORMATTED, 0)
+    for recorded, flag in OF_IO_FLAG.items():
+        flags |= np.where(io["flags"][rows] & recorded != 0, flag, 0)
+    made["flags"][at] = flags
     return made
 
 

@@ -3,36 +3,58 @@
 from __future__ import annotations
 
 from sesame.errors import InputError
+from sesame.reproduction import faults, initialization, opening, records
 from sesame.reproduction.experiment import Case, Experiment, Finding, Measured, Panel, Results, Row
+from sesame.reproduction.observed import Laboratory, Observation
+from sesame.reproduction.outcome import Arrow, Band, Bar, Diagram, Judgement, Lanes, Outcome, Table
 from sesame.reproduction.parallel_io import EXPERIMENTS
 from sesame.reproduction.run import MACHINE, Runner
 
 # A name for all experiments of a section.
 SECTIONS = {"sesame-8.2": EXPERIMENTS}
+# What is not simulated, but observed on this machine, by section.
+OBSERVATIONS = [
+    initialization.OBSERVATION,
+    opening.OBSERVATION,
+    records.OBSERVATION,
+    faults.OBSERVATION,
+]
 
 __all__ = [
     "MACHINE",
+    "OBSERVATIONS",
     "SECTIONS",
+    "Arrow",
+    "Band",
+    "Bar",
     "Case",
+    "Diagram",
     "Experiment",
     "Finding",
+    "Judgement",
+    "Laboratory",
+    "Lanes",
     "Measured",
+    "Observation",
+    "Outcome",
     "Panel",
     "Results",
     "Row",
     "Runner",
+    "Table",
     "find_experiments",
 ]
 
 
-def find_experiments(name: str) -> list[Experiment]:
+def find_experiments(name: str) -> list[Experiment] | Observation:
     """The experiments of a section, or the one of that name. Raises InputError."""
     if name in SECTIONS:
         return list(SECTIONS[name])
+    for observation in OBSERVATIONS:
+        if name == observation.name:
+            return observation
     by_name = {experiment.name: experiment for all_ in SECTIONS.values() for experiment in all_}
     if name not in by_name:
-        raise InputError(
-            f"{name}: no such experiment",
-            hint="there are " + ", ".join((*SECTIONS, *by_name)),
-        )
+        names = (*(one.name for one in OBSERVATIONS), *SECTIONS, *by_name)
+        raise InputError(f"{name}: no such experiment", hint="there are " + ", ".join(names))
     return [by_name[name]]

@@ -3,7 +3,7 @@
 Of its figures the report says in words what they show. Workloads are ours: `requests` for the
 synthetic benchmark, oocmm for the multiplication of matrices. What the report does not say (sizes
 of files, matrices, blocks) is chosen so that what it describes can happen, and stands in
-machine.toml and here.
+the machine model pfssim and here.
 """
 
 from __future__ import annotations

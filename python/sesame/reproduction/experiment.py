@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal
+
+from sesame.reproduction.outcome import Diagram, Judgement, Outcome, Table
 
 SOURCE = "SESAME report, section 8.2"
 IONODES = (1, 2, 4, 8, 16)  # as the figures have them
-BLOCK_BYTES = 4096  # of caches and disks, as machine.toml has it
+BLOCK_BYTES = 4096  # of caches and disks, as the machine model pfssim has it
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Measured:
 
 Results = Mapping[Case, Measured]
 Quantity = Literal["time_s", "blocks_read"]
+ORDINATES = {"time_s": "predicted time (s)", "blocks_read": "blocks read from disks"}
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,25 @@ class Panel:
 
     def values(self, results: Results, curve: str) -> list[float]:
         return [float(getattr(results[case], self.quantity)) for _, case in self.curves[curve]]
+
+    def diagram(self, results: Results) -> Diagram:
+        curves = {
+            name: [
+                (place, value)
+                for (place, _), value in zip(points, self.values(results, name), strict=True)
+            ]
+            for name, points in self.curves.items()
+        }
+        return Diagram(self.title, self.axis, ORDINATES[self.quantity], curves)
+
+    def table(self, results: Results) -> Table:
+        places = [str(place) for place, _ in next(iter(self.curves.values()))]
+        rows = [
+            [name, *(f"{value:.4g}" for value in self.values(results, name))]
+            for name in self.curves
+        ]
+        title = f"{self.title} ({'s' if self.quantity == 'time_s' else 'blocks'})"
+        return Table(title, [self.axis, *places], rows)
 
 
 @dataclass(frozen=True)
@@ -105,3 +127,19 @@ class Experiment:
             case for panel in self.panels for points in panel.curves.values() for _, case in points
         ]
         return list(dict.fromkeys((*drawn, *self.more_cases)))
+
+    def outcome(self, results: Results) -> Outcome:
+        tables = [panel.table(results) for panel in self.panels]
+        if self.rows:
+            rows = [[row.name, row.theirs, row.ours(results)] for row in self.rows]
+            tables.insert(0, Table("", ["", "the report", "here"], rows))
+        return Outcome(
+            self.name,
+            self.title,
+            self.source,
+            [Judgement(one.text, one.holds(results), one.remark) for one in self.findings],
+            tables,
+            [panel.diagram(results) for panel in self.panels],
+            [str(case) for case in self.cases],
+            [{"command": str(case), **asdict(results[case])} for case in self.cases],
+        )

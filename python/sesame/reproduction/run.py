@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame.errors import WorkloadError
+from sesame.machines import find_machine
 from sesame.reproduction.experiment import BLOCK_BYTES, Case, Measured
 from sesame.simulation import Host, RunResult, Scenario, find_host, parse_compute, simulate
 from sesame.simulation.host import inspect_program
@@ -25,7 +26,7 @@ from sesame.workloads import (
     run_simulated,
 )
 
-MACHINE = Path(__file__).with_name("machine.toml")
+MACHINE = find_machine("pfssim")
 AT_ONCE = 2
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sesame.errors import InputError
+from sesame.workloads.storage_limit import Limit, Pace, find_limit
 
 T = TypeVar("T")
 BLOCK = 4096
@@ -25,7 +26,7 @@ FEWEST, MOST = 3, 15  # samples of a size
 LONG_ENOUGH = 0.2  # s of samples of a size
 FILES = 40  # that metadata calls are timed with
 READ_STEP = 64 << 10  # of sequential reading
-SHARE_OF_SYNCHRONOUS = 0.5  # of a device's time that a write takes which waits for it
+SECTOR = 512  # of the system's counts, whatever the device has
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,14 @@ class StorageTimes:
     synced_write: Curve  # of new data, with the fsync behind it
     sequential: float  # s per byte of a file that is not in memory
     is_direct: bool  # the device was measured past the page cache
+    journal: int = 0  # bytes that the device writes for a sync beside its data
+    write_limit: Limit | None = None
+    read_limit: Limit | None = None
 
     @property
     def waits_for_device(self) -> bool:
-        """Writes are synchronous, as on a file system mounted so."""
-        return self.cached_write.times[0] > SHARE_OF_SYNCHRONOUS * self.device_write.times[0]
+        """Writes are synchronous, as on a file system mounted so: no work is left for an fsync."""
+        return self.cached_write.times[0] > self.synced_write.times[0]
 
 
 def measure_storage(directory: Path) -> StorageTimes:
@@ -73,8 +77,12 @@ def _measure(directory: Path, folder: Path) -> StorageTimes:
     buffer.write(os.urandom(LARGEST))
     data = memoryview(buffer)
     cached_write, cached_read = _cached(folder / "cached", data)
-    with _written(folder / "device", data) as path:
-        device_write, device_read, is_direct = _device(path, data)
+    with _written(folder / "device", data) as path, Accesses(path, data) as accesses:
+        write_limit, read_limit = find_limit(accesses.write), find_limit(accesses.read)
+        writes, reads = Pace(write_limit), Pace(read_limit)
+        device_write = _curve(accesses.write, writes)
+        device_read = _curve(accesses.read, reads)
+    synced_write, journal = _synced(folder / "synced", data, writes)
     return StorageTimes(
         directory=str(directory),
         cache_bytes=_available_memory(),
@@ -83,9 +91,12 @@ def _measure(directory: Path, folder: Path) -> StorageTimes:
         cached_read=cached_read,
         device_write=device_write,
         device_read=device_read,
-        synced_write=_synced(folder / "synced", data),
-        sequential=_sequential(folder / "sequential", data),
-        is_direct=is_direct,
+        synced_write=synced_write,
+        sequential=_sequential(folder / "sequential", data, reads),
+        is_direct=accesses.is_direct,
+        journal=journal,
+        write_limit=write_limit,
+        read_limit=read_limit,
     )
 
 
@@ -113,11 +124,11 @@ def _timed(call: Callable[..., T], *arguments: Any) -> tuple[float, T]:
     return time.perf_counter() - begin, result
 
 
-def _usual(sample: Callable[[int], float], size: int) -> float:
-    """The median of at least a few, and of more where they are short. Not the fastest: a device
-    with a rate limit does some in no time."""
+def _usual(sample: Callable[[int], float], size: int, pace: Pace) -> float:
+    """The median of at least a few, and of more where they are short."""
     times: list[float] = []
     while len(times) < FEWEST or (len(times) < MOST and sum(times) < LONG_ENOUGH):
+        pace.before(size)
         times.append(sample(size))
     return statistics.median(times)
 
@@ -163,38 +174,42 @@ def _written(path: Path, data: memoryview) -> Iterator[Path]:
     path.unlink()
 
 
-def _device(path: Path, data: memoryview) -> tuple[Curve, Curve, bool]:
-    """Single accesses to data that has its place on the device: past the page cache, or where the
-    file system cannot do that, writes that are brought there and reads of what is not in memory."""
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_DIRECT)
-        is_direct = True
-    except OSError:
-        handle = os.open(path, os.O_RDWR)
-        is_direct = False
-    places = _places()
+class Accesses:
+    """Single accesses to data that has its place on the device, never one behind the other: past
+    the page cache, or where the file system cannot do that, writes that are brought there and reads
+    of what is not in memory. How long each took."""
 
-    def write(size: int) -> float:
-        at = next(places) // size * size % ROOM
-        return _timed(_write_out, handle, data[:size], at, is_direct)[0]
+    def __init__(self, path: Path, data: memoryview) -> None:
+        self._data = data
+        try:
+            self._handle = os.open(path, os.O_RDWR | os.O_DIRECT)
+            self.is_direct = True
+        except OSError:
+            self._handle = os.open(path, os.O_RDWR)
+            self.is_direct = False
+        self._places = _places()
 
-    def read(size: int) -> float:
-        at = next(places) // size * size % ROOM
-        if not is_direct:
-            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
-            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_RANDOM)
-        return _timed(os.preadv, handle, [data[:size]], at)[0]
+    def __enter__(self) -> Accesses:
+        return self
 
-    try:
-        for _ in range(FEWEST):  # a device that saves up what it was not asked for has nothing left
-            write(LARGEST)
-        writes = [_usual(write, size) for size in reversed(SIZES)]
-        for _ in range(FEWEST):
-            read(LARGEST)
-        reads = [_usual(read, size) for size in reversed(SIZES)]
-    finally:
-        os.close(handle)
-    return Curve(SIZES, writes[::-1]), Curve(SIZES, reads[::-1]), is_direct
+    def __exit__(self, *_: object) -> None:
+        os.close(self._handle)
+
+    def _next(self, size: int) -> int:
+        return next(self._places) // size * size % ROOM
+
+    def write(self, size: int) -> float:
+        begin = time.perf_counter()
+        os.pwrite(self._handle, self._data[:size], self._next(size))
+        if not self.is_direct:
+            os.fdatasync(self._handle)
+        return time.perf_counter() - begin
+
+    def read(self, size: int) -> float:
+        if not self.is_direct:
+            os.posix_fadvise(self._handle, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.posix_fadvise(self._handle, 0, 0, os.POSIX_FADV_RANDOM)
+        return _timed(os.preadv, self._handle, [self._data[:size]], self._next(size))[0]
 
 
 def _places() -> Iterator[int]:
@@ -205,16 +220,23 @@ def _places() -> Iterator[int]:
         yield place
 
 
-def _write_out(handle: int, part: memoryview, at: int, is_direct: bool) -> None:
-    os.pwrite(handle, part, at)
-    if not is_direct:
-        os.fdatasync(handle)
+def _curve(sample: Callable[[int], float], pace: Pace) -> Curve:
+    """A device may have a buffer: the first and largest accesses are for that, and not counted."""
+    sizes = [size for size in SIZES if size <= pace.most]
+    for _ in range(FEWEST):
+        pace.before(sizes[-1])
+        sample(sizes[-1])
+    times = [_usual(sample, size, pace) for size in reversed(sizes)]
+    return Curve(sizes, times[::-1])
 
 
-def _synced(path: Path, data: memoryview) -> Curve:
-    """New data at the end of a file, and the fsync that brings it to the device."""
+def _synced(path: Path, data: memoryview, pace: Pace) -> tuple[Curve, int]:
+    """New data at the end of a file, and the fsync that brings it to the device; what that writes
+    for a block beside it."""
     handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+    device = os.fstat(handle).st_dev
     end = 0
+    beside: list[int] = []
 
     def sample(size: int) -> float:
         nonlocal end
@@ -224,27 +246,40 @@ def _synced(path: Path, data: memoryview) -> Curve:
             end = 0
         os.pwrite(handle, data[:size], end)
         end += size
-        return _timed(os.fsync, handle)[0]
+        before = _bytes_written(device)
+        took = _timed(os.fsync, handle)[0]
+        if size == BLOCK:
+            beside.append(_bytes_written(device) - before - size)
+        return took
 
     try:
-        for _ in range(FEWEST):
-            sample(LARGEST)
-        times = [_usual(sample, size) for size in reversed(SIZES)]
+        curve = _curve(sample, pace)
     finally:
         os.close(handle)
     path.unlink()
-    return Curve(SIZES, times[::-1])
+    return curve, max(round(statistics.median(beside)), 0)
 
 
-def _sequential(path: Path, data: memoryview) -> float:
+def _bytes_written(device: int) -> int:
+    """By a block device, as the system counts; 0 where there is none, as under a network."""
+    try:
+        path = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/stat")
+        return int(path.read_text(encoding="ascii").split()[6]) * SECTOR
+    except OSError:
+        return 0
+
+
+def _sequential(path: Path, data: memoryview, pace: Pace) -> float:
     target = memoryview(bytearray(READ_STEP))
+    size = int(min(ROOM, pace.most)) // READ_STEP * READ_STEP
     with _written(path, data):
         handle = os.open(path, os.O_RDONLY)
         try:
-            times = _timed_reads(handle, target, list(range(0, ROOM, READ_STEP)))
+            pace.before(size)
+            times = _timed_reads(handle, target, list(range(0, size, READ_STEP)))
         finally:
             os.close(handle)
-    return sum(times) / ROOM
+    return sum(times) / size
 
 
 def _available_memory() -> int:

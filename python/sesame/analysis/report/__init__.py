@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sesame.analysis.report.measured import is_measured, write_measured
 from sesame.analysis.report.page import TEMPLATES
 from sesame.analysis.report.simulated import write_simulated, write_sweep_report
 from sesame.analysis.report.traced import write_traced
@@ -16,16 +17,19 @@ __all__ = ["TEMPLATES", "write_report", "write_sweep_report"]
 
 
 def write_report(data_set: DataSet, path: Path, study: Study | None = None) -> None:
-    """The report of one run, simulated or traced, from its data set alone."""
+    """The report of one run, simulated, traced or measured, from its data set alone."""
     if is_traced(data_set):
         write_traced(data_set, study or study_run(data_set), path)
     elif "predicted_time_s" in data_set.info.get("result", {}):
         write_simulated(data_set, path)
+    elif is_measured(data_set):
+        write_measured(data_set, path)
     else:
         known = ", ".join(data_set.record_types) or "none"
         raise InputError(
-            "neither a traced nor a simulated run: expected records of type io, mpi, process or "
-            f"file_total, or a predicted time; there are records of type {known}",
+            "neither a traced nor a simulated run: expected records of type io, mpi, process, "
+            f"file_total or kernel_summary, or a predicted time; there are records of type {known}",
             path=str(data_set.path),
-            hint="`sesame bench run --plot` draws the tables of a workload",
+            hint="`sesame characterize` reports on requests to disks, `sesame bench run --plot` "
+            "draws the tables of a workload",
         )

@@ -46,6 +46,7 @@ RENAMES = ("rename", "renameat", "renameat2")
 MAKES = ("mkdir", "mkdirat", "link", "linkat", "symlink", "symlinkat")
 PATHLESS = ("readdir", "getdents", "getdirentries", "getcwd")  # nothing is asked of the model
 DATA = ("file_read", "file_write")
+DROP = "file_drop"
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ def choose_files(events: Events, placed: Placed) -> tuple[Events, Array]:
     if not placed.known.any():
         return events, np.zeros(len(events), bool)
     has_inner = bool(_inner(events, placed).any())
+    events = _with_writes_of_copies(events, placed)
     events = _with_ends_of_collectives(events, _on_placed(events, placed), has_inner)
     here, inner = _on_placed(events, placed), _inner(events, placed)
     mpi_io = _of_calls(events, is_mpi_io)
@@ -131,16 +133,40 @@ def _inner(events: Events, placed: Placed) -> Array:
 def _on_placed(events: Events, placed: Placed) -> Array:
     inside = events.is_io & (events.file >= 0) & (events.file < len(placed.paths))
     here: Array = inside & placed.known[np.where(inside, events.file, 0)]
-    here &= ((events.flags & int(IoFlag.IMPLIED)) == 0) & ~_of_calls(events, _is_timed)
+    here &= ((events.flags & int(IoFlag.IMPLIED)) == 0) & ~_of_calls(events, MAPPING.__contains__)
     return here
-
-
-def _is_timed(name: str) -> bool:
-    return name in MAPPING or name in COPIES
 
 
 def _of_calls(events: Events, test: Any) -> Array:
     return np.array([bool(test(name)) for name in events.names], bool)[events.call]
+
+
+def _with_writes_of_copies(events: Events, placed: Placed) -> Events:
+    """A copy from file to file, which is played as its read, is followed by its write. A trace does
+    not say where that is: behind the last one."""
+    onto = np.isin(events.other_file, np.flatnonzero(placed.known)) & (events.bytes > 0)
+    copies = np.flatnonzero(
+        _on_placed(events, placed) & onto & _of_calls(events, COPIES.__contains__)
+    )
+    if not len(copies):
+        return events
+    result, is_write = _insert(events, copies, copies)
+    result.call[is_write] = _number_of(result, "write")
+    result.file[is_write] = result.other_file[is_write]
+    result.handle[is_write] = result.offset[is_write] = -1
+    return result
+
+
+def _insert(events: Events, behind: Array, copied: Array) -> tuple[Events, Array]:
+    """The events with copies of some, each behind an event; and which are these copies."""
+    source = np.insert(np.arange(len(events)), behind + 1, copied)
+    is_copy = np.insert(np.zeros(len(events), bool), behind + 1, True)
+    place = np.append(np.flatnonzero(~is_copy), -1)
+    arrays = {f.name: getattr(events, f.name)[source] for f in fields(Events) if f.name != "names"}
+    for name in ("completed_by", "parent"):
+        arrays[name] = place[arrays[name]]
+    arrays["completed_by"][is_copy] = -1
+    return Events(**arrays, names=events.names), is_copy
 
 
 def _with_ends_of_collectives(events: Events, here: Array, has_inner: bool) -> Events:
@@ -160,16 +186,9 @@ def _with_ends_of_collectives(events: Events, here: Array, has_inner: bool) -> E
         calls[np.minimum(which, len(calls) - 1)] == events.parent[inside]
     )
     np.maximum.at(last, which[known], inside[known])
-    source = np.insert(np.arange(len(events)), last + 1, calls)
-    is_end = np.insert(np.zeros(len(events), bool), last + 1, True)
-    place = np.append(np.flatnonzero(~is_end), -1)
-    arrays = {f.name: getattr(events, f.name)[source] for f in fields(Events) if f.name != "names"}
-    for name in ("completed_by", "parent"):
-        arrays[name] = place[arrays[name]]
-    arrays["completed_by"][is_end] = -1
-    result = Events(**arrays, names=events.names)
+    result, is_end = _insert(events, last, calls)
     kind = np.array([io_kind(name) for name in events.names])[result.call]
-    together = together[source]
+    together = np.insert(together, last + 1, True)
     writes, reads = (together & (kind == of) & has_inner for of in (WRITE, READ))
     exchange = (writes & ~is_end) | (reads & is_end)
     meeting = (together & is_end & ~exchange) | (reads & ~is_end)
@@ -179,19 +198,24 @@ def _with_ends_of_collectives(events: Events, here: Array, has_inner: bool) -> E
 
 
 def _set_played(events: Events, chosen: Array, name: str, role: Role) -> None:
+    events.role[chosen] = role
+    events.played[chosen] = _number_of(events, name)
+
+
+def _number_of(events: Events, name: str) -> int:
     if name not in events.names:
         events.names.append(name)
-    events.role[chosen] = role
-    events.played[chosen] = events.names.index(name)
+    return events.names.index(name)
 
 
 def _assign(events: Events, chosen: Array) -> None:
     failed = events.error[chosen] != 0
     moves = events.bytes[chosen] > 0
+    drops = (events.flags[chosen] & int(IoFlag.DONT_NEED)) != 0
     for call in np.unique(events.call[chosen]).tolist():
         played = player_call(events.names[call])
         of_call = events.call[chosen] == call
-        nothing = of_call & (failed | ((played in DATA) & ~moves))
+        nothing = of_call & (failed | ((played in DATA) & ~moves) | ((played == DROP) & ~drops))
         events.role[chosen[of_call]] = Role.LOCAL
         if played:
             _set_played(events, chosen[of_call & ~nothing], played, Role.FILE)
@@ -209,6 +233,7 @@ def player_call(name: str) -> str:
         (RENAMES, "file_rename"),
         (MAKES, "file_mkdir"),
         (("fflush",), "file_flush"),
+        (("posix_fadvise",), DROP),
         (("fdopen", "closedir", *PATHLESS), ""),
     ):
         if plain in names:
@@ -242,7 +267,8 @@ def fill_operations(events: Events, operations: Array, ranks: int) -> Array:
     operations["comm"][chosen] = events.file[chosen]
     operations["peer"][chosen] = opening
     operations["tag"][chosen] = np.where(opens, flags, second)
-    operations["bytes"][chosen] = events.bytes[chosen]
+    moved = np.where(played == DROP, events.size[chosen], events.bytes[chosen])
+    operations["bytes"][chosen] = moved
     background = events.role[chosen] == Role.FILE_START
     operations["list"][chosen[~background]] = events.offset[chosen[~background]]
     operations["number"][chosen] = events.offset[chosen]

@@ -1,0 +1,68 @@
+"""What a thread was busy with: stretches of time from the ends and durations of its events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sesame.datasets import DataSet
+from sesame.reproduction.observed import Array, events_of
+
+Times = NDArray[np.int64]
+LONG_AGO = -(1 << 62)
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Stretches of time that follow one another, in ns."""
+
+    begin: Times
+    end: Times
+
+    @staticmethod
+    def of_events(events: dict[str, Array]) -> Spans:
+        end = events["time_ns"].astype(np.int64)
+        begin = end - events["duration_ns"].astype(np.int64)
+        return Spans(np.maximum(begin, np.concatenate(([LONG_AGO], end[:-1]))), end)
+
+    def before(self, time: Any) -> Any:
+        """How much of them lies before each time."""
+        length = np.concatenate(([0], np.cumsum(self.end - self.begin)))
+        begun = np.searchsorted(self.begin, time, "right")
+        last_end = np.concatenate(([LONG_AGO], self.end))[begun]
+        return length[begun] - np.maximum(last_end - time, 0)
+
+    def within(self, begin: Any, end: Any) -> Any:
+        """How much of them lies in each interval: none has more than its length."""
+        return self.before(end) - self.before(begin)
+
+    def and_(self, other: Spans) -> Spans:
+        """What lies in both."""
+        edges = np.unique(np.concatenate((self.begin, self.end, other.begin, other.end)))
+        begin, end = edges[:-1], edges[1:]
+        both = (self.within(begin, end) > 0) & (other.within(begin, end) > 0)
+        return Spans(begin[both], end[both])
+
+
+@dataclass(frozen=True)
+class Activity:
+    """Of one thread."""
+
+    running: Spans
+    ready: Spans  # something else had the processor
+
+
+def spans_of(kernel: DataSet, thread: int, subsystem: str, point: str) -> Spans:
+    events = events_of(kernel, subsystem=subsystem, point=point)
+    own = events["pid"] == thread
+    return Spans.of_events({name: column[own] for name, column in events.items()})
+
+
+def activity_of(kernel: DataSet, thread: int) -> Activity:
+    """Needs traces of sched.run and sched.wait."""
+    return Activity(
+        spans_of(kernel, thread, "sched", "run"), spans_of(kernel, thread, "sched", "wait")
+    )

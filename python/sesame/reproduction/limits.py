@@ -1,0 +1,78 @@
+"""Memory that a command may have: a control group, and somewhere for its pages to go."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sesame.errors import InputError
+
+MOUNT = Path("/sys/fs/cgroup")
+# Of each version of control groups: where groups of memory are, and the file of their limit.
+VERSIONS = ((MOUNT / "memory", "memory.limit_in_bytes"), (MOUNT, "memory.max"))
+
+
+def _groups() -> tuple[Path, str]:
+    for parent, name in VERSIONS:
+        is_second = parent == MOUNT and (parent / "cgroup.controllers").is_file()
+        if is_second or (parent / name).is_file():
+            return parent, name
+    raise InputError(
+        "this machine has no control groups of memory", hint=f"looked for them in {MOUNT}"
+    )
+
+
+@contextmanager
+def memory_limit(limit_bytes: int | None) -> Iterator[Sequence[str]]:
+    """Words to put before a command that has this much memory, with its children."""
+    if limit_bytes is None:
+        yield ()
+        return
+    parent, name = _groups()
+    group = parent / f"sesame.{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / name).write_text(str(limit_bytes))
+    except OSError as error:
+        with suppress(OSError):
+            group.rmdir()
+        raise InputError(f"{group}: cannot be made: {error.strerror}") from error
+    try:
+        yield ("sh", "-c", 'echo $$ >"$0"; exec "$@"', str(group / "cgroup.procs"))
+    finally:
+        group.rmdir()
+
+
+@contextmanager
+def swap_space(size_bytes: int) -> Iterator[None]:
+    """Where the machine has none: a device in memory, so that no other disk is worn or waited for,
+    and pages are out of the reach of the limit all the same."""
+    if len(Path("/proc/swaps").read_text().splitlines()) > 1:
+        yield
+        return
+    with tempfile.NamedTemporaryFile(prefix="sesame-swap-", dir="/dev/shm") as file:
+        os.posix_fallocate(file.fileno(), 0, size_bytes)
+        device = _run("losetup", "--find", "--show", file.name)
+        try:
+            _run("mkswap", device)
+            _run("swapon", device)
+            try:
+                yield
+            finally:
+                _run("swapoff", device)
+        finally:
+            _run("losetup", "--detach", device)
+
+
+def _run(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise InputError(f"{command[0]}: {error.strerror}, needed for swap space") from error
+    if done.returncode != 0:
+        raise InputError(f"no swap space: {' '.join(command)}: {done.stderr.strip()}")
+    return done.stdout.strip()

@@ -1,0 +1,93 @@
+"""What came out of an experiment: tables, diagrams, and the report's findings beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Band:
+    """A stretch of a diagram's axis that has a name."""
+
+    begin: float
+    end: float
+    name: str
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """Curves by name, each a list of (place on the axis, value)."""
+
+    title: str
+    axis: str
+    ordinate: str
+    curves: Mapping[str, Sequence[tuple[float, float]]]
+    is_logarithmic: bool = False  # both axes
+    bands: Sequence[Band] = ()
+    has_lines: bool = True
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Something that took time in a lane."""
+
+    lane: str
+    begin: float
+    end: float
+    kind: str  # bars of a kind have a colour
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """From one lane to another, or to the same."""
+
+    source: str
+    begin: float
+    destination: str
+    end: float
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A time line with a lane for each of those that take part, the first on top."""
+
+    title: str
+    axis: str
+    lanes: Sequence[str]
+    bars: Sequence[Bar] = ()
+    arrows: Sequence[Arrow] = ()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the report found, and whether it is found here."""
+
+    text: str
+    comes_out: bool
+    # Why ours may differ, shown where it does.
+    remark: str = ""
+    # What was seen here.
+    seen: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    name: str
+    title: str
+    source: str
+    judgements: Sequence[Judgement]
+    tables: Sequence[Table] = ()
+    diagrams: Sequence[Diagram | Lanes] = ()
+    commands: Sequence[str] = ()
+    runs: Sequence[Mapping[str, Any]] = field(default=())  # for machines to read
