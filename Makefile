@@ -8,11 +8,12 @@ PACKAGES := build-essential cmake ninja-build python3-venv python3-dev libtomlpl
   openmpi-bin libopenmpi-dev clang libbpf-dev
 CXX_FILES = $(shell git ls-files '*.cc' '*.h' | grep -v '/generated/')
 
-.PHONY: help setup build test test-long demo bench lint format sanitize clean
+.PHONY: help setup build build-tests test test-long demo bench lint format sanitize clean
 
 help:
 	@echo "make setup      install what building needs (Debian packages if root, and $(VENV))"
-	@echo "make build      build; only builds"
+	@echo "make build      build what is used"
+	@echo "make build-tests  the C++ tests, too"
 	@echo "make test       build, then all tests but the long ones"
 	@echo "make test-long  all tests"
 	@echo "make demo       predict a real program on two machines; writes demo/report.html"
@@ -28,15 +29,19 @@ $(VENV)/.ready: pyproject.toml tools/setup.sh
 	@bash tools/setup.sh $(VENV) $(PACKAGES)
 	@touch $@
 
-build: setup
-	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(PYTHON) -m pip install --quiet --no-build-isolation \
-	  --no-deps --disable-pip-version-check --editable . \
-	  --config-settings=build-dir=build --config-settings=cmake.define.SESAME_TESTS=ON
+INSTALL = CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(PYTHON) -m pip install --quiet --no-build-isolation \
+  --no-deps --disable-pip-version-check --editable . --config-settings=build-dir=build
 
-test: build
+build: setup
+	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=OFF
+
+build-tests: setup
+	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=ON
+
+test: build-tests
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS)
 
-test-long: build
+test-long: build-tests
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --long
 
 demo: build

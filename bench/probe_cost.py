@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from sesame.measurement import Detail, loaded
-from sesame.measurement.cost import Load, median_and_interval, run_load
+from sesame.measurement.cost import Load, median_and_interval, on_one_cpu, run_load
 
 SENT = "tracepoint:sock:sock_send_length,tracepoint:sock:sock_recv_length"
 
@@ -32,7 +33,7 @@ class Comparison:
 
 COMPARISONS = (
     Comparison(
-        Load("read", 40_000, "fs", {}),
+        Load("read", 8_000, "fs", {}),
         "fs",
         ("read",),
         1,
@@ -45,7 +46,7 @@ COMPARISONS = (
         },
     ),
     Comparison(
-        Load("touch", 10_240, "vm", {}),
+        Load("touch", 4_096, "vm", {}),
         "vm",
         ("copy-on-write", "first-touch", "zero-fill", "reactivation", "page-in", "total"),
         1,
@@ -53,7 +54,7 @@ COMPARISONS = (
         {"counts": "tracepoint:exceptions:page_fault_user { @[args->error_code] = count(); }"},
     ),
     Comparison(
-        Load("packet", 10_000, "ipc", {}),
+        Load("packet", 1_500, "ipc", {}),
         "ipc",
         ("send", "receive"),
         2,
@@ -91,19 +92,24 @@ def bpftrace(program: str) -> Iterator[None]:
 
 
 def rounds_of(comparison: Comparison, rounds: int) -> None:
-    added: dict[str, list[float]] = {}
+    """Each tool beside a run without, which goes first in every other round."""
+    tools: dict[str, Callable[[], AbstractContextManager[None]]] = {
+        f"sesame {detail.name.lower()}": partial(ours, comparison, detail)
+        for detail in comparison.target_ns
+    } | {
+        f"bpftrace {name}": partial(bpftrace, program)
+        for name, program in comparison.bpftrace.items()
+    }
+    added: dict[str, list[float]] = {name: [] for name in tools}
     without: list[float] = []
-    for _ in range(rounds):
-        base = run_load(comparison.load)
-        without.append(base)
-        for detail in comparison.target_ns:
-            with ours(comparison, detail):
-                added.setdefault(f"sesame {detail.name.lower()}", []).append(
-                    run_load(comparison.load) - base
-                )
-        for name, program in comparison.bpftrace.items():
-            with bpftrace(program):
-                added.setdefault(f"bpftrace {name}", []).append(run_load(comparison.load) - base)
+    for number in range(rounds):
+        for name, tool in tools.items():
+            base = run_load(comparison.load) if number % 2 else 0.0
+            with tool():
+                with_it = run_load(comparison.load)
+            base = base or run_load(comparison.load)
+            added[name].append(with_it - base)
+            without.append(base)
     middle = median_and_interval(without)[0]
     print(f"{comparison.load.name}: {middle:.0f} ns without")
     for name, values in added.items():
@@ -119,8 +125,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=15)
     arguments = parser.parse_args()
-    for comparison in COMPARISONS:
-        rounds_of(comparison, arguments.rounds)
+    with on_one_cpu():
+        for comparison in COMPARISONS:
+            rounds_of(comparison, arguments.rounds)
 
 
 if __name__ == "__main__":

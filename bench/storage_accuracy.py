@@ -115,7 +115,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--only", default=",".join(PROGRAMS))
-    parser.add_argument("--targets", default="throttled,delayed")
+    parser.add_argument("--targets", default="limited,throttled,delayed")
     parser.add_argument("--keep", type=Path, help="a directory that gets the machine files")
     arguments = parser.parse_args()
     targets.FIRST = DEVICES_FIRST

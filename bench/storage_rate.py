@@ -8,7 +8,7 @@ that blocks read from devices say nothing of how good a policy is where they do 
 
     python bench/storage_rate.py --build build
 
-`--build` names a build folder with tests and optimisation: `make build` makes one.
+`--build` names a build folder with tests and optimisation: `make build-tests` makes one.
 """
 
 import argparse

@@ -19,6 +19,11 @@ RATE, BURST = "256M", "0.05"  # bit/s; seconds at most that it saves for later
 # What a file system would finish in the background disturbs what is measured.
 COMPLETE = {"ext4": ("-E", "lazy_itable_init=0,lazy_journal_init=0")}
 ADDRESS = "10.9.9.1"
+LIMIT = 32 << 20  # bytes/s that the kernel lets pass
+LIMITS = [
+    Path(f"/sys/fs/cgroup/blkio/blkio.throttle.{way}_bps_device") for way in ("read", "write")
+]
+ZRAM = Path("/sys/class/zram-control")
 
 
 def run(*command: str | Path) -> str:
@@ -117,6 +122,27 @@ def disk(*filter_and_its_options: str) -> Callable[[], AbstractContextManager[Pa
 
 
 @contextmanager
+def limited() -> Iterator[Path]:
+    """ext4 in compressed memory, held to a rate by the kernel: no process stands for the device."""
+    number = (ZRAM / "hot_add").read_text().strip()
+    device = Path("/sys/block") / f"zram{number}"
+    try:
+        (device / "disksize").write_text(SIZE)
+        limit = (device / "dev").read_text().strip()
+        for file in LIMITS:
+            file.write_text(f"{limit} {LIMIT}")
+        try:
+            run("mkfs.ext4", *COMPLETE["ext4"], f"/dev/{device.name}")
+            with folder() as name, mounted(f"/dev/{device.name}", name / "m") as place:
+                yield place
+        finally:
+            for file in LIMITS:
+                file.write_text(f"{limit} 0")
+    finally:
+        (ZRAM / "hot_remove").write_text(number)
+
+
+@contextmanager
 def gluster() -> Iterator[Path]:
     """Two bricks in memory, their servers and the client in a network of their own."""
     network = f"sesame-{os.getpid()}"
@@ -176,5 +202,6 @@ TARGETS: dict[str, Callable[[], AbstractContextManager[Path]]] = {
     "fuse": fuse,
     "gluster": gluster,
     "delayed": disk("delay", f"rdelay={DELAY}", f"wdelay={DELAY}"),
+    "limited": limited,
     "throttled": disk("rate", f"rate={RATE}", f"burstiness={BURST}"),
 }
