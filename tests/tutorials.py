@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
-FENCE = re.compile(r"^```\n(.*?)^```", re.M | re.S)
+FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```", re.M | re.S)
 
 
 def commands_of(page: str) -> list[str]:
-    """The lines of a page's blocks, from top to bottom."""
+    """The lines of a page's blocks that are in no language, from top to bottom."""
     text = (DOCS / page).read_text()
-    return [line for block in FENCE.findall(text) for line in block.splitlines()]
+    return [line for name, block in FENCE.findall(text) if not name for line in block.splitlines()]

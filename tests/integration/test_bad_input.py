@@ -114,6 +114,36 @@ def test_what_goes_wrong_in_a_rank_is_reported_with_its_number(
     assert said in outcome.stderr
 
 
+def test_the_status_of_a_rank_counts_although_another_waits_for_it(tmp_path, simulate):
+    body = "if (rank == 1) exit(7); MPI_Barrier(MPI_COMM_WORLD);"
+    outcome = simulate(*ON, "--", build(tmp_path, MAIN % body))
+    assert outcome.status == 7
+    assert "rank 1 ended with exit status 7" in outcome.stderr
+    assert "rank 0 in MPI_Barrier waits for a message from rank 1" in outcome.stderr
+
+
+def test_who_waits_for_a_rank_that_left_out_finalize_is_told(tmp_path, simulate):
+    body = "if (rank == 1) return 0; MPI_Barrier(MPI_COMM_WORLD);"
+    outcome = simulate(*ON, "--", build(tmp_path, MAIN % body))
+    assert outcome.status == 1
+    assert "rank 0 in MPI_Barrier waits for a message from rank 1" in outcome.stderr
+    assert "; rank 1 has ended without calling MPI_Finalize" in outcome.stderr
+
+
+def test_the_text_of_a_file_error_has_its_reason(tmp_path, simulate):
+    body = (
+        "MPI_File f; char t[MPI_MAX_ERROR_STRING]; int n;"
+        'int e = MPI_File_open(MPI_COMM_SELF, "no/such", MPI_MODE_RDONLY, MPI_INFO_NULL, &f);'
+        "MPI_Error_string(e, t, &n); if (rank == 0) puts(t);"
+        "MPI_Error_string(MPI_ERR_READ_ONLY, t, &n); if (rank == 0) puts(t);"
+    )
+    outcome = simulate(*ON, "--", build(tmp_path, MAIN % body))
+    assert outcome.status == 0, outcome.stderr
+    first, second = outcome.stdout.splitlines()
+    assert first == "no such file: cannot open no/such: No such file or directory"
+    assert ":" not in second  # another error, which nothing has met
+
+
 def test_a_deadlock_is_explained(tmp_path, simulate):
     body = "int x; MPI_Recv(&x, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
     outcome = simulate(*ON, "--", build(tmp_path, MAIN % body))

@@ -1,14 +1,10 @@
-"""Daemons of several nodes, their reception and their control: network namespaces of one kernel.
-
-Each daemon sees the events of the whole machine, since namespaces share its kernel.
-"""
+"""Daemons of several nodes, their reception and their control."""
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import json
-import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -17,13 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from networks import Network, why_not
 
-from conftest import SESAME, Outcome, run
+from conftest import SESAME, run
 from sesame.datasets import DataSet
-from sesame.errors import SesameError
-from sesame.measurement import LoadedProbes
+from tutorials import commands_of
 
-CLONE_NEWNET = 0x40000000
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "all there")
+
 KEPT = (1 << 39) | (1 << 38)  # CAP_BPF, CAP_PERFMON
 FSYNCS = 300
 SYNC_MANY_TIMES = f"""
@@ -32,108 +29,6 @@ with tempfile.TemporaryFile(dir="/dev/shm") as file:
     for _ in range({FSYNCS}):
         os.fsync(file.fileno())
 """
-
-
-def why_not() -> str:
-    if os.geteuid() != 0 or shutil.which("ip") is None:
-        return "namespaces take root and iproute2"
-    try:
-        LoadedProbes("fs").close()
-    except (SesameError, OSError) as error:
-        return f"this kernel takes no probes: {error}"
-    child = os.fork()
-    if child == 0:
-        os._exit(ctypes.CDLL(None).unshare(CLONE_NEWNET) and 1)
-    return "" if os.waitpid(child, 0)[1] == 0 else "no network namespaces here"
-
-
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "all there")
-
-
-def ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True)
-
-
-class Network:
-    """A bridge in a namespace of its own, and nodes at it: 10.77.0.1 is the reception's."""
-
-    def __init__(self, folder: Path, nodes: int) -> None:
-        self.folder = folder
-        self.prefix = f"sesame{os.getpid()}-"
-        self.nodes = [f"10.77.0.{number + 2}" for number in range(nodes)]
-        self.hub = f"{self.prefix}hub"
-        self.token_file = folder / "token"
-        self.running: dict[str, subprocess.Popen[str]] = {}
-        ip("netns", "add", self.hub)
-        ip("-n", self.hub, "link", "add", "hub", "type", "bridge")
-        ip("-n", self.hub, "address", "add", "10.77.0.1/24", "dev", "hub")
-        ip("-n", self.hub, "link", "set", "hub", "up")
-        for address in self.nodes:
-            self._add_node(self._namespace(address), address)
-
-    def _namespace(self, address: str) -> str:
-        return self.hub if address == "10.77.0.1" else f"{self.prefix}{address.split('.')[-1]}"
-
-    def _add_node(self, name: str, address: str) -> None:
-        ip("netns", "add", name)
-        port = f"port{address.split('.')[-1]}"
-        ip("-n", self.hub, "link", "add", port, "type", "veth", "peer", "eth0", "netns", name)
-        ip("-n", self.hub, "link", "set", port, "master", "hub", "up")
-        ip("-n", name, "address", "add", f"{address}/24", "dev", "eth0")
-        for device in ("eth0", "lo"):
-            ip("-n", name, "link", "set", device, "up")
-
-    def command(self, address: str, *words: str) -> list[str]:
-        return ["ip", "netns", "exec", self._namespace(address), *SESAME, *words]
-
-    def begin(self, name: str, address: str, *words: str) -> subprocess.Popen[str]:
-        """Until it says where it listens."""
-        process = subprocess.Popen(
-            self.command(address, *words), stderr=subprocess.PIPE, text=True, cwd=self.folder
-        )
-        self.running[name] = process
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "token in" in line:
-                return process
-        raise AssertionError(f"{name} has ended with {process.wait()}")
-
-    def begin_daemon(self, address: str, *words: str) -> subprocess.Popen[str]:
-        folder = self.folder / address
-        folder.mkdir(exist_ok=True)
-        if address != self.nodes[0] and not (folder / "token").exists():
-            shutil.copy(self.folder / self.nodes[0] / "token", folder / "token")
-        self.token_file = folder / "token"
-        place = (
-            "--folder",
-            str(folder),
-            "--listen",
-            f"{address}:7117",
-            "--node",
-            f"node{address[-1]}",
-        )
-        return self.begin(address, address, "measure", "daemon", "--budget", "none", *place, *words)
-
-    def begin_reception(self, *words: str) -> subprocess.Popen[str]:
-        where = ("--listen", "10.77.0.1:7118", "--token-file", str(self.folder / "rt"))
-        output = ("-o", str(self.folder / "received"))
-        return self.begin("reception", "10.77.0.1", "receive", *output, *where, *words)
-
-    def control(self, verb: str, *words: str, nodes: list[str] | None = None) -> Outcome:
-        where = ("--nodes", ",".join(nodes or self.nodes), "--token-file", str(self.token_file))
-        return run(self.command("10.77.0.1", "measure", verb, *where, *words), self.folder)
-
-    def end(self, name: str, number: signal.Signals = signal.SIGTERM) -> int:
-        process = self.running.pop(name)
-        process.send_signal(number)
-        process.communicate(timeout=30)
-        return process.returncode
-
-    def close(self) -> None:
-        for name in list(self.running):
-            self.end(name)
-        for address in (*self.nodes, "10.77.0.1"):
-            ip("netns", "delete", self._namespace(address))
 
 
 @pytest.fixture
@@ -282,3 +177,32 @@ def test_a_daemon_keeps_two_privileges_and_reads_its_settings_again(network):
     place = ("--folder", str(network.folder / "other"), "--listen", f"{address}:7117")
     again = run(network.command(address, "measure", "daemon", *place), network.folder)
     again.assert_refused(f"--listen: {address}:7117: Address already in use")
+
+
+def test_the_tutorial_works(network, debian_program):
+    key = ("-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem")
+    certificate = [debian_program("openssl", "openssl"), "req", "-x509", *key, "-subj", "/CN=hub"]
+    subprocess.run(certificate, cwd=network.folder, check=True, capture_output=True)
+    first, second = network.nodes[:2]
+    places = {"node1": first, "node2": second, "0.0.0.0": "10.77.0.1", "mpiexec -n 2 ./app": "true"}
+    lines = [line for line in commands_of("tutorial-daemon.md") if line.startswith("sesame ")]
+    assert len(lines) > 8
+    for line in lines:
+        for name, place in places.items():
+            line = line.replace(name, place)
+        verb, *words = shlex.split(line)[1:]
+        if verb == "receive":
+            where = ("--listen", "10.77.0.1:7118", "--token-file", "rt")
+            network.begin("reception", "10.77.0.1", verb, *where, *words)
+            assert network.end("reception") == 0
+        elif words[0] == "daemon":
+            for address in (first, second):
+                network.begin_daemon(address, *words[1:])
+            shutil.copy(network.token_file, network.folder / "token")
+        elif verb == "measure":
+            outcome = network.control(words[0], *words[1:], nodes=[first, second])
+            assert outcome.status == 0, f"{line}\n{outcome.stderr}"
+        else:
+            outcome = run([*SESAME, verb, *words], network.folder)
+            assert outcome.status == 0, f"{line}\n{outcome.stderr}"
+    assert (network.folder / "both.html").stat().st_size > 1000

@@ -14,7 +14,7 @@ from sesame.machines import find_machine
 SIZES = [1, 100, 1024, 8192, 65536, 262144, 1048576, 4194304]
 
 
-@pytest.mark.parametrize("machine", ["sp2", "paragon", "infiniband", "ethernet"])
+@pytest.mark.parametrize("machine", ["sp2", "pfssim", "paragon", "infiniband", "ethernet"])
 def test_a_ping_pong_measures_the_machine_files_latency_and_bandwidth(machine, compiled, simulate):
     program = compiled("tests/programs/model/pingpong.c")
     placement = ("--placement", "cyclic")  # ranks 0 and 1 on neighbouring nodes

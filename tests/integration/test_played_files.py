@@ -97,6 +97,32 @@ def test_a_program_with_mpi_io_writes_as_many_bytes_as_in_the_simulator(
         assert result["io_time_s"] == pytest.approx(expected["io_time_s"], rel=1e-3)
 
 
+def test_copies_read_one_file_and_write_the_other(compiled, simulate, tmp_path: Path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    trace = trace_real_run(1, [compiled("tests/programs/trace/copies.c"), folder], tmp_path)
+    options = ("--machine", "sp2", "--map", f"{folder}=.", "--json")
+    result = played(simulate(trace, *options, "-o", "played.sesame"))
+    assert notes_of_io(result) == []
+    files = {
+        Path(row["name"]).name: row
+        for row in DataSet(tmp_path / "played.sesame").table("storage_file").to_pylist()
+    }
+    assert files["from"]["bytes_written"] == files["from"]["bytes_read"] == 200_000
+    assert files["to"]["bytes_written"] == 200_000
+    assert files["to"]["write_s"] > 0
+
+
+def test_a_cache_that_was_emptied_is_empty_in_the_played_run(program, simulate, tmp_path: Path):
+    options = ["--mode", "both", "--size", "64KiB", "--operations", 20, "--repeat", 1, "--clear"]
+    command = [program("iow"), *options, "--dir", tmp_path]
+    trace = trace_real_run(1, command, tmp_path)
+    machine = ("--machine", "infiniband", "--set", "storage.cache.ionode.size=0", "--json")
+    result = played(simulate(trace, *machine, "--map", f"{tmp_path}=."))
+    expected = played(simulate("-n", 1, *machine, "--", *command))
+    assert result["device_reads"] == expected["device_reads"] > 0
+
+
 def test_wrong_mappings_are_refused(ring, simulate):
     for mapping in ("data=.", "/data", "/data="):
         outcome = simulate(ring, "--machine", "ethernet", "--map", mapping)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from dataclasses import replace
 
+import pytest
+
 from conftest import SESAME, run
-from sesame.reproduction import Runner
+from sesame.errors import InputError
+from sesame.reproduction import Laboratory, Runner, faults, initialization
 from sesame.reproduction.caching import POLICIES, multiplication, of_three_matrices, synthetic
 from tutorials import commands_of
 
@@ -68,6 +72,41 @@ def test_an_unknown_experiment_is_refused(tmp_path):
 
 def test_the_tutorial_runs(cache, program, tmp_path):
     for line in commands_of("tutorial-reproduce.md"):
+        if line.startswith("sudo"):  # looks into the kernel
+            continue
         outcome = run(shlex.split(line.replace("sesame", shlex.join(SESAME), 1)), tmp_path)
         assert outcome.status == 0, f"{line}\n{outcome.stdout}{outcome.stderr}"
     assert "Comes out" in (tmp_path / "table-8-3.html").read_text()
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="probes need root")
+
+
+def test_looking_into_the_kernel_without_rights_is_refused(cache, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(InputError, match="root"):
+        Laboratory(tmp_path)
+
+
+@needs_root
+def test_mpi_init_is_followed_message_by_message(cache, tmp_path, monkeypatch):
+    monkeypatch.setattr(initialization, "RANKS", (1, 2))
+    monkeypatch.setattr(initialization, "DRAWN", 2)
+    outcome = initialization.observe(Laboratory(tmp_path), lambda _: None)
+    counts = {row[0]: row[1:] for row in outcome.tables[0].rows}
+    assert counts["rank to proxy"] == counts["proxy to rank"]
+    assert int(counts["rank to proxy"][1]) > int(counts["rank to proxy"][0]) > 0
+    judged = {one.text: one.comes_out for one in outcome.judgements}
+    assert judged["It goes in phases, and nobody goes on before the last one has come."]
+
+
+@needs_root
+def test_faults_of_a_sort_add_up(cache, tmp_path, monkeypatch):
+    run_ = Laboratory(tmp_path).run("sesame-sort", ["--count", "131072"], 1, trace=faults.TRACE)
+    sort = faults.Sort(1, run_)
+    assert sum(sort.kinds.values()) == sort.fault_count > 200
+    assert abs(run_.faults_traced() / run_.faults - 1) < 0.02
+    phases = faults._busy(sort)
+    assert phases["sort"].wanted > 0.9
+    for busy in phases.values():
+        assert busy.running + busy.ready <= busy.time

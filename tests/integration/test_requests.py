@@ -122,6 +122,30 @@ def test_data_are_right_with_simulated_mpi_io(name, option, program, simulate):
     assert "MPI_File_open" in outcome.stderr
 
 
+def test_caching_policies_of_a_shipped_machine_are_compared_at_once(program, simulate, tmp_path):
+    policies = ["base", "greedy", "coordinated", "global"]
+    sweeps = [
+        "--sweep",
+        "storage.ionodes=1,4",
+        "--sweep",
+        f"storage.cache.policy={','.join(policies)}",
+    ]
+    machine = ["-n", 8, "--machine", "pfssim", "--compute", "none", "--report", "page.html"]
+    outcome = simulate(*machine, *sweeps, "--json", "--", program("requests"), *SHORT)
+    assert outcome.status == 0, outcome.stderr
+    runs = json.loads(outcome.stdout)["runs"]
+    times = [run["predicted_time_s"] for run in runs]
+    reads = [run["device_reads"] for run in runs]
+    assert len(set(times)) == len(set(reads)) == 8
+    for first in (0, 4):
+        # The more the caches work together, the less is read (SESAME report, 8.2.4).
+        assert reads[first : first + 4] == sorted(reads[first : first + 4], reverse=True)
+        assert times[first + 3] < 0.95 * times[first]
+    page = (tmp_path / "page.html").read_text()
+    for policy in policies:
+        assert f"storage.cache.policy={policy}" in page
+
+
 def test_thinking_takes_simulated_time(program, simulate, tmp_path):
     machine = ["-n", 4, "--machine", "infiniband", "--compute", "none"]
     options = ["--requests", 1000, "--warmup", 0, "--think", 1000, "--report", "report.json"]

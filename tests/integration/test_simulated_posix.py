@@ -31,7 +31,7 @@ detail = "analytic"
 analytic.latency = "1 ms"
 analytic.bandwidth = "100 MB/s"
 """
-PROGRAMS = ("posix.c", "streams.c", "iostream.cc", "units.f90")
+PROGRAMS = ("posix.c", "walks.c", "moved.c", "streams.c", "iostream.cc", "units.f90")
 
 
 def said(text: str) -> list[str]:

@@ -59,6 +59,10 @@ def patterns_not_files() -> list[str]:
     return [word for line in lines if not line.startswith("#") for word in line.split()]
 
 
+# Shapes of records that tell of the process and its processor, whenever that happens to be.
+OF_NO_CALL = ("descriptor", "process", "preempted")
+
+
 def matches(name: str, patterns: list[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
@@ -96,7 +100,7 @@ def records_by_function(trace: Path) -> dict[str, list[raw_streams.Record]]:
             if record.call == "access" and path.startswith("/mark/"):
                 function = path.removeprefix("/mark/")
                 found.setdefault(function, [])
-            elif function and record.shape not in ("descriptor", "process"):
+            elif function and record.shape not in OF_NO_CALL:
                 found[function].append(record)
     return found
 
@@ -187,6 +191,8 @@ def test_records_say_what_the_calls_did(covered):
     holds("copy_file_range", shape="copy", offset=12, other_offset=5, bytes=9)
     holds("lseek64", shape="position", offset=-1, error=22)
     holds("fallocate", shape="position", offset=0, size=4096)
+    holds("posix_fadvise", shape="advice", advice=os.POSIX_FADV_SEQUENTIAL, offset=0, error=0)
+    holds("posix_fadvise64", shape="advice", advice=99, offset=-1, error=22)
     holds("open", shape="open", path="new", size=0, error=0)
     holds("__open", shape="open", path="", error=14, file=-1)
     holds("mkdirat", shape="path", path="x" * 5999, error=36)

@@ -42,7 +42,7 @@ class FakeProbes:
         self._details = [Detail.OFF] * len(subsystem.points)
         self._tracing = [False] * len(subsystem.points)
         self._missing = missing or {}
-        self._epoch = 0
+        self._before = np.zeros((int(np.prod(shape[1:])), 4), np.uint64)
 
     def count(self, point: int, class_: int, group: int, size: int, duration: int, cpu: int = 0):
         cell = self.cells[cpu, point, class_, group]
@@ -50,9 +50,10 @@ class FakeProbes:
         cell["bytes"] += size
         cell["timed"] += 1
         cell["total_ns"] += duration
-        cell["max_ns"][self._epoch] = max(cell["max_ns"][self._epoch], duration)
+        cell["max_ns"][0] = max(cell["max_ns"][0], duration)
 
     def pause(self, *, paused: bool) -> None: ...
+    def wait(self) -> None: ...
     def set_cost(self, point: int, ns: float) -> None: ...
     def set_run_cost(self, ns: float) -> None: ...
 
@@ -78,9 +79,21 @@ class FakeProbes:
     def is_tracing(self, point: int) -> bool:
         return self._tracing[point]
 
-    def next_epoch(self) -> int:
-        self._epoch = 1 - self._epoch
-        return 1 - self._epoch
+    def pull(self) -> bytes:
+        cells = self.cells.reshape(CPUS, -1)
+        names = ("count", "bytes", "timed", "total_ns")
+        now = np.stack([cells[name].sum(axis=0) for name in names], axis=1)
+        new, self._before = now - self._before, now
+        places = np.flatnonzero(new[:, 0])
+        most = cells["max_ns"][:, :, 0].max(axis=0)
+        cells["max_ns"] = 0
+        pulled = np.column_stack([places.astype(np.uint64), new[places], most[places]])
+        return pulled.astype("<u8").tobytes()
+
+    def sums(self) -> np.ndarray:
+        spending = self.spending
+        events = self.cells["count"].sum(axis=(2, 3))
+        return np.column_stack([spending["spent_ns"], spending["runs"], events])
 
 
 def all_probes(**missing: str) -> dict[str, FakeProbes]:

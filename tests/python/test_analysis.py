@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from sesame.analysis import calls, plots
 from sesame.analysis.curve import axis_of, curves_of
@@ -21,6 +23,7 @@ from sesame.analysis.quantities import (
 )
 from sesame.analysis.report import write_report
 from sesame.analysis.timeline import OVER, add_intervals, bin_timeline
+from sesame.cli.summary import print_curve
 from sesame.datasets import DataSet
 from sesame.simulation import Point, RunResult, Sweep, points_of
 
@@ -164,6 +167,20 @@ def test_curve_runs_along_the_first_key_when_ranks_do_not_vary():
         "b=[1,2]": [("1", 0.0), ("2", 2.0)],
         "b=[3]": [("1", 1.0), ("2", 3.0)],
     }
+
+
+def test_figures_of_a_series_are_never_cut():
+    sweeps = [Sweep.parse("storage.ionodes=1,16"), Sweep.parse("storage.cache.policy=coordinated")]
+    runs = runs_of(points_of([16384], sweeps))
+    figures = {"io_time_s": 1523.0, "device_reads": 123857, "device_writes": 40590}
+    for _, run in runs:
+        run.result.update(figures)
+    text = StringIO()
+    print_curve(Console(file=text, width=80), runs)
+    rows = text.getvalue().splitlines()[-2:]
+    for row in rows:
+        assert row.split()[-3:] == ["s", "123,857", "40,590"]
+        assert "coordinated" in row
 
 
 def test_templates_are_where_the_package_looks():

@@ -13,6 +13,8 @@ from sesame.analysis.findings import with_findings
 from sesame.analysis.findings.memory import levels_of
 from sesame.analysis.storage_fit import fit_device, fit_line, fit_storage, storage_text
 from sesame.errors import InputError
+from sesame.workloads import storage_limit
+from sesame.workloads.storage_limit import Limit
 from sesame.workloads.storage_times import Curve, StorageTimes, measure_storage
 
 SIZES = [0, 1, 2, 3, *(int(2**k * (1 + i / 4)) for k in range(2, 22) for i in range(4)), 4 << 20]
@@ -164,12 +166,40 @@ def test_constants_of_storage_are_found_again():
     )
 
 
+def test_what_a_commit_writes_is_no_part_of_the_rest_of_its_time():
+    """Data, four blocks and a record, 20 KiB in all, take 3 * 1 ms and a bit of the 5 ms."""
+    times = storage_times(journal=5 * 4096)
+    sizes, slow = (
+        times.device_write.sizes,
+        [1e-3 + size / 60e6 for size in times.device_write.sizes],
+    )
+    fit = fit_storage(storage_times(journal=5 * 4096, device_write=Curve(sizes, slow)))
+    assert fit.sync == pytest.approx(5e-3 - 3e-3 - 5 * 4096 / 50e6, rel=1e-4)
+    assert fit.synced_time(1 << 20) == pytest.approx(1e-6 + 5e-3 + (1 << 20) / 50e6, rel=1e-4)
+    assert 'journal = "20480 B"' in storage_text(fit)
+
+
+def test_a_commit_takes_no_less_than_its_writes():
+    fit = fit_storage(storage_times(journal=5 * 4096))  # of 2 ms each: 6 ms, and 5 were measured
+    assert fit.sync == 0
+    assert fit.device_write.latency == pytest.approx(5e-3 / 3, rel=1e-6)
+
+
 def test_synchronous_writes_go_through_the_cache():
     times = storage_times()
-    fit = fit_storage(storage_times(cached_write=times.synced_write))
+    fit = fit_storage(
+        storage_times(cached_write=times.synced_write, synced_write=times.cached_read)
+    )
     assert 'write_hit = "through"' in storage_text(fit)
     assert fit.sync == 0
     assert fit.device_write.latency == pytest.approx(5e-3, rel=1e-6)
+
+
+def test_writes_into_memory_that_is_no_faster_than_the_device_do_not_wait_for_it():
+    times = storage_times()
+    fit = fit_storage(storage_times(device_write=times.cached_write))
+    assert 'write_hit = "back"' in storage_text(fit)
+    assert fit.sync > 0
 
 
 def test_a_rate_limit_that_saves_up_is_found_behind_what_it_lets_pass():
@@ -198,7 +228,18 @@ def test_the_file_has_a_model_of_storage(tmp_path):
     assert (storage["device"], storage["ionode_cache_bytes"]) == ("fixed", 1 << 30)
 
 
-def test_storage_is_measured_where_asked(tmp_path):
+def test_the_machine_file_has_the_limit():
+    bucket = storage_text(fit_storage(storage_times(write_limit=Limit(32e6, 1.6e6, 0.0))))
+    assert 'write_limit = "32000000 B/s"\nwrite_burst = "1600000 B"' in bucket
+    assert "read_limit" not in bucket
+    periods = Limit(32e6, 3.2e6, 0.1)
+    both = storage_text(fit_storage(storage_times(write_limit=periods, read_limit=periods)))
+    assert 'read_limit = "32000000 B/s"\nwrite_limit = "32000000 B/s"\nlimit_refill = "100' in both
+
+
+def test_storage_is_measured_where_asked(tmp_path, monkeypatch):
+    for short in ("PAUSE", "LONGEST"):
+        monkeypatch.setattr(storage_limit, short, 0.05)
     times = measure_storage(tmp_path)
     assert times.directory == str(tmp_path)
     assert list(tmp_path.iterdir()) == []

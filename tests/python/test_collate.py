@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from collated import CREATE, REGULAR, Collated, open_file
 from raw_trace import RawTrace
@@ -46,6 +48,16 @@ def test_a_file_opened_for_appending_is_written_at_its_end(tmp_path):
     process.put("position", "ftruncate", file=3, offset=4)
     process.put("data", "write", file=3, bytes=10)
     assert Collated(trace, tmp_path).rows("io", "offset") == [-1, 1000, 0, 1010, 4, 4]
+
+
+def test_advice_says_whether_data_will_be_needed(tmp_path):
+    trace = RawTrace()
+    process = trace.process()
+    open_file(process, "a")
+    for advice in (os.POSIX_FADV_RANDOM, os.POSIX_FADV_WILLNEED, os.POSIX_FADV_DONTNEED):
+        process.put("advice", "posix_fadvise", file=3, offset=50, size=100, advice=advice)
+    rows = Collated(trace, tmp_path).rows("io", "call", "offset", "size", "flags")
+    assert rows[1:] == [("posix_fadvise", 50, 100, flags) for flags in (0, 32, 64)]
 
 
 def test_duplicates_share_the_position_and_the_opening_until_the_last_is_closed(tmp_path):

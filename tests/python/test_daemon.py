@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 
+import numpy as np
 import pytest
 from fake_probes import all_probes
 from fastapi.testclient import TestClient
@@ -17,6 +19,8 @@ from sesame.measurement.daemon.delivery import Delivery
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings, read_settings
+from sesame.measurement.events import Block
+from sesame.measurement.processors import STATES
 from sesame.measurement.pulls import Phase, Pull
 
 TOKEN = "t" * 32
@@ -127,6 +131,26 @@ def test_a_pull_has_what_was_counted_since_the_pull_before(daemon):
     assert daemon.client.get("/v1/subsystems/fs/points/read/total").json()["count"] == 3
 
 
+def test_a_pull_that_is_asked_for_brings_no_new_budget(daemon):
+    daemon.put("/level", level="summary")
+    fs = daemon.probes["fs"]
+    allowed = fs.spending["allowance_ns"].copy()
+    fs.spending["spent_ns"] += np.uint64(1000)
+    daemon.client.post("/v1/pull")
+    daemon.put("/subsystems/fs/size-groups", limits=[64])
+    assert (fs.spending["allowance_ns"] == allowed).all()
+
+
+def test_processors_are_in_every_pull(daemon):
+    time.sleep(0.05)
+    pull = daemon.service.pull()
+    rows = list(pull.processor_records(pull.begin_ns + pull.offset.offset_ns))
+    assert [row["cpu"] for row in rows] == sorted(os.sched_getaffinity(0))
+    assert all(row["node"] == "n1" and row["begin_ns"] == 0 for row in rows)
+    spent = sum(sum(row[f"{state}_ns"] for state in STATES) for row in rows)
+    assert spent == pytest.approx(len(rows) * (pull.end_ns - pull.begin_ns), abs=3e7 * len(rows))
+
+
 def test_size_groups_change_after_a_pull_of_what_was_counted_with_the_old_ones(daemon):
     fs = daemon.probes["fs"]
     fs.count(point=0, class_=0, group=0, size=100, duration=1)
@@ -176,11 +200,13 @@ class FlakySink:
     def __init__(self) -> None:
         self.works = threading.Event()
         self.delivered: list[int] = []
+        self.attempts = 0
 
-    def deliver(self, pull: Pull) -> None:
+    def deliver(self, parcel: Pull | Block) -> None:
+        self.attempts += 1
         if not self.works.is_set():
             raise SesameError("away")
-        self.delivered.append(pull.sequence)
+        self.delivered.append(parcel.number)
 
     def close(self) -> None: ...
 
@@ -194,19 +220,16 @@ def wait_until(condition) -> None:
 
 def test_pulls_wait_for_a_reception_that_is_away_and_the_oldest_make_room(daemon):
     sink, said = FlakySink(), []
-    delivery = Delivery(sink, said.append, room=3)
-    for _ in range(5):
+    delivery = Delivery(sink, said.append, daemon.node.stream, room=3)
+    for number in range(1, 6):
         delivery.offer(daemon.node.pull())
-        wait_until(lambda: delivery.trouble == "away")
-    assert delivery.describe() | {"trouble": ""} == {
-        "waiting": 3,
-        "delivered": 0,
-        "dropped": 2,
-        "trouble": "",
-    }
+        wait_until(lambda n=number: sink.attempts == n)
+    way = delivery.describe()
+    assert (way["waiting"], way["delivered"], way["dropped"]) == (3, 0, 2)
+    assert way["trouble"] == "away"
     sink.works.set()
     delivery.offer(daemon.node.pull())
-    wait_until(lambda: not delivery.trouble)
+    wait_until(lambda: len(sink.delivered) == 3)
     assert delivery.close() == []
     assert sink.delivered == [3, 4, 5]
     assert delivery.dropped == 3
@@ -224,7 +247,7 @@ def test_settings_are_read_again_and_wrong_ones_change_nothing(tmp_path):
     file = tmp_path / "sesamed.toml"
     file.write_text('interval = 5\n[levels]\nall = "summary"\n"fs.read" = "off"\n')
     daemon = Daemon(read_settings(file))
-    daemon.service._file = file
+    daemon.service._read = lambda: read_settings(file)
     assert daemon.levels() == {"fs.read": "off", "fs.open": "summary", "task.exec": "summary"}
     file.write_text('interval = 2\n[levels]\nnfs = "summary"\n')
     daemon.service.reload()

@@ -8,6 +8,8 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sesame import native
@@ -169,6 +171,13 @@ def test_damaged_parquet_is_an_error_in_words(run_path, tmp_path):
     shutil.copytree(run_path, tmp_path / "b.sesame")
     (tmp_path / "b.sesame/rank.parquet").write_bytes(b"PAR1 no more")
     with pytest.raises(InputError, match=r"rank\.parquet: cannot read these records"):
+        DataSet(tmp_path / "b.sesame").table("rank")
+
+
+def test_records_of_another_type_are_refused(run_path, tmp_path):
+    shutil.copytree(run_path, tmp_path / "b.sesame")
+    pq.write_table(pa.table({"colour": ["red"]}), tmp_path / "b.sesame/rank.parquet")
+    with pytest.raises(InputError, match=r"rank\.parquet: these are other records: there is no "):
         DataSet(tmp_path / "b.sesame").table("rank")
 
 

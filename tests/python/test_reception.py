@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import os
 
 import pytest
 from fake_probes import all_probes
 from fastapi.testclient import TestClient
 
 from sesame.datasets import DataSet
+from sesame.errors import InputError
 from sesame.measurement.clocks import Offset
 from sesame.measurement.daemon.node import Node
+from sesame.measurement.events import Block
 from sesame.measurement.pulls import Pull
+from sesame.measurement.reception.journal import Journal
 from sesame.measurement.reception.server import make_reception_app
 from sesame.measurement.reception.store import Store, write_data_set
+from sesame.measurement.summary import Cells
 
 TOKEN = "r" * 32
 
@@ -88,6 +93,8 @@ def test_a_reception_that_was_killed_leaves_a_journal_that_becomes_a_data_set(fo
     with journal.open("a") as file:
         file.write(second.to_json()[:100])  # torn
     store._journal.close()  # as the end of its process would
+    os.close(store._lock)
+    (folder / ".measured-x.sesame.part").mkdir()
     again = Store(folder, 600)
     [data_set] = data_sets(folder)
     assert [row["sequence"] for row in rows(data_set, "kernel_pull")] == [0]
@@ -95,39 +102,22 @@ def test_a_reception_that_was_killed_leaves_a_journal_that_becomes_a_data_set(fo
     assert again.add(second)
     again.close()
     assert len(data_sets(folder)) == 2
-    assert list(folder.glob(".journal-*")) == []
+    assert [path.name for path in folder.glob(".*")] == [".received.json"]
 
 
-def test_a_full_disk_loses_nothing_that_was_acknowledged(folder, monkeypatch):
+def test_a_journal_that_has_become_a_data_set_does_not_become_another(folder, monkeypatch):
     node, store = FakeNode("a"), Store(folder, 600)
-    assert store.add(node.pull())
-    pull = node.pull()
-    full = OSError(errno.ENOSPC, "No space left on device")
-    real = store._journal
+    store.add(node.pull())
 
-    class Full:
-        name = real.name
+    def killed() -> None:
+        raise KeyboardInterrupt
 
-        def tell(self):
-            return real.tell()
-
-        def write(self, text):
-            real.write(text[:50])
-            real.flush()
-
-        def flush(self):
-            raise full
-
-        def close(self):
-            real.close()
-
-    monkeypatch.setattr(store, "_journal", Full())
-    with pytest.raises(OSError, match="No space"):
-        store.add(pull)
-    assert store.add(pull)
-    store.close()
-    [data_set] = data_sets(folder)
-    assert [row["sequence"] for row in rows(data_set, "kernel_pull")] == [0, 1]
+    monkeypatch.setattr(store, "_save_received", killed)
+    with pytest.raises(KeyboardInterrupt):
+        store.close()
+    os.close(store._lock)
+    Store(folder, 600).close()
+    assert len(data_sets(folder)) == 1
 
 
 def test_a_segment_ends_after_its_time(folder):
@@ -144,37 +134,45 @@ def test_a_segment_ends_after_its_time(folder):
 def test_over_http_a_pull_is_taken_once_and_nonsense_is_refused(folder):
     store = Store(folder, 600)
     client = TestClient(make_reception_app(store, TOKEN))
-    body = FakeNode("a").pull().to_json()
+    pull = FakeNode("a").pull()
+    body = pull.encode()
     assert client.post("/v1/pulls", content=body).status_code == 401
     client.headers["Authorization"] = f"Bearer {TOKEN}"
     assert client.post("/v1/pulls", content=body).json() == {"new": True}
     assert client.post("/v1/pulls", content=body).json() == {"new": False}
-    for nonsense in ("", "[]", "{}", body[:-1], body.replace('"places":[1]', '"places":[99999]')):
+    too_far = dataclasses.replace(pull, cells={"fs": Cells(bytes([255]) * 48)}).encode()
+    torn = dataclasses.replace(pull, cells={"fs": Cells(pull.cells["fs"].packed[:-1])}).encode()
+    cut = (body[:-1], body[:-2] + b"\n", body + body)
+    for nonsense in (b"", b"[]\n", b"{}\n", *cut, too_far, torn):
         answer = client.post("/v1/pulls", content=nonsense)
-        assert (answer.status_code, answer.json()["error"]) == (400, "this is no pull")
+        assert answer.status_code == 400
+        assert "this is no pull" in answer.json()["error"]
     store.close()
 
 
 def test_a_reception_that_cannot_write_says_so(folder, monkeypatch):
     store = Store(folder, 600)
+    with pytest.raises(InputError, match="another reception or daemon writes there"):
+        Store(folder, 600)
     client = TestClient(
         make_reception_app(store, TOKEN), headers={"Authorization": f"Bearer {TOKEN}"}
     )
 
-    def full(_: Pull) -> bool:
+    def full(_: Pull | Block) -> bool:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(store, "add", full)
-    answer = client.post("/v1/pulls", content=FakeNode("a").pull().to_json())
+    answer = client.post("/v1/pulls", content=FakeNode("a").pull().encode())
     assert answer.status_code == 507
     assert "No space left on device" in answer.json()["error"]
 
 
 def test_a_recording_is_one_data_set_with_the_uncertainty_of_each_clock(tmp_path):
-    pulls = [
-        dataclasses.replace(FakeNode(name).pull(), offset=Offset(10**18 + shift, shift))
-        for name, shift in (("a", 5), ("b", 7))
-    ]
-    assert write_data_set(tmp_path / "x.sesame", lambda: iter(pulls)) == ["a", "b"]
+    journal = Journal(tmp_path / "journal")
+    for name, shift in (("a", 5), ("b", 7)):
+        pull = dataclasses.replace(FakeNode(name).pull(), offset=Offset(10**18 + shift, shift))
+        journal.append(pull)
+    journal.close()
+    assert write_data_set(tmp_path / "x.sesame", journal.path) == ["a", "b"]
     stored = rows(DataSet(tmp_path / "x.sesame"), "kernel_pull")
     assert {row["node"]: row["uncertainty_ns"] for row in stored} == {"a": 5, "b": 7}

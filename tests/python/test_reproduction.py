@@ -5,13 +5,36 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sesame.analysis.reproduction import write_reproduction
 from sesame.errors import InputError
-from sesame.reproduction import Case, Measured, caching, find_experiments
+from sesame.reproduction import (
+    OBSERVATIONS,
+    Arrow,
+    Band,
+    Bar,
+    Case,
+    Diagram,
+    Experiment,
+    Judgement,
+    Lanes,
+    Measured,
+    Outcome,
+    Table,
+    caching,
+)
+from sesame.reproduction import find_experiments as find
+from sesame.reproduction.busy import Spans
 from sesame.reproduction.parallel_io import SIMPLE_DISK, TABLE_8_3, btio, matches
 from sesame.reproduction.run import measured_of
+
+
+def find_experiments(name: str) -> list[Experiment]:
+    found = find(name)
+    assert isinstance(found, list)
+    return found
 
 
 def measured(**counts: Any) -> Measured:
@@ -56,7 +79,8 @@ def test_the_page_says_what_comes_out_and_what_does_not(tmp_path: Path) -> None:
     results = printed()
     results[btio(16, "two-phase", *SIMPLE_DISK)] = measured(write_seeks=192, writes=192)
     page = tmp_path / "table.html"
-    write_reproduction(find_experiments("table-8-3"), results, page)
+    (experiment,) = find_experiments("table-8-3")
+    write_reproduction([experiment.outcome(results)], [], page)
     text = page.read_text()
     assert text.count("Comes out:") == 5
     assert text.count("Does not come out:") == 1
@@ -96,3 +120,50 @@ def test_a_row_lies_in_a_block_and_matrices_outgrow_the_caches_one_after_the_oth
     assert all(cache < second(order) < coordinated for order in caching.OUTGROWN)
     assert all(second(order) > 2 * cache for order in caching.CLUMPED)
     assert second(caching.ORDERS[-1]) > coordinated
+
+
+def test_sections_that_look_into_this_machine_have_names_of_their_own() -> None:
+    names = [observation.name for observation in OBSERVATIONS]
+    assert names == ["sesame-7.2", "sesame-7.3", "sesame-7.4", "sesame-7.5"]
+    assert [find(name) for name in names] == OBSERVATIONS
+
+
+def test_a_page_draws_lanes_bands_and_logarithms(tmp_path: Path) -> None:
+    outcome = Outcome(
+        "some",
+        "title",
+        "source",
+        [Judgement("it rises", False, "since it falls", "3 of 4")],
+        [Table("counts", ["", "n"], [["a", "17"]])],
+        [
+            Diagram("one", "x", "y", {"c": [(1, 2), (4, 8)]}, is_logarithmic=True),
+            Diagram("two", "x", "y", {"c": [(0, 0.5)]}, bands=[Band(0, 1, "sleeping")]),
+            Lanes(
+                "three",
+                "ms",
+                ["a", "b"],
+                [Bar("a", 0, 2, "call", "MPI_Init")],
+                [Arrow("a", 0, "b", 1, "8 bytes")],
+            ),
+        ],
+    )
+    page = tmp_path / "page.html"
+    write_reproduction([outcome], [], page)
+    text = page.read_text()
+    for words in ("Does not come out:", "since it falls", "3 of 4", "sleeping", "8 bytes", "17"):
+        assert words in text, words
+
+
+def test_spans_are_cut_at_the_borders_of_intervals() -> None:
+    spans = Spans(np.array([10, 40]), np.array([30, 50]))
+    begins, ends = np.array([0, 20, 45, 60]), np.array([20, 45, 60, 70])
+    assert spans.within(begins, ends).tolist() == [10, 15, 5, 0]
+    assert spans.within(0, 100) == 30
+    both = spans.and_(Spans(np.array([0, 25]), np.array([12, 45])))
+    assert [both.begin.tolist(), both.end.tolist()] == [[10, 25, 40], [12, 30, 45]]
+
+
+def test_an_event_that_began_before_another_ended_counts_once() -> None:
+    events = {"time_ns": np.array([30, 35]), "duration_ns": np.array([20, 25], np.uint64)}
+    spans = Spans.of_events(events)
+    assert spans.within(0, 100) == 25

@@ -95,6 +95,18 @@ def test_posix_calls_are_played_with_the_computation_before_them(planned):
     assert run.plan.openings.tolist() == [2]  # one of the handle, one for what needs none
 
 
+def test_advice_empties_the_cache_if_it_says_that_data_may_go(planned):
+    trace = one_rank()
+    trace.file(0, "open", file=0, handle=7, size=CREATE)
+    trace.file(0, "posix_fadvise", file=0, offset=4096, size=8192, flags=int(IoFlag.DONT_NEED))
+    trace.file(0, "posix_fadvise", file=0, offset=0, size=0, flags=int(IoFlag.WILL_NEED))
+    trace.file(0, "posix_fadvise", file=0, error=22, flags=int(IoFlag.DONT_NEED))
+    _, (operations,) = planned(trace)
+    assert calls(operations) == ["file_open", "file_drop", "MPI_Finalize"]
+    dropped = operations[1][1]
+    assert (dropped["list"], dropped["bytes"]) == (4096, 8192)
+
+
 def test_streams_and_calls_about_names(planned):
     trace = one_rank()
     trace.file(0, "fopen", file=0, handle=1, size=CREATE)

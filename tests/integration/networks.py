@@ -1,0 +1,126 @@
+"""Daemons of several nodes and their reception, in network namespaces of one kernel.
+
+Each daemon sees the events of the whole machine, since namespaces share its kernel.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+
+from conftest import SESAME, Outcome, run
+from sesame.errors import SesameError
+from sesame.measurement import LoadedProbes
+
+CLONE_NEWNET = 0x40000000
+
+
+def why_not() -> str:
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        return "namespaces take root and iproute2"
+    try:
+        LoadedProbes("fs").close()
+    except (SesameError, OSError) as error:
+        return f"this kernel takes no probes: {error}"
+    child = os.fork()
+    if child == 0:
+        os._exit(ctypes.CDLL(None).unshare(CLONE_NEWNET) and 1)
+    return "" if os.waitpid(child, 0)[1] == 0 else "no network namespaces here"
+
+
+def ip(*words: str) -> None:
+    done = subprocess.run(["ip", *words], capture_output=True, text=True)
+    assert done.returncode == 0, f"ip {' '.join(words)}: {done.stderr}"
+
+
+class Network:
+    """A bridge in a namespace of its own, and nodes at it: 10.77.0.1 is the reception's."""
+
+    def __init__(self, folder: Path, nodes: int) -> None:
+        self.folder = folder
+        self.prefix = f"sesame{os.getpid()}-"
+        self.nodes = [f"10.77.0.{number + 2}" for number in range(nodes)]
+        self.hub = f"{self.prefix}hub"
+        self.token_file = folder / "token"
+        self.running: dict[str, subprocess.Popen[str]] = {}
+        with ExitStack() as made:
+            self._add_namespace(self.hub, made)
+            ip("-n", self.hub, "link", "add", "hub", "type", "bridge")
+            ip("-n", self.hub, "address", "add", "10.77.0.1/24", "dev", "hub")
+            ip("-n", self.hub, "link", "set", "hub", "up")
+            for address in self.nodes:
+                self._add_namespace(self._namespace(address), made)
+                self._connect(self._namespace(address), address)
+            self._made = made.pop_all()
+
+    def _namespace(self, address: str) -> str:
+        return self.hub if address == "10.77.0.1" else f"{self.prefix}{address.split('.')[-1]}"
+
+    @staticmethod
+    def _add_namespace(name: str, made: ExitStack) -> None:
+        made.callback(ip, "netns", "delete", name)
+        ip("netns", "add", name)
+
+    def _connect(self, name: str, address: str) -> None:
+        port = f"port{address.split('.')[-1]}"
+        ip("-n", self.hub, "link", "add", port, "type", "veth", "peer", "eth0", "netns", name)
+        ip("-n", self.hub, "link", "set", port, "master", "hub", "up")
+        ip("-n", name, "address", "add", f"{address}/24", "dev", "eth0")
+        for device in ("eth0", "lo"):
+            ip("-n", name, "link", "set", device, "up")
+
+    def command(self, address: str, *words: str) -> list[str]:
+        return ["ip", "netns", "exec", self._namespace(address), *SESAME, *words]
+
+    def begin(self, name: str, address: str, *words: str) -> subprocess.Popen[str]:
+        """Until it says where it listens."""
+        process = subprocess.Popen(
+            self.command(address, *words), stderr=subprocess.PIPE, text=True, cwd=self.folder
+        )
+        self.running[name] = process
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "token in" in line:
+                return process
+        raise AssertionError(f"{name} has ended with {process.wait()}")
+
+    def begin_daemon(self, address: str, *words: str) -> subprocess.Popen[str]:
+        folder = self.folder / address
+        folder.mkdir(exist_ok=True)
+        if address != self.nodes[0] and not (folder / "token").exists():
+            shutil.copy(self.folder / self.nodes[0] / "token", folder / "token")
+        self.token_file = folder / "token"
+        place = (
+            "--folder",
+            str(folder),
+            "--listen",
+            f"{address}:7117",
+            "--node",
+            f"node{address[-1]}",
+        )
+        return self.begin(address, address, "measure", "daemon", "--budget", "none", *place, *words)
+
+    def begin_reception(self, *words: str) -> subprocess.Popen[str]:
+        where = ("--listen", "10.77.0.1:7118", "--token-file", str(self.folder / "rt"))
+        output = ("-o", str(self.folder / "received"))
+        return self.begin("reception", "10.77.0.1", "receive", *output, *where, *words)
+
+    def control(self, verb: str, *words: str, nodes: list[str] | None = None) -> Outcome:
+        where = ("--nodes", ",".join(nodes or self.nodes), "--token-file", str(self.token_file))
+        return run(self.command("10.77.0.1", "measure", verb, *where, *words), self.folder)
+
+    def end(self, name: str, number: signal.Signals = signal.SIGTERM) -> int:
+        process = self.running.pop(name)
+        process.send_signal(number)
+        process.communicate(timeout=120)
+        return process.returncode
+
+    def close(self) -> None:
+        for name in list(self.running):
+            self.end(name)
+        self._made.close()

@@ -1,0 +1,261 @@
+"""Daemon and reception over TLS, and what goes wrong: each has its words and a way on."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from networks import why_not
+
+from conftest import SESAME, Outcome, run
+from sesame.datasets import DataSet
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "all there")
+
+EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
+READS = "import os\nf = os.open('/dev/zero', os.O_RDONLY)\nfor _ in range(20_000): os.read(f, 7)"
+
+
+def make_authority(folder: Path, name: str) -> Path:
+    """Who signs: the file of its certificate."""
+    place = ("-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}")
+    subprocess.run(["openssl", "req", "-x509", *EC, *place], cwd=folder, check=True)
+    return folder / f"{name}.pem"
+
+
+@pytest.fixture
+def signed(tmp_path, debian_program) -> tuple[str, ...]:
+    """The options of a server whose certificate `ours` has signed, and not `other`."""
+    debian_program("openssl", "openssl")
+    for name in ("ours", "other"):
+        make_authority(tmp_path, name)
+    (tmp_path / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+    request = ("-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=node")
+    subprocess.run(["openssl", "req", *EC[:-2], *request], cwd=tmp_path, check=True)
+    authority = ("-CA", "ours.pem", "-CAkey", "ours.key", "-CAcreateserial", "-days", "2")
+    signing = ("-in", "request.pem", "-extfile", "names", "-out", "cert.pem", *authority)
+    subprocess.run(["openssl", "x509", "-req", *signing], cwd=tmp_path, check=True)
+    return ("--certificate", "cert.pem", "--key", "key.pem")
+
+
+def keep_lines(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
+    with process.stderr as said:
+        for line in said:
+            lines.put(line)
+
+
+class Servers:
+    """Daemons and receptions of this machine; what they say is kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.running: list[subprocess.Popen[str]] = []
+        self.said: dict[int, queue.Queue[str]] = {}
+
+    def begin(self, *words: str) -> tuple[subprocess.Popen[str], str]:
+        """A process, and the address that it has told."""
+        process = subprocess.Popen(
+            [*SESAME, *words], stderr=subprocess.PIPE, text=True, cwd=self.folder
+        )
+        self.running.append(process)
+        lines = self.said[process.pid] = queue.Queue()
+        threading.Thread(target=keep_lines, args=(process, lines)).start()
+        return process, self.wait_for(process, "token in").split("http")[1].split(",")[0]
+
+    def begin_daemon(self, *words: str) -> tuple[subprocess.Popen[str], str]:
+        place = ("--folder", "node", "--listen", "127.0.0.1:0", "--node", "n1", "--budget", "none")
+        return self.begin("measure", "daemon", "--interval", "0.3", *place, *words)
+
+    def begin_reception(self, *words: str, at: str = "127.0.0.1:0") -> tuple:
+        place = ("-o", "received", "--listen", at, "--token-file", "rt")
+        return self.begin("receive", *place, *words)
+
+    def wait_for(self, process: subprocess.Popen[str], words: str) -> str:
+        end = time.monotonic() + 60
+        while True:
+            line = self.said[process.pid].get(timeout=max(end - time.monotonic(), 0.01))
+            if words in line:
+                return line
+
+    def end(self, process: subprocess.Popen[str], number: int = signal.SIGTERM) -> int:
+        self.running.remove(process)
+        process.send_signal(number)
+        return process.wait(60)
+
+    def control(self, verb: str, address: str, *words: str) -> Outcome:
+        place = ("--nodes", address, "--token-file", "node/token")
+        return run([*SESAME, "measure", verb, *place, *words], self.folder)
+
+    def received(self, name: str) -> list[dict]:
+        data_sets = map(DataSet, sorted((self.folder / "received").glob("*.sesame")))
+        return [row for one in data_sets if one.has(name) for row in one.table(name).to_pylist()]
+
+
+@pytest.fixture
+def servers(tmp_path) -> Iterator[Servers]:
+    made = Servers(tmp_path)
+    yield made
+    for process in list(made.running):
+        made.end(process)
+
+
+def test_everything_goes_over_tls(servers, signed):
+    reception, there = servers.begin_reception(*signed)
+    way = ("--destination", f"http{there}", "--destination-token-file", "rt")
+    daemon, address = servers.begin_daemon(*signed, *way, "--destination-ca", "ours.pem")
+    assert there.startswith("s://")
+    assert address.startswith("s://")
+    address = f"http{address}"
+    assert servers.control("start", address, "fs.read=trace", "--ca", "ours.pem").status == 0
+    subprocess.run([sys.executable, "-c", READS], check=True)
+    recorded = ("--ca", "ours.pem", "-o", "r.sesame", "--", sys.executable, "-c", READS)
+    outcome = servers.control("record", address, *recorded)
+    assert outcome.status == 0, outcome.stderr
+    for words, reason in (
+        ((), "its certificate is not to be trusted: unable to get local issuer"),
+        (("--ca", "other.pem"), "its certificate is not to be trusted: "),
+        (("--ca", "node/token"), "node/token: this is no certificate"),
+        (("--ca", "nowhere.pem"), "nowhere.pem: "),
+    ):
+        refused = servers.control("status", address, *words)
+        assert refused.status != 0
+        assert reason in refused.stderr
+    plain = servers.control("status", address.replace("https", "http"))
+    assert plain.status != 0
+    assert plain.stderr.count("error: ") == 1
+    assert servers.end(daemon) == 0
+    assert servers.end(reception) == 0
+    for rows in (
+        servers.received("kernel_event"),
+        DataSet(servers.folder / "r.sesame").table("kernel_event").to_pylist(),
+    ):
+        assert sum(row["bytes"] == 7 for row in rows) >= 20_000
+
+
+@pytest.mark.long
+def test_a_destination_that_is_not_trusted_or_does_not_trust_is_named(servers, signed):
+    _, there = servers.begin_reception(*signed)
+    way = ("--destination", f"http{there}", "--destination-token-file", "rt")
+    daemon, address = servers.begin_daemon(*way, "--destination-ca", "other.pem")
+    servers.wait_for(daemon, "its certificate is not to be trusted")
+    (servers.folder / "wrong").write_text("x" * 40)
+    (servers.folder / "wrong").chmod(0o600)
+    right = ("--destination-ca", str(servers.folder / "ours.pem"))
+    wrong = ("--destination-token-file", str(servers.folder / "wrong"))
+    assert servers.control("set", f"http{address}", *right, *wrong).status == 0
+    servers.wait_for(daemon, "this is not its token")
+    right = ("--destination-token-file", str(servers.folder / "rt"))
+    assert servers.control("set", f"http{address}", *right).status == 0
+    state = servers.control("status", f"http{address}", "--json").json[f"http{address}"]
+    assert state["delivery"]["dropped"] == 0
+    end = time.monotonic() + 30
+    while not state["delivery"]["delivered"]:
+        assert time.monotonic() < end
+        state = servers.control("status", f"http{address}", "--json").json[f"http{address}"]
+    refused = servers.control("start", f"http{address}", "fs.seek")
+    refused.assert_refused("fs has no point seek")
+    servers.control("start", f"http{address}", "fs=loud").assert_refused("expected POINT")
+
+
+def test_a_reception_that_comes_later_gets_everything(servers):
+    (servers.folder / "rt").write_text("t" * 40)
+    (servers.folder / "rt").chmod(0o600)
+    way = ("--destination", "http://127.0.0.1:7999", "--destination-token-file", "rt")
+    daemon, _ = servers.begin_daemon(*way)
+    servers.wait_for(daemon, "pulls wait: http://127.0.0.1:7999: Connection refused")
+    reception, _ = servers.begin_reception(at="127.0.0.1:7999")
+    servers.wait_for(daemon, "pulls go on; 0 were dropped")
+    assert servers.end(daemon) == 0
+    assert servers.end(reception) == 0
+    numbers = [row["sequence"] for row in servers.received("kernel_pull")]
+    assert numbers == list(range(len(numbers)))
+    assert len(numbers) > 1
+
+
+def test_a_full_disk_is_said_and_when_there_is_room_again_nothing_is_missing(servers, small_disk):
+    (servers.folder / "received").symlink_to(small_disk)
+    reception, there = servers.begin_reception("--segment", "0.02")
+    way = ("--destination", f"http{there}", "--destination-token-file", "rt")
+    daemon, address = servers.begin_daemon("--level", "fs.read=trace", *way)
+    with (small_disk / "ballast").open("wb", buffering=0) as ballast:
+        while True:
+            try:
+                ballast.write(b"x" * 4096)
+            except OSError:
+                break
+    subprocess.run([sys.executable, "-c", READS], check=True)
+    servers.wait_for(reception, "No space left on device; daemons wait")
+    line = servers.wait_for(daemon, "pulls wait: ")
+    assert "the reception cannot write: No space left on device" in line
+    time.sleep(1)
+    for path in small_disk.glob("*.sesame"):
+        DataSet(path).table("kernel_pull")  # whole
+    (small_disk / "ballast").unlink()
+    servers.wait_for(reception, "goes on")
+    assert servers.control("stop", f"http{address}").status == 0
+    assert servers.control("pull", f"http{address}", "--json").status == 0
+    state = servers.control("status", f"http{address}", "--json").json[f"http{address}"]
+    assert servers.end(daemon) == 0
+    assert servers.end(reception) == 0
+    numbers = [row["sequence"] for row in servers.received("kernel_pull")]
+    assert sorted(numbers) == list(range(len(numbers)))
+    accounts = servers.received("kernel_trace")
+    assert sum(row["written"] + row["discarded"] for row in accounts) == state["events"]["seen"]
+    assert sum(row["bytes"] == 7 for row in servers.received("kernel_event")) >= 20_000
+    left = {path.name for path in small_disk.iterdir() if not path.name.endswith(".sesame")}
+    assert left == {".received.json"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("seconds", [0.3, 1.5, 3.0])
+def test_whenever_they_are_ended_nothing_half_made_stays(tmp_path, number, seconds):
+    """Also before they serve. What stays is what the next start takes up."""
+    folder = ("--folder", "node", "--listen", "127.0.0.1:0", "--destination", "sets")
+    daemon = ["measure", "daemon", "--level", "task=trace", "--interval", "0.1", *folder]
+    reception = ["receive", "-o", "received", "--listen", "127.0.0.1:0", "--token-file", "rt"]
+    both = [
+        subprocess.Popen([*SESAME, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        for words in (daemon, reception)
+    ]
+    time.sleep(seconds)
+    for process in both:
+        process.send_signal(number)
+    for process in both:
+        _, said = process.communicate(timeout=60)
+        if process.returncode == -number:
+            continue  # Python itself has not begun yet
+        assert process.returncode in (0, 130), said
+        assert "Traceback" not in said
+    kept = {"token", "daemon.lock", "rt", ".received.json", "info.json"}
+    for path in tmp_path.rglob("*"):
+        is_record = path.suffix in (".parquet", ".sesame")
+        assert path.name in {*kept, "node", "sets", "received"} or is_record, path
+    for token in [*tmp_path.glob("node/token"), *tmp_path.glob("rt")]:
+        assert len(token.read_text().strip()) > 30
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_recording_that_is_ended_leaves_nothing_and_ends_its_command(servers, number):
+    _, address = servers.begin_daemon()
+    place = ("--nodes", f"http{address}", "--token-file", "../node/token")
+    (servers.folder / "work").mkdir()
+    command = ("--", sys.executable, "-c", "import time; print('on', flush=True); time.sleep(600)")
+    process = subprocess.Popen(
+        [*SESAME, "measure", "record", *place, *command],
+        cwd=servers.folder / "work",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "on\n"
+    process.send_signal(number)
+    assert process.communicate(timeout=60)[0] == ""  # the command holds it no more
+    assert process.returncode == 130
+    assert list((servers.folder / "work").iterdir()) == []

@@ -1,0 +1,170 @@
+"""Events of traces on their way: each is stored once, or counted in the end."""
+
+from __future__ import annotations
+
+import os
+import random
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sesame.datasets import DataSet
+from sesame.errors import SesameError
+from sesame.measurement.clocks import Offset
+from sesame.measurement.daemon.delivery import Delivery
+from sesame.measurement.daemon.stream import EventStream
+from sesame.measurement.events import Block
+from sesame.measurement.frames import read_blocks
+from sesame.measurement.probes import EVENT
+from sesame.measurement.pulls import Pull
+from sesame.measurement.reception.store import Store
+
+
+class Kernel:
+    """Has seen events: some were taken, some found no room."""
+
+    def __init__(self, buffer: int = 10, room: int = 1000) -> None:
+        self.lost = self.taken = 0
+        offset = Offset(10**18, 5)
+        self.stream = EventStream("n", "s", offset, lambda: self.lost, buffer=buffer, room=room)
+
+    def see(self, taken: int, lost: int = 0) -> None:
+        events = np.zeros(taken, EVENT)
+        events["where"] = np.arange(self.taken, self.taken + taken)
+        self.taken += taken
+        self.lost += lost
+        self.stream.write(events)
+
+
+class Way:
+    """To a store; the receipt may be lost, and the store may begin again."""
+
+    def __init__(self, folder: Path, chance: random.Random | None = None) -> None:
+        self.folder, self.chance = folder, chance
+        self.store = Store(folder, 600)
+        self.is_open = True
+
+    def deliver(self, parcel: Pull | Block) -> None:
+        what = self.chance.choice(("away", "killed", "receipt lost", *["stored"] * 5))
+        if not self.is_open or what == "away":
+            raise SesameError("away")
+        self.store.add(parcel)
+        if what == "killed":
+            self.store._journal.close()
+            os.close(self.store._lock)
+            self.store = Store(self.folder, 600)
+        if what in ("killed", "receipt lost"):
+            raise SesameError(what)
+
+    def close(self) -> None: ...
+
+
+def stored(folder: Path) -> tuple[list[dict], list[int]]:
+    """The accounts, and the numbers of all events."""
+    data_sets = [DataSet(path) for path in sorted(folder.glob("*.sesame"))]
+    accounts = [row for one in data_sets for row in one.table("kernel_trace").to_pylist()]
+    numbers = [
+        number for one in data_sets for number in one.table("kernel_event")["where"].to_pylist()
+    ]
+    return accounts, numbers
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_each_event_is_stored_once_or_counted_whatever_happens_on_its_way(tmp_path, seed):
+    chance = random.Random(seed)
+    kernel = Kernel(room=400)
+    way = Way(tmp_path, chance)
+    delivery = Delivery(way, lambda _: None, kernel.stream)
+    for number in range(200):
+        way.is_open = number % 50 < 25
+        kernel.see(chance.randrange(30), chance.choice((0, 0, 0, 7)))
+        if chance.random() < 0.3:
+            kernel.stream.flush()
+            delivery._wake()  # as a pull does
+    kernel.stream.flush()
+    way.is_open, way.chance = True, random.Random(0)
+    way.chance.choice = lambda _: "stored"
+    delivery.close()
+    way.store.close()
+    accounts, numbers = stored(tmp_path)
+    assert len(numbers) == len(set(numbers)) == sum(row["written"] for row in accounts)
+    discarded = sum(row["discarded"] for row in accounts)
+    assert discarded >= kernel.lost
+    assert len(numbers) + discarded == kernel.taken + kernel.lost
+
+
+def test_a_block_is_made_when_its_buffer_is_full_and_when_it_is_asked_for():
+    kernel = Kernel(buffer=10)
+    kernel.see(9)
+    assert kernel.stream.after(-1) == []
+    kernel.see(15)
+    assert [len(block.events) for block in kernel.stream.after(-1, 1000)] == [10, 10]
+    kernel.stream.flush()
+    kernel.stream.flush()
+    assert [block.seen for block in kernel.stream.after(10, 1000)] == [20, 24]
+
+
+def test_loss_alone_makes_a_block_too():
+    kernel = Kernel()
+    kernel.see(0, lost=3)
+    kernel.stream.flush()
+    [block] = kernel.stream.after(-1)
+    assert (block.before, block.seen, len(block.events)) == (0, 3, 0)
+    assert block.after(-1).discarded == 3
+
+
+def test_the_oldest_blocks_make_room_and_are_counted_by_whoever_misses_them():
+    kernel = Kernel(buffer=100, room=500)
+    kernel.see(1000)
+    first = kernel.stream.after(-1)[0]
+    assert first.before == 700  # three of 164 fit into 500
+    assert first.after(-1).discarded == 700
+    assert first.after(200).discarded == 500
+
+
+def test_a_block_survives_its_way_and_nonsense_is_refused():
+    kernel = Kernel()
+    kernel.see(10)
+    [block] = kernel.stream.after(-1)
+    text = block.encode()
+    [again] = read_blocks(BytesIO(text + text[:-1]))  # the second one is torn
+    assert (again.events == block.events).all()
+    assert vars(again) | {"events": 0} == vars(block) | {"events": 0, "names": again.names}
+    line, _, records = text.partition(b"\n")
+    for wrong in (
+        line.replace(b'"seen": 10', b'"seen": 9'),
+        line.replace(b'"seen": 10', b'"seen": "10"'),
+        line.replace(b'"node": "n"', b'"node": 5'),
+        line.replace(b'"time_ns"', b'"time_us"'),
+        line.replace(b'"before"', b'"after"'),
+    ):
+        assert wrong != line
+        with pytest.raises(ValueError, match=r"."):
+            Block.decode(wrong, records)
+    events = block.events.copy()
+    events["point"][3] = 99
+    with pytest.raises(ValueError, match="without a name"):
+        Block.decode(line, events.tobytes())
+
+
+def test_another_destination_is_told_of_what_the_first_one_was_not(tmp_path):
+    kernel = Kernel()
+    first, second = Way(tmp_path / "a"), Way(tmp_path / "b")
+    for way in (first, second):
+        way.chance = random.Random(0)
+        way.chance.choice = lambda _: "stored"
+    delivery = Delivery(first, lambda _: None, kernel.stream)
+    kernel.see(20)
+    kernel.stream.flush()
+    delivery.close()
+    kernel.see(30)
+    delivery = Delivery(second, lambda _: None, kernel.stream, sent=delivery.sent)
+    kernel.stream.flush()
+    delivery.close()
+    for way, count in ((first, 20), (second, 30)):
+        way.store.close()
+        accounts, numbers = stored(way.folder)
+        assert len(numbers) == count
+        assert sum(row["discarded"] for row in accounts) == 0
