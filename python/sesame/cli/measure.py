@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 from rich.console import Console
-from rich.status import Status
+from rich.live import Live
 from rich.table import Table
 
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
@@ -246,10 +246,11 @@ def cost(
     pairs: int, whole_pairs: int | None, interval: float, budget: float | None, *, as_json: bool
 ) -> None:
     """Measure what an event costs at each point here; the governor uses it from then on."""
-    with Status("measuring", console=Console(stderr=True)) as line:
+    # Nothing that turns: its thread would be a part of what this process takes.
+    with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as line:
 
         def show(text: str) -> None:
-            line.update(f"measuring: {text}")
+            line.update(f"measuring: {text}", refresh=True)
 
         costs = measure_costs(pairs, show)
         keep_costs(costs)
