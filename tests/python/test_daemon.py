@@ -190,7 +190,7 @@ def test_a_pull_survives_its_way_as_json(daemon):
     daemon.probes["fs"].count(point=1, class_=0, group=0, size=0, duration=5)
     daemon.node.add_phase(Phase("a", 1, 2, 3))
     pull = daemon.service.pull()
-    assert Pull.from_json(pull.to_json()) == pull
+    assert Pull.from_json(pull.encode()) == pull
 
 
 # ---- Delivery ----

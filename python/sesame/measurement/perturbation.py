@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from sesame.measurement.cost import Load, median_and_interval
 from sesame.measurement.governor import OWN
-from sesame.measurement.probes import loaded, subsystems
+from sesame.measurement.probes import LoadedProbes, loaded, subsystems
 from sesame.measurement.session import Session, Wanted
 from sesame.measurement.worker import Worker
 
