@@ -33,6 +33,7 @@ from sesame.measurement import (
     loaded,
     measure_costs,
     measure_perturbation,
+    measure_requests,
     record_kernel,
     subsystems,
 )
@@ -252,7 +253,7 @@ def cost(
         def show(text: str) -> None:
             line.update(f"measuring: {text}", refresh=True)
 
-        costs = measure_costs(pairs, show)
+        costs = [*measure_costs(pairs, show), *measure_requests(pairs)]
         keep_costs(costs)
         whole = _whole(whole_pairs, interval, budget, show) if whole_pairs else {}
     if as_json:
