@@ -89,7 +89,7 @@ def _measure(
 
 def measure_requests(pairs: int) -> list[Cost]:
     """Of requests to the device of /var/tmp; none where it has none that can be read directly."""
-    costs: list[Cost] = []
+    costs: list[Cost | None] = []
     try:
         with kept(), _reader() as read, loaded(["block"]) as probes:
             one = probes["block"]
