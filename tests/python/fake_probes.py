@@ -33,7 +33,7 @@ TASKS = Subsystem(
 
 class FakeProbes:
     def __init__(self, subsystem: Subsystem, missing: dict[str, str] | None = None) -> None:
-        self.subsystem = subsystem
+        self.subsystem, self.classes = subsystem, subsystem.classes
         shape = (CPUS, len(subsystem.points), len(subsystem.classes), subsystem.groups)
         self.cells = np.zeros(shape, CELL)
         self.spending = np.zeros(CPUS, SPENDING)

@@ -13,6 +13,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 from rich.console import Console
+from rich.markup import escape
 from rich.status import Status
 from rich.table import Table
 
@@ -205,7 +206,12 @@ def _print_totals(rows: dict[str, list[dict[str, Any]]]) -> None:
         mean = format_seconds(1e-9 * duration / timed) if timed else ""
         most = format_seconds(1e-9 * longest) if timed else ""
         table.add_row(
-            point, class_, format_count(count), format_bytes(size) if size else "", mean, most
+            point,
+            escape(class_),
+            format_count(count),
+            format_bytes(size) if size else "",
+            mean,
+            most,
         )
     Console().print(table)
     _print_cost(rows)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -99,7 +100,7 @@ class Subsystem:
     name: str
     meaning: str
     points: tuple[Point, ...]
-    classes: tuple[str, ...]
+    classes: tuple[str, ...]  # empty: named while it runs (LoadedProbes.classes)
     groups: int
     where: str
     what: str
@@ -112,6 +113,8 @@ class Probes(Protocol):
     subsystem: Subsystem
     limits: tuple[int, ...]
 
+    @property
+    def classes(self) -> tuple[str, ...]: ...
     @property
     def cells(self) -> NDArray[np.void]: ...
     @property
@@ -168,6 +171,7 @@ def library() -> ctypes.CDLL:
         ("unload", None, [handle]),
         ("missing", text, [handle, number]),
         ("wait", None, []),
+        ("classes", text, [handle]),
         ("set", ctypes.c_int, [handle, number, number, ctypes.c_int]),
         ("cells", handle, [handle, ctypes.POINTER(number), ctypes.POINTER(ctypes.c_size_t)]),
         ("settings", ctypes.POINTER(_Settings), [handle]),
@@ -230,6 +234,8 @@ class LoadedProbes:
             raise InputError(_last_error(), hint=_way_on())
         self._cpus = self._map_cells()
         self._pulled = np.empty(self.cells[0].size, PULLED)
+        self._naming = threading.Lock()
+        self._class_text, self._classes = b"", self.subsystem.classes
         self._settings = library().sesame_probes_settings(self._handle).contents
         self.limits: tuple[int, ...] = ()
         self.set_limits(DEFAULT_LIMITS)
@@ -253,6 +259,16 @@ class LoadedProbes:
         memory = (ctypes.c_char * (stride.value * cpus.value)).from_address(address)
         cells: NDArray[np.void] = np.frombuffer(memoryview(memory).cast("B"), per_cpu)
         return cells
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """What they are called now: of what was pulled before, and of events until now."""
+        with self._naming:
+            text: bytes = library().sesame_probes_classes(self._handle)
+            if text != self._class_text:
+                self._class_text = text
+                self._classes = tuple(text.decode(errors="replace").split("\n"))
+            return self._classes
 
     @property
     def cells(self) -> NDArray[np.void]:

@@ -102,7 +102,8 @@ class Session:
             state = {"detail": int(spending.detail), "active_ns": spending.active_ns}
             probes = self._probes.get(spending.subsystem)
             if probes is not None:
-                for row in Layout.of(probes).rows(Cells(probes.pull())):
+                cells = Cells(probes.pull())
+                for row in Layout.of(probes).rows(cells):
                     self.rows["kernel_summary"].append(times | row | state | {"node": self.node})
             self.rows["measurement_cost"].append(
                 times | _cost_row(spending) | state | {"node": self.node}
