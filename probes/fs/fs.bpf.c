@@ -21,6 +21,15 @@ static struct slot slots[SLOTS];
 
 volatile struct fs_shared shared SEC(".data.shared") = {};
 
+/* The first of several CPUs that want a class at once has it. A map decides: atomic operations that
+ * answer are not translated on every processor by every kernel. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, FS_MOUNTS);
+  __type(key, __u32);
+  __type(value, __u64);
+} owners SEC(".maps");
+
 /* s_flags of what the kernel mounts for itself (linux/fs.h): pipes, memory files, … */
 #define SB_KERNMOUNT (1 << 22)
 
@@ -36,19 +45,28 @@ static __always_inline __u32 type_of(const struct super_block* super_block) {
   return FS_OTHER;
 }
 
+static __always_inline void fill_in(volatile struct fs_mount* mount,
+                                    const struct super_block* super_block, __u32 type) {
+  mount->device = BPF_CORE_READ(super_block, s_dev);
+  mount->process = (__u32)(bpf_get_current_pid_tgid() >> 32);
+  mount->type = type;
+  mount->super_block = (__u64)super_block;
+}
+
 /* The class of a mounted file system, which is its own if any is left. */
 static __always_inline __u32 mount_of(const struct super_block* super_block, __u32 type) {
   const __u64 address = (__u64)super_block;
 #pragma clang loop unroll(disable)
   for (__u32 i = 0; i < FS_MOUNTS; ++i) {
     volatile struct fs_mount* mount = &shared.mounts[i];
-    const __u64 there = __sync_val_compare_and_swap(&mount->super_block, 0, address);
-    if (there && there != address) continue;
-    if (!there || !mount->process) {
-      mount->device = BPF_CORE_READ(super_block, s_dev);
-      mount->process = (__u32)(bpf_get_current_pid_tgid() >> 32);
-      mount->type = type;
+    if (mount->super_block && mount->super_block != address) continue;
+    if (!mount->super_block) {
+      const __u32 key = i;
+      bpf_map_update_elem(&owners, &key, &address, BPF_NOEXIST);
+      const __u64* owner = bpf_map_lookup_elem(&owners, &key);
+      if (!owner || *owner != address) continue;
     }
+    if (!mount->process) fill_in(mount, super_block, type);
     return FS_TYPES + i;
   }
   return type;

@@ -35,7 +35,7 @@ static const char* const classes[CLASSES] = {
 static unsigned classes_seen(const void* memory) {
   const struct fs_shared* shared = memory;
   unsigned mounts = FS_MOUNTS;
-  while (mounts > 0 && shared->mounts[mounts - 1].type == 0) --mounts;
+  while (mounts > 0 && shared->mounts[mounts - 1].super_block == 0) --mounts;
   return FS_TYPES + mounts;
 }
 
@@ -128,7 +128,7 @@ static void forget(struct fs_shared* shared, unsigned class_) {
 /* Whether it is to be found out what it is called: it is new, or may have been unmounted. */
 static bool is_in_question(struct fs_shared* shared, unsigned i, bool has_changed) {
   struct fs_mount* mount = &shared->mounts[i];
-  if (mount->type == 0 || mount->super_block == FS_GONE) return false;
+  if (mount->super_block == 0 || mount->super_block == FS_GONE) return false;
   if (mount->is_theirs && mount->process != 0 && kill((pid_t)mount->process, 0) != 0 &&
       errno == ESRCH) {
     mount->process = 0; /* whoever uses it next says where it is mounted by then */

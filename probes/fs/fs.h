@@ -47,9 +47,9 @@ enum fs_class {
 #define FS_KNOWN_BITS 10
 #define FS_KNOWN (1 << FS_KNOWN_BITS)
 
-/* A mounted file system; the programs fill it in when they meet it, `type` last. */
+/* A mounted file system, as the programs fill it in when they meet it. */
 struct fs_mount {
-  __u64 super_block; /* its address; 0: of none yet, FS_GONE: of none any more */
+  __u64 super_block; /* its address, written last; 0: of none yet, FS_GONE: of none any more */
   __u32 device;      /* its s_dev */
   __u32 process;     /* one that uses it; the user side writes 0 to be told another */
   __u32 type;
