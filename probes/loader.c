@@ -448,25 +448,36 @@ EXPORT struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpu
   return loaded->cells;
 }
 
-/* No class from this on has events. */
+/* No class from this on has ever had events. */
 static unsigned classes_seen(const struct loaded* loaded) {
   const struct subsystem* subsystem = loaded->subsystem;
   return subsystem->classes_seen != NULL ? subsystem->classes_seen(loaded->shared)
                                          : subsystem->class_count;
 }
 
+static void make_class_text(struct loaded* loaded) {
+  free(loaded->class_text);
+  size_t bytes;
+  FILE* out = open_memstream(&loaded->class_text, &bytes);
+  for (unsigned i = 0; i < loaded->subsystem->class_count; ++i) {
+    fprintf(out, "%s%s", i > 0 ? "\n" : "", loaded->names[i] != NULL ? loaded->names[i] : "");
+  }
+  fclose(out);
+}
+
+EXPORT int sesame_probes_free_classes(struct loaded* loaded) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  if (subsystem->free_classes == NULL) return 0;
+  const int is_any = subsystem->free_classes(loaded->object, loaded->shared, loaded->names);
+  if (is_any) make_class_text(loaded);
+  return is_any;
+}
+
 EXPORT const char* sesame_probes_classes(struct loaded* loaded) {
   const struct subsystem* subsystem = loaded->subsystem;
   const bool is_renamed =
       subsystem->name_classes != NULL && subsystem->name_classes(loaded->shared, loaded->names);
-  if (loaded->class_text != NULL && !is_renamed) return loaded->class_text;
-  free(loaded->class_text);
-  size_t bytes;
-  FILE* out = open_memstream(&loaded->class_text, &bytes);
-  for (unsigned i = 0; i < subsystem->class_count; ++i) {
-    fprintf(out, "%s%s", i > 0 ? "\n" : "", loaded->names[i] != NULL ? loaded->names[i] : "");
-  }
-  fclose(out);
+  if (loaded->class_text == NULL || is_renamed) make_class_text(loaded);
   return loaded->class_text;
 }
 

@@ -59,8 +59,10 @@ static __always_inline __u32 mount_of(const struct super_block* super_block, __u
 #pragma clang loop unroll(disable)
   for (__u32 i = 0; i < FS_MOUNTS; ++i) {
     volatile struct fs_mount* mount = &shared.mounts[i];
-    if (mount->super_block && mount->super_block != address) continue;
-    if (!mount->super_block) {
+    const __u64 there = mount->super_block;
+    const bool is_free = !there || there == FS_FREE;
+    if (!is_free && there != address) continue;
+    if (is_free) {
       const __u32 key = i;
       bpf_map_update_elem(&owners, &key, &address, BPF_NOEXIST);
       const __u64* owner = bpf_map_lookup_elem(&owners, &key);

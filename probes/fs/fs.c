@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "probes/fs/fs.h"
 
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -128,7 +130,7 @@ static void forget(struct fs_shared* shared, unsigned class_) {
 /* Whether it is to be found out what it is called: it is new, or may have been unmounted. */
 static bool is_in_question(struct fs_shared* shared, unsigned i, bool has_changed) {
   struct fs_mount* mount = &shared->mounts[i];
-  if (mount->super_block == 0 || mount->super_block == FS_GONE) return false;
+  if (mount->super_block <= FS_FREE) return false;
   if (mount->is_theirs && mount->process != 0 && kill((pid_t)mount->process, 0) != 0 &&
       errno == ESRCH) {
     mount->process = 0; /* whoever uses it next says where it is mounted by then */
@@ -188,5 +190,27 @@ static int name_classes(void* memory, char** names) {
   return is_renamed;
 }
 
+static int free_classes(struct bpf_object* object, void* memory, char** names) {
+  struct fs_shared* shared = memory;
+  const int owners = bpf_map__fd(bpf_object__find_map_by_name(object, "owners"));
+  int freed = 0;
+  for (__u32 i = 0; i < FS_MOUNTS; ++i) {
+    struct fs_mount* mount = &shared->mounts[i];
+    if (mount->super_block != FS_GONE) continue;
+    if (!mount->is_pulled) {
+      mount->is_pulled = true;
+      continue;
+    }
+    bpf_map_delete_elem(owners, &i);
+    free(names[FS_TYPES + i]);
+    names[FS_TYPES + i] = NULL;
+    mount->process = mount->asked = mount->is_theirs = mount->is_pulled = 0;
+    __atomic_store_n(&mount->super_block, FS_FREE, __ATOMIC_RELEASE); /* from here on another's */
+    ++freed;
+  }
+  return freed;
+}
+
 DEFINE_SUBSYSTEM(fs, "calls of the system on files", "the descriptor", "the number of the call",
-                 .classes_seen = classes_seen, .name_classes = name_classes);
+                 .classes_seen = classes_seen, .name_classes = name_classes,
+                 .free_classes = free_classes);

@@ -49,16 +49,17 @@ enum fs_class {
 
 /* A mounted file system, as the programs fill it in when they meet it. */
 struct fs_mount {
-  __u64 super_block; /* its address, written last; 0: of none yet, FS_GONE: of none any more */
+  __u64 super_block; /* its address, written last; 0, FS_FREE: of none, FS_GONE: unmounted */
   __u32 device;      /* its s_dev */
   __u32 process;     /* one that uses it; the user side writes 0 to be told another */
   __u32 type;
   /* The user side's. */
   __u32 asked;     /* the process by which it was named */
   __u32 is_theirs; /* it is mounted for that process and not for this one */
-  __u32 unused;
+  __u32 is_pulled; /* all that it had before it was unmounted */
 };
 #define FS_GONE 1
+#define FS_FREE 2
 
 /* `shared` of the programs, mapped by the user side. A word of `known` is the address of a super
  * block without its upper byte, which is the same for all, and then the class; it is written and

@@ -36,6 +36,7 @@ CELL = np.dtype(
         ("max_ns", "u8", 2),
     ]
 )
+SUMMED = ("count", "bytes", "timed", "total_ns")
 # As struct pulled in probes/probes.h.
 PULLED = np.dtype(
     [
@@ -115,6 +116,8 @@ class Probes(Protocol):
 
     @property
     def classes(self) -> tuple[str, ...]: ...
+    def free_classes(self) -> None: ...
+    def totals(self) -> dict[str, NDArray[np.uint64]]: ...
     @property
     def cells(self) -> NDArray[np.void]: ...
     @property
@@ -172,6 +175,7 @@ def library() -> ctypes.CDLL:
         ("missing", text, [handle, number]),
         ("wait", None, []),
         ("classes", text, [handle]),
+        ("free_classes", ctypes.c_int, [handle]),
         ("set", ctypes.c_int, [handle, number, number, ctypes.c_int]),
         ("cells", handle, [handle, ctypes.POINTER(number), ctypes.POINTER(ctypes.c_size_t)]),
         ("settings", ctypes.POINTER(_Settings), [handle]),
@@ -236,6 +240,7 @@ class LoadedProbes:
         self._pulled = np.empty(self.cells[0].size, PULLED)
         self._naming = threading.Lock()
         self._class_text, self._classes = b"", self.subsystem.classes
+        self._before = {field: np.zeros_like(sums) for field, sums in self._summed().items()}
         self._settings = library().sesame_probes_settings(self._handle).contents
         self.limits: tuple[int, ...] = ()
         self.set_limits(DEFAULT_LIMITS)
@@ -264,11 +269,31 @@ class LoadedProbes:
     def classes(self) -> tuple[str, ...]:
         """What they are called now: of what was pulled before, and of events until now."""
         with self._naming:
-            text: bytes = library().sesame_probes_classes(self._handle)
-            if text != self._class_text:
-                self._class_text = text
-                self._classes = tuple(text.decode(errors="replace").split("\n"))
-            return self._classes
+            return self._named()
+
+    def _named(self) -> tuple[str, ...]:
+        text: bytes = library().sesame_probes_classes(self._handle)
+        if text != self._class_text:
+            self._class_text = text
+            self._classes = tuple(text.decode(errors="replace").split("\n"))
+        return self._classes
+
+    def free_classes(self) -> None:
+        """Before a pull: what can have no events since the pull before last leaves its class."""
+        with self._naming:
+            before = self._named()
+            if not library().sesame_probes_free_classes(self._handle):
+                return
+            freed = [i for i, name in enumerate(self._named()) if before[i] and not name]
+            for field, sums in self._summed().items():
+                self._before[field][:, freed] = sums[:, freed]
+
+    def totals(self) -> dict[str, NDArray[np.uint64]]:
+        """[point, class] by field of cells: since these were loaded, or the class was freed."""
+        return {field: sums - self._before[field] for field, sums in self._summed().items()}
+
+    def _summed(self) -> dict[str, NDArray[np.uint64]]:
+        return {field: self.cells[field].sum(axis=(0, 3)) for field in SUMMED}
 
     @property
     def cells(self) -> NDArray[np.void]:

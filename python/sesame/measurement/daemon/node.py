@@ -22,7 +22,7 @@ from sesame.measurement.trace import names_here
 
 LEVELS = ("off", "summary", "trace")
 # What is told of cells that are summed up, and what it is in them.
-SUMS = {"count": "count", "bytes": "bytes", "timed": "timed", "duration_ns": "total_ns"}
+SUMS = (("count", "count"), ("bytes", "bytes"), ("timed", "timed"), ("duration_ns", "total_ns"))
 MOST_PHASES = 10_000  # that wait for a pull
 
 
@@ -158,6 +158,8 @@ class Node:
         """`dropped`: pulls that the way to the destination has lost."""
         now, cpu = time.monotonic_ns(), time.process_time_ns()
         spendings = {one.subsystem: one for one in self.governor.end()}
+        for probes in self._probes.values():
+            probes.free_classes()
         cells = {name: Cells(probes.pull()) for name, probes in self._probes.items()}
         pull = Pull(
             node=self.name,
@@ -202,22 +204,21 @@ class Node:
 
     def totals(self) -> Iterator[tuple[Place, str, dict[str, int]]]:
         """By point and class, since the daemon began; for those that have events."""
+        totals = {name: probes.totals() for name, probes in self._probes.items()}
         for place in self.places():
-            probes = self._probes[place.subsystem]
-            cells = probes.cells[:, place.number]
-            sums = {name: cells[field].sum(axis=(0, 2)) for name, field in SUMS.items()}
+            sums = {key: totals[place.subsystem][field][place.number] for key, field in SUMS}
             by_class: dict[str, list[int]] = {}  # several may have one name
-            for number, name in enumerate(probes.classes):
+            for number, name in enumerate(self._probes[place.subsystem].classes):
                 if sums["count"][number]:
                     by_class.setdefault(name, []).append(number)
             for name, numbers in by_class.items():
-                yield place, name, {key: int(sum_[numbers].sum()) for key, sum_ in sums.items()}
+                yield place, name, {key: int(each[numbers].sum()) for key, each in sums.items()}
 
     def total(self, subsystem: str, point: str) -> dict[str, int]:
         """Of one point, all classes together, since the daemon began."""
         place = self.places(subsystem, point)[0]
         cells = self._probes[subsystem].cells[:, place.number]
-        return {name: int(cells[field].sum()) for name, field in SUMS.items()}
+        return {key: int(cells[field].sum()) for key, field in SUMS}
 
     def presented_and_lost(self) -> tuple[int, int]:
         each = [probes.presented_and_lost for probes in self._probes.values()]
