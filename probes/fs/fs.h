@@ -20,15 +20,15 @@ enum fs_point { FS_READ, FS_WRITE, FS_SYNC, FS_OPEN };
   X(pipe, 0x50495045)     \
   X(socket, 0x534f434b)   \
   X(anon, 0x09041934)
-#define FS_TYPE_LIST(X)  \
-  X(ext, 0xef53)         \
-  X(xfs, 0x58465342)     \
-  X(btrfs, 0x9123683e)   \
-  X(tmpfs, 0x01021994)   \
-  X(fuse, 0x65735546)    \
-  X(nfs, 0x6969)         \
-  X(lustre, 0x0bd00bd0)  \
-  X(gpfs, 0x47504653)    \
+#define FS_TYPE_LIST(X) \
+  X(ext, 0xef53)        \
+  X(xfs, 0x58465342)    \
+  X(btrfs, 0x9123683e)  \
+  X(tmpfs, 0x01021994)  \
+  X(fuse, 0x65735546)   \
+  X(nfs, 0x6969)        \
+  X(lustre, 0x0bd00bd0) \
+  X(gpfs, 0x47504653)   \
   X(overlay, 0x794c7630)
 
 enum fs_class {

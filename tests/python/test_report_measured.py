@@ -1,4 +1,4 @@
-"""The page of a measurement inside the kernel: what there is, whether points have counted or not."""
+"""The page of a measurement inside the kernel: what there is, with events and without."""
 
 from __future__ import annotations
 
