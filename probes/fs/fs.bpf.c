@@ -51,6 +51,7 @@ static __always_inline void fill_in(volatile struct fs_mount* mount,
   mount->process = (__u32)(bpf_get_current_pid_tgid() >> 32);
   mount->type = type;
   mount->super_block = (__u64)super_block;
+  say(SESAME_MET);
 }
 
 /* The class of a mounted file system, which is its own if any is left. */

@@ -100,6 +100,23 @@ print(json.dumps({
     assert found["parts"] == found["sums"] == found["accounts"]
 
 
+def test_a_mount_that_comes_and_goes_between_two_pulls_has_its_name(tmp_path):
+    script = """
+import time
+with loaded(["fs"]) as probes:
+    session = Session(probes, Wanted(all_points(), budget=None))
+    with session.running():
+        mount("short")
+        write("short", 30, 100)
+        time.sleep(0.2)
+        write("short", 20, 100)
+        unmount("short")
+        found = pulled(session, is_last=True)
+print(json.dumps(found))
+"""
+    assert in_own_namespace(script, tmp_path)["tmpfs short"] == [50, 5000]
+
+
 def test_a_mount_in_the_place_of_another_is_not_taken_for_it(tmp_path):
     """The kernel gives the number, and often the address, of the first to the second."""
     script = """

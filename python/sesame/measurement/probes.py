@@ -25,7 +25,8 @@ from sesame.installed import find_installed
 # As in probes/cell.h.
 MAX_POINTS, MAX_GROUPS = 16, 8
 RING_BYTES = 8 << 20
-SPENT = 0xFFFF  # the point of an event that says so
+# Points of events that are messages: an allowance is spent; something new was given a class.
+SPENT, MET = 0xFFFF, 0xFFFE
 SPENDING = np.dtype([("spent_ns", "u8"), ("allowance_ns", "u8"), ("runs", "u8")])
 CELL = np.dtype(
     [

@@ -188,6 +188,10 @@ class Node:
         self.history.append(pull)
         return pull
 
+    def name_classes(self, subsystem: str) -> None:
+        """Now: what they are named after may be gone at the next pull."""
+        _ = self._probes[subsystem].classes
+
     def _details(self, spending: Spending) -> list[int]:
         """How closely each point looked in the interval that ends."""
         points = self._probes[spending.subsystem].subsystem.points
