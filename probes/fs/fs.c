@@ -120,10 +120,11 @@ static bool has_list_changed(struct fs_shared* shared) {
 
 /* ---- Names ---- */
 
-/* The programs have to get to know again what is in this class. */
-static void forget(struct fs_shared* shared, unsigned class_) {
+/* The programs have to get to know again what is in these classes. */
+static void forget(struct fs_shared* shared, unsigned first, unsigned count) {
   for (unsigned i = 0; i < FS_KNOWN; ++i) {
-    if ((shared->known[i] & 0xff) == class_) shared->known[i] = 0;
+    const __u64 word = shared->known[i];
+    if (word != 0 && (word & 0xff) - first < count) shared->known[i] = 0;
   }
 }
 
@@ -134,7 +135,7 @@ static bool is_in_question(struct fs_shared* shared, unsigned i, bool has_change
   if (mount->is_theirs && mount->process != 0 && kill((pid_t)mount->process, 0) != 0 &&
       errno == ESRCH) {
     mount->process = 0; /* whoever uses it next says where it is mounted by then */
-    forget(shared, FS_TYPES + i);
+    forget(shared, FS_TYPES + i, 1);
   }
   return mount->process != 0 && (has_changed || mount->process != mount->asked);
 }
@@ -150,7 +151,7 @@ static bool settle(struct fs_shared* shared, unsigned i, char** name, char* foun
   const char* now = found != NULL ? found : type;
   if (is_gone) {
     mount->super_block = FS_GONE;
-    forget(shared, FS_TYPES + i);
+    forget(shared, FS_TYPES + i, 1);
     now = found != NULL ? type : *name;
   }
   const bool is_renamed = *name == NULL || strcmp(*name, now) != 0;
@@ -166,6 +167,8 @@ static bool settle(struct fs_shared* shared, unsigned i, char** name, char* foun
 static int name_classes(void* memory, char** names) {
   struct fs_shared* shared = memory;
   struct sought sought[FS_MOUNTS] = {0};
+  /* Nobody says when these are gone and their addresses are others'. */
+  forget(shared, 0, FS_TYPES);
   const bool has_changed = has_list_changed(shared);
   bool is_any = false, is_renamed = false;
   for (unsigned i = 0; i < FS_MOUNTS; ++i) {
