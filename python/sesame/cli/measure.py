@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
@@ -206,7 +207,12 @@ def _print_totals(rows: dict[str, list[dict[str, Any]]]) -> None:
         mean = format_seconds(1e-9 * duration / timed) if timed else ""
         most = format_seconds(1e-9 * longest) if timed else ""
         table.add_row(
-            point, class_, format_count(count), format_bytes(size) if size else "", mean, most
+            point,
+            escape(class_),
+            format_count(count),
+            format_bytes(size) if size else "",
+            mean,
+            most,
         )
     Console().print(table)
     _print_cost(rows)

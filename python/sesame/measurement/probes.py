@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ from sesame.installed import find_installed
 # As in probes/cell.h.
 MAX_POINTS, MAX_GROUPS = 16, 8
 RING_BYTES = 8 << 20
-SPENT = 0xFFFF  # the point of an event that says so
+# Points of events that are messages: an allowance is spent; something new was given a class.
+SPENT, MET = 0xFFFF, 0xFFFE
 SPENDING = np.dtype([("spent_ns", "u8"), ("allowance_ns", "u8"), ("runs", "u8")])
 CELL = np.dtype(
     [
@@ -35,6 +37,7 @@ CELL = np.dtype(
         ("max_ns", "u8", 2),
     ]
 )
+SUMMED = ("count", "bytes", "timed", "total_ns")
 # As struct pulled in probes/probes.h.
 PULLED = np.dtype(
     [
@@ -99,7 +102,7 @@ class Subsystem:
     name: str
     meaning: str
     points: tuple[Point, ...]
-    classes: tuple[str, ...]
+    classes: tuple[str, ...]  # empty: named while it runs (LoadedProbes.classes)
     groups: int
     where: str
     what: str
@@ -112,6 +115,10 @@ class Probes(Protocol):
     subsystem: Subsystem
     limits: tuple[int, ...]
 
+    @property
+    def classes(self) -> tuple[str, ...]: ...
+    def free_classes(self) -> None: ...
+    def totals(self) -> dict[str, NDArray[np.uint64]]: ...
     @property
     def cells(self) -> NDArray[np.void]: ...
     @property
@@ -168,6 +175,8 @@ def library() -> ctypes.CDLL:
         ("unload", None, [handle]),
         ("missing", text, [handle, number]),
         ("wait", None, []),
+        ("classes", text, [handle]),
+        ("free_classes", ctypes.c_int, [handle]),
         ("set", ctypes.c_int, [handle, number, number, ctypes.c_int]),
         ("cells", handle, [handle, ctypes.POINTER(number), ctypes.POINTER(ctypes.c_size_t)]),
         ("settings", ctypes.POINTER(_Settings), [handle]),
@@ -230,6 +239,9 @@ class LoadedProbes:
             raise InputError(_last_error(), hint=_way_on())
         self._cpus = self._map_cells()
         self._pulled = np.empty(self.cells[0].size, PULLED)
+        self._naming = threading.Lock()
+        self._class_text, self._classes = b"", self.subsystem.classes
+        self._before = {field: np.zeros_like(sums) for field, sums in self._summed().items()}
         self._settings = library().sesame_probes_settings(self._handle).contents
         self.limits: tuple[int, ...] = ()
         self.set_limits(DEFAULT_LIMITS)
@@ -253,6 +265,36 @@ class LoadedProbes:
         memory = (ctypes.c_char * (stride.value * cpus.value)).from_address(address)
         cells: NDArray[np.void] = np.frombuffer(memoryview(memory).cast("B"), per_cpu)
         return cells
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """What they are called now: of what was pulled before, and of events until now."""
+        with self._naming:
+            return self._named()
+
+    def _named(self) -> tuple[str, ...]:
+        text: bytes = library().sesame_probes_classes(self._handle)
+        if text != self._class_text:
+            self._class_text = text
+            self._classes = tuple(text.decode(errors="replace").split("\n"))
+        return self._classes
+
+    def free_classes(self) -> None:
+        """Before a pull: what can have no events since the pull before last leaves its class."""
+        with self._naming:
+            before = self._named()
+            if not library().sesame_probes_free_classes(self._handle):
+                return
+            freed = [i for i, name in enumerate(self._named()) if before[i] and not name]
+            for field, sums in self._summed().items():
+                self._before[field][:, freed] = sums[:, freed]
+
+    def totals(self) -> dict[str, NDArray[np.uint64]]:
+        """[point, class] by field of cells: since these were loaded, or the class was freed."""
+        return {field: sums - self._before[field] for field, sums in self._summed().items()}
+
+    def _summed(self) -> dict[str, NDArray[np.uint64]]:
+        return {field: self.cells[field].sum(axis=(0, 3)) for field in SUMMED}
 
     @property
     def cells(self) -> NDArray[np.void]:

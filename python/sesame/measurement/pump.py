@@ -1,11 +1,11 @@
-"""Takes what the programs in the kernel send: events of traces, and that an allowance is spent."""
+"""Takes what the programs in the kernel send: events of traces, and messages."""
 
 from __future__ import annotations
 
 import os
 import select
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sesame.measurement.probes import (
     EVENT,
     RING_BYTES,
-    SPENT,
     events_descriptor,
     subsystems,
     take_events,
@@ -33,11 +32,11 @@ class EventPump:
     def __init__(
         self,
         write: Callable[[NDArray[np.void]], None] | None,
-        on_spent: Callable[[str], None],
+        messages: Mapping[int, Callable[[str], None]],
     ) -> None:
-        """Probes must be loaded. `on_spent` is told the subsystem."""
+        """Probes must be loaded. Who listens to a message, SPENT or MET, is told the subsystem."""
         self._write = write
-        self._on_spent = on_spent
+        self._messages = messages
         self._names = list(subsystems())
         self._room = np.empty(BATCH, EVENT)
         self._asked = os.eventfd(0)
@@ -86,11 +85,12 @@ class EventPump:
         events = take_events(self._room)
         if not len(events):
             return False
-        spent = events["point"] == SPENT
-        if spent.any():
-            for number in np.unique(events["subsystem"][spent]):
-                self._on_spent(self._names[number])
-            events = events[~spent]
+        said = events["point"] >= min(self._messages)
+        if said.any():
+            for message, tell in self._messages.items():
+                for number in np.unique(events["subsystem"][events["point"] == message]):
+                    tell(self._names[number])
+            events = events[~said]
         if self._write is not None and len(events):
             self._write(events)
         return True

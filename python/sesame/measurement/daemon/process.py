@@ -24,7 +24,7 @@ from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings
 from sesame.measurement.governor import DEFAULT_BUDGET
-from sesame.measurement.probes import LoadedProbes, Probes, subsystems
+from sesame.measurement.probes import MET, SPENT, LoadedProbes, Probes, subsystems
 from sesame.measurement.pump import EventPump
 from sesame.measurement.web import Listening, is_loopback, listen, run
 
@@ -132,7 +132,8 @@ def start(how: Start) -> None:
         budget=how.budget,
         interval_s=settings.interval,
     )
-    with closing(EventPump(node.stream.write, node.governor.on_spent)) as pump:
+    messages = {SPENT: node.governor.on_spent, MET: node.name_classes}
+    with closing(EventPump(node.stream.write, messages)) as pump:
         read = how.read_settings if how.settings_file is not None else None
         service = Service(node, settings, say, read, pump.flush)
         asyncio.run(_serve(service, listening, token_file, token))
