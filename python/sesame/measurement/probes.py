@@ -164,6 +164,7 @@ def library() -> ctypes.CDLL:
     for name, result, arguments in (
         ("describe", text, []),
         ("error", text, []),
+        ("has_rights", ctypes.c_int, []),
         ("load", handle, [text]),
         ("unload", None, [handle]),
         ("missing", text, [handle, number]),
@@ -215,6 +216,10 @@ def _way_on() -> str:
         return (
             "kernels built with CONFIG_DEBUG_INFO_BTF have it; `sesame trace` sees one program "
             "without it"
+        )
+    if library().sesame_probes_has_rights():
+        return (
+            "a container, or a policy of the kernel (lockdown, SELinux), may forbid it to root too"
         )
     return "a daemon that root has started measures for others, too: `sesame measure record`"
 
