@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "probes/probes.h"
@@ -391,6 +392,13 @@ static int attach_needed(struct loaded* loaded) {
 
 EXPORT void sesame_probes_wait(void) { syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); }
 
+/* As bpf_ktime_get_ns has it. */
+static __u64 now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (__u64)now.tv_sec * 1000000000 + (__u64)now.tv_nsec;
+}
+
 static void set_detail(const struct loaded* loaded, unsigned number, enum detail detail) {
   struct settings* settings = loaded->settings;
   __u32 finest = settings->detail[number] = detail;
@@ -412,7 +420,9 @@ EXPORT int sesame_probes_set(struct loaded* loaded, unsigned number, enum detail
   }
   loaded->settings->tracing[number] = tracing != 0 && detail != DETAIL_OFF;
   set_detail(loaded, number, detail < point->finest ? detail : point->finest);
-  if (attach_needed(loaded) == 0) return 0;
+  const int result = attach_needed(loaded);
+  loaded->settings->since_ns = now_ns();
+  if (result == 0) return 0;
   fail("%s.%s cannot be had: %s", subsystem->name, point->name,
        sesame_probes_missing(loaded, number));
   set_detail(loaded, number, DETAIL_OFF);

@@ -145,6 +145,7 @@ class _Settings(ctypes.Structure):
         ("classless", ctypes.c_uint32),
         ("reader", ctypes.c_uint32),
         ("limits", ctypes.c_uint64 * MAX_GROUPS),
+        ("since_ns", ctypes.c_uint64),
         ("presented", ctypes.c_uint64),
         ("lost", ctypes.c_uint64),
     ]
