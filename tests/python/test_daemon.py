@@ -20,6 +20,7 @@ from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings, read_settings
 from sesame.measurement.events import Block
+from sesame.measurement.probes import Detail
 from sesame.measurement.processors import STATES
 from sesame.measurement.pulls import Phase, Pull
 
@@ -139,6 +140,32 @@ def test_a_pull_that_is_asked_for_brings_no_new_budget(daemon):
     daemon.client.post("/v1/pull")
     daemon.put("/subsystems/fs/size-groups", limits=[64])
     assert (fs.spending["allowance_ns"] == allowed).all()
+
+
+def test_what_has_spent_its_part_stays_off_when_it_is_switched_on_again(daemon):
+    daemon.put("/level", level="summary")
+    fs = daemon.probes["fs"]
+    assert fs.detail(0) != Detail.OFF
+    fs.cells["count"][0, 0, 0, 0] += np.uint64(10**9)
+    fs.spending["spent_ns"] += np.uint64(10**9)
+    daemon.node.governor.on_spent("fs")
+    assert fs.detail(0) == Detail.OFF
+    daemon.put("/subsystems/fs/level", level="summary")
+    assert fs.detail(0) == Detail.OFF
+    assert daemon.levels()["fs.read"] == "summary"
+
+
+def test_what_cannot_be_attached_when_its_part_is_spent_is_off(daemon, monkeypatch):
+    def refused(*_: object) -> None:
+        raise SesameError("no room")
+
+    daemon.put("/level", level="summary")
+    fs, governor = daemon.probes["fs"], daemon.node.governor
+    for way in ("_settle", "_look"):
+        monkeypatch.setattr(governor, way, refused)
+    fs.spending["spent_ns"] += np.uint64(10**9)
+    governor.on_spent("fs")
+    assert fs.detail(0) == Detail.OFF
 
 
 def test_processors_are_in_every_pull(daemon):
