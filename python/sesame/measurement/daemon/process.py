@@ -134,7 +134,7 @@ def start(how: Start) -> None:
     )
     with closing(EventPump(node.stream.write, node.governor.on_spent)) as pump:
         read = how.read_settings if how.settings_file is not None else None
-        service = Service(node, settings, say, read, pump.flush)
+        service = Service(node, settings, say, read, pump.flush, folder / "undelivered")
         asyncio.run(_serve(service, listening, token_file, token))
     held.close()
 

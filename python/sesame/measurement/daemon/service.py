@@ -9,11 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sesame.errors import InputError, SesameError
+from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement.daemon.access import read_token
 from sesame.measurement.daemon.delivery import Delivery, HttpSink, Sink, StoreSink
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.settings import Settings, check
+from sesame.measurement.daemon.undelivered import keep, kept
 from sesame.measurement.pulls import Pull
 from sesame.measurement.reception.store import Store
 
@@ -30,14 +31,18 @@ class Service:
         say: Callable[[str], None],
         read: Callable[[], Settings] | None = None,
         take_events: Callable[[], None] = lambda: None,
+        undelivered: Path | None = None,
     ) -> None:
         """`read` gives the settings again; `take_events` hands all that waits in the kernel to the
-        node's stream."""
+        node's stream; `undelivered` has what an earlier start has left."""
         self.node, self.settings, self.say, self._read = node, settings, say, read
         self._take_events = take_events
+        self._undelivered = undelivered
+        # As long as there is no destination.
+        self._waiting = kept(undelivered, node.offset, say) if undelivered is not None else []
         self.delivery: Delivery | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._due = 0.0
+        self._last_due = 0.0
         self.apply(settings)
 
     # ---- Settings ----
@@ -86,15 +91,16 @@ class Service:
         sink = open_sink(settings, self.say)  # first: it may fail
         if self.delivery is not None:
             self.pull()  # what was counted until now still goes the old way
-        waiting, sent = list[Pull](), None
+        sent = None
         if self.delivery is not None:
-            waiting, sent = self.delivery.close(), self.delivery.sent
+            self._waiting, sent = self.delivery.close(), self.delivery.sent
             self.node.dropped += self.delivery.dropped
         self.delivery = None
         if sink is not None:
             self.delivery = Delivery(sink, self.say, self.node.stream, sent=sent)
-            for pull in waiting:
-                self.delivery.offer(pull)
+            for parcel in self._waiting:
+                self.delivery.offer(parcel)
+            self._waiting = []
 
     # ---- Pulling ----
 
@@ -131,11 +137,22 @@ class Service:
         self.node.governor.stop()
         self.pull()
         if self.delivery is not None:
-            left = self.delivery.close()
+            self._waiting = self.delivery.close()
+            pulls = sum(isinstance(one, Pull) for one in self._waiting)
             events = self.node.stream.seen - self.delivery.sent
-            if left or events:
-                way = self.settings.destination
-                self.say(f"{len(left)} pulls and {events} events found no way to {way}")
+            if events:
+                self._waiting.append(self.node.stream.account(self.delivery.sent))
+            if self._waiting:
+                self.say(
+                    f"{pulls} pulls and {events} events found no way to "
+                    f"{self.settings.destination}; its next start sends the pulls, and says how "
+                    "many events are lost"
+                )
+        if self._undelivered is not None:
+            try:
+                keep(self._undelivered, self._waiting)
+            except OutputError as error:
+                self.say(str(error))
 
     def describe(self) -> dict[str, Any]:
         presented, lost = self.node.presented_and_lost()
