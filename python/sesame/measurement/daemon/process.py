@@ -74,7 +74,8 @@ def lock(folder: Path) -> TextIO:
     """Held until the process ends, so that a node has one daemon."""
     path = folder / "daemon.lock"
     try:
-        file = path.open("a+")
+        # Another user may own the folder (--user), and root writes here: no links.
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644), "r+")
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror}") from error
     try:
@@ -121,7 +122,7 @@ def start(how: Start) -> None:
     token_file = folder / "token"
     token = make_token(token_file)
     if user is not None:
-        os.chown(token_file, user.pw_uid, user.pw_gid)
+        os.chown(token_file, user.pw_uid, user.pw_gid, follow_symlinks=False)
     probes, refused = load_all()
     if not how.keep_privileges:
         privileges.drop(user)
