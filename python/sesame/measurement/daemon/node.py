@@ -127,6 +127,10 @@ class Node:
                 f"{subsystem}: size groups {', '.join(map(str, limits))}: expected growing sizes "
                 f"in bytes, at most {most} of them"
             )
+
+    def set_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
+        """From now on; the next pull must come before, since it says what its cells are."""
+        probes = self._probes[subsystem]
         probes.set_limits(limits)
         self._layouts[subsystem] = Layout.of(probes)
 

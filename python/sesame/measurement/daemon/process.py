@@ -58,7 +58,8 @@ def tell_systemd(state: str) -> None:
     if not address:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as way, contextlib.suppress(OSError):
-        way.sendto(state.encode(), address.replace("@", "\0", 1))
+        abstract = "\0" + address[1:] if address.startswith("@") else address
+        way.sendto(state.encode(), abstract)
 
 
 def make_folder(folder: Path, owner: tuple[int, int] | None = None) -> None:

@@ -55,13 +55,15 @@ class Service:
         )
         for name, _ in wanted:
             self.node.places(*place_of(name))
+        for name, limits in settings.size_groups.items():
+            self.node.check_size_groups(name, tuple(limits))
+        if self.delivery is None or _way(self.settings) != _way(settings):
+            self._redirect(settings)
         for name, level in wanted:
             for point, reason in self.node.set_level(level, *place_of(name)).items():
                 self.say(f"{point} is left out: {reason}")
         for name, limits in settings.size_groups.items():
             self.set_size_groups(name, tuple(limits))
-        if self.delivery is None or _way(self.settings) != _way(settings):
-            self._redirect(settings)
         self.settings = settings
         self.node.governor.set_interval(settings.interval)
         if self._timer is not None:
@@ -71,7 +73,7 @@ class Service:
         self.apply(dataclasses.replace(self.settings, levels={}, size_groups={}, **changes))
 
     def set_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
-        self.node.places(subsystem)
+        self.node.check_size_groups(subsystem, limits)
         self.pull()
         self.node.set_size_groups(subsystem, limits)
 
@@ -106,20 +108,22 @@ class Service:
 
     def begin(self) -> None:
         """Pulls from now on; needs a running event loop."""
-        self._due = time.monotonic()
+        self._last_due = time.monotonic()
         self._schedule()
 
     def _schedule(self) -> None:
+        """The next pull, an interval after the last one was due, or now."""
         if self._timer is not None:
             self._timer.cancel()
-        self._due = max(self._due + self.settings.interval, time.monotonic())
-        delay = self._due - time.monotonic()
-        self._timer = asyncio.get_running_loop().call_later(delay, self._tick)
+        now = time.monotonic()
+        due = max(self._last_due + self.settings.interval, now)
+        self._timer = asyncio.get_running_loop().call_later(due - now, self._tick, due)
 
-    def _tick(self) -> None:
+    def _tick(self, due: float) -> None:
+        self._last_due = due
+        self._schedule()
         self.pull()
         self.node.governor.begin()  # pulls that are asked for bring no new budget
-        self._schedule()
 
     def pull(self) -> Pull:
         if self.node.presented_and_lost()[0] > self.node.stream.seen:
