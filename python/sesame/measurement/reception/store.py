@@ -140,10 +140,10 @@ class Store:
         if first is not None:
             moment = datetime.fromtimestamp((first.begin_ns + first.offset.offset_ns) / 1e9, UTC)
             target = _free_name(self._folder, f"{SEGMENT}{moment:%Y%m%dT%H%M%S}")
+            self._save_received()  # first: once there is a data set, the journal is not read again
             nodes = write_data_set(target, path)
             self.segments += 1
             self._say(f"{target}: {', '.join(nodes)}")
-        self._save_received()
         path.unlink()
 
     def _save_received(self) -> None:
