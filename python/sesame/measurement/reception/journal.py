@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,27 +14,21 @@ from sesame.measurement.pulls import Pull
 class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = path.open("xb")
+        self._file = path.open("xb", buffering=0)
+        self._whole = 0  # bytes; what comes after them was written in part
 
     def append(self, parcel: Pull | Block) -> None:
-        """Whole or not at all; raises OSError."""
-        place = self._file.tell()
-        try:
-            self._file.write(parcel.encode())
-            self._file.flush()
-        except OSError:
-            self._take_back(place)
-            raise
+        """Raises OSError. What was written in part then is none, and the next one comes there."""
+        if self._file.tell() != self._whole:
+            self._file.truncate(self._whole)
+            self._file.seek(self._whole)
+        left = memoryview(parcel.encode())
+        while left:
+            left = left[self._file.write(left) :]
+        self._whole = self._file.tell()
 
     def close(self) -> None:
         self._file.close()
-
-    def _take_back(self, place: int) -> None:
-        """What was written in part would spoil the next one."""
-        with contextlib.suppress(OSError):  # what is left in the buffer finds no room either
-            self._file.close()
-        os.truncate(self.path, place)
-        self._file = self.path.open("ab")
 
 
 def cut_torn(path: Path) -> None:
