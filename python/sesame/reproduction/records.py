@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sesame.measurement import subsystems
 from sesame.reproduction.observed import Array, Laboratory, Observation, Observed, events_of
 from sesame.reproduction.outcome import Diagram, Judgement, Outcome, Table
 from sesame.tracing.filesystems import FileSystems
@@ -59,8 +60,7 @@ class Written:
     def calls(self) -> dict[str, Array]:
         """The kernel's, that write these records; `record` is the one in which each ends."""
         events = events_of(self.observed.kernel, subsystem="fs", point="write", command="iow")
-        file_system = FileSystems().type_of(str(self.observed.kernel.path))
-        mine = np.array([file_system.startswith(name) for name in events["class"]], bool)
+        mine = events["class"] == self._class()
         # Libraries have written before, and the tracer writes between.
         mine &= events["time_ns"] >= min(
             call.begin_ns
@@ -76,6 +76,12 @@ class Written:
         found = {name: column[mine][of_records] for name, column in events.items()}
         found["record"] = np.searchsorted(ends, reached[of_records])
         return found
+
+    def _class(self) -> str:
+        """Of calls on the file system that the files were in."""
+        name = FileSystems().type_of(str(self.observed.kernel.path))
+        known = [one for one in subsystems()["fs"].classes if name.startswith(one)]
+        return known[0] if known else "other"
 
     def record_us(self, size: int) -> float:
         return self._typical(self.times_us, size)
