@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,17 +19,26 @@ class Journal:
         self._whole = 0  # bytes; what comes after them was written in part
 
     def append(self, parcel: Pull | Block) -> None:
-        """Raises OSError. What was written in part then is none, and the next one comes there."""
-        if self._file.tell() != self._whole:
-            self._file.truncate(self._whole)
-            self._file.seek(self._whole)
+        """Whole or not at all; raises OSError."""
+        self._take_back()
         left = memoryview(parcel.encode())
-        while left:
-            left = left[self._file.write(left) :]
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError:
+            with contextlib.suppress(OSError):  # then before the next one
+                self._take_back()
+            raise
         self._whole = self._file.tell()
 
     def close(self) -> None:
         self._file.close()
+
+    def _take_back(self) -> None:
+        """What was written in part: it would spoil the next one, and takes room."""
+        if self._file.tell() != self._whole:
+            self._file.truncate(self._whole)
+            self._file.seek(self._whole)
 
 
 def cut_torn(path: Path) -> None:
