@@ -58,7 +58,8 @@ def tell_systemd(state: str) -> None:
     if not address:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as way, contextlib.suppress(OSError):
-        way.sendto(state.encode(), address.replace("@", "\0", 1))
+        abstract = "\0" + address[1:] if address.startswith("@") else address
+        way.sendto(state.encode(), abstract)
 
 
 def make_folder(folder: Path, owner: tuple[int, int] | None = None) -> None:
@@ -74,7 +75,8 @@ def lock(folder: Path) -> TextIO:
     """Held until the process ends, so that a node has one daemon."""
     path = folder / "daemon.lock"
     try:
-        file = path.open("a+")
+        # Another user may own the folder (--user), and root writes here: no links.
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644), "r+")
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror}") from error
     try:
@@ -121,7 +123,7 @@ def start(how: Start) -> None:
     token_file = folder / "token"
     token = make_token(token_file)
     if user is not None:
-        os.chown(token_file, user.pw_uid, user.pw_gid)
+        os.chown(token_file, user.pw_uid, user.pw_gid, follow_symlinks=False)
     probes, refused = load_all()
     if not how.keep_privileges:
         privileges.drop(user)
@@ -135,7 +137,7 @@ def start(how: Start) -> None:
     messages = {SPENT: node.governor.on_spent, MET: node.name_classes}
     with closing(EventPump(node.stream.write, messages)) as pump:
         read = how.read_settings if how.settings_file is not None else None
-        service = Service(node, settings, say, read, pump.flush)
+        service = Service(node, settings, say, read, pump.flush, folder / "undelivered")
         asyncio.run(_serve(service, listening, token_file, token))
     held.close()
 
