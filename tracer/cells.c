@@ -251,9 +251,8 @@ void sesame_count_end(SesameCount begun, int point, int call, uint64_t end, uint
     const int cpu = sched_getcpu();
     cells->cpu = cpu < 0 ? 0 : (uint32_t)cpu;
   }
-  if (__builtin_expect(counter->renewals != settings->renewals ||
-                           cells->spent_ns >= counter->until_ns,
-                       0)) {
+  if (__builtin_expect(
+          counter->renewals != settings->renewals || cells->spent_ns >= counter->until_ns, 0)) {
     look_at_allowance(counter);
   }
 }

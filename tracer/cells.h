@@ -16,7 +16,8 @@
 #define SESAME_CELLS_FORMAT 1
 
 enum { SESAME_GROUPS = 8, SESAME_MOST_POINTS = 8, SESAME_SAMPLING = 16 };
-_Static_assert((int)SESAME_POINTS <= SESAME_MOST_POINTS, "points have their places in the settings");
+_Static_assert((int)SESAME_POINTS <= SESAME_MOST_POINTS,
+               "points have their places in the settings");
 
 /* As in probes/cell.h, whose DETAIL_… these are. */
 enum { SESAME_OFF, SESAME_COUNT, SESAME_SAMPLED, SESAME_DURATION };
@@ -25,23 +26,23 @@ enum { SESAME_OFF, SESAME_COUNT, SESAME_SAMPLED, SESAME_DURATION };
 typedef struct {
   char magic[8];
   uint32_t format;
-  uint32_t epoch;    /* which longest durations are in use; grows at each pull */
-  uint32_t calls;    /* of the reader's table: another one is of another version */
-  uint32_t renewals; /* of the allowance */
+  uint32_t epoch;        /* which longest durations are in use; grows at each pull */
+  uint32_t calls;        /* of the reader's table: another one is of another version */
+  uint32_t renewals;     /* of the allowance */
   uint64_t allowance_ns; /* that a thread may spend since then; 0: as much as it likes */
   uint32_t detail[SESAME_MOST_POINTS];
-  uint32_t cost_ns[SESAME_MOST_POINTS];  /* of a call that is counted, so closely as now */
-  uint64_t limits[SESAME_GROUPS];        /* a size belongs to the first group whose limit it is
-                                            below */
+  uint32_t cost_ns[SESAME_MOST_POINTS]; /* of a call that is counted, so closely as now */
+  uint64_t limits[SESAME_GROUPS];       /* a size belongs to the first group whose limit it is
+                                           below */
 } SesameCellSettings;
 
 typedef struct {
   uint64_t count;
   uint64_t bytes;
   uint64_t timed;
-  uint64_t total_ns;    /* of these */
-  uint64_t most_ns[2];  /* of these, in an epoch that is even and in one that is odd */
-  uint32_t epochs[2];   /* which one each of them is of */
+  uint64_t total_ns;   /* of these */
+  uint64_t most_ns[2]; /* of these, in an epoch that is even and in one that is odd */
+  uint32_t epochs[2];  /* which one each of them is of */
   uint64_t unused;
 } SesameCell;
 _Static_assert(sizeof(SesameCell) == 64, "a cell is a line of the processor's cache");
@@ -80,8 +81,8 @@ extern const SesameCellSettings* sesame_cell_settings;
 bool sesame_cells_begin(const char* directory);
 
 typedef struct {
-  uint64_t ticks;  /* 0: its duration is not taken */
-  uint8_t detail;  /* SESAME_OFF: it is not counted */
+  uint64_t ticks; /* 0: its duration is not taken */
+  uint8_t detail; /* SESAME_OFF: it is not counted */
   bool was_inside;
 } SesameCount;
 

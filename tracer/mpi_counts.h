@@ -28,9 +28,8 @@ static __attribute__((noinline)) void ask_comm(Comm comm) {
 
 static inline const SesameComm* counted_comm(Comm comm) {
   const unsigned freed = atomic_load_explicit(&freed_comms, memory_order_acquire);
-  if (__builtin_expect(!counted_last.known || counted_last.key != KEY(comm) ||
-                           counted_last.freed != freed,
-                       0)) {
+  if (__builtin_expect(
+          !counted_last.known || counted_last.key != KEY(comm) || counted_last.freed != freed, 0)) {
     ask_comm(comm);
     counted_last.key = KEY(comm);
     counted_last.freed = freed;
@@ -48,10 +47,10 @@ static inline int uncounted(SesameCount begun, int result) {
 
 /* Calls the real function; goes on, with its size, when the call is to be counted. A call that
  * failed has no size. */
-#define SESAME_COUNT_CALL(symbol, point, arguments)             \
-  const SesameCount begun = sesame_count_begin(point);          \
-  const int result = BENEATH(symbol) arguments;                 \
-  const uint64_t end = sesame_count_ticks(begun);               \
+#define SESAME_COUNT_CALL(symbol, point, arguments)    \
+  const SesameCount begun = sesame_count_begin(point); \
+  const int result = BENEATH(symbol) arguments;        \
+  const uint64_t end = sesame_count_ticks(begun);      \
   if (begun.detail == SESAME_OFF) return uncounted(begun, result)
 
 static int count_MPI_Type_free(Datatype* datatype) {

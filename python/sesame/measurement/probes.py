@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -104,6 +105,19 @@ class Subsystem:
     where: str
     what: str
     absent: tuple[Absence, ...] = ()
+    guessed_ns: tuple[float, ...] = ()  # what an event costs by detail, until it is calibrated
+    untraced: str = ""  # why none of its points writes a trace, and what does
+
+
+class Source(Protocol):
+    """Where subsystems say something of their own accord."""
+
+    def fileno(self) -> int:
+        """Readable when there is something to take."""
+
+    def take(self, room: NDArray[np.void]) -> tuple[set[str], NDArray[np.void]]:
+        """Subsystems that have spent their allowance, and events, in `room`; nothing of both when
+        all has been taken."""
 
 
 class Probes(Protocol):
@@ -111,6 +125,12 @@ class Probes(Protocol):
 
     subsystem: Subsystem
     limits: tuple[int, ...]
+
+    @property
+    def source(self) -> Source: ...
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What a program's environment needs for it to be measured, beyond its own."""
 
     @property
     def cells(self) -> NDArray[np.void]: ...
@@ -130,6 +150,7 @@ class Probes(Protocol):
     def sums(self) -> NDArray[np.uint64]: ...
     @property
     def presented_and_lost(self) -> tuple[int, int]: ...
+    def close(self) -> None: ...
 
 
 class _Settings(ctypes.Structure):
@@ -222,6 +243,8 @@ def _way_on() -> str:
 class LoadedProbes:
     """The probes of one subsystem, loaded and attached to nothing until a point is set."""
 
+    environment: Mapping[str, str] = MappingProxyType({})
+
     def __init__(self, name: str) -> None:
         """Raises InputError with the reason when the kernel does not take them."""
         self.subsystem = subsystems()[name]
@@ -253,6 +276,10 @@ class LoadedProbes:
         memory = (ctypes.c_char * (stride.value * cpus.value)).from_address(address)
         cells: NDArray[np.void] = np.frombuffer(memoryview(memory).cast("B"), per_cpu)
         return cells
+
+    @property
+    def source(self) -> Source:
+        return _events()
 
     @property
     def cells(self) -> NDArray[np.void]:
@@ -342,17 +369,27 @@ def loaded(names: list[str]) -> Iterator[dict[str, LoadedProbes]]:
             one.close()
 
 
-def events_descriptor() -> int:
-    """Readable when events want to be taken; probes must be loaded."""
-    descriptor: int = library().sesame_probes_events_descriptor()
-    if descriptor < 0:
-        raise SesameError(_last_error())
-    return descriptor
+class _Events:
+    """What the programs in the kernel send, of all subsystems; probes must be loaded."""
+
+    def fileno(self) -> int:
+        descriptor: int = library().sesame_probes_events_descriptor()
+        if descriptor < 0:
+            raise SesameError(_last_error())
+        return descriptor
+
+    def take(self, room: NDArray[np.void]) -> tuple[set[str], NDArray[np.void]]:
+        count = library().sesame_probes_events(room.ctypes.data, len(room))
+        if count < 0:
+            raise SesameError(_last_error())
+        events = room[:count]
+        spent = events["point"] == SPENT
+        if not spent.any():
+            return set(), events
+        names = list(subsystems())
+        return {names[one] for one in np.unique(events["subsystem"][spent])}, events[~spent]
 
 
-def take_events(room: NDArray[np.void]) -> NDArray[np.void]:
-    """Events of all subsystems, as many as there are or `room` holds; a view of it."""
-    count = library().sesame_probes_events(room.ctypes.data, len(room))
-    if count < 0:
-        raise SesameError(_last_error())
-    return room[:count]
+@cache
+def _events() -> _Events:
+    return _Events()

@@ -1,4 +1,4 @@
-"""Takes what the programs in the kernel send: events of traces, and that an allowance is spent."""
+"""Takes what subsystems send: events of traces, and that an allowance is spent."""
 
 from __future__ import annotations
 
@@ -10,14 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sesame.measurement.probes import (
-    EVENT,
-    RING_BYTES,
-    SPENT,
-    events_descriptor,
-    subsystems,
-    take_events,
-)
+from sesame.measurement.probes import EVENT, RING_BYTES, Source
 
 BATCH = 1 << 15
 FULL_RING = -(-RING_BYTES // (BATCH * EVENT.itemsize))  # batches
@@ -32,13 +25,14 @@ class EventPump:
 
     def __init__(
         self,
+        sources: list[Source],
         write: Callable[[NDArray[np.void]], None] | None,
         on_spent: Callable[[str], None],
     ) -> None:
-        """Probes must be loaded. `on_spent` is told the subsystem."""
+        """`on_spent` is told the subsystem."""
+        self._sources = sources
         self._write = write
         self._on_spent = on_spent
-        self._names = list(subsystems())
         self._room = np.empty(BATCH, EVENT)
         self._asked = os.eventfd(0)
         self._flushed = threading.Event()
@@ -47,7 +41,8 @@ class EventPump:
         self._poll.register(self._asked, select.EPOLLIN)
         # Only when the kernel wakes us: under load something is always in the ring, and who takes
         # events one by one never sleeps.
-        self._poll.register(events_descriptor(), select.EPOLLIN | select.EPOLLET)
+        for source in sources:
+            self._poll.register(source.fileno(), select.EPOLLIN | select.EPOLLET)
         self._thread = threading.Thread(target=self._run, name="events", daemon=True)
         self._thread.start()
 
@@ -73,24 +68,19 @@ class EventPump:
             is_asked = any(descriptor == self._asked for descriptor, _ in ready)
             if is_asked:
                 os.eventfd_read(self._asked)
-            is_left = self._take_ring()
+            is_left = any([self._take_all(source) for source in self._sources])
             if is_asked:
                 self._flushed.set()
         self._flushed.set()
 
-    def _take_ring(self) -> bool:
+    def _take_all(self, source: Source) -> bool:
         """Whether something may be left: who asks is not to wait for a load that never ends."""
-        return all(self._take() for _ in range(FULL_RING))
+        return all(self._take(source) for _ in range(FULL_RING))
 
-    def _take(self) -> bool:
-        events = take_events(self._room)
-        if not len(events):
-            return False
-        spent = events["point"] == SPENT
-        if spent.any():
-            for number in np.unique(events["subsystem"][spent]):
-                self._on_spent(self._names[number])
-            events = events[~spent]
+    def _take(self, source: Source) -> bool:
+        spent, events = source.take(self._room)
+        for name in spent:
+            self._on_spent(name)
         if self._write is not None and len(events):
             self._write(events)
-        return True
+        return bool(spent) or len(events) > 0

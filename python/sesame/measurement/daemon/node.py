@@ -96,7 +96,10 @@ class Node:
         point: str | None = None,
         detail: Detail = Detail.DURATION,
     ) -> dict[str, str]:
-        """Gives the points that could not be set, and why. Of many, the rest is set."""
+        """Gives the points that could not be set, and why. Of many, the rest is set.
+
+        With a trace of everything, what writes none is in summary.
+        """
         if level not in LEVELS:
             raise InputError(f"there is no level {level}", hint=f"there are {', '.join(LEVELS)}")
         refused: dict[str, str] = {}
@@ -107,12 +110,15 @@ class Node:
             tracing.discard(place.number)
             if level == "off":
                 continue
+            untraced = self._probes[place.subsystem].subsystem.untraced
             reason = self._refusal(place)
+            if level == "trace" and untraced and subsystem is not None:
+                reason = f"it writes no trace: {untraced}"
             if reason is not None:
                 refused[f"{place.subsystem}.{place.name}"] = reason
                 continue
             wanted[place.number] = detail
-            if level == "trace":
+            if level == "trace" and not untraced:
                 tracing.add(place.number)
         for name in {place.subsystem for place in places}:
             self.governor.want(name, dict(self._wanted[name]), frozenset(self._tracing[name]))
@@ -197,10 +203,10 @@ class Node:
 
     def totals(self) -> Iterator[tuple[Place, str, dict[str, int]]]:
         """By point and class, since the daemon began; for those that have events."""
+        all_cells = {name: probes.cells for name, probes in self._probes.items()}
         for place in self.places():
-            probes = self._probes[place.subsystem]
-            cells = probes.cells[:, place.number]
-            for number, class_ in enumerate(probes.subsystem.classes):
+            cells = all_cells[place.subsystem][:, place.number]
+            for number, class_ in enumerate(self._probes[place.subsystem].subsystem.classes):
                 one = cells[:, number]
                 if one["count"].any():
                     yield (
