@@ -178,11 +178,10 @@ def test_calls_of_fortran_programs_are_counted(mpi, bench):
 
 @pytest.mark.parametrize(("detail", "timed"), [(Detail.COUNT, 0), (Detail.SAMPLED, 250)])
 def test_as_closely_as_points_look(detail, timed, bench):
-    with counting(detail) as probes:
-        with stepping(bench, probes) as step:
-            probes.pull()
-            step(4000)
-            (row,) = rows_of(probes)
+    with counting(detail) as probes, stepping(bench, probes) as step:
+        probes.pull()
+        step(4000)
+        (row,) = rows_of(probes)
     assert (row["count"], row["timed"]) == (4000, timed)
     assert (row["duration_ns"] > 0) == (timed > 0)
 

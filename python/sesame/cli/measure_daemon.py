@@ -41,7 +41,8 @@ FILE = click.Path(path_type=Path)
     "--cells",
     type=FILE,
     metavar="DIR",
-    help="Where MPI programs count their calls; /run/sesame/cells for root, DIR/cells with --folder.",
+    help="Where MPI programs count their calls; `sesame measure environment` says where if not "
+    "given, with --folder DIR it is DIR/cells.",
 )
 @click.option("--node", default="", metavar="NAME", help="Name of this node; its host name if not.")
 @click.option(

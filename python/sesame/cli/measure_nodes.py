@@ -284,9 +284,7 @@ def _wait(recording: Recording, command: tuple[str, ...], seconds: float) -> int
 
 
 @click.command("environment")
-@click.option(
-    "--cells", type=FILE, metavar="DIR", help="As it was given to the daemon, if it was."
-)
+@click.option("--cells", type=FILE, metavar="DIR", help="As it was given to the daemon, if it was.")
 def environment_(cells: Path | None) -> None:
     """Print what a job script sets for this node's daemon to see the calls of its MPI programs.
 

@@ -52,9 +52,7 @@ HEAD = np.dtype(
 )
 # count, bytes, timed, total_ns
 SUMS = 4
-CELL = np.dtype(
-    [("sums", "u8", SUMS), ("most_ns", "u8", 2), ("epochs", "u4", 2), ("unused", "u8")]
-)
+CELL = np.dtype([("sums", "u8", SUMS), ("most_ns", "u8", 2), ("epochs", "u4", 2), ("unused", "u8")])
 NAME = re.compile(r"[0-9]+\.[0-9]+")
 MOST_FILES = 1 << 16
 READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -94,7 +92,9 @@ class Folder:
                 f"{self.path}: another process measures with it",
                 hint="give a directory of its own: --cells DIR",
             ) from error
-        found = np.frombuffer(os.pread(file, SETTINGS.itemsize, 0).ljust(SETTINGS.itemsize), SETTINGS)
+        found = np.frombuffer(
+            os.pread(file, SETTINGS.itemsize, 0).ljust(SETTINGS.itemsize), SETTINGS
+        )
         known = (MAGIC, FORMAT, calls)
         if tuple(found[0][["magic", "format", "calls"]]) == known and self._is_ours(file):
             return file
@@ -173,7 +173,7 @@ class _Thread:
 
     def has_ended(self) -> bool:
         """Of a process in a namespace of its own that can never be told."""
-        if self.processes != os.stat("/proc/self/ns/pid").st_ino:
+        if self.processes != Path("/proc/self/ns/pid").stat().st_ino:
             return False
         try:
             fields = Path(f"/proc/{self.pid}/stat").read_bytes().rpartition(b") ")[2].split()
@@ -219,10 +219,12 @@ class Reader:
         self.spent_ns = np.zeros(self._cpus, np.uint64)
         self.events = np.zeros((self._cpus, MOST_POINTS), np.uint64)
         self.threads = np.zeros(self._cpus, np.int64)  # by where they were seen last
+        self.has_more = False  # than the one who looked last has taken
 
     def look(self, epoch: int | None) -> None:
         """Adds what is new; None: only what was spent, and events by point."""
-        found = [name for name in os.listdir(self._directory) if NAME.fullmatch(name)]
+        with os.scandir(self._directory) as entries:
+            found = [one.name for one in entries if NAME.fullmatch(one.name)]
         for name in self._threads.keys() - set(found):
             del self._threads[name]
         self._done &= set(found)
@@ -283,6 +285,7 @@ class Reader:
         most = np.where(cells["epochs"][:, :, now] == epoch, cells["most_ns"][:, :, now], 0)
         np.maximum(self.most_ns[now], most, out=self.most_ns[now])
         thread.sums, thread.summed = cells["sums"], thread.events
+        self.has_more = True
 
     def _remove(self, name: str) -> None:
         del self._threads[name]

@@ -147,7 +147,7 @@ class MpiProbes:
 
     # ---- Switching ----
 
-    def missing(self, point: int) -> str | None:  # noqa: ARG002
+    def missing(self, point: int) -> str | None:
         return None
 
     def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None:
@@ -173,7 +173,7 @@ class MpiProbes:
     def detail(self, point: int) -> Detail:
         return self._details[point]
 
-    def is_tracing(self, point: int) -> bool:  # noqa: ARG002
+    def is_tracing(self, point: int) -> bool:
         return False
 
     def set_limits(self, limits: tuple[int, ...]) -> None:
@@ -248,6 +248,9 @@ class MpiProbes:
             ended = int(self._settings["epoch"][0])
             self._settings["epoch"] = (ended + 1) % 2**32
             self._reader.look(ended)
+            if not self._reader.has_more:
+                return b""
+            self._reader.has_more = False
             new = self._reader.sums - self._pulled
             self._pulled = self._reader.sums.copy()
             most_ns = self._reader.most_ns[ended % 2]

@@ -35,7 +35,7 @@ def _compact(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-@lru_cache(4)
+@lru_cache(64)
 def _layouts_text(layouts: tuple[Layout, ...]) -> str:
     return _compact({one.subsystem: vars(one) for one in layouts})
 
@@ -56,7 +56,7 @@ class Pull:
     details: dict[str, list[int]]
     active_ns: dict[str, int]
     costs: dict[str, Spent]
-    layouts: dict[str, Layout]
+    layouts: dict[str, Layout]  # of those that have cells
     processors: dict[str, list[int]]
     phases: list[Phase] = field(default_factory=list)
 
@@ -123,6 +123,8 @@ class Pull:
 
     def _check(self) -> None:
         """Whether it can become records of their types."""
+        if {name for name, one in self.cells.items() if one.packed} - self.layouts.keys():
+            raise ValueError("cells without a layout")
         for name, records in RECORDS.items():
             for row in records(self, 0):
                 for one in record_type(name).fields:
@@ -136,8 +138,8 @@ class Pull:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The same without times and node."""
-        for name, cells in self.cells.items():
-            layout = self.layouts[name]
+        for name, layout in self.layouts.items():
+            cells = self.cells[name]
             active_ns = self.active_ns[name]
             for (place, *_), row in zip(cells, layout.rows(cells), strict=True):
                 detail = self.details[name][layout.point_of(place)]

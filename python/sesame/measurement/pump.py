@@ -68,7 +68,8 @@ class EventPump:
             is_asked = any(descriptor == self._asked for descriptor, _ in ready)
             if is_asked:
                 os.eventfd_read(self._asked)
-            is_left = any([self._take_all(source) for source in self._sources])
+            left = [self._take_all(source) for source in self._sources]
+            is_left = any(left)
             if is_asked:
                 self._flushed.set()
         self._flushed.set()

@@ -177,7 +177,7 @@ class Node:
                 for name, one in spendings.items()
                 if self._wanted.get(name, True)
             },
-            layouts=dict(self._layouts),
+            layouts={name: self._layouts[name] for name, one in cells.items() if one.packed},
             processors=self._processors.pull(),
             phases=self._phases,
         )
