@@ -162,8 +162,9 @@ static SesameCells* new_cells(void) {
 static struct Slot* new_slot(void) {
   void* memory =
       mmap(NULL, sizeof(struct Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  SesameCells* cells = memory == MAP_FAILED ? NULL : new_cells();
-  if (cells == NULL) return NULL;
+  if (memory == MAP_FAILED) return fail("mmap", errno), NULL;
+  SesameCells* cells = new_cells();
+  if (cells == NULL) return munmap(memory, sizeof(struct Slot)), NULL;
   struct Slot* slot = memory;
   *slot = (struct Slot){.next = slots, .cells = cells};
   slots = slot;

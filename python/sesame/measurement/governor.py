@@ -1,11 +1,11 @@
 """Keeps what measuring costs within a budget: a share of each processor's time.
 
 The programs in the kernel, and the hooks in front of MPI, sum up what they cost, run by run and
-event by event, with calibrated costs. At each begin of an interval the governor looks how often they ran in the one before, and has
-every subsystem look as closely as its part of the budget allows: durations, sampled durations,
-counts. A subsystem that is too much even so counts until its part is spent, and is then detached:
-the kernel says so at that moment, since at a million events a second a whole interval would cost a
-hundred budgets. Where rates are not known yet, it says so after a tenth of the part, and the rest
+event by event, with calibrated costs. At each begin of an interval the governor looks how often
+they ran in the one before, and has every subsystem look as closely as its part of the budget
+allows: durations, sampled durations, counts. A subsystem that is too much even so counts until its
+part is spent, and is then detached: the kernel says so at that moment, since at a million events a
+second a whole interval would cost a hundred budgets. Where rates are not known yet, it says so after a tenth of the part, and the rest
 goes by what was seen until then. Whoever wants to know more often what was spent does not get a new
 budget by it.
 
