@@ -5,9 +5,9 @@ event by event, with calibrated costs. At each begin of an interval the governor
 they ran in the one before, and has every subsystem look as closely as its part of the budget
 allows: durations, sampled durations, counts. A subsystem that is too much even so counts until its
 part is spent, and is then detached: the kernel says so at that moment, since at a million events a
-second a whole interval would cost a hundred budgets. Where rates are not known yet, it says so after a tenth of the part, and the rest
-goes by what was seen until then. Whoever wants to know more often what was spent does not get a new
-budget by it.
+second a whole interval would cost a hundred budgets. Where rates are not known yet, it says so
+after a tenth of the part, and the rest goes by what was seen until then. Whoever wants to know more
+often what was spent does not get a new budget by it.
 
 What this process takes itself (pulls, sending, switching) counts, too. What an interval has cost
 too much is a debt, which the next ones have less for; what an interval leaves lapses. Switching

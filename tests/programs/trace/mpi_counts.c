@@ -88,7 +88,7 @@ static void* probing(void* times) {
   return NULL;
 }
 
-/* Three times four threads, one after the other: twelve threads, of which four are there at once. */
+/* Three times four threads: twelve, of which four are there at once. */
 static void threads(void) {
   int times = 1000;
   for (int i = 0; i < 3; ++i) {
