@@ -338,21 +338,6 @@ def test_files_of_others_are_looked_at_with_care(bench, tmp_path):
             assert pulled(probes) == {}
 
 
-def test_a_directory_that_another_has_is_left_alone(tmp_path):
-    with (
-        closing(MpiProbes(tmp_path / "cells")),
-        pytest.raises(Exception, match="another process measures with it"),
-    ):
-        MpiProbes(tmp_path / "cells")
-    (tmp_path / "link").symlink_to(tmp_path / "cells")
-    with pytest.raises(Exception, match="cannot be used for counts"):
-        MpiProbes(tmp_path / "link")
-    if os.geteuid() == 0:
-        os.chown(tmp_path / "cells", 65534, 65534)
-        with pytest.raises(Exception, match="belongs to another user"):
-            MpiProbes(tmp_path / "cells")
-
-
 # ---- Allowances ----
 
 
