@@ -3,22 +3,30 @@ the tracer records, while points are switched, when programs are killed, and thr
 
 from __future__ import annotations
 
-import json
 import os
+import shlex
 import signal
 import subprocess
-import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from io import BytesIO
 from pathlib import Path
 
 import pytest
-from networks import why_not
+from click.testing import CliRunner
+from fastapi.testclient import TestClient
 from traced_mpi import AS_ROOT, MPIS, Bench
 
 from conftest import SESAME, run
+from sesame.cli import cli
 from sesame.datasets import DataSet
+from sesame.errors import InputError
+from sesame.measurement.daemon.api import make_daemon_app
+from sesame.measurement.daemon.node import Node
+from sesame.measurement.daemon.service import Service
+from sesame.measurement.daemon.settings import Settings
+from sesame.measurement.frames import read_pulls
 from sesame.measurement.mpi import MpiProbes
 from sesame.measurement.probes import Detail
 from sesame.measurement.summary import Cells, Layout
@@ -307,10 +315,9 @@ def test_without_the_directory_the_program_runs_and_says_so_once(bench, tmp_path
 def test_on_a_full_disk_the_program_runs_and_says_so_once(bench, small_disk):
     with closing(MpiProbes(small_disk)) as probes:
         set_all(probes, Detail.DURATION)
-        with (small_disk / "rest").open("wb") as rest, pytest.raises(OSError, match="space"):
-            while True:
-                rest.write(bytes(1 << 16))
-                rest.flush()
+        with (small_disk / "rest").open("wb", 0) as rest, pytest.raises(OSError, match="space"):
+            while rest.write(bytes(1 << 12)):
+                pass
         done = run_alone(bench, SESAME_CELLS_DIRECTORY=str(small_disk))
         assert pulled(probes) == {}
     assert done.returncode == 0
@@ -379,46 +386,52 @@ def test_mpi_is_measured_without_rights(bench):
     assert "mpi.message" in outcome.stdout
 
 
-def test_a_trace_of_mpi_calls_is_another_command(tmp_path):
-    outcome = run([*SESAME, "measure", "run", "--trace", "mpi.message", "--", "true"], tmp_path)
-    outcome.assert_refused("mpi writes no trace")
-    assert "sesame trace" in outcome.stderr
+@pytest.mark.parametrize("points", ["mpi.message", "fs,mpi"])
+def test_a_trace_of_mpi_calls_is_another_command(points):
+    command = ["measure", "run", "--trace", points, "--", "true"]
+    done = CliRunner().invoke(cli, command, standalone_mode=False)
+    assert isinstance(done.exception, InputError)
+    assert "mpi writes no trace" in done.exception.message
+    assert "sesame trace" in str(done.exception.hint)
 
 
-@pytest.mark.skipif(bool(why_not()), reason=why_not() or "all there")
-def test_a_daemon_serves_the_calls_of_any_program(bench, tmp_path):
-    state = tmp_path / "state"
-    place = ["--folder", str(state), "--listen", "127.0.0.1:0", "--budget", "none"]
-    with subprocess.Popen(
-        [*SESAME, "measure", "daemon", *place, "--level", "mpi=summary"],
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as daemon:
-        assert daemon.stderr is not None
-        try:
-            told = next(line for line in daemon.stderr if "token in" in line)
-            address = told.split()[2].rstrip(",")
-            cells = ("--cells", str(state / "cells"))
-            printed = run([*SESAME, "measure", "environment", *cells], tmp_path).stdout
-            program = bench.compile("mpi_counts.c", "mpich", "-pthread")
-            script = f"{printed}\nexec mpiexec.mpich -n 2 {program} calls"
-            subprocess.run(["sh", "-c", script], cwd=tmp_path, check=True, timeout=60)
-            token = (state / "token").read_text().strip()
-            asked = urllib.request.Request(
-                f"{address}/metrics", headers={"Authorization": f"Bearer {token}"}
-            )
-            with urllib.request.urlopen(asked) as answer:
-                lines = answer.read().decode().splitlines()
-            labels = '{class="MPI_Send",point="message",subsystem="mpi"}'
-            assert f"sesame_events_total{labels} 2.0" in lines
-            assert f"sesame_bytes_total{labels} 101000.0" in lines
-            nodes = ("--nodes", address, "--token-file", str(state / "token"))
-            pull = run([*SESAME, "measure", "pull", "--json", *nodes], tmp_path)
-            rows = next(iter(json.loads(pull.stdout).values()))["summaries"]
-            sends = [row["bytes"] for row in rows if row["class"] == "MPI_Send"]
-            assert sorted(sends) == [1000, 100000]
-            refused = run([*SESAME, "measure", "start", "mpi.wait=trace", *nodes], tmp_path)
-            refused.assert_refused("it writes no trace: `sesame trace")
-        finally:
-            daemon.terminate()
-            daemon.communicate(timeout=60)
+def test_the_environment_of_a_job_is_that_of_the_daemons_directory(tmp_path):
+    with closing(MpiProbes(tmp_path / "cells")) as probes:
+        told = CliRunner().invoke(cli, ["measure", "environment", "--cells", tmp_path / "cells"])
+        exports = dict(line.removeprefix("export ").split("=", 1) for line in told.output.split())
+        assert exports.keys() == probes.environment.keys()
+        assert {k: shlex.split(v) for k, v in exports.items()} == {
+            k: [v] for k, v in probes.environment.items()
+        }
+    away = CliRunner().invoke(cli, ["measure", "environment", "--cells", tmp_path / "nowhere"])
+    assert "no daemon is there now" in away.output
+
+
+def test_a_daemon_serves_the_calls_of_any_program(bench):
+    with counting() as probes:
+        service = Service(Node("n1", {"mpi": probes}, {}, budget=None), Settings(), print)
+        token = "t" * 32
+        client = TestClient(make_daemon_app(service, token))
+        client.headers["Authorization"] = f"Bearer {token}"
+        assert client.put("/v1/level", json={"level": "summary"}).json() == {"refused": {}}
+        run_counted(bench, probes, "mpich", "calls")
+        lines = client.get("/metrics").text.splitlines()
+        labels = '{class="MPI_Send",point="message",subsystem="mpi"}'
+        assert f"sesame_events_total{labels} 2.0" in lines
+        assert f"sesame_bytes_total{labels} 101000.0" in lines
+        (rows,) = [client.post("/v1/pull").json()["summaries"]]
+        assert {
+            (row["point"], row["class"], row["at_least_bytes"]): (row["count"], row["bytes"])
+            for row in rows
+        } == KNOWN
+        # It passes as a pull of any subsystem does.
+        (pull,) = read_pulls(BytesIO(client.get("/v1/raw-pulls").content))
+        assert sum(row["count"] for row in pull.rows()) == sum(n for n, _ in KNOWN.values())
+        for place in ("/subsystems/mpi", "/subsystems/mpi/points/wait"):
+            answer = client.put(f"/v1{place}/level", json={"level": "trace"})
+            assert answer.status_code == 400
+            assert "it writes no trace: `sesame trace" in answer.json()["error"]
+        # Everything traced is everything as closely as it can be.
+        assert client.put("/v1/level", json={"level": "trace"}).json() == {"refused": {}}
+        levels = client.get("/v1/state").json()["subsystems"]["mpi"]["points"].values()
+        assert {one["level"] for one in levels} == {"summary"}

@@ -92,11 +92,8 @@ class Folder:
                 f"{self.path}: another process measures with it",
                 hint="give a directory of its own: --cells DIR",
             ) from error
-        found = np.frombuffer(
-            os.pread(file, SETTINGS.itemsize, 0).ljust(SETTINGS.itemsize), SETTINGS
-        )
-        known = (MAGIC, FORMAT, calls)
-        if tuple(found[0][["magic", "format", "calls"]]) == known and self._is_ours(file):
+        found = os.pread(file, SETTINGS.itemsize, 0).ljust(SETTINGS.itemsize)
+        if _is_known(np.frombuffer(found, SETTINGS)[0], calls) and self._is_ours(file):
             return file
         os.close(file)
         return self._make_settings(calls)
@@ -159,6 +156,11 @@ def _open_directory(path: Path, owner: int | None) -> int:
     if owner is not None:
         os.fchown(descriptor, owner, -1)
     return descriptor
+
+
+def _is_known(begin: np.void, calls: int) -> bool:
+    """Of a file of either kind, whether it is of this format and with these calls."""
+    return bool(begin["magic"] == MAGIC and begin["format"] == FORMAT and begin["calls"] == calls)
 
 
 class _Thread:
@@ -261,8 +263,7 @@ class Reader:
         if not stat.S_ISREG(found.st_mode) or found.st_size != HEAD.itemsize + self._cells_bytes:
             return None
         head: np.void = np.frombuffer(os.pread(file, HEAD.itemsize, 0), HEAD)[0]
-        known = (MAGIC, FORMAT, self._shape[0])
-        return head if tuple(head[["magic", "format", "calls"]]) == known else None
+        return head if _is_known(head, self._shape[0]) else None
 
     def _add_head(self, thread: _Thread, head: np.void) -> None:
         """Charged to the processor on which the thread was seen last."""

@@ -40,7 +40,7 @@ NAME = "mpi"
 VARIABLE = "SESAME_CELLS_DIRECTORY"
 LAUNCHERS = {"mpiexec", "mpirun", "orterun", "prterun", "prun", "srun", "aprun", "jsrun", "ibrun"}
 # ns for a call by detail, beyond the hook itself (docs/models/measuring.md).
-GUESSED = (0.0, 10.0, 15.0, 40.0)
+GUESSED = (0.0, 12.0, 17.0, 64.0)
 READ_BYTES = 1 << 12
 
 
