@@ -397,13 +397,16 @@ def test_a_trace_of_mpi_calls_is_another_command(points):
 
 def test_the_environment_of_a_job_is_that_of_the_daemons_directory(tmp_path):
     with closing(MpiProbes(tmp_path / "cells")) as probes:
-        told = CliRunner().invoke(cli, ["measure", "environment", "--cells", tmp_path / "cells"])
-        exports = dict(line.removeprefix("export ").split("=", 1) for line in told.output.split())
+        told = CliRunner().invoke(
+            cli, ["measure", "environment", "--cells", str(tmp_path / "cells")]
+        )
+        lines = told.output.splitlines()
+        exports = dict(line.removeprefix("export ").split("=", 1) for line in lines)
         assert exports.keys() == probes.environment.keys()
         assert {k: shlex.split(v) for k, v in exports.items()} == {
             k: [v] for k, v in probes.environment.items()
         }
-    away = CliRunner().invoke(cli, ["measure", "environment", "--cells", tmp_path / "nowhere"])
+    away = CliRunner().invoke(cli, ["measure", "environment", "--cells", str(tmp_path / "nowhere")])
     assert "no daemon is there now" in away.output
 
 
