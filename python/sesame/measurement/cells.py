@@ -12,8 +12,10 @@ import mmap
 import os
 import re
 import stat
+import struct
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -36,20 +38,8 @@ SETTINGS = np.dtype(
         ("limits", "u8", GROUPS),
     ]
 )
-HEAD = np.dtype(
-    [
-        ("magic", "S8"),
-        ("format", "u4"),
-        ("pid", "u4"),
-        ("began", "u8"),
-        ("processes", "u8"),
-        ("cpu", "u4"),
-        ("calls", "u4"),
-        ("spent_ns", "u8"),
-        ("events", "u8", MOST_POINTS),
-        ("unused", "u8", 2),
-    ]
-)
+# magic, format, pid, began, processes, cpu, calls, spent_ns, events by point; the rest is unused
+_HEAD = struct.Struct(f"<8sIIQQIIQ{MOST_POINTS}Q16x")
 # count, bytes, timed, total_ns
 SUMS = 4
 CELL = np.dtype([("sums", "u8", SUMS), ("most_ns", "u8", 2), ("epochs", "u4", 2), ("unused", "u8")])
@@ -93,7 +83,9 @@ class Folder:
                 hint="give a directory of its own: --cells DIR",
             ) from error
         found = os.pread(file, SETTINGS.itemsize, 0).ljust(SETTINGS.itemsize)
-        if _is_known(np.frombuffer(found, SETTINGS)[0], calls) and self._is_ours(file):
+        begin = np.frombuffer(found, SETTINGS)[0]
+        known = (MAGIC, FORMAT, calls)
+        if (begin["magic"], begin["format"], begin["calls"]) == known and self._is_ours(file):
             return file
         os.close(file)
         return self._make_settings(calls)
@@ -158,23 +150,27 @@ def _open_directory(path: Path, owner: int | None) -> int:
     return descriptor
 
 
-def _is_known(begin: np.void, calls: int) -> bool:
-    """Of a file of either kind, whether it is of this format and with these calls."""
-    return bool(begin["magic"] == MAGIC and begin["format"] == FORMAT and begin["calls"] == calls)
+@dataclass(frozen=True)
+class _Head:
+    """The begin of a file of cells."""
 
+    magic: bytes
+    format: int
+    pid: int
+    began: int
+    processes: int
+    cpu: int
+    calls: int
+    spent_ns: int
+    events: tuple[int, ...]
 
-class _Thread:
-    """What was seen last in a file of cells."""
-
-    def __init__(self, head: np.void, shape: tuple[int, ...]) -> None:
-        self.pid, self.began = int(head["pid"]), int(head["began"])
-        self.processes = int(head["processes"])
-        self.sums = np.zeros(shape, np.uint64)
-        self.summed = self.events = np.zeros(MOST_POINTS, np.uint64)
-        self.spent_ns, self.time_ns = 0, 0
+    @staticmethod
+    def of(data: bytes) -> _Head:
+        fields = _HEAD.unpack(data)
+        return _Head(*fields[:8], fields[8:])
 
     def has_ended(self) -> bool:
-        """Of a process in a namespace of its own that can never be told."""
+        """Its process; of one in a namespace of its own that can never be told."""
         if self.processes != Path("/proc/self/ns/pid").stat().st_ino:
             return False
         try:
@@ -184,6 +180,18 @@ class _Thread:
         # One that has died and was not waited for; its other threads may go on without the first.
         is_dead = fields[0] in (b"Z", b"X") and int(fields[17]) <= 1
         return is_dead or int(fields[19]) != self.began
+
+
+@dataclass
+class _Thread:
+    """What was seen last in a file of cells."""
+
+    sums: NDArray[np.uint64]
+    summed: tuple[int, ...] = (0,) * MOST_POINTS  # the events that are in `sums`
+    events: tuple[int, ...] = (0,) * MOST_POINTS
+    spent_ns: int = 0
+    time_ns: int = 0
+    is_idle: bool = False  # nothing was new when its cells were wanted last
 
 
 def _is_gone(pid: int) -> bool:
@@ -206,18 +214,17 @@ class Reader:
     def __init__(self, folder: Folder, calls: int, cpus: int) -> None:
         """What was counted before is left out."""
         self._directory = folder.descriptor
-        self._shape = (calls, GROUPS, SUMS)
-        self._cells_bytes = calls * GROUPS * CELL.itemsize
+        self._calls, self._cpus = calls, cpus
         self._threads: dict[str, _Thread] = {}
         self._done: set[str] = set()  # files that cannot be removed
-        self._cpus = cpus
         self._begin()
         self.look(0)
         self._begin()
 
     def _begin(self) -> None:
-        self.sums = np.zeros(self._shape, np.uint64)
-        self.most_ns = np.zeros((2, *self._shape[:2]), np.uint64)
+        cells = self._calls * GROUPS
+        self.sums = np.zeros((cells, SUMS), np.uint64)
+        self.most_ns = np.zeros((2, cells), np.uint64)
         self.spent_ns = np.zeros(self._cpus, np.uint64)
         self.events = np.zeros((self._cpus, MOST_POINTS), np.uint64)
         self.threads = np.zeros(self._cpus, np.int64)  # by where they were seen last
@@ -236,55 +243,70 @@ class Reader:
                 self._look_at(name, epoch)
 
     def _look_at(self, name: str, epoch: int | None) -> None:
-        thread = self._threads.get(name)
-        # Before it is read: what has ended counts no more.
-        ended = epoch is not None and thread is not None and thread.has_ended()
         try:
             file = os.open(name, READING, dir_fd=self._directory)
         except OSError:
             return
         try:
-            head = self._head(file)
-            if head is None:
-                return
-            if thread is None:
-                thread = self._threads[name] = _Thread(head, self._shape)
-            self._add_head(thread, head)
-            if epoch is not None and (thread.summed != thread.events).any():
-                self._add_cells(thread, os.pread(file, self._cells_bytes, HEAD.itemsize), epoch)
+            ended = self._read(name, file, epoch)
+        except OSError:  # no plain file
+            return
         finally:
             os.close(file)
         if ended:
             self._remove(name)
 
-    def _head(self, file: int) -> np.void | None:
-        """None: this is no file of cells, or not yet."""
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode) or found.st_size != HEAD.itemsize + self._cells_bytes:
-            return None
-        head: np.void = np.frombuffer(os.pread(file, HEAD.itemsize, 0), HEAD)[0]
-        return head if _is_known(head, self._shape[0]) else None
+    def _read(self, name: str, file: int, epoch: int | None) -> bool:
+        """Whether it is over with the file."""
+        head = self._head(file)
+        if head is None:
+            return False
+        thread = self._threads.get(name)
+        if thread is None:
+            cells = np.zeros((self._calls * GROUPS, SUMS), np.uint64)
+            thread = self._threads[name] = _Thread(cells)
+        ended = epoch is not None and thread.is_idle and head.has_ended()
+        if ended:  # it counts no more: what it has by now is all
+            head = self._head(file) or head
+        self._add_head(thread, head)
+        if epoch is not None:
+            thread.is_idle = thread.summed == thread.events
+            if not thread.is_idle:
+                self._add_cells(thread, file, epoch)
+        return ended
 
-    def _add_head(self, thread: _Thread, head: np.void) -> None:
+    def _head(self, file: int) -> _Head | None:
+        """None: this is no file of cells, or not yet."""
+        data = os.pread(file, _HEAD.size, 0)
+        head = _Head.of(data) if len(data) == _HEAD.size else None
+        known = (MAGIC, FORMAT, self._calls)
+        is_known = head is not None and (head.magic, head.format, head.calls) == known
+        return head if is_known else None
+
+    def _add_head(self, thread: _Thread, head: _Head) -> None:
         """Charged to the processor on which the thread was seen last."""
         now = time.monotonic_ns()
-        cpu = int(head["cpu"]) if head["cpu"] < self._cpus else 0
-        events = head["events"].copy()
-        self.events[cpu] += _new(events, thread.events)
-        # Nobody can have spent more than the time that has passed.
-        spent = int(head["spent_ns"]) - thread.spent_ns
-        self.spent_ns[cpu] += np.uint64(min(max(spent, 0), now - thread.time_ns))
+        cpu = head.cpu if head.cpu < self._cpus else 0
         self.threads[cpu] += 1
-        thread.events, thread.spent_ns, thread.time_ns = events, int(head["spent_ns"]), now
+        if head.events != thread.events:
+            before = np.array(thread.events, np.uint64)
+            self.events[cpu] += _new(np.array(head.events, np.uint64), before)
+            # Nobody can have spent more than the time that has passed.
+            spent_ns = min(max(head.spent_ns - thread.spent_ns, 0), now - thread.time_ns)
+            self.spent_ns[cpu] += np.uint64(spent_ns)
+        thread.events, thread.spent_ns, thread.time_ns = head.events, head.spent_ns, now
 
-    def _add_cells(self, thread: _Thread, data: bytes, epoch: int) -> None:
-        if len(data) != self._cells_bytes:
+    def _add_cells(self, thread: _Thread, file: int, epoch: int) -> None:
+        size = self._calls * GROUPS * CELL.itemsize
+        data = os.pread(file, size, _HEAD.size)
+        if len(data) != size:
             return
-        cells = np.frombuffer(data, CELL).reshape(self._shape[:2])
-        self.sums += _new(cells["sums"], thread.sums)
-        now = epoch % 2
-        most = np.where(cells["epochs"][:, :, now] == epoch, cells["most_ns"][:, :, now], 0)
-        np.maximum(self.most_ns[now], most, out=self.most_ns[now])
+        cells = np.frombuffer(data, CELL)
+        places = np.flatnonzero(cells["sums"][:, 0] != thread.sums[:, 0])
+        changed, now = cells[places], epoch % 2
+        self.sums[places] += _new(changed["sums"], thread.sums[places])
+        most_ns = np.where(changed["epochs"][:, now] == epoch, changed["most_ns"][:, now], 0)
+        self.most_ns[now, places] = np.maximum(self.most_ns[now, places], most_ns)
         thread.sums, thread.summed = cells["sums"], thread.events
         self.has_more = True
 

@@ -240,7 +240,8 @@ class MpiProbes:
             self._reader.look(int(self._settings["epoch"][0]))
             calls = np.arange(len(one.classes))
             for number, name in enumerate(("count", "bytes", "timed", "total_ns")):
-                cells[name][0, self._point_of, calls] = self._reader.sums[:, :, number]
+                sums = self._reader.sums[:, number].reshape(-1, GROUPS)
+                cells[name][0, self._point_of, calls] = sums
         return cells
 
     def pull(self) -> bytes:
@@ -254,13 +255,14 @@ class MpiProbes:
             new = self._reader.sums - self._pulled
             self._pulled = self._reader.sums.copy()
             most_ns = self._reader.most_ns[ended % 2]
-            calls, groups = np.nonzero(new[:, :, 0])
-            pulled = np.zeros(len(calls), PULLED)
-            row = self._point_of[calls] * len(self.subsystem.classes) + calls
-            pulled["place"] = row * GROUPS + groups
+            places = np.flatnonzero(new[:, 0])
+            pulled = np.zeros(len(places), PULLED)
+            # Among the reader's cells points are missing: each call has one.
+            points = self._point_of[places // GROUPS]
+            pulled["place"] = points * len(self._reader.sums) + places
             for number, name in enumerate(("count", "bytes", "timed", "total_ns")):
-                pulled[name] = new[calls, groups, number]
-            pulled["max_ns"] = most_ns[calls, groups]
+                pulled[name] = new[places, number]
+            pulled["max_ns"] = most_ns[places]
             most_ns[:] = 0
         return np.sort(pulled, order="place").tobytes()
 
