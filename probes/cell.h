@@ -57,6 +57,8 @@ struct settings {
 
 /* An event of this point says that a CPU has spent its subsystem's allowance. */
 #define SESAME_SPENT 0xffff
+/* Of this one, that a class was given to something new, whose name may not be there for long. */
+#define SESAME_MET 0xfffe
 
 /* One event of a trace. What `where` and `what` are is the subsystem's to say. The thread is the
  * one that was running, in sched the one that the event is of. */

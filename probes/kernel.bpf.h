@@ -9,6 +9,7 @@
 
 struct super_block {
   unsigned long s_magic;
+  unsigned long s_flags;
   __u32 s_dev;
 };
 

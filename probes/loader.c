@@ -47,6 +47,10 @@ struct loaded {
   struct spending* cells; /* of all CPUs, each followed by its cells */
   size_t cells_bytes;
   struct settings* settings;
+  void* shared; /* what the programs share with their subsystem's user side; NULL: nothing */
+  size_t shared_bytes;
+  char** names;          /* of classes; NULL: none yet */
+  char* class_text;      /* the same as lines; NULL: to be made */
   struct pulled* before; /* what each cell had counted at the last pull */
 };
 
@@ -113,7 +117,7 @@ EXPORT const char* sesame_probes_describe(void) {
     fprintf(out, "\"where\": \"%s\", \"what\": \"%s\", \"groups\": %u, \"classes\": [", one->where,
             one->what, one->group_count);
     for (unsigned k = 0; k < one->class_count; ++k) {
-      fprintf(out, "%s\"%s\"", k > 0 ? ", " : "", one->classes[k]);
+      fprintf(out, "%s\"%s\"", k > 0 ? ", " : "", one->classes[k] != NULL ? one->classes[k] : "");
     }
     fputs("], \"points\": [", out);
     describe_points(out, one);
@@ -183,6 +187,12 @@ static int map_memory(struct loaded* loaded) {
   loaded->cells = mapped(cells, loaded->cells_bytes);
   struct bpf_map* settings = bpf_object__find_map_by_name(loaded->object, ".data.settings");
   loaded->settings = settings != NULL ? mapped(settings, sizeof(struct settings)) : NULL;
+  struct bpf_map* shared = bpf_object__find_map_by_name(loaded->object, ".data.shared");
+  if (shared != NULL) {
+    loaded->shared_bytes = bpf_map__value_size(shared);
+    loaded->shared = mapped(shared, loaded->shared_bytes);
+    if (loaded->shared == NULL) return -1;
+  }
   return loaded->cells != NULL && loaded->settings != NULL ? 0 : -1;
 }
 
@@ -265,6 +275,14 @@ static void settle_points(struct loaded* loaded) {
   }
 }
 
+static void set_names(struct loaded* loaded) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  loaded->names = calloc(subsystem->class_count, sizeof *loaded->names);
+  for (unsigned i = 0; i < subsystem->class_count; ++i) {
+    if (subsystem->classes[i] != NULL) loaded->names[i] = strdup(subsystem->classes[i]);
+  }
+}
+
 EXPORT struct loaded* sesame_probes_load(const char* name) {
   libbpf_set_print(keep_last);
   const unsigned number = number_of(name);
@@ -277,6 +295,7 @@ EXPORT struct loaded* sesame_probes_load(const char* name) {
   struct loaded* loaded = calloc(1, sizeof *loaded);
   loaded->subsystem = subsystems[number];
   loaded->before = calloc(cell_count(loaded->subsystem), sizeof *loaded->before);
+  set_names(loaded);
   libbpf_text[0] = 0;
   const int result = load(loaded, kernel);
   const int reason = errno;
@@ -412,7 +431,11 @@ EXPORT void sesame_probes_unload(struct loaded* loaded) {
   for (unsigned i = 0; i < loaded->program_count; ++i) detach(&loaded->programs[i]);
   if (loaded->cells != NULL) munmap(loaded->cells, whole_pages(loaded->cells_bytes));
   if (loaded->settings != NULL) munmap(loaded->settings, whole_pages(sizeof(struct settings)));
+  if (loaded->shared != NULL) munmap(loaded->shared, whole_pages(loaded->shared_bytes));
   bpf_object__close(loaded->object);
+  for (unsigned i = 0; i < loaded->subsystem->class_count; ++i) free(loaded->names[i]);
+  free(loaded->names);
+  free(loaded->class_text);
   free(loaded->before);
   free(loaded);
 }
@@ -423,6 +446,39 @@ EXPORT struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpu
   *cpus = cpu_count();
   *stride = loaded->cells_bytes / cpu_count();
   return loaded->cells;
+}
+
+/* No class from this on has ever had events. */
+static unsigned classes_seen(const struct loaded* loaded) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  return subsystem->classes_seen != NULL ? subsystem->classes_seen(loaded->shared)
+                                         : subsystem->class_count;
+}
+
+static void make_class_text(struct loaded* loaded) {
+  free(loaded->class_text);
+  size_t bytes;
+  FILE* out = open_memstream(&loaded->class_text, &bytes);
+  for (unsigned i = 0; i < loaded->subsystem->class_count; ++i) {
+    fprintf(out, "%s%s", i > 0 ? "\n" : "", loaded->names[i] != NULL ? loaded->names[i] : "");
+  }
+  fclose(out);
+}
+
+EXPORT int sesame_probes_free_classes(struct loaded* loaded) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  if (subsystem->free_classes == NULL) return 0;
+  const int is_any = subsystem->free_classes(loaded->object, loaded->shared, loaded->names);
+  if (is_any) make_class_text(loaded);
+  return is_any;
+}
+
+EXPORT const char* sesame_probes_classes(struct loaded* loaded) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  const bool is_renamed =
+      subsystem->name_classes != NULL && subsystem->name_classes(loaded->shared, loaded->names);
+  if (loaded->class_text == NULL || is_renamed) make_class_text(loaded);
+  return loaded->class_text;
 }
 
 EXPORT struct settings* sesame_probes_settings(struct loaded* loaded) { return loaded->settings; }
@@ -451,22 +507,34 @@ static void sum_cell(const struct loaded* loaded, unsigned place, unsigned old,
   }
 }
 
+/* What a cell has counted since the last pull; whether that is anything. */
+static bool pull_cell(const struct loaded* loaded, unsigned place, unsigned old,
+                      struct pulled* pulled) {
+  struct pulled sum = {.place = place};
+  sum_cell(loaded, place, old, &sum);
+  struct pulled* before = &loaded->before[place];
+  if (sum.count == before->count) return false;
+  *pulled = (struct pulled){place,
+                            sum.count - before->count,
+                            sum.bytes - before->bytes,
+                            sum.timed - before->timed,
+                            sum.total_ns - before->total_ns,
+                            sum.max_ns};
+  *before = sum;
+  return true;
+}
+
 EXPORT unsigned sesame_probes_pull(struct loaded* loaded, struct pulled* pulled) {
-  const unsigned old = loaded->settings->epoch;
+  const struct subsystem* subsystem = loaded->subsystem;
+  const unsigned old = loaded->settings->epoch, groups = subsystem->group_count;
   loaded->settings->epoch = 1 - old;
+  const unsigned classes = classes_seen(loaded);
   unsigned count = 0;
-  for (unsigned place = 0; place < cell_count(loaded->subsystem); ++place) {
-    struct pulled sum = {.place = place};
-    sum_cell(loaded, place, old, &sum);
-    struct pulled* before = &loaded->before[place];
-    if (sum.count == before->count) continue;
-    pulled[count++] = (struct pulled){place,
-                                      sum.count - before->count,
-                                      sum.bytes - before->bytes,
-                                      sum.timed - before->timed,
-                                      sum.total_ns - before->total_ns,
-                                      sum.max_ns};
-    *before = sum;
+  for (unsigned point = 0; point < subsystem->point_count; ++point) {
+    const unsigned first = point * subsystem->class_count * groups;
+    for (unsigned place = first; place < first + classes * groups; ++place) {
+      if (pull_cell(loaded, place, old, &pulled[count])) ++count;
+    }
   }
   return count;
 }
@@ -474,13 +542,14 @@ EXPORT unsigned sesame_probes_pull(struct loaded* loaded, struct pulled* pulled)
 EXPORT void sesame_probes_sums(struct loaded* loaded, uint64_t* sums) {
   const struct subsystem* subsystem = loaded->subsystem;
   const unsigned cells_of_point = subsystem->class_count * subsystem->group_count;
+  const unsigned seen = classes_seen(loaded) * subsystem->group_count;
   for (unsigned cpu = 0; cpu < cpu_count(); ++cpu) {
     *sums++ = spending_of(loaded, cpu)->spent_ns;
     *sums++ = spending_of(loaded, cpu)->runs;
-    const struct cell* cell = cells_of(loaded, cpu);
+    const struct cell* cells = cells_of(loaded, cpu);
     for (unsigned point = 0; point < subsystem->point_count; ++point, ++sums) {
       *sums = 0;
-      for (unsigned i = 0; i < cells_of_point; ++i) *sums += (cell++)->count;
+      for (unsigned i = 0; i < seen; ++i) *sums += cells[point * cells_of_point + i].count;
     }
   }
 }

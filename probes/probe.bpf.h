@@ -78,19 +78,20 @@ static __always_inline void fill(struct event* event) {
   event->subsystem = settings.subsystem;
 }
 
-static __always_inline void say_spent(void) {
+/* A message to the user side, which takes it at once. */
+static __always_inline void say(__u16 message) {
   struct event* event = bpf_ringbuf_reserve(&events, sizeof *event, 0);
   if (!event) return;
   __builtin_memset(event, 0, sizeof *event);
   fill(event);
-  event->point = SESAME_SPENT;
+  event->point = message;
   bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 }
 
 static __always_inline void spend(struct cells* mine, __u32 ns) {
   const __u64 before = mine->spending.spent_ns, allowance = mine->spending.allowance_ns;
   mine->spending.spent_ns = before + ns;
-  if (before < allowance && before + ns >= allowance) say_spent();
+  if (before < allowance && before + ns >= allowance) say(SESAME_SPENT);
 }
 
 /* A program that has run has cost something, whether it counts anything or not. */

@@ -29,6 +29,15 @@ int sesame_probes_set(struct loaded* loaded, unsigned point, enum detail detail,
 /* Returns when no program runs any more that began before; takes some 10 ms. */
 void sesame_probes_wait(void);
 
+/* The names of the classes, a line for each; one that has none yet is empty. They are of what was
+ * pulled last: a class whose name changes has no other's events in it. Until the next call. */
+const char* sesame_probes_classes(struct loaded* loaded);
+
+/* Before a pull: classes that can have no events since the pull before last, as of a file system
+ * that was unmounted, are given to others from now on; whether there were any. Without this each
+ * class means one thing until it is unloaded. */
+int sesame_probes_free_classes(struct loaded* loaded);
+
 /* For each CPU what was spent and its cells, [point][class][group], `stride` bytes apart; and the
  * settings. Mapped until unloaded. */
 struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpus, size_t* stride);

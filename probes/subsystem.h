@@ -36,7 +36,7 @@ struct subsystem {
   const char* meaning;
   const struct point* points;
   unsigned point_count;
-  const char* const* classes;
+  const char* const* classes; /* NULL: named while it runs */
   unsigned class_count;
   unsigned group_count;
   /* What these members of a trace's events are. */
@@ -45,6 +45,14 @@ struct subsystem {
   /* Asks the loaded programs for classes that are known. Why they cannot be told in this kernel;
    * NULL when they can. */
   const char* (*check_classes)(struct bpf_object* object);
+  /* Of subsystems that name classes while they run; `shared` is the programs' variable in the
+   * section .data.shared. */
+  unsigned (*classes_seen)(const void* shared); /* no class from this on has ever had events */
+  /* Puts the names that classes have by now into `names`, to be freed; whether any has changed. */
+  int (*name_classes)(void* shared, char** names);
+  /* Takes the names, and the places, of classes that were done with when this was called last;
+   * whether there were any. */
+  int (*free_classes)(struct bpf_object* object, void* shared, char** names);
   const struct absence* absent; /* ends with one without a name; NULL: nothing */
   /* The compiled programs, as they are in this library. */
   const unsigned char* object;

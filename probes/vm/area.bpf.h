@@ -93,3 +93,26 @@ static __always_inline struct vm_area_struct* area_of(const struct mm_struct* mm
   return bpf_core_field_exists(mm->mm_mt) ? area_in_maple_tree(mm, address)
                                           : area_in_binary_tree(mm, address);
 }
+
+/* A number that grows whenever areas change, odd while they do: the count that guards areas' own
+ * locks, since Linux 6.13, and their number, since 6.4. */
+struct seqcount {
+  unsigned int sequence;
+} __attribute__((preserve_access_index));
+struct mm_struct___since_6_13 {
+  struct seqcount mm_lock_seq;
+} __attribute__((preserve_access_index));
+struct mm_struct___since_6_4 {
+  int mm_lock_seq;
+} __attribute__((preserve_access_index));
+
+/* 0 where it cannot be told whether areas have changed. */
+static __always_inline __u32 changes_of(const struct mm_struct* memory) {
+  const struct mm_struct___since_6_13* counted = (const void*)memory;
+  if (bpf_core_field_exists(counted->mm_lock_seq.sequence)) {
+    const __u32 changes = BPF_CORE_READ(counted, mm_lock_seq.sequence);
+    return changes & 1 ? 0 : changes;
+  }
+  const struct mm_struct___since_6_4* mm = (const void*)memory;
+  return bpf_core_field_exists(mm->mm_lock_seq) ? (__u32)BPF_CORE_READ(mm, mm_lock_seq) : 0;
+}

@@ -24,17 +24,40 @@ struct memory {
   bool is_private_file;
 };
 
-static __always_inline struct memory memory_at(__u64 address) {
-  struct memory memory = {VM_UNKNOWN, false};
-  if (settings.classless) return memory;
-  const struct vm_area_struct* area = area_of(THIS_TASKS(mm), address);
-  if (!area) return memory;
-  memory.class_ = VM_INTERNAL;
+/* The area of a thread's last fault: as long as areas have not changed, the next fault in it needs
+ * no search. */
+static struct found {
+  __u64 mm, begin, bytes;
+  __u32 thread, changes;
+  struct memory memory;
+} found[SLOTS];
+
+static __always_inline struct memory kind_of(const struct vm_area_struct* area) {
+  struct memory memory = {VM_INTERNAL, false};
   if (!BPF_CORE_READ(area, vm_file)) return memory;
   const unsigned long flags = BPF_CORE_READ(area, vm_flags);
   memory.class_ = flags & VM_EXEC ? VM_EXECUTABLE : VM_FILE;
   memory.is_private_file = !(flags & VM_SHARED);
   return memory;
+}
+
+static __always_inline struct memory memory_at(__u64 address) {
+  const struct memory unknown = {VM_UNKNOWN, false};
+  if (settings.classless) return unknown;
+  const struct mm_struct* mm = THIS_TASKS(mm);
+  const __u32 thread = this_thread(), changes = changes_of(mm);
+  struct found* last = &found[thread % SLOTS];
+  const bool is_same = last->thread == thread && last->mm == (__u64)mm && last->changes == changes;
+  if (changes && is_same && address - last->begin < last->bytes) return last->memory;
+  const struct vm_area_struct* area = area_of(mm, address);
+  if (!area) return unknown;
+  last->thread = thread;
+  last->mm = (__u64)mm;
+  last->changes = changes;
+  last->begin = BPF_CORE_READ(area, vm_start);
+  last->bytes = BPF_CORE_READ(area, vm_end) - last->begin;
+  last->memory = kind_of(area);
+  return last->memory;
 }
 
 static __always_inline int begin(__u64 address, __u64 error) {

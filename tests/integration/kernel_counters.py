@@ -11,16 +11,24 @@ import ctypes
 import fcntl
 import os
 import struct
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-EVENTS = Path("/sys/kernel/tracing/events")
+TRACING = Path("/sys/kernel/tracing")
 # include/uapi/linux/perf_event.h
 SOFTWARE, TRACEPOINT = 1, 2
 MINOR_FAULTS, MAJOR_FAULTS = 5, 6
 SET_FILTER = 0x40082406
 INHERIT, INHERIT_THREAD = 1 << 1, 1 << 35
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
+
+
+def tracepoint(name: str) -> Path:
+    """Where the kernel describes it. Mounts the place as systemd does, where nobody has."""
+    if not (TRACING / "events").exists():
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", str(TRACING)], check=True)
+    return TRACING / "events" / name
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class Event:
 
     @property
     def is_there(self) -> bool:
-        return isinstance(self.name, int) or (EVENTS / self.name).exists()
+        return isinstance(self.name, int) or tracepoint(self.name).exists()
 
 
 class Counter:
@@ -41,7 +49,9 @@ class Counter:
 
     def __init__(self, event: Event) -> None:
         is_software = isinstance(event.name, int)
-        number = event.name if is_software else int((EVENTS / str(event.name) / "id").read_text())
+        number = (
+            event.name if is_software else int((tracepoint(str(event.name)) / "id").read_text())
+        )
         kind = SOFTWARE if is_software else TRACEPOINT
         flags = INHERIT | INHERIT_THREAD if event.is_own else 0
         # type, size, config, three that are not used, flags; it counts at once and is not sampled

@@ -28,7 +28,7 @@ from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings
 from sesame.measurement.frames import read_pulls
 from sesame.measurement.mpi import MpiProbes
-from sesame.measurement.probes import Detail
+from sesame.measurement.probes import SPENT, Detail
 from sesame.measurement.summary import Cells, Layout
 
 EVERY_MPI = pytest.mark.parametrize("mpi", MPIS)
@@ -358,14 +358,14 @@ def test_a_program_says_when_it_has_spent_what_it_may(bench):
         assert source.take(probes.spending)[0] == set()
         assert not (probes.spending["spent_ns"] >= probes.spending["allowance_ns"]).any()
         step(400)
-        assert source.take(probes.spending)[0] == {"mpi"}
+        assert source.take(probes.spending)[0] == {(SPENT, "mpi")}
         assert source.take(probes.spending)[0] == set()  # it is said once
         assert (probes.spending["spent_ns"] >= probes.spending["allowance_ns"]).any()
         assert probes.spending["spent_ns"].sum() == 8000
         probes.allow(5000)
         assert not (probes.spending["spent_ns"] >= probes.spending["allowance_ns"]).any()
         step(600)
-        assert source.take(probes.spending)[0] == {"mpi"}
+        assert source.take(probes.spending)[0] == {(SPENT, "mpi")}
 
 
 # ---- Command line and daemon ----

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from sesame.errors import SesameError
-from sesame.measurement.probes import CELL, DEFAULT_LIMITS, SPENDING, Detail, Point, Subsystem
+from sesame.measurement.probes import (
+    CELL,
+    DEFAULT_LIMITS,
+    SPENDING,
+    SUMMED,
+    Detail,
+    Point,
+    Subsystem,
+)
 
 CPUS = 2
 FILES = Subsystem(
@@ -33,7 +41,7 @@ TASKS = Subsystem(
 
 class FakeProbes:
     def __init__(self, subsystem: Subsystem, missing: dict[str, str] | None = None) -> None:
-        self.subsystem = subsystem
+        self.subsystem, self.classes = subsystem, subsystem.classes
         shape = (CPUS, len(subsystem.points), len(subsystem.classes), subsystem.groups)
         self.cells = np.zeros(shape, CELL)
         self.spending = np.zeros(CPUS, SPENDING)
@@ -55,6 +63,7 @@ class FakeProbes:
     def pause(self, *, paused: bool) -> None: ...
     def wait(self) -> None: ...
     def set_cost(self, point: int, ns: float) -> None: ...
+    def free_classes(self) -> None: ...
     def set_run_cost(self, ns: float) -> None: ...
 
     def allow(self, ns: float) -> None:
@@ -81,14 +90,16 @@ class FakeProbes:
 
     def pull(self) -> bytes:
         cells = self.cells.reshape(CPUS, -1)
-        names = ("count", "bytes", "timed", "total_ns")
-        now = np.stack([cells[name].sum(axis=0) for name in names], axis=1)
+        now = np.stack([cells[name].sum(axis=0) for name in SUMMED], axis=1)
         new, self._before = now - self._before, now
         places = np.flatnonzero(new[:, 0])
         most = cells["max_ns"][:, :, 0].max(axis=0)
         cells["max_ns"] = 0
         pulled = np.column_stack([places.astype(np.uint64), new[places], most[places]])
         return pulled.astype("<u8").tobytes()
+
+    def totals(self) -> dict[str, np.ndarray]:
+        return {field: self.cells[field].sum(axis=(0, 3)) for field in SUMMED}
 
     def sums(self) -> np.ndarray:
         spending = self.spending

@@ -57,8 +57,8 @@ def test_a_connection_that_the_other_has_closed_meanwhile_is_opened_again():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (b"SSH-2.0-x y\r\n\r\n", "illegal status line"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", "without sending complete"),
+        (b"SSH-2.0-x y\r\n\r\n", "Expected HTTP/"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", "within its answer"),
         (b"", "closed the connection"),
         (answer(b'{"error": "full", "hint": null}', "507 x"), "full"),
         (answer(b"<html>", "502 Bad Gateway"), "HTTP status 502"),
@@ -81,3 +81,8 @@ def test_a_wrong_token_is_wrong_input():
         pytest.raises(InputError, match="not its token"),
     ):
         connection.ask("GET", "/")
+
+
+def test_a_token_cannot_bring_in_headers_of_its_own():
+    with pytest.raises(InputError, match="that no token has"):
+        Connection("here", "secret\r\nX-Other: 1", 1)

@@ -131,6 +131,27 @@ def test_a_pull_has_what_was_counted_since_the_pull_before(daemon):
     assert daemon.client.get("/v1/subsystems/fs/points/read/total").json()["count"] == 3
 
 
+def test_names_that_classes_get_while_it_runs_go_with_each_pull(daemon):
+    daemon.put("/level", level="summary")
+    fs = daemon.probes["fs"]
+    for names in (("ext4 /", "tmpfs /a"), ("ext4 /", "nfs /home/b")):
+        fs.count(point=0, class_=1, group=3, size=5000, duration=70)
+        fs.classes = names
+        [row] = Pull.from_json(daemon.service.pull().to_json()).summaries(0)
+        assert row["class"] == names[1]
+
+
+def test_classes_of_one_name_are_one_series_for_prometheus(daemon):
+    daemon.put("/level", level="summary")
+    fs = daemon.probes["fs"]
+    fs.classes = ("tmpfs /a", "tmpfs /a")
+    for class_ in (0, 1):
+        fs.count(point=0, class_=class_, group=3, size=5000, duration=70)
+    lines = daemon.client.get("/metrics").text.splitlines()
+    events = [line for line in lines if line.startswith("sesame_events_total")]
+    assert events == ['sesame_events_total{class="tmpfs /a",point="read",subsystem="fs"} 2.0']
+
+
 def test_a_pull_that_is_asked_for_brings_no_new_budget(daemon):
     daemon.put("/level", level="summary")
     fs = daemon.probes["fs"]
@@ -190,7 +211,7 @@ def test_a_pull_survives_its_way_as_json(daemon):
     daemon.probes["fs"].count(point=1, class_=0, group=0, size=0, duration=5)
     daemon.node.add_phase(Phase("a", 1, 2, 3))
     pull = daemon.service.pull()
-    assert Pull.from_json(pull.to_json()) == pull
+    assert Pull.from_json(pull.encode()) == pull
 
 
 # ---- Delivery ----

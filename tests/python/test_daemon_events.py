@@ -20,6 +20,7 @@ from sesame.measurement.frames import read_blocks
 from sesame.measurement.probes import EVENT
 from sesame.measurement.pulls import Pull
 from sesame.measurement.reception.store import Store
+from sesame.measurement.trace import names_here
 
 
 class Kernel:
@@ -28,7 +29,9 @@ class Kernel:
     def __init__(self, buffer: int = 10, room: int = 1000) -> None:
         self.lost = self.taken = 0
         offset = Offset(10**18, 5)
-        self.stream = EventStream("n", "s", offset, lambda: self.lost, buffer=buffer, room=room)
+        self.stream = EventStream(
+            "n", "s", offset, lambda: self.lost, lambda: names_here({}), buffer=buffer, room=room
+        )
 
     def see(self, taken: int, lost: int = 0) -> None:
         events = np.zeros(taken, EVENT)

@@ -14,7 +14,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 from rich.console import Console
-from rich.status import Status
+from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
@@ -44,6 +45,7 @@ from sesame.measurement import (
     keep_costs,
     measure_costs,
     measure_perturbation,
+    measure_requests,
     opened,
     record_kernel,
 )
@@ -228,7 +230,12 @@ def _print_totals(rows: dict[str, list[dict[str, Any]]]) -> None:
         mean = format_seconds(1e-9 * duration / timed) if timed else ""
         most = format_seconds(1e-9 * longest) if timed else ""
         table.add_row(
-            point, class_, format_count(count), format_bytes(size) if size else "", mean, most
+            point,
+            escape(class_),
+            format_count(count),
+            format_bytes(size) if size else "",
+            mean,
+            most,
         )
     Console().print(table)
     _print_cost(rows)
@@ -269,12 +276,13 @@ def cost(
     pairs: int, whole_pairs: int | None, interval: float, budget: float | None, *, as_json: bool
 ) -> None:
     """Measure what an event costs at each point here; the governor uses it from then on."""
-    with Status("measuring", console=Console(stderr=True)) as line:
+    # Nothing that turns: its thread would be a part of what this process takes.
+    with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as line:
 
         def show(text: str) -> None:
-            line.update(f"measuring: {text}")
+            line.update(f"measuring: {text}", refresh=True)
 
-        costs = measure_costs(pairs, show)
+        costs = [*measure_costs(pairs, show), *measure_requests(pairs)]
         keep_costs(costs)
         whole = _whole(whole_pairs, interval, budget, show) if whole_pairs else {}
     if as_json:

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from sesame.datasets import check_destination
@@ -207,7 +208,7 @@ def pull(nodes: str, token_file: Path | None, ca: str, *, as_json: bool) -> None
                 sizes = str(row["at_least_bytes"] or "")
                 point = f"{row['subsystem']}.{row['point']}"
                 counted = (f"{row['count']:,}", f"{row['bytes']:,}" if row["bytes"] else "")
-                table.add_row(outcome.node, point, row["class"], sizes, *counted)
+                table.add_row(outcome.node, point, escape(row["class"]), sizes, *counted)
         Console().print(table)
     _report(outcomes)
 

@@ -1,5 +1,6 @@
 """Measuring inside the running kernel: probes, summaries, traces, and what they cost."""
 
+from sesame.measurement.account import measure_requests
 from sesame.measurement.cost import Cost, keep_costs, kept_costs, measure_costs
 from sesame.measurement.governor import DEFAULT_BUDGET
 from sesame.measurement.perturbation import Perturbation, everything, measure_perturbation
@@ -30,6 +31,7 @@ __all__ = [
     "loaded",
     "measure_costs",
     "measure_perturbation",
+    "measure_requests",
     "opened",
     "read_events",
     "record_kernel",

@@ -1,7 +1,8 @@
 """A connection to a daemon or a reception, kept from one request to the next.
 
-By h11, which speaks HTTP and leaves the socket to us: a daemon sends one request at each pull, and
-the standard library's client would take more processor time for it than all the rest of the pull.
+What a request says is fixed but for its body; httptools reads the answers. A daemon sends one at
+each pull, after seconds in which it slept, and the standard library's client would take more
+processor time for it than all the rest of the pull (docs/decisions/0012-http-server.md).
 """
 
 from __future__ import annotations
@@ -12,14 +13,40 @@ import ssl
 from typing import Any
 from urllib.parse import urlsplit
 
-import h11
+import httptools
 
 from sesame.errors import InputError, SesameError
 
 TIMEOUT_SECONDS = 10
 RECEIVE_BYTES = 1 << 16
 GONE = (EOFError, ConnectionResetError, BrokenPipeError)
-FAILURES = (OSError, EOFError, h11.ProtocolError)
+FAILURES = (OSError, EOFError, httptools.HttpParserError)
+
+
+class _Answer:
+    """What a server says, as its bytes come."""
+
+    def __init__(self) -> None:
+        self._body: list[bytes] = []
+        self._is_complete = self.keeps_open = False
+        self._parser = httptools.HttpResponseParser(self)
+
+    def on_body(self, part: bytes) -> None:
+        self._body.append(part)
+
+    def on_message_complete(self) -> None:
+        self._is_complete, self.keeps_open = True, self._parser.should_keep_alive()
+
+    def receive(self, opened: socket.socket) -> tuple[int, bytes]:
+        """Its status and text."""
+        ended: Exception = EOFError("it has closed the connection")
+        while not self._is_complete:
+            data = opened.recv(RECEIVE_BYTES)
+            if not data:
+                raise ended
+            self._parser.feed_data(data)
+            ended = ConnectionAbortedError("it has closed the connection within its answer")
+        return self._parser.get_status_code(), b"".join(self._body)
 
 
 class Connection:
@@ -34,14 +61,14 @@ class Connection:
         if parts.scheme not in ("http", "https") or not host or parts.path.strip("/"):
             raise InputError(f"{address}: expected HOST, HOST:PORT or https://HOST:PORT")
         self.address, self._place = address, (host, port)
-        self._headers = [
-            ("Host", parts.netloc),
-            ("Authorization", f"Bearer {token}"),
-            ("Content-Type", "application/json"),
-        ]
+        if not (token.isascii() and token.isprintable()):
+            raise InputError(f"{self.address}: its token has characters that no token has")
+        self._headers = (
+            f"Host: {parts.netloc}\r\nAuthorization: Bearer {token}\r\n"
+            "Content-Type: application/json\r\n"
+        )
         self._context = _context(ca) if parts.scheme == "https" else None
         self._socket: socket.socket | None = None
-        self._http = h11.Connection(h11.CLIENT)
 
     def ask(self, method: str, path: str, body: str | bytes | None = None) -> bytes:
         """Raises SesameError, which names the other side, when it does not do it."""
@@ -80,21 +107,18 @@ class Connection:
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._context is not None:
                 opened = self._context.wrap_socket(opened, server_hostname=self._place[0])
-            self._socket, self._http = opened, h11.Connection(h11.CLIENT)
+            self._socket = opened
         return self._socket
 
     def _exchange(self, method: str, path: str, body: str | bytes | None) -> bytes:
         content = body.encode() if isinstance(body, str) else body or b""
-        opened, http = self._open(), self._http
-        headers = [*self._headers, ("Content-Length", str(len(content)))]
-        request = http.send(h11.Request(method=method, target=path, headers=headers)) or b""
-        data = http.send(h11.Data(content)) or b""
-        opened.sendall(request + data + (http.send(h11.EndOfMessage()) or b""))
-        status, text = self._receive(opened)
-        if http.our_state is h11.MUST_CLOSE:
+        head = f"{method} {path} HTTP/1.1\r\n{self._headers}Content-Length: {len(content)}\r\n\r\n"
+        opened = self._open()
+        opened.sendall(head.encode() + content)
+        answer = _Answer()
+        status, text = answer.receive(opened)
+        if not answer.keeps_open:
             self.close()
-        else:
-            http.start_next_cycle()
         if status == 401:
             raise InputError(f"{self.address}: this is not its token")
         if status >= 300:
@@ -102,22 +126,6 @@ class Connection:
             kind = InputError if status in (400, 404) else SesameError
             raise kind(f"{self.address}: {message or f'HTTP status {status}'}", hint=hint)
         return text
-
-    def _receive(self, opened: socket.socket) -> tuple[int, bytes]:
-        status, parts = 0, []
-        while True:
-            event = self._http.next_event()
-            if event is h11.NEED_DATA:
-                data = opened.recv(RECEIVE_BYTES)
-                if not data and not status:
-                    raise EOFError("it has closed the connection")
-                self._http.receive_data(data)
-            elif isinstance(event, h11.Response):
-                status = event.status_code
-            elif isinstance(event, h11.Data):
-                parts.append(bytes(event.data))
-            elif isinstance(event, h11.EndOfMessage):
-                return status, b"".join(parts)
 
 
 def _context(ca: str) -> ssl.SSLContext:

@@ -14,7 +14,7 @@ import os
 import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +30,7 @@ class Load:
     name: str
     count: int
     subsystem: str
-    events: dict[str, float]
+    events: dict[str, float] = field(hash=False)
 
 
 # Some 5 ms each.
@@ -41,6 +41,7 @@ LOADS = (
     Load("packet", 1_500, "ipc", {"send": 1, "receive": 1, "transmit": 1}),
     Load("turn", 2_500, "sched", {"run": 1, "wait": 1}),
 )
+ROUNDS = 5
 ANOTHER_CALL = "(another call)"
 ASK = Load("ask", 30_000, "fs", {})
 
@@ -82,13 +83,18 @@ def run_load(load: Load) -> float:
     return float(run(load.name.encode(), load.count)) / load.count
 
 
+def loads_cpu() -> int:
+    """The one of this process's CPUs that loads run on."""
+    return max(os.sched_getaffinity(0))
+
+
 @contextmanager
 def on_one_cpu() -> Iterator[int]:
     """This thread and those that it begins."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(before)})
+    before, cpu = os.sched_getaffinity(0), loads_cpu()
+    os.sched_setaffinity(0, {cpu})
     try:
-        yield max(before)
+        yield cpu
     finally:
         os.sched_setaffinity(0, before)
 
@@ -124,12 +130,14 @@ def _measure_pairs(
     return Pairs(differences, without, min(runs) / load.count)
 
 
-def _switch(probes: LoadedProbes, names: list[str], detail: Detail) -> Callable[[bool], None]:
-    numbers = [i for i, point in enumerate(probes.subsystem.points) if point.name in names]
+def _switch(probes: LoadedProbes, detail: Detail) -> Callable[[bool], None]:
+    """All points that the kernel has, as they are mostly used: a fault counts in the total, too."""
+    numbers = [i for i in range(len(probes.subsystem.points)) if probes.missing(i) is None]
 
     def switch(is_on: bool) -> None:
         for number in numbers:
-            probes.set(number, detail if is_on else Detail.OFF)
+            finest = probes.subsystem.points[number].finest
+            probes.set(number, min(detail, finest) if is_on else Detail.OFF)
 
     return switch
 
@@ -149,21 +157,39 @@ def _cost(load: Load, detail: Detail, measured: Pairs) -> Cost:
     )
 
 
+def _merged(parts: list[Pairs]) -> Pairs:
+    return Pairs(
+        [one for part in parts for one in part.differences],
+        [one for part in parts for one in part.without],
+        min(part.runs for part in parts),
+    )
+
+
 def measure_costs(pairs: int = 101, progress: Callable[[str], None] | None = None) -> list[Cost]:
-    """Of all points that a load here reaches, as closely as they can look."""
-    costs: list[Cost] = []
-    for load in (ASK, *LOADS):
-        if progress is not None:
-            progress(load.name)
-        points = list(load.events) or ["read"]
-        finest = max(p.finest for p in subsystems()[load.subsystem].points if p.name in points)
-        with loaded([load.subsystem]) as probes:
-            one = probes[load.subsystem]
-            for detail in Detail:
-                if Detail.OFF < detail <= finest:
-                    switch = _switch(one, points, detail)
-                    costs.append(_cost(load, detail, _measure_pairs(load, switch, one, pairs)))
-    return costs
+    """Of all points that a load here reaches, as closely as they can look.
+
+    In rounds, each with probes loaded anew: where they lie in memory, and how fast the machine is
+    at the time, makes a difference of some ten percent.
+    """
+    rounds = min(ROUNDS, pairs)
+    parts: dict[tuple[Load, Detail], list[Pairs]] = {}
+    for number in range(rounds):
+        for load in (ASK, *LOADS):
+            if progress is not None:
+                progress(f"{load.name}, round {number + 1} of {rounds}")
+            with loaded([load.subsystem]) as probes:
+                one = probes[load.subsystem]
+                for detail in _details(load):
+                    switch = _switch(one, detail)
+                    some = _measure_pairs(load, switch, one, -(-pairs // rounds))
+                    parts.setdefault((load, detail), []).append(some)
+    return [_cost(load, detail, _merged(some)) for (load, detail), some in parts.items()]
+
+
+def _details(load: Load) -> list[Detail]:
+    names = load.events or {"read"}
+    points = [one for one in subsystems()[load.subsystem].points if one.name in names]
+    return [detail for detail in Detail if Detail.OFF < detail <= max(p.finest for p in points)]
 
 
 def _place() -> Path:

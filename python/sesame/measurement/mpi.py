@@ -29,7 +29,10 @@ from sesame.measurement.probes import (
     NO_LIMIT,
     PULLED,
     SPENDING,
+    SPENT,
+    SUMMED,
     Detail,
+    Messages,
     Point,
     Source,
     Subsystem,
@@ -103,13 +106,13 @@ class _Spent:
     def fileno(self) -> int:
         return self._pipe
 
-    def take(self, room: NDArray[np.void]) -> tuple[set[str], NDArray[np.void]]:
+    def take(self, room: NDArray[np.void]) -> tuple[Messages, NDArray[np.void]]:
         words = b""
         with suppress(BlockingIOError):
             words = os.read(self._pipe, READ_BYTES)
         if words:
             self._on_word()
-        return ({NAME} if words else set()), room[:0]
+        return ({(SPENT, NAME)} if words else set()), room[:0]
 
 
 class MpiProbes:
@@ -232,6 +235,18 @@ class MpiProbes:
     # ---- Reading ----
 
     @property
+    def classes(self) -> tuple[str, ...]:
+        return self.subsystem.classes
+
+    def free_classes(self) -> None:
+        """Each call has its own."""
+
+    def totals(self) -> dict[str, NDArray[np.uint64]]:
+        """[point, class] by field of cells: since this began."""
+        cells = self.cells
+        return {name: cells[name].sum(axis=(0, 3)) for name in SUMMED}
+
+    @property
     def cells(self) -> NDArray[np.void]:
         """[1, point, class, group]: since this began, all CPUs together."""
         one = self.subsystem
@@ -239,7 +254,7 @@ class MpiProbes:
         with self._lock:
             self._reader.look(int(self._settings["epoch"][0]))
             calls = np.arange(len(one.classes))
-            for number, name in enumerate(("count", "bytes", "timed", "total_ns")):
+            for number, name in enumerate(SUMMED):
                 sums = self._reader.sums[:, number].reshape(-1, GROUPS)
                 cells[name][0, self._point_of, calls] = sums
         return cells
@@ -260,7 +275,7 @@ class MpiProbes:
             # Among the reader's cells points are missing: each call has one.
             points = self._point_of[places // GROUPS]
             pulled["place"] = points * len(self._reader.sums) + places
-            for number, name in enumerate(("count", "bytes", "timed", "total_ns")):
+            for number, name in enumerate(SUMMED):
                 pulled[name] = new[places, number]
             pulled["max_ns"] = most_ns[places]
             most_ns[:] = 0

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from sesame.measurement.cost import Load, median_and_interval
 from sesame.measurement.governor import OWN
-from sesame.measurement.probes import loaded, subsystems
+from sesame.measurement.probes import LoadedProbes, loaded, subsystems
 from sesame.measurement.session import Session, Wanted
 from sesame.measurement.worker import Worker
 
@@ -50,12 +50,16 @@ def everything() -> set[tuple[str, int]]:
     return {(name, i) for name, one in subsystems().items() for i in range(len(one.points))}
 
 
-def _last_costs(session: Session) -> tuple[float, float]:
-    """Of the last interval, in ns: what probes cost the processor that paid most; this process."""
+def _spent_ns(probes: dict[str, LoadedProbes], cpu: int) -> int:
+    """What the governor believes that probes have cost this processor until now."""
+    return sum(int(one.spending["spent_ns"][cpu]) for one in probes.values())
+
+
+def _last_costs(session: Session) -> dict[str, int]:
+    """Of the last interval by subsystem, in ns of the processor that paid most."""
     rows = session.rows["measurement_cost"]
     last = [row for row in rows if row["end_ns"] == rows[-1]["end_ns"]]
-    own = sum(row["estimated_ns"] for row in last if row["subsystem"] == OWN)
-    return float(sum(row["estimated_ns"] for row in last) - own), float(own)
+    return {row["subsystem"]: row["estimated_ns"] for row in last}
 
 
 def _summary(
@@ -74,33 +78,60 @@ def _for_so_long(load: Load, seconds: float, worker: Worker) -> Load:
     return replace(load, count=max(round(load.count * seconds / took_s), load.count))
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Processor time in ns: of the load, and of what the governor has accounted for."""
+
+    without: float
+    with_: float
+    probes: int
+    own: int
+
+    @property
+    def measured(self) -> float:
+        return 100 * ((self.with_ + self.own) / self.without - 1)
+
+    @property
+    def estimated(self) -> float:
+        return 100 * (self.probes + self.own) / (self.with_ - self.probes)
+
+
+def _run_pair(
+    load: Load,
+    worker: Worker,
+    session: Session,
+    probes: dict[str, LoadedProbes],
+    *,
+    is_on_first: bool,
+) -> Pair:
+    without = 0.0 if is_on_first else worker.run(load)
+    session.resume()
+    before = _spent_ns(probes, worker.cpu)
+    with_ = worker.run(load)
+    spent = _spent_ns(probes, worker.cpu) - before
+    session.pull(is_last=True)
+    return Pair(without or worker.run(load), with_, spent, _last_costs(session)[OWN])
+
+
 def _measure(
     name: str, load: Load, wanted: Wanted, pairs: int, progress: Callable[[str], None]
 ) -> Perturbation:
-    measured: list[float] = []
-    estimated: list[float] = []
-    own: list[float] = []
+    done: list[Pair] = []
     with closing(Worker()) as worker, loaded(list(subsystems())) as probes:
         load = _for_so_long(load, wanted.interval_s, worker)
         with Session(probes, wanted).running() as session:
             worker.run(load)  # the governor learns the rates
             session.pull(is_last=True)
-            for pair in range(pairs):
-                progress(f"{name}, pair {pair + 1} of {pairs}")
-                times: dict[bool, float] = {}
-                for is_on in (False, True) if pair % 2 else (True, False):
-                    if is_on:
-                        session.resume()
-                    times[is_on] = worker.run(load)
-                    if is_on:
-                        session.pull(is_last=True)
-                probes_ns, own_ns = _last_costs(session)
-                own_ns *= wanted.budget is not None
-                without = times[False]
-                measured.append(100 * ((times[True] + own_ns) / without - 1))
-                estimated.append(100 * (probes_ns + own_ns) / (times[True] - probes_ns))
-                own.append(100 * own_ns / without)
-    return _summary(name, measured, estimated, own)
+            for number in range(pairs):
+                progress(f"{name}, pair {number + 1} of {pairs}")
+                pair = _run_pair(load, worker, session, probes, is_on_first=number % 2 == 0)
+                done.append(pair if wanted.budget is not None else replace(pair, own=0))
+    return _summary(
+        name,
+        [pair.measured for pair in done],
+        [pair.estimated for pair in done],
+        [100 * pair.own / pair.without for pair in done],
+    )
 
 
 def measure_perturbation(
@@ -126,7 +157,7 @@ def _idle(wanted: Wanted, pairs: int, progress: Callable[[str], None]) -> Pertur
             progress(f"{IDLE}, interval {number + 1} of {pairs}")
             time.sleep(wanted.interval_s)
             session.pull()
-            probes_ns, own_ns = _last_costs(session)
-            own.append(1e-7 * own_ns / wanted.interval_s)
-            estimated.append(1e-7 * (probes_ns + own_ns) / wanted.interval_s)
+            costs = _last_costs(session)
+            own.append(1e-7 * costs[OWN] / wanted.interval_s)
+            estimated.append(1e-7 * sum(costs.values()) / wanted.interval_s)
     return _summary(IDLE, own, estimated, own)

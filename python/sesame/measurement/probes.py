@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +26,8 @@ from sesame.installed import find_installed
 # As in probes/cell.h.
 MAX_POINTS, MAX_GROUPS = 16, 8
 RING_BYTES = 8 << 20
-SPENT = 0xFFFF  # the point of an event that says so
+# Points of events that are messages: an allowance is spent; something new was given a class.
+SPENT, MET = 0xFFFF, 0xFFFE
 SPENDING = np.dtype([("spent_ns", "u8"), ("allowance_ns", "u8"), ("runs", "u8")])
 CELL = np.dtype(
     [
@@ -36,6 +38,7 @@ CELL = np.dtype(
         ("max_ns", "u8", 2),
     ]
 )
+SUMMED = ("count", "bytes", "timed", "total_ns")
 # As struct pulled in probes/probes.h.
 PULLED = np.dtype(
     [
@@ -100,7 +103,7 @@ class Subsystem:
     name: str
     meaning: str
     points: tuple[Point, ...]
-    classes: tuple[str, ...]
+    classes: tuple[str, ...]  # empty: named while it runs (LoadedProbes.classes)
     groups: int
     where: str
     what: str
@@ -109,15 +112,17 @@ class Subsystem:
     untraced: str = ""  # why none of its points writes a trace, and what does
 
 
+Messages = set[tuple[int, str]]  # SPENT or MET, and the subsystem that says so
+
+
 class Source(Protocol):
     """Where subsystems say something of their own accord."""
 
     def fileno(self) -> int:
         """Readable when there is something to take."""
 
-    def take(self, room: NDArray[np.void]) -> tuple[set[str], NDArray[np.void]]:
-        """Subsystems that have spent their allowance, and events, in `room`; nothing of both when
-        all has been taken."""
+    def take(self, room: NDArray[np.void]) -> tuple[Messages, NDArray[np.void]]:
+        """Messages and events, these in `room`; nothing of both when all has been taken."""
 
 
 class Probes(Protocol):
@@ -132,6 +137,10 @@ class Probes(Protocol):
     def environment(self) -> Mapping[str, str]:
         """What a program's environment needs for it to be measured, beyond its own."""
 
+    @property
+    def classes(self) -> tuple[str, ...]: ...
+    def free_classes(self) -> None: ...
+    def totals(self) -> dict[str, NDArray[np.uint64]]: ...
     @property
     def cells(self) -> NDArray[np.void]: ...
     @property
@@ -189,6 +198,8 @@ def library() -> ctypes.CDLL:
         ("unload", None, [handle]),
         ("missing", text, [handle, number]),
         ("wait", None, []),
+        ("classes", text, [handle]),
+        ("free_classes", ctypes.c_int, [handle]),
         ("set", ctypes.c_int, [handle, number, number, ctypes.c_int]),
         ("cells", handle, [handle, ctypes.POINTER(number), ctypes.POINTER(ctypes.c_size_t)]),
         ("settings", ctypes.POINTER(_Settings), [handle]),
@@ -253,6 +264,9 @@ class LoadedProbes:
             raise InputError(_last_error(), hint=_way_on())
         self._cpus = self._map_cells()
         self._pulled = np.empty(self.cells[0].size, PULLED)
+        self._naming = threading.Lock()
+        self._class_text, self._classes = b"", self.subsystem.classes
+        self._before = {field: np.zeros_like(sums) for field, sums in self._summed().items()}
         self._settings = library().sesame_probes_settings(self._handle).contents
         self.limits: tuple[int, ...] = ()
         self.set_limits(DEFAULT_LIMITS)
@@ -280,6 +294,36 @@ class LoadedProbes:
     @property
     def source(self) -> Source:
         return _events()
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """What they are called now: of what was pulled before, and of events until now."""
+        with self._naming:
+            return self._named()
+
+    def _named(self) -> tuple[str, ...]:
+        text: bytes = library().sesame_probes_classes(self._handle)
+        if text != self._class_text:
+            self._class_text = text
+            self._classes = tuple(text.decode(errors="replace").split("\n"))
+        return self._classes
+
+    def free_classes(self) -> None:
+        """Before a pull: what can have no events since the pull before last leaves its class."""
+        with self._naming:
+            before = self._named()
+            if not library().sesame_probes_free_classes(self._handle):
+                return
+            freed = [i for i, name in enumerate(self._named()) if before[i] and not name]
+            for field, sums in self._summed().items():
+                self._before[field][:, freed] = sums[:, freed]
+
+    def totals(self) -> dict[str, NDArray[np.uint64]]:
+        """[point, class] by field of cells: since these were loaded, or the class was freed."""
+        return {field: sums - self._before[field] for field, sums in self._summed().items()}
+
+    def _summed(self) -> dict[str, NDArray[np.uint64]]:
+        return {field: self.cells[field].sum(axis=(0, 3)) for field in SUMMED}
 
     @property
     def cells(self) -> NDArray[np.void]:
@@ -378,16 +422,17 @@ class _Events:
             raise SesameError(_last_error())
         return descriptor
 
-    def take(self, room: NDArray[np.void]) -> tuple[set[str], NDArray[np.void]]:
+    def take(self, room: NDArray[np.void]) -> tuple[Messages, NDArray[np.void]]:
         count = library().sesame_probes_events(room.ctypes.data, len(room))
         if count < 0:
             raise SesameError(_last_error())
         events = room[:count]
-        spent = events["point"] == SPENT
-        if not spent.any():
+        said = events["point"] >= MET
+        if not said.any():
             return set(), events
         names = list(subsystems())
-        return {names[one] for one in np.unique(events["subsystem"][spent])}, events[~spent]
+        pairs = zip(events["point"][said].tolist(), events["subsystem"][said].tolist(), strict=True)
+        return {(message, names[number]) for message, number in pairs}, events[~said]
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from sesame.errors import SesameError
 
 # In the order of a line of /proc/stat (proc(5)); guests' time is in user and nice already.
 STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+
+COLUMNS = tuple(f"{state}_ns" for state in STATES)
+ROOM = 1 << 16  # bytes of the file to read at first
 
 
 def rows_of(columns: dict[str, list[int]]) -> Iterator[dict[str, int]]:
@@ -21,26 +25,32 @@ class ProcessorReader:
     """`pull` gives the times of all CPUs since the last one, in columns of the type cpu_time."""
 
     def __init__(self, path: Path = Path("/proc/stat")) -> None:
-        self._path = path
+        try:
+            self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise SesameError(f"{path}: {error.strerror}") from error
+        weakref.finalize(self, os.close, self._file)
         self._tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+        self._room = ROOM
         self._before = self._read()
 
     def _read(self) -> dict[int, list[int]]:
         """Ticks in each state, by CPU."""
-        try:
-            text = self._path.read_bytes()
-        except OSError as error:
-            raise SesameError(f"{self._path}: {error.strerror}") from error
-        first, _, _ = text.partition(b"\nintr")  # what follows is long
-        words = [line.split() for line in first.splitlines()]
-        cpus = [w for w in words if w[0][:3] == b"cpu" and w[0][3:].isdigit()]
-        return {int(w[0][3:]): [int(ticks) for ticks in w[1 : len(STATES) + 1]] for w in cpus}
+        while True:
+            text = os.pread(self._file, self._room, 0)
+            first, other, _ = text.partition(b"\nintr")  # what follows is long
+            if other or len(text) < self._room:
+                break
+            self._room *= 2
+        lines = (line.split() for line in first.splitlines()[1:])  # the first is of all CPUs
+        return {int(name[3:]): [*map(int, ticks[: len(STATES)])] for name, *ticks in lines}
 
     def pull(self) -> dict[str, list[int]]:
         now, before = self._read(), self._before
         self._before = now
         cpus = [cpu for cpu in now if cpu in before]  # others begin with the next interval
-        return {"cpu": cpus} | {
-            f"{state}_ns": [(now[cpu][i] - before[cpu][i]) * self._tick_ns for cpu in cpus]
-            for i, state in enumerate(STATES)
-        }
+        passed = (
+            [self._tick_ns * (b - a) for a, b in zip(before[c], now[c], strict=True)] for c in cpus
+        )
+        times = zip(*passed, strict=True) if cpus else [()] * len(STATES)
+        return {"cpu": cpus} | dict(zip(COLUMNS, map(list, times), strict=True))

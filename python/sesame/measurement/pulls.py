@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
+
+import orjson
 
 from sesame.datasets import record_type
 from sesame.measurement.clocks import Offset
@@ -31,13 +32,9 @@ class Spent:
     estimated_ns: int
 
 
-def _compact(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
-
-
 @lru_cache(64)
-def _layouts_text(layouts: tuple[Layout, ...]) -> str:
-    return _compact({one.subsystem: vars(one) for one in layouts})
+def _encoded(layouts: tuple[Layout, ...]) -> orjson.Fragment:
+    return orjson.Fragment(orjson.dumps({one.subsystem: vars(one) for one in layouts}))
 
 
 @dataclass(frozen=True)
@@ -75,24 +72,21 @@ class Pull:
         return self
 
     def encode(self) -> bytes:
-        return self.to_json().encode() + b"\n"
-
-    def to_json(self) -> str:
+        """A line of JSON."""
         # What a daemon does at each pull: nothing is copied, and what stays is made once.
         parts = vars(self) | {
             "offset": vars(self.offset),
             "cells": {name: one.to_text() for name, one in self.cells.items()},
             "costs": {name: vars(one) for name, one in self.costs.items()},
-            "phases": [asdict(phase) for phase in self.phases],
+            "layouts": _encoded(tuple(self.layouts.values())),
         }
-        del parts["layouts"]
-        return f'{_compact(parts)[:-1]},"layouts":{_layouts_text(tuple(self.layouts.values()))}}}'
+        return orjson.dumps(parts, option=orjson.OPT_APPEND_NEWLINE)
 
     @staticmethod
     def from_json(text: str | bytes) -> Pull:
         """Raises ValueError when this is no pull: one that is wrong would spoil a whole segment."""
         try:
-            pull = Pull._from_parts(json.loads(text))
+            pull = Pull._from_parts(orjson.loads(text))
             pull._check()
         except (TypeError, KeyError, AttributeError, IndexError) as error:
             raise ValueError("this is no pull") from error

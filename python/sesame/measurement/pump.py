@@ -1,11 +1,11 @@
-"""Takes what subsystems send: events of traces, and that an allowance is spent."""
+"""Takes what subsystems send: events of traces, and messages."""
 
 from __future__ import annotations
 
 import os
 import select
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,12 @@ class EventPump:
         self,
         sources: list[Source],
         write: Callable[[NDArray[np.void]], None] | None,
-        on_spent: Callable[[str], None],
+        messages: Mapping[int, Callable[[str], None]],
     ) -> None:
-        """`on_spent` is told the subsystem."""
+        """Who listens to a message, SPENT or MET, is told the subsystem."""
         self._sources = sources
         self._write = write
-        self._on_spent = on_spent
+        self._messages = messages
         self._room = np.empty(BATCH, EVENT)
         self._asked = os.eventfd(0)
         self._flushed = threading.Event()
@@ -79,9 +79,9 @@ class EventPump:
         return all(self._take(source) for _ in range(FULL_RING))
 
     def _take(self, source: Source) -> bool:
-        spent, events = source.take(self._room)
-        for name in spent:
-            self._on_spent(name)
+        messages, events = source.take(self._room)
+        for message, name in messages:
+            self._messages[message](name)
         if self._write is not None and len(events):
             self._write(events)
-        return bool(spent) or len(events) > 0
+        return bool(messages) or len(events) > 0

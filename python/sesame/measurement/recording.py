@@ -61,7 +61,8 @@ def record_kernel(
             writer.write_records(record, columns(record, rows))
         if trace is not None:
             info["events"] = trace.counts()
-            writer.write_batches("kernel_event", read_events(spool, session.node, session.begin_ns))
+            events = read_events(spool, probes, session.node, session.begin_ns)
+            writer.write_batches("kernel_event", events)
         writer.finish(info)
     if trace is not None and trace.trouble is not None:
         raise OutputError(f"{output}: cannot write all events: {trace.trouble.strerror}")

@@ -13,7 +13,7 @@ from sesame.datasets import record_type
 from sesame.errors import SesameError
 from sesame.measurement.cost import kept_costs
 from sesame.measurement.governor import DEFAULT_BUDGET, CostTable, Governed, Governor, Spending
-from sesame.measurement.probes import Detail, Probes
+from sesame.measurement.probes import MET, SPENT, Detail, Probes
 from sesame.measurement.processors import ProcessorReader, rows_of
 from sesame.measurement.providers import sources_of
 from sesame.measurement.pump import EventPump
@@ -77,13 +77,18 @@ class Session:
         """Measures until it is left; `pull` closes an interval."""
         write = self._trace.write if self._trace is not None else None
         sources = sources_of(self._probes.values())
-        with closing(EventPump(sources, write, self._governor.on_spent)):
+        messages = {SPENT: self._governor.on_spent, MET: self._name_classes}
+        with closing(EventPump(sources, write, messages)):
             self.begin_ns = time.monotonic_ns()
             try:
                 self.resume()
                 yield self
             finally:
                 self._governor.stop()  # before the last events are taken
+
+    def _name_classes(self, subsystem: str) -> None:
+        """Now: what they are named after may be gone at the next pull."""
+        _ = self._probes[subsystem].classes
 
     def resume(self) -> None:
         """After the last pull: measures again, as closely as rates allowed then."""
@@ -104,7 +109,8 @@ class Session:
             state = {"detail": int(spending.detail), "active_ns": spending.active_ns}
             probes = self._probes.get(spending.subsystem)
             if probes is not None:
-                for row in Layout.of(probes).rows(Cells(probes.pull())):
+                cells = Cells(probes.pull())
+                for row in Layout.of(probes).rows(cells):
                     self.rows["kernel_summary"].append(times | row | state | {"node": self.node})
             self.rows["measurement_cost"].append(
                 times | _cost_row(spending) | state | {"node": self.node}

@@ -42,7 +42,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Layout:
-    """What the places of a subsystem are, as long as its size groups stay as they are."""
+    """What the places of a subsystem are, as long as size groups and names of classes stay."""
 
     subsystem: str
     points: tuple[str, ...]
@@ -52,9 +52,10 @@ class Layout:
 
     @staticmethod
     def of(probes: Probes) -> Layout:
+        """Of what was pulled before: a class may have got its name since the pull before that."""
         one = probes.subsystem
         points = tuple(point.name for point in one.points)
-        return Layout(one.name, points, one.classes, one.groups, probes.limits[: one.groups - 1])
+        return Layout(one.name, points, probes.classes, one.groups, probes.limits[: one.groups - 1])
 
     def point_of(self, place: int) -> int:
         return place // self.groups // len(self.classes)

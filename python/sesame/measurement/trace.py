@@ -62,9 +62,11 @@ class TraceWriter:
         }
 
 
-def read_events(path: Path, node: str, begin_ns: int) -> Iterator[dict[str, Any]]:
+def read_events(
+    path: Path, probes: Mapping[str, Probes], node: str, begin_ns: int
+) -> Iterator[dict[str, Any]]:
     """Columns of kernel_event, a batch at a time, from what a TraceWriter wrote."""
-    names = Names(names_here())
+    names = Names(names_here(probes))
     with path.open("rb") as file:
         while data := file.read(BATCH * EVENT.itemsize):
             events = np.frombuffer(data, EVENT, len(data) // EVENT.itemsize)
@@ -82,10 +84,11 @@ def _text(names: NDArray[np.bytes_]) -> pa.DictionaryArray:
 Named = tuple[str, list[str], list[str]]  # a subsystem, its points, its classes
 
 
-def names_here() -> list[Named]:
-    """What the numbers in events of this machine's kernel mean."""
+def names_here(probes: Mapping[str, Probes]) -> list[Named]:
+    """What the numbers in events until now mean; `probes` are those that make them."""
+    classes = {name: one.classes for name, one in probes.items()}
     return [
-        (one.name, [point.name for point in one.points], list(one.classes))
+        (one.name, [point.name for point in one.points], list(classes.get(one.name, one.classes)))
         for one in subsystems().values()
     ]
 

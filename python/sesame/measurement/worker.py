@@ -8,13 +8,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from sesame.measurement.cost import Load, on_one_cpu, run_load
+from sesame.measurement.cost import Load, loads_cpu, on_one_cpu, run_load
 
 
 class Worker:
-    """`with closing(Worker()) as worker:`; on one CPU."""
+    """`with closing(Worker()) as worker:`; on one CPU, `cpu`."""
 
     def __init__(self) -> None:
+        self.cpu = loads_cpu()
         self._process = subprocess.Popen(
             [sys.executable, "-c", f"from {__name__} import main; main()"],
             stdin=subprocess.PIPE,

@@ -60,7 +60,8 @@ class Written:
         """The kernel's, that write these records; `record` is the one in which each ends."""
         events = events_of(self.observed.kernel, subsystem="fs", point="write", command="iow")
         file_system = FileSystems().type_of(str(self.observed.kernel.path))
-        mine = np.array([file_system.startswith(name) for name in events["class"]], bool)
+        types = [name.partition(" ")[0] for name in events["class"]]  # "ext4 /"
+        mine = np.array([file_system.startswith(name) for name in types], bool)
         # Libraries have written before, and the tracer writes between.
         mine &= events["time_ns"] >= min(
             call.begin_ns

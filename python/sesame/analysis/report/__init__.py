@@ -27,8 +27,9 @@ def write_report(data_set: DataSet, path: Path, study: Study | None = None) -> N
     else:
         known = ", ".join(data_set.record_types) or "none"
         raise InputError(
-            "neither a traced nor a simulated run: expected records of type io, mpi, process, "
-            f"file_total or kernel_summary, or a predicted time; there are records of type {known}",
+            "neither a traced nor a simulated run: expected records of type io, mpi, process or "
+            "file_total, a predicted time, or a measurement inside the kernel; there are records "
+            f"of type {known}",
             path=str(data_set.path),
             hint="`sesame characterize` reports on requests to disks, `sesame bench run --plot` "
             "draws the tables of a workload",

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,18 +19,25 @@ from sesame.datasets import DataSet, describe
 
 MOST_LINES = 12
 PLACE = ("node", "subsystem", "point")
+TIMES = ("begin_ns", "end_ns")
+# Of intervals: any of them makes a measurement. An interval without events has no summary.
+INTERVALS = ("kernel_summary", "measurement_cost", "cpu_time", "kernel_pull", "kernel_trace")
 
 
 def is_measured(data_set: DataSet) -> bool:
-    return data_set.has("kernel_summary")
+    return any(data_set.has(name) for name in INTERVALS)
 
 
 def write_measured(data_set: DataSet, path: Path) -> None:
-    summary = data_set.table("kernel_summary")
-    seconds = 1e-9 * pc.max(summary["end_ns"]).as_py()
-    nodes = pc.unique(summary["node"]).to_pylist()
-    counted = pc.sum(summary["count"]).as_py()
-    sections = [_rates(summary), _points(summary), *_traced(data_set), *_cost(data_set, seconds)]
+    nodes, seconds = _extent(data_set)
+    summary = data_set.table("kernel_summary") if data_set.has("kernel_summary") else None
+    counted = pc.sum(summary["count"]).as_py() if summary else 0
+    sections = [
+        *([_rates(summary), _points(summary)] if summary else []),
+        *_traced(data_set),
+        *_processors(data_set),
+        *_cost(data_set),
+    ]
     write_page(
         path,
         title=data_set.info.get("title", "kernel measurement"),
@@ -44,8 +52,18 @@ def write_measured(data_set: DataSet, path: Path) -> None:
     )
 
 
+def _extent(data_set: DataSet) -> tuple[list[str], float]:
+    """The nodes, and for how many seconds there is something of them."""
+    tables = [data_set.table(n, ["node", "end_ns"]) for n in INTERVALS if data_set.has(n)]
+    every = pa.concat_tables(tables)
+    return sorted(pc.unique(every["node"]).to_pylist()), 1e-9 * pc.max(every["end_ns"]).as_py()
+
+
 def _alerts(data_set: DataSet) -> list[str]:
-    lines = []
+    left_out = data_set.info.get("left_out", {})
+    lines = [f"{point} is left out: {reason}" for point, reason in left_out.items()]
+    if not data_set.has("kernel_summary"):
+        lines.append("No point has counted an event.")
     if data_set.has("kernel_pull"):
         pulls = data_set.table("kernel_pull")
         starts = pulls.group_by(["node", "start"]).aggregate([("dropped", "max")])
@@ -57,23 +75,18 @@ def _alerts(data_set: DataSet) -> list[str]:
 
 def _rates(summary: pa.Table) -> Section:
     """Events per second of the points that have most."""
-    by_interval = summary.group_by([*PLACE, "begin_ns", "end_ns"]).aggregate([("count", "sum")])
-    totals = summary.group_by(list(PLACE)).aggregate([("count", "sum")])
-    most = totals.sort_by([("count_sum", "descending")]).slice(0, MOST_LINES).to_pylist()
+    point = pc.binary_join_element_wise(summary["subsystem"], summary["point"], ".")
+    name = pc.binary_join_element_wise(summary["node"], point, " ")
+    named = summary.select([*TIMES, "count"]).append_column("name", name)
+    totals = named.group_by("name").aggregate([("count", "sum")])
+    most = totals.sort_by([("count_sum", "descending")])["name"].to_pylist()[:MOST_LINES]
+    by_interval = named.group_by(["name", *TIMES]).aggregate([("count", "sum")])
     figure = new_figure(380)
-    for place in most:
-        wanted = pc.and_(
-            pc.and_(
-                pc.equal(by_interval["node"], place["node"]),
-                pc.equal(by_interval["subsystem"], place["subsystem"]),
-            ),
-            pc.equal(by_interval["point"], place["point"]),
-        )
-        rows = by_interval.filter(wanted).sort_by("begin_ns")
+    for line in most:
+        rows = by_interval.filter(pc.equal(by_interval["name"], line)).sort_by("begin_ns")
         begin, end = rows["begin_ns"].to_numpy(), rows["end_ns"].to_numpy()
         rate = rows["count_sum"].to_numpy() / (1e-9 * (end - begin).clip(1))
-        name = f"{place['node']} {place['subsystem']}.{place['point']}"
-        figure.add_scatter(x=1e-9 * end, y=rate, mode="lines+markers", name=name)
+        figure.add_scatter(x=1e-9 * end, y=rate, mode="lines+markers", name=line)
     figure.update_xaxes(title="time (s)")
     figure.update_yaxes(title="events per second", rangemode="tozero")
     left = totals.num_rows - len(most)
@@ -138,13 +151,38 @@ def _account(data_set: DataSet) -> str:
     return table_html("account", columns, caption="Events that were to be traced")
 
 
-def _cost(data_set: DataSet, seconds: float) -> list[Section]:
+def _processors(data_set: DataSet) -> list[Section]:
+    """What each CPU did, most busy first."""
+    if not data_set.has("cpu_time"):
+        return []
+    table = data_set.table("cpu_time")
+    states = [name for name in table.column_names if name.endswith("_ns") and name not in TIMES]
+    sums = table.group_by(["node", "cpu"]).aggregate([(state, "sum") for state in states])
+    spent = {state: sums[f"{state}_sum"].to_numpy() for state in states}
+    every = np.sum(list(spent.values()), axis=0).clip(1)
+    order = np.argsort(spent["idle_ns"] / every, kind="stable")
+    columns = [
+        Column("node", sums["node"].take(order).to_pylist()),
+        Column("CPU", sums["cpu"].take(order).to_pylist(), str),
+        *(
+            Column(state.removesuffix("_ns"), (100 * ns / every)[order], lambda v: f"{v:.1f} %")
+            for state, ns in spent.items()
+        ),
+    ]
+    html = table_html("processors", columns)
+    about = "What each processor did, as the scheduler accounts for it."
+    return [Section("Processors", about, html, rows_left_out(len(order)))]
+
+
+def _cost(data_set: DataSet) -> list[Section]:
     if not data_set.has("measurement_cost"):
         return []
-    costs = data_set.table("measurement_cost").group_by(["node", "subsystem"])
+    costs = data_set.table("measurement_cost")
+    seconds = _seconds_by_node(costs)
     sums = [("events", "sum"), ("active_ns", "sum"), ("estimated_ns", "sum")]
-    rows = costs.aggregate(sums).sort_by([("estimated_ns_sum", "descending")]).to_pylist()
-    shares = [1e-7 * row["estimated_ns_sum"] / seconds for row in rows]
+    by_subsystem = costs.group_by(["node", "subsystem"]).aggregate(sums)
+    rows = by_subsystem.sort_by([("estimated_ns_sum", "descending")]).to_pylist()
+    shares = [1e-7 * row["estimated_ns_sum"] / seconds[row["node"]] for row in rows]
     columns = [
         Column("node", [row["node"] for row in rows]),
         Column("subsystem", [row["subsystem"] for row in rows]),
@@ -154,3 +192,11 @@ def _cost(data_set: DataSet, seconds: float) -> list[Section]:
     ]
     about = "What measuring cost the processor that had most to pay, as the governor estimates it."
     return [Section("What it cost", about, table_html("cost", columns))]
+
+
+def _seconds_by_node(costs: pa.Table) -> dict[str, float]:
+    """For how long each was measured: nodes come and go."""
+    intervals = costs.group_by(["node", *TIMES]).aggregate([])
+    lengths = pc.subtract(intervals["end_ns"], intervals["begin_ns"])
+    sums = intervals.append_column("ns", lengths).group_by("node").aggregate([("ns", "sum")])
+    return {row["node"]: max(1e-9 * row["ns_sum"], 1e-9) for row in sums.to_pylist()}

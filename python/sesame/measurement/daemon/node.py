@@ -18,8 +18,11 @@ from sesame.measurement.probes import Detail, Probes
 from sesame.measurement.processors import ProcessorReader
 from sesame.measurement.pulls import Phase, Pull, Spent
 from sesame.measurement.summary import Cells, Layout
+from sesame.measurement.trace import names_here
 
 LEVELS = ("off", "summary", "trace")
+# What is told of cells that are summed up, and what it is in them.
+SUMS = (("count", "count"), ("bytes", "bytes"), ("timed", "timed"), ("duration_ns", "total_ns"))
 MOST_PHASES = 10_000  # that wait for a pull
 
 
@@ -51,10 +54,13 @@ class Node:
         self.dropped = 0
         self._probes = dict(probes)
         self.stream = EventStream(
-            name, self.start, self.offset, lambda: self.presented_and_lost()[1]
+            name,
+            self.start,
+            self.offset,
+            lambda: self.presented_and_lost()[1],
+            lambda: names_here(self._probes),
         )
         self._processors = ProcessorReader()
-        self._layouts = {key: Layout.of(one) for key, one in probes.items()}
         self._wanted: dict[str, dict[int, Detail]] = {key: {} for key in probes}
         self._tracing: dict[str, set[int]] = {key: set() for key in probes}
         self.governor = Governor(
@@ -146,7 +152,6 @@ class Node:
                 f"in bytes, at most {most} of them"
             )
         probes.set_limits(limits)
-        self._layouts[subsystem] = Layout.of(probes)
 
     # ---- Reading ----
 
@@ -159,6 +164,8 @@ class Node:
         """`dropped`: pulls that the way to the destination has lost."""
         now, cpu = time.monotonic_ns(), time.process_time_ns()
         spendings = {one.subsystem: one for one in self.governor.end()}
+        for probes in self._probes.values():
+            probes.free_classes()
         cells = {name: Cells(probes.pull()) for name, probes in self._probes.items()}
         pull = Pull(
             node=self.name,
@@ -177,7 +184,9 @@ class Node:
                 for name, one in spendings.items()
                 if self._wanted.get(name, True)
             },
-            layouts={name: self._layouts[name] for name, one in cells.items() if one.packed},
+            layouts={
+                name: Layout.of(self._probes[name]) for name, one in cells.items() if one.packed
+            },
             processors=self._processors.pull(),
             phases=self._phases,
         )
@@ -186,6 +195,10 @@ class Node:
         self._last, self._last_cpu = now, cpu
         self.history.append(pull)
         return pull
+
+    def name_classes(self, subsystem: str) -> None:
+        """Now: what they are named after may be gone at the next pull."""
+        _ = self._probes[subsystem].classes
 
     def _details(self, spending: Spending) -> list[int]:
         """How closely each point looked in the interval that ends."""
@@ -203,30 +216,21 @@ class Node:
 
     def totals(self) -> Iterator[tuple[Place, str, dict[str, int]]]:
         """By point and class, since the daemon began; for those that have events."""
-        all_cells = {name: probes.cells for name, probes in self._probes.items()}
+        totals = {name: probes.totals() for name, probes in self._probes.items()}
         for place in self.places():
-            cells = all_cells[place.subsystem][:, place.number]
-            for number, class_ in enumerate(self._probes[place.subsystem].subsystem.classes):
-                one = cells[:, number]
-                if one["count"].any():
-                    yield (
-                        place,
-                        class_,
-                        {
-                            "count": int(one["count"].sum()),
-                            "bytes": int(one["bytes"].sum()),
-                            "timed": int(one["timed"].sum()),
-                            "duration_ns": int(one["total_ns"].sum()),
-                        },
-                    )
+            sums = {key: totals[place.subsystem][field][place.number] for key, field in SUMS}
+            by_class: dict[str, list[int]] = {}  # several may have one name
+            for number, name in enumerate(self._probes[place.subsystem].classes):
+                if sums["count"][number]:
+                    by_class.setdefault(name, []).append(number)
+            for name, numbers in by_class.items():
+                yield place, name, {key: int(each[numbers].sum()) for key, each in sums.items()}
 
     def total(self, subsystem: str, point: str) -> dict[str, int]:
         """Of one point, all classes together, since the daemon began."""
         place = self.places(subsystem, point)[0]
         cells = self._probes[subsystem].cells[:, place.number]
-        pairs = (("count", "count"), ("bytes", "bytes"), ("timed", "timed"))
-        sums = {name: int(cells[field].sum()) for name, field in pairs}
-        return sums | {"duration_ns": int(cells["total_ns"].sum())}
+        return {key: int(cells[field].sum()) for key, field in SUMS}
 
     def presented_and_lost(self) -> tuple[int, int]:
         each = [probes.presented_and_lost for probes in self._probes.values()]

@@ -25,7 +25,7 @@ from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings
 from sesame.measurement.governor import DEFAULT_BUDGET
 from sesame.measurement.mpi import default_cells
-from sesame.measurement.probes import Probes
+from sesame.measurement.probes import MET, SPENT, Probes
 from sesame.measurement.providers import Provider, providers, sources_of
 from sesame.measurement.pump import EventPump
 from sesame.measurement.web import Listening, is_loopback, listen, run
@@ -137,8 +137,9 @@ def start(how: Start) -> None:
         budget=how.budget,
         interval_s=settings.interval,
     )
+    messages = {SPENT: node.governor.on_spent, MET: node.name_classes}
     sources = sources_of(probes.values())
-    with closing(EventPump(sources, node.stream.write, node.governor.on_spent)) as pump:
+    with closing(EventPump(sources, node.stream.write, messages)) as pump:
         read = how.read_settings if how.settings_file is not None else None
         service = Service(node, settings, say, read, pump.flush)
         asyncio.run(_serve(service, listening, token_file, token))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sesame.measurement.clocks import Offset
 from sesame.measurement.events import Block
 from sesame.measurement.probes import EVENT
-from sesame.measurement.trace import names_here
+from sesame.measurement.trace import Named
 
 BUFFER = 1 << 15  # events of a block, at most: 2.3 MB
 MOST_KEPT = 1 << 20  # events: 75 MB
@@ -32,12 +32,15 @@ class EventStream:
         start: str,
         offset: Offset,
         lost: Callable[[], int],
+        names: Callable[[], list[Named]],
         *,
         buffer: int = BUFFER,
         room: int = MOST_KEPT,
     ) -> None:
-        """`lost` says how many events the kernel had no room for, since the beginning."""
-        self._node, self._start, self._offset, self._lost = node, start, offset, lost
+        """`lost` says how many events the kernel had no room for, since the beginning; `names` what
+        numbers in events until now mean."""
+        self._node, self._start, self._offset = node, start, offset
+        self._lost, self._names = lost, names
         self._changed = threading.Lock()
         self._buffer = np.empty(buffer, EVENT)
         self._gathered = 0  # events in it
@@ -76,7 +79,7 @@ class EventStream:
             seen=self.seen,
             begin_ns=begin,
             end_ns=now,
-            names=names_here(),
+            names=self._names(),
             events=events,
             offset=self._offset,
         )
