@@ -167,7 +167,7 @@ class _Head:
     @staticmethod
     def of(data: bytes) -> _Head:
         fields = _HEAD.unpack(data)
-        return _Head(*fields[:8], fields[8:])
+        return _Head(*fields[:8], events=fields[8:])
 
     def has_ended(self) -> bool:
         """Its process; of one in a namespace of its own that can never be told."""
