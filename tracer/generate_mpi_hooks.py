@@ -3,10 +3,12 @@
 usage: generate_mpi_hooks.py FUNCTIONS.TABLE SHAPES.TABLE OUTPUT_DIRECTORY
 
 Writes mpi_calls.def, the names of recorded calls; mpi_symbols.def, the symbols that the tracer
-defines; and mpi_hooks_made.h, the hooks whose shape follows from the kinds of their arguments.
-They are compiled once for each binary interface, with its types.
+defines; mpi_hooks_made.h, the hooks whose shape follows from the kinds of their arguments; and
+mpi_counts_made.h, the hooks that count calls. Hooks are compiled once for each binary interface,
+with its types. Points of measurement are in mpi_points.h, and in mpi_points.json for who reads.
 """
 
+import json
 import re
 import sys
 from dataclasses import dataclass
@@ -56,11 +58,38 @@ MOVED = {
     "Rget_accumulate": "bytes(result_count, result_datatype)",
 }
 
+# The communicator's handle may come again.
+FREEING = ("Comm_disconnect", "Comm_free")
+
 # A call that fills a status is given one of ours where the program ignores it.
 OWN_STATUS = """\
   Status own = {.MPI_SOURCE = PROC_NULL};
   Status* seen = status == STATUS_IGNORE ? &own : status;
 """
+
+# The points at which calls are counted. Each call belongs to one of them.
+POINTS = {
+    "message": "a message sent, received, or begun to be",
+    "wait": "a wait or test for requests, a probe for messages",
+    "collective": "a collective call that moves data, or a barrier",
+    "one-sided": "a call on a window: put, get, lock, fence",
+    "file": "a call on a file",
+    "other": "any other call: communicators, ports, begin and end of MPI",
+}
+POINT_OF_SHAPE = {
+    "send": "message",
+    "receive": "message",
+    "exchange": "message",
+    "start": "message",
+    "start_exchange": "message",
+    "started": "message",
+    "wait": "wait",
+    "probe": "wait",
+    "window": "one-sided",
+    "remote": "one-sided",
+    "collective": "collective",
+    "collective_start": "collective",
+}
 
 # Calls on files whose second argument is a position or a size.
 VALUED = ("File_preallocate", "File_seek", "File_seek_shared", "File_set_size")
@@ -136,9 +165,6 @@ class Hook:
         text = "".join(f",\n             .{name} = {value}" for name, value in fields.items())
         return f"  SESAME_PUT({shape}, {call or self.call}{text});\n"
 
-    def count(self) -> str:
-        return f"bytes({self.one('count', 'large_count')}, {self.one('datatype')})"
-
     def text(self) -> str:
         body = getattr(self, self.shape)()
         return (
@@ -154,7 +180,7 @@ class Hook:
             comm="comm_of(comm)->number",
             peer="peer_of(dest)",
             tag="tag_of(tag)",
-            bytes=self.count(),
+            bytes=self.amount(),
         )
 
     def receive(self) -> str:
@@ -170,7 +196,7 @@ class Hook:
             comm=comm,
             peer="peer_of(seen->MPI_SOURCE)",
             tag="tag_of(seen->MPI_TAG)",
-            bytes=self.count(),
+            bytes=self.amount(),
             asked=asked,
         )
 
@@ -195,16 +221,19 @@ class Hook:
             asked="asked_of(source, recvtag) | ASKED_EXCHANGE",
         )
 
+    def amount(self) -> str:
+        """Of a call with one count, or the one of what is sent."""
+        counts, types = self.find("count", "large_count"), self.find("datatype")
+        amount = f"bytes({counts[0]}, {types[0]})"
+        return f"(uint64_t)partitions * {amount}" if self.has("partitions") else amount
+
     def start(self) -> str:
         text, peer, tag, comm = "", "peer_of(dest)", "tag_of(tag)", "comm_of(comm)->number"
-        amount = self.count()
         if self.find("message_inout"):
             text = "  const Matched matched = matched_of(message);\n"
             peer, tag, comm = "matched.peer", "matched.tag", "matched.comm"
         elif self.has("source"):
             peer = "peer_of(source)"
-        if self.has("partitions"):
-            amount = f"(uint64_t)partitions * {amount}"
         return (
             text
             + self.run()
@@ -213,7 +242,7 @@ class Hook:
                 comm=comm,
                 peer=peer,
                 tag=tag,
-                bytes=amount,
+                bytes=self.amount(),
                 request="request_id(*request)",
             )
         )
@@ -269,26 +298,25 @@ class Hook:
             + self.put("remote", comm="c->number", peer="-1", bytes="0", request="0")
         )
 
+    def moved(self) -> str:
+        if self.function.name in MOVED:
+            return MOVED[self.function.name]
+        return self.amount() if self.find("count") else "0"
+
     def remote(self) -> str:
-        name = self.function.name
         ranks = self.find("rank")
-        moved = "0"
-        if name in MOVED:
-            moved = MOVED[name]
-        elif self.find("count"):
-            moved = f"bytes({self.one('count')}, {self.one('datatype')})"
         request = "request_id(*request)" if self.find("request_out") else "0"
         return self.run() + self.put(
             "remote",
             comm="comm_of_window(win)",
             peer=f"peer_of({ranks[0]})" if ranks else "-1",
-            bytes=moved,
+            bytes=self.moved(),
             request=request,
         )
 
     def mpi_data(self) -> str:
         request = "request_id(*request)" if self.find("request_out") else "0"
-        fields = {"file": "file_of(fh)", "bytes": self.count()}
+        fields = {"file": "file_of(fh)", "bytes": self.amount()}
         if self.has("offset"):
             fields |= {"offset": "offset"}
         shape = "mpi_data_at" if "offset" in fields else "mpi_data"
@@ -310,6 +338,71 @@ class Hook:
         )
 
 
+# --- Counting ----------------------------------------------------------------------------------
+
+
+def point_of(function: Function, shape: Shape) -> str:
+    if function.name.startswith("File_"):
+        return "file"
+    if function.name.startswith("Comm_"):
+        return "other"
+    return POINT_OF_SHAPE.get(shape.name, "other")
+
+
+class Count(Hook):
+    """The hook that counts the calls of one symbol."""
+
+    def __init__(self, function: Function, shape: Shape, symbol: str, large: bool) -> None:
+        super().__init__(function, shape.name, symbol, large)
+        self.point = "SESAME_POINT_" + point_of(function, shape).replace("-", "_")
+
+    def size(self) -> str:
+        """What the record has as its bytes; of a call that sends and receives, what it sends."""
+        if self.shape == "remote":
+            return self.moved()
+        if self.shape.startswith("collective") and self.function.name not in FREEING:
+            return self.given()
+        if self.shape in ("send", "receive", "exchange", "start", "start_exchange", "mpi_data"):
+            return self.amount()
+        return "0"
+
+    def text(self) -> str:
+        size = self.size()
+        body = ""
+        if self.function.name in FREEING:
+            body += "  atomic_fetch_add(&freed_comms, 1);\n"
+        body += f"  SESAME_COUNT_CALL({self.symbol}, {self.point}, ({self.arguments()}));\n"
+        call = f"SESAME_COUNTED_{self.function.symbol}"
+        if size == "0":
+            body += f"  sesame_count_end(begun, {self.point}, {call}, end, 0);\n"
+        else:
+            body += "  uint64_t size = 0;\n  if (result == 0) {\n"
+            if re.search(r"\bc\b", size):
+                body += "    const SesameComm* c = counted_comm(comm);\n"
+            body += f"    size = {size};\n  }}\n"
+            body += f"  sesame_count_end(begun, {self.point}, {call}, end, size);\n"
+        return (
+            f"static int count_{self.symbol}({self.declarations()}) {{\n{body}"
+            f"  return uncounted(begun, result);\n}}\n"
+        )
+
+
+def write_points(counted: list[tuple[str, str]], directory: Path) -> None:
+    """`counted`: the calls and their points."""
+    names = list(POINTS)
+    lines = ["/* The points, and the places of calls among the cells. */", "#pragma once", "enum {"]
+    lines += [f"  SESAME_POINT_{name.replace('-', '_')}," for name in names]
+    lines += ["  SESAME_POINTS", "};", "enum {"]
+    lines += [f"  SESAME_COUNTED_{call}," for call, _ in counted]
+    lines += ["  SESAME_COUNTED", "};", ""]
+    (directory / "mpi_points.h").write_text(NOTE + "\n".join(lines))
+    described = {
+        "points": [{"name": name, "meaning": meaning} for name, meaning in POINTS.items()],
+        "calls": [{"name": call, "point": names.index(point)} for call, point in counted],
+    }
+    (directory / "mpi_points.json").write_text(json.dumps(described, indent=1) + "\n")
+
+
 # --- Output ------------------------------------------------------------------------------------
 
 
@@ -324,26 +417,32 @@ def symbols_of(function: Function, shape: Shape) -> list[tuple[str, bool]]:
     return symbols
 
 
+NOTE = "/* Made from mpi_shapes.table by generate_mpi_hooks.py; do not edit. */\n"
+
+
 def write_hooks(functions: list[Function], shapes: dict[str, Shape], directory: Path) -> None:
-    calls, symbols, hooks = [], [], []
+    calls, symbols, hooks, counts, counted = [], [], [], [], []
     for function in functions:
         shape = shapes[function.name]
         if shape.reason:
             continue
-        if shape.name != "no record":
+        is_recorded = shape.name != "no record"
+        if is_recorded:
             calls.append(function.symbol)
+            counted.append((function.symbol, point_of(function, shape)))
         for symbol, large in symbols_of(function, shape):
             symbols.append(symbol)
             if not shape.by_hand:
                 hooks.append(Hook(function, shape.name, symbol, large).text())
-    note = "/* Made from mpi_shapes.table by generate_mpi_hooks.py; do not edit. */\n"
-    (directory / "mpi_calls.def").write_text(
-        note + "".join(f"SESAME_CALL({name})\n" for name in calls)
-    )
-    (directory / "mpi_symbols.def").write_text(
-        note + "".join(f"SESAME_SYMBOL({name})\n" for name in symbols)
-    )
-    (directory / "mpi_hooks_made.h").write_text(note + "\n" + "\n".join(hooks))
+            if is_recorded:
+                counts.append(Count(function, shape, symbol, large).text())
+    for name, lines in (("calls", calls), ("symbols", symbols)):
+        macro = f"SESAME_{name[:-1].upper()}"
+        text = "".join(f"{macro}({line})\n" for line in lines)
+        (directory / f"mpi_{name}.def").write_text(NOTE + text)
+    (directory / "mpi_hooks_made.h").write_text(NOTE + "\n" + "\n".join(hooks))
+    (directory / "mpi_counts_made.h").write_text(NOTE + "\n" + "\n".join(counts))
+    write_points(counted, directory)
 
 
 def main() -> None:

@@ -16,6 +16,8 @@ typedef void* Function; /* of the program; only passed on */
   F(Type_size_x, "PMPI_Type_size_x", (Datatype, Count*))                                        \
   F(Type_get_extent, "PMPI_Type_get_extent", (Datatype, Aint*, Aint*))                          \
   F(Comm_rank, "PMPI_Comm_rank", (Comm, int*))                                                  \
+  F(Comm_size, "PMPI_Comm_size", (Comm, int*))                                                  \
+  F(Comm_remote_size, "PMPI_Comm_remote_size", (Comm, int*))                                    \
   F(Comm_group, "PMPI_Comm_group", (Comm, Group*))                                              \
   F(Comm_remote_group, "PMPI_Comm_remote_group", (Comm, Group*))                                \
   F(Comm_test_inter, "PMPI_Comm_test_inter", (Comm, int*))                                      \

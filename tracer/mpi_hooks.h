@@ -9,8 +9,18 @@
 
 #include "mpi_hooks_made.h"
 
+#include "mpi_counts.h"
+
+#include "mpi_counts_made.h"
+
 static void* const hooks[SESAME_SYMBOLS] = {
 #define SESAME_SYMBOL(name) (void*)hook_##name,
+#include "mpi_symbols.def"
+#undef SESAME_SYMBOL
+};
+
+static void* const counts[SESAME_SYMBOLS] = {
+#define SESAME_SYMBOL(name) (void*)count_##name,
 #include "mpi_symbols.def"
 #undef SESAME_SYMBOL
 };
@@ -22,4 +32,5 @@ static void begin(void* handle) {
   LOOK_UP_CONSTANTS(handle);
 }
 
-const SesameMpiInterface INTERFACE = {.number = INTERFACE_NUMBER, .hooks = hooks, .begin = begin};
+const SesameMpiInterface INTERFACE = {
+    .number = INTERFACE_NUMBER, .hooks = hooks, .counts = counts, .begin = begin};

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cells.h"
 #include "process.h"
 #include "recorder.h"
 
 void* sesame_mpi_real[SESAME_SYMBOLS];
+void* sesame_mpi_counted[SESAME_SYMBOLS];
 
 static const char* const names[SESAME_SYMBOLS] = {
 #define SESAME_SYMBOL(name) #name,
@@ -87,9 +89,16 @@ static void absent(void) {
   abort();
 }
 
-/* A profiling library that defines MPI_X and calls PMPI_X stands between the program and the
- * library: the hook then calls it, and its PMPI_X goes straight on. */
-static void fill(void* library, const SesameMpiInterface* interface, int i) {
+/* Whether calls are counted, and whether anything is recorded, whereupon those of MPI are hidden
+ * at least. */
+typedef struct {
+  bool counts;
+  bool records;
+} Wanted;
+
+/* From below: the library, a profiling library that defines MPI_X and calls PMPI_X, our hook that
+ * counts, our hook that records. With a profiling library, PMPI_X goes straight to the library. */
+static void fill(void* library, const SesameMpiInterface* interface, Wanted wanted, int i) {
   char profiled[128];
   snprintf(profiled, sizeof profiled, "P%s", names[i]);
   void* real = sesame_mpi_function(library, profiled);
@@ -97,21 +106,29 @@ static void fill(void* library, const SesameMpiInterface* interface, int i) {
   void* next = dlsym(RTLD_NEXT, names[i]);
   bool stacked = next != NULL && next != own && next != real;
   if (real == NULL) real = own != NULL ? own : (void*)absent;
-  sesame_mpi_real[i] = stacked ? next : real;
-  bool hooked = interface != NULL && real != (void*)absent;
-  sesame_mpi_entries[2 * i + 1] = hooked && !stacked ? interface->hooks[i] : real;
-  sesame_mpi_entries[2 * i] = hooked ? interface->hooks[i] : sesame_mpi_real[i];
+  void* top = stacked ? next : real;
+  if (interface != NULL && real != (void*)absent) {
+    sesame_mpi_counted[i] = top;
+    if (wanted.counts) top = interface->counts[i];
+    sesame_mpi_real[i] = top;
+    if (wanted.records) top = interface->hooks[i];
+  }
+  sesame_mpi_entries[2 * i + 1] = stacked ? real : top;
+  sesame_mpi_entries[2 * i] = top;
 }
 
 static void install(void) {
   void* library = find_library();
   const SesameMpiInterface* interface = library != NULL ? interface_of(library) : NULL;
-  if (interface == NULL && sesame_settings.kinds & SESAME_MPI) {
+  const Wanted wanted = {sesame_settings.cells[0] != '\0' && interface != NULL &&
+                             sesame_cells_begin(sesame_settings.cells),
+                         sesame_settings.kinds != 0};
+  if (interface == NULL && (sesame_settings.kinds & SESAME_MPI || sesame_settings.cells[0])) {
     sesame_say("MPI calls are not recorded, this MPI is not known", library_path, 0);
   }
-  if (sesame_settings.kinds == 0) interface = NULL;
+  if (!wanted.counts && !wanted.records) interface = NULL;
   if (interface != NULL) interface->begin(library);
-  for (int i = 0; i < SESAME_SYMBOLS; ++i) fill(library, interface, i);
+  for (int i = 0; i < SESAME_SYMBOLS; ++i) fill(library, interface, wanted, i);
 }
 
 void* sesame_mpi_resolve(unsigned long entry) {

@@ -7,7 +7,8 @@
 /* The hooks for one binary interface, and the number that the record `joined` has for it. */
 typedef struct {
   int number;
-  void* const* hooks;           /* one for each symbol */
+  void* const* hooks;           /* that record calls: one for each symbol */
+  void* const* counts;          /* that count calls, likewise */
   void (*begin)(void* library); /* looks up what the hooks need besides */
 } SesameMpiInterface;
 
@@ -15,8 +16,9 @@ extern const SesameMpiInterface sesame_mpi_mpich;
 extern const SesameMpiInterface sesame_mpi_mpiabi;
 extern const SesameMpiInterface sesame_mpi_openmpi;
 
-/* What each hook calls. */
+/* What each hook calls: one that records, and one that counts. */
 extern void* sesame_mpi_real[SESAME_SYMBOLS];
+extern void* sesame_mpi_counted[SESAME_SYMBOLS];
 
 /* Where the stubs MPI_X and PMPI_X of symbol i go: entries 2 i and 2 i + 1. */
 extern void* sesame_mpi_entries[2 * SESAME_SYMBOLS];

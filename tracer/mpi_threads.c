@@ -1,9 +1,10 @@
 /* Threads that an MPI library starts inside its calls, to make progress or watch its connections,
- * are not the program's: nothing of what they do is recorded. */
+ * are not the program's: nothing of what they do is recorded or counted. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "cells.h"
 #include "process.h"
 #include "recorder.h"
 
@@ -14,6 +15,7 @@ typedef struct {
 
 /* Whether this thread is in a call whose inner calls are hidden. */
 static int is_hidden(void) {
+  if (sesame_counter.inside) return 1;
   int kind = sesame_settings.kinds & SESAME_IO ? SESAME_IO : SESAME_MPI;
   return sesame_stream.buffer != NULL && !(sesame_stream.watched & (kind | SESAME_WRITING));
 }
@@ -23,6 +25,7 @@ static void* run_unseen(void* begun_) {
   Begun begun = *(Begun*)begun_;
   free(begun_);
   sesame_stream.watched = SESAME_WRITING;
+  sesame_counter.inside = true;
   return begun.start(begun.argument);
 }
 

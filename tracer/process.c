@@ -36,7 +36,8 @@ void sesame_say(const char* what, const char* which, int error) {
       now.st_dev != first_stderr.st_dev) {
     return;
   }
-  int length = snprintf(line, sizeof line, "sesame trace: %s%s%s%s%s (process %d)\n", what,
+  int length = snprintf(line, sizeof line, "sesame %s: %s%s%s%s%s (process %d)\n",
+                        sesame_settings.kinds != 0 ? "trace" : "measure", what,
                         which != NULL ? ": " : "", which != NULL ? which : "",
                         error != 0 ? ": " : "", error != 0 ? strerror(error) : "", getpid());
   if (length > 0) syscall(SYS_write, STDERR_FILENO, line, strnlen(line, sizeof line));
@@ -66,6 +67,10 @@ static uint64_t share_of(uint64_t bytes) {
 }
 
 static void read_settings(void) {
+  const char* cells = getenv("SESAME_CELLS_DIRECTORY");
+  if (cells != NULL && strlen(cells) < sizeof sesame_settings.cells) {
+    strcpy(sesame_settings.cells, cells);
+  }
   const char* directory = getenv("SESAME_TRACE_DIRECTORY");
   const char* only = getenv("SESAME_TRACE_ONLY");
   const char* most = getenv("SESAME_TRACE_MOST_BYTES");
@@ -112,8 +117,7 @@ bool sesame_file_may_have(uint64_t bytes) {
   return syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) != 0 || bytes <= limit.rlim_cur;
 }
 
-/* On a full disk it fails here, not with a signal when the memory is used. */
-static bool reserve(int file, uint64_t bytes) {
+bool sesame_reserve(int file, uint64_t bytes) {
   static const char zeros[4096];
   if (syscall(SYS_fallocate, file, 0, 0ll, bytes) == 0) return true;
   if (errno != EOPNOTSUPP) return false;
@@ -128,7 +132,7 @@ static SesameProcessState* map_state(int file) {
     errno = EFBIG;
     return NULL;
   }
-  if (!reserve(file, sizeof(SesameProcessState))) return NULL;
+  if (!sesame_reserve(file, sizeof(SesameProcessState))) return NULL;
   void* memory =
       mmap(NULL, sizeof(SesameProcessState), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return memory == MAP_FAILED ? NULL : memory;
@@ -223,9 +227,10 @@ void sesame_process_forked(void) {
 
 __attribute__((constructor)) static void begin(void) {
   read_settings();
+  if (sesame_settings.kinds == 0 && sesame_settings.cells[0] == '\0') return;
+  syscall(SYS_fstat, STDERR_FILENO, &first_stderr);
   if (sesame_settings.kinds == 0) return;
   struct utsname node;
-  syscall(SYS_fstat, STDERR_FILENO, &first_stderr);
   uname(&node);
   snprintf(host, sizeof host, "%s", node.nodename);
   sesame_clock_start();

@@ -10,6 +10,7 @@
 
 typedef struct {
   char directory[PATH_MAX]; /* of the raw trace; empty when nothing is recorded */
+  char cells[PATH_MAX];     /* where calls are counted; empty when they are not */
   uint8_t kinds;            /* SESAME_IO, SESAME_MPI */
   uint64_t most_bytes;      /* that this process may write */
 } SesameSettings;
@@ -40,6 +41,10 @@ void sesame_process_forked(void);
 
 /* Whether the program's limit lets a file grow so far; to try would send it a signal. */
 bool sesame_file_may_have(uint64_t bytes);
+
+/* Room in a file that is to be mapped: on a full disk it fails here, not with a signal when the
+ * memory is used. */
+bool sesame_reserve(int file, uint64_t bytes);
 
 /* One line on stderr. `which` and `error` may be null and 0. */
 void sesame_say(const char* what, const char* which, int error);

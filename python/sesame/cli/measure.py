@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,16 @@ from rich.table import Table
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.cli.budget import budget_of
 from sesame.cli.measure_daemon import daemon
-from sesame.cli.measure_nodes import flags, pull, record, set_, start, status, stop
+from sesame.cli.measure_nodes import (
+    environment_,
+    flags,
+    pull,
+    record,
+    set_,
+    start,
+    status,
+    stop,
+)
 from sesame.datasets import check_destination
 from sesame.errors import InputError, SesameError
 from sesame.measurement import (
@@ -29,14 +39,15 @@ from sesame.measurement import (
     Detail,
     Perturbation,
     Wanted,
+    every_subsystem,
     everything,
+    everything_for,
     keep_costs,
-    loaded,
     measure_costs,
     measure_perturbation,
     measure_requests,
+    opened,
     record_kernel,
-    subsystems,
 )
 
 COMMAND_LINE = {"ignore_unknown_options": True, "allow_interspersed_args": False}
@@ -47,20 +58,20 @@ def measure() -> None:
     """Measure inside the running operating system."""
 
 
-for command in (daemon, start, stop, status, set_, pull, record, flags):
+for command in (daemon, start, stop, status, set_, pull, record, flags, environment_):
     measure.add_command(command)
 
 
 @measure.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def list_points(*, as_json: bool) -> None:
-    """Show the subsystems and points, and which of them this kernel allows."""
+    """Show the subsystems and points, and which of them can be had here."""
     rows: list[dict[str, Any]] = []
     refused: SesameError | None = None
-    for name, subsystem in subsystems().items():
+    for name, subsystem in every_subsystem().items():
         reasons: list[str | None]
         try:
-            with loaded([name]) as probes:
+            with opened([name]) as probes:
                 reasons = [probes[name].missing(i) for i in range(len(subsystem.points))]
         except SesameError as error:
             reasons = [error.message] * len(subsystem.points)
@@ -140,10 +151,14 @@ _budget_option = click.option(
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
 @click.pass_context
 def run(context: click.Context, /, **options: Any) -> int:
-    """Record what the kernel does while COMMAND runs; all processes count, not only its own."""
+    """Record what the kernel does while COMMAND runs; all processes count, not only its own.
+
+    Of mpiexec and other launchers the calls of their MPI programs are counted, too; of other
+    commands if you say so: --only mpi.
+    """
     output: Path = options["output"]
-    tracing = _points("--trace", options["traced"])
-    chosen = _points("--only", options["names"]) or everything()
+    tracing = _traced_points(options["traced"])
+    chosen = _points("--only", options["names"]) or everything_for(options["command"])
     is_default = context.get_parameter_source("budget") == ParameterSource.DEFAULT
     wanted = Wanted(
         chosen,
@@ -156,7 +171,7 @@ def run(context: click.Context, /, **options: Any) -> int:
     recorded = record_kernel(
         output,
         wanted,
-        lambda: _call(options["command"]),
+        lambda environment: _call(options["command"], environment),
         command=options["command"],
         force=options["force"],
         say=partial(click.echo, err=True),
@@ -168,9 +183,9 @@ def run(context: click.Context, /, **options: Any) -> int:
     return recorded.status
 
 
-def _call(command: tuple[str, ...]) -> int:
+def _call(command: tuple[str, ...], environment: Mapping[str, str]) -> int:
     try:
-        return subprocess.call(command)
+        return subprocess.call(command, env={**os.environ, **environment})
     except OSError as error:
         raise InputError(f"{command[0]}: {error.strerror}") from error
 
@@ -180,17 +195,25 @@ def _points(option: str, text: str) -> set[tuple[str, int]]:
     points: set[tuple[str, int]] = set()
     for word in filter(None, text.split(",")):
         name, _, point = word.partition(".")
-        if name not in subsystems():
+        known = every_subsystem()
+        if name not in known:
             raise InputError(
-                f"{option}: there is no subsystem {name}",
-                hint=f"there are {', '.join(subsystems())}",
+                f"{option}: there is no subsystem {name}", hint=f"there are {', '.join(known)}"
             )
-        there = [one.name for one in subsystems()[name].points]
+        there = [one.name for one in known[name].points]
         if point and point not in there:
             raise InputError(
                 f"{option}: {name} has no point {point}", hint=f"it has {', '.join(there)}"
             )
         points |= {(name, i) for i, one in enumerate(there) if point in ("", one)}
+    return points
+
+
+def _traced_points(text: str) -> set[tuple[str, int]]:
+    points = _points("--trace", text)
+    for name in dict.fromkeys(name for name, _ in points):
+        if untraced := every_subsystem()[name].untraced:
+            raise InputError(f"--trace: {name} writes no trace", hint=untraced)
     return points
 
 

@@ -37,6 +37,13 @@ FILE = click.Path(path_type=Path)
     metavar="DIR",
     help="Its token and lock; /var/lib/sesame for root, ~/.local/state/sesame for others.",
 )
+@click.option(
+    "--cells",
+    type=FILE,
+    metavar="DIR",
+    help="Where MPI programs count their calls; `sesame measure environment` says where if not "
+    "given, with --folder DIR it is DIR/cells.",
+)
 @click.option("--node", default="", metavar="NAME", help="Name of this node; its host name if not.")
 @click.option(
     "--interval", type=float, metavar="SECONDS", help="From pull to pull; 10 if not given."
@@ -77,6 +84,7 @@ def daemon(
     settings: Path | None,
     address: str,
     folder: Path | None,
+    cells: Path | None,
     node: str,
     levels: tuple[str, ...],
     certificate: Path | None,
@@ -109,6 +117,7 @@ def daemon(
             settings_file=settings,
             address=address,
             folder=folder,
+            cells=cells,
             node=node,
             certificate=certificate,
             key=key,

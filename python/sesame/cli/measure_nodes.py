@@ -1,8 +1,9 @@
-"""`sesame measure start`, `stop`, `status`, `set`, `pull` and `record`: daemons of many nodes."""
+"""`sesame measure start`, `stop`, `status`, `set`, `pull`, `record`: daemons of many nodes."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from sesame.errors import AlreadyReported, InputError, SesameError
 from sesame.installed import find_installed
 from sesame.measurement.control import Nodes, Outcome, Recording
 from sesame.measurement.daemon.access import default_folder, read_token
+from sesame.measurement.mpi import default_cells, environment
 from sesame.measurement.reception.journal import Journal
 from sesame.measurement.reception.store import write_data_set
 
@@ -280,6 +282,20 @@ def _wait(recording: Recording, command: tuple[str, ...], seconds: float) -> int
                 recording.fetch()
     finally:
         process.terminate()  # whoever ends us ends it; has no effect where it has ended
+
+
+@click.command("environment")
+@click.option("--cells", type=FILE, metavar="DIR", help="As it was given to the daemon, if it was.")
+def environment_(cells: Path | None) -> None:
+    """Print what a job script sets for this node's daemon to see the calls of its MPI programs.
+
+    A shell takes it so: eval "$(sesame measure environment)".
+    """
+    cells = cells or default_cells()
+    if not (cells / "settings").exists():
+        click.echo(f"{cells}: no daemon is there now; programs would say so and run on", err=True)
+    for name, value in environment(cells.absolute()).items():
+        click.echo(f"export {name}={shlex.quote(value)}")
 
 
 @click.command()

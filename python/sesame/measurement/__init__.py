@@ -5,6 +5,7 @@ from sesame.measurement.cost import Cost, keep_costs, kept_costs, measure_costs
 from sesame.measurement.governor import DEFAULT_BUDGET
 from sesame.measurement.perturbation import Perturbation, everything, measure_perturbation
 from sesame.measurement.probes import Detail, LoadedProbes, Point, Subsystem, loaded, subsystems
+from sesame.measurement.providers import every_subsystem, everything_for, opened
 from sesame.measurement.recording import Recorded, record_kernel
 from sesame.measurement.session import Session, Wanted, columns
 from sesame.measurement.trace import TraceWriter, read_events
@@ -22,13 +23,16 @@ __all__ = [
     "TraceWriter",
     "Wanted",
     "columns",
+    "every_subsystem",
     "everything",
+    "everything_for",
     "keep_costs",
     "kept_costs",
     "loaded",
     "measure_costs",
     "measure_perturbation",
     "measure_requests",
+    "opened",
     "read_events",
     "record_kernel",
     "subsystems",

@@ -1,13 +1,13 @@
 """Keeps what measuring costs within a budget: a share of each processor's time.
 
-The programs in the kernel sum up what they cost, run by run and event by event, with calibrated
-costs. At each begin of an interval the governor looks how often they ran in the one before, and has
-every subsystem look as closely as its part of the budget allows: durations, sampled durations,
-counts. A subsystem that is too much even so counts until its part is spent, and is then detached:
-the kernel says so at that moment, since at a million events a second a whole interval would cost a
-hundred budgets. Where rates are not known yet, it says so after a tenth of the part, and the rest
-goes by what was seen until then. Whoever wants to know more often what was spent does not get a new
-budget by it.
+The programs in the kernel, and the hooks in front of MPI, sum up what they cost, run by run and
+event by event, with calibrated costs. At each begin of an interval the governor looks how often
+they ran in the one before, and has every subsystem look as closely as its part of the budget
+allows: durations, sampled durations, counts. A subsystem that is too much even so counts until its
+part is spent, and is then detached: the kernel says so at that moment, since at a million events a
+second a whole interval would cost a hundred budgets. Where rates are not known yet, it says so
+after a tenth of the part, and the rest goes by what was seen until then. Whoever wants to know more
+often what was spent does not get a new budget by it.
 
 What this process takes itself (pulls, sending, switching) counts, too. What an interval has cost
 too much is a debt, which the next ones have less for; what an interval leaves lapses. Switching
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from sesame.errors import SesameError
 from sesame.measurement.cost import ANOTHER_CALL, Cost
-from sesame.measurement.probes import Detail, Probes
+from sesame.measurement.probes import Detail, Probes, Subsystem
 
 DEFAULT_BUDGET = 0.001
 # What a subsystem may be expected to take of its part before it looks less closely: rates vary.
@@ -62,6 +62,12 @@ class CostTable:
         self._others = {_key(cost): cost for cost in certain if cost.points == ANOTHER_CALL}
         # Their programs run at more than what they count.
         self._run_at_all = {"fs"} | {name for name, _ in self._others}
+        self._guessed: dict[str, dict[Detail, float]] = {}
+
+    def expect(self, subsystem: Subsystem) -> None:
+        """Takes its own guess where nothing was calibrated."""
+        if subsystem.guessed_ns:
+            self._guessed[subsystem.name] = dict(zip(Detail, subsystem.guessed_ns, strict=True))
 
     def run_ns(self, subsystem: str, detail: Detail) -> float:
         if subsystem not in self._run_at_all:
@@ -81,7 +87,7 @@ class CostTable:
 
     def _all_ns(self, subsystem: str, detail: Detail) -> float:
         known = self._events.get((subsystem, detail))
-        return known.ns if known else GUESSED[detail]
+        return known.ns if known else self._guessed.get(subsystem, GUESSED)[detail]
 
 
 def _key(cost: Cost) -> tuple[str, Detail]:
@@ -173,6 +179,8 @@ class Governor:
         """`own`: the processor time that this process has taken."""
         self._subsystems = {one.name: one for one in subsystems}
         self._costs = costs
+        for one in subsystems:
+            costs.expect(one.probes.subsystem)
         self._budget = budget
         self._interval_s = interval_s
         self._clock, self._own = clock, own

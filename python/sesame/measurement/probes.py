@@ -8,12 +8,13 @@ from __future__ import annotations
 import ctypes
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -107,6 +108,21 @@ class Subsystem:
     where: str
     what: str
     absent: tuple[Absence, ...] = ()
+    guessed_ns: tuple[float, ...] = ()  # what an event costs by detail, until it is calibrated
+    untraced: str = ""  # why none of its points writes a trace, and what does
+
+
+Messages = set[tuple[int, str]]  # SPENT or MET, and the subsystem that says so
+
+
+class Source(Protocol):
+    """Where subsystems say something of their own accord."""
+
+    def fileno(self) -> int:
+        """Readable when there is something to take."""
+
+    def take(self, room: NDArray[np.void]) -> tuple[Messages, NDArray[np.void]]:
+        """Messages and events, these in `room`; nothing of both when all has been taken."""
 
 
 class Probes(Protocol):
@@ -114,6 +130,12 @@ class Probes(Protocol):
 
     subsystem: Subsystem
     limits: tuple[int, ...]
+
+    @property
+    def source(self) -> Source: ...
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What a program's environment needs for it to be measured, beyond its own."""
 
     @property
     def classes(self) -> tuple[str, ...]: ...
@@ -137,6 +159,7 @@ class Probes(Protocol):
     def sums(self) -> NDArray[np.uint64]: ...
     @property
     def presented_and_lost(self) -> tuple[int, int]: ...
+    def close(self) -> None: ...
 
 
 class _Settings(ctypes.Structure):
@@ -237,6 +260,8 @@ def _way_on() -> str:
 class LoadedProbes:
     """The probes of one subsystem, loaded and attached to nothing until a point is set."""
 
+    environment: Mapping[str, str] = MappingProxyType({})
+
     def __init__(self, name: str) -> None:
         """Raises InputError with the reason when the kernel does not take them."""
         self.subsystem = subsystems()[name]
@@ -271,6 +296,10 @@ class LoadedProbes:
         memory = (ctypes.c_char * (stride.value * cpus.value)).from_address(address)
         cells: NDArray[np.void] = np.frombuffer(memoryview(memory).cast("B"), per_cpu)
         return cells
+
+    @property
+    def source(self) -> Source:
+        return _events()
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -390,17 +419,28 @@ def loaded(names: list[str]) -> Iterator[dict[str, LoadedProbes]]:
             one.close()
 
 
-def events_descriptor() -> int:
-    """Readable when events want to be taken; probes must be loaded."""
-    descriptor: int = library().sesame_probes_events_descriptor()
-    if descriptor < 0:
-        raise SesameError(_last_error())
-    return descriptor
+class _Events:
+    """What the programs in the kernel send, of all subsystems; probes must be loaded."""
+
+    def fileno(self) -> int:
+        descriptor: int = library().sesame_probes_events_descriptor()
+        if descriptor < 0:
+            raise SesameError(_last_error())
+        return descriptor
+
+    def take(self, room: NDArray[np.void]) -> tuple[Messages, NDArray[np.void]]:
+        count = library().sesame_probes_events(room.ctypes.data, len(room))
+        if count < 0:
+            raise SesameError(_last_error())
+        events = room[:count]
+        said = events["point"] >= MET
+        if not said.any():
+            return set(), events
+        names = list(subsystems())
+        pairs = zip(events["point"][said].tolist(), events["subsystem"][said].tolist(), strict=True)
+        return {(message, names[number]) for message, number in pairs}, events[~said]
 
 
-def take_events(room: NDArray[np.void]) -> NDArray[np.void]:
-    """Events of all subsystems, as many as there are or `room` holds; a view of it."""
-    count = library().sesame_probes_events(room.ctypes.data, len(room))
-    if count < 0:
-        raise SesameError(_last_error())
-    return room[:count]
+@cache
+def _events() -> _Events:
+    return _Events()

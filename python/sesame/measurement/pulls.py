@@ -32,7 +32,7 @@ class Spent:
     estimated_ns: int
 
 
-@lru_cache(4)
+@lru_cache(64)
 def _encoded(layouts: tuple[Layout, ...]) -> orjson.Fragment:
     return orjson.Fragment(orjson.dumps({one.subsystem: vars(one) for one in layouts}))
 
@@ -53,7 +53,7 @@ class Pull:
     details: dict[str, list[int]]
     active_ns: dict[str, int]
     costs: dict[str, Spent]
-    layouts: dict[str, Layout]
+    layouts: dict[str, Layout]  # of those that have cells
     processors: dict[str, list[int]]
     phases: list[Phase] = field(default_factory=list)
 
@@ -117,6 +117,8 @@ class Pull:
 
     def _check(self) -> None:
         """Whether it can become records of their types."""
+        if {name for name, one in self.cells.items() if one.packed} - self.layouts.keys():
+            raise ValueError("cells without a layout")
         for name, records in RECORDS.items():
             for row in records(self, 0):
                 for one in record_type(name).fields:
@@ -130,8 +132,8 @@ class Pull:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The same without times and node."""
-        for name, cells in self.cells.items():
-            layout = self.layouts[name]
+        for name, layout in self.layouts.items():
+            cells = self.cells[name]
             active_ns = self.active_ns[name]
             for (place, *_), row in zip(cells, layout.rows(cells), strict=True):
                 detail = self.details[name][layout.point_of(place)]

@@ -1,4 +1,4 @@
-"""Takes what the programs in the kernel send: events of traces, and messages."""
+"""Takes what subsystems send: events of traces, and messages."""
 
 from __future__ import annotations
 
@@ -10,13 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from sesame.measurement.probes import (
-    EVENT,
-    RING_BYTES,
-    events_descriptor,
-    subsystems,
-    take_events,
-)
+from sesame.measurement.probes import EVENT, RING_BYTES, Source
 
 BATCH = 1 << 15
 FULL_RING = -(-RING_BYTES // (BATCH * EVENT.itemsize))  # batches
@@ -31,13 +25,14 @@ class EventPump:
 
     def __init__(
         self,
+        sources: list[Source],
         write: Callable[[NDArray[np.void]], None] | None,
         messages: Mapping[int, Callable[[str], None]],
     ) -> None:
-        """Probes must be loaded. Who listens to a message, SPENT or MET, is told the subsystem."""
+        """Who listens to a message, SPENT or MET, is told the subsystem."""
+        self._sources = sources
         self._write = write
         self._messages = messages
-        self._names = list(subsystems())
         self._room = np.empty(BATCH, EVENT)
         self._asked = os.eventfd(0)
         self._flushed = threading.Event()
@@ -46,7 +41,8 @@ class EventPump:
         self._poll.register(self._asked, select.EPOLLIN)
         # Only when the kernel wakes us: under load something is always in the ring, and who takes
         # events one by one never sleeps.
-        self._poll.register(events_descriptor(), select.EPOLLIN | select.EPOLLET)
+        for source in sources:
+            self._poll.register(source.fileno(), select.EPOLLIN | select.EPOLLET)
         self._thread = threading.Thread(target=self._run, name="events", daemon=True)
         self._thread.start()
 
@@ -72,25 +68,20 @@ class EventPump:
             is_asked = any(descriptor == self._asked for descriptor, _ in ready)
             if is_asked:
                 os.eventfd_read(self._asked)
-            is_left = self._take_ring()
+            left = [self._take_all(source) for source in self._sources]
+            is_left = any(left)
             if is_asked:
                 self._flushed.set()
         self._flushed.set()
 
-    def _take_ring(self) -> bool:
+    def _take_all(self, source: Source) -> bool:
         """Whether something may be left: who asks is not to wait for a load that never ends."""
-        return all(self._take() for _ in range(FULL_RING))
+        return all(self._take(source) for _ in range(FULL_RING))
 
-    def _take(self) -> bool:
-        events = take_events(self._room)
-        if not len(events):
-            return False
-        said = events["point"] >= min(self._messages)
-        if said.any():
-            for message, tell in self._messages.items():
-                for number in np.unique(events["subsystem"][events["point"] == message]):
-                    tell(self._names[number])
-            events = events[~said]
+    def _take(self, source: Source) -> bool:
+        messages, events = source.take(self._room)
+        for message, name in messages:
+            self._messages[message](name)
         if self._write is not None and len(events):
             self._write(events)
-        return True
+        return bool(messages) or len(events) > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 from sesame.datasets import DataSetWriter
 from sesame.errors import OutputError
 from sesame.measurement.clocks import estimate
-from sesame.measurement.probes import loaded, subsystems
+from sesame.measurement.providers import opened
 from sesame.measurement.session import Session, Wanted, columns
 from sesame.measurement.trace import TraceWriter, read_events
 
@@ -28,16 +28,16 @@ class Recorded:
 def record_kernel(
     output: Path,
     wanted: Wanted,
-    work: Callable[[], int],
+    work: Callable[[Mapping[str, str]], int],
     *,
     command: Sequence[str] = (),
     force: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> Recorded:
-    """`work` gives an exit status; `say` is told what is left out. Raises OutputError."""
-    every = wanted.points | wanted.tracing
-    used = [name for name in subsystems() if any(n == name for n, _ in every)]
-    with DataSetWriter(output, force=force) as writer, loaded(used) as probes:
+    """`work` is told what the environment of programs needs beyond its own, and gives an exit
+    status; `say` is told what is left out. Raises OutputError."""
+    used = {name for name, _ in wanted.points | wanted.tracing}
+    with DataSetWriter(output, force=force) as writer, opened(used) as probes:
         spool = writer.directory / "events"
         with ExitStack() as stack:
             trace = None
@@ -46,7 +46,8 @@ def record_kernel(
             session = Session(probes, wanted, trace)
             for point, reason in session.left_out.items():
                 say(f"{point} is left out: {reason}")
-            status = _pull_while(work, session, wanted.interval_s)
+            environment = {k: v for one in probes.values() for k, v in one.environment.items()}
+            status = _pull_while(lambda: work(environment), session, wanted.interval_s)
         since_1970 = estimate(time.time_ns)
         info: dict[str, Any] = {
             "title": "kernel measurement",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,8 +13,9 @@ from sesame.datasets import record_type
 from sesame.errors import SesameError
 from sesame.measurement.cost import kept_costs
 from sesame.measurement.governor import DEFAULT_BUDGET, CostTable, Governed, Governor, Spending
-from sesame.measurement.probes import MET, SPENT, Detail, LoadedProbes
+from sesame.measurement.probes import MET, SPENT, Detail, Probes
 from sesame.measurement.processors import ProcessorReader, rows_of
+from sesame.measurement.providers import sources_of
 from sesame.measurement.pump import EventPump
 from sesame.measurement.summary import Cells, Layout
 from sesame.measurement.trace import TraceWriter
@@ -35,7 +36,7 @@ class Session:
     """`with Session(...).running() as session:` measures."""
 
     def __init__(
-        self, probes: dict[str, LoadedProbes], wanted: Wanted, trace: TraceWriter | None = None
+        self, probes: Mapping[str, Probes], wanted: Wanted, trace: TraceWriter | None = None
     ) -> None:
         self._trace = trace
         self.node = platform.node()
@@ -56,7 +57,7 @@ class Session:
             "cpu_time": [],
         }
 
-    def _governed(self, name: str, probes: LoadedProbes, wanted: Wanted) -> Governed:
+    def _governed(self, name: str, probes: Probes, wanted: Wanted) -> Governed:
         points: dict[int, Detail] = {}
         for number, point in enumerate(probes.subsystem.points):
             if (name, number) not in wanted.points | wanted.tracing:
@@ -75,7 +76,9 @@ class Session:
     def running(self) -> Iterator[Session]:
         """Measures until it is left; `pull` closes an interval."""
         write = self._trace.write if self._trace is not None else None
-        with closing(EventPump(write, {SPENT: self._governor.on_spent, MET: self._name_classes})):
+        sources = sources_of(self._probes.values())
+        messages = {SPENT: self._governor.on_spent, MET: self._name_classes}
+        with closing(EventPump(sources, write, messages)):
             self.begin_ns = time.monotonic_ns()
             try:
                 self.resume()

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sesame.measurement.probes import EVENT, LoadedProbes, Probes, subsystems
+from sesame.measurement.probes import EVENT, Probes, subsystems
 
 BATCH = 1 << 16
 
@@ -26,7 +26,7 @@ class TraceWriter:
     A full disk does not end the measurement: what comes then is counted as lost.
     """
 
-    def __init__(self, path: Path, probes: dict[str, LoadedProbes]) -> None:
+    def __init__(self, path: Path, probes: Mapping[str, Probes]) -> None:
         self._probes = probes
         self._file = path.open("wb")
         self._before = self._presented_and_lost()

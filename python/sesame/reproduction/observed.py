@@ -7,7 +7,7 @@ import operator
 import os
 import resource
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -167,7 +167,7 @@ class Laboratory:
             words = [*limit, *command, "--report", str(report)]
             started: list[subprocess.Popen[bytes]] = []
 
-            def work() -> int:
+            def work(_environment: Mapping[str, str]) -> int:
                 quiet = subprocess.DEVNULL
                 started.append(
                     subprocess.Popen(words, env=os.environ | variables, cwd=here, stdout=quiet)

@@ -4,6 +4,7 @@ from sesame.tracing.collate import PRUNING, collate
 from sesame.tracing.launch import (
     TraceOptions,
     environment,
+    preloaded,
     run_traced,
     was_anything_recorded,
 )
@@ -15,6 +16,7 @@ __all__ = [
     "collate",
     "environment",
     "explain",
+    "preloaded",
     "run_traced",
     "was_anything_recorded",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LIBRARY = "libsesame-trace.so"
-VARIABLES = ("LD_PRELOAD", "SESAME_TRACE_DIRECTORY", "SESAME_TRACE_ONLY", "SESAME_TRACE_MOST_BYTES")
-
 OPEN_MPI_LIST = "OMPI_MCA_mca_base_env_list"
 
 
@@ -32,23 +30,26 @@ class TraceOptions:
 
 def environment(raw: Path, options: TraceOptions) -> dict[str, str]:
     """The variables that make a program record itself in `raw`, beyond those it has."""
-    library = str(find_installed(LIBRARY))
-    loaded = os.environ.get("LD_PRELOAD")
-    variables = {
-        "LD_PRELOAD": f"{library}:{loaded}" if loaded else library,
-        "SESAME_TRACE_DIRECTORY": str(raw.resolve()),
-    }
+    variables = {"SESAME_TRACE_DIRECTORY": str(raw.resolve())}
     if options.only is not None:
         variables["SESAME_TRACE_ONLY"] = options.only
     if options.most_bytes is not None:
         variables["SESAME_TRACE_MOST_BYTES"] = str(options.most_bytes)
+    return preloaded(variables)
+
+
+def preloaded(settings: Mapping[str, str]) -> dict[str, str]:
+    """The variables that put the tracer in front of a program's libraries, told these settings."""
+    library = str(find_installed(LIBRARY))
+    loaded = os.environ.get("LD_PRELOAD")
+    variables = {"LD_PRELOAD": f"{library}:{loaded}" if loaded else library, **settings}
     return variables | _forwarded(variables)
 
 
-def _forwarded(variables: dict[str, str]) -> dict[str, str]:
+def _forwarded(variables: Mapping[str, str]) -> dict[str, str]:
     """Open MPI takes to other nodes only the variables that it is told to; others take all."""
     told = os.environ.get(OPEN_MPI_LIST)
-    names = ";".join(name for name in VARIABLES if name in variables)
+    names = ";".join(variables)
     return {OPEN_MPI_LIST: f"{told};{names}" if told else names}
 
 

@@ -67,7 +67,7 @@ def _add_switches(routes: APIRouter, service: Service) -> None:
     def switch(level: Level, subsystem: str | None, point: str | None) -> dict[str, Any]:
         detail = Detail[level.detail.upper()]
         refused = service.node.set_level(level.level, subsystem, point, detail)
-        if point is not None and refused:
+        if subsystem is not None and len(refused) == len(service.node.places(subsystem, point)):
             raise InputError(next(iter(refused.values())))
         return {"refused": refused}
 

@@ -102,7 +102,10 @@ class Node:
         point: str | None = None,
         detail: Detail = Detail.DURATION,
     ) -> dict[str, str]:
-        """Gives the points that could not be set, and why. Of many, the rest is set."""
+        """Gives the points that could not be set, and why. Of many, the rest is set.
+
+        With a trace of everything, what writes none is in summary.
+        """
         if level not in LEVELS:
             raise InputError(f"there is no level {level}", hint=f"there are {', '.join(LEVELS)}")
         refused: dict[str, str] = {}
@@ -113,12 +116,15 @@ class Node:
             tracing.discard(place.number)
             if level == "off":
                 continue
+            untraced = self._probes[place.subsystem].subsystem.untraced
             reason = self.governor.refusal(place.subsystem, place.number)
+            if level == "trace" and untraced and subsystem is not None:
+                reason = f"it writes no trace: {untraced}"
             if reason is not None:
                 refused[f"{place.subsystem}.{place.name}"] = reason
                 continue
             wanted[place.number] = detail
-            if level == "trace":
+            if level == "trace" and not untraced:
                 tracing.add(place.number)
         for name in {place.subsystem for place in places}:
             self.governor.want(name, dict(self._wanted[name]), frozenset(self._tracing[name]))
@@ -170,7 +176,9 @@ class Node:
                 for name, one in spendings.items()
                 if self._wanted.get(name, True)
             },
-            layouts={name: Layout.of(probes) for name, probes in self._probes.items()},
+            layouts={
+                name: Layout.of(self._probes[name]) for name, one in cells.items() if one.packed
+            },
             processors=self._processors.pull(),
             phases=self._phases,
         )

@@ -24,7 +24,9 @@ from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings
 from sesame.measurement.governor import DEFAULT_BUDGET
-from sesame.measurement.probes import MET, SPENT, LoadedProbes, Probes, subsystems
+from sesame.measurement.mpi import default_cells
+from sesame.measurement.probes import MET, SPENT, Probes
+from sesame.measurement.providers import Provider, providers, sources_of
 from sesame.measurement.pump import EventPump
 from sesame.measurement.web import Listening, is_loopback, listen, run
 
@@ -39,6 +41,7 @@ class Start:
     settings_file: Path | None = None
     address: str = DEFAULT_ADDRESS
     folder: Path | None = None
+    cells: Path | None = None
     node: str = ""
     certificate: Path | None = None
     key: Path | None = None
@@ -93,15 +96,16 @@ def lock(folder: Path) -> TextIO:
     return file
 
 
-def load_all() -> tuple[dict[str, Probes], dict[str, str]]:
-    """The probes that this kernel takes, and why it does not take the others."""
+def load_all(having: tuple[Provider, ...]) -> tuple[dict[str, Probes], dict[str, str]]:
+    """The probes that can be had here, and why the others cannot."""
     probes: dict[str, Probes] = {}
     refused: dict[str, str] = {}
-    for name in subsystems():
-        try:
-            probes[name] = LoadedProbes(name)
-        except SesameError as error:
-            refused[name] = error.message
+    for provider in having:
+        for name in provider.subsystems():
+            try:
+                probes[name] = provider.load(name)
+            except SesameError as error:
+                refused[name] = error.message
     if not probes:
         raise InputError(
             next(iter(refused.values()), "there are no probes"),
@@ -124,7 +128,8 @@ def start(how: Start) -> None:
     token = make_token(token_file)
     if user is not None:
         os.chown(token_file, user.pw_uid, user.pw_gid, follow_symlinks=False)
-    probes, refused = load_all()
+    cells = how.cells or (how.folder / "cells" if how.folder is not None else default_cells())
+    probes, refused = load_all(providers(cells, user.pw_uid if user is not None else None))
     if not how.keep_privileges:
         privileges.drop(user)
     node = Node(
@@ -135,7 +140,8 @@ def start(how: Start) -> None:
         interval_s=settings.interval,
     )
     messages = {SPENT: node.governor.on_spent, MET: node.name_classes}
-    with closing(EventPump(node.stream.write, messages)) as pump:
+    sources = sources_of(probes.values())
+    with closing(EventPump(sources, node.stream.write, messages)) as pump:
         read = how.read_settings if how.settings_file is not None else None
         service = Service(node, settings, say, read, pump.flush, folder / "undelivered")
         asyncio.run(_serve(service, listening, token_file, token))

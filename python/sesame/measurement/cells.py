@@ -1,0 +1,322 @@
+"""Files in which programs count their calls; tracer/cells.h is the other side.
+
+Programs of any user write them, so nothing in them is believed: links are not followed, sizes must
+be right, counters that go back are not taken, and files are read, not mapped, since who shortens a
+file ends those that have mapped it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import re
+import stat
+import struct
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sesame.errors import InputError, OutputError
+
+MAGIC, FORMAT = b"sesamMPI", 1
+GROUPS, MOST_POINTS = 8, 8
+SETTINGS = np.dtype(
+    [
+        ("magic", "S8"),
+        ("format", "u4"),
+        ("epoch", "u4"),
+        ("calls", "u4"),
+        ("renewals", "u4"),
+        ("allowance_ns", "u8"),
+        ("detail", "u4", MOST_POINTS),
+        ("cost_ns", "u4", MOST_POINTS),
+        ("limits", "u8", GROUPS),
+    ]
+)
+# magic, format, pid, began, processes, cpu, calls, spent_ns, events by point; the rest is unused
+_HEAD = struct.Struct(f"<8sIIQQIIQ{MOST_POINTS}Q16x")
+# count, bytes, timed, total_ns
+SUMS = 4
+CELL = np.dtype([("sums", "u8", SUMS), ("most_ns", "u8", 2), ("epochs", "u4", 2), ("unused", "u8")])
+NAME = re.compile(r"[0-9]+\.[0-9]+")
+MOST_FILES = 1 << 16
+READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Folder:
+    """A directory of cells with its settings, which one process at a time has."""
+
+    def __init__(self, path: Path, calls: int, owner: int | None = None) -> None:
+        """Makes what is not there. Raises InputError when it is another's, or in use.
+
+        `owner`: the user that this process will become; this one unless given.
+        """
+        self.path = path
+        try:
+            self.descriptor = _open_directory(path, owner)
+            self._file = self._open_settings(calls)
+            self.spent = self._open_spent()
+            # Only now: what others could have put into it is not what was opened.
+            os.fchmod(self.descriptor, 0o1777)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be used for counts: {error.strerror}") from error
+        self._memory = mmap.mmap(self._file, SETTINGS.itemsize)
+        self.settings: NDArray[np.void] = np.frombuffer(self._memory, SETTINGS)
+
+    def _open_settings(self, calls: int) -> int:
+        """Programs that still run have them mapped, so what is there and ours stays."""
+        try:
+            file = os.open("settings", os.O_RDWR | READING, dir_fd=self.descriptor)
+        except FileNotFoundError:
+            file = self._make_settings(calls)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(file)
+            raise InputError(
+                f"{self.path}: another process measures with it",
+                hint="give a directory of its own: --cells DIR",
+            ) from error
+        found = os.pread(file, SETTINGS.itemsize, 0).ljust(SETTINGS.itemsize)
+        begin = np.frombuffer(found, SETTINGS)[0]
+        known = (MAGIC, FORMAT, calls)
+        if (begin["magic"], begin["format"], begin["calls"]) == known and self._is_ours(file):
+            return file
+        os.close(file)
+        return self._make_settings(calls)
+
+    def _make_settings(self, calls: int) -> int:
+        """In their place at once and whole: a program may be looking for them."""
+        made = np.zeros(1, SETTINGS)
+        made["magic"], made["format"], made["calls"] = MAGIC, FORMAT, calls
+        with suppress(FileNotFoundError):
+            os.unlink(".settings", dir_fd=self.descriptor)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.open(".settings", flags, 0o644, dir_fd=self.descriptor)
+        os.fchmod(file, 0o644)
+        os.fchown(file, os.fstat(self.descriptor).st_uid, -1)
+        os.pwrite(file, made.tobytes(), 0)
+        os.rename(".settings", "settings", src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return file
+
+    def _is_ours(self, file: int) -> bool:
+        found = os.fstat(file)
+        return (
+            stat.S_ISREG(found.st_mode)
+            and found.st_uid == os.fstat(self.descriptor).st_uid
+            and found.st_size == SETTINGS.itemsize
+        )
+
+    def _open_spent(self) -> int:
+        """The pipe by which programs say that they have spent what they may."""
+        with suppress(FileNotFoundError):
+            os.unlink("spent", dir_fd=self.descriptor)
+        os.mkfifo("spent", 0o600, dir_fd=self.descriptor)
+        # With a writer of our own it never ends.
+        flags = os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.open("spent", flags, dir_fd=self.descriptor)
+        os.fchmod(file, 0o622)
+        return file
+
+    def close(self) -> None:
+        """Another may have the directory from now on."""
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+        del self.settings
+        with suppress(BufferError):  # somebody still has a view of it
+            self._memory.close()
+        for one in (self.spent, self._file, self.descriptor):
+            os.close(one)
+
+
+def _open_directory(path: Path, owner: int | None) -> int:
+    """No link, which another could lead elsewhere."""
+    with suppress(FileExistsError):
+        path.mkdir(mode=0o755, parents=True)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if os.fstat(descriptor).st_uid not in (os.geteuid(), owner):
+        os.close(descriptor)
+        raise InputError(
+            f"{path}: belongs to another user",
+            hint="give a directory of your own: --cells DIR",
+        )
+    if owner is not None:
+        os.fchown(descriptor, owner, -1)
+    return descriptor
+
+
+@dataclass(frozen=True)
+class _Head:
+    """The begin of a file of cells."""
+
+    magic: bytes
+    format: int
+    pid: int
+    began: int
+    processes: int
+    cpu: int
+    calls: int
+    spent_ns: int
+    events: tuple[int, ...]
+
+    @staticmethod
+    def of(data: bytes) -> _Head:
+        fields = _HEAD.unpack(data)
+        return _Head(*fields[:8], fields[8:])
+
+    def has_ended(self) -> bool:
+        """Its process; of one in a namespace of its own that can never be told."""
+        if self.processes != Path("/proc/self/ns/pid").stat().st_ino:
+            return False
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_bytes().rpartition(b") ")[2].split()
+        except OSError:
+            return _is_gone(self.pid)
+        # One that has died and was not waited for; its other threads may go on without the first.
+        is_dead = fields[0] in (b"Z", b"X") and int(fields[17]) <= 1
+        return is_dead or int(fields[19]) != self.began
+
+
+@dataclass
+class _Thread:
+    """What was seen last in a file of cells."""
+
+    sums: NDArray[np.uint64]
+    summed: tuple[int, ...] = (0,) * MOST_POINTS  # the events that are in `sums`
+    events: tuple[int, ...] = (0,) * MOST_POINTS
+    spent_ns: int = 0
+    time_ns: int = 0
+    is_idle: bool = False  # nothing was new when its cells were wanted last
+
+
+def _is_gone(pid: int) -> bool:
+    """/proc may hide others' processes."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+class Reader:
+    """All cells of a folder, summed up: those of processes that have ended, too.
+
+    Their files are removed when all in them has been taken.
+    """
+
+    def __init__(self, folder: Folder, calls: int, cpus: int) -> None:
+        """What was counted before is left out."""
+        self._directory = folder.descriptor
+        self._calls, self._cpus = calls, cpus
+        self._threads: dict[str, _Thread] = {}
+        self._done: set[str] = set()  # files that cannot be removed
+        self._begin()
+        self.look(0)
+        self._begin()
+
+    def _begin(self) -> None:
+        cells = self._calls * GROUPS
+        self.sums = np.zeros((cells, SUMS), np.uint64)
+        self.most_ns = np.zeros((2, cells), np.uint64)
+        self.spent_ns = np.zeros(self._cpus, np.uint64)
+        self.events = np.zeros((self._cpus, MOST_POINTS), np.uint64)
+        self.threads = np.zeros(self._cpus, np.int64)  # by where they were seen last
+        self.has_more = False  # than the one who looked last has taken
+
+    def look(self, epoch: int | None) -> None:
+        """Adds what is new; None: only what was spent, and events by point."""
+        with os.scandir(self._directory) as entries:
+            found = [one.name for one in entries if NAME.fullmatch(one.name)]
+        for name in self._threads.keys() - set(found):
+            del self._threads[name]
+        self._done &= set(found)
+        self.threads[:] = 0
+        for name in found[:MOST_FILES]:
+            if name not in self._done:
+                self._look_at(name, epoch)
+
+    def _look_at(self, name: str, epoch: int | None) -> None:
+        try:
+            file = os.open(name, READING, dir_fd=self._directory)
+        except OSError:
+            return
+        try:
+            ended = self._read(name, file, epoch)
+        except OSError:  # no plain file
+            return
+        finally:
+            os.close(file)
+        if ended:
+            self._remove(name)
+
+    def _read(self, name: str, file: int, epoch: int | None) -> bool:
+        """Whether it is over with the file."""
+        head = self._head(file)
+        if head is None:
+            return False
+        thread = self._threads.get(name)
+        if thread is None:
+            cells = np.zeros((self._calls * GROUPS, SUMS), np.uint64)
+            thread = self._threads[name] = _Thread(cells)
+        ended = epoch is not None and thread.is_idle and head.has_ended()
+        if ended:  # it counts no more: what it has by now is all
+            head = self._head(file) or head
+        self._add_head(thread, head)
+        if epoch is not None:
+            thread.is_idle = thread.summed == thread.events
+            if not thread.is_idle:
+                self._add_cells(thread, file, epoch)
+        return ended
+
+    def _head(self, file: int) -> _Head | None:
+        """None: this is no file of cells, or not yet."""
+        data = os.pread(file, _HEAD.size, 0)
+        head = _Head.of(data) if len(data) == _HEAD.size else None
+        known = (MAGIC, FORMAT, self._calls)
+        is_known = head is not None and (head.magic, head.format, head.calls) == known
+        return head if is_known else None
+
+    def _add_head(self, thread: _Thread, head: _Head) -> None:
+        """Charged to the processor on which the thread was seen last."""
+        now = time.monotonic_ns()
+        cpu = head.cpu if head.cpu < self._cpus else 0
+        self.threads[cpu] += 1
+        if head.events != thread.events:
+            before = np.array(thread.events, np.uint64)
+            self.events[cpu] += _new(np.array(head.events, np.uint64), before)
+            # Nobody can have spent more than the time that has passed.
+            spent_ns = min(max(head.spent_ns - thread.spent_ns, 0), now - thread.time_ns)
+            self.spent_ns[cpu] += np.uint64(spent_ns)
+        thread.events, thread.spent_ns, thread.time_ns = head.events, head.spent_ns, now
+
+    def _add_cells(self, thread: _Thread, file: int, epoch: int) -> None:
+        size = self._calls * GROUPS * CELL.itemsize
+        data = os.pread(file, size, _HEAD.size)
+        if len(data) != size:
+            return
+        cells = np.frombuffer(data, CELL)
+        places = np.flatnonzero(cells["sums"][:, 0] != thread.sums[:, 0])
+        changed, now = cells[places], epoch % 2
+        self.sums[places] += _new(changed["sums"], thread.sums[places])
+        most_ns = np.where(changed["epochs"][:, now] == epoch, changed["most_ns"][:, now], 0)
+        self.most_ns[now, places] = np.maximum(self.most_ns[now, places], most_ns)
+        thread.sums, thread.summed = cells["sums"], thread.events
+        self.has_more = True
+
+    def _remove(self, name: str) -> None:
+        del self._threads[name]
+        try:
+            os.unlink(name, dir_fd=self._directory)
+        except OSError:
+            self._done.add(name)
+
+
+def _new(now: NDArray[np.uint64], before: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    return np.where(now >= before, now - before, np.uint64(0))

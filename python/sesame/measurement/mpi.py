@@ -1,0 +1,302 @@
+"""MPI calls, counted by the programs that make them.
+
+The tracer's library, loaded in front of a program, adds to cells that are read here
+(tracer/cells.h). It works without any rights, and for programs of any user.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sesame.errors import SesameError
+from sesame.installed import find_installed
+from sesame.measurement.cells import GROUPS, MOST_POINTS, Folder, Reader
+from sesame.measurement.probes import (
+    CELL,
+    DEFAULT_LIMITS,
+    NO_LIMIT,
+    PULLED,
+    SPENDING,
+    SPENT,
+    SUMMED,
+    Detail,
+    Messages,
+    Point,
+    Source,
+    Subsystem,
+)
+from sesame.tracing import preloaded
+
+NAME = "mpi"
+VARIABLE = "SESAME_CELLS_DIRECTORY"
+LAUNCHERS = {"mpiexec", "mpirun", "orterun", "prterun", "prun", "srun", "aprun", "jsrun", "ibrun"}
+# ns for a call by detail, beyond the hook itself (docs/models/measuring.md).
+GUESSED = (0.0, 12.0, 17.0, 64.0)
+READ_BYTES = 1 << 12
+
+
+@cache
+def _table() -> tuple[Subsystem, NDArray[np.intp]]:
+    """The subsystem, and the point of each call."""
+    described = json.loads(find_installed("mpi_points.json").read_text())
+    points = tuple(
+        Point(one["name"], one["meaning"], Detail.DURATION, is_sum=False)
+        for one in described["points"]
+    )
+    subsystem = Subsystem(
+        NAME,
+        "calls of MPI programs",
+        points,
+        tuple(one["name"] for one in described["calls"]),
+        GROUPS,
+        where="",
+        what="",
+        guessed_ns=GUESSED,
+        untraced="`sesame trace COMMAND` records each MPI call",
+    )
+    return subsystem, np.array([one["point"] for one in described["calls"]], np.intp)
+
+
+def subsystem() -> Subsystem:
+    return _table()[0]
+
+
+def is_launcher(command: Sequence[str]) -> bool:
+    """Whether it begins MPI programs: `mpiexec`, `/usr/bin/mpirun.openmpi`, …"""
+    return bool(command) and Path(command[0]).name.partition(".")[0] in LAUNCHERS
+
+
+def default_cells() -> Path:
+    """Where programs count for this machine's daemon of this user, which makes it: in memory."""
+    if os.geteuid() == 0:
+        return Path("/run/sesame/cells")
+    of_user = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(of_user) / "sesame/cells" if of_user else Path(f"/dev/shm/sesame-{os.geteuid()}")
+
+
+def environment(cells: Path) -> dict[str, str]:
+    """What a program's environment needs for its calls to be counted there."""
+    return preloaded({VARIABLE: str(cells)})
+
+
+def _cpu_count() -> int:
+    """As many as the kernel could have, which is how the kernel's probes count them."""
+    last = Path("/sys/devices/system/cpu/possible").read_text().strip()
+    return int(last.replace(",", "-").split("-")[-1]) + 1
+
+
+class _Spent:
+    """The pipe by which programs say that they have spent what they may."""
+
+    def __init__(self, pipe: int, on_word: Callable[[], None]) -> None:
+        self._pipe, self._on_word = pipe, on_word
+
+    def fileno(self) -> int:
+        return self._pipe
+
+    def take(self, room: NDArray[np.void]) -> tuple[Messages, NDArray[np.void]]:
+        words = b""
+        with suppress(BlockingIOError):
+            words = os.read(self._pipe, READ_BYTES)
+        if words:
+            self._on_word()
+        return ({(SPENT, NAME)} if words else set()), room[:0]
+
+
+class MpiProbes:
+    """Of all programs that count in one directory."""
+
+    def __init__(self, cells: Path | None = None, owner: int | None = None) -> None:
+        """`cells`: a directory of its own, which goes with it, unless given."""
+        self.subsystem, self._point_of = _table()
+        self._own = None
+        if cells is None:
+            room = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+            self._own = tempfile.TemporaryDirectory(
+                prefix="sesame-", dir=room, ignore_cleanup_errors=True
+            )
+            cells = Path(self._own.name)
+        calls = len(self.subsystem.classes)
+        self._folder = Folder(cells, calls, owner)
+        self._settings = self._folder.settings
+        self._cpus = _cpu_count()
+        # Who hears of spent allowances is another thread than who pulls.
+        self._lock = threading.RLock()
+        self._details = [Detail.OFF] * len(self.subsystem.points)
+        self._paused = False
+        self._costs = np.zeros(MOST_POINTS)
+        self._run_cost = 0.0
+        self._allowed_ns = np.zeros(self._cpus, np.uint64)
+        self._is_spent = False
+        self._show()
+        self._renew_allowance(0)
+        self._reader = Reader(self._folder, calls, self._cpus)
+        self._pulled = np.zeros_like(self._reader.sums)
+        self._source = _Spent(self._folder.spent, self._on_word)
+        self.limits: tuple[int, ...] = ()
+        self.set_limits(DEFAULT_LIMITS)
+
+    # ---- Switching ----
+
+    def missing(self, point: int) -> str | None:
+        return None
+
+    def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None:
+        if tracing and detail != Detail.OFF:
+            name = f"{NAME}.{self.subsystem.points[point].name}"
+            raise SesameError(f"{name} writes no trace: {self.subsystem.untraced}")
+        self._details[point] = min(detail, self.subsystem.points[point].finest)
+        self._show()
+
+    def pause(self, *, paused: bool) -> None:
+        self._paused = paused
+        self._show()
+
+    def _show(self) -> None:
+        for point, detail in enumerate(self._details):
+            self._settings["detail"][0, point] = Detail.OFF if self._paused else detail
+            self._settings["cost_ns"][0, point] = round(self._run_cost + self._costs[point])
+
+    def wait(self) -> None:
+        """A hook that has seen a point on adds to its cells within some ns, if it is let run."""
+        time.sleep(0.01)
+
+    def detail(self, point: int) -> Detail:
+        return self._details[point]
+
+    def is_tracing(self, point: int) -> bool:
+        return False
+
+    def set_limits(self, limits: tuple[int, ...]) -> None:
+        self.limits = limits[: GROUPS - 1]
+        for group in range(GROUPS):
+            limit = self.limits[group] if group < len(self.limits) else NO_LIMIT
+            self._settings["limits"][0, group] = limit
+
+    # ---- Costs ----
+
+    def set_cost(self, point: int, ns: float) -> None:
+        self._costs[point] = ns
+        self._show()
+
+    def set_run_cost(self, ns: float) -> None:
+        self._run_cost = ns
+        self._show()
+
+    def allow(self, ns: float) -> None:
+        """A thread may spend so much, or its share where several were seen on one processor."""
+        with self._lock:
+            self._reader.look(None)
+            together = max(int(self._reader.threads.max()), 1)
+            self._allowed_ns = self._reader.spent_ns + np.uint64(round(ns))
+            self._is_spent = False
+            self._renew_allowance(max(math.ceil(ns / together), 1))
+
+    def _renew_allowance(self, ns: int) -> None:
+        self._settings["allowance_ns"] = ns
+        self._settings["renewals"] += 1
+
+    def _on_word(self) -> None:
+        self._is_spent = True
+
+    @property
+    def spending(self) -> NDArray[np.void]:
+        """[CPU]: what its threads have said is spent is spent, though they may move."""
+        with self._lock:
+            self._reader.look(None)
+            spending = np.zeros(self._cpus, SPENDING)
+            spending["spent_ns"] = self._reader.spent_ns
+            spending["runs"] = self._reader.events.sum(axis=1)
+            spending["allowance_ns"] = self._allowed_ns
+            if self._is_spent:
+                spending["allowance_ns"] = np.minimum(self._allowed_ns, self._reader.spent_ns)
+            return spending
+
+    def sums(self) -> NDArray[np.uint64]:
+        """[CPU]: what was spent, runs, the events of each point; a thread's are those of the CPU
+        on which it was seen last."""
+        with self._lock:
+            self._reader.look(None)
+            events = self._reader.events[:, : len(self.subsystem.points)]
+            return np.column_stack([self._reader.spent_ns, events.sum(axis=1), events])
+
+    # ---- Reading ----
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.subsystem.classes
+
+    def free_classes(self) -> None:
+        """Each call has its own."""
+
+    def totals(self) -> dict[str, NDArray[np.uint64]]:
+        """[point, class] by field of cells: since this began."""
+        cells = self.cells
+        return {name: cells[name].sum(axis=(0, 3)) for name in SUMMED}
+
+    @property
+    def cells(self) -> NDArray[np.void]:
+        """[1, point, class, group]: since this began, all CPUs together."""
+        one = self.subsystem
+        cells = np.zeros((1, len(one.points), len(one.classes), GROUPS), CELL)
+        with self._lock:
+            self._reader.look(int(self._settings["epoch"][0]))
+            calls = np.arange(len(one.classes))
+            for number, name in enumerate(SUMMED):
+                sums = self._reader.sums[:, number].reshape(-1, GROUPS)
+                cells[name][0, self._point_of, calls] = sums
+        return cells
+
+    def pull(self) -> bytes:
+        with self._lock:
+            ended = int(self._settings["epoch"][0])
+            self._settings["epoch"] = (ended + 1) % 2**32
+            self._reader.look(ended)
+            if not self._reader.has_more:
+                return b""
+            self._reader.has_more = False
+            new = self._reader.sums - self._pulled
+            self._pulled = self._reader.sums.copy()
+            most_ns = self._reader.most_ns[ended % 2]
+            places = np.flatnonzero(new[:, 0])
+            pulled = np.zeros(len(places), PULLED)
+            # Among the reader's cells points are missing: each call has one.
+            points = self._point_of[places // GROUPS]
+            pulled["place"] = points * len(self._reader.sums) + places
+            for number, name in enumerate(SUMMED):
+                pulled[name] = new[places, number]
+            pulled["max_ns"] = most_ns[places]
+            most_ns[:] = 0
+        return np.sort(pulled, order="place").tobytes()
+
+    @property
+    def presented_and_lost(self) -> tuple[int, int]:
+        return 0, 0
+
+    @property
+    def source(self) -> Source:
+        return self._source
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return environment(self._folder.path)
+
+    def close(self) -> None:
+        """Programs that go on count no more."""
+        self.pause(paused=True)
+        del self._settings
+        self._folder.close()
+        if self._own is not None:
+            self._own.cleanup()

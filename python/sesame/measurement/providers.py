@@ -1,0 +1,93 @@
+"""Who has subsystems: the kernel that runs, and programs that count their own calls.
+
+Whoever switches, pulls and serves sees no difference; a provider is added here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from sesame.measurement import mpi, probes
+from sesame.measurement.probes import Probes, Source, Subsystem
+
+
+class Provider(Protocol):
+    def subsystems(self) -> dict[str, Subsystem]: ...
+    def load(self, name: str) -> Probes:
+        """Raises SesameError with the reason when it cannot be had here."""
+
+    def is_for(self, command: Sequence[str]) -> bool:
+        """Whether a command is measured by it when nobody says what is to be measured."""
+
+
+class Kernel:
+    def subsystems(self) -> dict[str, Subsystem]:
+        return probes.subsystems()
+
+    def load(self, name: str) -> Probes:
+        return probes.LoadedProbes(name)
+
+    def is_for(self, command: Sequence[str]) -> bool:
+        return True
+
+
+class Programs:
+    """MPI programs; arguments as MpiProbes has them."""
+
+    def __init__(self, cells: Path | None = None, owner: int | None = None) -> None:
+        self._cells, self._owner = cells, owner
+
+    def subsystems(self) -> dict[str, Subsystem]:
+        return {mpi.NAME: mpi.subsystem()}
+
+    def load(self, name: str) -> Probes:
+        assert name == mpi.NAME
+        return mpi.MpiProbes(self._cells, self._owner)
+
+    def is_for(self, command: Sequence[str]) -> bool:
+        """A library is loaded in front of each process, so only of those that start MPI."""
+        return mpi.is_launcher(command)
+
+
+def providers(cells: Path | None = None, owner: int | None = None) -> tuple[Provider, ...]:
+    return Kernel(), Programs(cells, owner)
+
+
+def every_subsystem() -> dict[str, Subsystem]:
+    """By name, whether they can be had here or not."""
+    return {name: one for each in providers() for name, one in each.subsystems().items()}
+
+
+def everything_for(command: Sequence[str]) -> set[tuple[str, int]]:
+    """The points that are measured while a command runs, unless some are named."""
+    return {
+        (name, point)
+        for each in providers()
+        if each.is_for(command)
+        for name, one in each.subsystems().items()
+        for point in range(len(one.points))
+    }
+
+
+@contextmanager
+def opened(names: Iterable[str]) -> Iterator[dict[str, Probes]]:
+    """The probes of these subsystems, whoever has them."""
+    found: dict[str, Probes] = {}
+    wanted = set(names)
+    try:
+        for each in providers():
+            for name in each.subsystems():
+                if name in wanted:
+                    found[name] = each.load(name)
+        yield found
+    finally:
+        for one in found.values():
+            one.close()
+
+
+def sources_of(loaded: Iterable[Probes]) -> list[Source]:
+    """What is to be listened to; subsystems may share it."""
+    return list(dict.fromkeys(one.source for one in loaded))

@@ -1,0 +1,230 @@
+"""Cells of MPI calls as programs leave them, written here by hand, and what is read of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sesame.errors import InputError, SesameError
+from sesame.measurement.cells import CELL, FORMAT, GROUPS, MAGIC
+from sesame.measurement.governor import CostTable
+from sesame.measurement.mpi import MpiProbes, is_launcher, subsystem
+from sesame.measurement.probes import Detail
+from sesame.measurement.providers import everything_for
+from sesame.measurement.summary import Cells, Layout
+
+CALLS = subsystem().classes
+SEND, WAIT = CALLS.index("MPI_Send"), CALLS.index("MPI_Wait")
+HEAD = np.dtype(
+    [
+        ("magic", "S8"),
+        ("format", "u4"),
+        ("pid", "u4"),
+        ("began", "u8"),
+        ("processes", "u8"),
+        ("cpu", "u4"),
+        ("calls", "u4"),
+        ("spent_ns", "u8"),
+        ("events", "u8", 8),
+        ("unused", "u8", 2),
+    ]
+)
+POINTS = [point.name for point in subsystem().points]
+
+
+def began(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+
+
+class Program:
+    """A file of cells, as a thread of a process writes it."""
+
+    def __init__(self, folder: Path, pid: int, number: int = 0, **head: int) -> None:
+        self.path = folder / f"{pid}.{number}"
+        self.head = np.zeros(1, HEAD)
+        self.cells = np.zeros((len(CALLS), GROUPS), CELL)
+        known = {"magic": MAGIC, "format": FORMAT, "pid": pid, "calls": len(CALLS)}
+        known["processes"] = Path("/proc/self/ns/pid").stat().st_ino
+        known["began"] = head.pop("began", None) or began(pid)
+        for key, value in {**known, **head}.items():
+            self.head[key] = value
+
+    def add(self, call: int, group: int, size: int, ns: int, epoch: int, times: int = 1) -> None:
+        cell = self.cells[call, group]
+        cell["sums"] += np.array([times, times * size, times, times * ns], np.uint64)
+        if cell["epochs"][epoch % 2] != epoch:
+            cell["most_ns"][epoch % 2] = 0
+        cell["epochs"][epoch % 2] = epoch
+        cell["most_ns"][epoch % 2] = max(cell["most_ns"][epoch % 2], ns)
+        point = "message" if call == SEND else "wait"
+        self.head["events"][0, POINTS.index(point)] += times
+        self.head["spent_ns"] += 10 * times
+        self.write()
+
+    def write(self) -> None:
+        self.path.write_bytes(self.head.tobytes() + self.cells.tobytes())
+
+
+@pytest.fixture
+def probes(tmp_path):
+    with closing(MpiProbes(tmp_path / "cells")) as made:
+        yield made
+
+
+@pytest.fixture
+def folder(probes, tmp_path) -> Path:
+    return tmp_path / "cells"
+
+
+@pytest.fixture
+def ended() -> int:
+    """The number of a process that is no more."""
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    return process.pid
+
+
+def pulled(probes: MpiProbes) -> list[tuple]:
+    fields = ("point", "class", "at_least_bytes", "count", "bytes", "duration_ns")
+    rows = Layout.of(probes).rows(Cells(probes.pull()))
+    return [tuple(row[field] for field in (*fields, "max_duration_ns")) for row in rows]
+
+
+def test_a_pull_is_what_came_since_the_one_before(probes, folder):
+    program, other = Program(folder, os.getpid()), Program(folder, os.getpid(), 1)
+    program.add(SEND, 1, 600, 50, epoch=0)
+    other.add(SEND, 1, 1000, 70, epoch=0)
+    other.add(WAIT, 0, 0, 9, epoch=0)
+    assert pulled(probes) == [
+        ("message", "MPI_Send", 512, 2, 1600, 120, 70),
+        ("wait", "MPI_Wait", 0, 1, 0, 9, 9),
+    ]
+    assert pulled(probes) == []
+    program.add(SEND, 1, 600, 20, epoch=2)
+    assert pulled(probes) == [("message", "MPI_Send", 512, 1, 600, 20, 20)]
+    sums = probes.sums()
+    assert sums[:, 0].sum() == 40
+    assert sums[:, 1].sum() == 4
+    assert sums[:, 2 + POINTS.index("message")].sum() == 3
+    assert probes.cells["bytes"].sum() == 2200
+
+
+def test_what_was_there_before_is_not_of_the_measurement(tmp_path):
+    folder = tmp_path / "cells"
+    MpiProbes(folder).close()
+    program = Program(folder, os.getpid())
+    program.add(SEND, 0, 1, 1, epoch=0, times=100)
+    with closing(MpiProbes(folder)) as again:
+        assert pulled(again) == []
+        program.add(SEND, 0, 1, 1, epoch=0, times=3)
+        assert pulled(again)[0][3] == 3
+
+
+def test_what_an_ended_process_has_counted_is_taken_once(probes, folder, ended):
+    gone = Program(folder, ended, began=1)
+    gone.add(SEND, 0, 8, 5, epoch=0)
+    probes.pull()
+    gone.add(SEND, 0, 8, 5, epoch=1)
+    assert pulled(probes) == [("message", "MPI_Send", 0, 1, 8, 5, 5)]
+    assert pulled(probes) == []
+    assert gone.path.exists()
+    gone.add(SEND, 0, 8, 5, epoch=3)  # as if it had still counted until now
+    assert pulled(probes) == [("message", "MPI_Send", 0, 1, 8, 5, 5)]
+    assert not gone.path.exists()
+    assert pulled(probes) == []
+    assert probes.cells["count"].sum() == 3
+    # The number comes again.
+    Program(folder, ended, began=2).add(SEND, 0, 8, 5, epoch=5)
+    assert pulled(probes)[0][3] == 1
+    assert probes.cells["count"].sum() == 4
+
+
+def test_a_number_that_has_come_again_is_another_process(probes, folder):
+    before = Program(folder, os.getpid(), 0, began=1)
+    before.add(SEND, 0, 8, 5, epoch=0)
+    now = Program(folder, os.getpid(), 1)
+    now.add(SEND, 0, 8, 5, epoch=0)
+    for _ in range(3):
+        probes.pull()
+    assert not before.path.exists()
+    assert now.path.exists()
+
+
+def test_a_process_of_another_namespace_is_never_taken_for_ended(probes, folder, ended):
+    elsewhere = Program(folder, ended, began=1, processes=1)
+    elsewhere.add(SEND, 0, 8, 5, epoch=0)
+    for _ in range(3):
+        probes.pull()
+    assert elsewhere.path.exists()
+
+
+def test_counters_that_go_back_or_too_far_are_not_believed(probes, folder):
+    program = Program(folder, os.getpid())
+    program.add(SEND, 0, 8, 5, epoch=0, times=10)
+    probes.pull()
+    program.cells["sums"][SEND, 0] = 0
+    program.head["events"][:] = 0
+    program.head["spent_ns"] = 2**63
+    program.add(WAIT, 0, 0, 3, epoch=1)
+    assert pulled(probes) == [("wait", "MPI_Wait", 0, 1, 0, 3, 3)]
+    assert probes.sums()[:, 0].sum() < 2**62
+
+
+@pytest.mark.parametrize("key", ["magic", "format", "calls"])
+def test_files_of_another_version_are_left_alone(probes, folder, key):
+    program = Program(folder, os.getpid(), **{key: 77 if key != "magic" else b"x"})
+    program.add(SEND, 0, 8, 5, epoch=0)
+    assert pulled(probes) == []
+
+
+def test_costs_are_of_the_processor_where_a_thread_was_seen(probes, folder):
+    if len(probes.sums()) < 2:
+        pytest.skip("there is one processor")
+    Program(folder, os.getpid(), cpu=1).add(SEND, 0, 8, 5, epoch=0, times=7)
+    assert probes.sums()[1, :2].tolist() == [70, 7]
+    assert probes.sums()[0].sum() == 0
+    Program(folder, os.getpid(), 1, cpu=2**31).add(SEND, 0, 8, 5, epoch=0)
+    assert probes.sums()[0, :2].tolist() == [10, 1]
+
+
+def test_its_points_write_no_trace(probes):
+    with pytest.raises(SesameError, match=r"mpi.message writes no trace: `sesame trace"):
+        probes.set(0, Detail.DURATION, tracing=True)
+    assert probes.detail(0) == Detail.OFF
+
+
+def test_a_directory_is_measured_with_once(probes, folder, tmp_path):
+    with pytest.raises(InputError, match="another process measures with it"):
+        MpiProbes(folder)
+    (tmp_path / "link").symlink_to(folder)
+    with pytest.raises(SesameError, match="cannot be used for counts"):
+        MpiProbes(tmp_path / "link")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root, to give a directory away")
+def test_a_directory_of_another_is_not_taken(tmp_path):
+    (tmp_path / "cells").mkdir()
+    os.chown(tmp_path / "cells", 65534, 65534)
+    with pytest.raises(InputError, match="belongs to another user"):
+        MpiProbes(tmp_path / "cells")
+
+
+def test_everything_has_mpi_where_mpi_is_started():
+    for command in (["mpiexec", "-n", "2"], ["/opt/x/bin/mpirun.openmpi", "a"], ["srun"]):
+        assert is_launcher(command)
+        assert ("mpi", 0) in everything_for(command)
+    for command in (["make"], ["./mpiexec-like"], []):
+        assert ("mpi", 0) not in everything_for(command)
+        assert ("fs", 0) in everything_for(command)
+
+
+def test_costs_are_its_own_guess_until_they_are_calibrated():
+    costs = CostTable([])
+    assert costs.run_ns("mpi", Detail.DURATION) == 400
+    costs.expect(subsystem())
+    assert costs.run_ns("mpi", Detail.DURATION) == subsystem().guessed_ns[Detail.DURATION] < 100

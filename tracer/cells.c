@@ -1,0 +1,259 @@
+#include "cells.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "process.h"
+
+enum { CPU_EVERY = 256, NAME_BYTES = 40 };
+
+/* The cells of all threads that this process ever had; those of one that has ended are the next
+ * one's. */
+struct Slot {
+  struct Slot* next;
+  SesameCells* cells;
+  bool in_use;
+};
+
+__thread SesameCounter sesame_counter __attribute__((tls_model("initial-exec")));
+const SesameCellSettings* sesame_cell_settings;
+
+static const char* directory;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the slots */
+static struct Slot* slots;
+static bool failed; /* it was said why */
+static pthread_key_t thread_end;
+
+static void fail(const char* which, int error) {
+  if (!failed) sesame_say("MPI calls are not counted", which, error);
+  failed = true;
+}
+
+static void path_of(char* path, const char* name) {
+  snprintf(path, PATH_MAX + NAME_BYTES, "%s/%s", directory, name);
+}
+
+/* --- Beginning ---------------------------------------------------------------------------- */
+
+static const SesameCellSettings* map_settings(int file) {
+  struct stat status;
+  if (syscall(SYS_fstat, file, &status) != 0) return NULL;
+  if (!S_ISREG(status.st_mode) || status.st_size != sizeof(SesameCellSettings)) {
+    errno = EPROTO;
+    return NULL;
+  }
+  void* memory = mmap(NULL, sizeof(SesameCellSettings), PROT_READ, MAP_SHARED, file, 0);
+  const SesameCellSettings* settings = memory == MAP_FAILED ? NULL : memory;
+  if (settings == NULL) return NULL;
+  if (memcmp(settings->magic, SESAME_CELLS_MAGIC, sizeof settings->magic) == 0 &&
+      settings->format == SESAME_CELLS_FORMAT && settings->calls == SESAME_COUNTED) {
+    return settings;
+  }
+  munmap(memory, sizeof *settings);
+  errno = EPROTO; /* of another version */
+  return NULL;
+}
+
+static void end_thread(void* slot) {
+  sesame_counter.inside = true; /* what the thread still does is not counted */
+  sesame_counter.cells = NULL;
+  pthread_mutex_lock(&lock);
+  ((struct Slot*)slot)->in_use = false;
+  pthread_mutex_unlock(&lock);
+}
+
+/* A forked child begins anew: its parent's cells are the parent's. */
+static void forget_slots(void) {
+  lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  while (slots != NULL) {
+    struct Slot* slot = slots;
+    slots = slot->next;
+    munmap(slot->cells, sizeof *slot->cells);
+    munmap(slot, sizeof *slot);
+  }
+  pthread_setspecific(thread_end, NULL);
+  sesame_counter = (SesameCounter){0};
+}
+
+bool sesame_cells_begin(const char* wanted) {
+  char path[PATH_MAX + NAME_BYTES];
+  int saved = errno;
+  directory = wanted;
+  path_of(path, "settings");
+  int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (file >= 0) sesame_cell_settings = map_settings(file);
+  if (sesame_cell_settings == NULL) fail(path, errno);
+  if (file >= 0) syscall(SYS_close, file);
+  if (sesame_cell_settings != NULL) {
+    if (sesame_settings.kinds == 0) sesame_clock_start(); /* else it has begun */
+    pthread_key_create(&thread_end, end_thread);
+    pthread_atfork(NULL, NULL, forget_slots);
+  }
+  errno = saved;
+  return sesame_cell_settings != NULL;
+}
+
+/* --- Threads ------------------------------------------------------------------------------ */
+
+/* Another process may get the number of this one later, but not with the same begin. */
+static uint64_t began(void) {
+  char text[1024];
+  int file = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  long length = file < 0 ? 0 : syscall(SYS_read, file, text, sizeof text - 1);
+  if (file >= 0) syscall(SYS_close, file);
+  text[length < 0 ? 0 : length] = '\0';
+  const char* at = strrchr(text, ')'); /* the end of field 2 */
+  for (int field = 2; at != NULL && field < 22; ++field) at = strchr(at + 1, ' ');
+  return at != NULL ? strtoull(at, NULL, 10) : 0;
+}
+
+/* Everyone may read it, whatever the program's mask: who measures may be another user. */
+static int new_file(void) {
+  char name[NAME_BYTES], path[PATH_MAX + NAME_BYTES];
+  for (int i = 0;; ++i) {
+    snprintf(name, sizeof name, "%d.%d", getpid(), i);
+    path_of(path, name);
+    int file = (int)syscall(SYS_openat, AT_FDCWD, path,
+                            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (file < 0 && errno == EEXIST) continue;
+    if (file < 0) return fail(path, errno), -1;
+    if (sesame_file_may_have(sizeof(SesameCells)) && sesame_reserve(file, sizeof(SesameCells)) &&
+        syscall(SYS_fchmod, file, 0644) == 0) {
+      return file;
+    }
+    fail(path, errno);
+    syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    syscall(SYS_close, file);
+    return -1;
+  }
+}
+
+static SesameCells* new_cells(void) {
+  struct stat namespace;
+  int file = new_file();
+  if (file < 0) return NULL;
+  void* memory = mmap(NULL, sizeof(SesameCells), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  syscall(SYS_close, file);
+  if (memory == MAP_FAILED) return fail("mmap", errno), NULL;
+  if (stat("/proc/self/ns/pid", &namespace) != 0) namespace.st_ino = 0;
+  SesameCells* cells = memory;
+  cells->format = SESAME_CELLS_FORMAT;
+  cells->pid = (uint32_t)getpid();
+  cells->began = began();
+  cells->processes = namespace.st_ino;
+  cells->calls = SESAME_COUNTED;
+  atomic_thread_fence(memory_order_release);
+  memcpy(cells->magic, SESAME_CELLS_MAGIC, sizeof cells->magic);
+  return cells;
+}
+
+/* Mapped, not allocated: the program's allocator may be waiting for us. */
+static struct Slot* new_slot(void) {
+  void* memory =
+      mmap(NULL, sizeof(struct Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return fail("mmap", errno), NULL;
+  SesameCells* cells = new_cells();
+  if (cells == NULL) return munmap(memory, sizeof(struct Slot)), NULL;
+  struct Slot* slot = memory;
+  *slot = (struct Slot){.next = slots, .cells = cells};
+  slots = slot;
+  return slot;
+}
+
+static bool begin_thread(void) {
+  if (failed) return false;
+  int saved = errno;
+  pthread_mutex_lock(&lock);
+  struct Slot* slot = slots;
+  while (slot != NULL && slot->in_use) slot = slot->next;
+  if (slot == NULL) slot = new_slot();
+  if (slot != NULL) slot->in_use = true;
+  pthread_mutex_unlock(&lock);
+  if (slot != NULL) {
+    sesame_counter.cells = slot->cells;
+    sesame_counter.until_ns = UINT64_MAX;
+    sesame_clock_renew(&sesame_counter.clock);
+    pthread_setspecific(thread_end, slot);
+  }
+  errno = saved;
+  return slot != NULL;
+}
+
+/* --- Counting ----------------------------------------------------------------------------- */
+
+/* Tells who measures that this thread has spent what it may; nobody may be there. */
+static void send_word(void) {
+  char path[PATH_MAX + NAME_BYTES];
+  int saved = errno;
+  path_of(path, "spent");
+  int file =
+      (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+  if (file >= 0) {
+    syscall(SYS_write, file, "", 1);
+    syscall(SYS_close, file);
+  }
+  errno = saved;
+}
+
+static __attribute__((noinline)) void look_at_allowance(SesameCounter* counter) {
+  const SesameCellSettings* settings = sesame_cell_settings;
+  const uint32_t renewals = __atomic_load_n(&settings->renewals, __ATOMIC_ACQUIRE);
+  if (renewals == counter->renewals) {
+    counter->until_ns = UINT64_MAX; /* it is said once */
+    send_word();
+  } else {
+    counter->renewals = renewals;
+    counter->until_ns = settings->allowance_ns != 0
+                            ? counter->cells->spent_ns + settings->allowance_ns
+                            : UINT64_MAX;
+  }
+}
+
+static void add_duration(SesameCell* cell, uint64_t ns) {
+  const uint32_t epoch = __atomic_load_n(&sesame_cell_settings->epoch, __ATOMIC_RELAXED);
+  const unsigned now = epoch % 2;
+  cell->timed++;
+  cell->total_ns += ns;
+  if (cell->epochs[now] != epoch) {
+    cell->most_ns[now] = 0;
+    cell->epochs[now] = epoch;
+  }
+  if (ns > cell->most_ns[now]) cell->most_ns[now] = ns;
+}
+
+void sesame_count_end(SesameCount begun, int point, int call, uint64_t end, uint64_t bytes) {
+  const SesameCellSettings* settings = sesame_cell_settings;
+  SesameCounter* counter = &sesame_counter;
+  if (sesame_detail(point) == SESAME_OFF) return;
+  if (__builtin_expect(counter->cells == NULL, 0) && !begin_thread()) return;
+  SesameCells* cells = counter->cells;
+  unsigned group = 0;
+  while (group < SESAME_GROUPS - 1 && bytes >= settings->limits[group]) ++group;
+  SesameCell* cell = &cells->cells[call][group];
+  cell->count++;
+  cell->bytes += bytes;
+  if (begun.ticks != 0) {
+    add_duration(cell, sesame_ticks_to_ns(&counter->clock, end - begun.ticks));
+  }
+  cells->events[point]++;
+  cells->spent_ns += settings->cost_ns[point];
+  if (__builtin_expect(counter->turn++ % CPU_EVERY == 0, 0)) {
+    const int cpu = sched_getcpu();
+    cells->cpu = cpu < 0 ? 0 : (uint32_t)cpu;
+  }
+  if (__builtin_expect(
+          counter->renewals != settings->renewals || cells->spent_ns >= counter->until_ns, 0)) {
+    look_at_allowance(counter);
+  }
+}
