@@ -51,6 +51,7 @@ struct settings {
   __u32 classless;                 /* classes cannot be told in this kernel */
   __u32 reader;                    /* the process whose own events are not traced */
   __u64 limits[SESAME_MAX_GROUPS]; /* a size belongs to the first group whose limit it is below */
+  __u64 since_ns;                  /* when points were set last: what began before is not timed */
   __u64 presented;                 /* events that were to be traced */
   __u64 lost;                      /* of these, those that found no room */
 };

@@ -2,6 +2,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/membarrier.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "probes/probes.h"
@@ -138,6 +140,16 @@ static unsigned number_of(const char* name) {
 
 /* ---- Loading ---- */
 
+/* The kernel's checker has the same error numbers for programs that it refuses. */
+EXPORT int sesame_probes_has_rights(void) {
+  struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+  if (syscall(SYS_capget, &header, data) != 0) return 0;
+#define HAS(cap) ((data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap)) != 0)
+  return HAS(CAP_SYS_ADMIN) || (HAS(CAP_BPF) && HAS(CAP_PERFMON));
+#undef HAS
+}
+
 /* A tracepoint that the kernel does not have fails the whole object, so it is left out before. */
 static void leave_out_missing(struct program* program, const struct btf* kernel) {
   const char* section = bpf_program__section_name(program->bpf);
@@ -201,9 +213,9 @@ static int load_object(struct loaded* loaded) {
 }
 
 /* What the kernel's checker says last, before its figures. */
-static const char* reason_in(char* log) {
+static const char* reason_in(char* log, int error) {
   char* figures = strstr(log, "processed ");
-  if (figures == NULL || figures == log) return strerror(errno);
+  if (figures == NULL || figures == log) return strerror(error);
   figures[-1] = 0;
   const char* line = strrchr(log, '\n');
   return line != NULL ? line + 1 : log;
@@ -224,8 +236,9 @@ static void find_refused(struct loaded* loaded, const struct btf* kernel) {
     bpf_program__set_log_buf(program->bpf, log, sizeof log);
     if (load_object(loaded) == 0) continue;
     snprintf(program->missing, sizeof program->missing,
-             "this kernel refuses its program, which is for Linux 5.15 or newer: %s",
-             reason_in(log));
+             "this kernel refuses the program of this point; others can be had, and on Linux 5.15 "
+             "or newer please report it: %s",
+             reason_in(log, errno));
   }
   bpf_object__close(loaded->object);
   loaded->object = NULL;
@@ -234,7 +247,7 @@ static void find_refused(struct loaded* loaded, const struct btf* kernel) {
 static int load(struct loaded* loaded, const struct btf* kernel) {
   if (open_object(loaded, kernel) != 0) return -1;
   if (load_object(loaded) != 0) {
-    if (errno == EPERM) return -1; /* none would be taken */
+    if (errno == EPERM || !sesame_probes_has_rights()) return -1; /* none would be taken */
     find_refused(loaded, kernel);
     if (open_object(loaded, kernel) != 0 || load_object(loaded) != 0) return -1;
   }
@@ -306,7 +319,7 @@ EXPORT struct loaded* sesame_probes_load(const char* name) {
     loaded->settings->reader = (__u32)getpid();
     return loaded;
   }
-  if (reason == EPERM) {
+  if (!sesame_probes_has_rights()) {
     fail(
         "the kernel does not take probes from this user: expected root, or the capabilities "
         "CAP_BPF and CAP_PERFMON");
@@ -398,6 +411,13 @@ static int attach_needed(struct loaded* loaded) {
 
 EXPORT void sesame_probes_wait(void) { syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); }
 
+/* As bpf_ktime_get_ns has it. */
+static __u64 now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (__u64)now.tv_sec * 1000000000 + (__u64)now.tv_nsec;
+}
+
 static void set_detail(const struct loaded* loaded, unsigned number, enum detail detail) {
   struct settings* settings = loaded->settings;
   __u32 finest = settings->detail[number] = detail;
@@ -419,7 +439,9 @@ EXPORT int sesame_probes_set(struct loaded* loaded, unsigned number, enum detail
   }
   loaded->settings->tracing[number] = tracing != 0 && detail != DETAIL_OFF;
   set_detail(loaded, number, detail < point->finest ? detail : point->finest);
-  if (attach_needed(loaded) == 0) return 0;
+  const int result = attach_needed(loaded);
+  loaded->settings->since_ns = now_ns();
+  if (result == 0) return 0;
   fail("%s.%s cannot be had: %s", subsystem->name, point->name,
        sesame_probes_missing(loaded, number));
   set_detail(loaded, number, DETAIL_OFF);

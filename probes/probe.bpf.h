@@ -64,6 +64,12 @@ static __always_inline bool is_timed(__u32 detail) {
          (detail == DETAIL_SAMPLED && bpf_get_prandom_u32() % SESAME_SAMPLING == 0);
 }
 
+/* How long something took that ends now; 0 when that is not known. What began before points were
+ * set last may have ended while nobody looked, and the slot may have been left by another one. */
+static __always_inline __u64 time_since(__u64 begin_ns, __u64 now_ns) {
+  return begin_ns > settings.since_ns && begin_ns < now_ns ? now_ns - begin_ns : 0;
+}
+
 static __always_inline struct cells* cells_here(void) {
   const __u32 cpu = bpf_get_smp_processor_id();
   return bpf_map_lookup_elem(&cells, &cpu);

@@ -19,6 +19,10 @@ const char* sesame_probes_error(void);
 struct loaded* sesame_probes_load(const char* subsystem);
 void sesame_probes_unload(struct loaded* loaded);
 
+/* Whether this process has these capabilities, or all. What is refused all the same is refused to
+ * everybody here: a container, or a policy of the kernel. */
+int sesame_probes_has_rights(void);
+
 /* Why a point cannot be had in this kernel; NULL when it can. */
 const char* sesame_probes_missing(struct loaded* loaded, unsigned point);
 

@@ -67,6 +67,6 @@ int complete(__u64* ctx) {
   const struct slot* slot = slot_of(number);
   const __u64 begin_ns = slot->where == number ? slot->begin_ns : 0;
   const __u64 now_ns = begin_ns ? bpf_ktime_get_ns() : 0;
-  seen(BLOCK_COMPLETE, request, bytes, now_ns, begin_ns ? now_ns - begin_ns : 0);
+  seen(BLOCK_COMPLETE, request, bytes, now_ns, time_since(begin_ns, now_ns));
   return 0;
 }

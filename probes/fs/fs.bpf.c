@@ -132,7 +132,7 @@ int leave(__u64* ctx) {
   __u64 now_ns = 0, duration_ns = 0;
   if (slot->pid == thread && slot->begin_ns) {
     now_ns = bpf_ktime_get_ns();
-    duration_ns = now_ns - slot->begin_ns;
+    duration_ns = time_since(slot->begin_ns, now_ns);
     slot->begin_ns = 0;
   }
   note_in(mine, point, class_, bytes, duration_ns);

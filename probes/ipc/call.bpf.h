@@ -27,17 +27,21 @@ static const __u8 points[CALLS] = {
 
 SEC("tp_btf/sys_exit")
 int end_of_call(__u64* ctx) {
+  struct cells* mine = begin_run();
   const struct pt_regs* registers = (const void*)ctx[0];
   const __s64 result = (__s64)ctx[1];
   const __u64 call = CALL_NUMBER(registers);
-  const __u32 point = call < CALLS ? points[call] : 0;
-  if (!point || result <= 0 || has_other_number()) return 0;
+  const __u32 point_and_one = call < CALLS ? points[call] : 0;
+  if (!mine || !point_and_one || result <= 0 || has_other_number()) return 0;
   const struct file* file = file_of((__u32)FIRST_ARGUMENT(registers));
   if (!file || BPF_CORE_READ(file, f_inode, i_sb, s_magic) != SOCKFS_MAGIC) return 0;
   const struct sock* socket = BPF_CORE_READ((const struct file___of_socket*)file, private_data, sk);
   const __u32 class_ =
       class_of(BPF_CORE_READ(socket, __sk_common.skc_family), BPF_CORE_READ(socket, sk_protocol));
-  note_anywhere(point - 1, class_, (__u64)result, 0);
-  trace(point - 1, class_, 0, 0, (__u64)socket, (__u64)result, 0);
+  const __u32 point = (point_and_one - 1) & (SESAME_MAX_POINTS - 1);
+  note_in(mine, point, class_, (__u64)result, 0);
+  if (settings.tracing[point]) {
+    trace(point, class_, 0, 0, conversation_of(socket), (__u64)result, 0);
+  }
   return 0;
 }

@@ -31,16 +31,19 @@ struct unix_sock {
  * would be too many for the checks of cells. */
 static __attribute__((noinline)) __u64 conversation_of(const struct sock* socket) {
   const struct sock_common* common = &socket->__sk_common;
-  if (common->skc_family == AF_UNIX) {
+  const __u32 family = BPF_CORE_READ(common, skc_family);
+  if (family == AF_UNIX) {
     if (!bpf_core_type_exists(struct unix_sock)) return 0; /* in a module */
     const struct unix_sock* there =
         (const void*)BPF_CORE_READ((const struct unix_sock*)socket, peer);
     return (__u64)there ^ (__u64)BPF_CORE_READ(there, peer);
   }
-  if (common->skc_family != AF_INET && common->skc_family != AF_INET6) return 0;
-  const __u16 there = bpf_ntohs(common->skc_dport), here = common->skc_num;
+  if (family != AF_INET && family != AF_INET6) return 0;
+  const __u16 there = bpf_ntohs(BPF_CORE_READ(common, skc_dport));
+  const __u16 here = BPF_CORE_READ(common, skc_num);
   const __u32 ports = here < there ? (__u32)here << 16 | there : (__u32)there << 16 | here;
-  return (__u64)(common->skc_daddr ^ common->skc_rcv_saddr) << 32 | ports;
+  const __u32 addresses = BPF_CORE_READ(common, skc_daddr) ^ BPF_CORE_READ(common, skc_rcv_saddr);
+  return (__u64)addresses << 32 | ports;
 }
 
 static __always_inline __u32 class_of(__u32 family, __u32 protocol) {

@@ -40,10 +40,7 @@ static __always_inline void ended(struct cells* mine, __u32 point, __u32 class_,
                                   const struct task_struct* task, __u64 now_ns) {
   const __u32 thread = (__u32)task->pid;
   struct slot* slot = slot_of(thread);
-  __u64 duration_ns = 0;
-  if (slot->pid == thread && slot->begin_ns && slot->begin_ns < now_ns) {
-    duration_ns = now_ns - slot->begin_ns;
-  }
+  const __u64 duration_ns = slot->pid == thread ? time_since(slot->begin_ns, now_ns) : 0;
   note_in(mine, point, class_, 0, duration_ns);
   record(point, class_, task, now_ns, duration_ns);
 }

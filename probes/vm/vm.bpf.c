@@ -105,7 +105,7 @@ static __always_inline int end(bool is_major) {
   __u64 now_ns = 0, duration_ns = 0;
   if (slot->begin_ns) {
     now_ns = bpf_ktime_get_ns();
-    duration_ns = now_ns - slot->begin_ns;
+    duration_ns = time_since(slot->begin_ns, now_ns);
   }
   const __u32 point = point_of(error, is_major, memory);
   note_in(mine, point, memory.class_, 0, duration_ns);

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -43,7 +44,8 @@ class Network:
 
     def __init__(self, folder: Path, nodes: int) -> None:
         self.folder = folder
-        self.prefix = f"sesame{os.getpid()}-"
+        # Runs that were killed leave theirs, and numbers of processes come again.
+        self.prefix = f"sesame-{secrets.token_hex(4)}-"
         self.nodes = [f"10.77.0.{number + 2}" for number in range(nodes)]
         self.hub = f"{self.prefix}hub"
         self.token_file = folder / "token"
@@ -63,8 +65,8 @@ class Network:
 
     @staticmethod
     def _add_namespace(name: str, made: ExitStack) -> None:
-        made.callback(ip, "netns", "delete", name)
         ip("netns", "add", name)
+        made.callback(ip, "netns", "delete", name)
 
     def _connect(self, name: str, address: str) -> None:
         port = f"port{address.split('.')[-1]}"

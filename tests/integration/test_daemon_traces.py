@@ -98,6 +98,14 @@ def stop_and_end(network: Network) -> dict[str, int]:
     return seen
 
 
+def test_networks_do_not_meet_and_leave_nothing(tmp_path):
+    there = set(Path("/run/netns").glob("sesame*"))
+    first, second = Network(tmp_path, nodes=1), Network(tmp_path, nodes=1)
+    second.close()
+    first.close()
+    assert set(Path("/run/netns").glob("sesame*")) == there
+
+
 def test_events_of_two_nodes_arrive_and_the_report_shows_them(network):
     network.begin_reception()
     for address in network.nodes:

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,19 +42,25 @@ def systemd(tmp_path) -> Iterator[socket.socket]:
         yield opened
 
 
-def begin(folder: Path, exec_start: str, privileges: list[str]) -> subprocess.Popen[str]:
+@contextmanager
+def begun(folder: Path, exec_start: str, privileges: list[str]) -> Iterator[subprocess.Popen[str]]:
     settings = folder / "sesamed.toml"
     settings.write_text('interval = 1\n[levels]\nfs = "summary"\n')
     words = exec_start.replace("/etc/sesame/sesamed.toml", str(settings)).split()
     assert words[0] == "sesamed"
     program = [sys.executable, "-c", "from sesame.cli.measure_daemon import sesamed; sesamed()"]
     place = ["--folder", str(folder / "state"), "--listen", "127.0.0.1:0"]
-    return subprocess.Popen(
+    process = subprocess.Popen(
         ["setpriv", "--no-new-privs", *privileges, *program, *words[1:], *place],
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"NOTIFY_SOCKET": str(folder / "notify")},
     )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def sets(capabilities: str) -> str:
@@ -72,8 +79,7 @@ def check_life(process: subprocess.Popen[str], systemd: socket.socket, reload: s
         said += line
     process.send_signal(signal.SIGTERM)
     assert systemd.recv(100) == b"STOPPING=1"
-    process.communicate(timeout=60)
-    assert process.returncode == 0
+    assert process.wait(60) == 0
     return said
 
 
@@ -87,8 +93,8 @@ def test_systemd_takes_the_unit(tmp_path, debian_program):
 
 def test_the_units_privileges_are_enough(tmp_path, systemd, service):
     bounds = ["--bounding-set", f"-all,{sets(service['CapabilityBoundingSet'])}"]
-    process = begin(tmp_path, service["ExecStart"], bounds)
-    said = check_life(process, systemd, service["ExecReload"])
+    with begun(tmp_path, service["ExecStart"], bounds) as process:
+        said = check_life(process, systemd, service["ExecReload"])
     assert "is left out" not in said
 
 
@@ -119,7 +125,7 @@ def test_two_capabilities_are_enough_for_another_user(tmp_path, systemd, service
         "--ambient-caps",
         two,
     ]
-    process = begin(tmp_path, service["ExecStart"], nobody)
-    said = check_life(process, systemd, service["ExecReload"])
+    with begun(tmp_path, service["ExecStart"], nobody) as process:
+        said = check_life(process, systemd, service["ExecReload"])
     left_out = {line.split()[1] for line in said.splitlines() if "is left out" in line}
     assert left_out <= {"vm.page-out"}

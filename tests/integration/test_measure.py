@@ -8,8 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -279,6 +281,36 @@ def test_a_point_that_is_off_is_attached_to_nothing():
         assert attached() == 0
 
 
+def test_what_began_before_points_came_on_is_not_timed():
+    """A reader sleeps in one call when they go off, and in another one when they are back."""
+    place, data = os.pipe()
+    reader = threading.Thread(target=lambda: [os.read(place, 1) for _ in range(3)])
+    lengths = []
+    with loaded(["fs", "sched"]) as probes:
+
+        def set_all(detail: Detail) -> None:
+            for one in probes.values():
+                one.set(0, detail)
+                one.set(1, detail)
+
+        for begins in (reader.start, lambda: None):
+            on = time.monotonic_ns()
+            set_all(Detail.DURATION)
+            begins()
+            time.sleep(0.1)
+            os.write(data, b"x")
+            time.sleep(0.05)
+            set_all(Detail.OFF)
+            lengths.append(time.monotonic_ns() - on)
+            os.write(data, b"x")  # what follows begins unseen
+            time.sleep(0.5)
+        reader.join()
+        longest = {name: int(one.cells["max_ns"].max()) for name, one in probes.items()}
+        timed = {name: int(one.cells["timed"].sum()) for name, one in probes.items()}
+    assert min(timed.values()) > 0
+    assert max(longest.values()) <= max(lengths)
+
+
 def test_the_status_is_that_of_the_command(tmp_path):
     run(
         "measure",
@@ -340,6 +372,14 @@ def test_the_tutorial_works(tmp_path):
         )
 
 
+TALK = (
+    "import os, socket\n"
+    "a, b = socket.socketpair()\n"
+    "if os.fork() == 0: b.recv(1234); os._exit(0)\n"
+    "a.send(b'x' * 1234); os.wait()\n"
+)
+
+
 def build_probes(place: Path) -> None:
     """Those in place/probes, in place/b/probes."""
     (place / "CMakeLists.txt").write_text(
@@ -371,24 +411,85 @@ def test_without_rights_it_says_which_are_needed(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_areas_of_memory_that_are_not_as_expected_are_unknown(tmp_path):
-    shutil.copytree(ROOT / "probes", tmp_path / "probes")
-    areas = tmp_path / "probes/vm/area.bpf.h"
-    text = areas.read_text()
-    assert "#define RANGE_SLOTS 16" in text
-    areas.write_text(text.replace("#define RANGE_SLOTS 16", "#define RANGE_SLOTS 14"))
-    build_probes(tmp_path)
-    environment = os.environ | {"SESAME_BIN": str(tmp_path / "b/probes")}
+@dataclass(frozen=True)
+class Altered:
+    """Probes as another kernel would have them: areas of memory lie elsewhere, sockets have no
+    tracepoints, and one program is refused."""
+
+    environment: dict[str, str]
+
+    def rows(self, record: str, folder: Path, *words: str) -> list[dict]:
+        command = [*SESAME, "measure", "run", "--budget", "none", *words]
+        subprocess.run(command, check=True, capture_output=True, env=self.environment, cwd=folder)
+        return pq.read_table(folder / f"measured.sesame/{record}.parquet").to_pylist()
+
+
+ALTERATIONS = (
+    ("vm/area.bpf.h", "#define RANGE_SLOTS 16", "#define RANGE_SLOTS 14"),
+    ("ipc/ipc.bpf.c", "tp_btf/sock_send_length", "tp_btf/no_send_length"),
+    ("ipc/ipc.bpf.c", "tp_btf/sock_recv_length", "tp_btf/no_recv_length"),
+    # The kernel's checker says EACCES, as to whoever has no rights.
+    ("task/task.bpf.c", "seen(TASK_EXIT, task, 0)", "((struct task_struct*)task)->pid = 0"),
+)
+
+
+@pytest.fixture(scope="module")
+def altered(tmp_path_factory) -> Altered:
+    place = tmp_path_factory.mktemp("altered")
+    shutil.copytree(ROOT / "probes", place / "probes")
+    for name, old, new in ALTERATIONS:
+        text = (place / "probes" / name).read_text()
+        assert text.count(old) == 1
+        (place / "probes" / name).write_text(text.replace(old, new))
+    build_probes(place)
+    return Altered(os.environ | {"SESAME_BIN": str(place / "b/probes")})
+
+
+@pytest.fixture(scope="module")
+def missing(altered) -> dict[str, str | None]:
+    """Why points cannot be had."""
     command = [*SESAME, "measure", "list", "--json"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    points = {row["point"]: row["missing"] for row in json.loads(done.stdout)["points"]}
-    assert "the areas of memory are not where" in points["vm.zero-fill"]
-    assert points["vm.total"] is None
-    command = [*SESAME, "measure", "run", "--only", "vm", "--budget", "none", "--", "true"]
-    subprocess.run(command, check=True, capture_output=True, env=environment, cwd=tmp_path)
-    rows = pq.read_table(tmp_path / "measured.sesame/kernel_summary.parquet").to_pylist()
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, env=altered.environment
+    )
+    return {row["point"]: row["missing"] for row in json.loads(done.stdout)["points"]}
+
+
+def test_areas_of_memory_that_are_not_as_expected_are_unknown(altered, missing, tmp_path):
+    assert "the areas of memory are not where" in missing["vm.zero-fill"]
+    assert missing["vm.total"] is None
+    rows = altered.rows("kernel_summary", tmp_path, "--only", "vm", "--", "true")
     assert {row["class"] for row in rows if row["point"] == "total"} == {"unknown"}
     assert sum(row["count"] for row in rows if row["point"] == "first-touch") > 0
+
+
+def test_without_tracepoints_of_sockets_calls_on_them_tell_the_same(altered, missing, tmp_path):
+    assert missing["ipc.send"] is missing["ipc.receive"] is None
+    talk = f"{TALK}for _ in range(20_000): os.getppid()\n"
+    command = ("--only", "ipc", "--trace", "ipc", "--", sys.executable, "-c", talk)
+    rows = altered.rows("kernel_event", tmp_path, *command)
+    mine = {row["point"]: row for row in rows if row["bytes"] == 1234 and row["class"] == "unix"}
+    assert mine["send"]["where"] == mine["receive"]["where"] != 0
+    # Its program runs at the end of other calls, too, which costs.
+    costs = pq.read_table(tmp_path / "measured.sesame/measurement_cost.parquet").to_pylist()
+    assert sum(row["estimated_ns"] for row in costs if row["subsystem"] == "ipc") > 20_000 * 20
+
+
+def test_a_program_that_the_kernel_refuses_takes_its_point_only_and_is_not_about_rights(
+    altered, missing, tmp_path
+):
+    assert missing["task.create"] is missing["task.exec"] is None
+    assert "refuses the program of this point" in missing["task.exit"]
+    assert "only read is supported" in missing["task.exit"]
+    command = [*SESAME, "measure", "run", "--only", "task.exit", "--", "true"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=altered.environment, cwd=tmp_path
+    )
+    assert "task.exit" in done.stderr
+    assert "only read is supported" in done.stderr
+    for word in ("root", "CAP_", "Permission", "user"):
+        assert word not in done.stderr
+    assert done.returncode == 0
 
 
 def test_without_descriptions_of_the_kernel_it_says_so(tmp_path):
@@ -421,15 +522,9 @@ def test_a_trace_names_thread_process_and_command(tmp_path):
 
 
 def test_a_conversation_has_the_same_number_at_both_ends(tmp_path):
-    talk = (
-        "import os, socket\n"
-        "a, b = socket.socketpair()\n"
-        "if os.fork() == 0: b.recv(1234); os._exit(0)\n"
-        "a.send(b'x' * 1234); os.wait()\n"
-    )
     path = tmp_path / "talk.sesame"
     run("measure", "run", "--only", "task", "--trace", "ipc", "-o", str(path), "--", sys.executable,
-        "-c", talk)  # fmt: skip
+        "-c", TALK)  # fmt: skip
     table = pq.read_table(path / "kernel_event.parquet").to_pylist()
     mine = {row["point"]: row for row in table if row["bytes"] == 1234 and row["class"] == "unix"}
     assert mine["send"]["where"] == mine["receive"]["where"] != 0

@@ -351,8 +351,10 @@ def use_disk(device: Path, place: Path) -> Disk:
             subprocess.run(["mkfs.ext4", "-q", device], check=True)
             subprocess.run(["mount", device, mounted], check=True)
             write = ["dd", "if=/dev/zero", f"of={mounted}/data", "bs=64k", "count=128"]
-            subprocess.run(write, check=True, capture_output=True)
-            subprocess.run(["umount", mounted], check=True)
+            try:
+                subprocess.run(write, check=True, capture_output=True)
+            finally:
+                subprocess.run(["umount", mounted], check=True)
 
         said: dict = {}
         measure(session, watch, load)
@@ -406,7 +408,8 @@ def little_memory(megabytes: int) -> Iterator[list[str]]:
     if not Path("/sys/class/zram-control").exists() or not Path("/sys/fs/cgroup/memory").is_dir():
         pytest.skip("needs zram and control groups for memory, to have pages written out")
     number = Path("/sys/class/zram-control/hot_add").read_text().strip()
-    device, group = Path(f"/dev/zram{number}"), Path("/sys/fs/cgroup/memory/sesame-test")
+    device = Path(f"/dev/zram{number}")
+    group = Path(f"/sys/fs/cgroup/memory/sesame-test-{os.getpid()}")
     try:
         Path(f"/sys/block/{device.name}/disksize").write_text("256M")
         subprocess.run(["mkswap", "-q", device], check=True, capture_output=True)

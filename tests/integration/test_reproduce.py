@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
+import subprocess
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from conftest import SESAME, run
 from sesame.errors import InputError
-from sesame.reproduction import Laboratory, Runner, faults, initialization
+from sesame.measurement import Recorded
+from sesame.reproduction import Laboratory, Runner, faults, initialization, observed
 from sesame.reproduction.caching import POLICIES, multiplication, of_three_matrices, synthetic
+from sesame.reproduction.limits import memory_limit
 from tutorials import commands_of
 
 
@@ -110,3 +116,35 @@ def test_faults_of_a_sort_add_up(cache, tmp_path, monkeypatch):
     assert phases["sort"].wanted > 0.9
     for busy in phases.values():
         assert busy.running + busy.ready <= busy.time
+
+
+@needs_root
+def test_a_limit_of_memory_goes_with_whoever_is_left_in_it(tmp_path):
+    with memory_limit(64 << 20) as limit:
+        process = subprocess.Popen([*limit, "sleep", "100"])
+        (line,) = (word for word in limit if word.endswith("cgroup.procs"))
+        while str(process.pid) not in Path(line).read_text().split():
+            time.sleep(0.01)
+    assert process.wait(10) == -signal.SIGKILL
+    assert not Path(line).parent.exists()
+
+
+@needs_root
+def test_a_command_that_cannot_have_its_limit_does_not_run(tmp_path):
+    with memory_limit(64 << 20) as limit:
+        wrong = [*limit[:-1], str(tmp_path)]
+        done = subprocess.run([*wrong, "touch", tmp_path / "ran"], capture_output=True)
+    assert done.returncode != 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_experiment_that_misses_events_says_so(cache, tmp_path, monkeypatch):
+    def record(output, wanted, work, **_):
+        work()
+        (tmp_path / "run-1/report.json").touch()
+        return Recorded(0, {}, {"seen": 5000, "written": 4999, "lost": 1})
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(observed, "record_kernel", record)
+    with pytest.raises(InputError, match="1 of 5,000 events of the kernel were lost"):
+        Laboratory(tmp_path).run("sesame-sort", ["--count", "1000"], 1, trace=faults.TRACE)

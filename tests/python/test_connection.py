@@ -86,3 +86,13 @@ def test_a_wrong_token_is_wrong_input():
 def test_a_token_cannot_bring_in_headers_of_its_own():
     with pytest.raises(InputError, match="that no token has"):
         Connection("here", "secret\r\nX-Other: 1", 1)
+
+
+@pytest.mark.parametrize("body", [b"{}", b"[]", b'{"time_ns": "noon"}'])
+def test_a_server_without_a_clock_is_none_of_ours(body):
+    server = Server([answer(body)])
+    with (
+        closing(Connection(server.address, "t", 1)) as connection,
+        pytest.raises(SesameError, match="this is no daemon or reception of sesame"),
+    ):
+        connection.ask_clock()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import socket
 import threading
 import time
 
@@ -11,15 +13,17 @@ import pytest
 from fake_probes import all_probes
 from fastapi.testclient import TestClient
 
-from sesame.errors import InputError, SesameError
+from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement.clocks import Offset, estimate
 from sesame.measurement.daemon.access import make_token, read_token
 from sesame.measurement.daemon.api import make_daemon_app
 from sesame.measurement.daemon.delivery import Delivery
 from sesame.measurement.daemon.node import Node
+from sesame.measurement.daemon.process import lock, tell_systemd
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings, read_settings
 from sesame.measurement.events import Block
+from sesame.measurement.probes import Detail
 from sesame.measurement.processors import STATES
 from sesame.measurement.pulls import Phase, Pull
 
@@ -162,6 +166,32 @@ def test_a_pull_that_is_asked_for_brings_no_new_budget(daemon):
     assert (fs.spending["allowance_ns"] == allowed).all()
 
 
+def test_what_has_spent_its_part_stays_off_when_it_is_switched_on_again(daemon):
+    daemon.put("/level", level="summary")
+    fs = daemon.probes["fs"]
+    assert fs.detail(0) != Detail.OFF
+    fs.cells["count"][0, 0, 0, 0] += np.uint64(10**9)
+    fs.spending["spent_ns"] += np.uint64(10**9)
+    daemon.node.governor.on_spent("fs")
+    assert fs.detail(0) == Detail.OFF
+    daemon.put("/subsystems/fs/level", level="summary")
+    assert fs.detail(0) == Detail.OFF
+    assert daemon.levels()["fs.read"] == "summary"
+
+
+def test_what_cannot_be_attached_when_its_part_is_spent_is_off(daemon, monkeypatch):
+    def refused(*_: object) -> None:
+        raise SesameError("no room")
+
+    daemon.put("/level", level="summary")
+    fs, governor = daemon.probes["fs"], daemon.node.governor
+    for way in ("_settle", "_look"):
+        monkeypatch.setattr(governor, way, refused)
+    fs.spending["spent_ns"] += np.uint64(10**9)
+    governor.on_spent("fs")
+    assert fs.detail(0) == Detail.OFF
+
+
 def test_processors_are_in_every_pull(daemon):
     time.sleep(0.05)
     pull = daemon.service.pull()
@@ -280,6 +310,31 @@ def test_settings_are_read_again_and_wrong_ones_change_nothing(tmp_path):
     assert set(daemon.levels().values()) == {"off"}
 
 
+def test_settings_with_a_wrong_destination_or_wrong_size_groups_change_nothing(tmp_path):
+    file = tmp_path / "sesamed.toml"
+    daemon = Daemon(Settings(levels={"all": "off"}))
+    daemon.service._read = lambda: read_settings(file)
+    for wrong in ('destination = "http://x"\n', "size_groups.fs = [9, 3]\n"):
+        file.write_text(f'interval = 2\n{wrong}[levels]\nall = "summary"\n')
+        daemon.service.reload()
+        assert "settings stay as they were" in daemon.said[-1]
+        assert set(daemon.levels().values()) == {"off"}
+        assert daemon.service.settings.interval == 10
+
+
+def test_the_next_pull_is_an_interval_after_the_last_one_however_often_settings_change(daemon):
+    async def serve() -> float:
+        daemon.service.begin()
+        began = time.monotonic()
+        for _ in range(10):
+            daemon.service.change(interval=0.2)
+        while not daemon.node.history and time.monotonic() < began + 3:
+            await asyncio.sleep(0.01)
+        return time.monotonic() - began
+
+    assert 0.2 <= asyncio.run(serve()) < 1
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -298,6 +353,25 @@ def test_wrong_settings_are_named_with_their_file(tmp_path, text, words):
         read_settings(file)
     assert str(error.value).startswith(f"{file}: ")
     assert words in str(error.value)
+
+
+def test_the_lock_is_no_way_to_files_of_others(tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.write_text("precious")
+    (tmp_path / "daemon.lock").symlink_to(theirs)
+    with pytest.raises(OutputError, match=r"daemon\.lock"):
+        lock(tmp_path)
+    assert theirs.read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["at@home", "plain"])
+def test_systemd_is_told_where_it_listens(tmp_path, monkeypatch, name):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as opened:
+        opened.bind(str(tmp_path / name))
+        opened.settimeout(2)
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / name))
+        tell_systemd("READY=1")
+        assert opened.recv(100) == b"READY=1"
 
 
 def test_a_token_is_made_once_and_only_its_owner_can_read_it(tmp_path):

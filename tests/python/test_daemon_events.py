@@ -9,11 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_probes import all_probes
 
 from sesame.datasets import DataSet
 from sesame.errors import SesameError
 from sesame.measurement.clocks import Offset
 from sesame.measurement.daemon.delivery import Delivery
+from sesame.measurement.daemon.node import Node
+from sesame.measurement.daemon.service import Service
+from sesame.measurement.daemon.settings import Settings
 from sesame.measurement.daemon.stream import EventStream
 from sesame.measurement.events import Block
 from sesame.measurement.frames import read_blocks
@@ -171,3 +175,96 @@ def test_another_destination_is_told_of_what_the_first_one_was_not(tmp_path):
         accounts, numbers = stored(way.folder)
         assert len(numbers) == count
         assert sum(row["discarded"] for row in accounts) == 0
+
+
+class Restarted:
+    """A daemon that begins again and again in one folder."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.way = Way(folder / "received", random.Random(0))
+        self.way.chance.choice = lambda _: "stored"
+        self.undelivered = folder / "undelivered"
+        self.said: list[str] = []
+        sink = "sesame.measurement.daemon.service.open_sink"
+        monkeypatch.setattr(sink, lambda *_: self.way)
+
+    def live(self, events: int, *, is_open: bool) -> str:
+        """From one start to its end, with two pulls; gives its name."""
+        self.way.is_open = is_open
+        node = Node("n", all_probes(), {})
+        settings = Settings(destination="http://there")
+        service = Service(node, settings, self.said.append, undelivered=self.undelivered)
+        node.stream.write(np.zeros(events, EVENT))
+        node.stream.flush()
+        service.pull()
+        service.end()
+        return node.start
+
+    def stored(self) -> tuple[list[tuple], list[tuple]]:
+        """Of each start, in their order: what was written and discarded; its pulls."""
+        self.way.store.close()
+        [data_set] = [DataSet(path) for path in self.way.folder.glob("*.sesame")]
+        accounts = data_set.table("kernel_trace").to_pylist()
+        pulls = data_set.table("kernel_pull").to_pylist()
+        assert min(row["begin_ns"] for row in (*accounts, *pulls)) == 0
+        return (
+            [(row["start"], row["written"], row["discarded"]) for row in accounts],
+            [(row["start"], row["sequence"]) for row in pulls],
+        )
+
+
+def test_what_found_no_way_before_the_end_is_told_by_a_later_start(tmp_path, monkeypatch):
+    daemon = Restarted(tmp_path, monkeypatch)
+    first = daemon.live(20, is_open=False)
+    second = daemon.live(0, is_open=False)
+    third = daemon.live(7, is_open=True)
+    assert "2 pulls and 20 events found no way to http://there" in daemon.said[1]
+    assert not daemon.undelivered.exists()
+    accounts, pulls = daemon.stored()
+    assert accounts == [(first, 0, 20), (third, 7, 0)]
+    assert pulls == [(start, number) for start in (first, second, third) for number in (0, 1)]
+
+
+def test_what_is_told_twice_since_a_daemon_was_killed_is_stored_once(tmp_path, monkeypatch):
+    daemon = Restarted(tmp_path, monkeypatch)
+    first = daemon.live(20, is_open=False)
+    kept = daemon.undelivered.read_bytes()
+    daemon.live(0, is_open=True)
+    daemon.undelivered.write_bytes(kept)
+    daemon.live(0, is_open=True)
+    accounts, pulls = daemon.stored()
+    assert accounts == [(first, 0, 20)]
+    assert len(pulls) == len(set(pulls)) == 6
+
+
+def test_pulls_of_before_the_machine_was_booted_are_lost_and_events_still_counted(
+    tmp_path, monkeypatch
+):
+    daemon = Restarted(tmp_path, monkeypatch)
+    first = daemon.live(20, is_open=False)
+    kept = daemon.undelivered.read_bytes()
+    daemon.undelivered.write_bytes(b"another" + kept[7:])
+    second = daemon.live(0, is_open=True)
+    assert "2 pulls of before the machine was booted are lost" in daemon.said
+    accounts, pulls = daemon.stored()
+    assert accounts == [(first, 0, 20)]
+    assert {start for start, _ in pulls} == {second}
+
+
+def test_what_an_earlier_start_has_left_and_nobody_can_read_is_said(tmp_path, monkeypatch):
+    daemon = Restarted(tmp_path, monkeypatch)
+    daemon.undelivered.write_bytes(b"boot\n{}\n")
+    daemon.live(0, is_open=True)
+    assert "what an earlier start has left cannot be read" in daemon.said[0]
+    assert not daemon.undelivered.exists()
+    daemon.way.store.close()
+
+
+def test_without_a_destination_it_stays_for_a_later_start(tmp_path, monkeypatch):
+    daemon = Restarted(tmp_path, monkeypatch)
+    daemon.live(20, is_open=False)
+    kept = daemon.undelivered.read_bytes()
+    monkeypatch.setattr("sesame.measurement.daemon.service.open_sink", lambda *_: None)
+    daemon.live(0, is_open=True)
+    assert len(daemon.undelivered.read_bytes()) == len(kept)
+    daemon.way.store.close()

@@ -5,19 +5,27 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
+import resource
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from fake_probes import all_probes
 from fastapi.testclient import TestClient
+from test_daemon_events import Kernel
 
 from sesame.datasets import DataSet
-from sesame.errors import InputError
+from sesame.errors import InputError, OutputError
 from sesame.measurement.clocks import Offset
+from sesame.measurement.control import Nodes, Recording
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.events import Block
+from sesame.measurement.feed import Feed
 from sesame.measurement.pulls import Pull
-from sesame.measurement.reception.journal import Journal
-from sesame.measurement.reception.server import make_reception_app
+from sesame.measurement.reception.journal import Journal, pulls
+from sesame.measurement.reception.server import Fetcher, make_reception_app
 from sesame.measurement.reception.store import Store, write_data_set
 from sesame.measurement.summary import Cells
 
@@ -105,19 +113,101 @@ def test_a_reception_that_was_killed_leaves_a_journal_that_becomes_a_data_set(fo
     assert [path.name for path in folder.glob(".*")] == [".received.json"]
 
 
-def test_a_journal_that_has_become_a_data_set_does_not_become_another(folder, monkeypatch):
-    node, store = FakeNode("a"), Store(folder, 600)
-    store.add(node.pull())
-
-    def killed() -> None:
+def test_a_journal_that_has_become_a_data_set_does_not_become_another(folder):
+    def killed(_: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(store, "_save_received", killed)
+    kernel, node, store = Kernel(), FakeNode("a"), Store(folder, 600, killed)
+    store.add(node.pull())
+    kernel.see(20)
+    for block in kernel.stream.after(-1, 1000):
+        store.add(block)
     with pytest.raises(KeyboardInterrupt):
         store.close()
     os.close(store._lock)
-    Store(folder, 600).close()
+    again = Store(folder, 600)
     assert len(data_sets(folder)) == 1
+    assert not again.add(node.node.history[0])
+    kernel.see(10)
+    again.add(kernel.stream.after(20)[0])
+    again.close()
+    accounts = [row for one in data_sets(folder) for row in rows(one, "kernel_trace")]
+    assert [(row["written"], row["discarded"]) for row in accounts] == [(10, 0)] * 3
+
+
+def test_a_store_that_could_not_begin_can_be_begun_again(folder, monkeypatch):
+    def full(_: Store) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OutputError, match="No space left"):
+        patch.setattr(Store, "_clear", full)
+        Store(folder, 600)
+    Store(folder, 600).close()
+
+
+def test_what_a_journal_could_not_take_whole_is_not_in_it(tmp_path, monkeypatch):
+    def away(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    node, journal = FakeNode("a"), Journal(tmp_path / "journal")
+    first, second, third = node.pull(), node.pull(), node.pull()
+    journal.append(first)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(first.encode()) + 100, before[1]))
+    try:
+        with monkeypatch.context() as patch, pytest.raises(OSError):
+            patch.setattr(Path, "open", away)
+            journal.append(second)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert journal.path.read_bytes() == first.encode()
+    journal.append(third)
+    journal.close()
+    assert list(pulls(journal.path)) == [first, third]
+
+
+class SlowDaemon:
+    """As a connection to it."""
+
+    address = "n"
+
+    def __init__(self, *pulls: Pull) -> None:
+        self.pulls, self.at_once, self.most = pulls, 0, 0
+
+    def ask(self, _method: str, path: str) -> bytes:
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        time.sleep(0.01)
+        self.at_once -= 1
+        return b"".join(pull.encode() for pull in self.pulls) if "pulls" in path else b""
+
+    def ask_clock(self) -> int:
+        return time.monotonic_ns()
+
+
+def test_one_node_is_asked_by_one_at_a_time(folder):
+    slow, store = SlowDaemon(), Store(folder, 600)
+    fetcher = Fetcher(slow, store)
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(4):
+            threads.submit(fetcher.fetch)
+    store.close()
+    assert slow.most == 1
+
+
+def test_a_recording_that_cannot_be_written_says_so(tmp_path, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    daemon, nodes = SlowDaemon(FakeNode("a").pull()), Nodes(["a"], TOKEN)
+    nodes._all = [daemon]
+    monkeypatch.setattr(Journal, "append", full)
+    with closing(Journal(tmp_path / "journal")) as journal:
+        recording = Recording(nodes, journal)
+        recording._feeds["n"] = Feed(daemon)
+        recording._feeds["n"].start = daemon.pulls[0].start
+        [outcome] = recording.fetch()
+    assert "No space left on device" in str(outcome.error)
 
 
 def test_a_segment_ends_after_its_time(folder):

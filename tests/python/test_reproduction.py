@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from sesame.reproduction import (
 )
 from sesame.reproduction import find_experiments as find
 from sesame.reproduction.busy import Spans
+from sesame.reproduction.observed import wait_for
 from sesame.reproduction.parallel_io import SIMPLE_DISK, TABLE_8_3, btio, matches
 from sesame.reproduction.run import measured_of
 
@@ -85,6 +88,21 @@ def test_the_page_says_what_comes_out_and_what_does_not(tmp_path: Path) -> None:
     assert text.count("Comes out:") == 5
     assert text.count("Does not come out:") == 1
     assert "57 for each of the 12 calls" in text
+
+
+def test_whoever_ends_an_experiment_ends_its_program() -> None:
+    def ended(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, ended)
+    process = subprocess.Popen(["sleep", "100"])
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            wait_for(process)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert process.returncode == -signal.SIGTERM
 
 
 def test_counts_before_measuring_are_taken_off_but_not_time() -> None:

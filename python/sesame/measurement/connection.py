@@ -94,7 +94,12 @@ class Connection:
             raise SesameError(f"{self.address}: this is no daemon of sesame") from error
 
     def ask_clock(self) -> int:
-        return int(self.ask_json("GET", "/v1/clock")["time_ns"])
+        try:
+            return int(self.ask_json("GET", "/v1/clock")["time_ns"])
+        except (TypeError, KeyError, ValueError) as error:
+            raise SesameError(
+                f"{self.address}: this is no daemon or reception of sesame"
+            ) from error
 
     def close(self) -> None:
         if self._socket is not None:

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
-from sesame.errors import InputError, SesameError
+from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement.connection import Connection
 from sesame.measurement.feed import Feed
 from sesame.measurement.reception.journal import Journal
-from sesame.measurement.reception.server import DAEMON_PORT
+from sesame.measurement.reception.server import DAEMON_PORT, MOST_AT_ONCE
 
 Answer = TypeVar("Answer")
-MOST_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,11 @@ class Recording:
                 raise SesameError(f"{node.address}: its daemon has begun again meanwhile")
             with self._writing:
                 known = self._seen.get(parcel.key, -1)
-                self._journal.append(parcel.after(known))
+                try:
+                    self._journal.append(parcel.after(known))
+                except OSError as error:
+                    reason = f"{self._journal.path}: cannot write: {error.strerror}"
+                    raise OutputError(reason) from error
                 self._seen[parcel.key] = parcel.number
                 self.is_empty = False
 

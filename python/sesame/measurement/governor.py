@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from sesame.errors import SesameError
 from sesame.measurement.cost import ANOTHER_CALL, Cost
 from sesame.measurement.probes import Detail, Probes, Subsystem
 
@@ -242,6 +243,20 @@ class Governor:
                 one.rates = None  # they were those of other points
                 self._open(one, self._parts(self._amount(), self._interval_s)[name])
 
+    def refusal(self, name: str, point: int) -> str | None:
+        """Why the kernel does not attach a point; one that is on already has been attached."""
+        with self._lock:
+            one = self._subsystems[name]
+            if one.probes.detail(point) != Detail.OFF:
+                return None
+            try:
+                one.probes.set(point, Detail.COUNT)
+            except SesameError as error:
+                return error.message
+            if one.on_since_ns is None:
+                one.probes.set(point, Detail.OFF)  # it comes back with the others
+            return None
+
     def on_spent(self, name: str) -> None:
         """The kernel says that the subsystem has spent what it was allowed."""
         with self._lock:
@@ -258,11 +273,14 @@ class Governor:
             rest_s = max(self._interval_s - 1e-9 * (now_ns - self._begun.time_ns), 0.0)
             for_rest = self._parts(amount * rest_s / self._interval_s, rest_s)[name] or 0.0
             one.part_ns = max(one.part_ns, self._parts(amount, self._interval_s)[name] or 0.0)
-            if max(self._demand(one, Detail.COUNT, rest_s), MESSAGE_NS) <= for_rest:
-                self._settle(one, for_rest, rest_s)
-            elif spent_ns + MESSAGE_NS <= one.part_ns:
-                self._look(one, Detail.COUNT, one.part_ns - spent_ns)
-            else:
+            try:
+                if max(self._demand(one, Detail.COUNT, rest_s), MESSAGE_NS) <= for_rest:
+                    self._settle(one, for_rest, rest_s)
+                elif spent_ns + MESSAGE_NS <= one.part_ns:
+                    self._look(one, Detail.COUNT, one.part_ns - spent_ns)
+                else:
+                    self._detach(one)
+            except SesameError:  # what is to come instead cannot be attached now
                 self._detach(one)
 
     def end(self) -> list[Spending]:

@@ -175,6 +175,7 @@ class _Settings(ctypes.Structure):
         ("classless", ctypes.c_uint32),
         ("reader", ctypes.c_uint32),
         ("limits", ctypes.c_uint64 * MAX_GROUPS),
+        ("since_ns", ctypes.c_uint64),
         ("presented", ctypes.c_uint64),
         ("lost", ctypes.c_uint64),
     ]
@@ -194,6 +195,7 @@ def library() -> ctypes.CDLL:
     for name, result, arguments in (
         ("describe", text, []),
         ("error", text, []),
+        ("has_rights", ctypes.c_int, []),
         ("load", handle, [text]),
         ("unload", None, [handle]),
         ("missing", text, [handle, number]),
@@ -247,6 +249,10 @@ def _way_on() -> str:
         return (
             "kernels built with CONFIG_DEBUG_INFO_BTF have it; `sesame trace` sees one program "
             "without it"
+        )
+    if library().sesame_probes_has_rights():
+        return (
+            "a container, or a policy of the kernel (lockdown, SELinux), may forbid it to root too"
         )
     return "a daemon that root has started measures for others, too: `sesame measure record`"
 

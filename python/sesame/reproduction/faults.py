@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sesame.errors import WorkloadError
+from sesame.errors import InputError, WorkloadError
 from sesame.measurement import subsystems
 from sesame.reproduction.busy import activity_of, spans_of
 from sesame.reproduction.limits import swap_space
@@ -109,6 +109,12 @@ def observe(laboratory: Laboratory, say: Callable[[str], None]) -> Outcome:
                 limited[size] = _sort(laboratory, 1, size, MEMORY_BYTES)
             except WorkloadError:  # killed: no page could be had
                 break
+    if EDGE_MB not in limited:
+        raise InputError(
+            f"with {MEMORY_BYTES // MB} MB of memory no sort beyond {max(limited, default=0)} "
+            f"MB came to its end, and from {EDGE_MB} MB on they are compared",
+            hint="another MPI library may need less memory: --mpi WRAPPER",
+        )
     curves = {_ranks(ranks): sorts for ranks, sorts in free.items()}
     curves["1 rank with 16 MB of memory"] = limited
     plotted = (limited[EDGE_MB], free[RANKS[-1]][SIZES_MB[-1]])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +16,7 @@ from sesame.errors import InputError
 MOUNT = Path("/sys/fs/cgroup")
 # Of each version of control groups: where groups of memory are, and the file of their limit.
 VERSIONS = ((MOUNT / "memory", "memory.limit_in_bytes"), (MOUNT, "memory.max"))
+MOST_SECONDS = 10.0  # that a killed process may take to be gone
 
 
 def _groups() -> tuple[Path, str]:
@@ -42,9 +45,24 @@ def memory_limit(limit_bytes: int | None) -> Iterator[Sequence[str]]:
             group.rmdir()
         raise InputError(f"{group}: cannot be made: {error.strerror}") from error
     try:
-        yield ("sh", "-c", 'echo $$ >"$0"; exec "$@"', str(group / "cgroup.procs"))
+        yield ("sh", "-c", 'echo $$ >"$0" && exec "$@"', str(group / "cgroup.procs"))
     finally:
-        group.rmdir()
+        _remove(group)
+
+
+def _remove(group: Path) -> None:
+    """With whoever is in it still: a run that was ended may have left some."""
+    end = time.monotonic() + MOST_SECONDS
+    while True:
+        try:
+            return group.rmdir()
+        except OSError:
+            if time.monotonic() > end:
+                raise
+        for process in (group / "cgroup.procs").read_text().split():
+            with suppress(ProcessLookupError):
+                os.kill(int(process), signal.SIGKILL)
+        time.sleep(0.01)
 
 
 @contextmanager

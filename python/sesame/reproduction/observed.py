@@ -21,7 +21,7 @@ from sesame.datasets import DataSet, DataSetWriter
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError, WorkloadError
 from sesame.measurement import Wanted, record_kernel, subsystems
-from sesame.reproduction.limits import memory_limit
+from sesame.reproduction.limits import MOST_SECONDS, memory_limit
 from sesame.reproduction.outcome import Outcome
 from sesame.traced.clocks import kernel_shift_ns
 from sesame.tracing import TraceOptions, collate, environment
@@ -172,16 +172,21 @@ class Laboratory:
                 started.append(
                     subprocess.Popen(words, env=os.environ | variables, cwd=here, stdout=quiet)
                 )
-                return started[0].wait()
+                return wait_for(started[0])
 
             def left_out(text: str) -> None:
                 if text.partition(" ")[0] in trace:
                     raise InputError(f"this experiment needs all of its points, but {text}")
 
             kernel = here / "kernel.sesame"
-            status = record_kernel(kernel, _wanted(trace), work, say=left_out).status
-        if status != 0 or not report.exists():
-            raise WorkloadError(f"{' '.join(command)}: ended with status {status}")
+            recorded = record_kernel(kernel, _wanted(trace), work, say=left_out)
+        if recorded.status != 0 or not report.exists():
+            raise WorkloadError(f"{' '.join(command)}: ended with status {recorded.status}")
+        if recorded.events is not None and recorded.events["lost"]:
+            raise InputError(
+                "{lost:,} of {seen:,} events of the kernel were lost".format(**recorded.events),
+                hint="again, when the machine has less to do",
+            )
         return Observed(
             " ".join([f"-n {ranks}", workload, *options]),
             started[0].pid,
@@ -190,6 +195,20 @@ class Laboratory:
             _collated(raw, here / "application.sesame") if is_traced else None,
             _faults_of_children() - before,
         )
+
+
+def wait_for(process: subprocess.Popen[bytes]) -> int:
+    """Whoever ends us ends it."""
+    try:
+        return process.wait()
+    except BaseException:
+        process.terminate()
+        try:
+            process.wait(MOST_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        raise
 
 
 def _wanted(trace: Sequence[str]) -> Wanted:

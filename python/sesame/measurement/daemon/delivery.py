@@ -1,12 +1,14 @@
 """Pulls and events on their way to a destination, which may be slow, away, or full.
 
 Pulls wait in a queue of bounded length, in a thread of its own that sleeps until one comes; what
-finds no room is dropped, the oldest first, and counted. Blocks of events wait in their stream.
+finds no room is dropped, the oldest first, and counted. Blocks of events wait in their stream. What
+an earlier start has left (undelivered.py) waits in the queue as well.
 After a failure the next pull is the next attempt, so that nothing ticks.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -25,7 +27,8 @@ from sesame.measurement.reception.store import Store
 DEFAULT_PORT = 7118  # of a reception
 MOST_WAITING = 1000
 SECONDS_BETWEEN_ESTIMATES = 600
-
+# At the end, before a last request of 10 s: systemd waits for 90 s (TimeoutStopSec).
+LAST_SECONDS = 60.0
 
 Parcel = Pull | Block
 
@@ -77,10 +80,11 @@ class Delivery:
         self._sink, self._say, self._stream = sink, say, stream
         self.sent = self._since = stream.seen if sent is None else sent
         self._events_delivered = 0
-        self._waiting: deque[Pull] = deque()
+        self._waiting: deque[Parcel] = deque()
         self._room = room
         self._changed = threading.Condition()
         self._is_wanted = False
+        self._end = math.inf
         self._last: int | None = None  # when it is to end: the last event to tell of
         self.dropped = 0
         self.delivered = 0
@@ -89,12 +93,12 @@ class Delivery:
         self._thread.start()
         stream.on_block = self._on_block
 
-    def offer(self, pull: Pull) -> None:
+    def offer(self, parcel: Parcel) -> None:
         with self._changed:
             if len(self._waiting) == self._room:
                 self._waiting.popleft()
                 self.dropped += 1
-            self._waiting.append(pull)
+            self._waiting.append(parcel)
         self._wake()
 
     def _wake(self) -> None:
@@ -106,9 +110,10 @@ class Delivery:
         if not self.trouble:
             self._wake()
 
-    def close(self) -> list[Pull]:
-        """One last attempt; gives what is still waiting."""
+    def close(self) -> list[Parcel]:
+        """One last attempt; gives what is still waiting, but for blocks of the stream."""
         self._stream.on_block = lambda: None
+        self._end = time.monotonic() + LAST_SECONDS
         self._last = self._stream.seen
         self._wake()
         self._thread.join()
@@ -134,7 +139,7 @@ class Delivery:
                 self._changed.wait_for(lambda: self._is_wanted)
                 self._is_wanted = False
                 last = self._last
-            while self._deliver_next(last):
+            while time.monotonic() < self._end and self._deliver_next(last):
                 pass
             if last is not None:
                 return
@@ -142,9 +147,9 @@ class Delivery:
     def _deliver_next(self, last: int | None) -> bool:
         """Whether there may be more. Pulls go first, since they are small."""
         with self._changed:
-            pull = self._waiting[0] if self._waiting else None
-        if pull is not None:
-            return self._deliver(pull) and self._remove(pull)
+            parcel = self._waiting[0] if self._waiting else None
+        if parcel is not None:
+            return self._deliver(parcel) and self._remove(parcel)
         if last is not None and self.sent >= last:
             return False
         for block in self._stream.after(self.sent):
@@ -154,7 +159,7 @@ class Delivery:
                 return True
         return False
 
-    def _remove(self, first: Pull) -> bool:
+    def _remove(self, first: Parcel) -> bool:
         with self._changed:
             # While it was on its way it may have been dropped to make room.
             if self._waiting and self._waiting[0] is first:

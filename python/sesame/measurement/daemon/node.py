@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sesame.errors import InputError, SesameError
+from sesame.errors import InputError
 from sesame.measurement.clocks import Offset, own_offset
 from sesame.measurement.cost import kept_costs
 from sesame.measurement.daemon.stream import EventStream
@@ -117,7 +117,7 @@ class Node:
             if level == "off":
                 continue
             untraced = self._probes[place.subsystem].subsystem.untraced
-            reason = self._refusal(place)
+            reason = self.governor.refusal(place.subsystem, place.number)
             if level == "trace" and untraced and subsystem is not None:
                 reason = f"it writes no trace: {untraced}"
             if reason is not None:
@@ -130,27 +130,19 @@ class Node:
             self.governor.want(name, dict(self._wanted[name]), frozenset(self._tracing[name]))
         return refused
 
-    def _refusal(self, place: Place) -> str | None:
-        """Why the kernel does not attach it; a point that is on already has been attached."""
-        probes = self._probes[place.subsystem]
-        if probes.detail(place.number) != Detail.OFF:
-            return None
-        try:
-            probes.set(place.number, Detail.COUNT)
-        except SesameError as error:
-            return error.message
-        return None
-
-    def set_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
-        """From now on; the next pull must come before, since it says what its cells are."""
+    def check_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
+        """Raises InputError when these cannot be set."""
         self.places(subsystem)
-        probes = self._probes[subsystem]
-        most = probes.subsystem.groups - 1
+        most = self._probes[subsystem].subsystem.groups - 1
         if len(limits) > most or any(b <= a for a, b in zip((0, *limits), limits, strict=False)):
             raise InputError(
                 f"{subsystem}: size groups {', '.join(map(str, limits))}: expected growing sizes "
                 f"in bytes, at most {most} of them"
             )
+
+    def set_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
+        """From now on; the next pull must come before, since it says what its cells are."""
+        probes = self._probes[subsystem]
         probes.set_limits(limits)
 
     # ---- Reading ----

@@ -61,7 +61,8 @@ def tell_systemd(state: str) -> None:
     if not address:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as way, contextlib.suppress(OSError):
-        way.sendto(state.encode(), address.replace("@", "\0", 1))
+        abstract = "\0" + address[1:] if address.startswith("@") else address
+        way.sendto(state.encode(), abstract)
 
 
 def make_folder(folder: Path, owner: tuple[int, int] | None = None) -> None:
@@ -77,7 +78,8 @@ def lock(folder: Path) -> TextIO:
     """Held until the process ends, so that a node has one daemon."""
     path = folder / "daemon.lock"
     try:
-        file = path.open("a+")
+        # Another user may own the folder (--user), and root writes here: no links.
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644), "r+")
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror}") from error
     try:
@@ -125,7 +127,7 @@ def start(how: Start) -> None:
     token_file = folder / "token"
     token = make_token(token_file)
     if user is not None:
-        os.chown(token_file, user.pw_uid, user.pw_gid)
+        os.chown(token_file, user.pw_uid, user.pw_gid, follow_symlinks=False)
     cells = how.cells or (how.folder / "cells" if how.folder is not None else default_cells())
     probes, refused = load_all(providers(cells, user.pw_uid if user is not None else None))
     if not how.keep_privileges:
@@ -141,7 +143,7 @@ def start(how: Start) -> None:
     sources = sources_of(probes.values())
     with closing(EventPump(sources, node.stream.write, messages)) as pump:
         read = how.read_settings if how.settings_file is not None else None
-        service = Service(node, settings, say, read, pump.flush)
+        service = Service(node, settings, say, read, pump.flush, folder / "undelivered")
         asyncio.run(_serve(service, listening, token_file, token))
     held.close()
 

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sesame.errors import InputError, SesameError
+from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement.daemon.access import read_token
 from sesame.measurement.daemon.delivery import Delivery, HttpSink, Sink, StoreSink
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.settings import Settings, check
+from sesame.measurement.daemon.undelivered import keep, kept
 from sesame.measurement.pulls import Pull
 from sesame.measurement.reception.store import Store
 
@@ -30,14 +31,18 @@ class Service:
         say: Callable[[str], None],
         read: Callable[[], Settings] | None = None,
         take_events: Callable[[], None] = lambda: None,
+        undelivered: Path | None = None,
     ) -> None:
         """`read` gives the settings again; `take_events` hands all that waits in the kernel to the
-        node's stream."""
+        node's stream; `undelivered` has what an earlier start has left."""
         self.node, self.settings, self.say, self._read = node, settings, say, read
         self._take_events = take_events
+        self._undelivered = undelivered
+        # As long as there is no destination.
+        self._waiting = kept(undelivered, node.offset, say) if undelivered is not None else []
         self.delivery: Delivery | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._due = 0.0
+        self._last_due = 0.0
         self.apply(settings)
 
     # ---- Settings ----
@@ -50,13 +55,15 @@ class Service:
         )
         for name, _ in wanted:
             self.node.places(*place_of(name))
+        for name, limits in settings.size_groups.items():
+            self.node.check_size_groups(name, tuple(limits))
+        if self.delivery is None or _way(self.settings) != _way(settings):
+            self._redirect(settings)
         for name, level in wanted:
             for point, reason in self.node.set_level(level, *place_of(name)).items():
                 self.say(f"{point} is left out: {reason}")
         for name, limits in settings.size_groups.items():
             self.set_size_groups(name, tuple(limits))
-        if self.delivery is None or _way(self.settings) != _way(settings):
-            self._redirect(settings)
         self.settings = settings
         self.node.governor.set_interval(settings.interval)
         if self._timer is not None:
@@ -66,7 +73,7 @@ class Service:
         self.apply(dataclasses.replace(self.settings, levels={}, size_groups={}, **changes))
 
     def set_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
-        self.node.places(subsystem)
+        self.node.check_size_groups(subsystem, limits)
         self.pull()
         self.node.set_size_groups(subsystem, limits)
 
@@ -86,34 +93,37 @@ class Service:
         sink = open_sink(settings, self.say)  # first: it may fail
         if self.delivery is not None:
             self.pull()  # what was counted until now still goes the old way
-        waiting, sent = list[Pull](), None
+        sent = None
         if self.delivery is not None:
-            waiting, sent = self.delivery.close(), self.delivery.sent
+            self._waiting, sent = self.delivery.close(), self.delivery.sent
             self.node.dropped += self.delivery.dropped
         self.delivery = None
         if sink is not None:
             self.delivery = Delivery(sink, self.say, self.node.stream, sent=sent)
-            for pull in waiting:
-                self.delivery.offer(pull)
+            for parcel in self._waiting:
+                self.delivery.offer(parcel)
+            self._waiting = []
 
     # ---- Pulling ----
 
     def begin(self) -> None:
         """Pulls from now on; needs a running event loop."""
-        self._due = time.monotonic()
+        self._last_due = time.monotonic()
         self._schedule()
 
     def _schedule(self) -> None:
+        """The next pull, an interval after the last one was due, or now."""
         if self._timer is not None:
             self._timer.cancel()
-        self._due = max(self._due + self.settings.interval, time.monotonic())
-        delay = self._due - time.monotonic()
-        self._timer = asyncio.get_running_loop().call_later(delay, self._tick)
+        now = time.monotonic()
+        due = max(self._last_due + self.settings.interval, now)
+        self._timer = asyncio.get_running_loop().call_later(due - now, self._tick, due)
 
-    def _tick(self) -> None:
+    def _tick(self, due: float) -> None:
+        self._last_due = due
+        self._schedule()
         self.pull()
         self.node.governor.begin()  # pulls that are asked for bring no new budget
-        self._schedule()
 
     def pull(self) -> Pull:
         if self.node.presented_and_lost()[0] > self.node.stream.seen:
@@ -131,11 +141,22 @@ class Service:
         self.node.governor.stop()
         self.pull()
         if self.delivery is not None:
-            left = self.delivery.close()
+            self._waiting = self.delivery.close()
+            pulls = sum(isinstance(one, Pull) for one in self._waiting)
             events = self.node.stream.seen - self.delivery.sent
-            if left or events:
-                way = self.settings.destination
-                self.say(f"{len(left)} pulls and {events} events found no way to {way}")
+            if events:
+                self._waiting.append(self.node.stream.account(self.delivery.sent))
+            if self._waiting:
+                self.say(
+                    f"{pulls} pulls and {events} events found no way to "
+                    f"{self.settings.destination}; its next start sends the pulls, and says how "
+                    "many events are lost"
+                )
+        if self._undelivered is not None:
+            try:
+                keep(self._undelivered, self._waiting)
+            except OutputError as error:
+                self.say(str(error))
 
     def describe(self) -> dict[str, Any]:
         presented, lost = self.node.presented_and_lost()

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,21 +69,28 @@ class EventStream:
             if self._taken + self._lost() > self.seen:
                 self._make_block()
 
-    def _make_block(self) -> None:
-        events, now = self._buffer[: self._gathered].copy(), time.monotonic_ns()
-        before, self.seen = self.seen, self._taken + self._lost()
-        begin = int(events["time_ns"].min()) if len(events) else now
-        block = Block(
+    def account(self, before: int) -> Block:
+        """Of the events from there up to the last block, without them."""
+        with self._changed:
+            return replace(self._block(before, self._buffer[:0].copy()), since=before)
+
+    def _block(self, before: int, events: NDArray[np.void]) -> Block:
+        now = time.monotonic_ns()
+        return Block(
             node=self._node,
             start=self._start,
             before=before,
             seen=self.seen,
-            begin_ns=begin,
+            begin_ns=int(events["time_ns"].min()) if len(events) else now,
             end_ns=now,
             names=self._names(),
             events=events,
             offset=self._offset,
         )
+
+    def _make_block(self) -> None:
+        before, self.seen = self.seen, self._taken + self._lost()
+        block = self._block(before, self._buffer[: self._gathered].copy())
         self._gathered = 0
         self._kept.append(block)
         self._weight += block.weight

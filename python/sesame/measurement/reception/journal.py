@@ -15,27 +15,30 @@ from sesame.measurement.pulls import Pull
 class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = path.open("xb")
+        self._file = path.open("xb", buffering=0)
+        self._whole = 0  # bytes; what comes after them was written in part
 
     def append(self, parcel: Pull | Block) -> None:
         """Whole or not at all; raises OSError."""
-        place = self._file.tell()
+        self._take_back()
+        left = memoryview(parcel.encode())
         try:
-            self._file.write(parcel.encode())
-            self._file.flush()
+            while left:
+                left = left[self._file.write(left) :]
         except OSError:
-            self._take_back(place)
+            with contextlib.suppress(OSError):  # then before the next one
+                self._take_back()
             raise
+        self._whole = self._file.tell()
 
     def close(self) -> None:
         self._file.close()
 
-    def _take_back(self, place: int) -> None:
-        """What was written in part would spoil the next one."""
-        with contextlib.suppress(OSError):  # what is left in the buffer finds no room either
-            self._file.close()
-        os.truncate(self.path, place)
-        self._file = self.path.open("ab")
+    def _take_back(self) -> None:
+        """What was written in part: it would spoil the next one, and takes room."""
+        if self._file.tell() != self._whole:
+            self._file.truncate(self._whole)
+            self._file.seek(self._whole)
 
 
 def cut_torn(path: Path) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -25,6 +27,7 @@ from sesame.measurement.reception.store import Store
 from sesame.measurement.web import Listening, guard, listen, make_app, run
 
 DAEMON_PORT = 7117
+MOST_AT_ONCE = 64  # nodes that are asked
 
 
 @dataclass(frozen=True)
@@ -92,19 +95,24 @@ class Fetcher:
     def __init__(self, connection: Connection, store: Store) -> None:
         self._address, self._feed, self._store = connection.address, Feed(connection), store
         self._trouble = ""
+        self._fetching = threading.Lock()
 
     def fetch(self) -> None:
-        try:
-            for parcel in self._feed.new():
-                keep(self._store, parcel)
-        except SesameError as error:
-            if error.message != self._trouble:
-                say(str(error))
-            self._trouble = error.message
-        else:
-            if self._trouble:
-                say(f"{self._address}: there again")
-            self._trouble = ""
+        """Waits for another call that is under way, in whatever thread."""
+        with self._fetching:
+            try:
+                for parcel in self._feed.new():
+                    keep(self._store, parcel)
+            except SesameError as error:
+                self._tell(error.message, str(error))
+            else:
+                self._tell("", f"{self._address}: there again")
+
+    def _tell(self, trouble: str, text: str) -> None:
+        """Once, until it is another one or over."""
+        before, self._trouble = self._trouble, trouble
+        if trouble != before:
+            say(text)
 
 
 def receive(how: Reception) -> None:
@@ -118,6 +126,9 @@ def receive(how: Reception) -> None:
 
 async def _serve(how: Reception, store: Store, listening: Listening, token: str) -> None:
     fetchers = [Fetcher(node, store) for node in how.nodes]
+    # A node that is away keeps a thread until its time is over.
+    threads = ThreadPoolExecutor(min(len(fetchers), MOST_AT_ONCE) + 1)
+    asyncio.get_running_loop().set_default_executor(threads)
     tasks = [asyncio.create_task(_fetch_always(one, how.interval)) for one in fetchers]
     tasks.append(asyncio.create_task(_end_segments(store, how.segment_seconds)))
     try:
@@ -128,8 +139,7 @@ async def _serve(how: Reception, store: Store, listening: Listening, token: str)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for fetcher in fetchers:
-            fetcher.fetch()
+        await asyncio.gather(*(asyncio.to_thread(one.fetch) for one in fetchers))
         store.close()
 
 

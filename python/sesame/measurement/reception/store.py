@@ -13,6 +13,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -40,14 +41,18 @@ class Store:
         self._adding, self._making = threading.Lock(), threading.Lock()
         self._troubles: dict[str, str] = {}
         self.segments = 0
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lock = _lock(folder)
-            self._clear()
-        except OSError as error:
-            raise OutputError(f"{folder}: cannot write there: {error.strerror}") from error
-        # Up to where there is something of each start of a daemon: what comes twice is stored once.
-        self._received = self._read_received()
+        with ExitStack() as undone:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                self._lock = _lock(folder)
+                undone.callback(os.close, self._lock)
+                self._clear()
+            except OSError as error:
+                raise OutputError(f"{folder}: cannot write there: {error.strerror}") from error
+            # Up to where there is something of each start of a daemon: what comes twice is stored
+            # once.
+            self._received = self._read_received()
+            undone.pop_all()
         self.make_segments()
 
     def _clear(self) -> None:
@@ -55,8 +60,10 @@ class Store:
         that has become a data set already."""
         for path in self._folder.glob(f".{SEGMENT}*"):
             shutil.rmtree(path)
-        made = {DataSet(path).info.get("journal") for path in self._folder.glob("*.sesame")}
-        for path in self._journals():
+        journals = self._journals()
+        sets = self._folder.glob("*.sesame") if journals else ()
+        made = {DataSet(path).info.get("journal") for path in sets}
+        for path in journals:
             if path.name in made:
                 path.unlink()
             else:
@@ -140,10 +147,10 @@ class Store:
         if first is not None:
             moment = datetime.fromtimestamp((first.begin_ns + first.offset.offset_ns) / 1e9, UTC)
             target = _free_name(self._folder, f"{SEGMENT}{moment:%Y%m%dT%H%M%S}")
+            self._save_received()  # first: once there is a data set, the journal is not read again
             nodes = write_data_set(target, path)
             self.segments += 1
             self._say(f"{target}: {', '.join(nodes)}")
-        self._save_received()
         path.unlink()
 
     def _save_received(self) -> None:

@@ -1,0 +1,55 @@
+"""What a daemon could not deliver before its end, in a file for its next start.
+
+Pulls are kept as they are until the machine is booted again: their times are of its monotonic
+clock. Of events only their number is kept, as a block without any, so that whoever stores it counts
+them as discarded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+from sesame.errors import OutputError
+from sesame.measurement.clocks import Offset
+from sesame.measurement.events import Block
+from sesame.measurement.frames import read_blocks, read_pulls
+from sesame.measurement.pulls import Pull
+
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+def keep(path: Path, parcels: Sequence[Pull | Block]) -> None:
+    """Instead of what was kept there. Raises OutputError."""
+    new = path.with_name(f"{path.name}.new")
+    try:
+        if not parcels:
+            path.unlink(missing_ok=True)
+            return
+        new.touch(mode=0o600)
+        new.write_bytes(BOOT.read_bytes() + b"".join(one.encode() for one in parcels))
+        new.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot write: {error.strerror}") from error
+
+
+def kept(path: Path, offset: Offset, say: Callable[[str], None]) -> list[Pull | Block]:
+    """Stays in the file until `keep`: what is sent twice is stored once. `say` is told what is
+    lost."""
+    try:
+        boot, _, text = path.read_bytes().partition(b"\n")
+        pulls, blocks = list(read_pulls(BytesIO(text))), list(read_blocks(BytesIO(text)))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        say(f"{path}: what an earlier start has left cannot be read: {error}")
+        return []
+    if pulls and boot != BOOT.read_bytes().strip():
+        say(f"{len(pulls)} pulls of before the machine was booted are lost")
+        pulls = []
+    now = time.monotonic_ns()
+    counts = [replace(one, begin_ns=now, end_ns=now, offset=offset) for one in blocks]
+    return [*counts, *pulls]
