@@ -17,6 +17,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,8 +151,7 @@ def _open_directory(path: Path, owner: int | None) -> int:
     return descriptor
 
 
-@dataclass(frozen=True)
-class _Head:
+class _Head(NamedTuple):
     """The begin of a file of cells."""
 
     magic: bytes
@@ -167,7 +167,7 @@ class _Head:
     @staticmethod
     def of(data: bytes) -> _Head:
         fields = _HEAD.unpack(data)
-        return _Head(*fields[:8], fields[8:])
+        return _Head._make((*fields[:8], fields[8:]))
 
     def has_ended(self) -> bool:
         """Its process; of one in a namespace of its own that can never be told."""
