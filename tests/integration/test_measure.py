@@ -386,20 +386,11 @@ def build_probes(place: Path) -> None:
         "cmake_minimum_required(VERSION 3.25)\nproject(probes LANGUAGES C ASM)\n"
         "set(CMAKE_POSITION_INDEPENDENT_CODE ON)\nadd_subdirectory(probes)\n"
     )
-    for command in (["cmake", "-S", place, "-B", place / "b"], ["cmake", "--build", place / "b"]):
+    for command in (
+        ["cmake", "-S", place, "-B", place / "b"],
+        ["cmake", "--build", place / "b", "--parallel"],
+    ):
         subprocess.run(command, check=True, capture_output=True)
-
-
-def test_a_new_subsystem_is_a_folder_and_touches_nothing_else(tmp_path):
-    shutil.copytree(ROOT / "probes", tmp_path / "probes")
-    shutil.copytree(ROOT / "examples/subsystem/signal", tmp_path / "probes/signal")
-    build_probes(tmp_path)
-    command = [*SESAME, "measure", "run", "--only", "signal", "--", "sh", "-c", "kill -CONT $$"]
-    environment = os.environ | {"SESAME_BIN": str(tmp_path / "b/probes")}
-    subprocess.run(command, check=True, capture_output=True, env=environment, cwd=tmp_path)
-    rows = pq.read_table(tmp_path / "measured.sesame/kernel_summary.parquet").to_pylist()
-    counts = {row["class"]: row["count"] for row in rows}
-    assert counts["process"] >= 2  # SIGCONT, and SIGCHLD when the shell ends
 
 
 def test_without_rights_it_says_which_are_needed(tmp_path):
@@ -414,7 +405,7 @@ def test_without_rights_it_says_which_are_needed(tmp_path):
 @dataclass(frozen=True)
 class Altered:
     """Probes as another kernel would have them: areas of memory lie elsewhere, sockets have no
-    tracepoints, and one program is refused."""
+    tracepoints, and one program is refused; with a subsystem more."""
 
     environment: dict[str, str]
 
@@ -437,6 +428,7 @@ ALTERATIONS = (
 def altered(tmp_path_factory) -> Altered:
     place = tmp_path_factory.mktemp("altered")
     shutil.copytree(ROOT / "probes", place / "probes")
+    shutil.copytree(ROOT / "examples/subsystem/signal", place / "probes/signal")
     for name, old, new in ALTERATIONS:
         text = (place / "probes" / name).read_text()
         assert text.count(old) == 1
@@ -453,6 +445,13 @@ def missing(altered) -> dict[str, str | None]:
         command, check=True, capture_output=True, text=True, env=altered.environment
     )
     return {row["point"]: row["missing"] for row in json.loads(done.stdout)["points"]}
+
+
+def test_a_new_subsystem_is_a_folder_and_touches_nothing_else(altered, tmp_path):
+    command = ("--only", "signal", "--", "sh", "-c", "kill -CONT $$")
+    rows = altered.rows("kernel_summary", tmp_path, *command)
+    counts = {row["class"]: row["count"] for row in rows}
+    assert counts["process"] >= 2  # SIGCONT, and SIGCHLD when the shell ends
 
 
 def test_areas_of_memory_that_are_not_as_expected_are_unknown(altered, missing, tmp_path):
