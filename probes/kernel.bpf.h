@@ -53,6 +53,7 @@ struct task_struct {
   int pagefault_disabled;
   struct mm_struct* mm;
   struct files_struct* files;
+  struct task_struct* real_parent;
   char comm[16];
 };
 

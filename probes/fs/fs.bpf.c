@@ -47,7 +47,9 @@ static __always_inline __u32 type_of(const struct super_block* super_block) {
 
 static __always_inline void fill_in(volatile struct fs_mount* mount,
                                     const struct super_block* super_block, __u32 type) {
+  const struct task_struct* task = (const void*)bpf_get_current_task_btf();
   mount->device = BPF_CORE_READ(super_block, s_dev);
+  mount->parent = (__u32)BPF_CORE_READ(task, real_parent, tgid);
   mount->process = (__u32)(bpf_get_current_pid_tgid() >> 32);
   mount->type = type;
   mount->super_block = (__u64)super_block;

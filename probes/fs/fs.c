@@ -106,6 +106,12 @@ static void look_through(const char* path, struct sought* sought, unsigned count
   fclose(list);
 }
 
+static void look_at_theirs(__u32 process, struct sought* sought) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/%u/mountinfo", process);
+  look_through(path, sought, 1, true);
+}
+
 /* Whether what is mounted here has changed since this was asked for this memory. */
 static bool has_list_changed(struct fs_shared* shared) {
   static int list = -1; /* stays open: it is how the kernel tells */
@@ -183,11 +189,8 @@ static int name_classes(void* memory, char** names) {
     if (sought[i].device == 0) continue;
     mount->asked = mount->process;
     mount->is_theirs = sought[i].name == NULL;
-    if (mount->is_theirs) {
-      char path[32];
-      snprintf(path, sizeof path, "/proc/%u/mountinfo", mount->process);
-      look_through(path, &sought[i], 1, true);
-    }
+    if (mount->is_theirs) look_at_theirs(mount->process, &sought[i]);
+    if (sought[i].name == NULL) look_at_theirs(mount->parent, &sought[i]);
     is_renamed |= settle(shared, i, &names[FS_TYPES + i], sought[i].name);
   }
   return is_renamed;

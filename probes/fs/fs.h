@@ -52,11 +52,13 @@ struct fs_mount {
   __u64 super_block; /* its address, written last; 0, FS_FREE: of none, FS_GONE: unmounted */
   __u32 device;      /* its s_dev */
   __u32 process;     /* one that uses it; the user side writes 0 to be told another */
+  __u32 parent;      /* of that: it sees the same mounts mostly, and lives longer */
   __u32 type;
   /* The user side's. */
   __u32 asked;     /* the process by which it was named */
   __u32 is_theirs; /* it is mounted for that process and not for this one */
   __u32 is_pulled; /* all that it had before it was unmounted */
+  __u32 unused;
 };
 #define FS_GONE 1
 #define FS_FREE 2

@@ -43,7 +43,7 @@ def fsyncs(rows: list[dict], node: str) -> int:
         row["count"]
         for row in rows
         if (row["node"], row["subsystem"], row["point"], row["class"])
-        == (node, "fs", "sync", "tmpfs")
+        == (node, "fs", "sync", "tmpfs /dev/shm")
     )
 
 

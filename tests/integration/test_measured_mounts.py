@@ -223,6 +223,23 @@ print(json.dumps(found))
     assert counted == [60, 30_000]
 
 
+def test_a_mount_of_processes_that_end_at_once_is_named_as_their_parent_sees_it(tmp_path):
+    script = """
+(place / "x").mkdir()
+in_shell = 'mount -t tmpfs none "$0" && dd if=/dev/zero of="$0/f" bs=123 count=7; sleep 0.5'
+command = ["unshare", "-m", "sh", "-c", in_shell, str(place / "x")]
+with loaded(["fs"]) as probes:
+    session = Session(probes, Wanted(all_points(), budget=None))
+    with session.running():
+        subprocess.run(command, check=True, capture_output=True)
+        found = pulled(session, is_last=True)
+print(json.dumps(found))
+"""
+    found = in_own_namespace(script, tmp_path)
+    [counted] = [found[name] for name in found if re.fullmatch(r"tmpfs x \(mount \d+\)", name)]
+    assert counted == [7, 861]
+
+
 def test_traced_events_have_the_class_of_the_summary(tmp_path):
     script = """
 from sesame.datasets import DataSet

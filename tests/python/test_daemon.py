@@ -141,7 +141,7 @@ def test_names_that_classes_get_while_it_runs_go_with_each_pull(daemon):
     for names in (("ext4 /", "tmpfs /a"), ("ext4 /", "nfs /home/b")):
         fs.count(point=0, class_=1, group=3, size=5000, duration=70)
         fs.classes = names
-        [row] = Pull.from_json(daemon.service.pull().to_json()).summaries(0)
+        [row] = Pull.from_json(daemon.service.pull().encode()).summaries(0)
         assert row["class"] == names[1]
 
 

@@ -27,6 +27,8 @@ library.sesame_probes_load.restype = c_void_p
 library.sesame_probes_load.argtypes = [c_char_p]
 library.sesame_probes_missing.restype = c_char_p
 library.sesame_probes_missing.argtypes = [c_void_p, c_uint]
+library.sesame_probes_classes.restype = c_char_p
+library.sesame_probes_classes.argtypes = [c_void_p]
 library.sesame_probes_set.argtypes = [c_void_p, c_uint, c_uint, ctypes.c_int]
 library.sesame_probes_cells.restype = ctypes.POINTER(ctypes.c_uint64)
 library.sesame_probes_cells.argtypes = [
@@ -42,7 +44,8 @@ def counts_of(loaded: int, subsystem: dict) -> list[dict[str, int]]:
     """For each point what it counted, by class."""
     cpus, stride = c_uint(), c_size_t()
     words = library.sesame_probes_cells(loaded, ctypes.byref(cpus), ctypes.byref(stride))
-    classes, groups = subsystem["classes"], subsystem["groups"]
+    classes = library.sesame_probes_classes(loaded).decode().split("\n")
+    groups = subsystem["groups"]
     counts: list[dict[str, int]] = []
     for point in range(len(subsystem["points"])):
         by_class: dict[str, int] = {}
