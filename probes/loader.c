@@ -558,6 +558,7 @@ EXPORT unsigned sesame_probes_pull(struct loaded* loaded, struct pulled* pulled)
       if (pull_cell(loaded, place, old, &pulled[count])) ++count;
     }
   }
+  if (subsystem->after_pull != NULL) subsystem->after_pull(loaded->shared);
   return count;
 }
 

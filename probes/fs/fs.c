@@ -135,15 +135,25 @@ static void forget(struct fs_shared* shared, unsigned first, unsigned count) {
 }
 
 /* Whether it is to be found out what it is called: it is new, or may have been unmounted. */
-static bool is_in_question(struct fs_shared* shared, unsigned i, bool has_changed) {
-  struct fs_mount* mount = &shared->mounts[i];
-  if (mount->super_block <= FS_FREE) return false;
-  if (mount->is_theirs && mount->process != 0 && kill((pid_t)mount->process, 0) != 0 &&
-      errno == ESRCH) {
-    mount->process = 0; /* whoever uses it next says where it is mounted by then */
+static bool is_in_question(const struct fs_mount* mount, bool has_changed) {
+  if (mount->super_block <= FS_FREE || mount->process == 0) return false;
+  return mount->process != mount->asked || (has_changed && !mount->is_theirs);
+}
+
+static bool has_ended(__u32 process) { return kill((pid_t)process, 0) != 0 && errno == ESRCH; }
+
+/* Nobody says when what is not mounted here is gone, and its address another's. The list of whoever
+ * uses it next says it; once an interval, since that costs more than a call. */
+static void after_pull(void* memory) {
+  struct fs_shared* shared = memory;
+  forget(shared, 0, FS_TYPES);
+  for (unsigned i = 0; i < FS_MOUNTS; ++i) {
+    struct fs_mount* mount = &shared->mounts[i];
+    if (mount->super_block <= FS_FREE || !mount->is_theirs || mount->process == 0) continue;
+    if (!has_ended(mount->process)) continue;
+    mount->process = 0;
     forget(shared, FS_TYPES + i, 1);
   }
-  return mount->process != 0 && (has_changed || mount->process != mount->asked);
 }
 
 /* What was found names the class and is taken. A mount that is gone, or has another one in its
@@ -173,12 +183,10 @@ static bool settle(struct fs_shared* shared, unsigned i, char** name, char* foun
 static int name_classes(void* memory, char** names) {
   struct fs_shared* shared = memory;
   struct sought sought[FS_MOUNTS] = {0};
-  /* Nobody says when these are gone and their addresses are others'. */
-  forget(shared, 0, FS_TYPES);
   const bool has_changed = has_list_changed(shared);
   bool is_any = false, is_renamed = false;
   for (unsigned i = 0; i < FS_MOUNTS; ++i) {
-    if (!is_in_question(shared, i, has_changed)) continue;
+    if (!is_in_question(&shared->mounts[i], has_changed)) continue;
     sought[i].device = shared->mounts[i].device;
     is_any = true;
   }
@@ -219,4 +227,4 @@ static int free_classes(struct bpf_object* object, void* memory, char** names) {
 
 DEFINE_SUBSYSTEM(fs, "calls of the system on files", "the descriptor", "the number of the call",
                  .classes_seen = classes_seen, .name_classes = name_classes,
-                 .free_classes = free_classes);
+                 .after_pull = after_pull, .free_classes = free_classes);

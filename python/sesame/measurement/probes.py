@@ -386,7 +386,8 @@ class LoadedProbes:
 
     def pull(self) -> bytes:
         """The cells with events since the last pull, each a PULLED."""
-        count = library().sesame_probes_pull(self._handle, self._pulled.ctypes.data)
+        with self._naming:
+            count = library().sesame_probes_pull(self._handle, self._pulled.ctypes.data)
         return self._pulled[:count].tobytes()
 
     def sums(self) -> NDArray[np.uint64]:
