@@ -24,9 +24,7 @@ from sesame.measurement import (
     Detail,
     Session,
     Wanted,
-    account,
     loaded,
-    measure_requests,
     subsystems,
 )
 
@@ -367,9 +365,10 @@ def test_the_tutorial_works(tmp_path):
         words = line.split()
         assert words[0] == "sesame"
         environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-        subprocess.run(
-            [*SESAME, *words[1:]], cwd=tmp_path, check=True, capture_output=True, env=environment
+        done = subprocess.run(
+            [*SESAME, *words[1:]], cwd=tmp_path, capture_output=True, text=True, env=environment
         )
+        assert done.returncode == 0, f"{line}: {done.stderr}"
 
 
 TALK = (
@@ -579,22 +578,3 @@ def test_parts_of_faults_are_the_total_while_others_fault(tmp_path):
     rows = pq.read_table(path / "kernel_summary.parquet").to_pylist()
     parts = sum(r["count"] for r in rows if r["point"] not in ("total", "page-out"))
     assert parts == sum(r["count"] for r in rows if r["point"] == "total") > 1000
-
-
-def test_costs_of_requests_are_the_kernels_own_account(monkeypatch, tmp_path):
-    switch = Path("/proc/sys/kernel/bpf_stats_enabled")
-    before = switch.read_text()
-    costs = measure_requests(20)
-    assert switch.read_text() == before
-    if not costs:
-        pytest.skip("reads past the page cache of /var/tmp reach no device")
-    assert [cost.detail for cost in costs] == ["count", "sampled", "duration"]
-    assert all(0 < cost.least_ns <= cost.ns <= cost.most_ns < 10_000 for cost in costs)
-    memory_only = tmp_path / "memory"
-    memory_only.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", memory_only], check=True)
-    try:
-        monkeypatch.setattr(account, "SCRATCH", memory_only)
-        assert measure_requests(3) == []
-    finally:
-        subprocess.run(["umount", memory_only], check=True)

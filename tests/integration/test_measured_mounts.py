@@ -247,7 +247,7 @@ from sesame.measurement import record_kernel
 mount("a")
 command = ["dd", "if=/dev/zero", f"of={place}/a/f", "bs=123", "count=25", "status=none"]
 wanted = Wanted(all_points(), {("fs", 1)}, budget=None)
-record_kernel(place / "m.sesame", wanted, lambda: subprocess.call(command))
+record_kernel(place / "m.sesame", wanted, lambda _: subprocess.call(command))
 events = DataSet(place / "m.sesame").table("kernel_event").to_pylist()
 print(json.dumps([event["class"] for event in events if event["bytes"] == 123]))
 """

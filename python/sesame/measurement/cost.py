@@ -18,7 +18,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import binom
 
 from sesame.measurement.probes import Detail, LoadedProbes, library, loaded, subsystems
 
@@ -69,6 +68,8 @@ def median_and_interval(
     values: list[float], confidence: float = 0.95
 ) -> tuple[float, float, float]:
     """The median, and between which of the values it lies with at least that confidence."""
+    from scipy.stats import binom  # half of what `sesame measure` takes to begin; few need it
+
     ordered = sorted(values)
     n = len(ordered)
     middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
