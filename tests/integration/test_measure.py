@@ -364,7 +364,8 @@ def test_the_tutorial_works(tmp_path):
         )
         words = line.split()
         assert words[0] == "sesame"
-        environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # its mpiexec runs as root
+        environment = os.environ | {"PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")}
         done = subprocess.run(
             [*SESAME, *words[1:]], cwd=tmp_path, capture_output=True, text=True, env=environment
         )

@@ -43,8 +43,16 @@ class EventPump:
         # events one by one never sleeps.
         for source in sources:
             self._poll.register(source.fileno(), select.EPOLLIN | select.EPOLLET)
+        for source in sources:
+            self._drain(source)
         self._thread = threading.Thread(target=self._run, name="events", daemon=True)
         self._thread.start()
+
+    def _drain(self, source: Source) -> None:
+        """What an earlier measurement of this process has left in the ring is none of this one."""
+        messages, events = source.take(self._room)
+        while messages or len(events):
+            messages, events = source.take(self._room)
 
     def flush(self) -> None:
         """Returns when what is in the ring now has been handed on."""

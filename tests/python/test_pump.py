@@ -1,0 +1,36 @@
+"""Events on their way from the kernel's ring."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+
+import numpy as np
+
+from sesame.measurement.probes import MET
+from sesame.measurement.pump import EventPump
+
+
+class Ring:
+    """Has a message and an event from before."""
+
+    def __init__(self) -> None:
+        self._descriptor = os.eventfd(0)
+        self._left = True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def take(self, room: np.ndarray) -> tuple[set[tuple[int, str]], np.ndarray]:
+        was_left, self._left = self._left, False
+        return ({(MET, "fs")}, room[:1]) if was_left else (set(), room[:0])
+
+
+def test_what_an_earlier_measurement_has_left_is_not_handed_on():
+    told: list[str] = []
+    written: list[int] = []
+    ring = Ring()
+    with closing(EventPump([ring], lambda events: written.append(len(events)), {MET: told.append})):
+        pass
+    os.close(ring.fileno())
+    assert (told, written) == ([], [])
