@@ -140,7 +140,7 @@ def test_a_command_that_cannot_have_its_limit_does_not_run(tmp_path):
 
 def test_an_experiment_that_misses_events_says_so(cache, tmp_path, monkeypatch):
     def record(output, wanted, work, **_):
-        work()
+        work({})
         (tmp_path / "run-1/report.json").touch()
         return Recorded(0, {}, {"seen": 5000, "written": 4999, "lost": 1})
 
