@@ -6,6 +6,8 @@ JOBS ?= $(shell nproc)
 PACKAGES := build-essential cmake ninja-build python3-venv python3-dev libtomlplusplus-dev \
   nlohmann-json3-dev libgtest-dev gfortran mpich libmpich-dev babeltrace2 libcli11-dev otf2-tools \
   openmpi-bin libopenmpi-dev clang libbpf-dev
+# Programs of others that tests run, and tools that they compare with.
+TEST_PACKAGES := blktrace hdf5-tools libhdf5-mpich-dev mocassin scalapack-mpi-test
 CXX_FILES = $(shell git ls-files '*.cc' '*.h' | grep -v '/generated/')
 
 .PHONY: help setup build build-tests test test-long demo bench lint format sanitize clean
@@ -29,6 +31,10 @@ $(VENV)/.ready: pyproject.toml tools/setup.sh
 	@bash tools/setup.sh $(VENV) $(PACKAGES)
 	@touch $@
 
+$(VENV)/.ready-to-test: $(VENV)/.ready
+	@bash tools/setup.sh $(VENV) $(TEST_PACKAGES) || echo "tests skip what is not there" >&2
+	@touch $@
+
 INSTALL = CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(PYTHON) -m pip install --quiet --no-build-isolation \
   --no-deps --disable-pip-version-check --editable . --config-settings=build-dir=build
 
@@ -38,10 +44,10 @@ build: setup
 build-tests: setup
 	@$(INSTALL) --config-settings=cmake.define.SESAME_TESTS=ON
 
-test: build-tests
+test: build-tests $(VENV)/.ready-to-test
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS)
 
-test-long: build-tests
+test-long: build-tests $(VENV)/.ready-to-test
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --long
 
 demo: build
