@@ -15,10 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "probes/probes.h"
-#include "probes/subsystem.h"
-
-#define EXPORT __attribute__((visibility("default")))
+#include "probes/loaded.h"
 
 #define SUBSYSTEM(name) extern const struct subsystem sesame_##name;
 #include "subsystems.def"
@@ -30,40 +27,12 @@ static const struct subsystem* const subsystems[] = {
 #undef SUBSYSTEM
 };
 
-#define MAX_PROGRAMS 16
-
-/* A program, and what it is attached by: one link, or one for each CPU. */
-struct program {
-  struct bpf_program* bpf;
-  struct bpf_link** links; /* NULL: not attached */
-  char missing[240];       /* why this kernel cannot have it; empty when it can */
-};
-
-struct loaded {
-  const struct subsystem* subsystem;
-  struct bpf_object* object;
-  struct program programs[MAX_PROGRAMS];
-  unsigned program_count;
-  const char* const* serving[SESAME_MAX_POINTS]; /* the programs of each point */
-  const char* classless;  /* why its classes cannot be told; NULL when they can */
-  struct spending* cells; /* of all CPUs, each followed by its cells */
-  size_t cells_bytes;
-  struct settings* settings;
-  void* shared; /* what the programs share with their subsystem's user side; NULL: nothing */
-  size_t shared_bytes;
-  char** names;          /* of classes; NULL: none yet */
-  char* class_text;      /* the same as lines; NULL: to be made */
-  struct pulled* before; /* what each cell had counted at the last pull */
-};
-
 static char error_text[512];
 static char libbpf_text[256];
-static int ring_map = -1;
-static struct ring_buffer* ring;
 
 EXPORT const char* sesame_probes_error(void) { return error_text; }
 
-static void fail(const char* format, ...) {
+void fail(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(error_text, sizeof error_text, format, arguments);
@@ -78,7 +47,7 @@ static int keep_last(enum libbpf_print_level level, const char* format, va_list 
   return 0;
 }
 
-static unsigned cpu_count(void) { return (unsigned)libbpf_num_possible_cpus(); }
+unsigned cpu_count(void) { return (unsigned)libbpf_num_possible_cpus(); }
 
 static unsigned cell_count(const struct subsystem* subsystem) {
   return subsystem->point_count * subsystem->class_count * subsystem->group_count;
@@ -177,14 +146,6 @@ static int open_object(struct loaded* loaded, const struct btf* kernel) {
   }
   struct bpf_map* cells = bpf_object__find_map_by_name(loaded->object, "cells");
   return bpf_map__set_max_entries(cells, cpu_count());
-}
-
-static int share_ring(struct bpf_object* object) {
-  if (ring_map < 0) {
-    ring_map = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "sesame_events", 0, 0, SESAME_RING, NULL);
-    if (ring_map < 0) return -1;
-  }
-  return bpf_map__reuse_fd(bpf_object__find_map_by_name(object, "events"), ring_map);
 }
 
 static void* mapped(struct bpf_map* map, size_t bytes) {
@@ -460,159 +421,4 @@ EXPORT void sesame_probes_unload(struct loaded* loaded) {
   free(loaded->class_text);
   free(loaded->before);
   free(loaded);
-}
-
-/* ---- Reading ---- */
-
-EXPORT struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpus, size_t* stride) {
-  *cpus = cpu_count();
-  *stride = loaded->cells_bytes / cpu_count();
-  return loaded->cells;
-}
-
-/* No class from this on has ever had events. */
-static unsigned classes_seen(const struct loaded* loaded) {
-  const struct subsystem* subsystem = loaded->subsystem;
-  return subsystem->classes_seen != NULL ? subsystem->classes_seen(loaded->shared)
-                                         : subsystem->class_count;
-}
-
-static void make_class_text(struct loaded* loaded) {
-  free(loaded->class_text);
-  size_t bytes;
-  FILE* out = open_memstream(&loaded->class_text, &bytes);
-  for (unsigned i = 0; i < loaded->subsystem->class_count; ++i) {
-    fprintf(out, "%s%s", i > 0 ? "\n" : "", loaded->names[i] != NULL ? loaded->names[i] : "");
-  }
-  fclose(out);
-}
-
-EXPORT int sesame_probes_free_classes(struct loaded* loaded) {
-  const struct subsystem* subsystem = loaded->subsystem;
-  if (subsystem->free_classes == NULL) return 0;
-  const int is_any = subsystem->free_classes(loaded->object, loaded->shared, loaded->names);
-  if (is_any) make_class_text(loaded);
-  return is_any;
-}
-
-EXPORT const char* sesame_probes_classes(struct loaded* loaded) {
-  const struct subsystem* subsystem = loaded->subsystem;
-  const bool is_renamed =
-      subsystem->name_classes != NULL && subsystem->name_classes(loaded->shared, loaded->names);
-  if (loaded->class_text == NULL || is_renamed) make_class_text(loaded);
-  return loaded->class_text;
-}
-
-EXPORT struct settings* sesame_probes_settings(struct loaded* loaded) { return loaded->settings; }
-
-/* A CPU's: what it spent; its cells follow. */
-static struct spending* spending_of(const struct loaded* loaded, unsigned cpu) {
-  return (struct spending*)((char*)loaded->cells + loaded->cells_bytes / cpu_count() * cpu);
-}
-
-static struct cell* cells_of(const struct loaded* loaded, unsigned cpu) {
-  return (struct cell*)(spending_of(loaded, cpu) + 1);
-}
-
-/* The longest durations are kept in two places that take turns: `old` is not written any more. */
-static void sum_cell(const struct loaded* loaded, unsigned place, unsigned old,
-                     struct pulled* sum) {
-  for (unsigned cpu = 0, cpus = cpu_count(); cpu < cpus; ++cpu) {
-    struct cell* cell = &cells_of(loaded, cpu)[place];
-    sum->count += cell->count;
-    sum->bytes += cell->bytes;
-    sum->timed += cell->timed;
-    sum->total_ns += cell->total_ns;
-    if (cell->max_ns[old] == 0) continue;
-    if (cell->max_ns[old] > sum->max_ns) sum->max_ns = cell->max_ns[old];
-    cell->max_ns[old] = 0;
-  }
-}
-
-/* What a cell has counted since the last pull; whether that is anything. */
-static bool pull_cell(const struct loaded* loaded, unsigned place, unsigned old,
-                      struct pulled* pulled) {
-  struct pulled sum = {.place = place};
-  sum_cell(loaded, place, old, &sum);
-  struct pulled* before = &loaded->before[place];
-  if (sum.count == before->count) return false;
-  *pulled = (struct pulled){place,
-                            sum.count - before->count,
-                            sum.bytes - before->bytes,
-                            sum.timed - before->timed,
-                            sum.total_ns - before->total_ns,
-                            sum.max_ns};
-  *before = sum;
-  return true;
-}
-
-EXPORT unsigned sesame_probes_pull(struct loaded* loaded, struct pulled* pulled) {
-  const struct subsystem* subsystem = loaded->subsystem;
-  const unsigned old = loaded->settings->epoch, groups = subsystem->group_count;
-  loaded->settings->epoch = 1 - old;
-  const unsigned classes = classes_seen(loaded);
-  unsigned count = 0;
-  for (unsigned point = 0; point < subsystem->point_count; ++point) {
-    const unsigned first = point * subsystem->class_count * groups;
-    for (unsigned place = first; place < first + classes * groups; ++place) {
-      if (pull_cell(loaded, place, old, &pulled[count])) ++count;
-    }
-  }
-  if (subsystem->after_pull != NULL) subsystem->after_pull(loaded->shared);
-  return count;
-}
-
-EXPORT void sesame_probes_sums(struct loaded* loaded, uint64_t* sums) {
-  const struct subsystem* subsystem = loaded->subsystem;
-  const unsigned cells_of_point = subsystem->class_count * subsystem->group_count;
-  const unsigned seen = classes_seen(loaded) * subsystem->group_count;
-  for (unsigned cpu = 0; cpu < cpu_count(); ++cpu) {
-    *sums++ = spending_of(loaded, cpu)->spent_ns;
-    *sums++ = spending_of(loaded, cpu)->runs;
-    const struct cell* cells = cells_of(loaded, cpu);
-    for (unsigned point = 0; point < subsystem->point_count; ++point, ++sums) {
-      *sums = 0;
-      for (unsigned i = 0; i < seen; ++i) *sums += cells[point * cells_of_point + i].count;
-    }
-  }
-}
-
-EXPORT void sesame_probes_allow(struct loaded* loaded, uint64_t ns) {
-  for (unsigned cpu = 0, cpus = cpu_count(); cpu < cpus; ++cpu) {
-    struct spending* spending = spending_of(loaded, cpu);
-    spending->allowance_ns = spending->spent_ns + (ns > 0 ? ns : 1);
-  }
-}
-
-struct batch {
-  struct event* events;
-  size_t room;
-  size_t count;
-};
-static struct batch batch;
-
-static int take(void* context, void* data, size_t bytes) {
-  (void)context;
-  memcpy(&batch.events[batch.count++], data,
-         bytes < sizeof(struct event) ? bytes : sizeof(struct event));
-  return batch.count == batch.room ? -ENOSPC : 0; /* an error ends the taking */
-}
-
-static int open_ring(void) {
-  if (ring != NULL) return 0;
-  if (ring_map >= 0) ring = ring_buffer__new(ring_map, take, NULL, NULL);
-  if (ring != NULL) return 0;
-  fail("the ring of events cannot be read: %s", ring_map < 0 ? "no probes" : strerror(errno));
-  return -1;
-}
-
-EXPORT int sesame_probes_events_descriptor(void) {
-  return open_ring() == 0 ? ring_buffer__epoll_fd(ring) : -1;
-}
-
-EXPORT long sesame_probes_events(struct event* events, size_t room) {
-  if (open_ring() != 0) return -1;
-  batch = (struct batch){events, room, 0};
-  ring_buffer__consume(ring);
-  return (long)batch.count;
 }

@@ -1,0 +1,126 @@
+/* What the programs have counted: their cells, the names of classes, what was spent. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "probes/loaded.h"
+
+EXPORT struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpus, size_t* stride) {
+  *cpus = cpu_count();
+  *stride = loaded->cells_bytes / cpu_count();
+  return loaded->cells;
+}
+
+/* No class from this on has ever had events. */
+static unsigned classes_seen(const struct loaded* loaded) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  return subsystem->classes_seen != NULL ? subsystem->classes_seen(loaded->shared)
+                                         : subsystem->class_count;
+}
+
+static void make_class_text(struct loaded* loaded) {
+  free(loaded->class_text);
+  size_t bytes;
+  FILE* out = open_memstream(&loaded->class_text, &bytes);
+  for (unsigned i = 0; i < loaded->subsystem->class_count; ++i) {
+    fprintf(out, "%s%s", i > 0 ? "\n" : "", loaded->names[i] != NULL ? loaded->names[i] : "");
+  }
+  fclose(out);
+}
+
+EXPORT int sesame_probes_free_classes(struct loaded* loaded) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  if (subsystem->free_classes == NULL) return 0;
+  const int is_any = subsystem->free_classes(loaded->object, loaded->shared, loaded->names);
+  if (is_any) make_class_text(loaded);
+  return is_any;
+}
+
+EXPORT const char* sesame_probes_classes(struct loaded* loaded) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  const bool is_renamed =
+      subsystem->name_classes != NULL && subsystem->name_classes(loaded->shared, loaded->names);
+  if (loaded->class_text == NULL || is_renamed) make_class_text(loaded);
+  return loaded->class_text;
+}
+
+EXPORT struct settings* sesame_probes_settings(struct loaded* loaded) { return loaded->settings; }
+
+/* A CPU's: what it spent; its cells follow. */
+static struct spending* spending_of(const struct loaded* loaded, unsigned cpu) {
+  return (struct spending*)((char*)loaded->cells + loaded->cells_bytes / cpu_count() * cpu);
+}
+
+static struct cell* cells_of(const struct loaded* loaded, unsigned cpu) {
+  return (struct cell*)(spending_of(loaded, cpu) + 1);
+}
+
+/* The longest durations are kept in two places that take turns: `old` is not written any more. */
+static void sum_cell(const struct loaded* loaded, unsigned place, unsigned old,
+                     struct pulled* sum) {
+  for (unsigned cpu = 0, cpus = cpu_count(); cpu < cpus; ++cpu) {
+    struct cell* cell = &cells_of(loaded, cpu)[place];
+    sum->count += cell->count;
+    sum->bytes += cell->bytes;
+    sum->timed += cell->timed;
+    sum->total_ns += cell->total_ns;
+    if (cell->max_ns[old] == 0) continue;
+    if (cell->max_ns[old] > sum->max_ns) sum->max_ns = cell->max_ns[old];
+    cell->max_ns[old] = 0;
+  }
+}
+
+/* What a cell has counted since the last pull; whether that is anything. */
+static bool pull_cell(const struct loaded* loaded, unsigned place, unsigned old,
+                      struct pulled* pulled) {
+  struct pulled sum = {.place = place};
+  sum_cell(loaded, place, old, &sum);
+  struct pulled* before = &loaded->before[place];
+  if (sum.count == before->count) return false;
+  *pulled = (struct pulled){place,
+                            sum.count - before->count,
+                            sum.bytes - before->bytes,
+                            sum.timed - before->timed,
+                            sum.total_ns - before->total_ns,
+                            sum.max_ns};
+  *before = sum;
+  return true;
+}
+
+EXPORT unsigned sesame_probes_pull(struct loaded* loaded, struct pulled* pulled) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  const unsigned old = loaded->settings->epoch, groups = subsystem->group_count;
+  loaded->settings->epoch = 1 - old;
+  const unsigned classes = classes_seen(loaded);
+  unsigned count = 0;
+  for (unsigned point = 0; point < subsystem->point_count; ++point) {
+    const unsigned first = point * subsystem->class_count * groups;
+    for (unsigned place = first; place < first + classes * groups; ++place) {
+      if (pull_cell(loaded, place, old, &pulled[count])) ++count;
+    }
+  }
+  if (subsystem->after_pull != NULL) subsystem->after_pull(loaded->shared);
+  return count;
+}
+
+EXPORT void sesame_probes_sums(struct loaded* loaded, uint64_t* sums) {
+  const struct subsystem* subsystem = loaded->subsystem;
+  const unsigned cells_of_point = subsystem->class_count * subsystem->group_count;
+  const unsigned seen = classes_seen(loaded) * subsystem->group_count;
+  for (unsigned cpu = 0; cpu < cpu_count(); ++cpu) {
+    *sums++ = spending_of(loaded, cpu)->spent_ns;
+    *sums++ = spending_of(loaded, cpu)->runs;
+    const struct cell* cells = cells_of(loaded, cpu);
+    for (unsigned point = 0; point < subsystem->point_count; ++point, ++sums) {
+      *sums = 0;
+      for (unsigned i = 0; i < seen; ++i) *sums += cells[point * cells_of_point + i].count;
+    }
+  }
+}
+
+EXPORT void sesame_probes_allow(struct loaded* loaded, uint64_t ns) {
+  for (unsigned cpu = 0, cpus = cpu_count(); cpu < cpus; ++cpu) {
+    struct spending* spending = spending_of(loaded, cpu);
+    spending->allowance_ns = spending->spent_ns + (ns > 0 ? ns : 1);
+  }
+}

@@ -1,0 +1,44 @@
+/* A subsystem whose programs are in the kernel, as the files of this library share it. */
+#pragma once
+
+#include <bpf/libbpf.h>
+#include <stddef.h>
+
+#include "probes/probes.h"
+#include "probes/subsystem.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define MAX_PROGRAMS 16
+
+/* A program, and what it is attached by: one link, or one for each CPU. */
+struct program {
+  struct bpf_program* bpf;
+  struct bpf_link** links; /* NULL: not attached */
+  char missing[240];       /* why this kernel cannot have it; empty when it can */
+};
+
+struct loaded {
+  const struct subsystem* subsystem;
+  struct bpf_object* object;
+  struct program programs[MAX_PROGRAMS];
+  unsigned program_count;
+  const char* const* serving[SESAME_MAX_POINTS]; /* the programs of each point */
+  const char* classless;  /* why its classes cannot be told; NULL when they can */
+  struct spending* cells; /* of all CPUs, each followed by its cells */
+  size_t cells_bytes;
+  struct settings* settings;
+  void* shared; /* what the programs share with their subsystem's user side; NULL: nothing */
+  size_t shared_bytes;
+  char** names;          /* of classes; NULL: none yet */
+  char* class_text;      /* the same as lines; NULL: to be made */
+  struct pulled* before; /* what each cell had counted at the last pull */
+};
+
+/* What sesame_probes_error says from now on. */
+void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+/* As many as the kernel could have. */
+unsigned cpu_count(void);
+
+/* Has an object that was opened write its events into the ring of all subsystems; -1: errno. */
+int share_ring(struct bpf_object* object);
