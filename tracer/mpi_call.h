@@ -40,10 +40,17 @@ static struct {
 
 /* --- Entering and leaving ----------------------------------------------------------------- */
 
+/* All records of a call have the same times: the clock may be renewed between two of them. */
 typedef struct {
   uint64_t begin; /* ticks */
   uint64_t end;
+  uint64_t duration; /* ns */
 } Span;
+
+static inline void end_span(Span* span) {
+  span->end = sesame_leave(span->begin);
+  span->duration = sesame_ticks_to_ns(&sesame_stream.clock, span->end - span->begin);
+}
 
 /* What the library does inside a call is not the program's: its own MPI calls and its files,
  * except in calls on files, whose accesses to the file are of interest. */
@@ -76,12 +83,9 @@ static int class_of(int result) {
   return class;
 }
 
-#define SESAME_PUT(shape, call_, ...)                                                            \
-  sesame_put_##shape(                                                                            \
-      span.end, &(struct sesame_##shape){                                                        \
-                    .call = (call_),                                                             \
-                    .duration = sesame_ticks_to_ns(&sesame_stream.clock, span.end - span.begin), \
-                    __VA_ARGS__})
+#define SESAME_PUT(shape, call_, ...) \
+  sesame_put_##shape(                 \
+      span.end, &(struct sesame_##shape){.call = (call_), .duration = span.duration, __VA_ARGS__})
 
 /* A call that failed did not do what its record would say. */
 static __attribute__((noinline)) int failed(int call, Span span, uint8_t before, int result) {
@@ -101,7 +105,7 @@ static __attribute__((noinline)) int failed(int call, Span span, uint8_t before,
   Span span;                                                        \
   span.begin = sesame_enter();                                      \
   const int result = REAL(symbol) arguments;                        \
-  span.end = sesame_leave(span.begin);                              \
+  end_span(&span);                                                  \
   if (__builtin_expect(!recorded, 0)) return leave(before, result); \
   if (__builtin_expect(result != 0, 0) && fails(result)) return failed(call, span, before, result)
 

@@ -220,7 +220,7 @@ static int hook_MPI_Comm_idup_with_info(Comm comm, Info info, Comm* newcomm, Req
     sesame_handle_forget(&sesame_comms, KEY(gone));                                              \
     Span span = {.begin = sesame_enter()};                                                       \
     int result = REAL(symbol)(comm);                                                             \
-    span.end = sesame_leave(span.begin);                                                         \
+    end_span(&span);                                                                             \
     if (result != 0) {                                                                           \
       if (known->number >= 0) sesame_handle_put(&sesame_comms, KEY(gone), (void*)known);         \
       return failed(SESAME_CALL_##symbol, span, before, result);                                 \

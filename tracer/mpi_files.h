@@ -21,7 +21,7 @@ static int hook_MPI_File_open(Comm comm, const char* name, int mode, Info info, 
   const bool recorded = enter(HIDE_MPI, &before);
   Span span = {.begin = sesame_enter()};
   const int result = REAL(MPI_File_open)(comm, name, mode, info, file);
-  span.end = sesame_leave(span.begin);
+  end_span(&span);
   if (!recorded) return leave(before, result);
   int32_t number = -1;
   if (result == 0) {
@@ -46,7 +46,7 @@ static int hook_MPI_File_delete(const char* name, Info info) {
   const bool recorded = enter(HIDE_MPI, &before);
   Span span = {.begin = sesame_enter()};
   const int result = REAL(MPI_File_delete)(name, info);
-  span.end = sesame_leave(span.begin);
+  end_span(&span);
   if (recorded) {
     SESAME_PUT(path, SESAME_CALL_MPI_File_delete, .directory = AT_FDCWD, .size = 0,
                .error = (uint16_t)class_of(result), .path = name);

@@ -84,7 +84,7 @@ static int hook_MPI_Abort(Comm comm, int code) {
   uint8_t before;
   if (enter(HIDE_ALL, &before)) {
     uint64_t now = sesame_ticks();
-    Span span = {now, now};
+    Span span = {.begin = now, .end = now};
     SESAME_PUT(plain, SESAME_CALL_MPI_Abort, .error = 0);
   }
   sesame_streams_flush();

@@ -137,7 +137,7 @@ static int hook_MPI_Wait(Request* request, Status* status) {
   const bool recorded = enter(hidden_by_wait(), &before);
   Span span = {.begin = sesame_enter()};
   const int result = REAL(MPI_Wait)(request, seen);
-  span.end = sesame_leave(span.begin);
+  end_span(&span);
   if (recorded) {
     put_wait_for_one(span, SESAME_CALL_MPI_Wait, asked, result == 0 || *request == REQUEST_NULL,
                      seen);
@@ -153,7 +153,7 @@ static int hook_MPI_Test(Request* request, int* flag, Status* status) {
   const bool recorded = enter(hidden_by_wait(), &before);
   Span span = {.begin = sesame_enter()};
   const int result = REAL(MPI_Test)(request, flag, seen);
-  span.end = sesame_leave(span.begin);
+  end_span(&span);
   if (recorded) {
     put_wait_for_one(span, SESAME_CALL_MPI_Test, asked,
                      result == 0 ? *flag != 0 : *request == REQUEST_NULL, seen);
@@ -236,7 +236,7 @@ static int hook_MPI_Waitall(int count, Request* requests, Status* statuses) {
   ask(&asked, count, requests, statuses);
   Span span = {.begin = sesame_enter()};
   int result = REAL(MPI_Waitall)(count, requests, asked.statuses);
-  span.end = sesame_leave(span.begin);
+  end_span(&span);
   int done = put_all_completed(span, &asked, asked.count, NULL, result);
   put_wait(span, SESAME_CALL_MPI_Waitall, asked.count, done);
   forget_asked(&asked);
@@ -252,7 +252,7 @@ static int hook_MPI_Testall(int count, Request* requests, int* flag, Status* sta
   ask(&asked, count, requests, statuses);
   Span span = {.begin = sesame_enter()};
   int result = REAL(MPI_Testall)(count, requests, flag, asked.statuses);
-  span.end = sesame_leave(span.begin);
+  end_span(&span);
   bool complete = result != 0 || *flag != 0;
   int done = complete ? put_all_completed(span, &asked, asked.count, NULL, result) : 0;
   put_wait(span, SESAME_CALL_MPI_Testall, asked.count, done);
@@ -279,7 +279,7 @@ static int hook_MPI_Waitany(int count, Request* requests, int* index, Status* st
   ask(&asked, count, requests, seen);
   Span span = {.begin = sesame_enter()};
   int result = REAL(MPI_Waitany)(count, requests, index, seen);
-  span.end = sesame_leave(span.begin);
+  end_span(&span);
   put_any(span, SESAME_CALL_MPI_Waitany, &asked, result == 0, *index, seen);
   forget_asked(&asked);
   return leave(before, result);
@@ -296,7 +296,7 @@ static int hook_MPI_Testany(int count, Request* requests, int* index, int* flag,
   ask(&asked, count, requests, seen);
   Span span = {.begin = sesame_enter()};
   int result = REAL(MPI_Testany)(count, requests, index, flag, seen);
-  span.end = sesame_leave(span.begin);
+  end_span(&span);
   put_any(span, SESAME_CALL_MPI_Testany, &asked, result == 0 && *flag != 0, *index, seen);
   forget_asked(&asked);
   return leave(before, result);
@@ -313,7 +313,7 @@ static int hook_MPI_Testany(int count, Request* requests, int* index, int* flag,
     ask(&asked, count, requests, statuses);                                              \
     Span span = {.begin = sesame_enter()};                                               \
     int result = REAL(symbol)(count, requests, completed, indices, asked.statuses);      \
-    span.end = sesame_leave(span.begin);                                                 \
+    end_span(&span);                                                                     \
     int found = *completed == UNDEFINED ? 0 : *completed;                                \
     int done = put_all_completed(span, &asked, found, indices, result);                  \
     put_wait(span, SESAME_CALL_##symbol, asked.count, done);                             \

@@ -101,7 +101,8 @@ void MpiReader::on(const receive_record& record, uint64_t time) {
   if ((record.asked & 8) != 0) row.flags |= kCancelled;
   describe_receive(row, comms_.instance(record.comm), record.peer, record.tag, record.bytes);
   RowList<MpiRow>& rows = threads_.current().mpi;
-  if ((record.asked & 4) != 0 && rows.size() > 0 && rows.last().begin == row.begin) {
+  if ((record.asked & 4) != 0 && rows.size() > 0 &&
+      rows.last().begin + rows.last().duration > row.begin) {
     row.call = calls_.receive;
     rows.push_inside_last(row);
   } else {

@@ -136,6 +136,16 @@ def test_a_call_that_sends_and_receives_has_two_records(values):
     assert receive.asked == 4
 
 
+def test_both_records_of_a_call_have_its_time_when_the_clock_is_renewed_between_them(bench):
+    run = bench.run("mpich", 2, bench.compile("mpi_renewed_clock.c", "mpich"))
+    assert run.status == 0, run.stderr
+    for rank in range(2):
+        records = run.of("MPI_Sendrecv", rank)
+        assert len(records) == 2 * 150
+        for send, receive in zip(records[::2], records[1::2], strict=True):
+            assert send.duration == receive.duration
+
+
 def test_requests_lead_from_start_to_completion(values):
     _, run = values
     for rank in (0, 1):
