@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "probes/loaded.h"
 
@@ -103,11 +104,12 @@ EXPORT unsigned sesame_probes_pull(struct loaded* loaded, struct pulled* pulled)
   return count;
 }
 
-EXPORT void sesame_probes_sums(struct loaded* loaded, uint64_t* sums) {
+EXPORT void sesame_probes_sums(struct loaded* loaded, uint64_t* row, unsigned stride) {
   const struct subsystem* subsystem = loaded->subsystem;
   const unsigned cells_of_point = subsystem->class_count * subsystem->group_count;
   const unsigned seen = classes_seen(loaded) * subsystem->group_count;
-  for (unsigned cpu = 0; cpu < cpu_count(); ++cpu) {
+  for (unsigned cpu = 0; cpu < cpu_count(); ++cpu, row += stride) {
+    uint64_t* sums = row;
     *sums++ = spending_of(loaded, cpu)->spent_ns;
     *sums++ = spending_of(loaded, cpu)->runs;
     const struct cell* cells = cells_of(loaded, cpu);
@@ -115,6 +117,23 @@ EXPORT void sesame_probes_sums(struct loaded* loaded, uint64_t* sums) {
       *sums = 0;
       for (unsigned i = 0; i < seen; ++i) *sums += cells[point * cells_of_point + i].count;
     }
+  }
+}
+
+EXPORT void sesame_probes_compare(const uint64_t* before, const uint64_t* now, unsigned cpus,
+                                  const unsigned* begins, unsigned subsystems, uint64_t* found) {
+  const unsigned width = begins[subsystems];
+  memset(found, 0, (2 * subsystems + 1) * sizeof *found);
+  for (const uint64_t* end = now + (size_t)cpus * width; now < end; now += width, before += width) {
+    uint64_t together = 0;
+    for (unsigned i = 0; i < subsystems; ++i) {
+      const uint64_t spent = now[begins[i]] - before[begins[i]];
+      together += spent;
+      if (spent > found[2 * i]) found[2 * i] = spent;
+      for (unsigned k = begins[i] + 2; k < begins[i + 1]; ++k)
+        found[2 * i + 1] += now[k] - before[k];
+    }
+    if (together > found[2 * subsystems]) found[2 * subsystems] = together;
   }
 }
 

@@ -61,8 +61,16 @@ struct pulled {
  * is counted twice or lost between two pulls. Returns how many. */
 unsigned sesame_probes_pull(struct loaded* loaded, struct pulled* pulled);
 
-/* Since it was loaded, for each CPU: what was spent, runs, and the events of each point. */
-void sesame_probes_sums(struct loaded* loaded, uint64_t* sums);
+/* Since it was loaded, for each CPU: what was spent, runs, and the events of each point. A CPU's
+ * row is the next one's before by `stride` numbers. */
+void sesame_probes_sums(struct loaded* loaded, uint64_t* row, unsigned stride);
+
+/* What is new between two such readings of several subsystems, whose rows stand side by side: those
+ * of subsystem i begin at begins[i], and there is one begin more. Gives for each what the CPU that
+ * spent most has spent on it, and the events of all CPUs; at last what the CPU that spent most on
+ * all of them has spent. */
+void sesame_probes_compare(const uint64_t* before, const uint64_t* now, unsigned cpus,
+                           const unsigned* begins, unsigned subsystems, uint64_t* found);
 
 /* Each CPU may spend so much from now on; the first to do so sends an event. */
 void sesame_probes_allow(struct loaded* loaded, uint64_t ns);

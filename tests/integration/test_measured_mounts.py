@@ -22,6 +22,7 @@ BEGIN = """
 import ctypes, json, os, subprocess, sys
 from pathlib import Path
 from sesame.measurement import Session, Wanted, loaded, subsystems
+from sesame.measurement.counters import Counters
 
 place = Path(sys.argv[1])
 
@@ -79,7 +80,7 @@ with loaded(["fs"]) as probes:
         mount("d")
         write("d", 100, 7)
         last = pulled(session, is_last=True)
-    sums = probes["fs"].sums()[:, 2:].sum()
+    sums = Counters([probes["fs"]]).read()[:, 2:].sum()
 rows = session.rows
 print(json.dumps({
     "first": first,

@@ -12,6 +12,7 @@ import pytest
 
 from sesame.errors import InputError, SesameError
 from sesame.measurement.cells import CELL, FORMAT, GROUPS, MAGIC
+from sesame.measurement.counters import Counters
 from sesame.measurement.governor import CostTable
 from sesame.measurement.mpi import MpiProbes, is_launcher, subsystem
 from sesame.measurement.probes import Detail
@@ -107,7 +108,7 @@ def test_a_pull_is_what_came_since_the_one_before(probes, folder):
     assert pulled(probes) == []
     program.add(SEND, 1, 600, 20, epoch=2)
     assert pulled(probes) == [("message", "MPI_Send", 512, 1, 600, 20, 20)]
-    sums = probes.sums()
+    sums = Counters([probes]).read()
     assert sums[:, 0].sum() == 40
     assert sums[:, 1].sum() == 4
     assert sums[:, 2 + POINTS.index("message")].sum() == 3
@@ -172,7 +173,7 @@ def test_counters_that_go_back_or_too_far_are_not_believed(probes, folder):
     program.head["spent_ns"] = 2**63
     program.add(WAIT, 0, 0, 3, epoch=1)
     assert pulled(probes) == [("wait", "MPI_Wait", 0, 1, 0, 3, 3)]
-    assert probes.sums()[:, 0].sum() < 2**62
+    assert Counters([probes]).read()[:, 0].sum() < 2**62
 
 
 @pytest.mark.parametrize("key", ["magic", "format", "calls"])
@@ -183,13 +184,13 @@ def test_files_of_another_version_are_left_alone(probes, folder, key):
 
 
 def test_costs_are_of_the_processor_where_a_thread_was_seen(probes, folder):
-    if len(probes.sums()) < 2:
+    if len(Counters([probes]).read()) < 2:
         pytest.skip("there is one processor")
     Program(folder, os.getpid(), cpu=1).add(SEND, 0, 8, 5, epoch=0, times=7)
-    assert probes.sums()[1, :2].tolist() == [70, 7]
-    assert probes.sums()[0].sum() == 0
+    assert Counters([probes]).read()[1, :2].tolist() == [70, 7]
+    assert Counters([probes]).read()[0].sum() == 0
     Program(folder, os.getpid(), 1, cpu=2**31).add(SEND, 0, 8, 5, epoch=0)
-    assert probes.sums()[0, :2].tolist() == [10, 1]
+    assert Counters([probes]).read()[0, :2].tolist() == [10, 1]
 
 
 def test_its_points_write_no_trace(probes):

@@ -14,6 +14,7 @@ import re
 import stat
 import struct
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,9 @@ SUMS = 4
 CELL = np.dtype([("sums", "u8", SUMS), ("most_ns", "u8", 2), ("epochs", "u4", 2), ("unused", "u8")])
 NAME = re.compile(r"[0-9]+\.[0-9]+")
 MOST_FILES = 1 << 16
+# What changed in a directory longer ago has another time than what will: clocks of file systems
+# tick every 10 ms or less.
+SETTLED_NS = 1_000_000_000
 READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -217,6 +221,7 @@ class Reader:
         self._calls, self._cpus = calls, cpus
         self._threads: dict[str, _Thread] = {}
         self._done: set[str] = set()  # files that cannot be removed
+        self._empty_since = -1  # when the directory changed last, if it had no files then
         self._begin()
         self.look(0)
         self._begin()
@@ -227,17 +232,28 @@ class Reader:
         self.most_ns = np.zeros((2, cells), np.uint64)
         self.spent_ns = np.zeros(self._cpus, np.uint64)
         self.events = np.zeros((self._cpus, MOST_POINTS), np.uint64)
-        self.threads = np.zeros(self._cpus, np.int64)  # by where they were seen last
+        self.additions = 0  # to the last two
+        self.threads: Counter[int] = Counter()  # by where they were seen last
         self.has_more = False  # than the one who looked last has taken
+
+    @property
+    def most_threads(self) -> int:
+        """That were seen on one processor."""
+        return max(self.threads.values(), default=0)
 
     def look(self, epoch: int | None) -> None:
         """Adds what is new; None: only what was spent, and events by point."""
+        changed_ns = os.fstat(self._directory).st_mtime_ns
+        if changed_ns == self._empty_since:
+            return
+        is_settled = time.time_ns() - changed_ns > SETTLED_NS
         with os.scandir(self._directory) as entries:
             found = [one.name for one in entries if NAME.fullmatch(one.name)]
+        self._empty_since = changed_ns if is_settled and not found else -1
         for name in self._threads.keys() - set(found):
             del self._threads[name]
         self._done &= set(found)
-        self.threads[:] = 0
+        self.threads.clear()
         for name in found[:MOST_FILES]:
             if name not in self._done:
                 self._look_at(name, epoch)
@@ -294,6 +310,7 @@ class Reader:
             # Nobody can have spent more than the time that has passed.
             spent_ns = min(max(head.spent_ns - thread.spent_ns, 0), now - thread.time_ns)
             self.spent_ns[cpu] += np.uint64(spent_ns)
+            self.additions += 1
         thread.events, thread.spent_ns, thread.time_ns = head.events, head.spent_ns, now
 
     def _add_cells(self, thread: _Thread, file: int, epoch: int) -> None:

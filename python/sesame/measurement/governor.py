@@ -23,13 +23,14 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sesame.errors import SesameError
 from sesame.measurement.cost import ANOTHER_CALL, Cost
+from sesame.measurement.counters import EVENTS, RUNS, SPENT, Change, Counters, Reading, Sums
 from sesame.measurement.probes import Detail, Probes, Subsystem
 
 DEFAULT_BUDGET = 0.001
@@ -103,18 +104,6 @@ class Rates:
     events: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Sums:
-    """What a subsystem has done until some moment: [CPU], what it spent, runs, events by point."""
-
-    sums: NDArray[np.uint64]
-    active_ns: int
-
-    def spent_since(self, before: Sums) -> int:
-        """By the CPU that has spent most."""
-        return int((self.sums[:, 0] - before.sums[:, 0]).max())
-
-
 @dataclass
 class Governed:
     """One subsystem: what is wanted of it, and what it is allowed."""
@@ -131,17 +120,11 @@ class Governed:
     saved_ns: float = 0.0  # while it was detached
     switching_ns: int = 0  # what switching it off, and on, has taken last
     rates: Rates | None = None
-    begun: Sums = field(init=False, repr=False)  # when the budget's interval began
-    ended: Sums = field(init=False, repr=False)  # when `end` was last called
 
-    def __post_init__(self) -> None:
-        self.begun = self.ended = self.sums(0)
-
-    def sums(self, now_ns: int) -> Sums:
-        active_ns = self.active_ns
-        if self.on_since_ns is not None:
-            active_ns += now_ns - self.on_since_ns
-        return Sums(self.probes.sums(), active_ns)
+    def active_until(self, now_ns: int) -> int:
+        """ns for which it was on."""
+        since = self.on_since_ns
+        return self.active_ns + (now_ns - since if since is not None else 0)
 
 
 @dataclass(frozen=True)
@@ -178,6 +161,8 @@ class Governor:
     ) -> None:
         """`own`: the processor time that this process has taken."""
         self._subsystems = {one.name: one for one in subsystems}
+        self._number = {one.name: number for number, one in enumerate(subsystems)}
+        self._counters = Counters([one.probes for one in subsystems])
         self._costs = costs
         for one in subsystems:
             costs.expect(one.probes.subsystem)
@@ -185,7 +170,10 @@ class Governor:
         self._interval_s = interval_s
         self._clock, self._own = clock, own
         self._is_on = False
+        # When the budget's interval began, and when `end` was last called.
         self._begun = self._ended = self._stopped = Moment(0, 0)
+        self._at_begin = self._at_end = self._read(0)
+        self._change = self._since_begin()
         self._debt_ns = 0.0
         self._lock = threading.Lock()
 
@@ -200,29 +188,26 @@ class Governor:
                 self._share(amount)
             if not self._is_on:  # what the first switching has taken is not of any interval
                 self._is_on, self._ended = True, self._now()
-            self._begun = self._ended
+            self._begun, self._at_begin = self._ended, self._at_end
+            self._change = self._since_begin()
 
     def _is_calm(self, amount: float) -> bool:
         """All look as closely as they can, and none has taken more than an equal part."""
         most = FILLING * amount / len(self._subsystems)
-        return all(
-            one.on_since_ns is not None
-            and one.rates is not None
-            and one.detail == Detail.DURATION
-            and one.ended.spent_since(one.begun) <= most
+        return max(self._change.spent, default=0) <= most and all(
+            one.on_since_ns is not None and one.rates is not None and one.detail == Detail.DURATION
             for one in self._subsystems.values()
         )
 
     def _renew(self, amount: float) -> None:
         for one in self._subsystems.values():
-            one.begun = one.ended
             one.part_ns = amount / len(self._subsystems)
             one.probes.allow(one.part_ns)
 
     def _share(self, amount: float | None) -> None:
-        for one in self._subsystems.values():
-            self._learn(one, one.ended)
-            one.begun = one.ended
+        for number, one in enumerate(self._subsystems.values()):
+            sums = self._counters.of(number, self._at_end.sums)
+            self._learn(one, sums, self._at_end.active_ns[number])
         parts = self._parts(amount, self._interval_s)
         for one in self._subsystems.values():
             self._open(one, parts[one.name])
@@ -267,9 +252,8 @@ class Governor:
             if amount is None or one.on_since_ns is None or not is_over:
                 return
             now_ns = self._clock()
-            now = one.sums(now_ns)
-            self._learn(one, now)
-            spent_ns = now.spent_since(one.begun)
+            sums = self._counters.read_one(self._number[name])
+            spent_ns = int(self._learn(one, sums, one.active_until(now_ns))[:, SPENT].max())
             rest_s = max(self._interval_s - 1e-9 * (now_ns - self._begun.time_ns), 0.0)
             for_rest = self._parts(amount * rest_s / self._interval_s, rest_s)[name] or 0.0
             one.part_ns = max(one.part_ns, self._parts(amount, self._interval_s)[name] or 0.0)
@@ -287,14 +271,9 @@ class Governor:
         """What was spent since the last call; what may be spent stays as it is until `begin`."""
         with self._lock:
             before, self._ended = self._ended, self._now() if self._is_on else self._stopped
-            passed = Spending(
-                OWN,
-                Detail.OFF,
-                self._ended.time_ns - before.time_ns,
-                self._ended.own_ns - before.own_ns,
-                0,
-            )
-            return [*(self._end(one) for one in self._subsystems.values()), passed]
+            passed_ns = self._ended.time_ns - before.time_ns
+            own_ns = self._ended.own_ns - before.own_ns
+            return [*self._end(), Spending(OWN, Detail.OFF, passed_ns, own_ns, 0)]
 
     def stop(self) -> None:
         """When it returns, what has been counted and traced stays as it is.
@@ -430,23 +409,38 @@ class Governor:
             amount -= min(demands[name], equal)
         return parts
 
-    @staticmethod
-    def _learn(one: Governed, now: Sums) -> None:
-        """The rates of the interval until now."""
-        seconds = 1e-9 * (now.active_ns - one.begun.active_ns)
+    def _learn(self, one: Governed, sums: Sums, active_ns: int) -> Sums:
+        """The rates of the interval until now, from what is new in it, which it gives."""
+        number = self._number[one.name]
+        new = sums - self._counters.of(number, self._at_begin.sums)
+        seconds = 1e-9 * (active_ns - self._at_begin.active_ns[number])
         if seconds > 0:
-            rates = (now.sums - one.begun.sums) / seconds
-            finest = Governor._finest(one, one.detail)
-            one.rates = Rates(finest, rates[:, 1], rates[:, 2:])
+            finest = self._finest(one, one.detail)
+            one.rates = Rates(finest, new[:, RUNS] / seconds, new[:, EVENTS:] / seconds)
+        return new
 
-    def _end(self, one: Governed) -> Spending:
-        before = one.ended
-        now = one.ended = one.sums(self._clock())
-        new = now.sums - before.sums
-        active_ns = now.active_ns - before.active_ns
-        return Spending(
-            one.name, one.detail, active_ns, int(new[:, 0].max()), int(new[:, 2:].sum())
-        )
+    def _read(self, now_ns: int) -> Reading:
+        active_ns = [one.active_until(now_ns) for one in self._subsystems.values()]
+        return Reading(self._counters.read(), active_ns)
+
+    def _since_begin(self) -> Change:
+        return self._counters.change(self._at_begin.sums, self._at_end.sums)
+
+    def _end(self) -> list[Spending]:
+        before, self._at_end = self._at_end, self._read(self._clock())
+        new = self._counters.change(before.sums, self._at_end.sums)
+        self._change = new if before is self._at_begin else self._since_begin()
+        return [
+            Spending(one.name, one.detail, active_ns - active_before, most_ns, events)
+            for one, active_ns, active_before, most_ns, events in zip(
+                self._subsystems.values(),
+                self._at_end.active_ns,
+                before.active_ns,
+                new.spent,
+                new.events,
+                strict=True,
+            )
+        ]
 
     def _now(self) -> Moment:
         return Moment(self._clock(), self._own())
@@ -455,10 +449,7 @@ class Governor:
         """What the interval has cost more than it may have; this process runs on any CPU."""
         if self._budget is None:
             return
-        spent = [one.ended.sums[:, 0] - one.begun.sums[:, 0] for one in self._subsystems.values()]
-        cost = self._ended.own_ns - self._begun.own_ns
-        if spent:
-            cost += int(np.sum(spent, axis=0).max())
+        cost = self._ended.own_ns - self._begun.own_ns + self._change.together
         allowed = self._budget * (self._ended.time_ns - self._begun.time_ns)
         saved = sum(one.saved_ns for one in self._subsystems.values())
         most = MOST_DEBT * 1e9 * self._budget * self._interval_s

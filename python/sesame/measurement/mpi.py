@@ -144,6 +144,8 @@ class MpiProbes:
         self._renew_allowance(0)
         self._reader = Reader(self._folder, calls, self._cpus)
         self._pulled = np.zeros_like(self._reader.sums)
+        self._sums = np.zeros((self._cpus, 2 + len(self.subsystem.points)), np.uint64)
+        self._summed = 0  # how many additions are in it
         self._source = _Spent(self._folder.spent, self._on_word)
         self.limits: tuple[int, ...] = ()
         self.set_limits(DEFAULT_LIMITS)
@@ -199,7 +201,7 @@ class MpiProbes:
         """A thread may spend so much, or its share where several were seen on one processor."""
         with self._lock:
             self._reader.look(None)
-            together = max(int(self._reader.threads.max()), 1)
+            together = max(self._reader.most_threads, 1)
             self._allowed_ns = self._reader.spent_ns + np.uint64(round(ns))
             self._is_spent = False
             self._renew_allowance(max(math.ceil(ns / together), 1))
@@ -224,13 +226,16 @@ class MpiProbes:
                 spending["allowance_ns"] = np.minimum(self._allowed_ns, self._reader.spent_ns)
             return spending
 
-    def sums(self) -> NDArray[np.uint64]:
-        """[CPU]: what was spent, runs, the events of each point; a thread's are those of the CPU
-        on which it was seen last."""
+    def sums(self, out: NDArray[np.uint64]) -> None:
+        """A thread's are those of the CPU on which it was seen last."""
         with self._lock:
             self._reader.look(None)
-            events = self._reader.events[:, : len(self.subsystem.points)]
-            return np.column_stack([self._reader.spent_ns, events.sum(axis=1), events])
+            if self._summed != self._reader.additions:
+                self._summed = self._reader.additions
+                self._sums[:, 0] = self._reader.spent_ns
+                self._sums[:, 2:] = self._reader.events[:, : len(self.subsystem.points)]
+                self._sums[:, 1] = self._sums[:, 2:].sum(axis=1)
+            out[:] = self._sums
 
     # ---- Reading ----
 

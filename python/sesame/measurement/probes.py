@@ -103,7 +103,7 @@ class Subsystem:
     name: str
     meaning: str
     points: tuple[Point, ...]
-    classes: tuple[str, ...]  # empty: named while it runs (LoadedProbes.classes)
+    classes: tuple[str, ...]  # an empty one is named while it runs (LoadedProbes.classes)
     groups: int
     where: str
     what: str
@@ -156,7 +156,9 @@ class Probes(Protocol):
     def detail(self, point: int) -> Detail: ...
     def is_tracing(self, point: int) -> bool: ...
     def pull(self) -> bytes: ...
-    def sums(self) -> NDArray[np.uint64]: ...
+    def sums(self, out: NDArray[np.uint64]) -> None:
+        """Fills in [CPU]: ns spent, runs, the events of each point; since these were loaded."""
+
     @property
     def presented_and_lost(self) -> tuple[int, int]: ...
     def close(self) -> None: ...
@@ -207,7 +209,8 @@ def library() -> ctypes.CDLL:
         ("settings", ctypes.POINTER(_Settings), [handle]),
         ("allow", None, [handle, ctypes.c_uint64]),
         ("pull", number, [handle, handle]),
-        ("sums", None, [handle, handle]),
+        ("sums", None, [handle, handle, number]),
+        ("compare", None, [handle, handle, number, handle, number, handle]),
         ("events_descriptor", ctypes.c_int, []),
         ("events", ctypes.c_long, [handle, ctypes.c_size_t]),
     ):
@@ -272,6 +275,7 @@ class LoadedProbes:
         self._pulled = np.empty(self.cells[0].size, PULLED)
         self._naming = threading.Lock()
         self._class_text, self._classes = b"", self.subsystem.classes
+        self._are_named = not all(self._classes)  # while it runs
         self._before = {field: np.zeros_like(sums) for field, sums in self._summed().items()}
         self._settings = library().sesame_probes_settings(self._handle).contents
         self.limits: tuple[int, ...] = ()
@@ -304,6 +308,8 @@ class LoadedProbes:
     @property
     def classes(self) -> tuple[str, ...]:
         """What they are called now: of what was pulled before, and of events until now."""
+        if not self._are_named:
+            return self._classes
         with self._naming:
             return self._named()
 
@@ -316,6 +322,8 @@ class LoadedProbes:
 
     def free_classes(self) -> None:
         """Before a pull: what can have no events since the pull before last leaves its class."""
+        if not self._are_named:
+            return
         with self._naming:
             before = self._named()
             if not library().sesame_probes_free_classes(self._handle):
@@ -390,11 +398,9 @@ class LoadedProbes:
             count = library().sesame_probes_pull(self._handle, self._pulled.ctypes.data)
         return self._pulled[:count].tobytes()
 
-    def sums(self) -> NDArray[np.uint64]:
-        """[CPU]: what was spent, runs, the events of each point; since these were loaded."""
-        sums = np.empty((len(self._cpus), 2 + len(self.subsystem.points)), np.uint64)
-        library().sesame_probes_sums(self._handle, sums.ctypes.data)
-        return sums
+    def sums(self, out: NDArray[np.uint64]) -> None:
+        stride = out.strides[0] // out.itemsize
+        library().sesame_probes_sums(self._handle, out.ctypes.data, stride)
 
     @property
     def presented_and_lost(self) -> tuple[int, int]:

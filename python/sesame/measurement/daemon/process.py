@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import gc
 import os
 import platform
 import signal
@@ -158,6 +159,9 @@ async def _serve(service: Service, listening: Listening, token_file: Path, token
     def ready() -> None:
         _tell(service.node, listening, token_file)
         tell_systemd("READY=1")
+        # What is there by now stays, so the collector need not go through it at pulls.
+        gc.collect()
+        gc.freeze()
 
     try:
         service.begin()

@@ -1,0 +1,74 @@
+"""What all subsystems have done until some moment, in one array.
+
+Who measures looks at it at each pull, after seconds of sleep, when whatever is called is in no
+cache any more: an operation of numpy takes 25 us then, so there are few.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sesame.measurement.probes import Probes, library
+
+Sums = NDArray[np.uint64]
+SPENT, RUNS, EVENTS = 0, 1, 2  # the first columns of a subsystem; its events are by point
+
+
+@dataclass(frozen=True)
+class Reading:
+    """[CPU, column], those of the subsystems one after the other; and ns for which each was on."""
+
+    sums: Sums
+    active_ns: list[int]
+
+
+@dataclass(frozen=True)
+class Change:
+    """Between two readings; ns of the CPU that has spent most on a subsystem, or on all of them."""
+
+    spent: list[int]  # by subsystem
+    events: list[int]
+    together: int
+
+
+class Counters:
+    """Of some subsystems, which are called by their place in the sequence."""
+
+    def __init__(self, probes: Sequence[Probes]) -> None:
+        self._probes = probes
+        widths = (EVENTS + len(one.subsystem.points) for one in probes)
+        begins = list(accumulate(widths, initial=0))
+        self._columns = [slice(*both) for both in pairwise(begins)]
+        self._shape = (len(probes[0].spending) if probes else 0, begins[-1])
+        self._begins = (ctypes.c_uint * len(begins))(*begins)
+        self._found = (ctypes.c_uint64 * (2 * len(probes) + 1))()
+
+    def read(self) -> Sums:
+        sums = np.empty(self._shape, np.uint64)
+        for one, columns in zip(self._probes, self._columns, strict=True):
+            one.sums(sums[:, columns])
+        return sums
+
+    def read_one(self, number: int) -> Sums:
+        """Its columns only."""
+        columns = self._columns[number]
+        sums = np.empty((self._shape[0], columns.stop - columns.start), np.uint64)
+        self._probes[number].sums(sums)
+        return sums
+
+    def of(self, number: int, sums: Sums) -> Sums:
+        """The columns of one subsystem."""
+        return sums[:, self._columns[number]]
+
+    def change(self, before: Sums, now: Sums) -> Change:
+        count, found = len(self._probes), self._found
+        library().sesame_probes_compare(
+            before.ctypes.data, now.ctypes.data, self._shape[0], self._begins, count, found
+        )
+        return Change(found[0 : 2 * count : 2], found[1 : 2 * count : 2], found[2 * count])
