@@ -3,6 +3,7 @@
 
 #include <bpf/libbpf.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "probes/probes.h"
 #include "probes/subsystem.h"
@@ -22,7 +23,9 @@ struct loaded {
   struct bpf_object* object;
   struct program programs[MAX_PROGRAMS];
   unsigned program_count;
-  const char* const* serving[SESAME_MAX_POINTS]; /* the programs of each point */
+  /* The programs of each point, a bit for each: those that it needs, and while points only count.
+   */
+  uint32_t serving[SESAME_MAX_POINTS], counting[SESAME_MAX_POINTS];
   const char* classless;  /* why its classes cannot be told; NULL when they can */
   struct spending* cells; /* of all CPUs, each followed by its cells */
   size_t cells_bytes;

@@ -215,18 +215,39 @@ static int load(struct loaded* loaded, const struct btf* kernel) {
   return map_memory(loaded);
 }
 
-static bool has(const char* const programs[SESAME_MAX_PROGRAMS], const struct program* program) {
-  for (unsigned i = 0; i < SESAME_MAX_PROGRAMS && programs[i] != NULL; ++i) {
-    if (strcmp(bpf_program__name(program->bpf), programs[i]) == 0) return true;
+static unsigned program_called(const struct loaded* loaded, const char* name) {
+  unsigned i = 0;
+  while (strcmp(bpf_program__name(loaded->programs[i].bpf), name) != 0) ++i;
+  return i;
+}
+
+/* The program of this name, or what does the same in this kernel. */
+static unsigned program_for(const struct loaded* loaded, const char* name) {
+  const unsigned number = program_called(loaded, name);
+  if (loaded->programs[number].missing[0] == 0) return number;
+  const struct substitute* one = loaded->subsystem->substitutes;
+  for (; one != NULL && one->name != NULL; ++one) {
+    if (strcmp(one->name, name) != 0) continue;
+    const unsigned instead = program_called(loaded, one->instead);
+    if (loaded->programs[instead].missing[0] == 0) return instead;
   }
-  return false;
+  return number;
+}
+
+static uint32_t programs_for(const struct loaded* loaded, const char* const* names) {
+  uint32_t programs = 0;
+  for (unsigned i = 0; i < SESAME_MAX_PROGRAMS && names[i] != NULL; ++i) {
+    programs |= 1U << program_for(loaded, names[i]);
+  }
+  return programs;
 }
 
 /* Why one of these programs cannot be had; NULL when all can. */
-static const char* reason_of(const struct loaded* loaded, const char* const* names) {
+static const char* reason_of(const struct loaded* loaded, uint32_t programs) {
   for (unsigned i = 0; i < loaded->program_count; ++i) {
-    const struct program* program = &loaded->programs[i];
-    if (program->missing[0] != 0 && has(names, program)) return program->missing;
+    if ((programs >> i & 1) != 0 && loaded->programs[i].missing[0] != 0) {
+      return loaded->programs[i].missing;
+    }
   }
   return NULL;
 }
@@ -236,12 +257,9 @@ static void settle_points(struct loaded* loaded) {
   const struct subsystem* subsystem = loaded->subsystem;
   for (unsigned i = 0; i < subsystem->point_count; ++i) {
     const struct point* point = &subsystem->points[i];
-    const bool has_others = point->instead[0] != NULL;
-    loaded->serving[i] = point->programs;
-    if (has_others && reason_of(loaded, point->programs) != NULL &&
-        reason_of(loaded, point->instead) == NULL) {
-      loaded->serving[i] = point->instead;
-    }
+    loaded->serving[i] = programs_for(loaded, point->programs);
+    loaded->counting[i] = programs_for(loaded, point->counting);
+    if (loaded->counting[i] == 0) loaded->counting[i] = loaded->serving[i];
   }
   if (subsystem->check_classes != NULL) {
     loaded->classless = subsystem->check_classes(loaded->object);
@@ -336,32 +354,31 @@ static int attach(struct program* program) {
 
 EXPORT const char* sesame_probes_missing(struct loaded* loaded, unsigned number) {
   const struct point* point = &loaded->subsystem->points[number];
-  const char* reason = reason_of(loaded, loaded->serving[number]);
-  if (reason == NULL) reason = reason_of(loaded, point->counting);
+  const char* reason = reason_of(loaded, loaded->serving[number] | loaded->counting[number]);
   return reason == NULL && point->needs_class ? loaded->classless : reason;
 }
 
-/* Whether a point that is on needs it, as closely as points look now. */
-static bool is_needed(const struct loaded* loaded, const struct program* program) {
+/* The programs of points that are on, as closely as points look now. */
+static uint32_t programs_needed(const struct loaded* loaded) {
   const struct settings* settings = loaded->settings;
+  const uint32_t* needed = settings->finest == DETAIL_COUNT ? loaded->counting : loaded->serving;
+  uint32_t programs = 0;
   for (unsigned i = 0; i < loaded->subsystem->point_count; ++i) {
-    const struct point* point = &loaded->subsystem->points[i];
-    if (settings->detail[i] == DETAIL_OFF) continue;
-    const bool counts = settings->finest == DETAIL_COUNT && point->counting[0] != NULL;
-    if (has(counts ? point->counting : loaded->serving[i], program)) return true;
+    if (settings->detail[i] != DETAIL_OFF) programs |= needed[i];
   }
-  return false;
+  return programs;
 }
 
 /* What goes goes first, so that no event is counted by the old program and by the new one. */
 static int attach_needed(struct loaded* loaded) {
+  const uint32_t needed = programs_needed(loaded);
   for (unsigned i = 0; i < loaded->program_count; ++i) {
     struct program* program = &loaded->programs[i];
-    if (program->links != NULL && !is_needed(loaded, program)) detach(program);
+    if (program->links != NULL && (needed >> i & 1) == 0) detach(program);
   }
   for (unsigned i = 0; i < loaded->program_count; ++i) {
     struct program* program = &loaded->programs[i];
-    if (program->links != NULL || !is_needed(loaded, program) || attach(program) == 0) continue;
+    if (program->links != NULL || (needed >> i & 1) == 0 || attach(program) == 0) continue;
     snprintf(program->missing, sizeof program->missing, "%s cannot be attached: %s",
              bpf_program__section_name(program->bpf), strerror(errno));
     detach(program);

@@ -16,10 +16,14 @@ struct point {
   enum detail finest;
   /* Those that do while no point of the subsystem does more than count; none: the same. */
   const char* counting[SESAME_MAX_PROGRAMS];
-  int is_sum; /* its events are those of other points again */
-  /* In kernels that cannot have the others; NULL: there is no other way. */
-  const char* instead[SESAME_MAX_PROGRAMS];
+  int is_sum;      /* its events are those of other points again */
   int needs_class; /* it is told from other points by the class */
+};
+
+/* A program that does what another does, in kernels that cannot have that. */
+struct substitute {
+  const char* name;
+  const char* instead;
 };
 
 /* What one might look for here and no kernel lets a program see as events. */
@@ -55,7 +59,8 @@ struct subsystem {
   /* Takes the names, and the places, of classes that were done with when this was called last;
    * whether there were any. */
   int (*free_classes)(struct bpf_object* object, void* shared, char** names);
-  const struct absence* absent; /* ends with one without a name; NULL: nothing */
+  const struct substitute* substitutes; /* ends with one without a name; NULL: none */
+  const struct absence* absent;         /* ends with one without a name; NULL: nothing */
   /* The compiled programs, as they are in this library. */
   const unsigned char* object;
   const unsigned char* object_end;

@@ -86,16 +86,29 @@ static __noinline __u32 get_to_know(const struct super_block* super_block, volat
   return class_;
 }
 
-/* Runs at every call that is counted: all but the first are answered by one word. */
-static __always_inline __u32 class_of(__u32 descriptor) {
+/* Since Linux 6.2: what lies at an address is looked at without a call for each look. */
+extern void* bpf_rdonly_cast(const void* address, __u32 type) __ksym __weak;
+
+/* The address of an open file's; 0 where there is none. By copies: in older kernels. */
+static __always_inline __u64 super_block_of(__u32 descriptor, struct slot* slot, bool by_copies) {
   const struct file* file = file_of(descriptor);
-  if (!file) return FS_OTHER;
-  const struct super_block* super_block = BPF_CORE_READ(file, f_inode, i_sb);
-  const __u64 address = (__u64)super_block << 8;
+  if (!file) return 0;
+  if (by_copies) return (__u64)BPF_CORE_READ(file, f_inode, i_sb);
+  file = bpf_rdonly_cast(file, bpf_core_type_id_kernel(struct file));
+  /* The kernel does not let a program compute with a pointer, but with what is in memory. */
+  *(volatile __u64*)&slot->where = (__u64)file->f_inode->i_sb;
+  return *(volatile __u64*)&slot->where;
+}
+
+/* Runs at every call that is counted: all but the first are answered by one word. */
+static __always_inline __u32 class_of(__u64 super_block) {
+  if (!super_block) return FS_OTHER;
+  const __u64 address = super_block << 8;
   /* Addresses are spread by the golden ratio (Knuth, volume 3, section 6.4). */
   volatile __u64* known = &shared.known[(address * 0x9e3779b97f4a7c15) >> (64 - FS_KNOWN_BITS)];
   const __u64 class_ = *known ^ address;
-  return class_ < CLASSES ? (__u32)class_ : get_to_know(super_block, known);
+  if (class_ < CLASSES) return (__u32)class_;
+  return get_to_know((const struct super_block*)super_block, known);
 }
 
 static __always_inline __u32 point_of(__u64 call) { return call < CALLS ? points[call] : 0; }
@@ -112,8 +125,7 @@ int enter(__u64* ctx) {
   return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int leave(__u64* ctx) {
+static __always_inline int end(__u64* ctx, bool by_copies) {
   struct cells* mine = begin_run();
   const struct pt_regs* registers = (const void*)ctx[0];
   const __s64 result = (__s64)ctx[1];
@@ -128,9 +140,10 @@ int leave(__u64* ctx) {
     return 0;
   }
   const __u32 descriptor = point == FS_OPEN ? (__u32)result : (__u32)FIRST_ARGUMENT(registers);
-  const __u32 class_ = result < 0 && point == FS_OPEN ? FS_OTHER : class_of(descriptor);
+  const bool is_none = result < 0 && point == FS_OPEN;
   const __u32 thread = this_thread();
   struct slot* slot = &slots[thread % SLOTS];
+  const __u32 class_ = is_none ? FS_OTHER : class_of(super_block_of(descriptor, slot, by_copies));
   __u64 now_ns = 0, duration_ns = 0;
   if (slot->pid == thread && slot->begin_ns) {
     now_ns = bpf_ktime_get_ns();
@@ -141,3 +154,10 @@ int leave(__u64* ctx) {
   trace(point, class_, now_ns, duration_ns, descriptor, bytes, (__u32)CALL_NUMBER(registers));
   return 0;
 }
+
+SEC("tp_btf/sys_exit")
+int leave(__u64* ctx) { return end(ctx, false); }
+
+/* Before Linux 6.2. */
+SEC("tp_btf/sys_exit")
+int leave_by_copies(__u64* ctx) { return end(ctx, true); }

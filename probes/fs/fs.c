@@ -26,6 +26,8 @@ static const struct point points[POINTS] = {
     [FS_OPEN] = POINT("open", "a file is opened"),
 };
 
+static const struct substitute substitutes[] = {{"leave", "leave_by_copies"}, {NULL}};
+
 static const char* const classes[CLASSES] = {
     "unknown",
 #define FS_CLASS(name, magic) #name,
@@ -227,4 +229,5 @@ static int free_classes(struct bpf_object* object, void* memory, char** names) {
 
 DEFINE_SUBSYSTEM(fs, "calls of the system on files", "the descriptor", "the number of the call",
                  .classes_seen = classes_seen, .name_classes = name_classes,
-                 .after_pull = after_pull, .free_classes = free_classes);
+                 .after_pull = after_pull, .free_classes = free_classes,
+                 .substitutes = substitutes);

@@ -3,18 +3,16 @@
 #include "probes/subsystem.h"
 
 static const struct point points[POINTS] = {
-    [IPC_SEND] =
-        {"send", "data goes into a socket", {"send"}, DETAIL_COUNT, .instead = {"end_of_call"}},
-    [IPC_RECEIVE] = {"receive",
-                     "data comes out of a socket",
-                     {"receive"},
-                     DETAIL_COUNT,
-                     .instead = {"end_of_call"}},
+    [IPC_SEND] = {"send", "data goes into a socket", {"send"}, DETAIL_COUNT},
+    [IPC_RECEIVE] = {"receive", "data comes out of a socket", {"receive"}, DETAIL_COUNT},
     [IPC_TRANSMIT] = {"transmit",
                       "a network interface is given a packet",
                       {"transmit"},
                       DETAIL_COUNT},
 };
+
+static const struct substitute substitutes[] = {
+    {"send", "end_of_call"}, {"receive", "end_of_call"}, {NULL}};
 
 static const char* const classes[CLASSES] = {"tcp", "udp", "unix", "other"};
 
@@ -27,4 +25,4 @@ static const struct absence absent[] = {
 
 DEFINE_SUBSYSTEM(ipc, "messages through sockets and out of network interfaces",
                  "the conversation: the same number at both ends, 0 when that is not known",
-                 "nothing", .absent = absent);
+                 "nothing", .absent = absent, .substitutes = substitutes);

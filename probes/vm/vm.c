@@ -16,11 +16,7 @@
 
 static const struct point points[POINTS] = {
     [VM_PAGE_IN] = FAULT("page-in", "a fault whose data had to be read", DETAIL_DURATION),
-    [VM_PAGE_OUT] = {"page-out",
-                     "a page is written to make room",
-                     {"write_folio"},
-                     DETAIL_COUNT,
-                     .instead = {"write_page"}},
+    [VM_PAGE_OUT] = {"page-out", "a page is written to make room", {"write_folio"}, DETAIL_COUNT},
     [VM_REACTIVATION] = FAULT("reactivation", "a fault on a page that was in memory",
                               DETAIL_DURATION, .needs_class = 1),
     [VM_ZERO_FILL] = FAULT("zero-fill", "first touch of memory without a file", DETAIL_DURATION,
@@ -33,6 +29,8 @@ static const struct point points[POINTS] = {
         "first-touch", "zero-fill or reactivation, not told apart when only counted", DETAIL_COUNT),
     [VM_TOTAL] = FAULT("total", "all faults", DETAIL_DURATION, .is_sum = 1),
 };
+
+static const struct substitute substitutes[] = {{"write_folio", "write_page"}, {NULL}};
 
 static const char* const classes[CLASSES] = {"unknown", "file", "executable", "internal"};
 
@@ -65,4 +63,5 @@ static const char* check_classes(struct bpf_object* object) {
 }
 
 DEFINE_SUBSYSTEM(vm, "page faults, and pages written out to make room", "the address",
-                 "the activity: number of a point", .check_classes = check_classes);
+                 "the activity: number of a point", .check_classes = check_classes,
+                 .substitutes = substitutes);
