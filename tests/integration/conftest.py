@@ -6,6 +6,7 @@ which one; packages that programs come from are installed where apt-get is permi
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import json
 import os
@@ -13,6 +14,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -192,6 +194,15 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     yield place
     # Processes that are being ended may still hold a file.
     subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.fixture
+def alone() -> Iterator[None]:
+    """No other test that has this runs meanwhile, in whatever process: these count what the whole
+    system does, or do it so often that it shows."""
+    with (Path(tempfile.gettempdir()) / "sesame-tests-alone.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture

@@ -21,6 +21,8 @@ pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "all there"
 
 EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
 READS = "import os\nf = os.open('/dev/zero', os.O_RDONLY)\nfor _ in range(20_000): os.read(f, 7)"
+# Calls that hardly anybody else makes: the daemon traces those of the whole system.
+SYNCS = "import os\nf = os.open('/dev/shm', os.O_RDONLY)\nfor _ in range(20_000): os.fdatasync(f)"
 
 
 def make_authority(folder: Path, name: str) -> Path:
@@ -179,18 +181,19 @@ def test_a_reception_that_comes_later_gets_everything(servers):
     assert len(numbers) > 1
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_full_disk_is_said_and_when_there_is_room_again_nothing_is_missing(servers, small_disk):
     (servers.folder / "received").symlink_to(small_disk)
     reception, there = servers.begin_reception("--segment", "0.02")
     way = ("--destination", f"http{there}", "--destination-token-file", "rt")
-    daemon, address = servers.begin_daemon("--level", "fs.read=trace", *way)
+    daemon, address = servers.begin_daemon("--level", "fs.sync=trace", *way)
     with (small_disk / "ballast").open("wb", buffering=0) as ballast:
         while True:
             try:
                 ballast.write(b"x" * 4096)
             except OSError:
                 break
-    subprocess.run([sys.executable, "-c", READS], check=True)
+    subprocess.run([sys.executable, "-c", SYNCS], check=True)
     servers.wait_for(reception, "No space left on device; daemons wait")
     line = servers.wait_for(daemon, "pulls wait: ")
     assert "the reception cannot write: No space left on device" in line
@@ -208,7 +211,7 @@ def test_a_full_disk_is_said_and_when_there_is_room_again_nothing_is_missing(ser
     assert sorted(numbers) == list(range(len(numbers)))
     accounts = servers.received("kernel_trace")
     assert sum(row["written"] + row["discarded"] for row in accounts) == state["events"]["seen"]
-    assert sum(row["bytes"] == 7 for row in servers.received("kernel_event")) >= 20_000
+    assert len(servers.received("kernel_event")) >= 20_000
     left = {path.name for path in small_disk.iterdir() if not path.name.endswith(".sesame")}
     assert left == {".received.json"}
 
@@ -231,6 +234,8 @@ def test_whenever_they_are_ended_nothing_half_made_stays(tmp_path, number, secon
         _, said = process.communicate(timeout=60)
         if process.returncode == -number:
             continue  # Python itself has not begun yet
+        if process.returncode == -signal.SIGINT and "interrupted" in said:
+            continue  # within exec(), as of an import: then Python ends so, whoever has caught it
         assert process.returncode in (0, 130), said
         assert "Traceback" not in said
     kept = {"token", "daemon.lock", "rt", ".received.json", "info.json", "undelivered"}

@@ -22,7 +22,7 @@ from tutorials import commands_of
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "all there")
 
 KEPT = (1 << 39) | (1 << 38)  # CAP_BPF, CAP_PERFMON
-FSYNCS = 300
+FSYNCS = 3000
 SYNC_MANY_TIMES = f"""
 import os, tempfile
 with tempfile.TemporaryFile(dir="/dev/shm") as file:
@@ -51,6 +51,7 @@ def make_fsyncs() -> None:
     subprocess.run([*SESAME[:1], "-c", SYNC_MANY_TIMES], check=True)
 
 
+@pytest.mark.usefixtures("alone")
 def test_many_nodes_are_switched_recorded_and_asked_at_once(network):
     for address in network.nodes:
         network.begin_daemon(address, "--interval", "60")

@@ -114,6 +114,7 @@ def measure(session: Session, watch: Watch, load: Callable[[], object]) -> dict[
     return counts_of(session)
 
 
+@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("detail", [Detail.COUNT, Detail.DURATION])
 @pytest.mark.parametrize("name", LOADS)
 def test_every_point_counts_what_the_kernel_counts(name, detail):
@@ -162,6 +163,7 @@ class SlowWriter(TraceWriter):
         super().write(events)
 
 
+@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize(
     ("writer", "seconds"),
     [(TraceWriter, 5), (SlowWriter, 5), pytest.param(TraceWriter, 60, marks=pytest.mark.long)],
@@ -437,6 +439,7 @@ FILL = (
 )
 
 
+@pytest.mark.usefixtures("alone")
 def test_pages_written_out_and_read_in_again_are_those_of_vmstat():
     points = points_called(["vm.page-in", "vm.page-out", "vm.total"])
     with little_memory(48) as begin, loaded(["vm"]) as probes, Watch(COUNTERS) as watch:
@@ -453,6 +456,7 @@ def test_pages_written_out_and_read_in_again_are_those_of_vmstat():
     assert {row["class"] for row in out} == {"internal"}
 
 
+@pytest.mark.usefixtures("alone")
 def test_processes_and_switches_are_within_those_of_the_whole_system():
     points = points_called(["task.create", "sched.run"])
     with loaded(["task", "sched"]) as probes:
