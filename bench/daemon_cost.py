@@ -71,7 +71,8 @@ METRICS = [
 @contextmanager
 def started(*command: str | Path, log: Path) -> Iterator[int]:
     with log.open("wb") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out)
+        # Where their own logs go, too.
+        process = subprocess.Popen(command, stdout=out, stderr=out, cwd=log.parent)
         try:
             yield process.pid
         finally:

@@ -22,6 +22,7 @@ struct spending {
   __u64
       allowance_ns; /* the user side's: when spent_ns passes it, the CPU says so, once; 0: never */
   __u64 runs;       /* of programs, those that found nothing to count too */
+  __u64 scratch;    /* of the program that runs */
 };
 
 /* How closely a point looks; each takes longer than the one before. */

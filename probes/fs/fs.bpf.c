@@ -90,14 +90,15 @@ static __noinline __u32 get_to_know(const struct super_block* super_block, volat
 extern void* bpf_rdonly_cast(const void* address, __u32 type) __ksym __weak;
 
 /* The address of an open file's; 0 where there is none. By copies: in older kernels. */
-static __always_inline __u64 super_block_of(__u32 descriptor, struct slot* slot, bool by_copies) {
+static __always_inline __u64 super_block_of(__u32 descriptor, struct cells* mine, bool by_copies) {
   const struct file* file = file_of(descriptor);
   if (!file) return 0;
   if (by_copies) return (__u64)BPF_CORE_READ(file, f_inode, i_sb);
   file = bpf_rdonly_cast(file, bpf_core_type_id_kernel(struct file));
   /* The kernel does not let a program compute with a pointer, but with what is in memory. */
-  *(volatile __u64*)&slot->where = (__u64)file->f_inode->i_sb;
-  return *(volatile __u64*)&slot->where;
+  volatile __u64* scratch = &mine->spending.scratch;
+  *scratch = (__u64)file->f_inode->i_sb;
+  return *scratch;
 }
 
 /* Runs at every call that is counted: all but the first are answered by one word. */
@@ -141,9 +142,9 @@ static __always_inline int end(__u64* ctx, bool by_copies) {
   }
   const __u32 descriptor = point == FS_OPEN ? (__u32)result : (__u32)FIRST_ARGUMENT(registers);
   const bool is_none = result < 0 && point == FS_OPEN;
+  const __u32 class_ = is_none ? FS_OTHER : class_of(super_block_of(descriptor, mine, by_copies));
   const __u32 thread = this_thread();
   struct slot* slot = &slots[thread % SLOTS];
-  const __u32 class_ = is_none ? FS_OTHER : class_of(super_block_of(descriptor, slot, by_copies));
   __u64 now_ns = 0, duration_ns = 0;
   if (slot->pid == thread && slot->begin_ns) {
     now_ns = bpf_ktime_get_ns();

@@ -126,6 +126,18 @@ def test_what_was_there_before_is_not_of_the_measurement(tmp_path):
         assert pulled(again)[0][3] == 3
 
 
+def test_who_comes_when_nobody_was_there_for_long_is_counted(probes, folder):
+    os.utime(folder, (0, 0))
+    assert pulled(probes) == []
+    program = Program(folder, os.getpid())
+    program.add(SEND, 0, 8, 5, epoch=1)
+    assert pulled(probes) == [("message", "MPI_Send", 0, 1, 8, 5, 5)]
+    program.path.unlink()
+    os.utime(folder, (0, 0))
+    assert pulled(probes) == []
+    assert Counters([probes]).read()[:, :2].sum(axis=0).tolist() == [10, 1]
+
+
 def test_what_an_ended_process_has_counted_is_taken_once(probes, folder, ended):
     gone = Program(folder, ended, began=1)
     gone.add(SEND, 0, 8, 5, epoch=0)

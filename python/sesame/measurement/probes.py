@@ -28,7 +28,7 @@ MAX_POINTS, MAX_GROUPS = 16, 8
 RING_BYTES = 8 << 20
 # Points of events that are messages: an allowance is spent; something new was given a class.
 SPENT, MET = 0xFFFF, 0xFFFE
-SPENDING = np.dtype([("spent_ns", "u8"), ("allowance_ns", "u8"), ("runs", "u8")])
+SPENDING = np.dtype([("spent_ns", "u8"), ("allowance_ns", "u8"), ("runs", "u8"), ("unused", "u8")])
 CELL = np.dtype(
     [
         ("count", "u8"),

@@ -17,7 +17,7 @@ from pathlib import Path
 
 COUNT = 2000  # of each thing
 PAGE = 4096
-CELL_WORDS, SPENDING_WORDS = 6, 3  # as in probes/cell.h
+CELL_WORDS, SPENDING_WORDS = 6, 4  # as in probes/cell.h
 DURATION = 3
 
 library = ctypes.CDLL(sys.argv[1])
