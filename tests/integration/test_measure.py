@@ -122,20 +122,23 @@ def test_faults_are_those_of_vmstat_however_closely_points_look(tmp_path, detail
     )
     with loaded(["vm"]) as probes:
         session = Session(probes, Wanted(all_points("vm"), detail=detail, budget=None))
+        outer = vmstat()
         with session.running():
-            before = vmstat()
+            inner = vmstat()
             subprocess.run([sys.executable, "-c", read_and_touch, data], check=True)
-            faults, major = (b - a for a, b in zip(before, vmstat(), strict=True))
+            faults, major = (b - a for a, b in zip(inner, vmstat(), strict=True))
             session.pull(is_last=True)
+        most, most_major = (b - a for a, b in zip(outer, vmstat(), strict=True))
     counts: dict[str, int] = {}
     for row in session.rows["kernel_summary"]:
         counts[row["point"]] = counts.get(row["point"], 0) + row["count"]
     parts = sum(count for point, count in counts.items() if point not in ("total", "page-out"))
     assert parts == counts["total"]
     assert faults >= 18_432
-    # What others do between the readings is in one of them only.
-    assert counts["total"] == pytest.approx(faults, rel=0.02)
-    assert counts["page-in"] == pytest.approx(major, rel=0.02, abs=4)
+    # Pages that the kernel touches itself, and faults that fail, are in its own count only; a major
+    # fault is in it before it has ended.
+    assert 0.98 * faults <= counts["total"] <= most
+    assert 0.98 * major - 4 <= counts["page-in"] <= most_major + 4
 
 
 def test_switching_off_takes_less_than_ten_milliseconds():
