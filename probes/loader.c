@@ -216,9 +216,11 @@ static int load(struct loaded* loaded, const struct btf* kernel) {
 }
 
 static unsigned program_called(const struct loaded* loaded, const char* name) {
-  unsigned i = 0;
-  while (strcmp(bpf_program__name(loaded->programs[i].bpf), name) != 0) ++i;
-  return i;
+  for (unsigned i = 0; i < loaded->program_count; ++i) {
+    if (strcmp(bpf_program__name(loaded->programs[i].bpf), name) == 0) return i;
+  }
+  fprintf(stderr, "subsystem %s: there is no program %s\n", loaded->subsystem->name, name);
+  abort(); /* its description is wrong */
 }
 
 /* The program of this name, or what does the same in this kernel. */

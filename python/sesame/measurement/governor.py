@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from sesame.errors import SesameError
 from sesame.measurement.cost import ANOTHER_CALL, Cost
-from sesame.measurement.counters import EVENTS, RUNS, SPENT, Change, Counters, Reading, Sums
+from sesame.measurement.counters import EVENTS, RUNS, SPENT, Counters, Reading, Sums
 from sesame.measurement.probes import Detail, Probes, Subsystem
 
 DEFAULT_BUDGET = 0.001
@@ -173,28 +173,27 @@ class Governor:
         # When the budget's interval began, and when `end` was last called.
         self._begun = self._ended = self._stopped = Moment(0, 0)
         self._at_begin = self._at_end = self._read(0)
-        self._change = self._since_begin()
         self._debt_ns = 0.0
         self._lock = threading.Lock()
 
     def begin(self) -> None:
         """Switches on what is wanted, as closely as the rates until the last `end` allow."""
         with self._lock:
-            self._reckon()
+            change = self._counters.change(self._at_begin.sums, self._at_end.sums)
+            self._reckon(change.together)
             amount = self._amount()
-            if self._is_on and amount is not None and self._is_calm(amount):
+            if self._is_on and amount is not None and self._is_calm(amount, change.spent):
                 self._renew(amount)
             else:
                 self._share(amount)
             if not self._is_on:  # what the first switching has taken is not of any interval
                 self._is_on, self._ended = True, self._now()
             self._begun, self._at_begin = self._ended, self._at_end
-            self._change = self._since_begin()
 
-    def _is_calm(self, amount: float) -> bool:
+    def _is_calm(self, amount: float, spent: list[int]) -> bool:
         """All look as closely as they can, and none has taken more than an equal part."""
         most = FILLING * amount / len(self._subsystems)
-        return max(self._change.spent, default=0) <= most and all(
+        return max(spent, default=0) <= most and all(
             one.on_since_ns is not None and one.rates is not None and one.detail == Detail.DURATION
             for one in self._subsystems.values()
         )
@@ -423,13 +422,9 @@ class Governor:
         active_ns = [one.active_until(now_ns) for one in self._subsystems.values()]
         return Reading(self._counters.read(), active_ns)
 
-    def _since_begin(self) -> Change:
-        return self._counters.change(self._at_begin.sums, self._at_end.sums)
-
     def _end(self) -> list[Spending]:
         before, self._at_end = self._at_end, self._read(self._clock())
         new = self._counters.change(before.sums, self._at_end.sums)
-        self._change = new if before is self._at_begin else self._since_begin()
         return [
             Spending(one.name, one.detail, active_ns - active_before, most_ns, events)
             for one, active_ns, active_before, most_ns, events in zip(
@@ -445,11 +440,11 @@ class Governor:
     def _now(self) -> Moment:
         return Moment(self._clock(), self._own())
 
-    def _reckon(self) -> None:
+    def _reckon(self, spent_ns: int) -> None:
         """What the interval has cost more than it may have; this process runs on any CPU."""
         if self._budget is None:
             return
-        cost = self._ended.own_ns - self._begun.own_ns + self._change.together
+        cost = self._ended.own_ns - self._begun.own_ns + spent_ns
         allowed = self._budget * (self._ended.time_ns - self._begun.time_ns)
         saved = sum(one.saved_ns for one in self._subsystems.values())
         most = MOST_DEBT * 1e9 * self._budget * self._interval_s
