@@ -75,6 +75,56 @@ void sesame_probes_compare(const uint64_t* before, const uint64_t* now, unsigned
 /* Each CPU may spend so much from now on; the first to do so sends an event. */
 void sesame_probes_allow(struct loaded* loaded, uint64_t ns);
 
+/* ---- A watch: a thread that closes intervals while there is nothing to decide ---- */
+
+struct watch;
+
+struct watch_order {
+  uint64_t due_ns; /* monotonic: when the first interval is over */
+  uint64_t interval_ns;
+  uint64_t own_ns;              /* processor time of this process when it began */
+  uint64_t part_ns;             /* what each subsystem may spend in an interval */
+  uint64_t whole_ns;            /* all of them, and this process */
+  uint64_t renewal_ns;          /* what each is allowed for the next one; 0: nothing is limited */
+  uint64_t changed_ns;          /* when `directory` changed last */
+  uint64_t* sums;               /* as sesame_probes_sums gives them, at the begin of the interval */
+  const unsigned* begins;       /* of the subsystems' columns in it, and the end */
+  struct loaded* const* loaded; /* NULL: of others, which have nothing new while it is calm */
+  unsigned subsystems, cpus, most_samples;
+  int directory;  /* where it is seen whether these have; -1: nowhere */
+  int processors; /* /proc/stat */
+};
+
+/* What there is of an interval: this, a struct sampled for each subsystem, `text_bytes` of
+ * /proc/stat and zeroes up to the next word, and the subsystems' cells, each a struct pulled. */
+struct sample {
+  uint64_t time_ns; /* monotonic: its end */
+  uint64_t own_ns;  /* processor time of this process until then */
+  uint64_t text_bytes;
+};
+
+struct sampled {
+  uint64_t spent_ns; /* by the CPU that spent most */
+  uint64_t events;
+  uint64_t cells;
+};
+
+/* For so many columns of sums. NULL: there is no memory for it, or no thread. */
+struct watch* sesame_probes_watch(unsigned cpus, unsigned columns, unsigned subsystems);
+void sesame_probes_unwatch(struct watch* watch);
+
+/* Readable when a rest has ended: there is something to decide at the end of this interval, there
+ * are as many samples as there may be and another interval is over, or it was woken. */
+int sesame_probes_watch_descriptor(const struct watch* watch);
+
+/* From now on, until it ends, nobody else calls what is above here for these subsystems; what the
+ * order points to stays. */
+void sesame_probes_rest(struct watch* watch, const struct watch_order* order);
+
+/* Ends a rest that has not ended. Gives the samples since it began, once, how many, and in the
+ * order's sums those of the last one. They are there until the next rest. */
+unsigned sesame_probes_wake(struct watch* watch, const void** samples);
+
 /* A descriptor that is readable when the ring asks to be emptied; -1 when nothing is loaded. */
 int sesame_probes_events_descriptor(void);
 

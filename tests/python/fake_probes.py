@@ -12,6 +12,7 @@ from sesame.measurement.probes import (
     SUMMED,
     Detail,
     Point,
+    Still,
     Subsystem,
 )
 
@@ -47,6 +48,7 @@ class FakeProbes:
         self.spending = np.zeros(CPUS, SPENDING)
         self.limits: tuple[int, ...] = DEFAULT_LIMITS[: subsystem.groups - 1]
         self.presented_and_lost = (0, 0)
+        self.is_still: Still | None = None
         self._details = [Detail.OFF] * len(subsystem.points)
         self._tracing = [False] * len(subsystem.points)
         self._missing = missing or {}
@@ -64,6 +66,10 @@ class FakeProbes:
     def wait(self) -> None: ...
     def set_cost(self, point: int, ns: float) -> None: ...
     def free_classes(self) -> None: ...
+    def still(self) -> Still | None:
+        """What is new of it while nobody is awake is not seen: None where a test counts."""
+        return self.is_still
+
     def set_run_cost(self, ns: float) -> None: ...
 
     def allow(self, ns: float) -> None:

@@ -17,12 +17,11 @@ from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement.clocks import Offset, estimate
 from sesame.measurement.daemon.access import make_token, read_token
 from sesame.measurement.daemon.api import make_daemon_app
-from sesame.measurement.daemon.delivery import Delivery
+from sesame.measurement.daemon.delivery import Delivery, Parcels
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.process import lock, tell_systemd
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings, read_settings
-from sesame.measurement.events import Block
 from sesame.measurement.probes import Detail
 from sesame.measurement.processors import STATES
 from sesame.measurement.pulls import Phase, Pull
@@ -253,11 +252,11 @@ class FlakySink:
         self.delivered: list[int] = []
         self.attempts = 0
 
-    def deliver(self, parcel: Pull | Block) -> None:
+    def deliver(self, parcels: Parcels) -> None:
         self.attempts += 1
         if not self.works.is_set():
             raise SesameError("away")
-        self.delivered.append(parcel.number)
+        self.delivered += [one.number for one in parcels]
 
     def close(self) -> None: ...
 
@@ -273,16 +272,17 @@ def test_pulls_wait_for_a_reception_that_is_away_and_the_oldest_make_room(daemon
     sink, said = FlakySink(), []
     delivery = Delivery(sink, said.append, daemon.node.stream, room=3)
     for number in range(1, 6):
-        delivery.offer(daemon.node.pull())
+        delivery.offer(daemon.node.pulls())
         wait_until(lambda n=number: sink.attempts == n)
     way = delivery.describe()
     assert (way["waiting"], way["delivered"], way["dropped"]) == (3, 0, 2)
     assert way["trouble"] == "away"
     sink.works.set()
-    delivery.offer(daemon.node.pull())
+    delivery.offer(daemon.node.pulls())
     wait_until(lambda: len(sink.delivered) == 3)
     assert delivery.close() == []
     assert sink.delivered == [3, 4, 5]
+    assert sink.attempts == 6
     assert delivery.dropped == 3
     assert said == ["pulls wait: away", "pulls go on; 3 were dropped"]
 

@@ -15,7 +15,7 @@ from sesame.datasets import DataSet
 from sesame.errors import SesameError
 from sesame.measurement.clocks import Offset, own_offset
 from sesame.measurement.daemon import undelivered
-from sesame.measurement.daemon.delivery import Delivery
+from sesame.measurement.daemon.delivery import Delivery, Parcels
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings
@@ -23,7 +23,6 @@ from sesame.measurement.daemon.stream import EventStream
 from sesame.measurement.events import Block
 from sesame.measurement.frames import read_blocks
 from sesame.measurement.probes import EVENT
-from sesame.measurement.pulls import Pull
 from sesame.measurement.reception.store import Store
 from sesame.measurement.trace import names_here
 
@@ -54,11 +53,12 @@ class Way:
         self.store = Store(folder, 600)
         self.is_open = True
 
-    def deliver(self, parcel: Pull | Block) -> None:
+    def deliver(self, parcels: Parcels) -> None:
         what = self.chance.choice(("away", "killed", "receipt lost", *["stored"] * 5))
         if not self.is_open or what == "away":
             raise SesameError("away")
-        self.store.add(parcel)
+        for parcel in parcels:
+            self.store.add(parcel)
         if what == "killed":
             self.store._journal.close()
             os.close(self.store._lock)

@@ -230,13 +230,16 @@ def test_over_http_a_pull_is_taken_once_and_nonsense_is_refused(folder):
     client.headers["Authorization"] = f"Bearer {TOKEN}"
     assert client.post("/v1/pulls", content=body).json() == {"new": True}
     assert client.post("/v1/pulls", content=body).json() == {"new": False}
+    later = dataclasses.replace(pull, sequence=pull.sequence + 1).encode()
+    assert client.post("/v1/pulls", content=body + later).json() == {"new": True}
+    assert client.post("/v1/pulls", content=body + later).json() == {"new": False}
     too_far = dataclasses.replace(pull, cells={"fs": Cells(bytes([255]) * 48)}).encode()
     torn = dataclasses.replace(pull, cells={"fs": Cells(pull.cells["fs"].packed[:-1])}).encode()
-    cut = (body[:-1], body[:-2] + b"\n", body + body)
+    cut = (body[:-1], body[:-2] + b"\n", body + body[:-1])
     for nonsense in (b"", b"[]\n", b"{}\n", *cut, too_far, torn):
         answer = client.post("/v1/pulls", content=nonsense)
         assert answer.status_code == 400
-        assert "this is no pull" in answer.json()["error"]
+        assert "these are no pulls" in answer.json()["error"]
     store.close()
 
 

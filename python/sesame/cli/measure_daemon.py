@@ -49,6 +49,13 @@ FILE = click.Path(path_type=Path)
     "--interval", type=float, metavar="SECONDS", help="From pull to pull; 10 if not given."
 )
 @click.option(
+    "--together",
+    type=int,
+    metavar="PULLS",
+    help="While there is nothing to decide, so many pulls are made and delivered at one time, 6 if "
+    "not given; 1: each when it is due, which takes four times as much processor time.",
+)
+@click.option(
     "--destination",
     metavar="URL|DIR",
     help="A reception that pulls go to, or a directory of this machine for data sets.",

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sesame.errors import InputError, OutputError
+from sesame.measurement.probes import Still
 
 MAGIC, FORMAT = b"sesamMPI", 1
 GROUPS, MOST_POINTS = 8, 8
@@ -257,6 +258,12 @@ class Reader:
         for name in found[:MOST_FILES]:
             if name not in self._done:
                 self._look_at(name, epoch)
+
+    def still(self) -> Still | None:
+        """None while there are files, or there may be."""
+        if self._empty_since < 0:
+            return None
+        return Still(directory=self._directory, changed_ns=self._empty_since)
 
     def _look_at(self, name: str, epoch: int | None) -> None:
         try:

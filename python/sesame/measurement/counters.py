@@ -45,12 +45,12 @@ class Counters:
         widths = (EVENTS + len(one.subsystem.points) for one in probes)
         begins = list(accumulate(widths, initial=0))
         self._columns = [slice(*both) for both in pairwise(begins)]
-        self._shape = (len(probes[0].spending) if probes else 0, begins[-1])
-        self._begins = (ctypes.c_uint * len(begins))(*begins)
+        self.shape = (len(probes[0].spending) if probes else 0, begins[-1])  # of sums
+        self.begins = (ctypes.c_uint * len(begins))(*begins)  # of columns, and their end
         self._found = (ctypes.c_uint64 * (2 * len(probes) + 1))()
 
     def read(self) -> Sums:
-        sums = np.empty(self._shape, np.uint64)
+        sums = np.empty(self.shape, np.uint64)
         for one, columns in zip(self._probes, self._columns, strict=True):
             one.sums(sums[:, columns])
         return sums
@@ -58,7 +58,7 @@ class Counters:
     def read_one(self, number: int) -> Sums:
         """Its columns only."""
         columns = self._columns[number]
-        sums = np.empty((self._shape[0], columns.stop - columns.start), np.uint64)
+        sums = np.empty((self.shape[0], columns.stop - columns.start), np.uint64)
         self._probes[number].sums(sums)
         return sums
 
@@ -69,6 +69,6 @@ class Counters:
     def change(self, before: Sums, now: Sums) -> Change:
         count, found = len(self._probes), self._found
         library().sesame_probes_compare(
-            before.ctypes.data, now.ctypes.data, self._shape[0], self._begins, count, found
+            before.ctypes.data, now.ctypes.data, self.shape[0], self.begins, count, found
         )
         return Change(found[0 : 2 * count : 2], found[1 : 2 * count : 2], found[2 * count])

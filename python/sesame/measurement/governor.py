@@ -139,6 +139,18 @@ class Spending:
 
 
 @dataclass(frozen=True)
+class Calm:
+    """As long as no subsystem, and all with this process, take more than so many ns of an interval,
+    `begin` would leave all as it is. None: whatever they take."""
+
+    part_ns: int | None
+    whole_ns: int | None
+    renewal_ns: int  # what each may spend in the next one; 0: nothing is limited
+    sums: Sums  # at the begin
+    since: Moment
+
+
+@dataclass(frozen=True)
 class Moment:
     """Of the clock, and of the processor time of this process."""
 
@@ -162,7 +174,7 @@ class Governor:
         """`own`: the processor time that this process has taken."""
         self._subsystems = {one.name: one for one in subsystems}
         self._number = {one.name: number for number, one in enumerate(subsystems)}
-        self._counters = Counters([one.probes for one in subsystems])
+        self.counters = Counters([one.probes for one in subsystems])
         self._costs = costs
         for one in subsystems:
             costs.expect(one.probes.subsystem)
@@ -179,10 +191,10 @@ class Governor:
     def begin(self) -> None:
         """Switches on what is wanted, as closely as the rates until the last `end` allow."""
         with self._lock:
-            change = self._counters.change(self._at_begin.sums, self._at_end.sums)
-            self._reckon(change.together)
+            spent = self._close()
             amount = self._amount()
-            if self._is_on and amount is not None and self._is_calm(amount, change.spent):
+            part = self._most_calm(amount)
+            if self._is_on and self._look_closest() and (part is None or max(spent) <= part):
                 self._renew(amount)
             else:
                 self._share(amount)
@@ -190,22 +202,58 @@ class Governor:
                 self._is_on, self._ended = True, self._now()
             self._begun, self._at_begin = self._ended, self._at_end
 
-    def _is_calm(self, amount: float, spent: list[int]) -> bool:
-        """All look as closely as they can, and none has taken more than an equal part."""
-        most = FILLING * amount / len(self._subsystems)
-        return max(spent, default=0) <= most and all(
+    def calm(self) -> Calm | None:
+        """When the interval that has begun may end without `end` and `begin`: pass_over is enough.
+
+        None: `begin` may have something to do.
+        """
+        with self._lock:
+            amount = self._amount()
+            part = self._most_calm(amount)
+            if not (self._is_on and self._look_closest()):
+                return None
+            sums, since = self._at_begin.sums, self._begun
+            if self._budget is None or amount is None or part is None:
+                return Calm(None, None, 0, sums, since)
+            whole = 1e9 * self._budget * self._interval_s
+            renewal = amount / len(self._subsystems)
+            return Calm(int(part), int(whole), int(renewal), sums, since)
+
+    def pass_over(self, sums: Sums, end: Moment) -> None:
+        """Calm intervals have ended, the last of them then."""
+        with self._lock:
+            active_ns = [one.active_until(end.time_ns) for one in self._subsystems.values()]
+            self._at_end, self._ended = Reading(sums, active_ns), end
+            self._close()
+            self._begun, self._at_begin = self._ended, self._at_end
+
+    def _close(self) -> list[int]:
+        """Reckons what the interval has cost; gives what each subsystem has spent."""
+        change = self.counters.change(self._at_begin.sums, self._at_end.sums)
+        self._reckon(change.together)
+        return change.spent
+
+    def _look_closest(self) -> bool:
+        """All subsystems, and what they cost is known."""
+        return all(
             one.on_since_ns is not None and one.rates is not None and one.detail == Detail.DURATION
             for one in self._subsystems.values()
         )
 
-    def _renew(self, amount: float) -> None:
+    def _most_calm(self, amount: float | None) -> float | None:
+        """What each may spend so that none needs what another leaves."""
+        return None if amount is None else FILLING * amount / len(self._subsystems)
+
+    def _renew(self, amount: float | None) -> None:
+        if amount is None:
+            return
         for one in self._subsystems.values():
             one.part_ns = amount / len(self._subsystems)
             one.probes.allow(one.part_ns)
 
     def _share(self, amount: float | None) -> None:
         for number, one in enumerate(self._subsystems.values()):
-            sums = self._counters.of(number, self._at_end.sums)
+            sums = self.counters.of(number, self._at_end.sums)
             self._learn(one, sums, self._at_end.active_ns[number])
         parts = self._parts(amount, self._interval_s)
         for one in self._subsystems.values():
@@ -251,7 +299,7 @@ class Governor:
             if amount is None or one.on_since_ns is None or not is_over:
                 return
             now_ns = self._clock()
-            sums = self._counters.read_one(self._number[name])
+            sums = self.counters.read_one(self._number[name])
             spent_ns = int(self._learn(one, sums, one.active_until(now_ns))[:, SPENT].max())
             rest_s = max(self._interval_s - 1e-9 * (now_ns - self._begun.time_ns), 0.0)
             for_rest = self._parts(amount * rest_s / self._interval_s, rest_s)[name] or 0.0
@@ -411,7 +459,7 @@ class Governor:
     def _learn(self, one: Governed, sums: Sums, active_ns: int) -> Sums:
         """The rates of the interval until now, from what is new in it, which it gives."""
         number = self._number[one.name]
-        new = sums - self._counters.of(number, self._at_begin.sums)
+        new = sums - self.counters.of(number, self._at_begin.sums)
         seconds = 1e-9 * (active_ns - self._at_begin.active_ns[number])
         if seconds > 0:
             finest = self._finest(one, one.detail)
@@ -420,11 +468,11 @@ class Governor:
 
     def _read(self, now_ns: int) -> Reading:
         active_ns = [one.active_until(now_ns) for one in self._subsystems.values()]
-        return Reading(self._counters.read(), active_ns)
+        return Reading(self.counters.read(), active_ns)
 
     def _end(self) -> list[Spending]:
         before, self._at_end = self._at_end, self._read(self._clock())
-        new = self._counters.change(before.sums, self._at_end.sums)
+        new = self.counters.change(before.sums, self._at_end.sums)
         return [
             Spending(one.name, one.detail, active_ns - active_before, most_ns, events)
             for one, active_ns, active_before, most_ns, events in zip(

@@ -35,6 +35,7 @@ from sesame.measurement.probes import (
     Messages,
     Point,
     Source,
+    Still,
     Subsystem,
 )
 from sesame.tracing import preloaded
@@ -236,6 +237,10 @@ class MpiProbes:
                 self._sums[:, 2:] = self._reader.events[:, : len(self.subsystem.points)]
                 self._sums[:, 1] = self._sums[:, 2:].sum(axis=1)
             out[:] = self._sums
+
+    def still(self) -> Still | None:
+        """As long as no program counts."""
+        return self._reader.still()
 
     # ---- Reading ----
 

@@ -125,6 +125,16 @@ class Source(Protocol):
         """Messages and events, these in `room`; nothing of both when all has been taken."""
 
 
+@dataclass(frozen=True)
+class Still:
+    """How the library's own thread sees whether a subsystem has anything new: it reads what is
+    loaded, or a directory has changed."""
+
+    handle: int | None = None
+    directory: int = -1
+    changed_ns: int = 0
+
+
 class Probes(Protocol):
     """The probes of one subsystem, as whoever reads and switches them sees them."""
 
@@ -158,6 +168,9 @@ class Probes(Protocol):
     def pull(self) -> bytes: ...
     def sums(self, out: NDArray[np.uint64]) -> None:
         """Fills in [CPU]: ns spent, runs, the events of each point; since these were loaded."""
+
+    def still(self) -> Still | None:
+        """None while that cannot be seen."""
 
     @property
     def presented_and_lost(self) -> tuple[int, int]: ...
@@ -213,6 +226,11 @@ def library() -> ctypes.CDLL:
         ("compare", None, [handle, handle, number, handle, number, handle]),
         ("events_descriptor", ctypes.c_int, []),
         ("events", ctypes.c_long, [handle, ctypes.c_size_t]),
+        ("watch", handle, [number, number, number]),
+        ("unwatch", None, [handle]),
+        ("watch_descriptor", ctypes.c_int, [handle]),
+        ("rest", None, [handle, handle]),
+        ("wake", number, [handle, handle]),
     ):
         function = getattr(library, f"sesame_probes_{name}")
         function.restype, function.argtypes = result, arguments
@@ -401,6 +419,9 @@ class LoadedProbes:
     def sums(self, out: NDArray[np.uint64]) -> None:
         stride = out.strides[0] // out.itemsize
         library().sesame_probes_sums(self._handle, out.ctypes.data, stride)
+
+    def still(self) -> Still:
+        return Still(self._handle)
 
     @property
     def presented_and_lost(self) -> tuple[int, int]:

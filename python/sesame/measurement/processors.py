@@ -21,32 +21,36 @@ def rows_of(columns: dict[str, list[int]]) -> Iterator[dict[str, int]]:
         yield dict(zip(columns, row, strict=True))
 
 
+def _ticks(text: bytes) -> dict[int, list[int]]:
+    """In each state, by CPU."""
+    first = text.partition(b"\nintr")[0]  # what follows is long
+    lines = (line.split() for line in first.splitlines()[1:])  # the first is of all CPUs
+    return {int(name[3:]): [*map(int, ticks[: len(STATES)])] for name, *ticks in lines}
+
+
 class ProcessorReader:
     """`pull` gives the times of all CPUs since the last one, in columns of the type cpu_time."""
 
     def __init__(self, path: Path = Path("/proc/stat")) -> None:
         try:
-            self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self.file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
             raise SesameError(f"{path}: {error.strerror}") from error
-        weakref.finalize(self, os.close, self._file)
+        weakref.finalize(self, os.close, self.file)
         self._tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
         self._room = ROOM
-        self._before = self._read()
+        self._before = _ticks(self._read())
 
-    def _read(self) -> dict[int, list[int]]:
-        """Ticks in each state, by CPU."""
+    def _read(self) -> bytes:
         while True:
-            text = os.pread(self._file, self._room, 0)
-            first, other, _ = text.partition(b"\nintr")  # what follows is long
-            if other or len(text) < self._room:
-                break
+            text = os.pread(self.file, self._room, 0)
+            if b"\nintr" in text or len(text) < self._room:
+                return text
             self._room *= 2
-        lines = (line.split() for line in first.splitlines()[1:])  # the first is of all CPUs
-        return {int(name[3:]): [*map(int, ticks[: len(STATES)])] for name, *ticks in lines}
 
-    def pull(self) -> dict[str, list[int]]:
-        now, before = self._read(), self._before
+    def pull(self, text: bytes | None = None) -> dict[str, list[int]]:
+        """`text`: what the file was at the end of the interval, unless that is now."""
+        now, before = _ticks(self._read() if text is None else text), self._before
         self._before = now
         cpus = [cpu for cpu in now if cpu in before]  # others begin with the next interval
         passed = (

@@ -30,6 +30,9 @@ class Changes(BaseModel):
     """What is not given stays as it is."""
 
     interval: float | None = Field(None, description="seconds from pull to pull")
+    together: int | None = Field(
+        None, description="pulls that are made at one time while there is nothing to decide"
+    )
     destination: str | None = Field(None, description="a reception's address, or a directory")
     destination_token_file: str | None = None
     destination_ca: str | None = None

@@ -12,8 +12,9 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice, takewhile
 from typing import Any, Protocol
 
 from sesame.errors import OutputError, SesameError
@@ -31,11 +32,13 @@ SECONDS_BETWEEN_ESTIMATES = 600
 LAST_SECONDS = 60.0
 
 Parcel = Pull | Block
+Parcels = Sequence[Parcel]  # all of one kind
+MOST_AT_ONCE = 64  # pulls in a request
 
 
 class Sink(Protocol):
-    def deliver(self, parcel: Parcel) -> None:
-        """Raises SesameError when it cannot."""
+    def deliver(self, parcels: Parcels) -> None:
+        """Raises SesameError when it cannot deliver all of them."""
 
     def close(self) -> None: ...
 
@@ -48,13 +51,13 @@ class HttpSink:
         self._offset: Offset | None = None
         self._estimated = 0.0
 
-    def deliver(self, parcel: Parcel) -> None:
+    def deliver(self, parcels: Parcels) -> None:
         now = time.monotonic()
         try:
             if self._offset is None or now - self._estimated > SECONDS_BETWEEN_ESTIMATES:
                 self._offset, self._estimated = estimate(self._connection.ask_clock), now
-            parcel = replace(parcel, offset=self._offset)
-            self._connection.ask("POST", parcel.path, parcel.encode())
+            timed = [replace(one, offset=self._offset) for one in parcels]
+            self._connection.ask("POST", timed[0].path, b"".join(one.encode() for one in timed))
         except SesameError:
             self._offset = None  # the reception that comes back may have another clock
             raise
@@ -93,12 +96,13 @@ class Delivery:
         self._thread.start()
         stream.on_block = self._on_block
 
-    def offer(self, parcel: Parcel) -> None:
+    def offer(self, parcels: Sequence[Parcel]) -> None:
         with self._changed:
-            if len(self._waiting) == self._room:
-                self._waiting.popleft()
-                self.dropped += 1
-            self._waiting.append(parcel)
+            for parcel in parcels:
+                if len(self._waiting) == self._room:
+                    self._waiting.popleft()
+                    self.dropped += 1
+                self._waiting.append(parcel)
         self._wake()
 
     def _wake(self) -> None:
@@ -146,32 +150,40 @@ class Delivery:
 
     def _deliver_next(self, last: int | None) -> bool:
         """Whether there may be more. Pulls go first, since they are small."""
-        with self._changed:
-            parcel = self._waiting[0] if self._waiting else None
-        if parcel is not None:
-            return self._deliver(parcel) and self._remove(parcel)
+        parcels = self._first()
+        if parcels:
+            return self._deliver(parcels) and self._remove(parcels)
         if last is not None and self.sent >= last:
             return False
         for block in self._stream.after(self.sent):
-            if self._deliver(replace(block, since=self._since)):
+            if self._deliver([replace(block, since=self._since)]):
                 self._events_delivered += len(block.events)
                 self.sent = block.seen
                 return True
         return False
 
-    def _remove(self, first: Parcel) -> bool:
+    def _first(self) -> Parcels:
+        """What goes next: a block, or pulls."""
         with self._changed:
-            # While it was on its way it may have been dropped to make room.
-            if self._waiting and self._waiting[0] is first:
-                self._waiting.popleft()
-            else:
-                self.dropped -= 1
-        self.delivered += 1
+            if self._waiting and isinstance(self._waiting[0], Block):
+                return [self._waiting[0]]
+            first = islice(self._waiting, MOST_AT_ONCE)
+            return [*takewhile(lambda one: isinstance(one, Pull), first)]
+
+    def _remove(self, delivered: Parcels) -> bool:
+        with self._changed:
+            for one in delivered:
+                # While it was on its way it may have been dropped to make room.
+                if self._waiting and self._waiting[0] is one:
+                    self._waiting.popleft()
+                else:
+                    self.dropped -= 1
+        self.delivered += len(delivered)
         return True
 
-    def _deliver(self, parcel: Parcel) -> bool:
+    def _deliver(self, parcels: Parcels) -> bool:
         try:
-            self._sink.deliver(parcel)
+            self._sink.deliver(parcels)
         except SesameError as error:
             if error.message != self.trouble:
                 self._say(f"pulls wait: {error}")
@@ -189,9 +201,10 @@ class StoreSink:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def deliver(self, parcel: Parcel) -> None:
+    def deliver(self, parcels: Parcels) -> None:
         try:
-            self._store.add(parcel)
+            for parcel in parcels:
+                self._store.add(parcel)
         except OSError as error:
             raise OutputError(f"cannot write: {error.strerror}") from error
         if self._store.is_segment_over():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections import deque
@@ -12,13 +13,23 @@ from typing import Any
 from sesame.errors import InputError
 from sesame.measurement.clocks import Offset, own_offset
 from sesame.measurement.cost import kept_costs
+from sesame.measurement.daemon.rest import Rest
 from sesame.measurement.daemon.stream import EventStream
-from sesame.measurement.governor import DEFAULT_BUDGET, CostTable, Governed, Governor, Spending
+from sesame.measurement.governor import (
+    DEFAULT_BUDGET,
+    OWN,
+    CostTable,
+    Governed,
+    Governor,
+    Moment,
+    Spending,
+)
 from sesame.measurement.probes import Detail, Probes
 from sesame.measurement.processors import ProcessorReader
 from sesame.measurement.pulls import Phase, Pull, Spent
 from sesame.measurement.summary import Cells, Layout
 from sesame.measurement.trace import names_here
+from sesame.measurement.watch import Sample
 
 LEVELS = ("off", "summary", "trace")
 # What is told of cells that are summed up, and what it is in them.
@@ -50,8 +61,8 @@ class Node:
         self.start = uuid.uuid4().hex[:12]
         self.unavailable = dict(unavailable)
         self.offset: Offset = own_offset()
-        self.history: deque[Pull] = deque(maxlen=360)
-        self.dropped = 0
+        self._history: deque[Pull] = deque(maxlen=360)
+        self.dropped = self._dropped_on_way = 0
         self._probes = dict(probes)
         self.stream = EventStream(
             name,
@@ -63,6 +74,7 @@ class Node:
         self._processors = ProcessorReader()
         self._wanted: dict[str, dict[int, Detail]] = {key: {} for key in probes}
         self._tracing: dict[str, set[int]] = {key: set() for key in probes}
+        self._details: dict[tuple[str, Detail], list[int]] = {}  # as long as levels stay
         self.governor = Governor(
             [Governed(key, one, {}) for key, one in probes.items()],
             CostTable(kept_costs() or []),
@@ -72,8 +84,10 @@ class Node:
         self.governor.begin()
         self._phases: list[Phase] = []
         self._sequence = 0
-        self._last = time.monotonic_ns()
-        self._last_cpu = time.process_time_ns()
+        self._last = Moment(time.monotonic_ns(), time.process_time_ns())
+        self.rest = Rest(self.governor, self._probes.values(), self._processors.file)
+        self._catching_up = threading.RLock()  # who hears of messages is another thread
+        self._passed: list[Pull] = []  # of rests; nobody has taken them yet
 
     # ---- Switching ----
 
@@ -108,6 +122,8 @@ class Node:
         """
         if level not in LEVELS:
             raise InputError(f"there is no level {level}", hint=f"there are {', '.join(LEVELS)}")
+        self.catch_up()
+        self._details = {}
         refused: dict[str, str] = {}
         places = self.places(subsystem, point)
         for place in places:
@@ -152,62 +168,130 @@ class Node:
             return "off"
         return "trace" if place.number in self._tracing[place.subsystem] else "summary"
 
+    @property
+    def history(self) -> list[Pull]:
+        """The last pulls that are kept."""
+        self.catch_up()
+        return list(self._history)
+
+    def pulls(self, dropped: int = 0) -> list[Pull]:
+        """Those that nobody has taken yet, and at last what there is since then.
+
+        `dropped`: pulls that the way to the destination has lost.
+        """
+        last = self.pull(dropped)
+        passed, self._passed = self._passed, []
+        return [*passed, last]
+
     def pull(self, dropped: int = 0) -> Pull:
-        """`dropped`: pulls that the way to the destination has lost."""
-        now, cpu = time.monotonic_ns(), time.process_time_ns()
-        spendings = {one.subsystem: one for one in self.governor.end()}
+        """What there is since the last one."""
+        self.catch_up()
+        now = Moment(time.monotonic_ns(), time.process_time_ns())
+        spendings = self.governor.end()
         for probes in self._probes.values():
             probes.free_classes()
         cells = {name: Cells(probes.pull()) for name, probes in self._probes.items()}
+        phases, self._phases = self._phases, []
+        self._dropped_on_way = dropped
+        return self._make(now, spendings, cells, self._processors.pull(), phases)
+
+    def begin_rest(self, interval_ns: int, most: int) -> bool:
+        """As long as there is nothing to decide; False: there is, or may be."""
+        with self._catching_up:
+            return not any(self._tracing.values()) and self.rest.begin(interval_ns, most)
+
+    def catch_up(self) -> None:
+        """Makes the pulls that nobody was awake for; before anything else is done here."""
+        with self._catching_up:
+            self._passed += [self._pull_of(sample) for sample in self.rest.end()]
+
+    def _pull_of(self, sample: Sample) -> Pull:
+        """All points looked as closely as they can, and no phase has ended."""
+        passed_ns = sample.end.time_ns - self._last.time_ns
+        each = zip(self._probes, sample.spent_ns, sample.events, strict=True)
+        spendings = [
+            Spending(name, Detail.DURATION, passed_ns, spent_ns, events)
+            for name, spent_ns, events in each
+        ]
+        own_ns = sample.end.own_ns - self._last.own_ns
+        spendings.append(Spending(OWN, Detail.OFF, passed_ns, own_ns, 0))
+        cells = {name: Cells(one) for name, one in zip(self._probes, sample.cells, strict=True)}
+        processors = self._processors.pull(sample.processors)
+        return self._make(sample.end, spendings, cells, processors, [])
+
+    def _make(
+        self,
+        end: Moment,
+        spendings: list[Spending],
+        cells: dict[str, Cells],
+        processors: dict[str, list[int]],
+        phases: list[Phase],
+    ) -> Pull:
+        of = {one.subsystem: one for one in spendings}
         pull = Pull(
             node=self.name,
             start=self.start,
             sequence=self._sequence,
-            begin_ns=self._last,
-            end_ns=now,
-            cpu_ns=cpu - self._last_cpu,
-            dropped=self.dropped + dropped,
+            begin_ns=self._last.time_ns,
+            end_ns=end.time_ns,
+            cpu_ns=end.own_ns - self._last.own_ns,
+            dropped=self.dropped + self._dropped_on_way,
             offset=self.offset,
             cells=cells,
-            details={name: self._details(spendings[name]) for name in self._probes},
-            active_ns={name: one.active_ns for name, one in spendings.items()},
+            details={name: self._looked(name, of[name].detail) for name in self._probes},
+            active_ns={name: one.active_ns for name, one in of.items()},
             costs={
                 name: Spent(one.detail, one.events, one.estimated_ns)
-                for name, one in spendings.items()
+                for name, one in of.items()
                 if self._wanted.get(name, True)
             },
             layouts={
                 name: Layout.of(self._probes[name]) for name, one in cells.items() if one.packed
             },
-            processors=self._processors.pull(),
-            phases=self._phases,
+            processors=processors,
+            phases=phases,
         )
-        self._phases = []
         self._sequence += 1
-        self._last, self._last_cpu = now, cpu
-        self.history.append(pull)
+        self._last = end
+        self._history.append(pull)
         return pull
+
+    # ---- Messages of the kernel ----
 
     def name_classes(self, subsystem: str) -> None:
         """Now: what they are named after may be gone at the next pull."""
-        _ = self._probes[subsystem].classes
+        with self._catching_up:
+            self.catch_up()
+            _ = self._probes[subsystem].classes
 
-    def _details(self, spending: Spending) -> list[int]:
-        """How closely each point looked in the interval that ends."""
-        points = self._probes[spending.subsystem].subsystem.points
-        wanted = self._wanted[spending.subsystem]
-        return [
-            min(int(wanted.get(number, Detail.OFF)), int(spending.detail), int(point.finest))
-            for number, point in enumerate(points)
-        ]
+    def on_spent(self, subsystem: str) -> None:
+        with self._catching_up:
+            self.catch_up()
+            self.governor.on_spent(subsystem)
+
+    # ---- Reading ----
+
+    def _looked(self, subsystem: str, detail: Detail) -> list[int]:
+        """How closely each point looks that may look so closely."""
+        found = self._details.get((subsystem, detail))
+        if found is None:
+            points = self._probes[subsystem].subsystem.points
+            wanted = self._wanted[subsystem]
+            found = self._details[subsystem, detail] = [
+                int(min(wanted.get(number, Detail.OFF), detail, point.finest))
+                for number, point in enumerate(points)
+            ]
+        return found
 
     def add_phase(self, phase: Phase) -> None:
         if len(self._phases) >= MOST_PHASES:
             raise InputError(f"{MOST_PHASES:,} phases wait for the next pull; there is no room")
+        self.catch_up()  # so that it goes with the pull that is due next
         self._phases.append(phase)
 
     def totals(self) -> Iterator[tuple[Place, str, dict[str, int]]]:
         """By point and class, since the daemon began; for those that have events."""
+        self.catch_up()
         totals = {name: probes.totals() for name, probes in self._probes.items()}
         for place in self.places():
             sums = {key: totals[place.subsystem][field][place.number] for key, field in SUMS}

@@ -140,7 +140,7 @@ def start(how: Start) -> None:
         budget=how.budget,
         interval_s=settings.interval,
     )
-    messages = {SPENT: node.governor.on_spent, MET: node.name_classes}
+    messages = {SPENT: node.on_spent, MET: node.name_classes}
     sources = sources_of(probes.values())
     with closing(EventPump(sources, node.stream.write, messages)) as pump:
         read = how.read_settings if how.settings_file is not None else None

@@ -41,8 +41,8 @@ class Service:
         # As long as there is no destination.
         self._waiting = kept(undelivered, node.offset, say) if undelivered is not None else []
         self.delivery: Delivery | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._last_due = 0.0
         self.apply(settings)
 
     # ---- Settings ----
@@ -50,6 +50,7 @@ class Service:
     def apply(self, settings: Settings) -> None:
         """All or nothing, as far as settings can be wrong; what a kernel refuses is said."""
         check(settings)
+        self.node.catch_up()
         wanted = sorted(
             settings.levels.items(), key=lambda one: one[0].count(".") - (one[0] == "all")
         )
@@ -64,10 +65,10 @@ class Service:
                 self.say(f"{point} is left out: {reason}")
         for name, limits in settings.size_groups.items():
             self.set_size_groups(name, tuple(limits))
+        self.node.rest.due_ns += round(1e9 * (settings.interval - self.settings.interval))
         self.settings = settings
         self.node.governor.set_interval(settings.interval)
-        if self._timer is not None:
-            self._schedule()
+        self._schedule()
 
     def change(self, **changes: Any) -> None:
         self.apply(dataclasses.replace(self.settings, levels={}, size_groups={}, **changes))
@@ -100,46 +101,64 @@ class Service:
         self.delivery = None
         if sink is not None:
             self.delivery = Delivery(sink, self.say, self.node.stream, sent=sent)
-            for parcel in self._waiting:
-                self.delivery.offer(parcel)
+            self.delivery.offer(self._waiting)
             self._waiting = []
 
     # ---- Pulling ----
 
     def begin(self) -> None:
         """Pulls from now on; needs a running event loop."""
-        self._last_due = time.monotonic()
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self.node.rest.fileno(), self._after_rest)
+        self.node.rest.due_ns = time.monotonic_ns() + self._interval_ns
         self._schedule()
+
+    @property
+    def _interval_ns(self) -> int:
+        return round(1e9 * self.settings.interval)
 
     def _schedule(self) -> None:
-        """The next pull, an interval after the last one was due, or now."""
+        """The next pull, when it is due, or now."""
+        if self._loop is None:
+            return
         if self._timer is not None:
             self._timer.cancel()
-        now = time.monotonic()
-        due = max(self._last_due + self.settings.interval, now)
-        self._timer = asyncio.get_running_loop().call_later(due - now, self._tick, due)
+        now_ns = time.monotonic_ns()
+        due_ns = self.node.rest.due_ns = max(self.node.rest.due_ns, now_ns)
+        self._timer = self._loop.call_later(1e-9 * (due_ns - now_ns), self._tick)
 
-    def _tick(self, due: float) -> None:
-        self._last_due = due
-        self._schedule()
+    def _tick(self) -> None:
         self.pull()
         self.node.governor.begin()  # pulls that are asked for bring no new budget
+        self.node.rest.due_ns += self._interval_ns
+        if not self.node.begin_rest(self._interval_ns, self.settings.together - 1):
+            self._schedule()
+
+    def _after_rest(self) -> None:
+        """It was long enough, there is something to decide, or somebody else has ended it."""
+        self.node.rest.acknowledge()
+        self.node.catch_up()
+        self._schedule()
 
     def pull(self) -> Pull:
         if self.node.presented_and_lost()[0] > self.node.stream.seen:
             self._take_events()
             self.node.stream.flush()
         if self.delivery is None:
-            return self.node.pull()
-        pull = self.node.pull(self.delivery.dropped)
-        self.delivery.offer(pull)
-        return pull
+            return self.node.pulls()[-1]
+        pulls = self.node.pulls(self.delivery.dropped)
+        self.delivery.offer(pulls)
+        return pulls[-1]
 
     def end(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        self.node.catch_up()
         self.node.governor.stop()
         self.pull()
+        if self._loop is not None:
+            self._loop.remove_reader(self.node.rest.fileno())
+        self.node.rest.close()
         if self.delivery is not None:
             self._waiting = self.delivery.close()
             pulls = sum(isinstance(one, Pull) for one in self._waiting)
@@ -164,6 +183,7 @@ class Service:
             "node": self.node.name,
             "start": self.node.start,
             "interval": self.settings.interval,
+            "together": self.settings.together,
             "destination": self.settings.destination,
             "delivery": self.delivery.describe() if self.delivery is not None else None,
             "events": {"seen": presented, "lost": lost},

@@ -11,12 +11,15 @@ from sesame.errors import InputError
 from sesame.measurement.daemon.node import LEVELS
 
 SHORTEST_INTERVAL = 0.05
+MOST_TOGETHER = 360  # as many as a daemon keeps to be asked for
 
 
 @dataclass
 class Settings:
     interval: float = 10.0
     """Seconds from pull to pull."""
+    together: int = 6
+    """As long as there is nothing to decide, so many pulls are made, and delivered, at one time."""
     destination: str = ""
     """Where pulls go: the address of a reception, or a directory; empty: nowhere."""
     destination_token_file: str = ""
@@ -29,6 +32,7 @@ class Settings:
 
 EXPECTED: dict[str, type | tuple[type, ...]] = {
     "interval": (int, float),
+    "together": int,
     "destination": str,
     "destination_token_file": str,
     "destination_ca": str,
@@ -67,6 +71,8 @@ def check(settings: Settings) -> None:
         raise InputError(
             f"interval: expected {SHORTEST_INTERVAL} to 86400 seconds, got {settings.interval}"
         )
+    if not 1 <= settings.together <= MOST_TOGETHER:
+        raise InputError(f"together: expected 1 to {MOST_TOGETHER} pulls, got {settings.together}")
     check_destination(settings.destination)
     for name, level in settings.levels.items():
         if level not in LEVELS:

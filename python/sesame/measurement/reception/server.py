@@ -21,7 +21,7 @@ from sesame.measurement.connection import Connection
 from sesame.measurement.daemon.access import make_token
 from sesame.measurement.events import Block
 from sesame.measurement.feed import Feed
-from sesame.measurement.frames import read_blocks, read_pulls
+from sesame.measurement.frames import read_blocks, read_pulls, whole_bytes
 from sesame.measurement.pulls import Pull
 from sesame.measurement.reception.store import Store
 from sesame.measurement.web import Listening, guard, listen, make_app, run
@@ -55,13 +55,13 @@ def make_reception_app(store: Store, token: str) -> FastAPI:
 
     @routes.post("/pulls")
     async def pulls(request: Request) -> dict[str, Any]:
-        """One pull of one node; one that was sent before is not stored again."""
-        return {"new": keep(store, await _parcel(request, read_pulls))}
+        """Pulls of a node, a line each; one that was sent before is not stored again."""
+        return {"new": keep(store, await _parcels(request, read_pulls))}
 
     @routes.post("/events")
     async def events(request: Request) -> dict[str, Any]:
-        """One block of events of one node; one that was sent before is not stored again."""
-        return {"new": keep(store, await _parcel(request, read_blocks))}
+        """Blocks of events of a node; one that was sent before is not stored again."""
+        return {"new": keep(store, await _parcels(request, read_blocks))}
 
     @routes.get("/clock")
     async def clock() -> dict[str, int]:
@@ -72,21 +72,29 @@ def make_reception_app(store: Store, token: str) -> FastAPI:
     return app
 
 
-async def _parcel(
+async def _parcels(
     request: Request, read: Callable[[BinaryIO], Iterator[Pull | Block]]
-) -> Pull | Block:
+) -> list[Pull | Block]:
+    body = BytesIO(await request.body())
     try:
-        [parcel] = read(BytesIO(await request.body()))
-    except ValueError as error:
-        raise InputError("this is no pull, and no events of this version") from error
-    return parcel
+        found = list(read(body))
+        is_torn = not found or whole_bytes(body) < len(body.getbuffer())
+    except ValueError:
+        is_torn = True
+    if is_torn:
+        raise InputError("these are no pulls, and no events of this version")
+    return found
 
 
-def keep(store: Store, parcel: Pull | Block) -> bool:
+def keep(store: Store, parcels: list[Pull | Block]) -> bool:
+    """Whether any was new."""
+    is_new = False
     try:
-        return store.add(parcel)
+        for one in parcels:
+            is_new |= store.add(one)
     except OSError as error:
         raise OutputError(f"the reception cannot write: {error.strerror}") from error
+    return is_new
 
 
 class Fetcher:
@@ -102,7 +110,7 @@ class Fetcher:
         with self._fetching:
             try:
                 for parcel in self._feed.new():
-                    keep(self._store, parcel)
+                    keep(self._store, [parcel])
             except SesameError as error:
                 self._tell(error.message, str(error))
             else:

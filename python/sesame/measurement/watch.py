@@ -1,0 +1,146 @@
+"""Intervals that nobody has to be awake for: nothing is to be decided, so a thread of the library
+closes them, and they become pulls when somebody is.
+
+To read all counters takes some 0.1 ms, and to wake this interpreter and make a pull ten times that.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sesame.errors import SesameError
+from sesame.measurement.counters import Counters, Sums
+from sesame.measurement.governor import Calm, Moment
+from sesame.measurement.probes import PULLED, Still, library
+
+MOST = 2**64 - 1
+
+
+class _Order(ctypes.Structure):
+    """As struct watch_order in probes/probes.h."""
+
+    _fields_ = [
+        ("due_ns", ctypes.c_uint64),
+        ("interval_ns", ctypes.c_uint64),
+        ("own_ns", ctypes.c_uint64),
+        ("part_ns", ctypes.c_uint64),
+        ("whole_ns", ctypes.c_uint64),
+        ("renewal_ns", ctypes.c_uint64),
+        ("changed_ns", ctypes.c_uint64),
+        ("sums", ctypes.c_void_p),
+        ("begins", ctypes.c_void_p),
+        ("loaded", ctypes.c_void_p),
+        ("subsystems", ctypes.c_uint),
+        ("cpus", ctypes.c_uint),
+        ("most_samples", ctypes.c_uint),
+        ("directory", ctypes.c_int),
+        ("processors", ctypes.c_int),
+    ]
+
+
+SAMPLE_WORDS = SAMPLED_WORDS = 3  # of struct sample, struct sampled
+WORD = 8
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An interval, by its end; the rest by subsystem, in their order."""
+
+    end: Moment
+    spent_ns: list[int]  # by the CPU that spent most
+    events: list[int]
+    cells: list[bytes]
+    processors: bytes  # the begin of /proc/stat
+
+
+class Watch:
+    """Somebody calls `wake` before anything else looks at the probes."""
+
+    def __init__(self, counters: Counters) -> None:
+        self._counters = counters
+        self._count = len(counters.begins) - 1
+        cpus, columns = counters.shape
+        self._watch = library().sesame_probes_watch(cpus, columns, self._count)
+        if not self._watch:
+            raise SesameError("there is no memory for a watch, or no thread")
+        self._sums: Sums = np.zeros(counters.shape, np.uint64)
+        self._loaded = (ctypes.c_void_p * self._count)()
+
+    def fileno(self) -> int:
+        """Readable when a rest has ended."""
+        return int(library().sesame_probes_watch_descriptor(self._watch))
+
+    def rest(
+        self,
+        calm: Calm,
+        still: Sequence[Still],
+        processors: int,
+        *,
+        due_ns: int,
+        interval_ns: int,
+        most: int,
+    ) -> None:
+        """Closes at most so many intervals that are calm, the first when it is due.
+
+        `processors`: /proc/stat.
+        """
+        self._sums[:] = calm.sums
+        self._loaded[:] = [one.handle for one in still]
+        seen = next((one for one in still if one.handle is None), Still())
+        order = _Order(
+            due_ns,
+            interval_ns,
+            calm.since.own_ns,
+            MOST if calm.part_ns is None else calm.part_ns,
+            MOST if calm.whole_ns is None else calm.whole_ns,
+            calm.renewal_ns,
+            seen.changed_ns,
+            self._sums.ctypes.data,
+            ctypes.addressof(self._counters.begins),
+            ctypes.addressof(self._loaded),
+            self._count,
+            len(self._sums),
+            most,
+            seen.directory,
+            processors,
+        )
+        library().sesame_probes_rest(self._watch, ctypes.byref(order))
+
+    def wake(self) -> tuple[list[Sample], Sums]:
+        """What there is since `rest`, once; the sums are those of the last sample."""
+        samples = ctypes.c_void_p()
+        count = library().sesame_probes_wake(self._watch, ctypes.byref(samples))
+        place, found = samples.value or 0, []
+        for _ in range(count):
+            sample, place = self._read(place)
+            found.append(sample)
+        return found, self._sums.copy() if found else self._sums
+
+    def _read(self, place: int) -> tuple[Sample, int]:
+        """And where the next one is."""
+        words = SAMPLE_WORDS + SAMPLED_WORDS * self._count
+        head = (ctypes.c_uint64 * words).from_address(place)
+        time_ns, own_ns, text_bytes = head[:SAMPLE_WORDS]
+        spent, events, counts = (head[SAMPLE_WORDS + i :: SAMPLED_WORDS] for i in range(3))
+        place += WORD * words
+        text = ctypes.string_at(place, text_bytes)
+        place += -(-text_bytes // WORD) * WORD
+        cells = []
+        for count in counts:
+            cells.append(ctypes.string_at(place, PULLED.itemsize * count))
+            place += PULLED.itemsize * count
+        return Sample(Moment(time_ns, own_ns), spent, events, cells, text), place
+
+    def acknowledge(self) -> None:
+        """The end of a rest has been seen."""
+        os.eventfd_read(self.fileno())
+
+    def close(self) -> None:
+        if self._watch:
+            library().sesame_probes_unwatch(self._watch)
+            self._watch = None
