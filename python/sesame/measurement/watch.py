@@ -91,7 +91,7 @@ class Watch:
         """
         self._sums[:] = calm.sums
         self._loaded[:] = [one.handle for one in still]
-        seen = next((one for one in still if one.handle is None), Still())
+        seen = next((one for one in still if one.directory >= 0), Still())
         order = _Order(
             due_ns,
             interval_ns,

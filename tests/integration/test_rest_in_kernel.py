@@ -1,0 +1,84 @@
+"""Pulls that nobody was awake for, of the running kernel."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from tests.integration.test_measure import REASON
+
+from sesame.measurement.cost import Load, run_load
+from sesame.measurement.daemon.node import Node
+from sesame.measurement.probes import MET, SPENT, loaded, subsystems
+from sesame.measurement.pump import EventPump
+
+pytestmark = pytest.mark.skipif(REASON is not None, reason=REASON or "")
+
+INTERVAL_S = 0.05
+READ = Load("read", 2_000, "fs", {})
+
+
+@pytest.fixture
+def node(request) -> Iterator[Node]:
+    """All points are on, and rates are known."""
+    with loaded(list(subsystems())) as probes:
+        node = Node("n", probes, {}, budget=request.param, interval_s=INTERVAL_S)
+        messages = {SPENT: node.on_spent, MET: node.name_classes}
+        source = next(iter(probes.values())).source
+        with closing(EventPump([source], None, messages)), closing(node.rest):
+            node.set_level("summary")
+            for _ in range(20):
+                time.sleep(INTERVAL_S)
+                node.pull()
+                node.governor.begin()
+            yield node
+
+
+def rest(node: Node, most: int) -> bool:
+    node.rest.due_ns = time.monotonic_ns() + round(1e9 * INTERVAL_S)
+    return node.begin_rest(round(1e9 * INTERVAL_S), most)
+
+
+@pytest.mark.parametrize("node", [None], indirect=True)
+def test_what_pulls_have_counted_is_all_that_was_counted(node):
+    before = len(node.history)
+    while len(node.history) < before + 20:
+        assert rest(node, 4)
+        while not select.select([node.rest], [], [], 0)[0]:
+            run_load(READ)
+        node.rest.acknowledge()
+        node.catch_up()
+        node.governor.begin()
+    node.governor.stop()
+    node.pull()
+    pulls = node.history
+    counted: dict[tuple[str, str], list[int]] = {}
+    for pull in pulls:
+        for row in pull.rows():
+            sums = counted.setdefault((row["subsystem"], row["point"]), [0, 0, 0, 0])
+            for i, field in enumerate(("count", "bytes", "timed", "duration_ns")):
+                sums[i] += row[field]
+    assert counted["fs", "read"][0] > 20 * READ.count
+    for (subsystem, point), sums in counted.items():
+        assert sums == list(node.total(subsystem, point).values())
+    for pull in pulls:
+        events = sum(row["count"] for row in pull.rows() if row["subsystem"] == "fs")
+        assert pull.costs["fs"].events == pytest.approx(events, abs=events * 0.01 + 50)
+
+
+@pytest.mark.parametrize("node", [0.5], indirect=True)
+def test_a_load_ends_a_rest_before_it_costs_more_than_it_may(node):
+    while not rest(node, 1000):
+        time.sleep(INTERVAL_S)
+        node.pull()
+        node.governor.begin()
+    before = len(node.history)
+    rest(node, 1000)
+    begun = time.monotonic()
+    while not select.select([node.rest], [], [], 0)[0]:
+        run_load(READ)
+        assert time.monotonic() - begun < 5
+    assert len(node.history) - before <= (time.monotonic() - begun) / INTERVAL_S + 1
