@@ -160,6 +160,12 @@ def _print_state(address: str, state: dict[str, Any]) -> None:
 
 @click.command("set")
 @click.option("--interval", type=float, metavar="SECONDS", help="From pull to pull.")
+@click.option(
+    "--together",
+    type=int,
+    metavar="PULLS",
+    help="So many are made and delivered at one time, while there is nothing to decide.",
+)
 @click.option("--destination", metavar="URL|DIR", help="Where pulls go; empty: nowhere.")
 @click.option(
     "--destination-token-file", metavar="FILE", help="The reception's token, on the node."
@@ -177,10 +183,10 @@ def _print_state(address: str, state: dict[str, Any]) -> None:
 def set_(
     size_groups: tuple[str, ...], nodes: str, token_file: Path | None, ca: str, **given: Any
 ) -> None:
-    """Change the pull interval, the destination or the size groups."""
+    """Change when pulls are made, where they go, or the size groups."""
     changes = {key: value for key, value in given.items() if value is not None}
     if not changes and not size_groups:
-        raise InputError("nothing to set", hint="give --interval, --destination or --size-groups")
+        raise InputError("nothing to set", hint="give --interval, --together, --destination or --size-groups")
     groups = dict(map(_size_groups, size_groups))
     _report(_connect(nodes, token_file, ca).set(changes, groups))
 
