@@ -186,7 +186,8 @@ def set_(
     """Change when pulls are made, where they go, or the size groups."""
     changes = {key: value for key, value in given.items() if value is not None}
     if not changes and not size_groups:
-        raise InputError("nothing to set", hint="give --interval, --together, --destination or --size-groups")
+        hint = "give --interval, --together, --destination or --size-groups"
+        raise InputError("nothing to set", hint=hint)
     groups = dict(map(_size_groups, size_groups))
     _report(_connect(nodes, token_file, ca).set(changes, groups))
 
