@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.abc
+import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator, MutableMapping
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -29,6 +31,8 @@ VERBS = [
     "characterize",
     "receive",
 ]
+# By then it has cleaned up.
+AGAIN_SECONDS = 0.01
 
 
 def _load(verb: str) -> click.Command:
@@ -119,6 +123,14 @@ def _end(_number: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt  # SIGTERM must clean up as Ctrl-C does
 
 
+def _interrupt_again(ignored: Any) -> None:
+    """What comes while the interpreter cleans up behind itself it ignores, Ctrl-C as well."""
+    if issubclass(ignored.exc_type, KeyboardInterrupt):
+        threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), signal.SIGINT)).start()
+    else:
+        sys.__unraisablehook__(ignored)
+
+
 class _WithoutPandas(importlib.abc.MetaPathFinder):
     """Nothing here uses pandas, but pyarrow takes half a second to load it for its first array."""
 
@@ -129,6 +141,7 @@ class _WithoutPandas(importlib.abc.MetaPathFinder):
 
 def main() -> NoReturn:
     signal.signal(signal.SIGTERM, _end)
+    sys.unraisablehook = _interrupt_again
     sys.meta_path.insert(0, _WithoutPandas())
     try:
         status = cli.main(prog_name="sesame", standalone_mode=False)

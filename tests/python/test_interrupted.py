@@ -1,0 +1,32 @@
+"""Ctrl-C ends a command, whatever the interpreter is doing when it comes."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+COMMAND = """
+import os, time, weakref
+from sesame import cli
+
+class Thing: pass
+
+def sleep(**_):
+    thing = Thing()
+    watched = weakref.ref(thing, lambda _: os.kill(os.getpid(), {number}))
+    del thing
+    time.sleep(60)
+
+cli.cli.main = sleep
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_that_the_interpreter_ignores_comes_again(number):
+    command = [sys.executable, "-c", COMMAND.format(number=int(number))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
