@@ -118,21 +118,26 @@ class Service:
         return round(1e9 * self.settings.interval)
 
     def _schedule(self) -> None:
-        """The next pull, when it is due, or now."""
+        """The next pull, when it is due; pulls that were missed are not made up for."""
         if self._loop is None:
             return
+        self._cancel()
+        now_ns, rest = time.monotonic_ns(), self.node.rest
+        if now_ns - rest.due_ns > self._interval_ns:
+            rest.due_ns = now_ns
+        self._timer = self._loop.call_later(max(1e-9 * (rest.due_ns - now_ns), 0.0), self._tick)
+
+    def _cancel(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        now_ns = time.monotonic_ns()
-        due_ns = self.node.rest.due_ns = max(self.node.rest.due_ns, now_ns)
-        self._timer = self._loop.call_later(1e-9 * (due_ns - now_ns), self._tick)
 
     def _tick(self) -> None:
+        self.node.rest.due_ns += self._interval_ns
+        self._schedule()  # first: whatever becomes of this pull, there is a next one
         self.pull()
         self.node.governor.begin()  # pulls that are asked for bring no new budget
-        self.node.rest.due_ns += self._interval_ns
-        if not self.node.begin_rest(self._interval_ns, self.settings.together - 1):
-            self._schedule()
+        if self.node.begin_rest(self._interval_ns, self.settings.together - 1):
+            self._cancel()
 
     def _after_rest(self) -> None:
         """It was long enough, there is something to decide, or somebody else has ended it."""
@@ -151,8 +156,7 @@ class Service:
         return pulls[-1]
 
     def end(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        self._cancel()
         self.node.catch_up()
         self.node.governor.stop()
         self.pull()
