@@ -39,22 +39,24 @@ enum detail {
 #define SESAME_RING_STEP (1 << 12) /* more than all CPUs write at once */
 #define SESAME_MAX_POINTS 16
 
-/* Mapped by the user side, who writes all but the last two while the programs run. */
+/* Mapped by the user side, who writes all but the last two while the programs run. What every run
+ * looks at comes first, in one line of a cache that has 64 bytes: between two events that are far
+ * apart others have the cache, and a line that is not there takes longer than the rest. */
 struct settings {
-  __u32 detail[SESAME_MAX_POINTS];
-  __u32 tracing[SESAME_MAX_POINTS];
+  __u8 detail[SESAME_MAX_POINTS];
+  __u8 tracing[SESAME_MAX_POINTS];
   __u32 run_ns;                     /* what a run costs, as closely as points look now */
-  __u32 cost_ns[SESAME_MAX_POINTS]; /* of an event, on top of that */
   __u32 epoch;                      /* 0 or 1: which maximum is in use */
+  __u32 finest;                     /* as closely as any point looks */
+  __u32 paused;                     /* nothing is counted, whatever points are set to */
+  __u64 since_ns;                   /* when points were set last: what began before is not timed */
+  __u32 classless;                  /* classes cannot be told in this kernel */
+  __u32 reader;                     /* the process whose own events are not traced */
+  __u64 limits[SESAME_MAX_GROUPS];  /* a size belongs to the first group whose limit it is below */
+  __u32 cost_ns[SESAME_MAX_POINTS]; /* of an event, on top of run_ns */
   __u32 subsystem;
-  __u32 finest;                    /* as closely as any point looks */
-  __u32 paused;                    /* nothing is counted, whatever points are set to */
-  __u32 classless;                 /* classes cannot be told in this kernel */
-  __u32 reader;                    /* the process whose own events are not traced */
-  __u64 limits[SESAME_MAX_GROUPS]; /* a size belongs to the first group whose limit it is below */
-  __u64 since_ns;                  /* when points were set last: what began before is not timed */
-  __u64 presented;                 /* events that were to be traced */
-  __u64 lost;                      /* of these, those that found no room */
+  __u64 presented; /* events that were to be traced */
+  __u64 lost;      /* of these, those that found no room */
 };
 
 /* An event of this point says that a CPU has spent its subsystem's allowance. */

@@ -1,7 +1,10 @@
 /* Loads that do one thing many times, to measure what a probe adds to it. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <bpf/bpf.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <linux/bpf.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -17,6 +20,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define PAGE 4096L
+#define MOST_AT_ONCE 128
+#define APART 7 /* blocks next to each other would become one request */
 
 static void ask(long count) {
   for (long i = 0; i < count; ++i) syscall(SYS_getppid);
@@ -143,4 +148,42 @@ EXPORT int64_t sesame_probes_run_load(const char* name, long count) {
     return processor_ns() - begin;
   }
   return -1;
+}
+
+EXPORT int sesame_probes_read_device(int file, unsigned blocks, unsigned at_once, long count) {
+  static char room[PAGE] __attribute__((aligned(PAGE)));
+  struct iocb reads[MOST_AT_ONCE], *list[MOST_AT_ONCE];
+  struct io_event done[MOST_AT_ONCE];
+  aio_context_t context = 0;
+  const long each = at_once < MOST_AT_ONCE ? at_once : MOST_AT_ONCE;
+  if (syscall(SYS_io_setup, each, &context) != 0) return -1;
+  long begun = 0, ended = 0;
+  for (; begun < count && ended == begun; begun += each) {
+    for (long i = 0; i < each; ++i) {
+      const __u64 block = (__u64)(begun + i) * APART % blocks;
+      list[i] = &reads[i];
+      reads[i] = (struct iocb){.aio_lio_opcode = IOCB_CMD_PREAD,
+                               .aio_fildes = (__u32)file,
+                               .aio_buf = (uintptr_t)room,
+                               .aio_nbytes = PAGE,
+                               .aio_offset = (__s64)block * PAGE};
+    }
+    if (syscall(SYS_io_submit, context, each, list) != each) break;
+    ended += syscall(SYS_io_getevents, context, each, each, done, NULL);
+  }
+  syscall(SYS_io_destroy, context);
+  return ended == begun ? 0 : -1;
+}
+
+EXPORT int sesame_probes_load_nothing(void) {
+  const struct bpf_insn nothing[] = {
+      {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+      {.code = BPF_JMP | BPF_EXIT},
+  };
+  return bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "nothing", "GPL", nothing,
+                       sizeof nothing / sizeof *nothing, NULL);
+}
+
+EXPORT int sesame_probes_attach(int program, const char* tracepoint) {
+  return bpf_raw_tracepoint_open(tracepoint, program);
 }

@@ -136,3 +136,12 @@ long sesame_probes_events(struct event* events, size_t room);
  * threads wake each other). Returns the processor time that it took, all who took part together, in
  * ns; -1 when there is no such load. */
 int64_t sesame_probes_run_load(const char* name, long count);
+
+/* Reads blocks of 4 KiB of a file that was opened with O_DIRECT, so many at once, `count` or a few
+ * more in all. -1: errno. */
+int sesame_probes_read_device(int file, unsigned blocks, unsigned at_once, long count);
+
+/* A program that does nothing, to tell what others do from what the way into them takes; and its
+ * place at a tracepoint. Both give descriptors, to be closed; negative: errno. */
+int sesame_probes_load_nothing(void);
+int sesame_probes_attach(int program, const char* tracepoint);

@@ -15,9 +15,8 @@ static __always_inline __u32 device_of(const struct request* request) {
   return disk ? (__u32)disk->major << 20 | (__u32)disk->first_minor : 0;
 }
 
-static __always_inline void seen(__u32 point, const struct request* request, __u64 bytes,
-                                 __u64 now_ns, __u64 duration_ns) {
-  const __u32 class_ = class_of(request);
+static __always_inline void seen(__u32 point, const struct request* request, __u32 class_,
+                                 __u64 bytes, __u64 now_ns, __u64 duration_ns) {
   note_anywhere(point, class_, bytes, duration_ns);
   if (!settings.tracing[point]) return;
   trace_anywhere(point, class_, now_ns, duration_ns, request->__sector, bytes, device_of(request));
@@ -26,47 +25,55 @@ static __always_inline void seen(__u32 point, const struct request* request, __u
 SEC("tp_btf/block_rq_insert")
 int insert(__u64* ctx) {
   const struct request* request = (const void*)ctx[0];
-  seen(BLOCK_INSERT, request, request->__data_len, 0, 0);
+  seen(BLOCK_INSERT, request, class_of(request), request->__data_len, 0, 0);
   return 0;
 }
 
 /* When a device was given a request: the kernel itself notes it only while something that limits
  * devices (wbt, latency targets) wants to know. */
-static struct slot slots[SLOTS];
+static struct slot_of_request {
+  const struct request* request;
+  __u64 begin_ns;
+} slots[SLOTS];
 
-/* Its address as a number: the kernel does not let a program compute with a pointer. */
-static __always_inline __u64 number_of(const __u64* ctx) {
-  __u64 number = 0;
-  bpf_probe_read_kernel(&number, sizeof number, ctx);
-  return number;
+/* By the low half of its address, the only part of a pointer that the kernel's checker lets a
+ * program compute with; CAP_PERFMON lets it copy that, keep the pointer and compare it. */
+static __always_inline struct slot_of_request* slot_of(const struct request* request) {
+  __u32 low;
+  asm volatile("%0 = %1" : "=w"(low) : "w"((__u32)(unsigned long)request));
+  return &slots[(low >> 6) * 0x9e3779b97f4a7c15ULL >> 32 & (SLOTS - 1)];
 }
 
-static __always_inline struct slot* slot_of(__u64 number) {
-  return &slots[(number >> 6) * 0x9e3779b97f4a7c15ULL >> 32 & (SLOTS - 1)];
-}
-
+/* The slot is written last: what other CPU had it may have to give it up first, and adding to cells
+ * would wait for that. */
 SEC("tp_btf/block_rq_issue")
 int issue(__u64* ctx) {
   const struct request* request = (const void*)ctx[0];
-  const __u64 number = number_of(ctx);
-  struct slot* slot = slot_of(number);
-  slot->where = number;
-  slot->begin_ns = is_timed(settings.detail[BLOCK_COMPLETE]) ? bpf_ktime_get_ns() : 0;
-  seen(BLOCK_ISSUE, request, request->__data_len, slot->begin_ns, 0);
+  const __u32 detail = settings.detail[BLOCK_COMPLETE];
+  const __u64 now_ns = is_timed(detail) ? bpf_ktime_get_ns() : 0;
+  seen(BLOCK_ISSUE, request, class_of(request), request->__data_len, now_ns, 0);
+  if (detail <= DETAIL_COUNT) return 0;
+  struct slot_of_request* slot = slot_of(request);
+  slot->request = request;
+  slot->begin_ns = now_ns;
   return 0;
 }
 
-/* From the moment when the device was given the request. An empty write only carries a flush, which
- * the device is given as a request of its own. */
+/* From the moment when the device was given the request; 0 when that is not known. */
+static __always_inline __u64 begin_of(const struct request* request) {
+  if (settings.detail[BLOCK_COMPLETE] <= DETAIL_COUNT) return 0;
+  const struct slot_of_request* slot = slot_of(request);
+  return slot->request == request ? slot->begin_ns : 0;
+}
+
+/* An empty write only carries a flush, which the device is given as a request of its own. */
 SEC("tp_btf/block_rq_complete")
 int complete(__u64* ctx) {
   const struct request* request = (const void*)ctx[0];
-  const __u32 bytes = (__u32)ctx[2];
-  if (!bytes && class_of(request) == BLOCK_WRITE) return 0;
-  const __u64 number = number_of(ctx);
-  const struct slot* slot = slot_of(number);
-  const __u64 begin_ns = slot->where == number ? slot->begin_ns : 0;
+  const __u64 begin_ns = begin_of(request);
+  const __u32 bytes = (__u32)ctx[2], class_ = class_of(request);
+  if (!bytes && class_ == BLOCK_WRITE) return 0;
   const __u64 now_ns = begin_ns ? bpf_ktime_get_ns() : 0;
-  seen(BLOCK_COMPLETE, request, bytes, now_ns, time_since(begin_ns, now_ns));
+  seen(BLOCK_COMPLETE, request, class_, bytes, now_ns, time_since(begin_ns, now_ns));
   return 0;
 }

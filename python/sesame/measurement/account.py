@@ -2,27 +2,40 @@
 
 A request to a device ends in an interrupt, on whoever's time that is. While the kernel keeps
 account (sysctl kernel.bpf_stats_enabled), /proc/PID/fdinfo has each program's runs and their time
-(Linux: Documentation/bpf/, kernel/bpf/syscall.c), with about 40 ns for looking at the clock and
-without the way into the program: for calls on files some 20 % less than pairs show.
+(Linux: Documentation/bpf/, kernel/bpf/syscall.c). That has the account's own looks at the clock in
+it, and not the way into the program. So a program that does nothing is at the same tracepoints at
+the same time: what ours take longer is the time of what they do. The way, which goes on top, is
+what more such programs add to a call of the system, in pairs by processor time.
+
+Reads are many at once, as where requests are so many that their cost counts, and one at a time,
+where the processor sleeps between two and finds little in its caches: the dearer one, which the
+governor goes by. They are from each processor in turn, as a request that one gives to the device
+and another completes costs more, too.
 """
 
 from __future__ import annotations
 
-import mmap
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from sesame.measurement.cost import Cost, median_and_interval
-from sesame.measurement.probes import Detail, LoadedProbes, loaded
+from sesame.measurement.cost import ASK, Cost, measure_pairs, median_and_interval
+from sesame.measurement.probes import Detail, LoadedProbes, library, loaded, subsystems
 
 SWITCH = Path("/proc/sys/kernel/bpf_stats_enabled")
 SCRATCH = Path("/var/tmp")
 BLOCK, BLOCKS = 4096, 256
 SERIES = 21  # of as many reads as there are to be pairs
-POINTS = ("insert", "issue", "complete")
+# At once. The governor takes the last (CostTable).
+DEPTHS = (32, 1)
+# Each request is in both once; whether it is put into a queue before depends on the device.
+POINTS = {"issue": "block_rq_issue", "complete": "block_rq_complete"}
+EVERY_CALL = "sys_enter"
+# One is too little beside the call to be told in pairs of 5 ms; so many are about half of it.
+MANY = 8
 
 
 @contextmanager
@@ -35,32 +48,69 @@ def kept() -> Iterator[None]:
         SWITCH.write_text(before)
 
 
-def _accounts() -> tuple[int, int]:
-    """Runs, and ns, of all programs that this process holds."""
-    runs = ns = 0
+def _programs() -> set[int]:
+    """The descriptors of all that this process holds."""
+    found: set[int] = set()
     for descriptor in Path("/proc/self/fdinfo").iterdir():
-        try:
-            lines = descriptor.read_text().splitlines()
-        except OSError:  # it was that of the listing
-            continue
-        fields = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
-        runs += int(fields.get("run_cnt", 0))
-        ns += int(fields.get("run_time_ns", 0))
+        with suppress(OSError):  # the listing's own is closed by now
+            if "run_cnt:" in descriptor.read_text():
+                found.add(int(descriptor.name))
+    return found
+
+
+def _account(programs: Iterable[int]) -> tuple[int, int]:
+    """Runs, and ns, of these programs."""
+    runs = ns = 0
+    for program in programs:
+        lines = Path(f"/proc/self/fdinfo/{program}").read_text().splitlines()
+        fields = dict(line.split(":\t", 1) for line in lines)
+        runs += int(fields["run_cnt"])
+        ns += int(fields["run_time_ns"])
     return runs, ns
 
 
 @contextmanager
-def _reader() -> Iterator[Callable[[int], None]]:
-    """Reads from a device, past the page cache, so many times."""
-    with TemporaryFile(dir=SCRATCH) as file, mmap.mmap(-1, BLOCK) as room:
+def _nothing_at(tracepoints: Iterable[str]) -> Iterator[None]:
+    """A program that does nothing at each of them."""
+    with ExitStack() as stack:
+
+        def held(descriptor: int) -> int:
+            if descriptor < 0:
+                raise OSError(-descriptor, os.strerror(-descriptor))
+            stack.callback(os.close, descriptor)
+            return descriptor
+
+        for tracepoint in tracepoints:
+            program = held(library().sesame_probes_load_nothing())
+            held(library().sesame_probes_attach(program, tracepoint.encode()))
+        yield
+
+
+def _measure_way(pairs: int) -> tuple[float, float, float]:
+    """Into a program at a tracepoint and out of it, in ns, with its interval."""
+    with _nothing_at([EVERY_CALL]), ExitStack() as more:
+
+        def switch(is_on: bool) -> None:
+            more.close()
+            if is_on:
+                more.enter_context(_nothing_at([EVERY_CALL] * MANY))
+
+        calls = measure_pairs(ASK, switch, lambda _: 0, pairs)
+    return median_and_interval([one / MANY for one in calls.differences])
+
+
+@contextmanager
+def _reader() -> Iterator[Callable[[int, int], None]]:
+    """Reads from a device, past the page cache: so many at once, so many in all."""
+    with TemporaryFile(dir=SCRATCH) as file:
         file.write(bytes(BLOCK * BLOCKS))
         file.flush()
         os.fsync(file.fileno())
         direct = os.open(f"/proc/self/fd/{file.fileno()}", os.O_RDONLY | os.O_DIRECT)
 
-        def read(times: int) -> None:
-            for number in range(times):
-                os.preadv(direct, [room], BLOCK * (number % BLOCKS))
+        def read(at_once: int, count: int) -> None:
+            if library().sesame_probes_read_device(direct, BLOCKS, at_once, count):
+                raise OSError(f"{SCRATCH}: cannot be read directly")
 
         try:
             yield read
@@ -68,34 +118,59 @@ def _reader() -> Iterator[Callable[[int], None]]:
             os.close(direct)
 
 
-def _measure(
-    probes: LoadedProbes, detail: Detail, read: Callable[[int], None], reads: int
-) -> Cost | None:
-    """None where reading does not reach a device."""
+def _switch_on(probes: LoadedProbes, detail: Detail) -> None:
     for number, point in enumerate(probes.subsystem.points):
-        if probes.missing(number) is None:
+        if point.name in POINTS:
             probes.set(number, min(detail, point.finest))
-    each: list[float] = []
-    for _ in range(SERIES):
-        runs, ns = _accounts()
-        read(reads)
-        runs, ns = (now - before for now, before in zip(_accounts(), (runs, ns), strict=True))
-        if runs < reads:
-            return None
-        each.append(ns / runs)
-    name = probes.subsystem.name
-    return Cost(name, ",".join(POINTS), detail.name.lower(), *median_and_interval(each), 0.0)
+
+
+def _run_ns(programs: set[int], before: tuple[int, int]) -> float:
+    """Of one run since then."""
+    runs, ns = (now - then for now, then in zip(_account(programs), before, strict=True))
+    return ns / runs
+
+
+def _from_each_processor(read: Callable[[int], None], reads: int) -> None:
+    before = os.sched_getaffinity(0)
+    try:
+        for cpu in before:
+            os.sched_setaffinity(0, {cpu})
+            read(reads)
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _measure_runs(detail: Detail, read: Callable[[int], None], reads: int) -> list[float]:
+    """What a run of ours takes longer than one that does nothing, in ns."""
+    with loaded(["block"]) as probes:
+        ours = _programs()
+        _switch_on(probes["block"], detail)
+        with _nothing_at(POINTS.values()):  # after ours, which find what both need in no cache
+            nothing = _programs() - ours
+            each: list[float] = []
+            for _ in range(SERIES):
+                before = _account(ours), _account(nothing)
+                _from_each_processor(read, reads)
+                each.append(_run_ns(ours, before[0]) - _run_ns(nothing, before[1]))
+            return each
+
+
+def _cost(detail: Detail, depth: int, runs: list[float], way: tuple[float, float, float]) -> Cost:
+    ns, least, most = (a + b for a, b in zip(median_and_interval(runs), way, strict=True))
+    load = f" ({depth} at once)" if depth > 1 else ""
+    return Cost("block", ",".join(POINTS) + load, detail.name.lower(), ns, least, most, 0.0)
 
 
 def measure_requests(pairs: int) -> list[Cost]:
     """Of requests to the device of /var/tmp; none where it has none that can be read directly."""
-    costs: list[Cost | None] = []
+    way = _measure_way(pairs)
+    finest = max(point.finest for point in subsystems()["block"].points)
     try:
-        with kept(), _reader() as read, loaded(["block"]) as probes:
-            one = probes["block"]
-            for detail in Detail:
-                if Detail.OFF < detail <= max(point.finest for point in one.subsystem.points):
-                    costs.append(_measure(one, detail, read, pairs))
-    except OSError:
+        with kept(), _reader() as read:
+            return [
+                _cost(detail, depth, _measure_runs(detail, partial(read, depth), pairs), way)
+                for detail in list(Detail)[Detail.COUNT : finest + 1]
+                for depth in DEPTHS
+            ]
+    except (OSError, ZeroDivisionError):  # a read that reaches no device is no run
         return []
-    return [cost for cost in costs if cost is not None]

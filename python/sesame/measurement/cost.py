@@ -109,9 +109,10 @@ class Pairs:
     runs: float
 
 
-def _measure_pairs(
-    load: Load, switch: Callable[[bool], None], probes: LoadedProbes, pairs: int
+def measure_pairs(
+    load: Load, switch: Callable[[bool], None], runs_on: Callable[[int], int], pairs: int
 ) -> Pairs:
+    """With what `switch` switches; `runs_on`: of programs, on a processor until now."""
     differences: list[float] = []
     without: list[float] = []
     runs: list[int] = []
@@ -120,10 +121,10 @@ def _measure_pairs(
             times: dict[bool, float] = {}
             for is_on in (False, True) if pair % 2 else (True, False):
                 switch(is_on)
-                before = int(probes.spending["runs"][cpu])
+                before = runs_on(cpu)
                 times[is_on] = run_load(load)
                 if is_on:
-                    runs.append(int(probes.spending["runs"][cpu]) - before)
+                    runs.append(runs_on(cpu) - before)
             differences.append(times[True] - times[False])
             without.append(times[False])
         switch(False)
@@ -141,6 +142,13 @@ def _switch(probes: LoadedProbes, detail: Detail) -> Callable[[bool], None]:
             probes.set(number, min(detail, finest) if is_on else Detail.OFF)
 
     return switch
+
+
+def _measure(load: Load, detail: Detail, probes: LoadedProbes, pairs: int) -> Pairs:
+    def runs_on(cpu: int) -> int:
+        return int(probes.spending["runs"][cpu])
+
+    return measure_pairs(load, _switch(probes, detail), runs_on, pairs)
 
 
 def _cost(load: Load, detail: Detail, measured: Pairs) -> Cost:
@@ -181,10 +189,18 @@ def measure_costs(pairs: int = 101, progress: Callable[[str], None] | None = Non
             with loaded([load.subsystem]) as probes:
                 one = probes[load.subsystem]
                 for detail in _details(load):
-                    switch = _switch(one, detail)
-                    some = _measure_pairs(load, switch, one, -(-pairs // rounds))
+                    some = _measure(load, detail, one, -(-pairs // rounds))
                     parts.setdefault((load, detail), []).append(some)
     return [_cost(load, detail, _merged(some)) for (load, detail), some in parts.items()]
+
+
+def calibrate(probes: LoadedProbes, detail: Detail, pairs: int) -> list[Cost]:
+    """Of the points that a load here reaches, looking so closely, on these very probes."""
+    return [
+        _cost(load, detail, _measure(load, detail, probes, pairs))
+        for load in (ASK, *LOADS)
+        if load.subsystem == probes.subsystem.name and detail in _details(load)
+    ]
 
 
 def _details(load: Load) -> list[Detail]:

@@ -179,18 +179,18 @@ class Probes(Protocol):
 
 class _Settings(ctypes.Structure):
     _fields_ = [
-        ("detail", ctypes.c_uint32 * MAX_POINTS),
-        ("tracing", ctypes.c_uint32 * MAX_POINTS),
+        ("detail", ctypes.c_uint8 * MAX_POINTS),
+        ("tracing", ctypes.c_uint8 * MAX_POINTS),
         ("run_ns", ctypes.c_uint32),
-        ("cost_ns", ctypes.c_uint32 * MAX_POINTS),
         ("epoch", ctypes.c_uint32),
-        ("subsystem", ctypes.c_uint32),
         ("finest", ctypes.c_uint32),
         ("paused", ctypes.c_uint32),
+        ("since_ns", ctypes.c_uint64),
         ("classless", ctypes.c_uint32),
         ("reader", ctypes.c_uint32),
         ("limits", ctypes.c_uint64 * MAX_GROUPS),
-        ("since_ns", ctypes.c_uint64),
+        ("cost_ns", ctypes.c_uint32 * MAX_POINTS),
+        ("subsystem", ctypes.c_uint32),
         ("presented", ctypes.c_uint64),
         ("lost", ctypes.c_uint64),
     ]
@@ -224,6 +224,9 @@ def library() -> ctypes.CDLL:
         ("pull", number, [handle, handle]),
         ("sums", None, [handle, handle, number]),
         ("compare", None, [handle, handle, number, handle, number, handle]),
+        ("read_device", ctypes.c_int, [ctypes.c_int, number, number, ctypes.c_long]),
+        ("load_nothing", ctypes.c_int, []),
+        ("attach", ctypes.c_int, [ctypes.c_int, text]),
         ("events_descriptor", ctypes.c_int, []),
         ("events", ctypes.c_long, [handle, ctypes.c_size_t]),
         ("watch", handle, [number, number, number]),
