@@ -1,4 +1,4 @@
-"""What events cost, by the kernel's own account."""
+"""What events cost, by the kernel's own account and in pairs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tests.integration.test_measure import REASON
 
-from sesame.measurement import account, measure_requests
+from sesame.measurement import Cost, Session, Wanted, account, loaded, measure_requests
+from sesame.measurement.cost import ANOTHER_CALL, calibrate
 
 pytestmark = pytest.mark.skipif(REASON is not None, reason=REASON or "")
 
@@ -20,7 +21,12 @@ def test_costs_of_requests_are_the_kernels_own_account(monkeypatch, tmp_path):
     assert switch.read_text() == before
     if not costs:
         pytest.skip("reads past the page cache of /var/tmp reach no device")
-    assert [cost.detail for cost in costs] == ["count", "sampled", "duration"]
+    at_once = "issue,complete (32 at once)"
+    assert [(cost.points, cost.detail) for cost in costs] == [
+        (points, detail)
+        for detail in ("count", "sampled", "duration")
+        for points in (at_once, "issue,complete")
+    ]
     assert all(0 < cost.least_ns <= cost.ns <= cost.most_ns < 10_000 for cost in costs)
     memory_only = tmp_path / "memory"
     memory_only.mkdir()
@@ -30,3 +36,27 @@ def test_costs_of_requests_are_the_kernels_own_account(monkeypatch, tmp_path):
         assert measure_requests(3) == []
     finally:
         subprocess.run(["umount", memory_only], check=True)
+
+
+def test_probes_that_are_loaded_are_calibrated_as_closely_as_they_look():
+    with loaded(["fs"]) as probes:
+        costs = calibrate(probes["fs"], 5)
+        assert not any(probes["fs"].detail(i) for i in range(len(probes["fs"].subsystem.points)))
+    assert [(cost.points, cost.detail) for cost in costs] == [
+        (ANOTHER_CALL, "duration"),
+        ("read", "duration"),
+    ]
+    assert costs[0].ns < costs[1].ns
+
+
+def test_a_session_goes_by_the_costs_that_it_is_given():
+    costs = [Cost("task", "create,exit", "count", 7.0, 6.0, 8.0, 0.0)]
+    wanted = Wanted({("task", 0), ("task", 2)}, budget=None)
+    with loaded(["task"]) as probes:
+        session = Session(probes, wanted, costs=costs)
+        with session.running():
+            for _ in range(100):
+                subprocess.run(["true"], check=True)
+        spending = probes["task"].spending
+        assert spending["runs"].sum() >= 200
+        assert spending["spent_ns"].sum() == 7 * spending["runs"].sum()

@@ -316,10 +316,13 @@ def _whole(
 
 
 def _print_costs(costs: list[Cost]) -> None:
-    table = Table("subsystem", "points", "detail", "ns an event", "95 % interval", box=None)
+    titles = ("subsystem", "points", "detail", "ns an event", "95 % interval", "ns together")
+    table = Table(*titles, box=None)
     for one in costs:
         interval = f"{one.least_ns:.0f} to {one.most_ns:.0f}"
-        table.add_row(one.subsystem, one.points, one.detail, f"{one.ns:.0f}", interval)
+        together = one.ns * len(one.points.split(","))
+        row = (one.subsystem, one.points, one.detail, f"{one.ns:.0f}", interval, f"{together:.0f}")
+        table.add_row(*row)
     Console().print(table)
 
 

@@ -194,12 +194,13 @@ def measure_costs(pairs: int = 101, progress: Callable[[str], None] | None = Non
     return [_cost(load, detail, _merged(some)) for (load, detail), some in parts.items()]
 
 
-def calibrate(probes: LoadedProbes, detail: Detail, pairs: int) -> list[Cost]:
-    """Of the points that a load here reaches, looking so closely, on these very probes."""
+def calibrate(probes: LoadedProbes, pairs: int) -> list[Cost]:
+    """Of the points that a load here reaches, as closely as they can look, on these very probes."""
+    loads = [load for load in (ASK, *LOADS) if load.subsystem == probes.subsystem.name]
+    details = [_details(load)[-1] for load in loads]
     return [
         _cost(load, detail, _measure(load, detail, probes, pairs))
-        for load in (ASK, *LOADS)
-        if load.subsystem == probes.subsystem.name and detail in _details(load)
+        for load, detail in zip(loads, details, strict=True)
     ]
 
 

@@ -13,20 +13,23 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from sesame.measurement.cost import Load, median_and_interval
+from sesame.measurement.cost import Load, calibrate, kept_costs, median_and_interval
 from sesame.measurement.governor import OWN
 from sesame.measurement.probes import LoadedProbes, loaded, subsystems
 from sesame.measurement.session import Session, Wanted
 from sesame.measurement.worker import Worker
 
+# Each with the subsystem whose programs cost most there.
 LOADS = {
-    "processes are made": Load("process", 200, "task", {}),
+    "processes are made": Load("process", 200, "sched", {}),
     "pages are touched": Load("touch", 4_096, "vm", {}),
     "files are read in 4 KiB": Load("read", 20_000, "fs", {}),
 }
 IDLE = "idle"
 # Without a budget nothing goes by intervals: more and shorter pairs say more.
 SHORT_S, MORE = 0.05, 10
+# To calibrate before: so many leave some 1 % to either side.
+CALIBRATING = 201
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ class Pair:
 
     @property
     def estimated(self) -> float:
-        return 100 * (self.probes + self.own) / (self.with_ - self.probes)
+        return 100 * (self.probes + self.own) / self.without
 
 
 def _run_pair(
@@ -118,8 +121,12 @@ def _measure(
 ) -> Perturbation:
     done: list[Pair] = []
     with closing(Worker()) as worker, loaded(list(subsystems())) as probes:
+        costs = kept_costs() or []
+        if wanted.budget is None:
+            progress(f"{name}, calibrating")
+            costs += calibrate(probes[load.subsystem], CALIBRATING)
         load = _for_so_long(load, wanted.interval_s, worker)
-        with Session(probes, wanted).running() as session:
+        with Session(probes, wanted, costs=costs).running() as session:
             worker.run(load)  # the governor learns the rates
             session.pull(is_last=True)
             for number in range(pairs):

@@ -11,7 +11,7 @@ from typing import Any
 
 from sesame.datasets import record_type
 from sesame.errors import SesameError
-from sesame.measurement.cost import kept_costs
+from sesame.measurement.cost import Cost, kept_costs
 from sesame.measurement.governor import DEFAULT_BUDGET, CostTable, Governed, Governor, Spending
 from sesame.measurement.probes import MET, SPENT, Detail, Probes
 from sesame.measurement.processors import ProcessorReader, rows_of
@@ -36,8 +36,13 @@ class Session:
     """`with Session(...).running() as session:` measures."""
 
     def __init__(
-        self, probes: Mapping[str, Probes], wanted: Wanted, trace: TraceWriter | None = None
+        self,
+        probes: Mapping[str, Probes],
+        wanted: Wanted,
+        trace: TraceWriter | None = None,
+        costs: list[Cost] | None = None,
     ) -> None:
+        """`costs`: None: those that are kept."""
         self._trace = trace
         self.node = platform.node()
         self._probes = probes
@@ -46,7 +51,7 @@ class Session:
         governed = [self._governed(name, one, wanted) for name, one in probes.items()]
         self._governor = Governor(
             governed,
-            CostTable(kept_costs() or []),
+            CostTable(costs if costs is not None else kept_costs() or []),
             budget=wanted.budget,
             interval_s=wanted.interval_s,
         )
