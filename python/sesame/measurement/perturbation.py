@@ -28,7 +28,7 @@ LOADS = {
 IDLE = "idle"
 # Without a budget nothing goes by intervals: more and shorter pairs say more.
 SHORT_S, MORE = 0.05, 10
-# To calibrate before: so many leave some 1 % to either side.
+# To calibrate before: so many leave 2 to 4 % to either side on a machine that others use, too.
 CALIBRATING = 201
 
 
@@ -36,7 +36,8 @@ CALIBRATING = 201
 class Perturbation:
     """In percent of what the load takes without; idle: of a processor's time.
 
-    Each interval holds the median with 95 % probability.
+    Each interval holds the median with 95 % probability; within a budget the estimate is of all
+    pairs together.
     """
 
     load: str
@@ -133,12 +134,22 @@ def _measure(
                 progress(f"{name}, pair {number + 1} of {pairs}")
                 pair = _run_pair(load, worker, session, probes, is_on_first=number % 2 == 0)
                 done.append(pair if wanted.budget is not None else replace(pair, own=0))
-    return _summary(
+    summary = _summary(
         name,
         [pair.measured for pair in done],
         [pair.estimated for pair in done],
         [100 * pair.own / pair.without for pair in done],
     )
+    return summary if wanted.budget is None else _together(summary, done)
+
+
+def _together(summary: Perturbation, done: list[Pair]) -> Perturbation:
+    """Within a budget an interval pays for what the one before took too much, or saves for the next
+    one, so the account is that of all of them."""
+    percent = 100 / sum(pair.without for pair in done)
+    own = sum(pair.own for pair in done)
+    probes = sum(pair.probes for pair in done)
+    return replace(summary, estimated_percent=percent * (probes + own), own_percent=percent * own)
 
 
 def measure_perturbation(
