@@ -417,6 +417,7 @@ EXPORT int sesame_probes_set(struct loaded* loaded, unsigned number, enum detail
     fail("%s.%s cannot be had: %s", subsystem->name, point->name, missing);
     return -1;
   }
+  loaded->settings->since_ns = now_ns(); /* what was left when points looked closely before */
   loaded->settings->tracing[number] = tracing != 0 && detail != DETAIL_OFF;
   set_detail(loaded, number, detail < point->finest ? detail : point->finest);
   const int result = attach_needed(loaded);

@@ -44,8 +44,8 @@ static __always_inline struct slot_of_request* slot_of(const struct request* req
   return &slots[(low >> 6) * 0x9e3779b97f4a7c15ULL >> 32 & (SLOTS - 1)];
 }
 
-/* The slot is written last: what other CPU had it may have to give it up first, and adding to cells
- * would wait for that. */
+/* The slot is written last: another CPU may have it and give it up first, and adding to cells would
+ * wait for that. */
 SEC("tp_btf/block_rq_issue")
 int issue(__u64* ctx) {
   const struct request* request = (const void*)ctx[0];

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from tests.integration.test_measure import REASON
 
-from sesame.measurement import Cost, Session, Wanted, account, loaded, measure_requests
+from sesame.measurement import Cost, Detail, Session, Wanted, account, loaded, measure_requests
 from sesame.measurement.cost import ANOTHER_CALL, calibrate
+from sesame.measurement.governor import CostTable
 
 pytestmark = pytest.mark.skipif(REASON is not None, reason=REASON or "")
 
@@ -28,6 +29,10 @@ def test_costs_of_requests_are_the_kernels_own_account(monkeypatch, tmp_path):
         for points in (at_once, "issue,complete")
     ]
     assert all(0 < cost.least_ns <= cost.ns <= cost.most_ns < 10_000 for cost in costs)
+    table = CostTable(costs)
+    for cost in costs[1::2]:  # those of requests one at a time
+        if cost.is_certain:
+            assert table.run_ns("block", Detail[cost.detail.upper()]) == cost.ns
     memory_only = tmp_path / "memory"
     memory_only.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", memory_only], check=True)

@@ -9,7 +9,7 @@ what more such programs add to a call of the system, in pairs by processor time.
 
 Reads are many at once, as where requests are so many that their cost counts, and one at a time,
 where the processor sleeps between two and finds little in its caches: the dearer one, which the
-governor goes by. They are from each processor in turn, as a request that one gives to the device
+governor goes by. They are from two processors in turn, as a request that one gives to the device
 and another completes costs more, too.
 """
 
@@ -120,7 +120,7 @@ def _reader() -> Iterator[Callable[[int, int], None]]:
 
 def _switch_on(probes: LoadedProbes, detail: Detail) -> None:
     for number, point in enumerate(probes.subsystem.points):
-        if point.name in POINTS:
+        if point.name in POINTS and probes.missing(number) is None:
             probes.set(number, min(detail, point.finest))
 
 
@@ -130,10 +130,11 @@ def _run_ns(programs: set[int], before: tuple[int, int]) -> float:
     return ns / runs
 
 
-def _from_each_processor(read: Callable[[int], None], reads: int) -> None:
+def _from_two_processors(read: Callable[[int], None], reads: int) -> None:
+    """One of them may be another than that which completes."""
     before = os.sched_getaffinity(0)
     try:
-        for cpu in before:
+        for cpu in {min(before), max(before)}:
             os.sched_setaffinity(0, {cpu})
             read(reads)
     finally:
@@ -150,7 +151,7 @@ def _measure_runs(detail: Detail, read: Callable[[int], None], reads: int) -> li
             each: list[float] = []
             for _ in range(SERIES):
                 before = _account(ours), _account(nothing)
-                _from_each_processor(read, reads)
+                _from_two_processors(read, reads)
                 each.append(_run_ns(ours, before[0]) - _run_ns(nothing, before[1]))
             return each
 
@@ -163,9 +164,9 @@ def _cost(detail: Detail, depth: int, runs: list[float], way: tuple[float, float
 
 def measure_requests(pairs: int) -> list[Cost]:
     """Of requests to the device of /var/tmp; none where it has none that can be read directly."""
-    way = _measure_way(pairs)
     finest = max(point.finest for point in subsystems()["block"].points)
     try:
+        way = _measure_way(pairs)
         with kept(), _reader() as read:
             return [
                 _cost(detail, depth, _measure_runs(detail, partial(read, depth), pairs), way)
