@@ -187,6 +187,17 @@ def test_who_asks_what_was_spent_changes_nothing(rate):
         assert quiet.probes["fs"].allowance == asked.probes["fs"].allowance
 
 
+def test_what_counts_until_its_part_is_spent_is_detached_without_reckoning_again(monkeypatch):
+    machine = Machine("fs")
+    machine.pass_interval(fs=1_000_000)  # until now it may have been looked at
+    reckoned: list[int] = []
+    monkeypatch.setattr(machine.governor.counters, "read_one", reckoned.append)
+    for _ in range(5):
+        spent = machine.pass_interval(fs=1_000_000)["fs"]
+        assert 0.4 * BUDGET_NS <= spent <= 1.5 * BUDGET_NS
+    assert reckoned == []
+
+
 def test_runs_that_find_nothing_are_paid_for():
     machine = Machine("fs")
     machine.pass_interval(fs=10, others=16_000)

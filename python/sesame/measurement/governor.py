@@ -298,6 +298,9 @@ class Governor:
             is_over = (spent["spent_ns"] >= spent["allowance_ns"]).any()
             if amount is None or one.on_since_ns is None or not is_over:
                 return
+            if one.detail == Detail.COUNT and self._is_dear(one):
+                self._detach(one)  # to reckon again would cost more than it could find
+                return
             now_ns = self._clock()
             sums = self.counters.read_one(self._number[name])
             spent_ns = int(self._learn(one, sums, one.active_until(now_ns))[:, SPENT].max())
@@ -313,6 +316,11 @@ class Governor:
                     self._detach(one)
             except SesameError:  # what is to come instead cannot be attached now
                 self._detach(one)
+
+    def _is_dear(self, one: Governed) -> bool:
+        """Even counting takes more than its part, so it was to count until that is spent."""
+        demand = self._demand(one, Detail.COUNT, self._interval_s)
+        return one.rates is not None and demand > one.part_ns
 
     def end(self) -> list[Spending]:
         """What was spent since the last call; what may be spent stays as it is until `begin`."""
