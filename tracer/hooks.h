@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "calls.h"
 #include "recorder.h"

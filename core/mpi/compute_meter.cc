@@ -46,10 +46,10 @@ void ComputeMeter::configure(const ComputeOptions& options) {
 // Against the raw monotonic clock for 10 ms: an error of one clock reading (~100 ns) is 1e-5.
 void ComputeMeter::calibrate() {
   const int64_t begin_ns = read_clock_ns(CLOCK_MONOTONIC_RAW);
-  const uint64_t begin = __rdtsc();
+  const uint64_t begin = read_counter();
   int64_t end_ns = begin_ns;
   while (end_ns - begin_ns < 10'000'000) end_ns = read_clock_ns(CLOCK_MONOTONIC_RAW);
-  const uint64_t end = __rdtsc();
+  const uint64_t end = read_counter();
   ps_per_tick_ = static_cast<double>(end_ns - begin_ns) * 1000.0 / static_cast<double>(end - begin);
 
   overhead_ticks_ = 0;
@@ -57,11 +57,11 @@ void ComputeMeter::calibrate() {
   for (int i = 0; i < 1000; ++i) {
     resume();
     const uint64_t from = resumed_at_;
-    least = std::min<uint64_t>(least, __rdtsc() - from);
+    least = std::min<uint64_t>(least, read_counter() - from);
   }
   overhead_ticks_ = least;
   long_ticks_ = static_cast<uint64_t>(kLongIntervalSeconds * 1e12 / ps_per_tick_);
-  set_checkpoint(__rdtsc());
+  set_checkpoint(read_counter());
 }
 
 void ComputeMeter::set_checkpoint(uint64_t ticks) {
