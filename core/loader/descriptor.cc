@@ -18,11 +18,6 @@ namespace {
 bool is_output(int fd) { return fd == STDOUT_FILENO || fd == STDERR_FILENO; }
 bool is_standard(int fd) { return fd >= STDIN_FILENO && fd <= STDERR_FILENO; }
 
-int fail(int code) {
-  errno = code;
-  return -1;
-}
-
 int describe_pipe(int fd, struct stat* result) {
   *result = {};
   result->st_mode = S_IFIFO | (fd == STDIN_FILENO ? 0400 : 0200);

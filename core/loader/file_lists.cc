@@ -83,9 +83,9 @@ int close_list(DIR* stream) {
 }
 
 using Choice = int (*)(const dirent*);
-using Order = int (*)(const dirent**, const dirent**);
+using EntryOrder = int (*)(const dirent**, const dirent**);
 
-int scan(const char* path, dirent*** result, Choice chosen, Order order) {
+int scan(const char* path, dirent*** result, Choice chosen, EntryOrder order) {
   DIR* stream = open_list(path);
   if (stream == nullptr) return -1;
   FileList& list = *find_list(stream);
@@ -154,7 +154,7 @@ void rank_seekdir(DIR* stream, long place) {
   list->next = std::min(static_cast<size_t>(place), list->names.size());
 }
 
-int rank_scandir(const char* path, dirent*** result, Choice chosen, Order order) {
+int rank_scandir(const char* path, dirent*** result, Choice chosen, EntryOrder order) {
   if (!SERVES_RANK() || !locate(AT_FDCWD, path, PathUse::kLook).is_simulated())
     return REAL(scandir)(path, result, chosen, order);
   return scan(path, result, chosen, order);

@@ -6,6 +6,8 @@
 
 #include <dlfcn.h>
 
+#include <cerrno>
+
 // The C library's own function: the next definition after the executable's.
 #define REAL(name)                                                                  \
   (*[]() {                                                                          \
@@ -24,3 +26,13 @@
 #define BIND(table, name) (table).push_back({#name, reinterpret_cast<void*>(&rank_##name)})
 #define BIND_AS(table, symbol, name) \
   (table).push_back({symbol, reinterpret_cast<void*>(&rank_##name)})
+
+namespace sesame::loader {
+
+// How most of them report an error.
+inline int fail(int code) {
+  errno = code;
+  return -1;
+}
+
+}  // namespace sesame::loader

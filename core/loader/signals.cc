@@ -31,11 +31,6 @@ bool is_ignored_by_default(int number) {
   return number == SIGCHLD || number == SIGCONT || number == SIGURG || number == SIGWINCH;
 }
 
-int fail(int code) {
-  errno = code;
-  return -1;
-}
-
 Handler set_handler(int number, Handler handler, int flags) {
   struct sigaction* entry = disposition(*current(), number);
   if (entry == nullptr || number == SIGKILL || number == SIGSTOP) {

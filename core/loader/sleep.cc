@@ -14,16 +14,16 @@
 namespace sesame::loader {
 namespace {
 
-constexpr int64_t kBillion = 1'000'000'000;
+constexpr int64_t kNsPerSecond = 1'000'000'000;
 
 bool is_valid(const timespec& duration) {
-  return duration.tv_sec >= 0 && duration.tv_nsec >= 0 && duration.tv_nsec < kBillion;
+  return duration.tv_sec >= 0 && duration.tv_nsec >= 0 && duration.tv_nsec < kNsPerSecond;
 }
 
 // Simulated time ends after 106 days; whoever sleeps longer never wakes.
 void sleep_ns(int64_t seconds, int64_t ns) {
   constexpr int64_t kLongest = 50 * 86400;
-  hooks().sleep(SimTime::from_ns(std::min(seconds, kLongest) * kBillion + ns));
+  hooks().sleep(SimTime::from_ns(std::min(seconds, kLongest) * kNsPerSecond + ns));
 }
 
 int sleep_timespec(const timespec* duration) {
@@ -61,8 +61,9 @@ int rank_clock_nanosleep(clockid_t clock, int flags, const timespec* duration,
   if ((flags & TIMER_ABSTIME) == 0) return sleep_timespec(duration);
   timespec now;
   rank_clock_gettime(clock, &now);
-  const int64_t wait = (duration->tv_sec - now.tv_sec) * kBillion + duration->tv_nsec - now.tv_nsec;
-  if (wait > 0) sleep_ns(wait / kBillion, wait % kBillion);
+  const int64_t wait =
+      (duration->tv_sec - now.tv_sec) * kNsPerSecond + duration->tv_nsec - now.tv_nsec;
+  if (wait > 0) sleep_ns(wait / kNsPerSecond, wait % kNsPerSecond);
   return 0;
 }
 GLOBAL_NAME(clock_nanosleep);

@@ -36,13 +36,13 @@ const char* owner_text(AttributeOwner owner) {
   return "";
 }
 
-bool is_predefined(int keyval) {
+bool is_predefined_keyval(int keyval) {
   return (keyval & ~0xf) == (MPI_TAG_UB & ~0xf) || (keyval & ~0xf) == (MPI_WIN_BASE & ~0xf);
 }
 
 int check_keyval(int handle, AttributeOwner owner, KeyvalObject** keyval) {
   *keyval = nullptr;
-  if (is_predefined(handle)) {
+  if (is_predefined_keyval(handle)) {
     return fail(MPI_ERR_KEYVAL, "the keyval is a predefined one, whose attribute never changes");
   }
   if (handle != MPI_KEYVAL_INVALID) {

@@ -7,8 +7,6 @@
 namespace sesame::mpi {
 namespace {
 
-using Kind = TypeShape::Kind;
-
 // Takes whole elements off `bytes`, from at most `copies` copies of `type`; what is left in
 // *bytes afterwards is either beyond the copies or a cut element.
 Count take_elements(const DatatypeObject& type, Count copies, Count* bytes) {
@@ -18,7 +16,7 @@ Count take_elements(const DatatypeObject& type, Count copies, Count* bytes) {
   *bytes -= whole * type.size();
   if (whole == copies || *bytes == 0) return elements;
   const TypeShape& shape = type.shape();
-  if (shape.kind == Kind::kBasic) return elements;
+  if (shape.kind == TypeShape::Kind::kBasic) return elements;
   for (Count i = 0; i<shape.count&& * bytes> 0; ++i) {
     const DatatypeObject& block = shape.block_type(i);
     const Count before = *bytes, block_bytes = shape.block_length(i) * block.size();

@@ -12,12 +12,6 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-struct Frame {
-  const LayoutNode* node;
-  Aint offset;
-  Count index;
-};
-
 Aint place_of(const LayoutNode& node, Count index) {
   switch (node.kind) {
     case Kind::kBlock:
@@ -56,6 +50,12 @@ Count descend(const LayoutNode& node, Count* byte) {
 }  // namespace
 
 struct PieceCursor::State {
+  struct Frame {
+    const LayoutNode* node;
+    Aint offset;
+    Count index;
+  };
+
   LayoutNode outer;  // the loop over the copies, where one is needed
   LayoutNode block;  // all of it, where it is one block
   LayoutPart whole;

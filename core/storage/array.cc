@@ -13,9 +13,9 @@ using machine::RaidLevel;
 // the member after it: n consecutive units of data are on n different members (Lee and Katz, "The
 // performance of parity placements in disk arrays", IEEE Trans. Computers 42(6), 1993: the
 // left-symmetric placement; from memory of the article).
-class Layout {
+class RaidLayout {
  public:
-  Layout(RaidLevel level, uint64_t members, uint64_t unit)
+  RaidLayout(RaidLevel level, uint64_t members, uint64_t unit)
       : members_(members), data_(level == RaidLevel::k5 ? members - 1 : members), unit_(unit) {}
 
   uint64_t unit() const { return unit_; }
@@ -184,7 +184,7 @@ class Array : public Device {
     for (size_t member = 0; member < members_.size(); ++member) close(now, work, member);
   }
 
-  Layout layout_;
+  RaidLayout layout_;
   std::vector<std::unique_ptr<Device>> members_;
   std::vector<Open> open_;  // by member
   DeviceStatistics totals_;

@@ -6,7 +6,7 @@
 
 namespace sesame::storage {
 
-using Place = CachePolicy::Source::Place;
+using SourcePlace = CachePolicy::Source::Place;
 
 void Forward::fire() {
   if (is_asked) {
@@ -66,13 +66,13 @@ void Ionode::read_blocks(Piece& piece, SimTime now) {
                    if (is_recalled) source = dirty;
                    if (is_to_write) drop_other_copies(piece, now, block, 0);
                    if (piece.fetch != 0) caches.register_holder(reader, key, piece.fetch);
-                   ++(source.place == Place::kIonode ? totals.read_hits : totals.read_misses);
-                   if (source.place == Place::kCnode) {
+                   ++(source.place == SourcePlace::kIonode ? totals.read_hits : totals.read_misses);
+                   if (source.place == SourcePlace::kCnode) {
                      add_forward(piece, now, source);
                      return;
                    }
                    piece.reply_bytes += end - begin;
-                   if (source.place == Place::kIonode) {
+                   if (source.place == SourcePlace::kIonode) {
                      await(piece, source.fetch);
                    } else {
                      has_missed = true;
@@ -100,7 +100,7 @@ bool Ionode::recall(SimTime now, const IonodeBlock& block, int reader,
     if (!slot.dirty || cnode == reader) return;
     caches.cnode(cnode).set_dirty(slot, false);
     parts_.clients->write_back(now, caches.node_of(cnode), block.key);
-    source = {Place::kCnode, cnode, slot.fetch};
+    source = {SourcePlace::kCnode, cnode, slot.fetch};
     found = true;
   });
   return found;

@@ -11,10 +11,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFormatKey = "sesame_traced_format = ";
+constexpr std::string_view kTracedFormatKey = "sesame_traced_format = ";
 constexpr std::string_view kNamesEnd = ":= call_t";
 constexpr std::string_view kNamesStart = "enum";
-constexpr uint64_t kLargestPacketBytes = 256u << 20;
+constexpr uint64_t kLargestTracedPacketBytes = 256u << 20;
 
 std::string failure() { return std::string("cannot read: ") + std::strerror(errno); }
 
@@ -60,12 +60,12 @@ Result<std::vector<std::string>> parse_names(std::string_view text) {
 
 Result<std::vector<std::string>> parse_traced_metadata(std::string_view text,
                                                        const std::string& path) {
-  size_t key = text.find(kFormatKey);
+  size_t key = text.find(kTracedFormatKey);
   if (!text.starts_with("/* CTF 1.8 */") || key == std::string_view::npos) {
     return error_at(path, 1, "this is not the metadata of a traced run");
   }
   int format = 0;
-  std::from_chars(text.data() + key + kFormatKey.size(), text.data() + text.size(), format);
+  std::from_chars(text.data() + key + kTracedFormatKey.size(), text.data() + text.size(), format);
   if (format != SESAME_TRACED_FORMAT) {
     return error_at(path, 0,
                     "format " + std::to_string(format) + " of a traced run, expected " +
@@ -184,7 +184,7 @@ bool TracedStream::check(const SesamePacketStart& start) {
   }
   if (start.content_bits % 8 != 0 || start.packet_bits % 8 != 0 ||
       start.content_bits > start.packet_bits || start.content_bits / 8 < sizeof start ||
-      start.packet_bits / 8 > kLargestPacketBytes) {
+      start.packet_bits / 8 > kLargestTracedPacketBytes) {
     return fail("the packet's length is wrong");
   }
   if (packets_ > 0 && (start.pid != pid_ || start.thread != thread_)) {

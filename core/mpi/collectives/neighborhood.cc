@@ -31,8 +31,9 @@ Count sum(const RankArray& counts, int length) {
   return elements;
 }
 
-int launch_allgather(const Launch& launch, const void* sendbuf, Count sendcount, Datatype sendtype,
-                     void* recvbuf, Count recvcount, Datatype recvtype, Comm comm) {
+int launch_neighbor_allgather(const Launch& launch, const void* sendbuf, Count sendcount,
+                              Datatype sendtype, void* recvbuf, Count recvcount, Datatype recvtype,
+                              Comm comm) {
   CommObject* object = nullptr;
   Neighbors neighbors;
   Source mine;
@@ -55,9 +56,9 @@ int launch_allgather(const Launch& launch, const void* sendbuf, Count sendcount,
   });
 }
 
-int launch_allgatherv(const Launch& launch, const void* sendbuf, Count sendcount, Datatype sendtype,
-                      void* recvbuf, IntArray recvcounts, IntArray displs, Datatype recvtype,
-                      Comm comm) {
+int launch_neighbor_allgatherv(const Launch& launch, const void* sendbuf, Count sendcount,
+                               Datatype sendtype, void* recvbuf, IntArray recvcounts,
+                               IntArray displs, Datatype recvtype, Comm comm) {
   CommObject* object = nullptr;
   Neighbors neighbors;
   Source mine;
@@ -82,8 +83,9 @@ int launch_allgatherv(const Launch& launch, const void* sendbuf, Count sendcount
   });
 }
 
-int launch_alltoall(const Launch& launch, const void* sendbuf, Count sendcount, Datatype sendtype,
-                    void* recvbuf, Count recvcount, Datatype recvtype, Comm comm) {
+int launch_neighbor_alltoall(const Launch& launch, const void* sendbuf, Count sendcount,
+                             Datatype sendtype, void* recvbuf, Count recvcount, Datatype recvtype,
+                             Comm comm) {
   CommObject* object = nullptr;
   Neighbors neighbors;
   Source out;
@@ -106,9 +108,9 @@ int launch_alltoall(const Launch& launch, const void* sendbuf, Count sendcount, 
   });
 }
 
-int launch_alltoallv(const Launch& launch, const void* sendbuf, IntArray sendcounts,
-                     IntArray sdispls, Datatype sendtype, void* recvbuf, IntArray recvcounts,
-                     IntArray rdispls, Datatype recvtype, Comm comm) {
+int launch_neighbor_alltoallv(const Launch& launch, const void* sendbuf, IntArray sendcounts,
+                              IntArray sdispls, Datatype sendtype, void* recvbuf,
+                              IntArray recvcounts, IntArray rdispls, Datatype recvtype, Comm comm) {
   CommObject* object = nullptr;
   Neighbors neighbors;
   Source out;
@@ -138,9 +140,10 @@ int launch_alltoallv(const Launch& launch, const void* sendbuf, IntArray sendcou
       });
 }
 
-int launch_alltoallw(const Launch& launch, const void* sendbuf, IntArray sendcounts,
-                     IntArray sdispls, const Datatype* sendtypes, void* recvbuf,
-                     IntArray recvcounts, IntArray rdispls, const Datatype* recvtypes, Comm comm) {
+int launch_neighbor_alltoallw(const Launch& launch, const void* sendbuf, IntArray sendcounts,
+                              IntArray sdispls, const Datatype* sendtypes, void* recvbuf,
+                              IntArray recvcounts, IntArray rdispls, const Datatype* recvtypes,
+                              Comm comm) {
   CommObject* object = nullptr;
   Neighbors neighbors;
   TypedBlocks out;
@@ -169,91 +172,99 @@ using collectives::Launch;
 
 int Neighbor_allgather(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                        Count recvcount, Datatype recvtype, Comm comm) {
-  return collectives::launch_allgather(Launch::now(), sendbuf, sendcount, sendtype, recvbuf,
-                                       recvcount, recvtype, comm);
+  return collectives::launch_neighbor_allgather(Launch::now(), sendbuf, sendcount, sendtype,
+                                                recvbuf, recvcount, recvtype, comm);
 }
 int Ineighbor_allgather(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                         Count recvcount, Datatype recvtype, Comm comm, Request* request) {
-  return collectives::launch_allgather(Launch::start(request), sendbuf, sendcount, sendtype,
-                                       recvbuf, recvcount, recvtype, comm);
+  return collectives::launch_neighbor_allgather(Launch::start(request), sendbuf, sendcount,
+                                                sendtype, recvbuf, recvcount, recvtype, comm);
 }
 int Neighbor_allgather_init(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                             Count recvcount, Datatype recvtype, Comm comm, Info, Request* request) {
-  return collectives::launch_allgather(Launch::prepare(request), sendbuf, sendcount, sendtype,
-                                       recvbuf, recvcount, recvtype, comm);
+  return collectives::launch_neighbor_allgather(Launch::prepare(request), sendbuf, sendcount,
+                                                sendtype, recvbuf, recvcount, recvtype, comm);
 }
 
 int Neighbor_allgatherv(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                         IntArray recvcounts, IntArray displs, Datatype recvtype, Comm comm) {
-  return collectives::launch_allgatherv(Launch::now(), sendbuf, sendcount, sendtype, recvbuf,
-                                        recvcounts, displs, recvtype, comm);
+  return collectives::launch_neighbor_allgatherv(Launch::now(), sendbuf, sendcount, sendtype,
+                                                 recvbuf, recvcounts, displs, recvtype, comm);
 }
 int Ineighbor_allgatherv(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                          IntArray recvcounts, IntArray displs, Datatype recvtype, Comm comm,
                          Request* request) {
-  return collectives::launch_allgatherv(Launch::start(request), sendbuf, sendcount, sendtype,
-                                        recvbuf, recvcounts, displs, recvtype, comm);
+  return collectives::launch_neighbor_allgatherv(Launch::start(request), sendbuf, sendcount,
+                                                 sendtype, recvbuf, recvcounts, displs, recvtype,
+                                                 comm);
 }
 int Neighbor_allgatherv_init(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                              IntArray recvcounts, IntArray displs, Datatype recvtype, Comm comm,
                              Info, Request* request) {
-  return collectives::launch_allgatherv(Launch::prepare(request), sendbuf, sendcount, sendtype,
-                                        recvbuf, recvcounts, displs, recvtype, comm);
+  return collectives::launch_neighbor_allgatherv(Launch::prepare(request), sendbuf, sendcount,
+                                                 sendtype, recvbuf, recvcounts, displs, recvtype,
+                                                 comm);
 }
 
 int Neighbor_alltoall(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                       Count recvcount, Datatype recvtype, Comm comm) {
-  return collectives::launch_alltoall(Launch::now(), sendbuf, sendcount, sendtype, recvbuf,
-                                      recvcount, recvtype, comm);
+  return collectives::launch_neighbor_alltoall(Launch::now(), sendbuf, sendcount, sendtype, recvbuf,
+                                               recvcount, recvtype, comm);
 }
 int Ineighbor_alltoall(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                        Count recvcount, Datatype recvtype, Comm comm, Request* request) {
-  return collectives::launch_alltoall(Launch::start(request), sendbuf, sendcount, sendtype, recvbuf,
-                                      recvcount, recvtype, comm);
+  return collectives::launch_neighbor_alltoall(Launch::start(request), sendbuf, sendcount, sendtype,
+                                               recvbuf, recvcount, recvtype, comm);
 }
 int Neighbor_alltoall_init(const void* sendbuf, Count sendcount, Datatype sendtype, void* recvbuf,
                            Count recvcount, Datatype recvtype, Comm comm, Info, Request* request) {
-  return collectives::launch_alltoall(Launch::prepare(request), sendbuf, sendcount, sendtype,
-                                      recvbuf, recvcount, recvtype, comm);
+  return collectives::launch_neighbor_alltoall(Launch::prepare(request), sendbuf, sendcount,
+                                               sendtype, recvbuf, recvcount, recvtype, comm);
 }
 
 int Neighbor_alltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
                        Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray rdispls,
                        Datatype recvtype, Comm comm) {
-  return collectives::launch_alltoallv(Launch::now(), sendbuf, sendcounts, sdispls, sendtype,
-                                       recvbuf, recvcounts, rdispls, recvtype, comm);
+  return collectives::launch_neighbor_alltoallv(Launch::now(), sendbuf, sendcounts, sdispls,
+                                                sendtype, recvbuf, recvcounts, rdispls, recvtype,
+                                                comm);
 }
 int Ineighbor_alltoallv(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
                         Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray rdispls,
                         Datatype recvtype, Comm comm, Request* request) {
-  return collectives::launch_alltoallv(Launch::start(request), sendbuf, sendcounts, sdispls,
-                                       sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  return collectives::launch_neighbor_alltoallv(Launch::start(request), sendbuf, sendcounts,
+                                                sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                                                recvtype, comm);
 }
 int Neighbor_alltoallv_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
                             Datatype sendtype, void* recvbuf, IntArray recvcounts, IntArray rdispls,
                             Datatype recvtype, Comm comm, Info, Request* request) {
-  return collectives::launch_alltoallv(Launch::prepare(request), sendbuf, sendcounts, sdispls,
-                                       sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  return collectives::launch_neighbor_alltoallv(Launch::prepare(request), sendbuf, sendcounts,
+                                                sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                                                recvtype, comm);
 }
 
 int Neighbor_alltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
                        const Datatype* sendtypes, void* recvbuf, IntArray recvcounts,
                        IntArray rdispls, const Datatype* recvtypes, Comm comm) {
-  return collectives::launch_alltoallw(Launch::now(), sendbuf, sendcounts, sdispls, sendtypes,
-                                       recvbuf, recvcounts, rdispls, recvtypes, comm);
+  return collectives::launch_neighbor_alltoallw(Launch::now(), sendbuf, sendcounts, sdispls,
+                                                sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
+                                                comm);
 }
 int Ineighbor_alltoallw(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
                         const Datatype* sendtypes, void* recvbuf, IntArray recvcounts,
                         IntArray rdispls, const Datatype* recvtypes, Comm comm, Request* request) {
-  return collectives::launch_alltoallw(Launch::start(request), sendbuf, sendcounts, sdispls,
-                                       sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  return collectives::launch_neighbor_alltoallw(Launch::start(request), sendbuf, sendcounts,
+                                                sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+                                                recvtypes, comm);
 }
 int Neighbor_alltoallw_init(const void* sendbuf, IntArray sendcounts, IntArray sdispls,
                             const Datatype* sendtypes, void* recvbuf, IntArray recvcounts,
                             IntArray rdispls, const Datatype* recvtypes, Comm comm, Info,
                             Request* request) {
-  return collectives::launch_alltoallw(Launch::prepare(request), sendbuf, sendcounts, sdispls,
-                                       sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  return collectives::launch_neighbor_alltoallw(Launch::prepare(request), sendbuf, sendcounts,
+                                                sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+                                                recvtypes, comm);
 }
 
 }  // namespace sesame::mpi

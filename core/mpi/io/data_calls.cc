@@ -7,8 +7,7 @@
 namespace sesame::mpi {
 namespace {
 
-constexpr auto kRead = storage::Direction::kRead;
-constexpr auto kWrite = storage::Direction::kWrite;
+using enum storage::Direction;
 
 struct Buffer {
   const void* address;

@@ -15,7 +15,6 @@
 namespace sesame::mpi {
 namespace {
 
-using storage::Direction;
 using storage::Extent;
 
 // The windows of a request one after the other: each begins at a byte that is wanted and is as long
@@ -62,8 +61,8 @@ int read_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted, u
   while (windows.next(window, pieces)) {
     uint64_t moved = 0;
     reach_now(strand);
-    MPI_TRY(move_bytes(file, Direction::kRead, pieces, data, &moved));
-    spend_access(strand, file, Direction::kRead, {&window, 1});
+    MPI_TRY(move_bytes(file, storage::Direction::kRead, pieces, data, &moved));
+    spend_access(strand, file, storage::Direction::kRead, {&window, 1});
     *valid += moved;
     data += bytes_of(pieces);
   }
@@ -92,10 +91,10 @@ int write_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted) 
 int modify(Strand& strand, FileObject& file, Extent window, std::span<const Extent> pieces,
            std::byte* data) {
   reach_now(strand);
-  spend_access(strand, file, Direction::kRead, {&window, 1});
+  spend_access(strand, file, storage::Direction::kRead, {&window, 1});
   uint64_t moved = 0;
-  MPI_TRY(move_bytes(file, Direction::kWrite, pieces, data, &moved));
-  spend_access(strand, file, Direction::kWrite, {&window, 1});
+  MPI_TRY(move_bytes(file, storage::Direction::kWrite, pieces, data, &moved));
+  spend_access(strand, file, storage::Direction::kWrite, {&window, 1});
   return MPI_SUCCESS;
 }
 
@@ -128,7 +127,7 @@ int access_independent(Strand& strand, FileObject& file, FileRequest& request) {
   SortedRequest sorted(request);
   if (sorted.extents().size() < 2) return access_by_element(strand, file, request);
   uint64_t valid = sorted.bytes();
-  if (request.direction == Direction::kRead) {
+  if (request.direction == storage::Direction::kRead) {
     valid = 0;
     MPI_TRY(read_sieved(strand, file, sorted, &valid));
   } else {

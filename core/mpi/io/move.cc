@@ -9,7 +9,6 @@
 namespace sesame::mpi {
 namespace {
 
-using storage::Direction;
 using storage::Extent;
 
 [[gnu::cold]] int io_failure(const FileObject& file, int error, const char* doing) {
@@ -105,18 +104,19 @@ std::vector<Extent> before(std::span<const Extent> extents, uint64_t end) {
 
 }  // namespace
 
-int move_bytes(FileObject& file, Direction direction, std::span<const Extent> extents,
+int move_bytes(FileObject& file, storage::Direction direction, std::span<const Extent> extents,
                std::byte* data, uint64_t* moved) {
-  if (direction == Direction::kRead) return read_bytes(file, extents, data, moved);
+  if (direction == storage::Direction::kRead) return read_bytes(file, extents, data, moved);
   *moved = bytes_of(extents);
   return write_bytes(file, extents, data);
 }
 
-void spend_access(Strand& strand, FileObject& file, Direction direction,
+void spend_access(Strand& strand, FileObject& file, storage::Direction direction,
                   std::span<const Extent> extents) {
   std::vector<Extent> present;
   uint64_t size = 0;
-  if (direction == Direction::kRead && file.real->size(&size) == 0 && end_of(extents) > size) {
+  if (direction == storage::Direction::kRead && file.real->size(&size) == 0 &&
+      end_of(extents) > size) {
     present = before(extents, size);
     extents = present;
   }
@@ -131,8 +131,8 @@ void spend_access(Strand& strand, FileObject& file, Direction direction,
 
 // The bytes move when the access begins. Whether another rank's access that overlaps it in time
 // sees them is open in MPI, too.
-int move(Strand& strand, FileObject& file, Direction direction, std::span<const Extent> extents,
-         std::byte* data, uint64_t* moved) {
+int move(Strand& strand, FileObject& file, storage::Direction direction,
+         std::span<const Extent> extents, std::byte* data, uint64_t* moved) {
   reach_now(strand);
   MPI_TRY(move_bytes(file, direction, extents, data, moved));
   spend_access(strand, file, direction, extents);

@@ -10,8 +10,7 @@
 namespace sesame::mpi {
 namespace {
 
-constexpr auto kRead = storage::Direction::kRead;
-constexpr auto kWrite = storage::Direction::kWrite;
+using enum storage::Direction;
 
 // 64-bit numbers in the lists of integers that agreements pass.
 constexpr int64_t joined(int high, int low) {

@@ -10,8 +10,7 @@
 namespace sesame::mpi {
 namespace {
 
-constexpr auto kRead = storage::Direction::kRead;
-constexpr auto kWrite = storage::Direction::kWrite;
+using enum storage::Direction;
 
 using Body = int (*)(const FileCall& call, Transfer& transfer, Status* status);
 

@@ -11,7 +11,6 @@
 namespace sesame::mpi {
 
 using storage::Access;
-using storage::Direction;
 using storage::Extent;
 
 // One call of all ranks: what they ask for, until the last of them is there, and who waits. Ranks

@@ -25,7 +25,6 @@ using collectives::byte_type;
 using collectives::RequestBatch;
 using collectives::Source;
 using collectives::Target;
-using storage::Direction;
 using storage::Extent;
 
 // The smallest range that holds what all ranks want; empty if nobody wants anything.
@@ -160,9 +159,9 @@ WindowParts TwoPhase::take_window(int round) {
 int TwoPhase::read_window(const WindowParts& parts, std::byte* buffer, uint64_t* valid) {
   if (parts.empty()) return MPI_SUCCESS;
   reach_now(strand_);
-  MPI_TRY(move_bytes(file_, Direction::kRead, parts.runs, buffer, valid));
+  MPI_TRY(move_bytes(file_, storage::Direction::kRead, parts.runs, buffer, valid));
   const bool sieving = file_.sieves(sorted_.direction());
-  spend_access(strand_, file_, Direction::kRead,
+  spend_access(strand_, file_, storage::Direction::kRead,
                sieving ? std::span(&parts.window, 1) : parts.runs);
   return MPI_SUCCESS;
 }
@@ -173,7 +172,7 @@ int TwoPhase::write_window(const WindowParts& parts, std::byte* buffer) {
     return modify(strand_, file_, parts.window, parts.runs, buffer);
   }
   uint64_t moved = 0;
-  return move(strand_, file_, Direction::kWrite, parts.runs, buffer, &moved);
+  return move(strand_, file_, storage::Direction::kWrite, parts.runs, buffer, &moved);
 }
 
 // What of the share was read: all of it, or what comes before the end of the file.
@@ -316,7 +315,7 @@ int TwoPhase::run(Extent range) {
   find_suppliers(range);
   exchange_lists();
   const int rounds = count_rounds();
-  const bool reads = sorted_.direction() == Direction::kRead;
+  const bool reads = sorted_.direction() == storage::Direction::kRead;
   for (int round = 0; round < rounds; ++round) reads ? read_round(round) : write_round(round);
   // After a write nobody goes on before all of it is done, and all know if it failed somewhere.
   if (!reads) {
