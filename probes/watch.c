@@ -58,11 +58,15 @@ static bool has_changed(int directory, uint64_t changed_ns) {
          changed_ns;
 }
 
-/* Leaves in `found` what is new. */
+static size_t sums_bytes(const struct watch_order* order) {
+  return (size_t)order->cpus * order->begins[order->subsystems] * WORD;
+}
+
+/* Leaves in `found` what is new, in `before` what sums were. */
 static bool is_calm(struct watch* watch, uint64_t own_ns) {
   const struct watch_order* order = &watch->order;
   const unsigned width = order->begins[order->subsystems];
-  memcpy(watch->before, order->sums, order->cpus * width * WORD);
+  memcpy(watch->before, order->sums, sums_bytes(order));
   for (unsigned i = 0; i < order->subsystems; ++i) {
     if (order->loaded[i] == NULL) continue;
     sesame_probes_sums(order->loaded[i], order->sums + order->begins[i], width);
@@ -73,9 +77,7 @@ static bool is_calm(struct watch* watch, uint64_t own_ns) {
   for (unsigned i = 0; i < order->subsystems; ++i) {
     is_little = is_little && watch->found[2 * i] <= order->part_ns;
   }
-  if (is_little && !has_changed(order->directory, order->changed_ns)) return true;
-  memcpy(order->sums, watch->before, order->cpus * width * WORD);
-  return false;
+  return is_little && !has_changed(order->directory, order->changed_ns);
 }
 
 /* ---- Samples ---- */
@@ -137,8 +139,10 @@ static void renew(const struct watch_order* order) {
 static bool close_interval(struct watch* watch) {
   const uint64_t time_ns = clock_ns(CLOCK_MONOTONIC);
   const uint64_t own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-  if (!is_calm(watch, own_ns - watch->order.own_ns)) return false;
-  if (!take_sample(watch, time_ns, own_ns)) return false;
+  if (!is_calm(watch, own_ns - watch->order.own_ns) || !take_sample(watch, time_ns, own_ns)) {
+    memcpy(watch->order.sums, watch->before, sums_bytes(&watch->order));
+    return false;
+  }
   watch->order.own_ns = own_ns;
   renew(&watch->order);
   return true;

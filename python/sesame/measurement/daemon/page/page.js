@@ -114,6 +114,7 @@ async function showState() {
     document.title = `sesamed ${state.node}`;
     makeSwitches(state.subsystems);
     shown("interval").value = state.interval;
+    shown("together").value = state.together;
     shown("destination").value = state.destination;
   }
   showLevels(state.subsystems);
@@ -240,6 +241,7 @@ shown("settings").addEventListener("submit", (event) => {
   event.preventDefault();
   const changes = {
     interval: Number(shown("interval").value),
+    together: Number(shown("together").value),
     destination: shown("destination").value,
   };
   attempt(async () => {
