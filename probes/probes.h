@@ -121,9 +121,9 @@ int sesame_probes_watch_descriptor(const struct watch* watch);
  * order points to stays. */
 void sesame_probes_rest(struct watch* watch, const struct watch_order* order);
 
-/* Ends a rest that has not ended. Gives the samples since it began, once, how many, and in the
- * order's sums those of the last one. They are there until the next rest. */
-unsigned sesame_probes_wake(struct watch* watch, const void** samples);
+/* Ends a rest that has not ended. Gives the samples since it began, once, how many and how long
+ * they are, and in the order's sums those of the last one. They are there until the next rest. */
+unsigned sesame_probes_wake(struct watch* watch, const void** samples, size_t* bytes);
 
 /* A descriptor that is readable when the ring asks to be emptied; -1 when nothing is loaded. */
 int sesame_probes_events_descriptor(void);

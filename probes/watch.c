@@ -230,13 +230,14 @@ EXPORT void sesame_probes_rest(struct watch* watch, const struct watch_order* or
   pthread_mutex_unlock(&watch->lock);
 }
 
-EXPORT unsigned sesame_probes_wake(struct watch* watch, const void** samples) {
+EXPORT unsigned sesame_probes_wake(struct watch* watch, const void** samples, size_t* bytes) {
   pthread_mutex_lock(&watch->lock);
   watch->is_resting = false;
   pthread_cond_broadcast(&watch->changed);
   const unsigned count = watch->count;
   watch->count = 0;
   *samples = watch->samples;
+  *bytes = watch->words * WORD;
   pthread_mutex_unlock(&watch->lock);
   return count;
 }

@@ -130,7 +130,7 @@ def test_who_comes_when_nobody_was_there_for_long_is_counted(probes, folder):
     os.utime(folder, (0, 0))
     assert pulled(probes) == []
     program = Program(folder, os.getpid())
-    program.add(SEND, 0, 8, 5, epoch=1)
+    program.add(SEND, 0, 8, 5, epoch=0)  # it stays as long as nobody counts
     assert pulled(probes) == [("message", "MPI_Send", 0, 1, 8, 5, 5)]
     program.path.unlink()
     os.utime(folder, (0, 0))

@@ -60,9 +60,14 @@ class Block:
         """As it is stored by one who has a block that goes up to `known`."""
         return replace(self, discarded=self.seen - max(known, self.since) - len(self.events))
 
-    def encode(self) -> bytes:
+    def encode(self, offset: Offset | None = None) -> bytes:
+        """`offset`: of another clock than its own offset is to."""
         head = {name: value for name, value in vars(self).items() if name != "events"}
-        head |= {"offset": vars(self.offset), "record": RECORD, "bytes": self.events.nbytes}
+        head |= {
+            "offset": vars(offset or self.offset),
+            "record": RECORD,
+            "bytes": self.events.nbytes,
+        }
         return WORD + json.dumps(head).encode() + b"\n" + self.events.tobytes()
 
     @staticmethod

@@ -141,6 +141,7 @@ class MpiProbes:
         self._run_cost = 0.0
         self._allowed_ns = np.zeros(self._cpus, np.uint64)
         self._is_spent = False
+        self._told = (0.0, 0)  # to who counts: what may be spent, and after how many additions
         self._show()
         self._renew_allowance(0)
         self._reader = Reader(self._folder, calls, self._cpus)
@@ -202,6 +203,11 @@ class MpiProbes:
         """A thread may spend so much, or its share where several were seen on one processor."""
         with self._lock:
             self._reader.look(None)
+            # As long as nobody has spent anything, who begins finds what was said last.
+            told = (ns, self._reader.additions)
+            if self._reader.still() and told == self._told and not self._is_spent:
+                return
+            self._told = told
             together = max(self._reader.most_threads, 1)
             self._allowed_ns = self._reader.spent_ns + np.uint64(round(ns))
             self._is_spent = False
@@ -271,6 +277,9 @@ class MpiProbes:
 
     def pull(self) -> bytes:
         with self._lock:
+            self._reader.look(None)
+            if self._reader.still() and not self._reader.has_more:
+                return b""
             ended = int(self._settings["epoch"][0])
             self._settings["epoch"] = (ended + 1) % 2**32
             self._reader.look(ended)

@@ -233,7 +233,7 @@ def library() -> ctypes.CDLL:
         ("unwatch", None, [handle]),
         ("watch_descriptor", ctypes.c_int, [handle]),
         ("rest", None, [handle, handle]),
-        ("wake", number, [handle, handle]),
+        ("wake", number, [handle, handle, handle]),
     ):
         function = getattr(library, f"sesame_probes_{name}")
         function.restype, function.argtypes = result, arguments

@@ -71,11 +71,11 @@ class Pull:
         """As it is stored; pulls before it are none of its own."""
         return self
 
-    def encode(self) -> bytes:
-        """A line of JSON."""
+    def encode(self, offset: Offset | None = None) -> bytes:
+        """A line of JSON; `offset`: of another clock than its own offset is to."""
         # What a daemon does at each pull: nothing is copied, and what stays is made once.
         parts = vars(self) | {
-            "offset": vars(self.offset),
+            "offset": vars(offset or self.offset),
             "cells": {name: one.to_text() for name, one in self.cells.items()},
             "costs": {name: vars(one) for name, one in self.costs.items()},
             "layouts": _encoded(tuple(self.layouts.values())),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,7 +44,6 @@ class _Order(ctypes.Structure):
     ]
 
 
-SAMPLE_WORDS = SAMPLED_WORDS = 3  # of struct sample, struct sampled
 WORD = 8
 
 
@@ -70,6 +70,7 @@ class Watch:
             raise SesameError("there is no memory for a watch, or no thread")
         self._sums: Sums = np.zeros(counters.shape, np.uint64)
         self._loaded = (ctypes.c_void_p * self._count)()
+        self._head = struct.Struct(f"<{3 + 3 * self._count}Q")  # struct sample, struct sampled
 
     def fileno(self) -> int:
         """Readable when a rest has ended."""
@@ -113,27 +114,29 @@ class Watch:
 
     def wake(self) -> tuple[list[Sample], Sums]:
         """What there is since `rest`, once; the sums are those of the last sample."""
-        samples = ctypes.c_void_p()
-        count = library().sesame_probes_wake(self._watch, ctypes.byref(samples))
-        place, found = samples.value or 0, []
+        samples, size = ctypes.c_void_p(), ctypes.c_size_t()
+        count = library().sesame_probes_wake(self._watch, ctypes.byref(samples), ctypes.byref(size))
+        if not count:
+            return [], self._sums
+        memory, place = ctypes.string_at(samples.value or 0, size.value), 0
+        found: list[Sample] = []
         for _ in range(count):
-            sample, place = self._read(place)
+            sample, place = self._read(memory, place)
             found.append(sample)
-        return found, self._sums.copy() if found else self._sums
+        return found, self._sums.copy()
 
-    def _read(self, place: int) -> tuple[Sample, int]:
+    def _read(self, memory: bytes, place: int) -> tuple[Sample, int]:
         """And where the next one is."""
-        words = SAMPLE_WORDS + SAMPLED_WORDS * self._count
-        head = (ctypes.c_uint64 * words).from_address(place)
-        time_ns, own_ns, text_bytes = head[:SAMPLE_WORDS]
-        spent, events, counts = (head[SAMPLE_WORDS + i :: SAMPLED_WORDS] for i in range(3))
-        place += WORD * words
-        text = ctypes.string_at(place, text_bytes)
+        time_ns, own_ns, text_bytes, *each = self._head.unpack_from(memory, place)
+        spent, events, counts = each[::3], each[1::3], each[2::3]
+        place += self._head.size
+        text = memory[place : place + text_bytes]
         place += -(-text_bytes // WORD) * WORD
-        cells = []
+        cells: list[bytes] = []
         for count in counts:
-            cells.append(ctypes.string_at(place, PULLED.itemsize * count))
-            place += PULLED.itemsize * count
+            end = place + PULLED.itemsize * count
+            cells.append(memory[place:end])
+            place = end
         return Sample(Moment(time_ns, own_ns), spent, events, cells, text), place
 
     def acknowledge(self) -> None:

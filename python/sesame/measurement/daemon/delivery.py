@@ -56,8 +56,8 @@ class HttpSink:
         try:
             if self._offset is None or now - self._estimated > SECONDS_BETWEEN_ESTIMATES:
                 self._offset, self._estimated = estimate(self._connection.ask_clock), now
-            timed = [replace(one, offset=self._offset) for one in parcels]
-            self._connection.ask("POST", timed[0].path, b"".join(one.encode() for one in timed))
+            body = b"".join(one.encode(self._offset) for one in parcels)
+            self._connection.ask("POST", parcels[0].path, body)
         except SesameError:
             self._offset = None  # the reception that comes back may have another clock
             raise
