@@ -143,7 +143,10 @@ class Service:
         """It was long enough, there is something to decide, or somebody else has ended it."""
         self.node.rest.acknowledge()
         self.node.catch_up()
-        self._schedule()
+        if self.node.rest.due_ns <= time.monotonic_ns():
+            self._tick()
+        else:
+            self._schedule()
 
     def pull(self) -> Pull:
         if self.node.presented_and_lost()[0] > self.node.stream.seen:
