@@ -4,7 +4,8 @@ Each is started on loopback with settings of its own and ended again: sesamed wi
 a reception that takes its pulls; pmcd with pmdalinux and a pmlogger of 108 metrics; node_exporter,
 asked for its page. Prints the processor time of each for one pull (its threads' /proc schedstat),
 and what share of a processor that is at an interval of 10 s. Without a budget unless one is given:
-on a node that is not idle the governor has work. Root, and Debian's packages pcp and
+on a node that is not idle the governor has work. Six pulls of sesamed are made together, so a
+stretch of many times six intervals says most. Root, and Debian's packages pcp and
 prometheus-node-exporter; which is absent is said.
 
     python bench/daemon_cost.py [--interval 2] [--seconds 60] [--budget 0.1%]
