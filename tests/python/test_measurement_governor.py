@@ -247,6 +247,12 @@ def test_who_needs_little_leaves_its_part_to_the_others():
     assert machine.probes["fs"].allowance > 0.9 * BUDGET_NS
 
 
+def test_with_nothing_to_govern_it_has_nothing_to_do():
+    machine = Machine()
+    for _ in range(2):
+        assert machine.pass_interval().keys() == {OWN}
+
+
 def test_without_a_budget_everything_is_timed():
     machine = Machine("fs", budget=None)
     machine.pass_interval(fs=10_000_000)

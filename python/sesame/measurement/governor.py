@@ -194,7 +194,7 @@ class Governor:
             spent = self._close()
             amount = self._amount()
             part = self._most_calm(amount)
-            if self._is_on and self._look_closest() and (part is None or max(spent) <= part):
+            if self._is_on and self._look_closest() and (part is None or max(spent, default=0) <= part):
                 self._renew(amount)
             else:
                 self._share(amount)
@@ -242,7 +242,7 @@ class Governor:
 
     def _most_calm(self, amount: float | None) -> float | None:
         """What each may spend so that none needs what another leaves."""
-        return None if amount is None else FILLING * amount / len(self._subsystems)
+        return None if amount is None else FILLING * amount / max(len(self._subsystems), 1)
 
     def _renew(self, amount: float | None) -> None:
         if amount is None:
