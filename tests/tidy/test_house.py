@@ -25,7 +25,8 @@ CORE_FLOORS = [
     {"bindings"},
 ]
 PYTHON_FLOORS = [
-    {"errors", "__init__"},
+    {"errors", "trust", "__init__"},
+    {"host_load"},
     {"native", "installed"},
     {"control"},
     {"machines", "datasets"},
