@@ -194,7 +194,11 @@ class Governor:
             spent = self._close()
             amount = self._amount()
             part = self._most_calm(amount)
-            if self._is_on and self._look_closest() and (part is None or max(spent, default=0) <= part):
+            if (
+                self._is_on
+                and self._look_closest()
+                and (part is None or max(spent, default=0) <= part)
+            ):
                 self._renew(amount)
             else:
                 self._share(amount)
