@@ -1,5 +1,6 @@
-// The raw trace in Python: record types, the writer (tests and tools), the reader by stream.
+// The raw trace in Python: record types, the writer (tests and tools), the reader.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -7,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "core/bindings/unwrap.h"
+#include "core/trace/directory_reader.h"
 #include "core/trace/reader.h"
 #include "core/trace/record_types.h"
 #include "core/trace/writer.h"
@@ -17,7 +19,7 @@ using namespace nb::literals;
 namespace sesame::bindings {
 namespace {
 
-using trace::StreamReader;
+using trace::DirectoryReader;
 using trace::Writer;
 
 nb::dict field_dict(const trace::FieldType& field) {
@@ -48,14 +50,27 @@ nb::list record_type_list() {
   return types;
 }
 
-// (records by type name, whether the stream is at its end)
-nb::tuple read_batch(StreamReader& reader, size_t size_bytes) {
-  trace::StreamBatch batch = unwrap(reader.read(size_bytes));
+using ByteArray = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>;
+
+// A numpy array that owns the bytes: none are copied.
+ByteArray as_array(std::vector<std::byte> bytes) {
+  auto* owned = new std::vector<std::byte>(std::move(bytes));
+  nb::capsule owner(owned,
+                    [](void* data) noexcept { delete static_cast<std::vector<std::byte>*>(data); });
+  return ByteArray(owned->data(), {owned->size()}, owner);
+}
+
+// By type name (records as bytes, [(rank, rows), …] in their order), and whether nothing follows.
+nb::tuple read_batch(DirectoryReader& reader, size_t size_bytes) {
+  trace::DirectoryBatch batch = reader.read(size_bytes);
   nb::dict records;
-  for (const trace::RecordBatch& of_type : batch.records) {
-    std::string_view name = trace::find_record_type(of_type.id)->name;
+  for (size_t i = 0; i < batch.records.size(); ++i) {
+    const std::string_view name = trace::find_record_type(batch.records[i].id)->name;
+    nb::list rows;
+    for (const trace::RankRows& run : batch.rows[i])
+      rows.append(nb::make_tuple(run.rank, run.rows));
     records[nb::str(name.data(), name.size())] =
-        nb::bytes(of_type.bytes.data(), of_type.bytes.size());
+        nb::make_tuple(as_array(std::move(batch.records[i].bytes)), rows);
   }
   return nb::make_tuple(records, batch.at_end);
 }
@@ -86,17 +101,16 @@ void append_all(Writer& writer, uint32_t rank, nb::bytes records) {
 
 void register_trace(nb::module_& module) {
   module.def("record_types", &record_type_list);
-  module.def("stream_files",
-             [](const std::string& directory) { return unwrap(trace::stream_files(directory)); });
   module.def("read_call_names", [](const std::string& directory) {
     return unwrap(trace::read_metadata(directory)).call_names;
   });
 
-  nb::class_<StreamReader>(module, "StreamReader")
-      .def_static("open", [](const std::string& path) { return unwrap(StreamReader::open(path)); })
+  nb::class_<DirectoryReader>(module, "RawReader")
+      .def_static("open",
+                  [](const std::string& path) { return unwrap(DirectoryReader::open(path)); })
       .def("read", &read_batch, "size_bytes"_a)
-      .def_prop_ro("rank", &StreamReader::rank)
-      .def_prop_ro("discarded", &StreamReader::discarded);
+      .def_prop_ro("damage", &DirectoryReader::damage)
+      .def_prop_ro("discarded", &DirectoryReader::discarded);
 
   nb::class_<Writer>(module, "TraceWriter")
       .def_static("open", &open_writer, "directory"_a, "ranks"_a, "call_names"_a,

@@ -31,8 +31,14 @@ bool read_exactly(FILE* file, std::vector<std::byte>& bytes, size_t size) {
 
 }  // namespace
 
-bool StreamBatch::empty() const {
-  return std::ranges::all_of(records, [](const RecordBatch& batch) { return batch.bytes.empty(); });
+StreamBatch::StreamBatch() {
+  for (const RecordType& type : record_types()) records.push_back({type.id, {}});
+}
+
+size_t StreamBatch::size_bytes() const {
+  size_t size = 0;
+  for (const RecordBatch& batch : records) size += batch.bytes.size();
+  return size;
 }
 
 StreamReader::StreamReader(std::string path, FILE* file) : path_(std::move(path)), file_(file) {}
@@ -46,23 +52,29 @@ Result<std::unique_ptr<StreamReader>> StreamReader::open(const std::string& path
 }
 
 Result<StreamBatch> StreamReader::read(size_t size_bytes) {
-  if (pending_) return std::unexpected(*pending_);
   StreamBatch batch;
-  for (const RecordType& type : record_types()) batch.records.push_back({type.id, {}});
-  uint64_t start = offset_;
+  if (auto done = read_into(batch, size_bytes); !done) return std::unexpected(done.error());
+  return batch;
+}
+
+Result<> StreamReader::read_into(StreamBatch& batch, size_t size_bytes) {
+  if (pending_) return std::unexpected(*pending_);
+  batch.at_end = false;
+  const size_t had = batch.size_bytes();
+  const uint64_t start = offset_;
   while (offset_ - start < size_bytes) {
     auto more = read_packet(batch);
     if (!more) {
       pending_ = more.error();
-      if (batch.empty()) return std::unexpected(*pending_);
-      return batch;
+      if (batch.size_bytes() == had) return std::unexpected(*pending_);
+      return {};
     }
     if (!*more) {
       batch.at_end = true;
-      return batch;
+      return {};
     }
   }
-  return batch;
+  return {};
 }
 
 // False at the end of the stream.
@@ -99,18 +111,19 @@ Result<> StreamReader::check_packet_start(const PacketStart& start) const {
 }
 
 Result<> StreamReader::take_events(StreamBatch& batch) {
+  const std::span<const RecordType> types = record_types();
   size_t position = 0;
   while (position < events_.size()) {
-    auto id = std::to_integer<uint8_t>(events_[position]);
-    const RecordType* type = find_record_type(id);
-    if (type == nullptr) {
+    const auto id = std::to_integer<uint8_t>(events_[position]);
+    const auto type = std::ranges::find(types, id, &RecordType::id);
+    if (type == types.end()) {
       return damage("record type " + std::to_string(id) + ", which this version does not know");
     }
-    size_t record = position + sizeof(EventStart);
+    const size_t record = position + sizeof(EventStart);
     if (record + type->size_bytes > events_.size()) return damage("the stream is cut off");
-    auto found = std::ranges::find(batch.records, id, &RecordBatch::id);
-    found->bytes.insert(found->bytes.end(), events_.begin() + static_cast<ptrdiff_t>(record),
-                        events_.begin() + static_cast<ptrdiff_t>(record + type->size_bytes));
+    const std::byte* from = events_.data() + record;
+    std::vector<std::byte>& into = batch.records[static_cast<size_t>(type - types.begin())].bytes;
+    into.insert(into.end(), from, from + type->size_bytes);
     position = record + type->size_bytes;
   }
   return {};

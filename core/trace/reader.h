@@ -24,10 +24,12 @@ struct RecordBatch {
 };
 
 struct StreamBatch {
+  StreamBatch();
+
   std::vector<RecordBatch> records;  // one entry for each record type, in the order of the list
   bool at_end = false;               // nothing follows
 
-  bool empty() const;
+  size_t size_bytes() const;  // of all records
 };
 
 class StreamReader {
@@ -41,6 +43,8 @@ class StreamReader {
   // Reads whole packets until about `size_bytes` of records are there or the stream ends. On
   // damage the records in front of it come first; the next call gives the Error.
   Result<StreamBatch> read(size_t size_bytes);
+  // The same, behind what the batch holds already.
+  Result<> read_into(StreamBatch& batch, size_t size_bytes);
 
   uint32_t rank() const { return rank_; }  // known after the first read
   uint64_t discarded() const { return discarded_; }

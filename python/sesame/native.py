@@ -9,7 +9,7 @@ except ImportError as error:
     ) from error
 
 Collation = _native.Collation
-StreamReader = _native.StreamReader
+RawReader = _native.RawReader
 TraceWriter = _native.TraceWriter
 machine_keys = _native.machine_keys
 parse_duration_ps = _native.parse_duration_ps
@@ -18,4 +18,3 @@ ping_pong_table = _native.ping_pong_table
 read_call_names = _native.read_call_names
 read_machine = _native.read_machine
 record_types = _native.record_types
-stream_files = _native.stream_files

@@ -69,7 +69,8 @@ def sesame(environment: dict[str, str], tmp_path: Path) -> Callable[..., Outcome
 def run_path(fake_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A data set of 8 ranks and 20 rounds; not to be changed."""
     path = tmp_path_factory.mktemp("data") / "run.sesame"
-    command = ["simulate", "-n", "8", "--machine", "paragon", "-o", str(path), "--", "ring", "20"]
+    command = ["simulate", "-n", "8", "--machine", "paragon", "-o", str(path), "--keep-raw"]
+    command += ["--", "ring", "20"]
     environment = {**os.environ, "SESAME_BIN": str(fake_bin)}
     subprocess.run([*SESAME, *command], check=True, capture_output=True, env=environment)
     yield path

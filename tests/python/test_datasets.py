@@ -58,6 +58,16 @@ def test_raw_streams_become_the_same_records_in_parquet(tmp_path):
     assert table.column("call").to_pylist()[:3] == ["MPI_Send", "MPI_Recv", "MPI_Send"]
 
 
+def test_where_batches_end_does_not_show_in_the_tables(tmp_path, monkeypatch):
+    write_raw(tmp_path / "raw", {0: calls(3000), 1: calls(7), 50: calls(2000)})
+    tables = []
+    for read_bytes in (1, 40_000, 1 << 24):
+        monkeypatch.setattr("sesame.datasets.raw.READ_BYTES", read_bytes)
+        assert convert_raw(tmp_path / "raw", tmp_path).rows == {"call": 5007, "message": 0}
+        tables.append(pq.read_table(tmp_path / "call.parquet"))
+    assert tables[0].equals(tables[1]) and tables[0].equals(tables[2])
+
+
 def test_cut_off_stream_gives_what_is_whole_and_says_so(tmp_path):
     write_raw(tmp_path / "raw", {0: calls(1000), 1: calls(10)})
     stream = tmp_path / "raw/rank_00000"
@@ -73,8 +83,6 @@ def test_call_without_a_name_is_kept(tmp_path):
     records["call"] = 9
     write_raw(tmp_path / "raw", {0: records})
     convert_raw(tmp_path / "raw", tmp_path)
-    import pyarrow.parquet as pq
-
     assert pq.read_table(tmp_path / "call.parquet").column("call").to_pylist() == ["unknown 9"]
 
 

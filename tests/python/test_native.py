@@ -25,6 +25,6 @@ def test_quantities_are_read_as_in_machine_files():
         native.parse_duration_ps("1 parsec")
 
 
-def test_missing_stream_is_an_input_error(tmp_path):
+def test_missing_raw_trace_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="cannot read: No such file"):
-        native.StreamReader.open(str(tmp_path / "rank_00000"))
+        native.RawReader.open(str(tmp_path / "raw"))

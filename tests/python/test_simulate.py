@@ -196,7 +196,7 @@ def test_progress_is_shown_on_a_terminal_and_goes_again(environment, tmp_path):
 
 def test_compute_fixed_repeats_exactly(sesame, tmp_path):
     for name in ("a", "b"):
-        options = ["-n", "4", "--compute", "fixed:2us", "-o", f"{name}.sesame"]
+        options = ["-n", "4", "--compute", "fixed:2us", "-o", f"{name}.sesame", "--keep-raw"]
         assert sesame("simulate", *MACHINE, *options, "--", "ring").status == 0
     files = [p.relative_to(tmp_path / "a.sesame") for p in (tmp_path / "a.sesame").rglob("*")]
     assert len(files) > 10
@@ -274,3 +274,12 @@ def test_a_device_with_writes_left_is_not_busier_than_the_run():
 
     assert seconds_left(result(1.5)) == 0
     assert seconds_left(result(5.0)) == 3
+
+
+def test_raw_streams_are_kept_on_request_only(sesame, tmp_path):
+    for name, options in (("plain", []), ("raw", ["--keep-raw"])):
+        output = ["-n", "4", "-o", f"{name}.sesame", *options]
+        assert sesame("simulate", *MACHINE, *output, "--", "ring").status == 0
+    assert not (tmp_path / "plain.sesame/raw").exists()
+    assert (tmp_path / "raw.sesame/raw/metadata").is_file()
+    assert (tmp_path / "plain.sesame/call.parquet").is_file()

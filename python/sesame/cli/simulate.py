@@ -171,7 +171,11 @@ PROGRAM_STATUS = {"ignore_unknown_options": True, "allow_interspersed_args": Fal
 @click.option(
     "--no-records", is_flag=True, help="Only sums in the data set, not every call and message."
 )
-@click.option("--no-raw", is_flag=True, help="No raw streams in the data set, only Parquet.")
+@click.option(
+    "--keep-raw",
+    is_flag=True,
+    help="Also keep the raw event streams (Common Trace Format) in the data set.",
+)
 @click.option("--force", is_flag=True, help="Write over an existing data set.")
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -360,13 +364,12 @@ def check_file(path: Path) -> None:
 
 def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> int:
     console = Console(stderr=True, highlight=False)
-    keep = Keep(records=not options["no_records"], raw=not options["no_raw"])
+    keep = Keep(records=not options["no_records"], raw=options["keep_raw"])
     with ExitStack() as stack:
         path = options["output"]
         if path is None and options["report"] is not None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-"))
             path = Path(folder) / "run.sesame"
-            keep = replace(keep, raw=False)
         outcome = _run_with_progress(scenario, executable, path, keep, options["force"])
         written: dict[str, str] = {}
         if options["output"] is not None:

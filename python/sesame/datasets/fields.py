@@ -41,6 +41,8 @@ class RecordType:
     name: str
     meaning: str
     fields: tuple[Field, ...]
+    # No record lacks a field: the file needs no room for missing values, and is written faster.
+    complete: bool = False
 
     def arrow_schema(self) -> pa.Schema:
         """Units and meanings travel in the Parquet file, too."""
@@ -49,6 +51,7 @@ class RecordType:
                 pa.field(
                     field.name,
                     ARROW_TYPES[field.type],
+                    nullable=not self.complete,
                     metadata={"unit": field.unit, "meaning": field.meaning},
                 )
                 for field in self.fields

@@ -112,7 +112,7 @@ def _raw_type(described: dict[str, Any]) -> RecordType:
     for field in described["fields"]:
         kind = "name" if field["names"] else _type_of(field["dtype"])
         fields.append(Field(field["name"], kind, field["unit"], field["meaning"]))
-    return RecordType(described["name"], described["meaning"], tuple(fields))
+    return RecordType(described["name"], described["meaning"], tuple(fields), complete=True)
 
 
 def _type_of(dtype: str) -> str:

@@ -50,7 +50,7 @@ class Keep:
     """How much of a run a data set holds."""
 
     records: bool = True  # every call and message, not only the sums
-    raw: bool = True  # the streams as they were written
+    raw: bool = False  # the streams as they were written, as well
 
 
 @dataclass(frozen=True)
