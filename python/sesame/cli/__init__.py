@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 
 import click
 
-from sesame import __version__
 from sesame.errors import AlreadyReported, InputError, Interrupted, SesameError
 
 VERBS = [
@@ -114,7 +113,7 @@ class _Verbs(MutableMapping[str, click.Command]):
 
 
 @click.group(commands=_Verbs(), context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="sesame")
+@click.version_option(package_name="sesame", prog_name="sesame")
 def cli() -> None:
     """Predict how a parallel program behaves on a machine that you do not have yet."""
 
