@@ -24,7 +24,7 @@ from sesame.analysis.quantities import (
 from sesame.analysis.report import write_report
 from sesame.analysis.timeline import OVER, add_intervals, bin_timeline
 from sesame.cli.summary import print_curve
-from sesame.datasets import DataSet
+from sesame.datasets import DataSet, DataSetWriter, record_type
 from sesame.simulation import Point, RunResult, Sweep, points_of
 
 
@@ -42,6 +42,9 @@ from sesame.simulation import Point, RunResult, Sweep, points_of
         ("MPI_Exscan", calls.COLLECTIVE),
         ("MPI_Reduce_local", calls.OTHER),
         ("MPI_Comm_split", calls.OTHER),
+        ("MPI_File_write_all", calls.FILE_ACCESS),
+        ("MPI_File_open", calls.FILE_ACCESS),
+        ("PMPI_File_iread_at", calls.FILE_ACCESS),
     ],
 )
 def test_calls_are_put_in_classes(name, kind):
@@ -187,3 +190,39 @@ def test_templates_are_where_the_package_looks():
     import sesame.analysis.report as report
 
     assert (Path(report.TEMPLATES) / "report.html").is_file()
+
+
+def data_set_with_files(path):
+    """Two ranks: one writes by MPI-IO, one by POSIX; half of each rank's time is file access."""
+    call = record_type("call")
+    rows = {field.name: [0, 0] for field in call.fields}
+    rows |= {"rank": [0, 1], "begin_ps": [0, 0], "end_ps": [5_000, 0], "peer": [-1, -1]}
+    rows["call"] = ["MPI_File_write_at", "MPI_Comm_rank"]
+    io = {field.name: [0, 0] for field in record_type("io").fields}
+    io |= {"rank": [0, 1], "call": ["MPI_File_write_at", "write"], "duration_ns": [5, 5]}
+    with DataSetWriter(path) as writer:
+        ends = {field.name: [0, 0] for field in record_type("rank").fields}
+        writer.write_records("rank", ends | {"rank": [0, 1], "end_s": [1e-8, 1e-8]})
+        writer.write_records("call", rows)
+        writer.write_records("io", io)
+        totals = {"name": ["MPI_File_write_at", "MPI_Comm_rank", "MPI_Send"], "count": [1, 1, 2]}
+        totals |= {"time_s": [5e-9, 0.0, 1e-9], "bytes": [9, 0, 9], "max_rank_time_s": [5e-9, 0, 0]}
+        writer.write_records("call_total", totals)
+        writer.finish({"ranks": 2})
+    return DataSet(path)
+
+
+def test_simulated_file_access_has_a_class_of_its_own(tmp_path):
+    data_set = data_set_with_files(tmp_path / "a.sesame")
+    timeline = bin_timeline(data_set, rows=2, columns=10)
+    half = [calls.FILE_ACCESS] * 5 + [calls.COMPUTE] * 5
+    assert timeline.states.tolist() == [half, half]
+    drawn = plots.timeline_plot(data_set).figure
+    (bars,) = [trace for trace in drawn.data if trace.name == "file access"]
+    assert sorted(bars.y) == [0, 1] and bars.marker.color == calls.IO_COLOUR
+
+
+def test_functions_that_took_no_time_are_not_drawn(tmp_path):
+    plot = plots.call_plot(data_set_with_files(tmp_path / "a.sesame"), most=1)
+    assert list(plot.figure.data[0].y) == ["MPI_File_write_at"]
+    assert plot.note == "Functions not shown: 1 with less time and 1 that took no time."

@@ -27,6 +27,7 @@ from traced_runs import (
 from sesame.analysis import traced_plots
 from sesame.analysis.chart import Chart
 from sesame.analysis.report import write_report
+from sesame.analysis.report.page import columns_for
 from sesame.analysis.report.tables import Column, table_html
 from sesame.analysis.report.traced_tables import rank_columns
 from sesame.analysis.study import study_run
@@ -46,6 +47,14 @@ def page(tmp_path):
         return (tmp_path / "r.html").read_text()
 
     return of
+
+
+def test_no_card_stands_alone_on_a_line():
+    for most in (4, 7):
+        for cards in range(2, 13):
+            columns = columns_for(cards, most)
+            assert 1 < columns <= most and cards % columns != 1
+    assert columns_for(9, 7) == 5
 
 
 def test_the_page_has_every_section(page):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-COMPUTE, POINT_TO_POINT, COMPLETION, COLLECTIVE, OTHER = range(5)
+COMPUTE, POINT_TO_POINT, COMPLETION, COLLECTIVE, FILE_ACCESS, OTHER = range(6)
 
 CLASS_NAMES = (
     "computation",
     "point-to-point",
     "wait and test",
     "collective",
+    "file access",
     "other calls",
 )
 # Colour-blind safe (Okabe and Ito, 2008); computation is pale, since it is what one wants to see.
-CLASS_COLOURS = ("#cfe3d4", "#0072b2", "#d55e00", "#cc79a7", "#999999")
-IO_COLOUR = "#e69f00"
+CLASS_COLOURS = ("#cfe3d4", "#0072b2", "#d55e00", "#cc79a7", "#e69f00", "#999999")
+IO_COLOUR = CLASS_COLOURS[FILE_ACCESS]
 
 _POINT_TO_POINT = ("send", "recv", "probe", "start")
 _COLLECTIVE = (
@@ -31,6 +32,8 @@ _COLLECTIVE = (
 def call_class(name: str) -> int:
     """The class of `MPI_Isend` and the like."""
     word = name.removeprefix("P").removeprefix("MPI_").lower()
+    if word.startswith("file_"):
+        return FILE_ACCESS
     if word.startswith(("wait", "test")):
         return COMPLETION
     if any(part in word for part in _COLLECTIVE) and word != "reduce_local":

@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from sesame.analysis.calls import CLASS_COLOURS, CLASS_NAMES, COMPUTE, IO_COLOUR, call_class
+from sesame.analysis.calls import (
+    CLASS_COLOURS,
+    CLASS_NAMES,
+    COMPUTE,
+    FILE_ACCESS,
+    IO_COLOUR,
+    call_class,
+)
 from sesame.analysis.quantities import format_bytes, format_seconds, format_size
-from sesame.analysis.timeline import OVER, bin_timeline
+from sesame.analysis.timeline import OVER, bin_timeline, own_file_calls
 from sesame.datasets import DataSet
 
 # As much as a browser draws with ease.
@@ -62,7 +69,9 @@ def time_unit(seconds: float) -> tuple[float, str]:
 
 def timeline_plot(data_set: DataSet) -> Plot:
     ranks = int(data_set.info["ranks"])
-    calls = data_set.record_types["call"]["rows"]
+    calls = sum(
+        data_set.record_types[name]["rows"] for name in ("call", "io") if data_set.has(name)
+    )
     if calls <= MOST_DRAWN_CALLS and ranks <= MOST_DRAWN_RANKS:
         return _drawn_timeline(data_set)
     return _binned_timeline(data_set)
@@ -103,10 +112,7 @@ def _drawn_timeline(data_set: DataSet) -> Plot:
         name=CLASS_NAMES[COMPUTE],
         hoverinfo="skip",
     )
-    columns = ["rank", "call", "begin_ps", "end_ps", "bytes", "peer"]
-    table = data_set.table("call", columns).to_pydict()
-    kinds = np.array([call_class(name) for name in table["call"]], np.int64)
-    arrays = {name: np.array(values) for name, values in table.items()}
+    arrays, kinds = _calls_to_draw(data_set)
     for kind in range(1, len(CLASS_NAMES)):
         chosen = kinds == kind
         if chosen.any():
@@ -116,6 +122,20 @@ def _drawn_timeline(data_set: DataSet) -> Plot:
         note += _add_messages(figure, data_set, scale)
     figure.update_xaxes(title=f"simulated time ({unit})")
     return Plot(figure, note)
+
+
+def _calls_to_draw(data_set: DataSet) -> tuple[dict[str, Any], Any]:
+    """Calls of MPI and the program's own calls on files: columns, and the class of each."""
+    columns = ["rank", "call", "begin_ps", "end_ps", "bytes", "peer"]
+    table = data_set.table("call", columns).to_pydict()
+    arrays = {name: np.array(values) for name, values in table.items()}
+    kinds = np.array([call_class(name) for name in table["call"]], np.int64)
+    files = own_file_calls(data_set)
+    if files is None:
+        return arrays, kinds
+    files["peer"] = np.full(len(files["rank"]), -1)
+    kinds = np.concatenate([kinds, np.full(len(files["rank"]), FILE_ACCESS)])
+    return {name: np.concatenate([arrays[name], files[name]]) for name in columns}, kinds
 
 
 def _add_calls(
@@ -237,9 +257,9 @@ def rank_plot(data_set: DataSet) -> Plot:
 
 
 def call_plot(data_set: DataSet, most: int = 20) -> Plot:
-    """Time in each MPI function, over all ranks."""
+    """Time in each MPI function that took any, over all ranks."""
     rows = sorted(data_set.table("call_total").to_pylist(), key=lambda row: -row["time_s"])
-    shown = rows[:most][::-1]
+    shown = [row for row in rows[:most] if row["time_s"] > 0][::-1]
     factor, unit = time_unit(max((row["time_s"] for row in shown), default=0.0))
     figure = new_figure(max(180, 80 + 26 * len(shown)), margin={**LAYOUT["margin"], "l": 170})
     figure.add_bar(
@@ -253,8 +273,15 @@ def call_plot(data_set: DataSet, most: int = 20) -> Plot:
     )
     figure.update_xaxes(title=f"simulated time over all ranks ({unit})")
     figure.update_yaxes(showgrid=False, ticksuffix="  ")
-    left = len(rows) - len(shown)
-    return Plot(figure, f"{left} functions with less time are left out." if left else "")
+    return Plot(figure, _functions_left_out(rows, shown))
+
+
+def _functions_left_out(rows: list[dict[str, Any]], shown: list[dict[str, Any]]) -> str:
+    idle = sum(row["time_s"] == 0 for row in rows)
+    less = len(rows) - len(shown) - idle
+    parts = [f"{less} with less time"] if less else []
+    parts += [f"{idle} that took no time"] if idle else []
+    return f"Functions not shown: {' and '.join(parts)}." if parts else ""
 
 
 def matrix_plot(data_set: DataSet) -> Plot:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sesame.analysis.calls import CLASS_NAMES, COMPUTE, call_class
+from sesame.analysis.calls import CLASS_NAMES, COMPUTE, FILE_ACCESS, call_class
 from sesame.datasets import DataSet
+from sesame.datasets.traced import IoFlag
 
 Array = np.ndarray[Any, Any]
 OVER = -1  # the rank has ended
@@ -38,7 +39,7 @@ def bin_timeline(data_set: DataSet, rows: int = MOST_ROWS, columns: int = MOST_C
     classes = len(CLASS_NAMES)
     time = np.zeros((classes, rows, columns))
     records = 0
-    for rank, call, begin, end in _calls(data_set):
+    for rank, call, begin, end in (*_calls(data_set), *_file_calls(data_set)):
         records += len(rank)
         for kind in range(1, classes):
             chosen = (call == kind) & (end > begin)
@@ -65,6 +66,33 @@ def _calls(data_set: DataSet) -> Iterator[tuple[Array, Array, Array, Array]]:
             batch.column("begin_ps").to_numpy(),
             batch.column("end_ps").to_numpy(),
         )
+
+
+def _file_calls(data_set: DataSet) -> Iterator[tuple[Array, Array, Array, Array]]:
+    """The same of the program's own calls on files (POSIX, stdio), which no call of MPI makes."""
+    calls = own_file_calls(data_set)
+    if calls is not None:
+        kind = np.full(len(calls["rank"]), FILE_ACCESS)
+        yield calls["rank"], kind, calls["begin_ps"], calls["end_ps"]
+
+
+def own_file_calls(data_set: DataSet) -> dict[str, Array] | None:
+    """Calls on simulated files outside MPI: columns rank, call (name), begin_ps, end_ps, bytes."""
+    if not data_set.has("io"):
+        return None
+    table = data_set.table("io", ["rank", "call", "begin_ns", "duration_ns", "bytes", "flags"])
+    names = np.array(table.column("call").to_pylist(), dtype=object)
+    flags = table.column("flags").to_numpy()
+    of_mpi = np.array([str(name).startswith("MPI_") for name in names], dtype=bool)
+    own = ~of_mpi & ((flags & IoFlag.NESTED) == 0)
+    begin = table.column("begin_ns").to_numpy()[own] * 1000
+    return {
+        "rank": table.column("rank").to_numpy()[own].astype(np.int64),
+        "call": names[own],
+        "begin_ps": begin,
+        "end_ps": begin + table.column("duration_ns").to_numpy()[own] * 1000,
+        "bytes": table.column("bytes").to_numpy()[own],
+    }
 
 
 def add_intervals(cells: Array, row: Array, begin: Array, end: Array) -> None:

@@ -40,9 +40,17 @@ def figure_html(figure: go.Figure) -> str:
     return html
 
 
+def columns_for(cards: int, most: int) -> int:
+    """Columns of a grid of cards, at most `most`: few rows, and none with one card
+    (up to 12 cards)."""
+    by_rows = sorted(range(2, most + 1), key=lambda columns: (-(-cards // columns), columns))
+    return next((columns for columns in by_rows if cards % columns != 1), by_rows[0])
+
+
 def template(name: str) -> jinja2.Template:
     loader = jinja2.FileSystemLoader(TEMPLATES)
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True)
+    environment.filters["columns"] = columns_for
     return environment.get_template(name)
 
 

@@ -14,13 +14,13 @@ from sesame.analysis.traced.load import TracedRun
 from sesame.traced.io_calls import READ, WRITE
 
 REST, READING, WRITING, FILE_CALLS = range(4)
-MPI = 4  # and three more: the classes of calls but computation
+MPI = 4  # the first of the classes of calls but computation
 STATE_NAMES = (
     "neither I/O nor MPI",
     "read",
     "write",
     "other file calls",
-    *calls.CLASS_NAMES[1:4],
+    *calls.CLASS_NAMES[calls.POINT_TO_POINT : calls.OTHER],
     "other MPI",
 )
 # Colour-blind safe (Okabe and Ito, 2008); what is neither I/O nor MPI is pale.
@@ -29,7 +29,7 @@ STATE_COLOURS = (
     "#009e73",
     "#e69f00",
     "#f0e442",
-    *calls.CLASS_COLOURS[1:],
+    *calls.CLASS_COLOURS[calls.POINT_TO_POINT :],
 )
 VISIBLE = 0.1  # of a cell's time in calls shows them, since a run's I/O may be a small part
 
