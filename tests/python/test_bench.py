@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from sesame.analysis.bench import write_plots
+from sesame.analysis.bench import STUDIES, panel_figure, panels_of, table_panels
+from sesame.analysis.report import write_report
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.errors import AlreadyReported, BuildError, InputError, WorkloadError
 from sesame.workloads import (
@@ -216,13 +218,65 @@ def test_table_without_rows_is_written_and_drawn(tmp_path):
     with DataSetWriter(tmp_path / "ppm.sesame") as writer:
         write_run(writer, run, datetime.now(UTC))
     assert DataSet(tmp_path / "ppm.sesame").table("totals").num_rows == 0
-    write_plots(report["tables"], tmp_path / "plots.html")
-    assert "totals" in (tmp_path / "plots.html").read_text()
+    write_report(DataSet(tmp_path / "ppm.sesame"), tmp_path / "page.html")
+    assert "Table totals" in (tmp_path / "page.html").read_text()
 
 
-def test_tables_are_drawn_on_one_page(tmp_path):
-    write_plots(REPORT["tables"], tmp_path / "plots.html")
-    text = (tmp_path / "plots.html").read_text()
-    assert text.count("Plotly.newPlot(") == 2
-    assert "longest, s" in text
-    assert (tmp_path / "plots.html").stat().st_size > 1_000_000  # plotly's script is inside
+def bench_page(tmp_path: Path, report: dict) -> str:
+    run = run_here(built_with(tmp_path, report, 0), 2, [], output_to_stderr=True)
+    with DataSetWriter(tmp_path / "run.sesame") as writer:
+        write_run(writer, replace(run, report=report), datetime.now(UTC))
+    write_report(DataSet(tmp_path / "run.sesame"), tmp_path / "page.html")
+    return (tmp_path / "page.html").read_text()
+
+
+def test_page_begins_with_the_verdict_and_the_findings(tmp_path):
+    text = bench_page(tmp_path, {**REPORT, "findings": ["it <converges>"]})
+    assert "answer verified" in text
+    headings = re.findall(r"<h2>(.*?)</h2>", text)
+    assert headings[:4] == ["Findings", "Convergence", "Phases", "Checks"]
+    assert "it &lt;converges&gt;" in text and "<converges>" not in text
+    assert text.count("Plotly.newPlot(") >= 2
+
+
+def test_each_unit_has_a_plot_of_its_own_and_repetitions_a_band():
+    table = {
+        "size": {"unit": "byte", "values": [64, 64, 128, 128]},
+        "rate": {"unit": "MB/s", "values": [1.0, 3.0, 5.0, 5.0]},
+        "time": {"unit": "s", "values": [4.0, 2.0, 1.0, 1.0]},
+        "bytes": {"unit": "byte", "values": [9, 9, 9, 9]},
+        "records": {"unit": "", "values": [7, 7, 8, 8]},
+        "repeat": {"unit": "", "values": [0, 1, 0, 1]},
+    }
+    rate, time = table_panels("write", table)
+    assert (rate.unit, time.unit) == ("MB/s", "s")
+    (line,) = rate.lines
+    assert (line.x, line.y, line.low, line.high) == ([64, 128], [2, 5], [1, 5], [3, 5])
+    assert line.has_range
+
+
+def test_series_are_told_apart_and_do_not_run_into_each_other():
+    table = {
+        "record": {"unit": "", "values": [0, 1, 0, 1]},
+        "time": {"unit": "us", "values": [1.0, 2.0, 10.0, 20.0]},
+        "size": {"unit": "byte", "values": [1024, 1024, 4096, 4096]},
+    }
+    (panel,) = table_panels("write_record", table)
+    assert [line.name for line in panel.lines] == ["time, size 1 KiB", "time, size 4 KiB"]
+    assert [line.y for line in panel.lines] == [[1, 2], [10, 20]]
+
+
+def test_study_plots_name_tables_that_a_run_of_the_workload_writes():
+    for workload in STUDIES:
+        assert workload in all_workloads()
+    tables = {
+        "write_regions": {
+            "size": {"unit": "byte", "values": [64.0, 128.0]},
+            "rate": {"unit": "MB/s", "values": [1.0, 2.0]},
+            "region": {"unit": "", "values": [0.0, 0.0]},
+            "fit": {"unit": "MB/s", "values": [1.0, 2.0]},
+        }
+    }
+    (panel,) = panels_of("iow", tables)
+    assert [line.name for line in panel.lines] == ["write rate", "write fit"]
+    assert panel_figure(panel).layout.yaxis.title.text == "MB/s"

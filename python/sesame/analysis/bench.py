@@ -1,59 +1,289 @@
-"""A workload's tables, drawn: one page of HTML with a plot for each."""
+"""Plots of a workload's tables: what can be compared shares an axis, nothing else does.
+
+A table is columns by name, each with a unit and values. Its first column is the axis. Columns with
+a unit are measured: those of one unit share a plot. Columns without a unit that have few values
+(direction, size of a record, region) tell series apart. Rows that agree in all of these are
+repetitions: the line is their median, the band their range.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import plotly.graph_objects as go
 
 from sesame.analysis.curve import COLOURS
-from sesame.analysis.plots import CONFIG, GRID, LAYOUT
-from sesame.errors import OutputError
+from sesame.analysis.plots import GRID, LAYOUT, new_figure
+from sesame.analysis.quantities import format_quantity
 
 Table = dict[str, dict[str, Any]]  # columns by name: unit, values
 
+# Values of a column that tells series apart; more are counts or measurements.
+MOST_SERIES = 24
+# Columns of repetitions: their values mean nothing by themselves.
+REPEATS = ("repeat", "rank", "sample")
+# What varies by a larger ratio is drawn on a logarithmic scale.
+LOGARITHMIC_RATIO = 50.0
 
-def table_figure(name: str, table: Table) -> go.Figure:
-    """The first column is the axis; bars when it holds names, else lines."""
+
+@dataclass(frozen=True)
+class StudyPlot:
+    """A plot made for a workload: the same columns of several tables, over one axis."""
+
+    title: str
+    about: str
+    tables: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+# By the workload's name, in the order of the questions that it answers. Tables of workloads that
+# are not here are all drawn; those of one that is here and has no plot are in the page as tables.
+STUDIES: dict[str, tuple[StudyPlot, ...]] = {
+    "iow": (
+        StudyPlot(
+            "Transfer rate by record size",
+            "Median rate, and the regions of performance fitted to it (dotted).",
+            ("write_regions", "read_regions"),
+            ("rate", "fit"),
+        ),
+        StudyPlot(
+            "Repetitions of writing",
+            "What the repetitions of each size gave.",
+            ("write",),
+            ("rate",),
+        ),
+        StudyPlot(
+            "Repetitions of reading",
+            "What the repetitions of each size gave.",
+            ("read",),
+            ("rate",),
+        ),
+        StudyPlot(
+            "Time of each write", "By the position of the record.", ("write_record",), ("time",)
+        ),
+        StudyPlot(
+            "Time of each read", "By the position of the record.", ("read_record",), ("time",)
+        ),
+    ),
+    "messages": (
+        StudyPlot(
+            "Ping-pong",
+            "Half the round trip between two ranks.",
+            ("ping_pong",),
+            ("best", "median"),
+        ),
+        StudyPlot("Bandwidth", "Of one rank to another.", ("bandwidth",), ("bandwidth",)),
+        StudyPlot(
+            "Streams",
+            "Time between messages sent one after the other, one way and both ways.",
+            ("stream",),
+            ("interval", "exchange"),
+        ),
+        StudyPlot(
+            "All ranks at once",
+            "Bandwidth of a rank, mean and slowest, by who sends to whom.",
+            ("neighbours", "random_pairs", "all_pairs"),
+            ("mean", "slowest"),
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series: at each place on the axis a median, and the range of the repetitions."""
+
+    name: str
+    x: list[Any]
+    y: list[float]
+    low: list[float]
+    high: list[float]
+    is_fit: bool = False
+
+    @property
+    def has_range(self) -> bool:
+        return any(low < high for low, high in zip(self.low, self.high, strict=True))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One plot: lines of one unit over one axis."""
+
+    title: str
+    about: str
+    axis: str
+    axis_unit: str
+    unit: str
+    lines: list[Line] = field(default_factory=list)
+
+    @property
+    def axis_title(self) -> str:
+        return f"{self.axis} ({self.axis_unit})" if self.axis_unit else self.axis
+
+
+def panels_of(workload: str, tables: dict[str, Table]) -> list[Panel]:
+    """The plots made for the workload; all tables of a workload that has none of its own."""
+    study = STUDIES.get(workload)
+    if study is None:
+        return [panel for name, table in tables.items() for panel in table_panels(name, table)]
+    return [panel for plot in study if (panel := _study_panel(plot, tables)) is not None]
+
+
+def _study_panel(plot: StudyPlot, tables: dict[str, Table]) -> Panel | None:
+    """None when the run has none of its tables, or these have no rows."""
+    panel = None
+    for name in plot.tables:
+        table = tables.get(name)
+        if table is None or not next(iter(table.values()))["values"]:
+            continue
+        axis, first = next(iter(table.items()))
+        unit = table[plot.columns[0]]["unit"]
+        panel = panel or Panel(plot.title, plot.about, axis, first["unit"], unit)
+        keys = [key for key in _keys(table) if key not in plot.columns]
+        prefix = (
+            name.removesuffix("_regions").replace("_", " ") + " " if len(plot.tables) > 1 else ""
+        )
+        for column in plot.columns:
+            lines = lines_of(table, axis, column, keys)
+            panel.lines.extend(replace(line, name=prefix + line.name) for line in lines)
+    return panel
+
+
+def table_panels(name: str, table: Table) -> list[Panel]:
+    """A plot for each unit among the table's measured columns; none for a table without rows."""
     (axis, first), *others = table.items()
-    figure = go.Figure()
-    figure.update_layout(**{**LAYOUT, "height": 420, "margin": {**LAYOUT["margin"], "t": 60}})
-    figure.update_layout(title=name)
-    named = any(isinstance(value, str) for value in first["values"])
-    for i, (column, part) in enumerate(others):
-        colour = COLOURS[i % len(COLOURS)]
-        points = {"x": first["values"], "y": part["values"], "name": _title(column, part["unit"])}
+    if not first["values"]:
+        return []
+    keys = _keys(table)
+    panels: dict[str, Panel] = {}
+    for column, part in others:
+        if column in keys or column in REPEATS or _is_given(part, first, others):
+            continue
+        lines = lines_of(table, axis, column, keys)
+        unit = part["unit"]
+        title = name.replace("_", " ").capitalize()
+        panel = panels.setdefault(unit, Panel(title, "", axis, first["unit"], unit))
+        panel.lines.extend(lines)
+    return list(panels.values())
+
+
+def _keys(table: Table) -> list[str]:
+    """The columns that tell series apart."""
+    (_, first), *others = table.items()
+    return [key for key, part in others if key not in REPEATS and _tells_apart(part, table, first)]
+
+
+def lines_of(table: Table, axis: str, column: str, keys: Sequence[str]) -> list[Line]:
+    """The series of a column, one for each combination of values of the keys."""
+    grouped: dict[tuple[Any, ...], dict[Any, list[float]]] = {}
+    for row in _rows(table):
+        series = grouped.setdefault(tuple(row[key] for key in keys), {})
+        series.setdefault(row[axis], []).append(row[column])
+    return [
+        Line(
+            _series_name(column, table, dict(zip(keys, values, strict=True))),
+            list(places),
+            [statistics.median(found) for found in places.values()],
+            [min(found) for found in places.values()],
+            [max(found) for found in places.values()],
+            is_fit=column == "fit",
+        )
+        for values, places in grouped.items()
+    ]
+
+
+def _rows(table: Table) -> Iterable[dict[str, Any]]:
+    for values in zip(*(part["values"] for part in table.values()), strict=True):
+        yield dict(zip(table, values, strict=True))
+
+
+def _tells_apart(part: dict[str, Any], table: Table, first: dict[str, Any]) -> bool:
+    """Whether rows of one place on the axis differ in this column, of a few values in all."""
+    values = part["values"]
+    if any(isinstance(value, str) for value in values):
+        return True
+    if part["unit"] and part["unit"] not in ("byte", "B"):
+        return False
+    places = len(set(first["values"]))
+    pairs = len(set(zip(first["values"], values, strict=True)))
+    return 1 < len(set(values)) <= MOST_SERIES and pairs > places and len(table) > 2
+
+
+def _is_given(part: dict[str, Any], first: dict[str, Any], others: list[Any]) -> bool:
+    """Whether a column was set and not measured: a count, or in the unit of the axis."""
+    if part["unit"] == first["unit"] != "":
+        return True
+    return not part["unit"] and any(other["unit"] for _, other in others)
+
+
+def _series_name(column: str, table: Table, values: dict[str, Any]) -> str:
+    parts = [
+        value if isinstance(value, str) else f"{key} {format_quantity(value, table[key]['unit'])}"
+        for key, value in values.items()
+    ]
+    return ", ".join([column, *parts])
+
+
+def panel_figure(panel: Panel) -> go.Figure:
+    """Bars over names, lines with bands over numbers. A logarithmic axis leaves out zeros."""
+    named = any(isinstance(value, str) for line in panel.lines for value in line.x)
+    figure = new_figure(380, margin={**LAYOUT["margin"], "t": 40})
+    many = len(panel.lines) > len(COLOURS)
+    for i, line in enumerate(panel.lines):
+        colour = _shade(i, len(panel.lines)) if many else COLOURS[i % len(COLOURS)]
         if named:
-            figure.add_bar(**points, marker={"color": colour})
+            _add_bars(figure, line, colour)
         else:
-            figure.add_scatter(**points, mode="lines+markers", line={"color": colour})
-    figure.update_xaxes(title=_title(axis, first["unit"]), **GRID)
-    units = {part["unit"] for _, part in others}
-    figure.update_yaxes(title=units.pop() if len(units) == 1 else "", **GRID)
-    if not named and _wants_logarithms(first["values"]):
+            _add_line(figure, line, colour)
+    figure.update_xaxes(title=panel.axis_title, **GRID)
+    figure.update_yaxes(title=panel.unit or "value", **GRID)
+    if panel.axis_unit and _wants_logarithms(value for line in panel.lines for value in line.x):
         figure.update_xaxes(type="log")
+    if not named and _wants_logarithms(value for line in panel.lines for value in line.y):
+        figure.update_yaxes(type="log")
+    elif panel.unit:
+        figure.update_yaxes(rangemode="tozero")
     figure.update_layout(showlegend=True)
     return figure
 
 
-def _wants_logarithms(values: list[float]) -> bool:
-    """Sizes that double from one to the next crowd at the left of a linear axis."""
-    return len(values) > 2 and min(values) > 0 and max(values) >= 1000 * min(values)
+def _add_bars(figure: go.Figure, line: Line, colour: str) -> None:
+    above = [high - y for high, y in zip(line.high, line.y, strict=True)]
+    below = [y - low for low, y in zip(line.low, line.y, strict=True)]
+    bars: dict[str, Any] = {"x": line.x, "y": line.y, "name": line.name}
+    if line.has_range:
+        bars["error_y"] = {"array": above, "arrayminus": below, "thickness": 1}
+    figure.add_bar(**bars, marker={"color": colour})
 
 
-def _title(column: str, unit: str) -> str:
-    return f"{column}, {unit}" if unit else column
+def _add_line(figure: go.Figure, line: Line, colour: str) -> None:
+    if line.has_range:
+        figure.add_scatter(
+            x=[*line.x, *line.x[::-1]],
+            y=[*line.high, *line.low[::-1]],
+            fill="toself",
+            fillcolor=colour,
+            opacity=0.15,
+            line={"width": 0},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    style: dict[str, Any] = {"color": colour, "dash": "dot" if line.is_fit else "solid"}
+    few = len(line.x) <= 64 and not line.is_fit
+    mode = "lines+markers" if few else "lines"
+    figure.add_scatter(x=line.x, y=line.y, mode=mode, name=line.name, line=style)
 
 
-def write_plots(tables: dict[str, Table], path: Path) -> None:
-    """All plots on one page that needs nothing else and no network."""
-    parts = [
-        table_figure(name, table).to_html(full_html=False, include_plotlyjs=i == 0, config=CONFIG)
-        for i, (name, table) in enumerate(tables.items())
-    ]
-    text = '<!doctype html>\n<html><head><meta charset="utf-8"></head><body>\n'
-    try:
-        path.write_text(text + "\n".join(parts) + "\n</body></html>\n", encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{path}: cannot write: {error.strerror}") from error
+def _shade(number: int, count: int) -> str:
+    """From pale to dark blue: neighbours in a family of curves."""
+    share = number / max(count - 1, 1)
+    return f"hsl(205, {40 + 50 * share:.0f}%, {78 - 56 * share:.0f}%)"
+
+
+def _wants_logarithms(values: Iterable[float]) -> bool:
+    """Values that double from one to the next crowd at the low end of a linear axis."""
+    found = [value for value in values if value != 0]
+    return len(found) > 2 and min(found) > 0 and max(found) >= LOGARITHMIC_RATIO * min(found)

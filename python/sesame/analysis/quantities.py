@@ -38,10 +38,12 @@ def format_quantity(value: float, unit: str) -> str:
     """A figure of a report, in the prefix that fits where its unit is one of time or size."""
     if unit == "s":
         return format_seconds(value)
-    if unit == "B" and value == int(value):
+    if unit in ("B", "byte") and value == int(value):
         return format_size(int(value))
     if unit in ("B", "B/s"):
         return format_bytes(value) + unit.removeprefix("B")
+    if unit == "MB/s":
+        return format_bytes(value * 1e6) + "/s"
     return f"{value:.5g} {unit}".rstrip()
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,12 +16,12 @@ from rich.markdown import Markdown
 from rich.table import Table
 
 from sesame import native
-from sesame.analysis.bench import write_plots
 from sesame.analysis.findings import with_findings
 from sesame.analysis.quantities import format_quantity
+from sesame.analysis.report import write_report
 from sesame.cli.progress import ProgressLine
 from sesame.cli.simulate import check_file, parse_placement
-from sesame.datasets import DataSetWriter, check_destination
+from sesame.datasets import DataSet, DataSetWriter, check_destination
 from sesame.errors import InputError
 from sesame.machines import find_machine
 from sesame.simulation import RunResult, Scenario, find_host, parse_compute
@@ -132,7 +134,7 @@ def matrix(file: Path, output: Path, force: bool) -> None:
     "--plot",
     type=click.Path(path_type=Path),
     metavar="FILE.html",
-    help="Draw the workload's tables.",
+    help="Write a page: findings first, then a plot for each table.",
 )
 @click.option("--force", is_flag=True, help="Write over an existing data set.")
 @click.option(
@@ -215,16 +217,19 @@ def _run_simulated(
 
 def _write(done: BenchRun, begin: datetime, ours: dict[str, Any]) -> dict[str, str]:
     written = {}
-    if ours["output"] is not None:
-        with DataSetWriter(ours["output"], force=ours["force"]) as writer:
-            write_run(writer, done, begin)
-        written["data_set"] = str(ours["output"])
-    if ours["plot"] is not None:
-        tables = done.report["tables"]
-        if not tables:
-            raise InputError(f"--plot: {done.report['workload']} has no tables to draw")
-        write_plots(tables, ours["plot"])
-        written["plot"] = str(ours["plot"])
+    with ExitStack() as stack:
+        path = ours["output"]
+        if path is None and ours["plot"] is not None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-"))
+            path = Path(folder) / "run.sesame"
+        if path is not None:
+            with DataSetWriter(path, force=ours["force"]) as writer:
+                write_run(writer, done, begin)
+        if ours["output"] is not None:
+            written["data_set"] = str(path)
+        if ours["plot"] is not None and path is not None:
+            write_report(DataSet(path), ours["plot"])
+            written["plot"] = str(ours["plot"])
     return written
 
 

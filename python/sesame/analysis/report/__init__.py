@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sesame.analysis.report.bench import is_bench, write_bench
 from sesame.analysis.report.measured import is_measured, write_measured
 from sesame.analysis.report.page import TEMPLATES
 from sesame.analysis.report.simulated import write_simulated, write_sweep_report
@@ -17,8 +18,10 @@ __all__ = ["TEMPLATES", "write_report", "write_sweep_report"]
 
 
 def write_report(data_set: DataSet, path: Path, study: Study | None = None) -> None:
-    """The report of one run, simulated, traced or measured, from its data set alone."""
-    if is_traced(data_set):
+    """The report of one run (workload, simulated, traced, measured) from its data set alone."""
+    if is_bench(data_set):
+        write_bench(data_set, path)
+    elif is_traced(data_set):
         write_traced(data_set, study or study_run(data_set), path)
     elif "predicted_time_s" in data_set.info.get("result", {}):
         write_simulated(data_set, path)
@@ -28,9 +31,8 @@ def write_report(data_set: DataSet, path: Path, study: Study | None = None) -> N
         known = ", ".join(data_set.record_types) or "none"
         raise InputError(
             "neither a traced nor a simulated run: expected records of type io, mpi, process or "
-            "file_total, a predicted time, or a measurement inside the kernel; there are records "
-            f"of type {known}",
+            "file_total, a predicted time, a workload, or a measurement inside the kernel; "
+            f"there are records of type {known}",
             path=str(data_set.path),
-            hint="`sesame characterize` reports on requests to disks, `sesame bench run --plot` "
-            "draws the tables of a workload",
+            hint="`sesame characterize` reports on requests to disks",
         )

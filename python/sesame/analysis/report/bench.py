@@ -1,0 +1,105 @@
+"""The page of a workload's run: verdict and findings first, then plots, then figures and checks."""
+
+from __future__ import annotations
+
+import shlex
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from sesame.analysis.bench import Panel, Table, panel_figure, panels_of
+from sesame.analysis.quantities import format_quantity, format_seconds
+from sesame.analysis.report.page import Headline, Section, figure_html, write_page
+from sesame.analysis.report.tables import Column, rows_left_out, table_html
+from sesame.datasets import DataSet, describe
+
+VERDICTS = {True: "answer verified", False: "WRONG ANSWER", None: "answer not compared"}
+OF_EVERY_RUN = ("figure", "check")
+BAND = "Lines are medians, bands the range of the repetitions."
+
+
+def is_bench(data_set: DataSet) -> bool:
+    return data_set.info.get("kind") == "bench"
+
+
+def write_bench(data_set: DataSet, path: Path) -> None:
+    """The page of one run, from its data set alone."""
+    info = data_set.info
+    tables = {
+        name: _table(data_set, name) for name in data_set.record_types if name not in OF_EVERY_RUN
+    }
+    figures = data_set.table("figure").to_pylist()
+    findings = info["result"].get("findings", [])
+    write_page(
+        path,
+        title=info["title"],
+        subtitle=shlex.join(info["command"]),
+        headline=Headline(format_seconds(info["result"]["time_s"]), _verdict(info["result"])),
+        outcome="completed",
+        cards=[
+            (figure["name"], format_quantity(figure["value"], figure["unit"])) for figure in figures
+        ][:12],
+        sections=[
+            *([_findings(findings)] if findings else []),
+            *map(_plot, panels_of(info["result"]["workload"], tables)),
+            _checks(data_set),
+            *(_values(name, table) for name, table in tables.items()),
+        ],
+        machine=None,
+        facts=[*_parameters(info["result"]), *describe.facts(data_set)],
+    )
+
+
+def _table(data_set: DataSet, name: str) -> Table:
+    units = {part["name"]: part["unit"] for part in data_set.record_types[name]["fields"]}
+    columns = data_set.table(name).to_pydict()
+    return {column: {"unit": units[column], "values": values} for column, values in columns.items()}
+
+
+def _verdict(result: dict[str, Any]) -> str:
+    verdict = VERDICTS[result.get("verified")]
+    why = result.get("why_not_verified")
+    return f"time of the workload; {verdict}" + (f": {why}" if why else "")
+
+
+def _findings(sentences: list[str]) -> Section:
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+    return Section("Findings", "What the tables below mean.", f"<ul>{items}</ul>")
+
+
+def _plot(panel: Panel) -> Section:
+    about = panel.about or f"By {panel.axis}."
+    note = BAND if any(line.has_range for line in panel.lines) else ""
+    return Section(panel.title, about, figure_html(panel_figure(panel)), note)
+
+
+def _checks(data_set: DataSet) -> Section:
+    rows = data_set.table("check").to_pylist()
+    columns = [
+        Column("check", [row["name"] for row in rows]),
+        Column("answer", [row["value"] for row in rows], "{:.9g}".format),
+        Column("expected", [row["expected"] for row in rows], "{:.9g}".format),
+        Column("tolerance", [row["tolerance"] for row in rows], "{:.2g}".format),
+        Column("verdict", ["right" if row["right"] else "WRONG" for row in rows]),
+    ]
+    about = "The workload's answer beside the one expected."
+    return Section("Checks", about, table_html("checks", columns))
+
+
+def _values(name: str, table: Table) -> Section:
+    columns = [
+        Column(
+            f"{column} ({part['unit']})" if part["unit"] else column,
+            part["values"],
+            None if any(isinstance(value, str) for value in part["values"]) else "{:.6g}".format,
+        )
+        for column, part in table.items()
+    ]
+    rows = len(columns[0].values)
+    html = table_html(name, columns)
+    folded = f"<details><summary>{rows:,} rows</summary>{html}</details>"
+    return Section(f"Table {name}", "", folded, rows_left_out(rows).strip())
+
+
+def _parameters(result: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(name, str(value)) for name, value in result.get("parameters", {}).items()]
