@@ -28,11 +28,12 @@ def idle(node: str, cpu: int, share: float) -> dict:
     return times | states | {"idle_ns": int(share * 10 * S), "user_ns": int((1 - share) * 10 * S)}
 
 
-def page(path: Path, **rows: list[dict]) -> str:
+def page(path: Path, usage: dict | None = None, **rows: list[dict]) -> str:
     with DataSetWriter(path / "m.sesame") as writer:
         for record in ("kernel_summary", "measurement_cost", "cpu_time"):
             writer.write_records(record, columns(record, rows.get(record, [])))
-        writer.finish({"title": "kernel measurement", "left_out": {"vm.total": "no tracepoint"}})
+        info = {"title": "kernel measurement", "left_out": {"vm.total": "no tracepoint"}}
+        writer.finish(info if usage is None else {**info, "command_usage": usage})
     write_report(DataSet(path / "m.sesame"), path / "m.html")
     return re.sub(r"<script.*?</script>", "", (path / "m.html").read_text(), flags=re.S)
 
@@ -80,3 +81,55 @@ def test_points_are_shown_with_file_system_and_mount(tmp_path, class_):
     shown = class_.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     assert table(html, "points") == [["a", "fs.read", shown, "4", "60 B", "1.00 us", "2.00 us"]]
     assert "No point has counted" not in html
+
+
+READ = {
+    "begin_ns": 0, "end_ns": S, "node": "a", "subsystem": "fs", "point": "read", "class": "ext4 /",
+    "at_least_bytes": 0, "below_bytes": 512, "count": 3, "bytes": 0, "timed": 0, "duration_ns": 0,
+    "max_duration_ns": 0, "detail": 1, "active_ns": S,
+}  # fmt: skip
+USAGE = {
+    "elapsed_s": 2.5, "user_s": 1.5, "system_s": 0.25, "page_faults": 700,
+    "page_faults_from_disk": 0, "device_bytes_read": 4096, "device_bytes_written": 0,
+    "switches_to_wait": 12, "switches_preempted": 1,
+}  # fmt: skip
+
+
+def test_the_command_stands_first_beside_the_whole_system(tmp_path):
+    faults = READ | {"subsystem": "vm", "point": "total", "class": "internal", "count": 900}
+    costs = [row | {"subsystem": "vm"} for row in cost("a", 0, 1, 0)[:1]]
+    html = page(
+        tmp_path,
+        usage=USAGE,
+        kernel_summary=[READ, faults],
+        measurement_cost=costs,
+        cpu_time=[idle("a", 0, 0.75)],
+    )
+    assert re.findall(r"<h2>(.*?)</h2>", html)[0] == "The command"
+    assert "2.50 s" in html and "elapsed time of the command" in html
+    rows = {row[0]: row[1:] for row in table(html, "command")}
+    assert rows["processor time in the program"] == ["1.50 s", "2.50 s"]
+    assert rows["page faults"] == ["700", "900"]
+    assert rows["times that a process was preempted"] == ["1", "not measured"]
+
+
+def test_counts_of_a_part_of_the_time_are_no_total_of_the_system(tmp_path):
+    faults = READ | {"subsystem": "vm", "point": "total", "class": "internal", "count": 900}
+    partly = [row | {"subsystem": "vm", "active_ns": S // 4} for row in cost("a", 0, 1, 0)[:1]]
+    html = page(tmp_path, usage=USAGE, kernel_summary=[faults], measurement_cost=partly)
+    rows = {row[0]: row[1:] for row in table(html, "command")}
+    assert rows["page faults"] == ["700", "not measured"]
+
+
+def test_what_was_not_timed_is_not_shown_as_zero(tmp_path):
+    html = page(tmp_path, kernel_summary=[READ], measurement_cost=cost("a", 0, 1, 0))
+    assert table(html, "points")[0][-3:] == ["none", "not measured", "not measured"]
+
+
+def test_a_run_of_one_interval_has_bars_and_no_course(tmp_path):
+    html = page(tmp_path, kernel_summary=[READ], measurement_cost=cost("a", 0, 1, 0))
+    assert "Events</h2>" in html and "Events over time" not in html
+    two = [READ, READ | {"begin_ns": S, "end_ns": 2 * S}]
+    (tmp_path / "b").mkdir()
+    html = page(tmp_path / "b", kernel_summary=two, measurement_cost=cost("a", 0, 2, 0))
+    assert "Events over time" in html

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,8 @@ from sesame.measurement.clocks import estimate
 from sesame.measurement.providers import opened
 from sesame.measurement.session import Session, Wanted, columns
 from sesame.measurement.trace import TraceWriter, read_events
+
+BLOCK_BYTES = 512  # of ru_inblock and ru_oublock on Linux
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,16 @@ def record_kernel(
             for point, reason in session.left_out.items():
                 say(f"{point} is left out: {reason}")
             environment = {k: v for one in probes.values() for k, v in one.environment.items()}
+            before, begin_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
             status = _pull_while(lambda: work(environment), session, wanted.interval_s)
+            usage = _usage_since(before, begin_s)
         since_1970 = estimate(time.time_ns)
         info: dict[str, Any] = {
             "title": "kernel measurement",
             "command": list(command),
             "budget": wanted.budget,
             "left_out": session.left_out,
+            "command_usage": usage,
             "begin_monotonic_ns": session.begin_ns,
             "begin_realtime_ns": session.begin_ns + since_1970.offset_ns,
         }
@@ -67,6 +73,22 @@ def record_kernel(
     if trace is not None and trace.trouble is not None:
         raise OutputError(f"{output}: cannot write all events: {trace.trouble.strerror}")
     return Recorded(status, session.rows, info.get("events"))
+
+
+def _usage_since(before: resource.struct_rusage, begin_s: float) -> dict[str, float]:
+    """What the command's own processes used, as getrusage(2) has it: those waited for by now."""
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "elapsed_s": time.monotonic() - begin_s,
+        "user_s": now.ru_utime - before.ru_utime,
+        "system_s": now.ru_stime - before.ru_stime,
+        "page_faults": now.ru_minflt - before.ru_minflt + now.ru_majflt - before.ru_majflt,
+        "page_faults_from_disk": now.ru_majflt - before.ru_majflt,
+        "device_bytes_read": BLOCK_BYTES * (now.ru_inblock - before.ru_inblock),
+        "device_bytes_written": BLOCK_BYTES * (now.ru_oublock - before.ru_oublock),
+        "switches_to_wait": now.ru_nvcsw - before.ru_nvcsw,
+        "switches_preempted": now.ru_nivcsw - before.ru_nivcsw,
+    }
 
 
 def _pull_while(work: Callable[[], int], session: Session, interval: float) -> int:

@@ -11,13 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sesame.analysis.plots import new_figure
+from sesame.analysis.plots import LAYOUT, new_figure
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report.page import Headline, Section, figure_html, write_page
 from sesame.analysis.report.tables import Column, rows_left_out, table_html
 from sesame.datasets import DataSet, describe
 
 MOST_LINES = 12
+# Of an interval, in which counting was on: switching takes a little.
+ALL_THE_TIME = 0.95
 PLACE = ("node", "subsystem", "point")
 TIMES = ("begin_ns", "end_ns")
 # Of intervals: any of them makes a measurement. An interval without events has no summary.
@@ -33,6 +35,7 @@ def write_measured(data_set: DataSet, path: Path) -> None:
     summary = data_set.table("kernel_summary") if data_set.has("kernel_summary") else None
     counted = pc.sum(summary["count"]).as_py() if summary else 0
     sections = [
+        *_own_processes(data_set, summary),
         *([_rates(summary), _points(summary)] if summary else []),
         *_traced(data_set),
         *_processors(data_set),
@@ -42,7 +45,7 @@ def write_measured(data_set: DataSet, path: Path) -> None:
         path,
         title=data_set.info.get("title", "kernel measurement"),
         subtitle=shlex.join(data_set.info.get("command", [])),
-        headline=Headline(format_count(counted), "events in the kernel"),
+        headline=_headline(data_set, counted),
         outcome="completed",
         alerts=_alerts(data_set),
         cards=[("nodes", format_count(len(nodes))), ("time", format_seconds(seconds))],
@@ -50,6 +53,82 @@ def write_measured(data_set: DataSet, path: Path) -> None:
         machine=None,
         facts=[("nodes", ", ".join(nodes)), *describe.facts(data_set)],
     )
+
+
+def _headline(data_set: DataSet, counted: int) -> Headline:
+    usage = data_set.info.get("command_usage")
+    if usage is None:
+        return Headline(format_count(counted), "events in the kernel")
+    return Headline(format_seconds(usage["elapsed_s"]), "elapsed time of the command")
+
+
+# What the command's processes used, beside what was counted in the whole system: the key in the
+# data set's info, what it is, how it is shown, and the points whose events it is compared with.
+USAGE = (
+    ("user_s", "processor time in the program", format_seconds),
+    ("system_s", "processor time in the kernel", format_seconds),
+    ("page_faults", "page faults", format_count),
+    ("page_faults_from_disk", "page faults that read from a disk", format_count),
+    ("device_bytes_read", "data read from devices", format_bytes),
+    ("device_bytes_written", "data written, to reach devices at some time", format_bytes),
+    ("switches_to_wait", "times that a process began to wait", format_count),
+    ("switches_preempted", "times that a process was preempted", format_count),
+)
+NOT_MEASURED = "not measured"
+
+
+def _own_processes(data_set: DataSet, summary: pa.Table | None) -> list[Section]:
+    """The command beside the whole system, whose counts hold all processes."""
+    usage = data_set.info.get("command_usage")
+    if usage is None:
+        return []
+    system = _of_whole_system(data_set, summary)
+    rows = [
+        (title, show(usage[key]), show(system[key]) if key in system else NOT_MEASURED)
+        for key, title, show in USAGE
+    ]
+    columns = [
+        Column("", [title for title, _, _ in rows]),
+        Column("this command", [own for _, own, _ in rows]),
+        Column("whole system", [whole for _, _, whole in rows]),
+    ]
+    about = (
+        "The command's own processes, by the kernel's account of ended processes, beside all "
+        "processes of the machine. Everything below is of the whole system."
+    )
+    return [Section("The command", about, table_html("command", columns))]
+
+
+def _of_whole_system(data_set: DataSet, summary: pa.Table | None) -> dict[str, float]:
+    """As far as it was measured; counts of a part of the time are left out."""
+    found: dict[str, float] = {}
+    if data_set.has("cpu_time"):
+        cpu = data_set.table("cpu_time")
+        found["user_s"] = 1e-9 * (_sum(cpu, "user_ns") + _sum(cpu, "nice_ns"))
+        found["system_s"] = 1e-9 * _sum(cpu, "system_ns")
+    if summary is not None and _looked_all_the_time(data_set, "vm"):
+        faults = summary.filter(pc.equal(_point_names(summary), "vm.total"))
+        found["page_faults"] = _sum(faults, "count")
+    return found
+
+
+def _sum(table: pa.Table, column: str) -> int:
+    return int(pc.sum(table[column]).as_py() or 0)
+
+
+def _point_names(summary: pa.Table) -> Any:
+    return pc.binary_join_element_wise(
+        summary["subsystem"].cast(pa.string()), summary["point"].cast(pa.string()), "."
+    )
+
+
+def _looked_all_the_time(data_set: DataSet, subsystem: str) -> bool:
+    if not data_set.has("measurement_cost"):
+        return False
+    costs = data_set.table("measurement_cost")
+    own = costs.filter(pc.equal(costs["subsystem"].cast(pa.string()), subsystem))
+    length = sum(_seconds_by_node(costs).values())
+    return 1e-9 * _sum(own, "active_ns") >= ALL_THE_TIME * length
 
 
 def _extent(data_set: DataSet) -> tuple[list[str], float]:
@@ -81,6 +160,8 @@ def _rates(summary: pa.Table) -> Section:
     totals = named.group_by("name").aggregate([("count", "sum")])
     most = totals.sort_by([("count_sum", "descending")])["name"].to_pylist()[:MOST_LINES]
     by_interval = named.group_by(["name", *TIMES]).aggregate([("count", "sum")])
+    if len({*summary["end_ns"].to_pylist()}) == 1:
+        return _single_interval(by_interval, most, totals.num_rows)
     figure = new_figure(380)
     for line in most:
         rows = by_interval.filter(pc.equal(by_interval["name"], line)).sort_by("begin_ns")
@@ -94,6 +175,20 @@ def _rates(summary: pa.Table) -> Section:
     return Section("Events over time", "Each point of a line is a pull.", figure_html(figure), note)
 
 
+def _single_interval(counts: pa.Table, most: list[str], points: int) -> Section:
+    """Of a run that was over before a second pull there is no course to draw."""
+    of = dict(zip(counts["name"].to_pylist(), counts["count_sum"].to_pylist(), strict=True))
+    shown = most[::-1]
+    figure = new_figure(80 + 24 * len(shown), margin={**LAYOUT["margin"], "l": 200})
+    figure.add_bar(orientation="h", x=[of[name] for name in shown], y=shown)
+    figure.update_xaxes(title="events")
+    note = "The run was shorter than two intervals; --interval 0.1 shows its course."
+    if points > len(most):
+        note += f" {points - len(most)} more points are in the table."
+    about = "How often each point was passed, by all processes."
+    return Section("Events", about, figure_html(figure), note)
+
+
 def _points(summary: pa.Table) -> Section:
     sums = [("count", "sum"), ("bytes", "sum"), ("timed", "sum"), ("duration_ns", "sum")]
     table = summary.group_by([*PLACE, "class"]).aggregate([*sums, ("max_duration_ns", "max")])
@@ -103,16 +198,29 @@ def _points(summary: pa.Table) -> Section:
         Column("point", [f"{row['subsystem']}.{row['point']}" for row in rows]),
         Column("class", [row["class"] for row in rows]),
         Column("events", [row["count_sum"] for row in rows], format_count),
-        Column("bytes", [row["bytes_sum"] for row in rows], format_bytes),
-        Column("mean", [_mean_s(row) for row in rows], format_seconds),
-        Column("longest", [1e-9 * row["max_duration_ns_max"] for row in rows], format_seconds),
+        Column("bytes", [row["bytes_sum"] for row in rows], _bytes_or_none),
+        Column("mean", [_mean(row) for row in rows]),
+        Column("longest", [_longest(row) for row in rows]),
     ]
     html = table_html("points", columns)
     return Section("Points", "What each point has counted.", html, rows_left_out(len(rows)))
 
 
-def _mean_s(row: dict[str, Any]) -> float:
-    return float(1e-9 * row["duration_ns_sum"] / max(row["timed_sum"], 1))
+def _bytes_or_none(size: float) -> str:
+    return format_bytes(size) if size else "none"
+
+
+def _mean(row: dict[str, Any]) -> str:
+    """Only events that were timed have a duration."""
+    if not row["timed_sum"]:
+        return NOT_MEASURED
+    return format_seconds(1e-9 * row["duration_ns_sum"] / row["timed_sum"])
+
+
+def _longest(row: dict[str, Any]) -> str:
+    if not row["timed_sum"]:
+        return NOT_MEASURED
+    return format_seconds(1e-9 * row["max_duration_ns_max"])
 
 
 def _traced(data_set: DataSet) -> list[Section]:
