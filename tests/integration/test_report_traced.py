@@ -56,3 +56,14 @@ def test_btio_in_its_full_form_writes_collectively(program, report_of):
     assert row["below_bytes"] >= 12 * CELLS
     topics = {finding["topic"] for finding in numbers["findings"]}
     assert not topics & {"independent MPI-IO on interleaved parts", "small requests"}
+
+
+def test_dd_is_sequential_and_what_it_reads_from_is_no_file(tmp_path):
+    command = ["dd", "if=/dev/zero", "of=out", "bs=64k", "count=200"]
+    assert run([*SESAME, "trace", "-o", "dd.sesame", "--", *command], tmp_path).status == 0
+    done = run([*SESAME, "characterize", "dd.sesame", "--json"], tmp_path)
+    assert done.status == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["requests"] == {"reads": 0, "writes": 200}
+    assert found["bytes"] == {"reads": 0, "writes": 200 << 16}
+    assert found["sequential"] == {"reads": 0, "writes": 199}

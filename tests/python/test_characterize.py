@@ -23,6 +23,7 @@ from sesame.analysis.characterize.locality import Locality, fewest
 from sesame.analysis.characterize.profile import READS, WRITES
 from sesame.datasets import DataSet, DataSetWriter, Field, RecordType
 from sesame.errors import InputError
+from traced_run import TracedRun
 
 SECOND = 10**9
 
@@ -277,3 +278,37 @@ def test_a_recording_of_the_kernel_lasts_until_its_last_summary(tmp_path):
     profile = profile_of(path)
     assert profile.span_s == pytest.approx(2)
     assert profile.rate == pytest.approx(1)
+
+
+def test_files_have_positions_of_their_own_and_devices_are_no_files(tmp_path):
+    """A copy on two ranks at once: each reads a file from its begin to its end, and writes one."""
+    run = TracedRun(2)
+    device = run.file("/dev/zero", kind="device")
+    source_file = run.file("/data/in")
+    copies = [run.file(f"/data/out{rank}") for rank in range(2)]
+    for rank in range(2):
+        for i in range(100):
+            at = {"offset": i * 4096, "bytes": 4096}
+            run.io(rank, i + 0.1 * rank, 0.01, "read", file=device, **at)
+            run.io(rank, i + 0.1 * rank + 0.02, 0.01, "read", file=source_file, **at)
+            run.io(rank, i + 0.1 * rank + 0.04, 0.01, "write", file=copies[rank], **at)
+    profile = profile_of(run.write(tmp_path / "copies"))
+    assert profile.total == 2 * 200
+    assert profile.bytes.tolist() == [2 * 409600] * 2
+    assert profile.extent == 3 * 409600
+    assert profile.sequential.tolist() == [198, 198]  # the first of each stream follows nothing
+    assert profile.runs == 4
+    assert "same process in the same file" in next(
+        f.sentence for f in find(profile) if f.topic == "order"
+    )
+
+
+def test_a_stream_goes_on_from_one_part_of_the_requests_to_the_next(tmp_path, monkeypatch):
+    run = TracedRun(1)
+    files = [run.file(f"/data/{name}") for name in "ab"]
+    for i in range(40):
+        run.io(0, i, 0.1, "read", file=files[i % 2], offset=i // 2 * 64, bytes=64)
+    path = run.write(tmp_path / "two")
+    whole = profile_of(path)
+    monkeypatch.setattr(source, "ROWS", 7)
+    assert profile_of(path).sequential.tolist() == whole.sequential.tolist() == [38, 0]

@@ -126,8 +126,9 @@ def order(p: Profile) -> list[Finding]:
     share = float(p.sequential.sum()) / p.total
     if RANDOM < share < SEQUENTIAL:
         return []
+    which = "" if p.source.is_disk else " of the same process in the same file"
     text = (
-        f"{percent(share)} of the requests begin where the one before ended; such a run has "
+        f"{percent(share)} of the requests begin where the one before{which} ended; such a run has "
         f"{p.total / max(p.runs, 1):.3g} requests on average."
     )
     hint = (

@@ -90,7 +90,7 @@ class Profile:
     who: dict[int, Ints] = field(default_factory=dict)  # reads, writes, bytes, classes
     points: list[Requests] = field(default_factory=list)
     runs: int = 0  # of requests that follow one another
-    last_end: int = -1
+    last_end: dict[int, int] = field(default_factory=dict)  # by stream
 
     @property
     def total(self) -> int:
@@ -120,13 +120,18 @@ class Profile:
             self.points.append(part)
 
     def _note_order(self, part: Requests, kind: Ints) -> None:
-        """A request is sequential that begins where the one before on the same disk ended."""
-        end = part.position + part.bytes
-        before = np.concatenate(([self.last_end], end[:-1]))
-        follows = part.position == before
-        self.sequential += np.bincount(kind[follows], minlength=2)
+        """A request is sequential that begins where the one before of its stream ended."""
+        order = np.argsort(part.stream, kind="stable")
+        stream, position = part.stream[order], part.position[order]
+        end = position + part.bytes[order]
+        first = np.flatnonzero(np.concatenate(([True], np.diff(stream) != 0)))
+        last = np.concatenate((first[1:], [len(stream)])) - 1
+        before = np.concatenate(([-1], end[:-1]))
+        before[first] = [self.last_end.get(one, -1) for one in stream[first].tolist()]
+        follows = position == before
+        self.sequential += np.bincount(kind[order][follows], minlength=2)
         self.runs += int((~follows).sum())
-        self.last_end = int(end[-1])
+        self.last_end |= zip(stream[last].tolist(), end[last].tolist(), strict=True)
 
     def _note_sizes(self, size: Ints) -> None:
         rounded = np.where(size > EXACT_BYTES, size & ~4095, size)

@@ -1,7 +1,8 @@
 """Requests from whatever recorded them, in one form, a bounded number at a time.
 
 Of a disk a place is a device and a position a byte of it. Of an application the files stand one
-behind the other on one line, and the line is the only place.
+behind the other on one line, and the line is the only place. Requests that may continue one another
+are a stream: those to one device, or those of one process to one file.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Requests:
     depth: Ints
     latency_ns: Ints  # -1: unknown
     who: Ints
+    stream: Ints
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -172,15 +174,17 @@ def _block(data_set: DataSet) -> Source:
                 name: batch[name].to_numpy().astype(np.int64)
                 for name in ("time_ns", "sector", "bytes", "depth", "latency_ns")
             }
+            device = places.column(batch["device"])
             yield Requests(
                 numbers["time_ns"],
-                places.column(batch["device"]),
+                device,
                 numbers["sector"] * SECTOR_BYTES,
                 numbers["bytes"],
                 operation == reading[1],
                 numbers["depth"],
                 numbers["latency_ns"],
                 whos.column(batch["command"]),
+                device,
             ).where(data & (numbers["bytes"] > 0))
         source.operations = {name: n for name, n in counts.items() if name not in OPERATIONS[:2]}
 
@@ -204,15 +208,17 @@ def _kernel(data_set: DataSet) -> Source:
             names = [f"{n >> MINOR_BITS},{n & (1 << MINOR_BITS) - 1}" for n in devices[0].tolist()]
             data = (found["operation"] == reading[0]) | (found["operation"] == reading[1])
             pids = pa.array(found["pid"]).cast(pa.string())
+            device = np.array([places.number(name) for name in names], np.int64)[devices[1]]
             yield Requests(
                 found["time_ns"],
-                np.array([places.number(name) for name in names], np.int64)[devices[1]],
+                device,
                 found["sector"] * SECTOR_BYTES,
                 found["bytes"],
                 found["operation"] == reading[1],
                 found["depth"],
                 found["latency_ns"],
                 whos.column(pids),
+                device,
             ).where(data & (found["bytes"] > 0))
 
     source = Source(str(data_set.path), True, _seconds(data_set), read)
@@ -236,11 +242,12 @@ def _kernel_events(data_set: DataSet, classes: _Codes) -> Iterator[dict[str, Int
 
 
 def _application(data_set: DataSet) -> Source:
-    """The calls that reach the file system: those of no library above another recorded one."""
+    """The application's own reads and writes of files. Devices, pipes and sockets are no files."""
     run = load_run(data_set)
     io = run.io
     moves = (io.kind == READ) | (io.kind == WRITE)
-    io = io.where(moves & io.own & (io.bytes > 0) & (io.file >= 0) & (io.offset >= 0))
+    stored = np.append(run.files.stored, False)  # file -1 is the last
+    io = io.where(moves & io.own & (io.bytes > 0) & stored[io.file] & (io.offset >= 0))
     if not len(io):
         raise InputError(
             "no call in it that reads or writes a known place of a file", path=str(data_set.path)
@@ -264,6 +271,7 @@ def _application(data_set: DataSet) -> Source:
                 depth[rows],
                 (io.end - io.begin)[rows].astype(np.int64),
                 io.rank[rows].astype(np.int64),
+                (io.rank * len(run.files) + io.file)[rows].astype(np.int64),
             )
 
     whos = [f"rank {number}" for number in range(int(io.rank.max()) + 1)]
