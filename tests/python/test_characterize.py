@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from traced_run import TracedRun
 
 from sesame.analysis.characterize import (
     Comparison,
@@ -23,7 +24,6 @@ from sesame.analysis.characterize.locality import Locality, fewest
 from sesame.analysis.characterize.profile import READS, WRITES
 from sesame.datasets import DataSet, DataSetWriter, Field, RecordType
 from sesame.errors import InputError
-from traced_run import TracedRun
 
 SECOND = 10**9
 

@@ -12,7 +12,7 @@ from sesame.datasets import DataSet
 
 Array = np.ndarray[Any, Any]
 IO_FIELDS = "call file handle offset size bytes completion error flags"
-MPI_FIELDS = "call comm peer tag bytes completion flags"
+MPI_FIELDS = "call comm peer tag bytes completion made flags"
 
 
 @dataclass(frozen=True)
@@ -73,5 +73,6 @@ def simulated_calls(data_set: DataSet) -> Calls:
     mpi = {key: table.column(key).to_pylist() for key in wanted[3:]}
     mpi["comm"] = mpi.pop("context")
     mpi["completion"] = [0] * len(rank)
+    mpi["made"] = [-1] * len(rank)
     mpi["flags"] = [0] * len(rank)
     return Calls(rank, zero, begin, end, zero, np.arange(len(rank)), mpi=mpi)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from sesame.datasets import DataSet
+from sesame.exchange.otf2_communicators import WORLD_NAME
 from sesame.exchange.otf2_library import (
+    COMM,
     ERROR,
     FILE,
     OFFSET,
@@ -49,11 +51,19 @@ class Definitions:
             self.location(rank, 0)
         # Who speaks MPI at all; groups of communicators choose from this one.
         mpi, kinds = otf2.enums.Paradigm.MPI, otf2.enums.GroupType
-        speakers = tuple(self.location(rank, 0) for rank in ranks)
+        speakers = tuple(self.location(rank, 0) for rank in self._speakers())
         for name, kind in (("MPI", kinds.COMM_LOCATIONS), ("MPI_COMM_WORLD", kinds.COMM_GROUP)):
             self._world = self.registry.groups.create(
                 name, group_type=kind, paradigm=mpi, members=speakers
             )
+
+    def _speakers(self) -> list[int]:
+        """The processes that speak MPI; all where the data set does not tell."""
+        if not self._data_set.has("process"):
+            return self.ranks
+        table = self._data_set.table("process", ["rank", "mpi_rank"]).to_pydict()
+        pairs = sorted(zip(table["mpi_rank"], table["rank"], strict=True))
+        return [rank for mpi_rank, rank in pairs if mpi_rank >= 0] or self.ranks
 
     def _location_groups(self) -> dict[int, Any]:
         hosts: dict[int, str] = {}
@@ -93,25 +103,43 @@ class Definitions:
     def comm(self, index: int) -> Any:
         """A communicator of a traced run, or the context of messages of a simulated one."""
         if index not in self._comms:
-            kinds, world = self.otf2.enums.GroupType, self._comms.get(0)
-            text, remote, name = self._members.get(index, ("", "", f"context {index}"))
-            if index == 0 or not text:
-                group = self._world
-            else:
-                group = self._group(kinds.COMM_GROUP, name, text)
-            name = name or f"communicator {index}"
-            if remote:
-                self._comms[index] = self.registry.comms.create(
-                    name,
-                    groupA=group,
-                    groupB=self._group(kinds.COMM_GROUP, name, remote),
-                    _type=self.otf2.definitions.InterComm,
-                )
-            else:
-                self._comms[index] = self.registry.comms.create(
-                    name, group=group, parent=world, _type=self.otf2.definitions.Comm
-                )
+            known = self._members.get(index)
+            self._comms[index] = self._world_comm(index) if known is None else self._comm(index)
         return self._comms[index]
+
+    def _world_comm(self, index: int) -> Any:
+        return self.registry.comms.create(
+            f"context {index}", group=self._world, _type=self.otf2.definitions.Comm
+        )
+
+    def _comm(self, index: int) -> Any:
+        kinds, flags, types = self.otf2.enums.GroupType, self.otf2.enums.CommFlag, self.otf2
+        row = self._members[index]
+        name = row["name"] or (WORLD_NAME if index == 0 else f"communicator {index}")
+        is_world = index == 0 or not row["members"]
+        group = self._world if is_world else self._group(kinds.COMM_GROUP, name, row["members"])
+        parent = row["parent"] if row["parent"] != index else -1
+        more = {
+            "parent": self.comm(parent) if parent >= 0 else None,
+            "flags": flags.CREATE_DESTROY_EVENTS if index in self._made else flags.NONE,
+        }
+        if not row["remote"]:
+            kind = types.definitions.Comm
+            return self.registry.comms.create(name, group=group, _type=kind, **more)
+        return self.registry.comms.create(
+            name,
+            groupA=group,
+            groupB=self._group(kinds.COMM_GROUP, name, row["remote"]),
+            _type=types.definitions.InterComm,
+            **more,
+        )
+
+    @cached_property
+    def _made(self) -> set[int]:
+        """The communicators of which a call is recorded that made them."""
+        if not self._data_set.has("mpi"):
+            return set()
+        return set(self._data_set.table("mpi", ["made"]).column(0).unique().to_pylist())
 
     def _group(self, kind: Any, name: str, members: str) -> Any:
         locations = tuple(self.location(int(rank), 0) for rank in _traced(members))
@@ -119,17 +147,18 @@ class Definitions:
         return self.registry.groups.create(name, group_type=kind, paradigm=mpi, members=locations)
 
     @cached_property
-    def _members(self) -> dict[int, tuple[str, str, str]]:
+    def _members(self) -> dict[int, dict[str, Any]]:
         if not self._data_set.has("communicator"):
             return {}
         rows = self._data_set.table("communicator").to_pylist()
-        return {row["index"]: (row["members"], row["remote"], row["name"]) for row in rows}
+        return {row["index"]: row for row in rows}
 
     def place(self, comm: int, rank: int) -> int:
         """The rank of a process in a communicator; of an intercommunicator, in either group."""
         if comm not in self._places:
-            text, remote, _ = self._members.get(comm, ("", "", ""))
-            groups = [_traced(part) for part in (text, remote) if part] or [np.array(self.ranks)]
+            row = self._members.get(comm, {"members": "", "remote": ""})
+            texts = [text for text in (row["members"], row["remote"]) if text]
+            groups = [_traced(text) for text in texts] or [np.array(self.ranks)]
             self._places[comm] = {
                 int(member): place for group in groups for place, member in enumerate(group)
             }
@@ -195,6 +224,11 @@ class Definitions:
     def offset(self) -> Any:
         integer = self.otf2.enums.Type.INT64
         return self.registry.attribute(OFFSET, "position of the data in the file", integer)
+
+    @cached_property
+    def communicator(self) -> Any:
+        kind = self.otf2.enums.Type.COMM
+        return self.registry.attribute(COMM, "the communicator of a call", kind)
 
     @cached_property
     def error(self) -> Any:

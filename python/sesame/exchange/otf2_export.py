@@ -17,7 +17,13 @@ from sesame.exchange.otf2_definitions import Definitions
 from sesame.exchange.otf2_files import FileEvents
 from sesame.exchange.otf2_library import collective_operation
 from sesame.exchange.output import whole_directory
-from sesame.traced.calls import is_completion, is_receive, is_send
+from sesame.traced.calls import (
+    is_completion,
+    is_receive,
+    is_send,
+    makes_communicator,
+    plain_name,
+)
 
 TICKS_TRACED, TICKS_SIMULATED = 10**9, 10**12  # a second
 MESSAGE_FIELDS = (
@@ -27,6 +33,7 @@ MESSAGE_FIELDS = (
 OF_COLLECTIVE = 2  # flag of a simulated message
 # Plain numbers: the flags' own arithmetic is slow.
 DEFERRED, CANCELLED = int(MpiFlag.NONBLOCKING | MpiFlag.PERSISTENT), int(MpiFlag.CANCELLED)
+FREES = ("comm_free", "comm_disconnect")
 # Of events at the same time: a receive lies in front of the end of its call, a send behind the
 # begin of its own.
 RECEIVE, CALL, SEND = range(3)
@@ -157,8 +164,28 @@ class _Events:
         yield from self._files.end(rank, row, time) if is_io else self._end(row, time)
         if is_io and is_completion(call):
             return
-        attributes = self._files.attributes(row) if is_io else None
+        attributes = self._files.attributes(row) if is_io else self._attributes(row)
         yield self._e.Leave(time, self._definitions.region(call, is_io=is_io), attributes)
+
+    def _attributes(self, row: int) -> dict[Any, Any] | None:
+        """The communicator of a call that has no event to name it, as MPI_Win_fence."""
+        mpi = self._calls.mpi
+        comm, call = mpi["comm"][row], mpi["call"][row]
+        told = self._is_collective(row) or (
+            self._has_messages and mpi["peer"][row] >= 0 and (is_send(call) or is_receive(call))
+        )
+        if comm < 0 or told or not self._has_messages:
+            return None
+        return {self._definitions.communicator: self._definitions.comm(comm)}
+
+    def _is_collective(self, row: int) -> bool:
+        """Whether events tell of it: data, and communicators that are made or freed."""
+        call = self._calls.mpi["call"][row]
+        return (
+            collective_operation(self._otf2, call) is not None
+            or makes_communicator(call)
+            or plain_name(call) in FREES
+        )
 
     def _is_deferred(self, row: int) -> bool:
         flags: int = self._calls.mpi["flags"][row]
@@ -167,9 +194,9 @@ class _Events:
     def _begin(self, row: int, time: int) -> Iterable[Event]:
         mpi, e = self._calls.mpi, self._e
         call = mpi["call"][row]
-        if mpi["comm"][row] < 0:
+        if mpi["comm"][row] < 0 and mpi["made"][row] < 0:
             return
-        if collective_operation(self._otf2, call) is not None:
+        if self._is_collective(row):
             if self._is_deferred(row):
                 yield e.NonBlockingCollectiveRequest(time, row + 1)
             else:
@@ -197,9 +224,10 @@ class _Events:
         for other in self._ended.get(row, ()):
             yield from self._complete(other, time)
         call = mpi["call"][row]
-        if mpi["comm"][row] < 0 or self._is_deferred(row):
+        if (mpi["comm"][row] < 0 and mpi["made"][row] < 0) or self._is_deferred(row):
             return
-        if collective_operation(self._otf2, call) is not None:
+        if self._is_collective(row):
+            yield from self._made_or_freed(row, time)
             yield e.MpiCollectiveEnd(time, *self._collective(row))
         elif is_receive(call) and mpi["peer"][row] >= 0 and self._has_messages:
             yield e.MpiRecv(time, *self._envelope(row))
@@ -212,19 +240,33 @@ class _Events:
             return
         if mpi["flags"][row] & CANCELLED:
             yield e.MpiRequestCancelled(time, row + 1)
-        elif collective_operation(self._otf2, call) is not None:
+        elif self._is_collective(row):
+            yield from self._made_or_freed(row, time)
             yield e.NonBlockingCollectiveComplete(time, *self._collective(row), row + 1)
         elif is_send(call) and mpi["peer"][row] >= 0:
             yield e.MpiIsendComplete(time, row + 1)
         elif is_receive(call) and mpi["peer"][row] >= 0:
             yield e.MpiIrecv(time, *self._envelope(row), row + 1)
 
+    def _made_or_freed(self, row: int, time: int) -> Iterable[Event]:
+        mpi, comm = self._calls.mpi, self._definitions.comm
+        if mpi["made"][row] >= 0:
+            yield self._e.CommCreate(time, comm(mpi["made"][row]))
+        elif plain_name(mpi["call"][row]) in FREES:
+            yield self._e.CommDestroy(time, comm(mpi["comm"][row]))
+
     def _collective(self, row: int) -> tuple[Any, Any, int, int, int]:
+        """As Score-P, a call in which only the members of the new communicator take part has that
+        one where its own is not known."""
         mpi = self._calls.mpi
-        comm, root = mpi["comm"][row], mpi["peer"][row]
+        call, comm, root = mpi["call"][row], mpi["comm"][row], mpi["peer"][row]
         undefined = int(self._otf2.enums.Undefined.UINT32.value)
         place = self._definitions.place(comm, root) if root >= 0 else undefined
-        kind = collective_operation(self._otf2, mpi["call"][row])
+        kind = collective_operation(self._otf2, call)
+        if kind is None:
+            kinds, place = self._otf2.enums.CollectiveOp, undefined
+            kind = kinds.DESTROY_HANDLE if plain_name(call) in FREES else kinds.CREATE_HANDLE
+        comm = comm if comm >= 0 else mpi["made"][row]
         return kind, self._definitions.comm(comm), place, max(mpi["bytes"][row], 0), 0
 
 

@@ -14,10 +14,12 @@ from typing import Any
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
 from sesame.exchange import otf2_library
+from sesame.exchange.otf2_communicators import WORLD, Makers
 from sesame.exchange.otf2_places import Places
 from sesame.exchange.otf2_records import Records
 from sesame.exchange.record_file import Scratch
 from sesame.exchange.traced import Traced
+from sesame.traced.calls import is_data_collective, makes_communicator
 from sesame.traced.io_calls import MPI_IO, OTHER, POSIX, io_kind, io_layer, is_mpi_io
 
 MAGIC = b"OTF2"
@@ -25,7 +27,9 @@ BATCH_EVENTS = 1 << 12
 UNDEFINED_ROOTS = 0xFFFFFFFB  # from here on numbers of roots have meanings of their own
 # The fields that events fill, and what they hold until then.
 IO_FIELDS = {"file": -1, "handle": -1, "offset": -1, "size": 0, "bytes": 0, "comm": -1, "error": 0}
-MPI_FIELDS = {"comm": -1, "peer": -1, "tag": -1, "bytes": 0}
+MPI_FIELDS = {"comm": -1, "peer": -1, "tag": -1, "bytes": 0, "made": -1}
+STARTS_MPI = ("MPI_Init", "MPI_Init_thread")
+ENDS_MPI = ("MPI_Finalize",)
 NO_BYTES = 1 << 63  # more than that is a negative answer of the call
 
 
@@ -100,6 +104,7 @@ class _Thread:
     rank: int
     number: int
     frames: list[_Frame] = field(default_factory=list)
+    created: int = -1  # the communicator of the last CommCreate
 
     def frame(self, kind: str) -> _Frame | None:
         """The innermost region that is a call of this kind."""
@@ -123,6 +128,8 @@ class _Run:
         self._command: list[str] = []
         self._handlers: dict[Any, Any] = {}  # by type of event
         self._last_ns = 0
+        self._makers = Makers()
+        self._without_comm: list[int] = []  # records of collective calls that no event tells of
         self._lost: Counter[str] = Counter()
 
     def take(self, location: Any, event: Any) -> None:
@@ -186,6 +193,20 @@ class _Run:
                 self.io.fill(frame.io, 0, error=int(value))
             elif frame.io >= 0 and attribute.name == otf2_library.FILE:
                 self.io.fill(frame.io, 0, file=self._places.file(value))
+            elif frame.mpi >= 0 and attribute.name == otf2_library.COMM:
+                frame.filled = True
+                self.mpi.fill(frame.mpi, 0, comm=self._places.comms.number(value, thread.rank))
+        if frame.mpi >= 0:
+            self._note_maker(thread, frame)
+
+    def _note_maker(self, thread: _Thread, frame: _Frame) -> None:
+        """Calls of which no event has said what they made, or over what they went."""
+        call = frame.region.name
+        if makes_communicator(call):
+            if self.mpi.value(frame.mpi, "made") < 0 and not frame.filled:
+                self._makers.calls[thread.rank].append((frame.mpi, call))
+        elif is_data_collective(call) and not frame.filled:
+            self._without_comm.append(frame.mpi)
 
     def _on_program_begin(self, thread: _Thread, ns: int, event: Any) -> None:
         self._command = self._command or [event.program_name, *event.program_arguments]
@@ -210,8 +231,8 @@ class _Run:
 
     def _envelope(self, thread: _Thread, event: Any, other: int) -> dict[str, int]:
         return {
-            "comm": self._places.comm(event.communicator),
-            "peer": self._places.process(event.communicator, other, thread.rank),
+            "comm": self._places.comms.number(event.communicator, thread.rank),
+            "peer": self._places.comms.process(event.communicator, other, thread.rank),
             "tag": event.msg_tag,
             "bytes": event.msg_length,
         }
@@ -266,16 +287,53 @@ class _Run:
         """The end says everything."""
 
     def _on_mpi_collective_end(self, thread: _Thread, ns: int, event: Any) -> None:
-        name = f"MPI_{str(event.collective_op).rpartition('.')[2].capitalize()}"
-        self._message(thread, ns, name, 0, **self._collective(thread, event))
+        """Of a call on a file, as an opening, it says over which communicator."""
+        fields = self._collective(thread, event)
+        inner = thread.frames[-1] if thread.frames else None
+        if inner is not None and inner.io >= 0:
+            self.io.fill(inner.io, int(IoFlag.COLLECTIVE), comm=fields["comm"])
+            return
+        kind = str(event.collective_op).rpartition(".")[2]
+        if "HANDLE" in kind or "ALLOCATE" in kind:
+            self._handle_collective(thread, inner, fields)
+            return
+        self._message(thread, ns, f"MPI_{kind.capitalize()}", 0, **fields)
+
+    def _handle_collective(
+        self, thread: _Thread, inner: _Frame | None, fields: dict[str, int]
+    ) -> None:
+        """Of what makes or frees a communicator or a window, in the call that does it. Where only
+        the members took part the event names what was made, and its parent is meant."""
+        if inner is None or inner.mpi < 0 or inner.region.name in STARTS_MPI:
+            return
+        inner.filled = True
+        made = self.mpi.value(inner.mpi, "made")
+        if made >= 0 and fields["comm"] == made:
+            fields["comm"] = self._places.comms.parent(made, thread.rank)
+        self.mpi.fill(inner.mpi, 0, comm=fields["comm"])
+
+    def _on_comm_create(self, thread: _Thread, ns: int, event: Any) -> None:
+        thread.created = self._places.comms.number(event.communicator, thread.rank)
+        inner = thread.frames[-1] if thread.frames else None
+        if inner is None or inner.mpi < 0 or not makes_communicator(inner.region.name):
+            return  # MPI_Init makes the first ones; what a wait completes was made by another call
+        parent = self._places.comms.parent(thread.created, thread.rank)
+        self.mpi.fill(inner.mpi, 0, made=thread.created, comm=parent)
+
+    def _on_comm_destroy(self, thread: _Thread, ns: int, event: Any) -> None:
+        inner = thread.frames[-1] if thread.frames else None
+        if inner is not None and inner.mpi >= 0 and inner.region.name not in ENDS_MPI:
+            number = self._places.comms.number(event.communicator, thread.rank)
+            self.mpi.fill(inner.mpi, 0, comm=number)
 
     def _collective(self, thread: _Thread, event: Any) -> dict[str, int]:
+        comms = self._places.comms
         fields = {
-            "comm": self._places.comm(event.communicator),
+            "comm": comms.number(event.communicator, thread.rank),
             "bytes": event.size_sent or event.size_received,
         }
         if event.root < UNDEFINED_ROOTS:
-            fields["peer"] = self._places.process(event.communicator, event.root, thread.rank)
+            fields["peer"] = comms.process(event.communicator, event.root, thread.rank)
         return fields
 
     def _on_non_blocking_collective_request(self, thread: _Thread, ns: int, event: Any) -> None:
@@ -286,6 +344,8 @@ class _Run:
         number = self._requests.pop((thread.rank, event.request_id), None)
         if number is not None:
             self.mpi.fill(number, 0, **self._collective(thread, event))
+            if event.collective_op == self._otf2.enums.CollectiveOp.CREATE_HANDLE:
+                self.mpi.fill(number, 0, made=thread.created)
             self._completed(thread, number)
 
     # Files
@@ -308,7 +368,7 @@ class _Run:
         number = self._file_call(thread, ns, "open", event.handle, size=size)
         self._positions[thread.rank, event.handle] = 0
         if event.handle.comm is not None:
-            comm = self._places.comm(event.handle.comm)
+            comm = self._places.comms.number(event.handle.comm, thread.rank)
             self.io.fill(number, int(IoFlag.COLLECTIVE), comm=comm)
 
     def _on_io_duplicate_handle(self, thread: _Thread, ns: int, event: Any) -> None:
@@ -388,12 +448,27 @@ class _Run:
         wait.parts.append(part)
         return part
 
+    def _tie_makers(self) -> None:
+        """What no event has said, as far as the definitions tell it."""
+        comms = self._places.comms
+        made = comms.made_in_order(self._makers)
+        for record, number in (made or {}).items():
+            rank = self.mpi.value(record, "rank")
+            self.mpi.fill(record, 0, made=number, comm=comms.parent(number, rank))
+        if made is None:
+            self._lost["calls that made communicators: which is which"] = len(self._makers)
+        if self._without_comm:
+            self._lost["collective calls without an event: their data"] = len(self._without_comm)
+        for record in self._without_comm if comms.is_world_alone else ():
+            self.mpi.fill(record, 0, comm=WORLD)
+
     def traced(self) -> Traced:
         open_calls = [f for thread in self._threads.values() for f in thread.frames]
         for frame in open_calls:
             for records, number in ((self.io, frame.io), (self.mpi, frame.mpi)):
                 if number >= 0:
                     records.end(number, self._last_ns)
+        self._tie_makers()
         realtime = self._clock.realtime_timestamp
         known = 0 < realtime < 1 << 62
         tables = self._places.tables(self._last_ns, self.io, self.mpi)

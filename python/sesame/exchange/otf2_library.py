@@ -21,6 +21,7 @@ ANCHOR = "traces.otf2"
 PARADIGMS = {POSIX: "POSIX", STDIO: "ISOC", MPI_IO: "MPI-IO"}
 # Attributes: what OTF2 has no field for.
 OFFSET, ERROR, FILE = "sesame::offset", "sesame::error", "sesame::file"
+COMM = "sesame::communicator"
 UNKNOWN_OPENING = "unknown opening"  # in the name of a handle of ours
 CREATION_FLAGS = {
     "CREATE": os.O_CREAT,
@@ -52,7 +53,21 @@ def load() -> Any:
             "OTF2 archives need the Python package otf2",
             hint="pip install 'sesame[exchange]' brings it",
         ) from error
+    _mend_intercommunicators(library.definitions)
     return library
+
+
+def _mend_intercommunicators(definitions: Any) -> None:
+    """In otf2 3.2 an InterComm inherits the fields of Comm beside its own, so that none can be read
+    or written; and its parent must be an intercommunicator."""
+    name, *fields = definitions.InterComm._fields
+    if [field.name for field in fields] == ["groupA", "groupB", "parent", "flags"]:
+        return
+    own = [
+        field._replace(type=definitions.Comm) if field.name == "parent" else field
+        for field in fields[-4:]
+    ]
+    definitions.InterComm._fields = (name, *own)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The places, communicators and files of an OTF2 archive as numbers of a data set."""
+"""The processes, threads and files of an OTF2 archive as numbers of a data set."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sesame.errors import InputError
+from sesame.exchange.otf2_communicators import Communicators
 from sesame.exchange.otf2_library import UNKNOWN_OPENING
 from sesame.exchange.otf2_records import Records
 from sesame.exchange.traced import Columns
@@ -20,7 +21,7 @@ class Places:
         self._ranks = {group: rank for rank, group in enumerate(groups)}
         self._groups = groups
         self.threads = self._number_threads()
-        self._comms = self._number_comms()
+        self.comms = Communicators(otf2, definitions, self._ranks, self._mpi_ranks)
         self._files: dict[Any, int] = {}
         self._handles: dict[tuple[int, Any], int] = {}
         self._openings: dict[int, int] = {}  # of each process
@@ -53,45 +54,6 @@ class Places:
                 threads[location] = (self._ranks[location.group], count[location.group])
                 count[location.group] += 1
         return threads
-
-    def _number_comms(self) -> dict[Any, int]:
-        """That of all processes is number 0."""
-        kinds = self._otf2.enums.GroupType
-        comms = list(self._definitions.comms)
-        comms.sort(
-            key=lambda comm: (
-                getattr(comm, "group", None) is None
-                or comm.group.group_type != kinds.COMM_LOCATIONS
-            )
-        )
-        return {comm: number for number, comm in enumerate(comms)}
-
-    def comm(self, comm: Any) -> int:
-        return self._comms[comm]
-
-    def process(self, comm: Any, place: int, own: int) -> int:
-        """The process behind a rank of a communicator, as seen by process `own`."""
-        members = self._members(comm)
-        remote = self._remote(comm)
-        if remote is not None and own in members:
-            members = remote
-        if not members:  # MPI_COMM_SELF
-            return own
-        if place >= len(members):
-            raise InputError(f"rank {place} in a communicator of {len(members)}")
-        return members[place]
-
-    def _members(self, comm: Any) -> list[int]:
-        group = comm.groupA if hasattr(comm, "groupA") else comm.group
-        return self._processes_of(group)
-
-    def _remote(self, comm: Any) -> list[int] | None:
-        return self._processes_of(comm.groupB) if hasattr(comm, "groupB") else None
-
-    def _processes_of(self, group: Any) -> list[int]:
-        if group.group_type == self._otf2.enums.GroupType.COMM_SELF:
-            return []
-        return [self._ranks[location.group] for location in group.members]
 
     def file(self, file: Any) -> int:
         return self._files.setdefault(file, len(self._files))
@@ -135,34 +97,10 @@ class Places:
                 ],
             },
         }
-        if self._comms and numbers:
-            tables["communicator"] = self._communicators()
+        if self._mpi_ranks and numbers:
+            tables["communicator"] = self.comms.table()
         return tables
-
-    def _communicators(self) -> Columns:
-        members = [self._members(comm) for comm in self._comms]
-        remote = [self._remote(comm) or [] for comm in self._comms]
-        return {
-            "index": np.arange(len(self._comms)),
-            "parent": [self._comms.get(comm.parent, -1) for comm in self._comms],
-            "size": [max(len(some), 1) for some in members],
-            "members": [_in_words(some) for some in members],
-            "remote": [_in_words(some) for some in remote],
-            "name": [comm.name or "" for comm in self._comms],
-        }
 
     def _host(self, group: Any) -> str:
         parent = group.system_tree_parent
         return parent.name if parent is not None else ""
-
-
-def _in_words(members: list[int]) -> str:
-    """0, 1, 2 and 5 as 0-2,5."""
-    parts: list[str] = []
-    begin = 0
-    for place in range(1, len(members) + 1):
-        if place == len(members) or members[place] != members[place - 1] + 1:
-            first, last = members[begin], members[place - 1]
-            parts.append(str(first) if first == last else f"{first}-{last}")
-            begin = place
-    return ",".join(parts)

@@ -24,12 +24,19 @@ class Pattern(IntEnum):
     SCAN = 3  # for the ranks below
 
 
+_DATA_OF_ALL = (
+    "barrier allreduce allgather allgatherv alltoall alltoallv alltoallw reduce_scatter "
+    "reduce_scatter_block"
+)
+_MADE_BY_ALL = (
+    "comm_dup comm_dup_with_info comm_create comm_split comm_split_type cart_create cart_sub "
+    "graph_create dist_graph_create dist_graph_create_adjacent intercomm_merge"
+)
+_MADE_BY_SOME = "comm_create_group comm_create_from_group intercomm_create"
+_MAKERS = (*_MADE_BY_ALL.split(), *_MADE_BY_SOME.split())
 _PATTERNS = {
-    Pattern.ALL_TO_ALL: "barrier allreduce allgather allgatherv alltoall alltoallv alltoallw "
-    "reduce_scatter reduce_scatter_block comm_dup comm_dup_with_info comm_create comm_split "
-    "comm_split_type cart_create cart_sub graph_create dist_graph_create "
-    "dist_graph_create_adjacent intercomm_merge win_create win_allocate win_allocate_shared "
-    "win_create_dynamic win_fence win_free finalize",
+    Pattern.ALL_TO_ALL: f"{_DATA_OF_ALL} {_MADE_BY_ALL} win_create win_allocate "
+    "win_allocate_shared win_create_dynamic win_fence win_free finalize",
     Pattern.ONE_TO_ALL: "bcast scatter scatterv",
     Pattern.ALL_TO_ONE: "reduce gather gatherv",
     Pattern.SCAN: "scan exscan",
@@ -69,6 +76,19 @@ def is_probe(name: str) -> bool:
 def is_completion(name: str) -> bool:
     """A wait or test for requests. What it did for a file is a record of type io inside it."""
     return plain_name(name).removeprefix("wait").removeprefix("test") in ("", "all", "any", "some")
+
+
+@cache
+def makes_communicator(name: str) -> bool:
+    return plain_name(name).replace("comm_i", "comm_", 1) in _MAKERS
+
+
+@cache
+def is_data_collective(name: str) -> bool:
+    """One that goes over a communicator and makes nothing."""
+    word = plain_name(name).removeprefix("i")
+    rooted = (Pattern.ONE_TO_ALL, Pattern.ALL_TO_ONE, Pattern.SCAN)
+    return word in _DATA_OF_ALL.split() or _PATTERN_OF.get(word) in rooted
 
 
 @cache
