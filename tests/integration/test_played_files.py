@@ -71,7 +71,17 @@ def test_files_elsewhere_take_the_time_that_they_took(ring, simulate, tmp_path: 
     assert result["predicted_time_s"] > 0
     assert "file_bytes_written" not in result or result["file_bytes_written"] == 0
     (note,) = notes_of_io(result)
-    assert "--map OLD=NEW" in note
+    assert note.endswith(f"to have it predicted: --map {tmp_path}/data=/nfs")
+    mapped = played(simulate(ring, "--machine", "ethernet", "--json", *note.split()[-2:]))
+    assert mapped["file_bytes_written"] == 2 * ROUNDS * 4096
+
+
+def test_what_is_not_predicted_is_said_before_the_prediction(ring, simulate, tmp_path: Path):
+    (tmp_path / "another").mkdir()
+    outcome = simulate(ring, "--machine", "ethernet", cwd=tmp_path / "another")
+    assert outcome.status == 0
+    first = outcome.stderr.index("note: I/O takes the time it took")
+    assert first < outcome.stderr.index("predicted time")
 
 
 def test_files_of_the_working_directory_are_on_its_mount(ring, simulate, tmp_path: Path):

@@ -14,8 +14,7 @@ from played_runs import TraceBuilder, twin_of
 from sesame.datasets import DataSet
 from sesame.datasets.traced import MpiFlag
 
-IO_NOTE = "I/O takes the time it took when traced: 2.00 ms per rank, 2.00 ms at most; "
-IO_NOTE += "--map OLD=NEW says where files are"
+IO_NOTE = "I/O takes the time it took when traced: 2.00 ms per rank, 2.00 ms at most"
 ONE_TO_ONE = ("--set", "node.compute_ratio=1")
 
 

@@ -14,7 +14,7 @@ from played_runs import TraceBuilder
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
-from sesame.simulation import plan_run
+from sesame.simulation import mappings_for, plan_run
 
 
 @pytest.fixture
@@ -400,11 +400,42 @@ def test_a_trace_that_was_cut_off_says_so(planned):
     assert "rank 1 is cut off" in refusal(planned, trace, process=rows)
 
 
-def test_a_run_without_mpi_has_nothing_to_simulate(planned):
+def test_processes_without_mpi_are_played_side_by_side(planned):
+    trace = TraceBuilder(2)
+    trace.file(0, "write")
+    trace.file(1, "write")
+    rows = [{"rank": rank, "mpi_rank": -1, "begin_ns": 500} for rank in range(2)]
+    run, operations = planned(trace, process=rows)
+    assert run.ranks == 2
+    assert all(names[-1] == "MPI_Finalize" for names in map(calls, operations))
+    assert "its 2 processes are played side by side" in run.notes[0]
+
+
+def test_ranks_of_a_trace_without_calls_of_mpi_do_not_wait(planned):
     trace = TraceBuilder(1)
     trace.file(0, "write")
+    run, _ = planned(trace, process=[{"rank": 0, "mpi_rank": 0}])
+    assert "the trace has no calls of MPI: its ranks do not wait" in run.notes[0]
+
+
+def test_a_run_without_mpi_and_files_has_nothing_to_simulate(planned):
     rows = [{"rank": 0, "mpi_rank": -1}]
-    assert "no process of this run called MPI" in refusal(planned, trace, process=rows)
+    text = refusal(planned, TraceBuilder(1), process=rows)
+    assert "no process of this run called MPI or accessed a file" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        ({"/p/scratch/a/out": 4.0, "/p/scratch/a/b/c": 4.0}, ["--map /p/scratch/a=/local"]),
+        ({"/p/x/y/z/out": 9.0, "/usr/lib/x.so": 0.1}, ["--map /p/x/y/z=/local"]),
+        ({"/p/a/1": 5.0, "/q/b/2": 4.0}, ["--map /p/a=/local", "--map /q/b=/local"]),
+        ({}, []),
+    ],
+)
+def test_a_mapping_is_proposed_for_the_directories_with_most_of_the_time(seconds, expected):
+    assert mappings_for(seconds, ["/local", "."]) == expected
+    assert mappings_for(seconds, []) == []
 
 
 def test_a_pruned_trace_lacks_messages(planned, tmp_path: Path):

@@ -26,6 +26,7 @@ from sesame.cli.traced import (
     is_trace,
     place,
     played,
+    surroundings,
     write_inputs,
 )
 from sesame.datasets import DataSet, DataSetWriter, check_destination
@@ -211,7 +212,8 @@ def _simulate_traced(options: dict[str, Any]) -> int:
     check_options(options)
     ranks = None if options["ranks"] is None else _parse_ranks(options["ranks"])
     data_set = DataSet(Path(options["program"]))
-    placed = place(data_set, options, find_machine(options["machine"]).resolve())
+    machine = find_machine(options["machine"]).resolve()
+    placed = place(data_set, options, machine)
     traced = plan_run(data_set, placed)
     points = points_of(
         check_ranks(ranks, traced), [Sweep.parse(text) for text in options["sweeps"]]
@@ -219,7 +221,8 @@ def _simulate_traced(options: dict[str, Any]) -> int:
     _check_outputs(options, series=len(points) > 1)
     with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
         compute = write_inputs(traced, options, Path(folder))
-        scenario = played(_scenario(options, traced.ranks, compute), traced, Path(folder))
+        scenario = _scenario(options, traced.ranks, compute)
+        scenario = played(scenario, traced, Path(folder), surroundings(options, machine))
         return _run(options, scenario, find_host("mpich"), points)
 
 
@@ -232,6 +235,8 @@ def _run(options: dict[str, Any], scenario: Scenario, executable: Path, points: 
         native.read_machine(str(scenario.machine), [*scenario.overrides, *point.overrides])
     if options["files"] is not None:
         _make_directory(options["files"])
+    # What is known beforehand comes first: the prediction is read with it in mind.
+    print_notes(Console(stderr=True, highlight=False), scenario.notes)
     if len(points) > 1:
         return _run_series(options, scenario, executable, points)
     return _run_one(options, replace(scenario, **_of_point(scenario, points[0])), executable)
@@ -377,12 +382,13 @@ def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> i
         if options["report"] is not None:
             write_report(DataSet(path), options["report"])
             written["report"] = str(options["report"])
-    notes = [*scenario.notes, *outcome.notes]
+    notes = list(outcome.notes)
     if scenario.discard_data and outcome.result.get("file_bytes_read"):
         notes.append("simulated files have no contents (--discard-data): the program read zeros")
     if options["as_json"]:
+        known = [*scenario.notes, *notes]
         click.echo(
-            json.dumps({**outcome.scalars, **({"notes": notes} if notes else {}), **written})
+            json.dumps({**outcome.scalars, **({"notes": known} if known else {}), **written})
         )
     else:
         print_summary(console, outcome)
@@ -422,9 +428,7 @@ def _run_series(
         }
         click.echo(json.dumps({**whole, "runs": described}))
     print_curve(console, runs)
-    print_notes(
-        console, [*scenario.notes, *dict.fromkeys(note for _, run in runs for note in run.notes)]
-    )
+    print_notes(console, list(dict.fromkeys(note for _, run in runs for note in run.notes)))
     if options["plot"] is not None:
         write_plot(runs, options["plot"])
         console.print(f"plot: {options['plot']}", soft_wrap=True, markup=False)

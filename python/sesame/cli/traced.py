@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,16 @@ from sesame import native
 from sesame.analysis.quantities import format_seconds
 from sesame.datasets import DataSet, is_data_set
 from sesame.errors import InputError
-from sesame.simulation import Compute, Placed, Scenario, TracedRun, find_player, place_files
+from sesame.simulation import (
+    Compute,
+    Placed,
+    Scenario,
+    TracedRun,
+    find_player,
+    mappings_for,
+    place_files,
+    time_elsewhere,
+)
 
 # Options of a program; a trace has neither output nor surroundings.
 OF_PROGRAMS = {
@@ -53,19 +62,33 @@ def check_options(options: dict[str, Any]) -> None:
             raise InputError(f"{option} is for programs, and {options['program']} is a traced run")
 
 
-def place(data_set: DataSet, options: dict[str, Any], machine: Path) -> Placed:
-    """Which files of the run lie on file systems of the machine."""
+@dataclass(frozen=True)
+class Surroundings:
+    """What of the machine a trace's files may meet."""
+
+    machine: str
+    mounts: tuple[str, ...]
+
+
+def surroundings(options: dict[str, Any], machine: Path) -> Surroundings:
     model = native.read_machine(str(machine), list(options["overrides"]))
     tables = [table for table in (model["storage"], model["node_storage"]) if table]
-    mounts = [mount for table in tables for mount in table["mounts"]]
+    return Surroundings(
+        model["name"], tuple(mount for table in tables for mount in table["mounts"])
+    )
+
+
+def place(data_set: DataSet, options: dict[str, Any], machine: Path) -> Placed:
+    """Which files of the run lie on file systems of the machine."""
+    around = surroundings(options, machine)
     mappings = [_mapping(text) for text in options["mappings"]]
-    if mappings and not mounts:
+    if mappings and not around.mounts:
         raise InputError(
-            f"--map is for machines with file systems, and {model['name']} has none",
+            f"--map is for machines with file systems, and {around.machine} has none",
             path=str(machine),
             hint="add [storage] to the machine file; docs/formats/machine.md has its keys",
         )
-    return place_files(data_set, mounts, mappings, str(Path.cwd()))
+    return place_files(data_set, around.mounts, mappings, str(Path.cwd()))
 
 
 def _mapping(text: str) -> tuple[str, str]:
@@ -104,7 +127,7 @@ def write_inputs(traced: TracedRun, options: dict[str, Any], folder: Path) -> Co
     return Compute("recorded", times=times, text=text if scale == 1 else f"{text}, times {scale:g}")
 
 
-def played(scenario: Scenario, traced: TracedRun, folder: Path) -> Scenario:
+def played(scenario: Scenario, traced: TracedRun, folder: Path, around: Surroundings) -> Scenario:
     return replace(
         scenario,
         program=str(find_player()),
@@ -113,11 +136,11 @@ def played(scenario: Scenario, traced: TracedRun, folder: Path) -> Scenario:
         trace=traced.name,
         discard_data=True,
         initial_files=tuple(traced.placed.initial.items()),
-        notes=(*_note_of_io(traced), *traced.notes),
+        notes=(*_note_of_io(traced, around), *traced.notes),
     )
 
 
-def _note_of_io(traced: TracedRun) -> list[str]:
+def _note_of_io(traced: TracedRun, around: Surroundings) -> list[str]:
     most = float(traced.io_s.max())
     if most == 0:
         return []
@@ -125,7 +148,20 @@ def _note_of_io(traced: TracedRun) -> list[str]:
     what = "I/O"
     if any(traced.placed.known):
         what = "I/O on files elsewhere than on the machine's file systems"
-    return [
+    taken = (
         f"{what} takes the time it took when traced: {mean} per rank, {format_seconds(most)} at "
-        "most; --map OLD=NEW says where files are"
-    ]
+    )
+    return [f"{taken}most{_remedy(traced, around)}"]
+
+
+def _remedy(traced: TracedRun, around: Surroundings) -> str:
+    """What to do for a prediction of this I/O too; nothing where it is on no files."""
+    seconds = time_elsewhere(traced.data_set, traced.placed)
+    if not seconds:
+        return ""
+    if not around.mounts:
+        return (
+            f"; {around.machine} has no file systems: to have it predicted, choose a machine that "
+            "has, or add [storage] to the machine file"
+        )
+    return f"; to have it predicted: {' '.join(mappings_for(seconds, around.mounts))}"

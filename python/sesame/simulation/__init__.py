@@ -5,7 +5,14 @@ from sesame.simulation.host import Host, HostRun, find_host, find_player
 from sesame.simulation.run import Keep, RunResult, simulate, simulate_into
 from sesame.simulation.scenario import Scenario
 from sesame.simulation.sweep import Point, Sweep, points_of, run_sweep
-from sesame.simulation.trace import Placed, TracedRun, place_files, plan_run
+from sesame.simulation.trace import (
+    Placed,
+    TracedRun,
+    mappings_for,
+    place_files,
+    plan_run,
+    time_elsewhere,
+)
 
 __all__ = [
     "Compute",
@@ -20,6 +27,7 @@ __all__ = [
     "TracedRun",
     "find_host",
     "find_player",
+    "mappings_for",
     "parse_compute",
     "place_files",
     "plan_run",
@@ -27,4 +35,5 @@ __all__ = [
     "run_sweep",
     "simulate",
     "simulate_into",
+    "time_elsewhere",
 ]

@@ -18,8 +18,8 @@ WORLD = 0
 MAY_LEAVE_OUT = ("Comm_split", "Comm_create")  # calls that give some ranks none
 OVER_GROUPS = ("Comm_create_group", "Intercomm_create")  # not all of the parent take part
 UNKNOWN_MAKER = (
-    "some imports, and traces of an earlier version, do not say which call made which communicator; "
-    "record the run with `sesame trace`"
+    "some imports, and traces of an earlier version, do not say which call made which "
+    "communicator; record the run with `sesame trace`"
 )
 
 

@@ -80,20 +80,22 @@ def place_files(
         if row["kind"] not in KINDS or not row["path"].startswith("/"):
             continue
         path = _mapped(posixpath.normpath(row["path"]), mappings, directory)
-        if any(_under(path, mount) for mount in below) and not any(_under(path, k) for k in KERNEL):
+        if any(is_below(path, mount) for mount in below) and not any(
+            is_below(path, k) for k in KERNEL
+        ):
             paths[index] = path
             size = row["size_before"] if row["kind"] == "regular" else -1
             initial[path] = max(initial.get(path, -1), size)
     return Placed(tuple(paths), initial)
 
 
-def _under(path: str, folder: str) -> bool:
+def is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _mapped(path: str, mappings: Sequence[tuple[str, str]], directory: str) -> str:
     for old, new in sorted(mappings, key=lambda pair: -len(pair[0])):
-        if _under(path, old):
+        if is_below(path, old):
             rest = path[len(old.rstrip("/")) :].lstrip("/")
             return posixpath.normpath(posixpath.join(directory, new, rest))
     return path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -100,9 +101,13 @@ def _read_processes(data_set: DataSet, notes: list[str]) -> tuple[Span, list[int
     columns = ["rank", "mpi_rank", "begin_ns", "end_ns", "discarded", "outcome"]
     rows = data_set.table("process", columns).to_pylist()
     processes = sorted((row for row in rows if row["mpi_rank"] >= 0), key=lambda r: r["rank"])
+    has_mpi = _holds(data_set, "mpi")
     if not processes:
-        raise InputError(
-            "no process of this run called MPI, so that there is no communication to simulate"
+        processes = _without_mpi(data_set, rows, notes)
+    elif not has_mpi:
+        notes.append(
+            "the trace has no calls of MPI: its ranks do not wait for each other, and what they "
+            "waited when traced is computation"
         )
     ranks = [row["rank"] for row in processes]
     missing = sorted(set(range(max(ranks) + 1)) - set(ranks))
@@ -114,7 +119,29 @@ def _read_processes(data_set: DataSet, notes: list[str]) -> tuple[Span, list[int
     if discarded:
         notes.append(f"{discarded:,} records of the traced run are lost")
     begin, end = (np.array([row[k] for row in processes], np.int64) for k in ("begin_ns", "end_ns"))
+    if not has_mpi:  # MPI_Init brings ranks together; these begin when they began
+        begin = np.zeros_like(begin)
     return Span(begin, end), [r["rank"] for r in processes if r["outcome"] == "cut off"]
+
+
+def _holds(data_set: DataSet, name: str) -> bool:
+    return data_set.has(name) and data_set.table(name, ["rank"]).num_rows > 0
+
+
+def _without_mpi(
+    data_set: DataSet, rows: list[dict[str, Any]], notes: list[str]
+) -> list[dict[str, Any]]:
+    """All processes as ranks: what they do to files is played all the same."""
+    if not _holds(data_set, "io"):
+        raise InputError(
+            "no process of this run called MPI or accessed a file: there is nothing to simulate"
+        )
+    count = "its process is" if len(rows) == 1 else f"its {len(rows)} processes are"
+    notes.append(
+        f"no process of this run called MPI: {count} played side by side, and what one waited for "
+        "another is computation"
+    )
+    return sorted(rows, key=lambda row: row["rank"])
 
 
 def _check_ranks(ranks: int, communicators: list[Communicator]) -> None:

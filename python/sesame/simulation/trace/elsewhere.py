@@ -1,0 +1,72 @@
+"""Files of a traced run that no file system of the target machine has: where they were, and the
+options that would put them on one."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from sesame.datasets import DataSet
+from sesame.datasets.traced import IoFlag
+from sesame.simulation.trace.files import KERNEL, KINDS, Placed, is_below
+
+NEARLY_ALL = 0.9  # of a directory's time in one below it: that one is meant
+WORTH_NAMING = 0.1  # of the time
+MOST = 3
+
+
+def time_elsewhere(data_set: DataSet, placed: Placed) -> dict[str, float]:
+    """Seconds in calls on stored files that are not placed, of all processes, by path."""
+    if not data_set.has("io") or not data_set.has("file"):
+        return {}
+    io = data_set.table("io", ["file", "duration_ns", "flags"])
+    file, duration, flags = (column.to_numpy() for column in io.columns)
+    own = (file >= 0) & ((flags & int(IoFlag.NESTED | IoFlag.IMPLIED)) == 0)
+    seconds = np.bincount(file[own], duration[own] * 1e-9)
+    known = {index for index, path in enumerate(placed.paths) if path is not None}
+    found: defaultdict[str, float] = defaultdict(float)
+    for row in data_set.table("file", ["index", "path", "kind"]).to_pylist():
+        index, path = row["index"], posixpath.normpath(row["path"])
+        elsewhere = index not in known and 0 <= index < len(seconds) and seconds[index] > 0
+        of_kernel = any(is_below(path, folder) for folder in KERNEL)
+        if elsewhere and row["kind"] in KINDS and path.startswith("/") and not of_kernel:
+            found[path] += float(seconds[index])
+    return dict(found)
+
+
+def mappings_for(seconds: Mapping[str, float], mounts: Sequence[str]) -> list[str]:
+    """Options that put the directories with most of the time on the first mount."""
+    if not mounts:
+        return []
+    where = mounts[0]
+    return [f"--map {folder}={where}" for folder in _busiest(seconds)[:MOST]]
+
+
+def _busiest(seconds: Mapping[str, float]) -> list[str]:
+    """Directories that together have most of the time, none of them the root."""
+    whole = sum(seconds.values())
+    top = _by_child("/", seconds)
+    ordered = sorted(top, key=lambda child: -top[child])
+    return [_narrowest(child, seconds) for child in ordered if top[child] >= WORTH_NAMING * whole]
+
+
+def _by_child(folder: str, seconds: Mapping[str, float]) -> dict[str, float]:
+    """The time below each directory in a directory; files in it count as itself."""
+    times: defaultdict[str, float] = defaultdict(float)
+    for path, time in seconds.items():
+        if is_below(path, folder):
+            first = path[len(folder.rstrip("/")) + 1 :].partition("/")
+            times[posixpath.join(folder, first[0]) if first[1] else folder] += time
+    return times
+
+
+def _narrowest(folder: str, seconds: Mapping[str, float]) -> str:
+    while True:
+        times = _by_child(folder, seconds)
+        child = max(times, key=lambda name: times[name])
+        if child == folder or times[child] < NEARLY_ALL * sum(times.values()):
+            return folder
+        folder = child
