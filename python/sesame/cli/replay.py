@@ -14,6 +14,7 @@ from rich.table import Table
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError
+from sesame.replay.doubts import doubts
 from sesame.replay.player import Options, play
 from sesame.replay.records import read_trace, what_it_holds
 from sesame.replay.result import figures, write_result
@@ -91,6 +92,9 @@ def replay(run: Path, **options: Any) -> int:
     if played is None:
         return 0
     answer = figures(schedule, played)
+    why = doubts(schedule, played, style)
+    if why:
+        answer["doubts"] = [doubt.as_json() for doubt in why]
     console = Console(stderr=True, highlight=False)
     if options["output"] is not None:
         with DataSetWriter(options["output"], force=options["force"]) as writer:
@@ -100,6 +104,9 @@ def replay(run: Path, **options: Any) -> int:
         click.echo(json.dumps(answer))
     else:
         _print_summary(console, answer, played.caches)
+    for doubt in why:
+        console.print(f"doubtful: {doubt}", markup=False, soft_wrap=True)
+        console.print(f"hint: {doubt.hint}", markup=False, soft_wrap=True)
     if not answer["complete"]:
         console.print(f"the replay is incomplete: {answer['failure']}", markup=False)
     for line in _failed_data(answer):
