@@ -585,3 +585,12 @@ def test_parts_of_faults_are_the_total_while_others_fault(tmp_path):
     rows = pq.read_table(path / "kernel_summary.parquet").to_pylist()
     parts = sum(r["count"] for r in rows if r["point"] not in ("total", "page-out"))
     assert parts == sum(r["count"] for r in rows if r["point"] == "total") > 1000
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to measure the kernel")
+def test_the_table_of_a_measured_command_is_not_mixed_with_its_output(tmp_path):
+    command = [*SESAME, "measure", "run", "--only", "task", "--", "echo", "its output"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "its output\n"
+    assert "task." in done.stderr

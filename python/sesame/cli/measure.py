@@ -50,7 +50,7 @@ from sesame.measurement import (
     record_kernel,
 )
 
-COMMAND_LINE = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+COMMAND_LINE = {"allow_interspersed_args": False}
 
 
 @click.group()
@@ -237,7 +237,7 @@ def _print_totals(rows: dict[str, list[dict[str, Any]]]) -> None:
             mean,
             most,
         )
-    Console().print(table)
+    Console(stderr=True).print(table)
     _print_cost(rows)
 
 
@@ -250,7 +250,7 @@ def _print_cost(rows: dict[str, list[dict[str, Any]]]) -> None:
         active = sum(row["active_ns"] for row in own) / max(length, 1)
         spent = sum(row["estimated_ns"] for row in own) / max(length, 1)
         table.add_row(name, f"{100 * active:.0f} % of the time", f"{100 * spent:.3f} %")
-    Console().print(table)
+    Console(stderr=True).print(table)
 
 
 @measure.command()

@@ -27,7 +27,7 @@ from sesame.measurement.reception.journal import Journal
 from sesame.measurement.reception.store import write_data_set
 
 FILE = click.Path(path_type=Path)
-COMMAND_LINE = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+COMMAND_LINE = {"allow_interspersed_args": False}
 Command = Callable[..., Any]
 
 

@@ -51,7 +51,7 @@ from sesame.simulation.host import inspect_program
 STRATEGY = "storage.collective.strategy"
 # Who asks for a strategy wants it also where ranks would go alone by the machine's default.
 ALWAYS = ("storage.collective.cb_read=enable", "storage.collective.cb_write=enable")
-PROGRAM_STATUS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+PROGRAM_STATUS = {"allow_interspersed_args": False}
 
 
 @click.command(cls=ProgramOrTrace, context_settings=PROGRAM_STATUS)

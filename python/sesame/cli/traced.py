@@ -47,7 +47,6 @@ class ProgramOrTrace(click.Command):
         program = values.get("program")
         if isinstance(program, str) and is_trace(program):
             ctx.allow_interspersed_args = True
-            ctx.ignore_unknown_options = False
         return super().parse_args(ctx, args)
 
 
