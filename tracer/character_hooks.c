@@ -52,6 +52,7 @@ static void record_character(uint64_t begin, int call, const FILE* stream, int r
   }
   int file = sesame_stream_file(stream);
   uint64_t end = sesame_leave(begin);
+  sesame_count_stream(stream, 1);
   if (merge(begin, end, call, file)) return;
   sesame_put_merged(end, &(struct sesame_merged){
                              .call = (uint16_t)call,
@@ -88,23 +89,30 @@ CHARACTER(putchar_unlocked, putchar, (int c), (c), stdout)
 
 /* Compilers put getc_unlocked and putc_unlocked into the program; what is left of them is a call
  * when the buffer is empty or full. Its data is that of the buffer. */
-#define GET_BUFFER(name)                                                                \
-  SESAME_HOOK(int, name, (FILE * stream)) {                                             \
-    if (!sesame_watches_stream(stream)) return SESAME_REAL(name)(stream);               \
-    uint64_t begin = sesame_enter();                                                    \
-    int result = SESAME_REAL(name)(stream);                                             \
-    sesame_record_text(begin, SESAME_CALL_getc_unlocked, stream,                        \
-                       result < 0 ? -1 : stream->_IO_read_end - stream->_IO_read_base); \
-    return result;                                                                      \
+static void record_buffer(uint64_t begin, int call, const FILE* stream, ssize_t moved) {
+  sesame_put_stream(begin, call, stream, moved < 0 ? 1 : (size_t)moved,
+                    moved < 0 ? 0 : (size_t)moved);
+}
+
+#define GET_BUFFER(name, takes)                                                    \
+  SESAME_HOOK(int, name, (FILE * stream)) {                                        \
+    if (!sesame_watches_stream(stream)) return SESAME_REAL(name)(stream);          \
+    uint64_t begin = sesame_enter();                                               \
+    int result = SESAME_REAL(name)(stream);                                        \
+    sesame_count_stream(stream, takes&& result >= 0);                              \
+    record_buffer(begin, SESAME_CALL_getc_unlocked, stream,                        \
+                  result < 0 ? -1 : stream->_IO_read_end - stream->_IO_read_base); \
+    return result;                                                                 \
   }
-GET_BUFFER(__uflow)
-GET_BUFFER(__underflow)
+GET_BUFFER(__uflow, 1)
+GET_BUFFER(__underflow, 0)
 
 SESAME_HOOK(int, __overflow, (FILE * stream, int c)) {
   if (!sesame_watches_stream(stream)) return SESAME_REAL(__overflow)(stream, c);
   ssize_t buffered = stream->_IO_write_ptr - stream->_IO_write_base;
   uint64_t begin = sesame_enter();
   int result = SESAME_REAL(__overflow)(stream, c);
-  sesame_record_text(begin, SESAME_CALL_putc_unlocked, stream, result < 0 ? -1 : buffered + 1);
+  sesame_count_stream(stream, c != EOF && result >= 0);
+  record_buffer(begin, SESAME_CALL_putc_unlocked, stream, result < 0 ? -1 : buffered + 1);
   return result;
 }

@@ -4,30 +4,49 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "counters.h"
 #include "hooks.h"
+#include "process.h"
+
+/* Of a call that is not recorded, for it is part of one that is. */
+static __attribute__((noinline)) ssize_t hidden(int call, ssize_t moved) {
+  if (!(sesame_settings.kinds & SESAME_IO) || sesame_in_vfork) return moved;
+  switch (call) {
+    case SESAME_CALL_write:
+    case SESAME_CALL_writev:
+    case SESAME_CALL_pwrite:
+    case SESAME_CALL_pwritev:
+    case SESAME_CALL_pwritev2:
+      return sesame_unrecorded(true, moved);
+    default:
+      return sesame_unrecorded(false, moved);
+  }
+}
 
 /* --- Plain -------------------------------------------------------------------------------- */
 
-#define MOVE(name, call, pointer)                                               \
-  SESAME_HOOK(ssize_t, name, (int file, pointer data, size_t size)) {           \
-    if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, data, size); \
-    uint64_t begin = sesame_enter();                                            \
-    ssize_t moved = SESAME_REAL(name)(file, data, size);                        \
-    sesame_record_moved(begin, SESAME_CALL_##call, file, size, moved);          \
-    return moved;                                                               \
+#define MOVE(name, call, pointer)                                             \
+  SESAME_HOOK(ssize_t, name, (int file, pointer data, size_t size)) {         \
+    if (!sesame_watches_file(file))                                           \
+      return hidden(SESAME_CALL_##call, SESAME_REAL(name)(file, data, size)); \
+    uint64_t begin = sesame_enter();                                          \
+    ssize_t moved = SESAME_REAL(name)(file, data, size);                      \
+    sesame_record_moved(begin, SESAME_CALL_##call, file, size, moved);        \
+    return moved;                                                             \
   }
 MOVE(read, read, void*)
 MOVE(__read, read, void*)
 MOVE(write, write, const void*)
 MOVE(__write, write, const void*)
 
-#define MOVE_AT(name, call, pointer)                                                    \
-  SESAME_HOOK(ssize_t, name, (int file, pointer data, size_t size, off_t offset)) {     \
-    if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, data, size, offset); \
-    uint64_t begin = sesame_enter();                                                    \
-    ssize_t moved = SESAME_REAL(name)(file, data, size, offset);                        \
-    sesame_record_moved_at(begin, SESAME_CALL_##call, file, size, moved, offset);       \
-    return moved;                                                                       \
+#define MOVE_AT(name, call, pointer)                                                  \
+  SESAME_HOOK(ssize_t, name, (int file, pointer data, size_t size, off_t offset)) {   \
+    if (!sesame_watches_file(file))                                                   \
+      return hidden(SESAME_CALL_##call, SESAME_REAL(name)(file, data, size, offset)); \
+    uint64_t begin = sesame_enter();                                                  \
+    ssize_t moved = SESAME_REAL(name)(file, data, size, offset);                      \
+    sesame_record_moved_at(begin, SESAME_CALL_##call, file, size, moved, offset);     \
+    return moved;                                                                     \
   }
 MOVE_AT(pread, pread, void*)
 MOVE_AT(pread64, pread, void*)
@@ -38,7 +57,9 @@ MOVE_AT(__pwrite64, pwrite, const void*)
 
 /* What programs that were compiled with -D_FORTIFY_SOURCE call. */
 SESAME_HOOK(ssize_t, __read_chk, (int file, void* data, size_t size, size_t room)) {
-  if (!sesame_watches_file(file)) return SESAME_REAL(__read_chk)(file, data, size, room);
+  if (!sesame_watches_file(file)) {
+    return hidden(SESAME_CALL_read, SESAME_REAL(__read_chk)(file, data, size, room));
+  }
   uint64_t begin = sesame_enter();
   ssize_t moved = SESAME_REAL(__read_chk)(file, data, size, room);
   sesame_record_moved(begin, SESAME_CALL_read, file, size, moved);
@@ -47,7 +68,8 @@ SESAME_HOOK(ssize_t, __read_chk, (int file, void* data, size_t size, size_t room
 
 #define READ_AT_CHECKED(name)                                                                  \
   SESAME_HOOK(ssize_t, name, (int file, void* data, size_t size, off_t offset, size_t room)) { \
-    if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, data, size, offset, room);  \
+    if (!sesame_watches_file(file))                                                            \
+      return hidden(SESAME_CALL_pread, SESAME_REAL(name)(file, data, size, offset, room));     \
     uint64_t begin = sesame_enter();                                                           \
     ssize_t moved = SESAME_REAL(name)(file, data, size, offset, room);                         \
     sesame_record_moved_at(begin, SESAME_CALL_pread, file, size, moved, offset);               \
@@ -65,21 +87,23 @@ static size_t size_of(const struct iovec* parts, int count, ssize_t moved) {
   return size;
 }
 
-#define MOVE_VECTOR(name, call)                                                   \
-  SESAME_HOOK(ssize_t, name, (int file, const struct iovec* parts, int count)) {  \
-    if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, parts, count); \
-    uint64_t begin = sesame_enter();                                              \
-    ssize_t moved = SESAME_REAL(name)(file, parts, count);                        \
-    size_t size = size_of(parts, count, moved);                                   \
-    sesame_record_moved(begin, SESAME_CALL_##call, file, size, moved);            \
-    return moved;                                                                 \
+#define MOVE_VECTOR(name, call)                                                  \
+  SESAME_HOOK(ssize_t, name, (int file, const struct iovec* parts, int count)) { \
+    if (!sesame_watches_file(file))                                              \
+      return hidden(SESAME_CALL_##call, SESAME_REAL(name)(file, parts, count));  \
+    uint64_t begin = sesame_enter();                                             \
+    ssize_t moved = SESAME_REAL(name)(file, parts, count);                       \
+    size_t size = size_of(parts, count, moved);                                  \
+    sesame_record_moved(begin, SESAME_CALL_##call, file, size, moved);           \
+    return moved;                                                                \
   }
 MOVE_VECTOR(readv, readv)
 MOVE_VECTOR(writev, writev)
 
 #define MOVE_VECTOR_AT(name, call)                                                             \
   SESAME_HOOK(ssize_t, name, (int file, const struct iovec* parts, int count, off_t offset)) { \
-    if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, parts, count, offset);      \
+    if (!sesame_watches_file(file))                                                            \
+      return hidden(SESAME_CALL_##call, SESAME_REAL(name)(file, parts, count, offset));        \
     uint64_t begin = sesame_enter();                                                           \
     ssize_t moved = SESAME_REAL(name)(file, parts, count, offset);                             \
     size_t size = size_of(parts, count, moved);                                                \
@@ -92,19 +116,20 @@ MOVE_VECTOR_AT(pwritev, pwritev)
 MOVE_VECTOR_AT(pwritev64, pwritev)
 
 /* With the offset -1 they use the file's position. */
-#define MOVE_VECTOR_FLAGS(name, call)                                                            \
-  SESAME_HOOK(ssize_t, name,                                                                     \
-              (int file, const struct iovec* parts, int count, off_t offset, int flags)) {       \
-    if (!sesame_watches_file(file)) return SESAME_REAL(name)(file, parts, count, offset, flags); \
-    uint64_t begin = sesame_enter();                                                             \
-    ssize_t moved = SESAME_REAL(name)(file, parts, count, offset, flags);                        \
-    size_t size = size_of(parts, count, moved);                                                  \
-    if (offset == -1) {                                                                          \
-      sesame_record_moved(begin, SESAME_CALL_##call, file, size, moved);                         \
-    } else {                                                                                     \
-      sesame_record_moved_at(begin, SESAME_CALL_##call, file, size, moved, offset);              \
-    }                                                                                            \
-    return moved;                                                                                \
+#define MOVE_VECTOR_FLAGS(name, call)                                                          \
+  SESAME_HOOK(ssize_t, name,                                                                   \
+              (int file, const struct iovec* parts, int count, off_t offset, int flags)) {     \
+    if (!sesame_watches_file(file))                                                            \
+      return hidden(SESAME_CALL_##call, SESAME_REAL(name)(file, parts, count, offset, flags)); \
+    uint64_t begin = sesame_enter();                                                           \
+    ssize_t moved = SESAME_REAL(name)(file, parts, count, offset, flags);                      \
+    size_t size = size_of(parts, count, moved);                                                \
+    if (offset == -1) {                                                                        \
+      sesame_record_moved(begin, SESAME_CALL_##call, file, size, moved);                       \
+    } else {                                                                                   \
+      sesame_record_moved_at(begin, SESAME_CALL_##call, file, size, moved, offset);            \
+    }                                                                                          \
+    return moved;                                                                              \
   }
 MOVE_VECTOR_FLAGS(preadv2, preadv2)
 MOVE_VECTOR_FLAGS(preadv64v2, preadv2)

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "counters.h"
 #include "hooks.h"
 #include "process.h"
 
@@ -131,7 +132,8 @@ static int read_entries(int file, const SesameMapping* mapping) {
   for (uint64_t at = mapping->begin; at < mapping->end; at += page * 512) {
     uint64_t count = (mapping->end - at + page - 1) / page;
     if (count > 512) count = 512;
-    long got = syscall(SYS_pread64, file, entries, 8 * count, at / page * 8);
+    long got =
+        sesame_unrecorded(false, syscall(SYS_pread64, file, entries, 8 * count, at / page * 8));
     if (got < 0) return errno;
     for (uint64_t i = 0; i < count; ++i) {
       uint64_t here = at + i * page;

@@ -1,5 +1,6 @@
 /* The beginning and the end of MPI in the process. Part of mpi_hooks.h. */
 
+#include "counters.h"
 #include "streams.h"
 
 static Session world_session = SESSION_NULL; /* whose group `world` is, if not MPI_Init's */
@@ -38,19 +39,25 @@ static void forget_world(void) {
 }
 
 static int hook_MPI_Init(int* argc, char*** argv) {
+  SesameMoved moved = sesame_counters_hide(); /* libraries look at the machine in many ways */
   SESAME_MPI_CALL(MPI_Init, SESAME_CALL_MPI_Init, (argc, argv));
+  sesame_counters_unhide(moved);
   initialized(span, SESAME_CALL_MPI_Init);
   return leave(before, result);
 }
 
 static int hook_MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  SesameMoved moved = sesame_counters_hide();
   SESAME_MPI_CALL(MPI_Init_thread, SESAME_CALL_MPI_Init_thread, (argc, argv, required, provided));
+  sesame_counters_unhide(moved);
   initialized(span, SESAME_CALL_MPI_Init_thread);
   return leave(before, result);
 }
 
 static int hook_MPI_Session_init(Info info, Errhandler errhandler, Session* session) {
+  SesameMoved moved = sesame_counters_hide();
   SESAME_MPI_CALL(MPI_Session_init, SESAME_CALL_MPI_Session_init, (info, errhandler, session));
+  sesame_counters_unhide(moved);
   SESAME_PUT(plain, SESAME_CALL_MPI_Session_init, .error = 0);
   if (!has_world && library.Group_from_session_pset != NULL &&
       library.Group_from_session_pset(*session, "mpi://WORLD", &world) == 0) {
@@ -72,7 +79,9 @@ static int hook_MPI_Session_finalize(Session* session) {
 /* Launchers may kill a process that has left MPI. */
 static int hook_MPI_Finalize(void) {
   if (world_session == SESSION_NULL) forget_world();
+  SesameMoved moved = sesame_counters_hide();
   SESAME_MPI_CALL(MPI_Finalize, SESAME_CALL_MPI_Finalize, ());
+  sesame_counters_unhide(moved);
   SESAME_PUT(plain, SESAME_CALL_MPI_Finalize, .error = 0);
   leave(before, 0);
   sesame_streams_flush();

@@ -13,6 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "counters.h"
 #include "mappings.h"
 #include "metadata.h"
 #include "recorder.h"
@@ -26,6 +27,7 @@ static SesameProcessState* state;
 static char name[PATH_MAX + 128]; /* a node's name has at most 64 characters */
 static char state_path[sizeof name + 8];
 static char host[65];
+static uint64_t loaded_ns;
 static struct stat first_stderr; /* what it was when the program began */
 
 void sesame_say(const char* what, const char* which, int error) {
@@ -40,7 +42,8 @@ void sesame_say(const char* what, const char* which, int error) {
                         sesame_settings.kinds != 0 ? "trace" : "measure", what,
                         which != NULL ? ": " : "", which != NULL ? which : "",
                         error != 0 ? ": " : "", error != 0 ? strerror(error) : "", getpid());
-  if (length > 0) syscall(SYS_write, STDERR_FILENO, line, strnlen(line, sizeof line));
+  if (length <= 0) return;
+  sesame_unrecorded(true, syscall(SYS_write, STDERR_FILENO, line, strnlen(line, sizeof line)));
 }
 
 SesameProcessState* sesame_process_state(void) { return state; }
@@ -48,12 +51,25 @@ const char* sesame_process_name(void) { return name; }
 
 /* --- Beginning ---------------------------------------------------------------------------- */
 
-/* Launchers of other processes: what they do is not the run. */
+/* Launchers of other processes: what they do is not the run. Installations of several MPIs tell
+ * theirs apart behind a dot, as in mpiexec.hydra. */
 static bool is_launcher(void) {
-  static const char* const names[] = {"mpiexec", "mpirun", "hydra_", "orterun", "orted",
-                                      "prterun", "prted",  "srun",   "ssh"};
+  static const char* const names[] = {"mpiexec",
+                                      "mpirun",
+                                      "hydra_pmi_proxy",
+                                      "hydra_bstrap_proxy",
+                                      "hydra_persist",
+                                      "hydra_nameserver",
+                                      "orterun",
+                                      "orted",
+                                      "prterun",
+                                      "prted",
+                                      "srun",
+                                      "ssh"};
+  const char* called = program_invocation_short_name;
+  const size_t length = strcspn(called, ".");
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    if (strncmp(program_invocation_short_name, names[i], strlen(names[i])) == 0) return true;
+    if (strlen(names[i]) == length && strncmp(called, names[i], length) == 0) return true;
   }
   return false;
 }
@@ -87,7 +103,9 @@ static int new_file(const char* path) {
   return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-static void write_text(int file, const char* text) { syscall(SYS_write, file, text, strlen(text)); }
+static void write_text(int file, const char* text) {
+  sesame_unrecorded(true, syscall(SYS_write, file, text, strlen(text)));
+}
 
 /* The first process writes the metadata; all would write the same. */
 static void write_metadata(void) {
@@ -122,7 +140,8 @@ bool sesame_reserve(int file, uint64_t bytes) {
   if (syscall(SYS_fallocate, file, 0, 0ll, bytes) == 0) return true;
   if (errno != EOPNOTSUPP) return false;
   for (uint64_t at = 0; at < bytes; at += sizeof zeros) {
-    if (syscall(SYS_pwrite64, file, zeros, sizeof zeros, at) != sizeof zeros) return false;
+    long written = sesame_unrecorded(true, syscall(SYS_pwrite64, file, zeros, sizeof zeros, at));
+    if (written != sizeof zeros) return false;
   }
   return true;
 }
@@ -164,6 +183,7 @@ bool sesame_process_begin(void) {
 static void read_command(char* command) {
   int file = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
   long length = file < 0 ? 0 : syscall(SYS_read, file, command, COMMAND_BYTES - 1);
+  sesame_unrecorded(false, length);
   if (file >= 0) syscall(SYS_close, file);
   if (length < 0) length = 0;
   while (length > 0 && command[length - 1] == '\0') --length;
@@ -185,6 +205,7 @@ void sesame_process_describe(void) {
                                          .pid = getpid(),
                                          .parent = getppid(),
                                          .realtime_offset = realtime - (int64_t)sesame_system_ns(),
+                                         .loaded = (int64_t)loaded_ns,
                                          .host = host,
                                          .directory = directory,
                                          .command = command});
@@ -198,14 +219,35 @@ static uint64_t processor_ns(void) {
   return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
+static void put_counted(void) {
+  SesameMoved moved;
+  if (!(sesame_settings.kinds & SESAME_IO) || !sesame_counters_read(&moved)) return;
+  struct sesame_counted record = {.read = moved.read, .written = moved.written};
+  for (uint32_t i = 0; i < SESAME_STATE_THREADS; ++i) {
+    record.stream_read += state->thread[i].stream_read;
+    record.stream_written += state->thread[i].stream_written;
+  }
+  sesame_put_counted(sesame_ticks(), &record);
+}
+
+/* Reads and writes past the tracer are told by nothing but the kernel's counters. */
+static bool did_what_nothing_tells(void) {
+  SesameMoved moved;
+  return state == NULL && (sesame_settings.kinds & SESAME_IO) && sesame_counters_read(&moved) &&
+         moved.read + moved.written > 0;
+}
+
 void sesame_process_end(int how) {
   /* In a signal handler that has interrupted the recorder, which may have a lock. */
   if (sesame_stream.watched & SESAME_WRITING) return;
   /* A child may have done nothing but touch what its parent has mapped. */
-  if (sesame_mappings_overlap(NULL, SIZE_MAX)) (void)sesame_watches(SESAME_IO);
+  if (sesame_mappings_overlap(NULL, SIZE_MAX) || did_what_nothing_tells()) {
+    (void)sesame_watches(SESAME_IO);
+  }
   if (state == NULL || state->ended != 0) return;
   if (sesame_stream.buffer != NULL) {
     sesame_mappings_record_pages(NULL, SIZE_MAX);
+    put_counted();
     sesame_put_ended(sesame_ticks(),
                      &(struct sesame_ended){.how = (uint8_t)how, .processor = processor_ns()});
   }
@@ -222,7 +264,9 @@ void sesame_process_resume(void) {
 void sesame_process_forked(void) {
   if (state != NULL) munmap(state, sizeof *state);
   state = NULL;
+  loaded_ns = sesame_system_ns();
   sesame_streams_forget();
+  if (sesame_settings.kinds & SESAME_IO) sesame_counters_begin(true);
 }
 
 __attribute__((constructor)) static void begin(void) {
@@ -230,11 +274,13 @@ __attribute__((constructor)) static void begin(void) {
   if (sesame_settings.kinds == 0 && sesame_settings.cells[0] == '\0') return;
   syscall(SYS_fstat, STDERR_FILENO, &first_stderr);
   if (sesame_settings.kinds == 0) return;
+  loaded_ns = sesame_system_ns();
   struct utsname node;
   uname(&node);
   snprintf(host, sizeof host, "%s", node.nodename);
   sesame_clock_start();
   pthread_atfork(NULL, NULL, sesame_process_forked);
+  if (sesame_settings.kinds & SESAME_IO) sesame_counters_begin(false);
 }
 
 __attribute__((destructor)) static void end(void) { sesame_process_end(1); }

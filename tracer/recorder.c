@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "counters.h"
 #include "process.h"
 #include "streams.h"
 
@@ -101,7 +102,7 @@ static int append_to_stream(struct SesameBuffer* buffer, size_t size) {
   long before = syscall(SYS_lseek, file, 0, SEEK_END);
   int error = sesame_file_may_have((uint64_t)before + size) ? 0 : EFBIG;
   while (part < parts + 2 && error == 0) {
-    long now = syscall(SYS_writev, file, part, parts + 2 - part);
+    long now = sesame_unrecorded(true, syscall(SYS_writev, file, part, parts + 2 - part));
     if (now == 0) error = ENOSPC;
     if (now < 0 && errno != EINTR) error = errno;
     for (; now > 0 && part < parts + 2; ++part) {
@@ -117,12 +118,15 @@ static int append_to_stream(struct SesameBuffer* buffer, size_t size) {
   return error;
 }
 
-static void lose_packet(SesameStream* stream, uint64_t records, int error) {
+static void lose_packet(SesameStream* stream, uint64_t records, bool in_limit, int error) {
   SesameProcessState* state = sesame_process_state();
   stream->state->discarded += records;
-  if (state->error == 0) {
-    state->error = error;
+  if (state->error != 0) return;
+  state->error = error;
+  if (in_limit) {
     sesame_say("records are lost, and counted: the trace cannot be written", NULL, error);
+  } else {
+    sesame_say("the largest size is reached: further records are lost, and counted", NULL, 0);
   }
 }
 
@@ -137,7 +141,7 @@ static void write_packet(struct SesameBuffer* buffer, const uint8_t* at, uint64_
   bool in_limit = atomic_fetch_add(&written_bytes, size) + size <= sesame_settings.most_bytes;
   int error = in_limit ? append_to_stream(buffer, size) : EFBIG;
   if (error != 0) {
-    lose_packet(buffer->stream, kept(state) - buffer->kept_before, error);
+    lose_packet(buffer->stream, kept(state) - buffer->kept_before, in_limit, error);
   } else {
     buffer->packets++;
   }
@@ -215,6 +219,7 @@ void sesame_discard(void) {
 static void end_thread(void* stream_of_thread) {
   SesameStream* stream = stream_of_thread;
   stream->watched = SESAME_WRITING;
+  if (sesame_settings.kinds & SESAME_IO) sesame_counters_end_thread();
   pthread_mutex_lock(&lock);
   take(stream->buffer);
   write_packet(stream->buffer, stream->at, stream->last_ns);

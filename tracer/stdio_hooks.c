@@ -20,6 +20,14 @@ static int flags_of(const char* mode) {
   return access | others;
 }
 
+/* Streams that another thread closes are counted by none. */
+void sesame_add_stream_bytes(int64_t read, int64_t written) {
+  SesameThreadState* state = sesame_stream.state;
+  if (state == NULL) return;
+  state->stream_read += (uint64_t)read;
+  state->stream_written += (uint64_t)written;
+}
+
 static void record_opening(uint64_t begin, int call, FILE* stream, const char* path, int flags) {
   int file = stream == NULL ? -1 : sesame_stream_file(stream);
   sesame_record_open(begin, call, file, AT_FDCWD, path, flags);
@@ -49,6 +57,7 @@ OPEN(_IO_popen, popen, (const char* command, const char* mode), (command, mode),
   SESAME_HOOK(FILE*, name, (const char* path, const char* mode, FILE* old)) {                \
     sesame_forget(sesame_stream_file(old));                                                  \
     if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(path, mode, old);               \
+    sesame_add_stream_bytes(0, sesame_buffered(old).unwritten);                              \
     uint64_t begin = sesame_enter();                                                         \
     FILE* stream = SESAME_REAL(name)(path, mode, old);                                       \
     if (path != NULL) {                                                                      \
@@ -79,6 +88,7 @@ OPEN_DESCRIPTOR(_IO_fdopen)
     int file = sesame_stream_file(stream);                                        \
     sesame_forget(file);                                                          \
     if (file < 0 || !sesame_watches(SESAME_IO)) return SESAME_REAL(name)(stream); \
+    sesame_add_stream_bytes(0, sesame_buffered(stream).unwritten);                \
     uint64_t begin = sesame_enter();                                              \
     int result = SESAME_REAL(name)(stream);                                       \
     SESAME_RECORD_HANDLE(begin, call, file, result < 0);                          \
@@ -108,6 +118,7 @@ SESAME_HOOK(int, fcloseall, (void)) {
       SESAME_RECORD(plain, begin, .call = SESAME_CALL_fflush, .error = sesame_error(result < 0)); \
     } else {                                                                                      \
       SESAME_RECORD_HANDLE(begin, fflush, sesame_stream_file(stream), result < 0);                \
+      sesame_count_emptied(stream, 0);                                                            \
     }                                                                                             \
     return result;                                                                                \
   }
@@ -133,6 +144,7 @@ SESAME_HOOK(void, _flushlbf, (void)) {
     uint64_t begin = sesame_enter();                                           \
     type result = SESAME_REAL(name) arguments;                                 \
     SESAME_RECORD_HANDLE(begin, call, sesame_stream_file(stream), result < 0); \
+    sesame_count_emptied(stream, 0);                                           \
     return result;                                                             \
   }
 TELL(long, ftell, ftell, (FILE * stream), (stream))
@@ -158,11 +170,31 @@ static void record_position(uint64_t begin, int call, FILE* stream, int failed) 
   errno = saved;
 }
 
+/* The part of the file that is in the buffer. */
+typedef struct {
+  int64_t begin;
+  int64_t end; /* negative when it is unknown */
+} Window;
+
+static Window window_of(const FILE* stream) {
+  return (Window){stream->_offset - (stream->_IO_read_end - stream->_IO_read_base),
+                  stream->_offset};
+}
+
+/* A seek to inside the buffer reads nothing. */
+static int is_read_again(const FILE* stream, Window before) {
+  int64_t position = stream->_offset - (stream->_IO_read_end - stream->_IO_read_ptr);
+  int is_inside = before.end >= 0 && position >= before.begin && position < before.end;
+  return stream->_IO_read_end > stream->_IO_read_base && !is_inside;
+}
+
 #define SEEK(name, call, parameters, arguments)                             \
   SESAME_HOOK(int, name, parameters) {                                      \
     if (!sesame_watches_stream(stream)) return SESAME_REAL(name) arguments; \
+    Window window = window_of(stream);                                      \
     uint64_t begin = sesame_enter();                                        \
     int result = SESAME_REAL(name) arguments;                               \
+    sesame_count_emptied(stream, is_read_again(stream, window));            \
     record_position(begin, SESAME_CALL_##call, stream, result < 0);         \
     return result;                                                          \
   }
@@ -179,8 +211,10 @@ SESAME_HOOK(void, rewind, (FILE * stream)) {
     SESAME_REAL(rewind)(stream);
     return;
   }
+  Window window = window_of(stream);
   uint64_t begin = sesame_enter();
   SESAME_REAL(rewind)(stream);
+  sesame_count_emptied(stream, is_read_again(stream, window));
   record_position(begin, SESAME_CALL_rewind, stream, 0);
 }
 

@@ -12,20 +12,52 @@
 /* In FILE's flags. A stream of a file is neither in memory nor the program's own. */
 #define SESAME_STREAM_OF_FILE 0x2000
 #define SESAME_STREAM_FAILED 0x20
+#define SESAME_STREAM_WRITES 0x800
 
 /* -1 when there is none. */
 static inline int sesame_stream_file(const FILE* stream) {
   return stream->_flags & SESAME_STREAM_OF_FILE ? stream->_fileno : -1;
 }
 
+static inline SesameBuffered sesame_buffered(const FILE* stream) {
+  return (SesameBuffered){.unread = stream->_IO_read_end - stream->_IO_read_ptr,
+                          .unwritten = stream->_IO_write_ptr - stream->_IO_write_base};
+}
+
+/* Keeps what is buffered now for sesame_count_stream after the call. */
 static inline int sesame_watches_stream(const FILE* stream) {
   int file = sesame_stream_file(stream);
-  return file >= 0 && sesame_watches_file(file);
+  if (file < 0 || !sesame_watches_file(file)) return 0;
+  sesame_stream.buffered = sesame_buffered(stream);
+  return 1;
+}
+
+/* What the stream itself has read and written, which is in no record: the kernel has counted it. */
+void sesame_add_stream_bytes(int64_t read, int64_t written);
+
+/* After a call that gave `moved` bytes to the program or took them from it. */
+static inline void sesame_count_stream(const FILE* stream, size_t moved) {
+  SesameBuffered before = sesame_stream.buffered, now = sesame_buffered(stream);
+  int64_t written = before.unwritten - now.unwritten, read = 0;
+  if (stream->_flags & SESAME_STREAM_WRITES) {
+    written += (int64_t)moved;
+  } else {
+    read = (int64_t)moved + now.unread - before.unread;
+  }
+  if (__builtin_expect((read | written) != 0, 0)) sesame_add_stream_bytes(read, written);
+}
+
+/* After one that moves the position, or empties the buffer: a seek to outside the buffer reads
+ * what is at the new position, if it reads at all. */
+static inline void sesame_count_emptied(const FILE* stream, int is_read_again) {
+  int64_t written = sesame_stream.buffered.unwritten - sesame_buffered(stream).unwritten;
+  int64_t read = is_read_again ? stream->_IO_read_end - stream->_IO_read_base : 0;
+  if ((read | written) != 0) sesame_add_stream_bytes(read, written);
 }
 
 /* Of a call that was to move `size` bytes. At the end of a file errno is not the stream's. */
-static inline void sesame_record_stream(uint64_t begin, int call, const FILE* stream, size_t size,
-                                        size_t moved) {
+static inline void sesame_put_stream(uint64_t begin, int call, const FILE* stream, size_t size,
+                                     size_t moved) {
   int file = sesame_stream_file(stream);
   if (__builtin_expect(moved == size, 1)) {
     SESAME_RECORD(data, begin, .call = (uint16_t)call, .file = file, .bytes = size);
@@ -33,6 +65,12 @@ static inline void sesame_record_stream(uint64_t begin, int call, const FILE* st
     sesame_record_partial(begin, call, file, size, moved, -1,
                           sesame_error(stream->_flags & SESAME_STREAM_FAILED));
   }
+}
+
+static inline void sesame_record_stream(uint64_t begin, int call, const FILE* stream, size_t size,
+                                        size_t moved) {
+  sesame_put_stream(begin, call, stream, size, moved);
+  sesame_count_stream(stream, moved);
 }
 
 /* Of a call that says itself how much it moved, -1 for an error or the end: one byte was to come.

@@ -59,6 +59,14 @@ uint32_t file_traits(std::string_view name) {
   if (has_any(name, {"sync", "flush"})) traits |= kSyncs;
   if (is_any(name, {"chdir", "fchdir"})) traits |= kChangesDirectory;
   if (is_any(name, {"munmap"})) traits |= kUnmaps;
+  if (is_any(name, {"read", "readv", "pread", "preadv", "preadv2", "eventfd_read", "aio_read",
+                    "sendfile", "copy_file_range"})) {
+    traits |= kKernelReads;
+  }
+  if (is_any(name, {"write", "writev", "pwrite", "pwritev", "pwritev2", "eventfd_write",
+                    "aio_write", "dprintf", "vdprintf", "sendfile", "copy_file_range"})) {
+    traits |= kKernelWrites;
+  }
   return traits;
 }
 

@@ -23,9 +23,11 @@ enum Trait : uint32_t {
   kSharedPosition = 1 << 11,  // of MPI files: one position for all processes
   kSplitBegin = 1 << 12,
   kSplitEnd = 1 << 13,
-  kMpi = 1 << 14,        // belongs to record type mpi
-  kOverGroup = 1 << 15,  // makes a communicator without its whole parent
-  kAllocates = 1 << 16,  // makes the file as long as the part it names
+  kMpi = 1 << 14,           // belongs to record type mpi
+  kOverGroup = 1 << 15,     // makes a communicator without its whole parent
+  kAllocates = 1 << 16,     // makes the file as long as the part it names
+  kKernelReads = 1 << 17,   // what it moves is in the kernel's count of bytes read
+  kKernelWrites = 1 << 18,  // likewise written
 };
 
 class CallTraits {

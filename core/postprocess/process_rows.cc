@@ -20,6 +20,7 @@ class Reader {
   void on(const process_record& record, uint64_t) { io_.begin(record); }
   void on(const joined_record&, uint64_t) {}
   void on(const ended_record&, uint64_t) {}
+  void on(const counted_record&, uint64_t) {}
   void on(const preempted_record& record, uint64_t time) {
     threads_.current().preempted.push_back({static_cast<int64_t>(time - record.duration),
                                             static_cast<int64_t>(record.duration),

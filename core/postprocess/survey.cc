@@ -47,6 +47,12 @@ class Surveyor {
     who.host = record.host;
     who.directory = record.directory;
     who.command = record.command;
+    const auto loaded = static_cast<uint64_t>(record.loaded);
+    note(loaded > 0 && loaded < time ? time - loaded : 0, time);
+  }
+  void on(const counted_record& record, uint64_t time) {
+    result_.counted = MovedBytes{record.read - std::min(record.read, record.stream_read),
+                                 record.written - std::min(record.written, record.stream_written)};
     note(0, time);
   }
   void on(const joined_record& record, uint64_t time) {
@@ -71,13 +77,16 @@ class Surveyor {
 
   // --- Files: only that there was I/O ---
 
-  void on(const data_record& record, uint64_t time) { io(record.duration, time); }
-  void on(const data_at_record& record, uint64_t time) { io(record.duration, time); }
-  void on(const partial_record& record, uint64_t time) { io(record.duration, time); }
+  void on(const data_record& record, uint64_t time) { moved(record, time); }
+  void on(const data_at_record& record, uint64_t time) { moved(record, time); }
+  void on(const partial_record& record, uint64_t time) { moved(record, time); }
   void on(const merged_record& record, uint64_t time) { io(record.duration, time); }
   void on(const open_record& record, uint64_t time) { io(record.duration, time); }
-  void on(const copy_record& record, uint64_t time) { io(record.duration, time); }
-  void on(const request_record& record, uint64_t time) { io(record.duration, time); }
+  void on(const copy_record& record, uint64_t time) { moved(record, time); }
+  void on(const request_record& record, uint64_t time) {
+    io(record.duration, time);
+    count(record.call, record.size);
+  }
   void on(const mpi_open_record& record, uint64_t time) { io(record.duration, time); }
   void on(const mpi_data_record& record, uint64_t time) {
     io(record.duration, time);
@@ -190,6 +199,15 @@ class Surveyor {
     if (!begun_ || begin < result_.identity.begin) result_.identity.begin = begin;
     begun_ = true;
     result_.identity.end = std::max(result_.identity.end, static_cast<int64_t>(time));
+  }
+  void count(uint16_t call, uint64_t bytes) {
+    if (traits_.has(call, kKernelReads)) result_.recorded.read += bytes;
+    if (traits_.has(call, kKernelWrites)) result_.recorded.written += bytes;
+  }
+  template <typename Record>
+  void moved(const Record& record, uint64_t time) {
+    io(record.duration, time);
+    count(record.call, record.bytes);
   }
   void io(uint64_t duration, uint64_t time) {
     note(duration, time);
@@ -314,6 +332,12 @@ void name_by_files(const TracedFiles& files, ProcessSurvey& result) {
 }
 
 }  // namespace
+
+MovedBytes ProcessSurvey::unseen() const {
+  if (!counted || lost() > 0) return {};
+  return {counted->read - std::min(counted->read, recorded.read),
+          counted->written - std::min(counted->written, recorded.written)};
+}
 
 uint64_t ProcessSurvey::lost() const {
   if (!state) return walked.discarded;

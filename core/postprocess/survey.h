@@ -70,6 +70,12 @@ struct Identity {
   int64_t end = 0;
 };
 
+// Bytes that the process read and wrote.
+struct MovedBytes {
+  uint64_t read = 0;
+  uint64_t written = 0;
+};
+
 struct SurveyOptions {
   bool operations = false;  // for pruning
   bool times = false;       // for the clocks of several nodes
@@ -91,6 +97,11 @@ struct ProcessSurvey {
   std::vector<Operation> operations;
   std::vector<uint8_t> calls;  // 1 for each function that was called, by its number
 
+  MovedBytes recorded;                // by the calls that the kernel counts
+  std::optional<MovedBytes> counted;  // by the kernel; none of a process that was cut off
+
+  // What the kernel counted and no record tells.
+  MovedBytes unseen() const;
   uint64_t lost() const;  // records that were made and are not in the streams
   bool has_times() const { return walked.records > 0; }
 };

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* Changes whenever shapes.def does; readers refuse what they do not know. */
-#define SESAME_TRACED_FORMAT 4
+#define SESAME_TRACED_FORMAT 5
 
 #define SESAME_PACKET_MAGIC 0xC1FC1FC1u /* fixed by CTF 1.8, section 5.1 */
 #define SESAME_TRACED_STREAM 1u         /* the class of these streams: a thread */
@@ -70,9 +70,11 @@ typedef struct {
 #define SESAME_STATE_THREADS 1023
 
 typedef struct {
-  uint64_t records;   /* made, whether they were written or not */
-  uint64_t discarded; /* made and known to be lost: full disk, limit of size, a signal handler */
-  uint64_t unused[6]; /* each thread has a cache line of its own */
+  uint64_t records;     /* made, whether they were written or not */
+  uint64_t discarded;   /* made and known to be lost: full disk, limit of size, a signal handler */
+  uint64_t stream_read; /* bytes that streams of stdio have read for it */
+  uint64_t stream_written; /* and written */
+  uint64_t unused[4];      /* each thread has a cache line of its own */
 } SesameThreadState;
 
 typedef struct {

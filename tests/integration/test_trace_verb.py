@@ -137,6 +137,8 @@ def test_a_limit_of_size_loses_records_and_says_how_many(trace, writer, tmp_path
     assert data_set.info["result"]["discarded"] >= 50000 - written
     assert data_set.info["result"]["outcome"] == "records lost"
     assert outcome.stderr.splitlines()[-2].startswith("records lost after ")
+    assert "the largest size is reached" in outcome.stderr
+    assert "File too large" not in outcome.stderr
 
 
 def test_a_limit_below_a_buffer_keeps_what_fits(trace, writer, tmp_path):
@@ -173,11 +175,80 @@ def test_a_full_disk_is_the_same_error_for_every_verb(arguments, trace, small_di
     assert [path.name for path in small_disk.iterdir()] == ["before"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a file system")
+def test_a_disk_that_fills_up_keeps_raw_streams_and_exit_status(trace, writer, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "sesame-test", disk], check=True)
+    try:
+        command = shlex.join([*writer, "100000"])
+        outcome = trace("-o", "disk/run.sesame", "--", "sh", "-c", f"{command}; exit 5")
+        assert outcome.status == 5
+        assert "No space left on device" in outcome.stderr
+        assert "the raw streams stay in disk/run.sesame.raw" in outcome.stderr
+        assert [path.name for path in disk.iterdir()] == ["run.sesame.raw"]
+        again = trace("-o", "run.sesame", "--from-raw", "disk/run.sesame.raw")
+        assert again.status == 0, again.stderr
+    finally:
+        subprocess.run(["umount", "--lazy", disk], check=True)
+    assert (tmp_path / "numbers").stat().st_size == 8 * 100000
+    assert DataSet(tmp_path / "run.sesame").info["result"]["outcome"] == "records lost"
+
+
+def test_raw_streams_of_a_tracer_that_was_killed_are_found_and_named(trace, tmp_path):
+    command = [*SESAME, "trace", "-o", "run.sesame", "--", "sh", "-c", "cat /dev/null; sleep 60"]
+    process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
+    while not list(tmp_path.glob("run.sesame.raw/*.stream")):
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    again = trace("-o", "run.sesame", "--", "cat", "/dev/null")
+    assert again.status == 2
+    assert "run.sesame.raw: the raw streams of a run that was interrupted" in again.stderr
+    assert trace("-o", "run.sesame", "--from-raw", "run.sesame.raw").status == 0
+    assert trace("-o", "run.sesame", "--force", "--", "cat", "/dev/null").status == 0
+    assert not (tmp_path / "run.sesame.raw").exists()
+
+
+def test_a_sleep_that_ctrl_c_ends_is_not_called_unknown(tmp_path):
+    command = [*SESAME, "trace", "-o", "run.sesame", "--", "sleep", "60"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    names: list[str] = []
+    while names != ["sleep"]:
+        assert process.poll() is None
+        pids = children.read_text().split()
+        names = [Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids]
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130
+    assert "sleep was ended by SIGINT and recorded nothing" in said
+
+
+@pytest.mark.parametrize("verb", [["trace"], ["measure", "run"]], ids=" ".join)
+def test_an_unknown_option_is_not_taken_for_the_command(verb, tmp_path):
+    outcome = run([*SESAME, *verb, "--reprot", "d.html", "--", "true"], tmp_path)
+    assert outcome.status == 2
+    assert "No such option" in outcome.stderr
+    assert "--reprot" in outcome.stderr
+
+
+@pytest.mark.parametrize(("name", "traced"), [("sshock", True), ("ssh", False), ("srun", False)])
+def test_a_launcher_is_known_by_its_whole_name(name, traced, trace, tmp_path):
+    (tmp_path / name).symlink_to("/bin/cat")
+    outcome = trace("-o", "run.sesame", "--", f"./{name}", "/dev/null")
+    assert (outcome.status == 0) == traced
+    assert (tmp_path / "run.sesame").exists() == traced
+
+
 def test_ctrl_c_is_for_the_program_and_the_rest_is_kept(tmp_path):
     command = [*SESAME, "trace", "-o", "run.sesame", "--", "sh", "-c", "cat /dev/null; sleep 60"]
     process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
     deadline = time.monotonic() + 20
-    while not list(tmp_path.glob(".run.sesame.*/raw/state/*")) and time.monotonic() < deadline:
+    while not list(tmp_path.glob("run.sesame.raw/state/*")) and time.monotonic() < deadline:
         time.sleep(0.1)
     time.sleep(0.3)
     os.killpg(process.pid, signal.SIGINT)

@@ -60,7 +60,7 @@ def patterns_not_files() -> list[str]:
 
 
 # Shapes of records that tell of the process and its processor, whenever that happens to be.
-OF_NO_CALL = ("descriptor", "process", "preempted")
+OF_NO_CALL = ("descriptor", "process", "preempted", "counted")
 
 
 def matches(name: str, patterns: list[str]) -> bool:

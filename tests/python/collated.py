@@ -20,7 +20,7 @@ class Collated:
         if not raw.exists():
             trace.write(raw)
         with DataSetWriter(tmp_path / "run.sesame", force=True) as writer:
-            info = collate(raw, writer, keep_raw=True, **options)
+            info = collate(raw, writer, **options)
             writer.finish(info)
         self.result = info["result"]
         self.data = DataSet(tmp_path / "run.sesame")

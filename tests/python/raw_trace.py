@@ -16,7 +16,7 @@ SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "s16": 2, "s32": 4, "s40": 5, "s
 WIDE = 0x80
 MAGIC = 0xC1FC1FC1
 PACKET = struct.Struct("<IIIIQQQQQQ")
-FORMAT = 4
+FORMAT = 5
 STATE_MAGIC = 0x45544154534D5353
 STATE_THREADS = 1023
 
@@ -216,6 +216,7 @@ class RawTrace:
             pid=pid,
             parent=parent,
             realtime_offset=offset,
+            loaded=0,
             host=host,
             directory=directory,
             command=command,

@@ -17,6 +17,7 @@ from sesame.analysis.traced.sharing import Sharing, sharing_of
 from sesame.analysis.traced.totals import Totals
 from sesame.analysis.traced.waits import Waits, waits_of
 from sesame.datasets import DataSet
+from sesame.datasets.describe import doubts_of
 
 CUT_OFF = "cut off"
 
@@ -100,6 +101,7 @@ class Study:
                 f"{names}): what they did after their last buffer is not here."
             )
         raw = self.run.data_set.info.get("raw") or {}
+        lines += doubts_of(self.run.data_set.info)
         lines += [str(line) for line in raw.get("damage") or []]
         result = self.run.data_set.info.get("result") or {}
         if result.get("dropped"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from rich.status import Status
 from sesame import native
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.datasets import DataSetWriter, check_destination
-from sesame.errors import InputError, OutputError
+from sesame.errors import InputError, OutputError, TracingError
 from sesame.tracing import (
     TraceOptions,
     collate,
@@ -25,7 +26,7 @@ from sesame.tracing import (
     was_anything_recorded,
 )
 
-COMMAND_LINE = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+COMMAND_LINE = {"allow_interspersed_args": False}
 
 
 @click.command(context_settings=COMMAND_LINE)
@@ -96,18 +97,21 @@ def trace(**options: Any) -> int:
         raise InputError(f"--from-raw {options['from_raw']}: there is no such directory")
     path = options["output"] or _output_of(command, options["from_raw"])
     check_destination(path, force=options["force"])
-    with DataSetWriter(path, force=options["force"]) as writer:
-        status = 0
-        if command:
-            raw = writer.raw
-            raw.mkdir()
-            stdout = sys.stderr if options["as_json"] else None
-            status = run_traced(command, raw, settings, stdout=stdout)
-            if not was_anything_recorded(raw):
-                raise explain(command, status, raw)
-        else:
-            raw = options["from_raw"]
-        result = _finish(writer, raw, command, status, options)
+    if options["from_raw"] is not None:
+        result = _make(path, options["from_raw"], command, 0, options)
+        _print_result(path, result, as_json=options["as_json"])
+        return 0
+    raw = _new_raw(path, force=options["force"])
+    try:
+        stdout = sys.stderr if options["as_json"] else None
+        status = run_traced(command, raw, settings, stdout=stdout)
+        if not was_anything_recorded(raw):
+            raise explain(command, status, raw)
+    except BaseException:
+        shutil.rmtree(raw, ignore_errors=True)
+        raise
+    result = _make_or_keep(path, raw, command, status, options)
+    shutil.rmtree(raw, ignore_errors=True)
     _print_result(path, result, as_json=options["as_json"])
     return status
 
@@ -124,6 +128,38 @@ def _output_of(command: tuple[str, ...], raw: Path | None) -> Path:
     return Path(f"{words[-1] if words else Path(command[0]).name}.sesame")
 
 
+def _new_raw(path: Path, *, force: bool) -> Path:
+    """Where the run records itself: in plain view, so that it can be found when all else ends."""
+    raw = path.with_name(f"{path.name}.raw")
+    if raw.exists() and not force:
+        raise OutputError(
+            f"{raw}: the raw streams of a run that was interrupted are there",
+            hint=f"sesame trace --from-raw {raw} makes a data set of them; --force removes them",
+        )
+    try:
+        if raw.exists():
+            shutil.rmtree(raw)
+        raw.mkdir()
+    except OSError as error:
+        raise OutputError(f"{raw}: cannot be made: {error.strerror}") from error
+    return raw
+
+
+def _make_or_keep(
+    path: Path, raw: Path, command: tuple[str, ...], status: int, options: dict[str, Any]
+) -> dict[str, Any]:
+    """The data set; when it cannot be written, the run was not in vain."""
+    try:
+        return _make(path, raw, command, status, options)
+    except OutputError as error:
+        kept = TracingError(
+            f"{error.message}; the raw streams stay in {raw}",
+            hint=f"free some space, then: sesame trace --from-raw {raw} -o {path}",
+            exit_status=status or error.exit_status,
+        )
+        raise kept from error
+
+
 def _print_environment(raw: Path, settings: TraceOptions) -> None:
     try:
         raw.mkdir(parents=True, exist_ok=True)
@@ -133,24 +169,25 @@ def _print_environment(raw: Path, settings: TraceOptions) -> None:
         click.echo(f"export {name}={shlex.quote(value)}")
 
 
-def _finish(
-    writer: DataSetWriter,
-    raw: Path,
-    command: tuple[str, ...],
-    status: int,
-    options: dict[str, Any],
+def _make(
+    path: Path, raw: Path, command: tuple[str, ...], status: int, options: dict[str, Any]
 ) -> dict[str, Any]:
     console = Console(stderr=True)
-    with Status("making the data set", console=console) as line:
+    with (
+        DataSetWriter(path, force=options["force"]) as writer,
+        Status("making the data set", console=console) as line,
+    ):
 
         def show(share: float) -> None:
             line.update(f"making the data set: {100 * share:.0f} %")
 
-        keep = options["keep_raw"] or options["from_raw"] is not None
-        info = collate(raw, writer, prune=options["prune"], keep_raw=keep, progress=show)
+        info = collate(raw, writer, prune=options["prune"], progress=show)
         if command:
             info["command"] = list(command)
         info["result"]["exit_status"] = status
+        if command and options["keep_raw"]:
+            shutil.copytree(raw, writer.raw)
+            info["raw"]["directory"] = "raw"
         writer.finish(info)
     result: dict[str, Any] = info["result"]
     return result
@@ -170,6 +207,9 @@ def _print_result(path: Path, result: dict[str, Any], *, as_json: bool) -> None:
         console.print(
             f"pruning kept {result['kept']:,} MPI calls and dropped {result['dropped']:,}"
         )
+    for doubt in result["doubts"]:
+        console.print(f"[bold red]{doubt['reason']}[/]: {doubt['text']}", soft_wrap=True)
+        console.print(f"hint: {doubt['hint']}", soft_wrap=True)
     for line in result.get("damage", []):
         console.print(f"[bold red]damaged[/] {line}")
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())

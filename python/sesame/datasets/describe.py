@@ -27,9 +27,16 @@ def facts(data_set: DataSet) -> list[tuple[str, str]]:
         ("begun", info.get("begin_time")),
         ("outcome", info.get("result", {}).get("outcome")),
         ("records lost", info.get("raw", {}).get("discarded") or None),
+        *(("doubt", text) for text in doubts_of(info)),
         ("size", f"{data_set.size_bytes():,} bytes"),
     ]
     return [(name, str(value)) for name, value in pairs if value not in (None, "")]
+
+
+def doubts_of(info: dict[str, Any]) -> list[str]:
+    """The reasons to doubt a run that its record itself knows, as `reason: what was seen`."""
+    found = info.get("result", {}).get("doubts") or []
+    return [f"{doubt['reason']}: {doubt['text']}" for doubt in found]
 
 
 def _is_without_mpi(data_set: DataSet) -> bool:

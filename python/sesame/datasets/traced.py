@@ -220,13 +220,17 @@ REPLAYED = RecordType(
 )
 
 
-def outcome_of(processes: Collection[str], damage: Sequence[str], discarded: int) -> str:
+def outcome_of(
+    processes: Collection[str], damage: Sequence[str], discarded: int, *, incomplete: bool = False
+) -> str:
     """How a recording ended, from how its processes did: what is worst for who relies on it."""
     if "cut off" in processes:
         return "cut off"
     if damage:
         return "damaged"
-    return "records lost" if discarded else "complete"
+    if discarded:
+        return "records lost"
+    return "incomplete" if incomplete else "complete"
 
 
 TRACE_TYPES = (IO, MPI, PREEMPTED, FILE, PROCESS, COMMUNICATOR, REPLAYED)

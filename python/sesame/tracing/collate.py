@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from typing import Any
 from sesame import __version__, native
 from sesame.datasets import DataSetWriter, record_type
 from sesame.datasets.traced import outcome_of
+from sesame.tracing.completeness import doubts, unseen
 from sesame.tracing.filesystems import FileSystems
 from sesame.tracing.tables import FastTable
 
@@ -28,7 +28,6 @@ def collate(
     writer: DataSetWriter,
     *,
     prune: str = "none",
-    keep_raw: bool = False,
     progress: Callable[[float], None] | None = None,
     threads: int | None = None,
 ) -> dict[str, Any]:
@@ -54,8 +53,6 @@ def collate(
         writer.write_records("preempted", run.preempted)
     discarded = sum(process["discarded"] for process in processes)
     damage = run.damage
-    if not keep_raw:
-        shutil.rmtree(raw)
     return {
         "instrument": {"name": "sesame trace", "version": __version__},
         "host": {"name": platform.node(), "system": platform.platform()},
@@ -64,12 +61,12 @@ def collate(
         **_begin(run.begin_ns, first_seen),
         "raw": {
             "format": "CTF 1.8",
-            "directory": "raw" if keep_raw and raw == writer.raw else None,
+            "directory": None,
             "discarded": discarded,
             "damage": damage,
         },
         "result": {
-            "outcome": outcome_of([one["outcome"] for one in processes], damage, discarded),
+            **_trust(processes, damage, discarded),
             "duration_s": run.duration_ns / 1e9,
             "processes": len(processes),
             "mpi_programs": run.mpi_programs,
@@ -146,6 +143,16 @@ def _command(processes: list[dict[str, Any]]) -> list[str]:
         words: list[str] = process["command"].split(WORD_SEPARATOR)
         return words
     return []
+
+
+def _trust(processes: list[dict[str, Any]], damage: list[str], discarded: int) -> dict[str, Any]:
+    found = doubts(processes)
+    outcomes = [process["outcome"] for process in processes]
+    return {
+        "outcome": outcome_of(outcomes, damage, discarded, incomplete=bool(found)),
+        "doubts": [doubt.as_json() for doubt in found],
+        "unseen": unseen(processes),
+    }
 
 
 def _pruning(run: Any, prune: str) -> dict[str, Any]:

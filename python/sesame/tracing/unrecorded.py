@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import stat
 import struct
 from collections.abc import Sequence
@@ -10,7 +11,10 @@ from pathlib import Path
 
 from sesame.errors import OutputError, SesameError, TracingError
 
+# Programs that start others, as tracer/process.c has them; behind a dot is which MPI they are of.
+LAUNCHERS = {"mpiexec", "mpirun", "orterun", "prterun", "srun", "ssh"}
 BUFFER_BYTES = 128 << 10  # without room for one a process records nothing
+SIGNALLED = 128  # a status above it is this and the signal that ended the command
 PT_INTERP = 3  # of a program header: the program names a dynamic linker, which loads the tracer
 ELF64_LITTLE = b"\x7fELF\x02\x01"
 
@@ -19,8 +23,14 @@ def explain(command: Sequence[str], status: int, raw: Path) -> SesameError:
     """The error for a command that ended and recorded nothing in `raw`."""
     if shutil.disk_usage(raw).free < BUFFER_BYTES:
         return OutputError(
-            f"{raw.parent.parent}: cannot write: No space left on device",
+            f"{raw.parent.resolve()}: cannot write: No space left on device",
             hint="free some space, or write the data set elsewhere with -o",
+        )
+    if (number := status - SIGNALLED) in {one.value for one in signal.Signals}:
+        return TracingError(
+            f"{command[0]} was ended by {signal.Signals(number).name} and recorded nothing",
+            hint="a program that a signal ends loses what it had not written yet",
+            exit_status=status,
         )
     reason, hint = _reason(command)
     said = f"{command[0]} ended with status {status} and recorded nothing"
@@ -29,7 +39,8 @@ def explain(command: Sequence[str], status: int, raw: Path) -> SesameError:
 
 def _reason(command: Sequence[str]) -> tuple[str, str]:
     """Reason and hint. Of a launcher's words the first that can be run is taken for the program."""
-    words = [word for word in command[1:] if not word.startswith("-")]
+    is_launcher = Path(command[0]).name.partition(".")[0] in LAUNCHERS
+    words = [word for word in command[1:] if is_launcher and not word.startswith("-")]
     found = [path for word in words if (path := shutil.which(word)) is not None]
     launched = shutil.which(command[0])
     for program in map(Path, [launched, *found[:1]] if launched else found[:1]):

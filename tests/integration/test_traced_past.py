@@ -1,0 +1,79 @@
+"""What a program reads and writes past the tracer is counted by the kernel: then the run is not
+called complete, and it says how much is missing."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import SESAME, run
+from sesame.datasets import DataSet
+
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs/trace"
+BYTES = 1_000_000
+
+
+def build(name: str, folder: Path, *flags: str) -> str:
+    built = folder / name
+    source = PROGRAMS / f"{name}.c"
+    subprocess.run(["gcc", "-O1", "-w", "-o", str(built), str(source), *flags], check=True)
+    return str(built)
+
+
+def traced(folder: Path, *command: str, status: int = 0) -> tuple[dict, str]:
+    """The result of a traced run, and what was said of it."""
+    outcome = run([*SESAME, "trace", "-o", "run.sesame", "--", *command], folder)
+    assert outcome.status == status, outcome.stderr
+    return DataSet(folder / "run.sesame").info["result"], outcome.stderr
+
+
+@pytest.mark.parametrize(("how", "other"), [("read", "written"), ("write", "read")])
+def test_a_run_that_moves_data_past_the_tracer_is_not_complete(tmp_path, how, other):
+    result, said = traced(tmp_path, build("past", tmp_path), how, str(BYTES), status=7)
+    verb = "read" if how == "read" else "written"
+    assert result["outcome"] == "incomplete"
+    assert result["unseen"] == {f"{verb}_bytes": BYTES, f"{other}_bytes": 0, "processes": 1}
+    assert [doubt["reason"] for doubt in result["doubts"]] == ["incomplete input"]
+    assert f"incomplete input: the kernel counted 1,000,000 bytes {verb} by 1 process" in said
+    facts = run([*SESAME, "info", "run.sesame"], tmp_path).stdout
+    assert "incomplete input" in facts
+    assert run([*SESAME, "report", "run.sesame"], tmp_path).status == 0
+    assert "incomplete input" in (tmp_path / "run.html").read_text()
+
+
+def test_a_few_bytes_past_the_tracer_are_counted(tmp_path):
+    result, _ = traced(tmp_path, build("past", tmp_path), "write", "100", status=7)
+    assert result["unseen"]["written_bytes"] == 100
+    assert result["outcome"] == "complete"
+
+
+def test_what_streams_read_and_write_themselves_is_not_missing(tmp_path):
+    result, _ = traced(tmp_path, build("streams", tmp_path))
+    assert result["outcome"] == "complete"
+    assert result["unseen"] == {"read_bytes": 0, "written_bytes": 0, "processes": 0}
+
+
+ORDINARY = {
+    "tar": "tar cf t.tar /etc/apt && tar xf t.tar",
+    "sort": "seq 100000 | sort -rn | cut -c1-3 | uniq -c | awk '{print $2}' > sorted",
+    "dd": "dd if=/dev/zero of=z bs=4k count=100 && cp --reflink=never z y && cat y z | gzip > c.gz",
+    "sqlite3": "sqlite3 d.db 'create table t(a); insert into t values (1), (2); select * from t'",
+    "python": '/usr/bin/python3 -c \'import json, ctypes, threading; open("f", "w").write("x")\'',
+    "children": "for i in 1 2 3; do bash -c 'cat /bin/ls | wc -c; perl -e \"print 1\"'; done",
+    "libraries": "git init -q r && cd r && date > a && git add a && ps aux > b && id",
+}
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_ordinary_programs_are_complete(tmp_path, name):
+    result, _ = traced(tmp_path, "sh", "-c", ORDINARY[name])
+    assert result["outcome"] == "complete"
+    assert result["unseen"]["written_bytes"] < 200  # messages of the C library
+    assert result["unseen"]["read_bytes"] < 10_000 * result["processes"]
+
+
+def test_a_run_lasts_from_the_start_of_its_program_to_its_end(tmp_path):
+    result, _ = traced(tmp_path, "sleep", "0.5")
+    assert 0.5 <= result["duration_s"] < 60

@@ -1,0 +1,158 @@
+#include "counters.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What glibc's dynamic linker reads of each library before it maps it (elf/dl-load.c, struct
+ * filebuf, on machines of 64 bits). */
+enum { LIBRARY_HEAD_BYTES = 832 };
+
+atomic_uint_fast64_t sesame_unrecorded_read, sesame_unrecorded_written;
+
+static SesameMoved first;
+static unsigned long long first_libraries;
+static atomic_uint_fast64_t ended_read, ended_written; /* by threads that have ended */
+static __thread SesameMoved counted_of_thread;         /* of these by this one */
+
+static uint64_t number_behind(const char* text, const char* name) {
+  const char* at = strstr(text, name);
+  return at == NULL ? 0 : strtoull(at + strlen(name), NULL, 10);
+}
+
+/* Adds the counters of one thread; gives how much was read for it, which the kernel counts when it
+ * has made the text. Those of a whole process have its ended children's in them. */
+static long read_thread(const char* path, SesameMoved* moved) {
+  char text[512];
+  int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  long length = file < 0 ? 0 : syscall(SYS_read, file, text, sizeof text - 1);
+  if (file >= 0) syscall(SYS_close, file);
+  if (length <= 0) return 0;
+  text[length] = '\0';
+  moved->read += number_behind(text, "rchar:");
+  moved->written += number_behind(text, "wchar:");
+  return length;
+}
+
+/* As getdents64 gives them. */
+typedef struct {
+  uint64_t inode;
+  int64_t offset;
+  unsigned short length;
+  unsigned char type;
+  char name[];
+} Entry;
+
+/* What the thread itself reads here is unrecorded, too, so this is asked just before its counters.
+ */
+static void take_unrecorded(SesameMoved* moved) {
+  moved->read -= sesame_unrecorded_read;
+  moved->written -= sesame_unrecorded_written;
+}
+
+static bool read_listed(const char* entries, long size, SesameMoved* moved) {
+  bool any = false;
+  const long self = syscall(SYS_gettid);
+  for (long at = 0; at < size; at += ((const Entry*)(entries + at))->length) {
+    const Entry* entry = (const Entry*)(entries + at);
+    char path[64];
+    if (entry->name[0] == '.') continue;
+    snprintf(path, sizeof path, "/proc/self/task/%s/io", entry->name);
+    const bool is_self = strtol(entry->name, NULL, 10) == self;
+    if (is_self) take_unrecorded(moved);
+    const long length = read_thread(path, moved);
+    sesame_unrecorded(false, length);
+    if (is_self && length > 0) any = true;
+  }
+  return any;
+}
+
+/* Of all threads that run, without what is unrecorded. */
+static bool read_threads(SesameMoved* moved) {
+  _Alignas(Entry) char entries[2048];
+  int folder = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_CLOEXEC);
+  if (folder < 0) return false;
+  bool any = false;
+  for (long size; (size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;) {
+    if (read_listed(entries, size, moved)) any = true;
+  }
+  syscall(SYS_close, folder);
+  return any;
+}
+
+static int ask_loaded(struct dl_phdr_info* info, size_t size, void* count) {
+  (void)size;
+  *(unsigned long long*)count = info->dlpi_adds;
+  return 1;
+}
+
+static unsigned long long libraries_loaded(void) {
+  unsigned long long count = 0;
+  dl_iterate_phdr(ask_loaded, &count);
+  return count;
+}
+
+void sesame_counters_begin(bool is_forked) {
+  first = counted_of_thread = (SesameMoved){0};
+  first_libraries = libraries_loaded();
+  atomic_store(&ended_read, 0);
+  atomic_store(&ended_written, 0);
+  atomic_store(&sesame_unrecorded_read, 0);
+  atomic_store(&sesame_unrecorded_written, 0);
+  if (!is_forked) sesame_unrecorded(false, read_thread("/proc/thread-self/io", &first));
+}
+
+void sesame_counters_end_thread(void) {
+  SesameMoved now = {0};
+  int saved = errno;
+  if (read_thread("/proc/thread-self/io", &now)) {
+    atomic_fetch_add(&ended_read, now.read - counted_of_thread.read);
+    atomic_fetch_add(&ended_written, now.written - counted_of_thread.written);
+    counted_of_thread = now;
+  }
+  errno = saved;
+}
+
+/* More may have been taken away than was counted: by other threads, between two readings. */
+static uint64_t difference(uint64_t now, uint64_t before) {
+  return (int64_t)(now - before) > 0 ? now - before : 0;
+}
+
+bool sesame_counters_read(SesameMoved* moved) {
+  int saved = errno;
+  SesameMoved now = {ended_read, ended_written};
+  bool is_known = read_threads(&now);
+  errno = saved;
+  if (!is_known) return false;
+  uint64_t heads = (libraries_loaded() - first_libraries) * LIBRARY_HEAD_BYTES;
+  moved->read = difference(now.read, first.read + heads);
+  moved->written = difference(now.written, first.written);
+  return true;
+}
+
+SesameMoved sesame_counters_hide(void) {
+  SesameMoved before = {0};
+  int saved = errno;
+  take_unrecorded(&before);
+  sesame_unrecorded(false, read_thread("/proc/thread-self/io", &before));
+  errno = saved;
+  return before;
+}
+
+void sesame_counters_unhide(SesameMoved before) {
+  SesameMoved now = {0};
+  int saved = errno;
+  take_unrecorded(&now);
+  const long length = read_thread("/proc/thread-self/io", &now);
+  sesame_unrecorded(false, length);
+  if (length > 0) {
+    sesame_unrecorded(false, (ssize_t)difference(now.read, before.read));
+    sesame_unrecorded(true, (ssize_t)difference(now.written, before.written));
+  }
+  errno = saved;
+}
