@@ -117,6 +117,7 @@ int grequest_cancel(Function function, CallbackKind, void* extra_state, bool com
 }
 
 constexpr Callbacks kCallbacks = {
+    .error_code = error_out,
     .invoke_op = invoke_op,
     .copy_attribute = copy_attribute,
     .delete_attribute = delete_attribute,

@@ -32,6 +32,11 @@ Count send_peers(const void* sendbuf, Comm comm) {
   return sendbuf == MPI_IN_PLACE ? 0 : peers(comm);
 }
 
+Count commands(int count, int root, Comm comm) {
+  int rank = -1;
+  return mpi::Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root ? count : 0;
+}
+
 namespace {
 
 struct Neighbors {

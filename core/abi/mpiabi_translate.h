@@ -149,6 +149,7 @@ Count peers(Comm comm);
 Count send_peers(const void* sendbuf, Comm comm);  // MPI_IN_PLACE: the types are not looked at
 Count in_neighbors(Comm comm);
 Count out_neighbors(Comm comm);
+Count commands(int count, int root, Comm comm);  // others than the root need not give any
 
 // ---- Results
 // -------------------------------------------------------------------------------------

@@ -117,6 +117,7 @@ int grequest_cancel(Function function, CallbackKind kind, void* extra_state, boo
 }
 
 constexpr Callbacks kCallbacks = {
+    .error_code = [](int error) { return error; },
     .invoke_op = invoke_op,
     .copy_attribute = copy_attribute,
     .delete_attribute = delete_attribute,

@@ -50,6 +50,15 @@ void apply_fixups(const ImageSet& set, const uint64_t* bases) {
            reinterpret_cast<const void*>(bases[copy.source_image] + copy.source_offset), copy.size);
 }
 
+// No rank is active now.
+Result<> begin_in(RankProcess& process, const std::string& directory) {
+  swap_directories_from_now_on();
+  process.directory = open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (process.directory >= 0) return {};
+  return error_at(directory, 0,
+                  std::string("cannot work in this directory: ") + std::strerror(errno));
+}
+
 }  // namespace
 
 ProgramImage::ProgramImage(Program program, std::unique_ptr<ImageSet> images)
@@ -84,6 +93,11 @@ Result<RankProcessPtr> ProgramImage::load(int rank, const LaunchArguments& argum
   apply_fixups(*images_, process->bases.get());
   for (const Clone& clone : images_->clones)
     memcpy(process->block.get() + clone.block_offset, clone.original, clone.size);
+  if (!arguments.directory.empty()) {
+    if (auto moved = begin_in(*process, arguments.directory); !moved) {
+      return std::unexpected(moved.error());
+    }
+  }
   open_streams(*process);
   set_variables(*process);
   return process;

@@ -86,6 +86,7 @@ void set_hooks(const SimulationHooks& hooks);
 struct LaunchArguments {
   std::vector<std::string> arguments;    // argv; the first is the program's name
   std::vector<std::string> environment;  // "NAME=value"
+  std::string directory;                 // to work in; empty: that of the host
 };
 
 class RankProcess;

@@ -56,6 +56,7 @@ struct Machine {
   int cores = 1;             // per node: how many ranks a node takes
   uint64_t memory = 0;       // of a node, in bytes; 0: not said
   double compute_ratio = 1;  // target compute time / measured host compute time
+  SimTime spawn_time;        // MPI_Comm_spawn: from the call to the first instruction of its ranks
   Topology topology;
   NetworkParameters network;                      // between nodes
   NetworkParameters intranode;                    // inside a node, and from a rank to itself

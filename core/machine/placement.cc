@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 
 namespace sesame::machine {
 namespace {
@@ -84,6 +85,26 @@ Result<std::vector<int>> place_ranks(const Machine& machine, int ranks,
   std::vector<int> nodes(static_cast<size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     nodes[static_cast<size_t>(rank)] = block ? rank / machine.cores : rank % machine.nodes;
+  }
+  return nodes;
+}
+
+std::vector<int> place_more(const Machine& machine, int ranks, const std::string& placement,
+                            std::vector<int> taken, const std::vector<int>& allowed) {
+  std::vector<int> candidates = allowed;
+  if (candidates.empty()) {
+    candidates.resize(static_cast<size_t>(machine.nodes));
+    std::iota(candidates.begin(), candidates.end(), 0);
+  }
+  std::vector<int> nodes;
+  const auto room = [&] { return nodes.size() < static_cast<size_t>(ranks); };
+  // Cyclic: one round for each number of ranks on a node; otherwise one round fills all.
+  const bool cyclic = placement == "cyclic";
+  for (int most = cyclic ? 1 : machine.cores; most <= machine.cores && room(); ++most) {
+    for (const int node : candidates) {
+      int& here = taken[static_cast<size_t>(node)];
+      for (; here < most && room(); ++here) nodes.push_back(node);
+    }
   }
   return nodes;
 }

@@ -15,4 +15,10 @@ namespace sesame::machine {
 Result<std::vector<int>> place_ranks(const Machine& machine, int ranks,
                                      const std::string& placement = "block");
 
+// The nodes of up to `ranks` more ranks, on cores that are free: `taken` says for each node how
+// many are not. "cyclic" takes the nodes with the fewest ranks first; "block" and files fill the
+// first node with a free core, then the next. `allowed` are the nodes to choose from; empty: all.
+std::vector<int> place_more(const Machine& machine, int ranks, const std::string& placement,
+                            std::vector<int> taken, const std::vector<int>& allowed = {});
+
 }  // namespace sesame::machine

@@ -44,6 +44,8 @@ Result<Machine> assemble(const Document& document) {
   machine.memory = size_or(document, "node.memory", 0);
   machine.compute_ratio = ratio_or(document, "node.compute_ratio", 1);
 
+  machine.spawn_time = duration_or(document, "node.spawn_time", SimTime::zero());
+
   auto network = read_network(document, "network");
   if (!network) return std::unexpected(network.error());
   machine.network = std::move(*network);

@@ -65,7 +65,6 @@ const int* predefined_value(Rank& rank, int keyval) {
   static constexpr int no_host = MPI_PROC_NULL;
   static constexpr int io_everywhere = MPI_ANY_SOURCE;
   static constexpr int yes = 1;  // all ranks read one simulated clock
-  static constexpr int first_application = 0;
   switch (keyval) {
     case MPI_TAG_UB:
       return &tag_ub;
@@ -76,9 +75,9 @@ const int* predefined_value(Rank& rank, int keyval) {
     case MPI_WTIME_IS_GLOBAL:
       return &yes;
     case MPI_APPNUM:
-      return &first_application;
+      return &rank.application;
     case MPI_UNIVERSE_SIZE:
-      return &rank.objects.universe_size;
+      return &rank.world.universe_size;
     case MPI_LASTUSEDCODE:
       return &rank.objects.last_used_code;
     default:

@@ -155,7 +155,7 @@ int CallScope::raise_on_session(int error, Session session) {
 
 void CallScope::not_implemented() {
   const Rank& rank = *strand_.rank;
-  rank.world.hooks.abort_job(1, "rank " + std::to_string(rank.id) + " called " + call_name(id_) +
+  rank.world.hooks.abort_job(1, name_of_rank(rank) + " called " + call_name(id_) +
                                     ", which the simulated MPI does not have yet");
   __builtin_unreachable();
 }

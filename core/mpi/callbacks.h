@@ -39,6 +39,9 @@ struct AttributeFunction {
 };
 
 struct Callbacks {
+  // An error class as the program knows it.
+  int (*error_code)(int error);
+
   // inout = in op inout for `count` elements.
   void (*invoke_op)(Function function, CallbackKind kind, const void* in, void* inout, Count count,
                     Datatype datatype);

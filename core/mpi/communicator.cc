@@ -44,8 +44,10 @@ int end_comm(Comm* handle, CommObject* comm) {
     return fail(MPI_ERR_COMM, comm->name + " is a predefined communicator and cannot be freed");
   }
   MPI_TRY(delete_attributes(*comm));
+  ObjectTables& objects = this_rank().objects;
+  if (comm == objects.parent) objects.parent = nullptr;
   // Operations under way keep the object until they are complete.
-  release(this_rank().objects.comms.remove(*handle));
+  release(objects.comms.remove(*handle));
   *handle = MPI_COMM_NULL;
   return MPI_SUCCESS;
 }
@@ -117,12 +119,13 @@ int Comm_free(Comm* comm) {
   return end_comm(comm, object);
 }
 
-// Every process lives in the one simulated job, so there is no connection to cut.
+// Ranks stay reachable: there is nothing to cut but the communicator.
 int Comm_disconnect(Comm* comm) { return Comm_free(comm); }
 
 int Comm_get_parent(Comm* parent) {
   MPI_TRY(check_out(parent, "parent"));
-  *parent = MPI_COMM_NULL;
+  const CommObject* comm = this_rank().objects.parent;
+  *parent = comm != nullptr ? comm->handle : MPI_COMM_NULL;
   return MPI_SUCCESS;
 }
 

@@ -7,6 +7,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/arguments.h"
 #include "core/mpi/call.h"
+#include "core/mpi/connection.h"
 #include "core/mpi/errors.h"
 #include "core/mpi/object_tables.h"
 #include "core/mpi/world.h"
@@ -46,6 +47,7 @@ int Init_thread(int*, char***, int required, int* provided) {
   Rank& rank = this_rank();
   if (rank.initialized) return fail(MPI_ERR_OTHER, "MPI_Init has been called already");
   create_world_communicators(rank);
+  if (rank.job.parent_port >= 0) MPI_TRY(connect_to_parents(rank));
   rank.initialized = true;
   // Only the thread that started the program may call: MPI_THREAD_FUNNELED at most.
   rank.thread_level = required < MPI_THREAD_FUNNELED ? required : MPI_THREAD_FUNNELED;
@@ -86,9 +88,9 @@ int Is_thread_main(int* flag) {
 
 int Abort(Comm, int errorcode) {
   const Rank& rank = this_rank();
-  rank.world.hooks.abort_job(errorcode == 0 ? 1 : errorcode & 0xff,
-                             "rank " + std::to_string(rank.id) + " called MPI_Abort with code " +
-                                 std::to_string(errorcode));
+  rank.world.hooks.abort_job(
+      errorcode == 0 ? 1 : errorcode & 0xff,
+      name_of_rank(rank) + " called MPI_Abort with code " + std::to_string(errorcode));
   return MPI_SUCCESS;
 }
 

@@ -47,8 +47,7 @@ void attach(ErrhandlerObject*& place, ErrhandlerObject* errhandler) {
 
 [[noreturn]] void end_job(Rank& rank, int error, const char* function_name,
                           const std::string& detail) {
-  std::string text =
-      "rank " + std::to_string(rank.id) + ": " + function_name + ": " + error_text(rank, error);
+  std::string text = name_of_rank(rank) + ": " + function_name + ": " + error_text(rank, error);
   if (!detail.empty()) text += ": " + detail;
   rank.world.hooks.abort_job(1, text);
   __builtin_unreachable();

@@ -34,7 +34,7 @@ int check_changeable(Info handle, InfoObject** info) {
 }
 
 void describe_environment(const Rank& rank, InfoObject& info) {
-  info.set("maxprocs", std::to_string(rank.world.size()));
+  info.set("maxprocs", std::to_string(rank.job.size));
   if (rank.world.hooks.node_name != nullptr) {
     info.set("host", rank.world.hooks.node_name(rank.world.network.node_of(rank.id)));
   }

@@ -1,5 +1,7 @@
 #include "core/mpi/object_tables.h"
 
+#include <numeric>
+
 #include "core/mpi/attributes.h"
 #include "core/mpi/errhandler.h"
 #include "core/mpi/info.h"
@@ -7,6 +9,7 @@
 #include "core/mpi/io/representation.h"
 #include "core/mpi/rma/window.h"
 #include "core/mpi/session.h"
+#include "core/mpi/transfer.h"
 #include "core/mpi/world.h"
 
 namespace sesame::mpi {
@@ -14,6 +17,8 @@ namespace {
 
 constexpr uint32_t kWorldContext = 0;
 constexpr uint32_t kSelfContext = 2;
+// No agreement gets as far.
+constexpr uint32_t kUniverseContext = 0x7ffffff0;
 
 CommObject* create_predefined(Comm handle, uint32_t context, MembersRef members, int rank,
                               const char* name) {
@@ -26,10 +31,14 @@ CommObject* create_predefined(Comm handle, uint32_t context, MembersRef members,
   return comm;
 }
 
-std::vector<int> all_ranks(int size) {
-  std::vector<int> ranks(static_cast<size_t>(size));
-  for (int i = 0; i < size; ++i) ranks[static_cast<size_t>(i)] = i;
-  return ranks;
+// Every rank would otherwise build the whole list before it finds the shared one.
+const MembersRef& members_of(World& world, Job& job) {
+  if (job.members == nullptr) {
+    std::vector<int> ranks(static_cast<size_t>(job.size));
+    std::iota(ranks.begin(), ranks.end(), job.first_rank);
+    job.members = world.intern(std::move(ranks));
+  }
+  return job.members;
 }
 
 }  // namespace
@@ -40,6 +49,7 @@ ObjectTables::~ObjectTables() {
   keyvals.visit([](KeyvalObject& keyval) { keyval.table = nullptr; });
   release(world);
   release(self);
+  release(universe);
   release(empty_group);
   release(environment);
   release(file_errhandler);
@@ -57,14 +67,17 @@ void create_world_communicators(Rank& rank) {
   ObjectTables& objects = rank.objects;
   if (objects.world != nullptr) return;
   World& world = rank.world;
-  // Every rank would otherwise build the whole list before it finds the shared one.
-  const CommObject* first = world.ranks.front()->objects.world;
-  MembersRef everyone = first != nullptr ? first->local : world.intern(all_ranks(world.size()));
-  objects.world = create_predefined(MPI_COMM_WORLD, kWorldContext, std::move(everyone), rank.id,
-                                    "MPI_COMM_WORLD");
+  objects.world = create_predefined(MPI_COMM_WORLD, kWorldContext, members_of(world, rank.job),
+                                    rank.id - rank.job.first_rank, "MPI_COMM_WORLD");
   objects.self =
       create_predefined(MPI_COMM_SELF, kSelfContext, world.intern({rank.id}), 0, "MPI_COMM_SELF");
-  objects.universe_size = world.size();
+}
+
+Transfer universe_transfer(Rank& rank, int tag) {
+  CommObject*& comm = rank.objects.universe;
+  if (comm == nullptr) comm = create_predefined(MPI_COMM_NULL, kUniverseContext, {}, rank.id, "");
+  comm->local = comm->remote = rank.world.everyone();
+  return Transfer(*comm, tag);
 }
 
 int delete_self_attributes(Rank& rank) {

@@ -22,6 +22,7 @@ struct KeyvalObject;
 struct Rank;
 struct Representation;
 struct SessionObject;
+class Transfer;
 struct WindowObject;
 
 struct ObjectTables {
@@ -31,6 +32,8 @@ struct ObjectTables {
   // The program's communicators; null until create_world_communicators().
   CommObject* world = nullptr;
   CommObject* self = nullptr;
+  CommObject* universe = nullptr;  // see universe_transfer()
+  CommObject* parent = nullptr;    // of MPI_Comm_get_parent; `comms` owns it
   HandleTable<CommObject, 0x84000000, 0, 4> comms;
 
   GroupObject* empty_group = nullptr;
@@ -56,8 +59,7 @@ struct ObjectTables {
 
   std::unique_ptr<ErrorCodes> error_codes;  // null until there is something to keep
   int last_used_code = MPI_ERR_LASTCODE;    // predefined attributes are addresses of integers
-  int universe_size = 0;
-  int agreements = 0;  // on context ids, under way (agree.h)
+  int agreements = 0;                       // on context ids, under way (agree.h)
 };
 
 // Null when the handle is not that of a communicator which the rank holds.
@@ -65,6 +67,10 @@ CommObject* find_comm(Rank& rank, Comm handle);
 
 // Makes MPI_COMM_WORLD and MPI_COMM_SELF of the rank, if they are not there yet.
 void create_world_communicators(Rank& rank);
+
+// Messages among all ranks of the run by their numbers, for those that have no communicator in
+// common yet. The tag keeps the exchanges apart.
+Transfer universe_transfer(Rank& rank, int tag);
 
 // What MPI_Finalize does first: deletes the attributes of MPI_COMM_SELF, the last one set first.
 // Returns the error of a delete function.

@@ -86,8 +86,7 @@ int init_session(Info info, ErrhandlerObject* handler, Session* session) {
   return MPI_SUCCESS;
 }
 
-// There is no communicator yet: the messages go by world ranks, in the space of the collectives
-// of MPI_COMM_WORLD that are over some of its ranks.
+// There is no communicator yet: the messages go by the ranks' numbers in the run.
 int create_from_group(Group group, const char* stringtag, Info info, ErrhandlerObject* handler,
                       Comm* newcomm) {
   GroupObject* members;
@@ -100,7 +99,7 @@ int create_from_group(Group group, const char* stringtag, Info info, ErrhandlerO
   if (group == MPI_GROUP_EMPTY) return MPI_SUCCESS;
   MPI_TRY(check_membership(*members));
   Rank& rank = this_rank();
-  Transfer transfer(*rank.objects.world, subset_tag(tag_of_text(stringtag)));
+  Transfer transfer = universe_transfer(rank, subset_tag(tag_of_text(stringtag)));
   Circle circle(transfer, members->members->world_ranks(), members->my_rank);
   const uint32_t context = agree_on_context(
       rank, kIntraContexts, {}, [&circle](std::span<int> values) { circle.maximum(values); });
@@ -129,7 +128,7 @@ int create_from_groups(Group local_group, int local_leader, Group remote_group, 
     return fail(MPI_ERR_RANK, "a leader's rank is not in its group");
   }
   Rank& rank = this_rank();
-  Transfer transfer(*rank.objects.world, subset_tag(tag_of_text(stringtag)));
+  Transfer transfer = universe_transfer(rank, subset_tag(tag_of_text(stringtag)));
   Circle circle(transfer, local->members->world_ranks(), local->my_rank);
   const int other_leader = (*remote->members)[remote_leader];
   const uint32_t context = agree_on_context(rank, kInterContexts, {}, [&](std::span<int> values) {

@@ -4,14 +4,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <numeric>
 
 #include "core/base/check.h"
-#include "core/base/pool.h"
 
 namespace sesame::mpi {
 namespace {
 
 constexpr size_t kHelperStackBytes = 256 * 1024;
+
+// Address space is set aside for so many, some kilobytes each.
+constexpr int kMostSpawned = 1 << 16;
 
 uint64_t content_hash(const std::vector<int>& values) {
   uint64_t hash = 0xcbf29ce484222325ull ^ values.size();
@@ -35,7 +38,7 @@ void run_helper(pdes::Fiber* fiber) {
 
 void Strand::Wake::fire() { strand->rank->world.executive.make_ready(*strand); }
 
-Rank::Rank(World& owner, int id_in) : world(owner), id(id_in) {
+Rank::Rank(World& owner, Job& job_in, int id_in) : world(owner), id(id_in), job(job_in) {
   matching.set_owner(owner, id);
   main.rank = this;
   // Contexts 0 to 3 belong to MPI_COMM_WORLD and MPI_COMM_SELF.
@@ -44,8 +47,18 @@ Rank::Rank(World& owner, int id_in) : world(owner), id(id_in) {
 
 Rank::~Rank() = default;
 
+std::string name_of_rank(const Rank& rank) {
+  std::string name = "rank " + std::to_string(rank.id);
+  if (rank.job.number == 0) return name;
+  return name + " (rank " + std::to_string(rank.id - rank.job.first_rank) +
+         " of those spawned as " + rank.program + ")";
+}
+
 World::World(network::Network network_in, int rank_count)
-    : network(std::move(network_in)), in_flight(*this), helper_stacks(kHelperStackBytes, 16) {
+    : network(std::move(network_in)),
+      in_flight(*this),
+      rank_block(sizeof(Rank) * static_cast<size_t>(rank_count + kMostSpawned)),
+      helper_stacks(kHelperStackBytes, 16) {
   // Requests keep the receiver's overhead in 32 bits of picoseconds.
   CHECK(network.cost(0, rank_count - 1, 0).receive_overhead.ps() <= UINT32_MAX);
   executive.set_yield_hook([](void* world) { static_cast<World*>(world)->in_flight.deliver_all(); },
@@ -55,12 +68,8 @@ World::World(network::Network network_in, int rank_count)
   });
   sent.kind = RequestObject::Kind::kSend;
   sent.complete = true;
-  ranks.reserve(static_cast<size_t>(rank_count));
-  rank_block.reset(static_cast<Rank*>(
-      allocate_block(sizeof(Rank) * static_cast<size_t>(rank_count), alignof(Rank))));
-  for (int id = 0; id < rank_count; ++id) {
-    ranks.emplace_back(new (rank_block.get() + id) Rank(*this, id));
-  }
+  CHECK(add_ranks(rank_count, SimTime::zero()) != nullptr);
+  universe_size = rank_count;
   const Rank& first = *ranks.front();
   executive.set_fiber_bytes(
       static_cast<size_t>(static_cast<const char*>(first.matching.end_of_hot()) -
@@ -68,6 +77,39 @@ World::World(network::Network network_in, int rank_count)
 }
 
 World::~World() = default;
+
+Job* World::add_ranks(int count, SimTime begin) {
+  const auto total = static_cast<size_t>(size() + count);
+  if (!rank_block.extend_to(sizeof(Rank) * total)) return nullptr;
+  Job& job = jobs.emplace_back();
+  job.number = static_cast<int>(jobs.size()) - 1;
+  job.first_rank = size();
+  job.size = count;
+  job.begin = begin;
+  ranks.reserve(total);
+  auto* block = static_cast<Rank*>(rank_block.data());
+  for (int id = job.first_rank; id < job.first_rank + count; ++id) {
+    ranks.emplace_back(new (block + id) Rank(*this, job, id))->main.now = begin;
+  }
+  return &job;
+}
+
+Job* World::add_job(const std::vector<int>& nodes, SimTime begin, int parent_port) {
+  Job* job = add_ranks(static_cast<int>(nodes.size()), begin);
+  if (job == nullptr) return nullptr;
+  network.add_ranks(nodes);
+  job->parent_port = parent_port;
+  return job;
+}
+
+const MembersRef& World::everyone() {
+  if (everyone_ == nullptr || everyone_->size() != size()) {
+    std::vector<int> all(ranks.size());
+    std::iota(all.begin(), all.end(), 0);
+    everyone_ = intern(std::move(all));
+  }
+  return everyone_;
+}
 
 MembersRef World::intern(std::vector<int> world_ranks) {
   const uint64_t hash = content_hash(world_ranks);

@@ -5,7 +5,7 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdlib>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <set>
@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/error.h"
+#include "core/base/reserved_block.h"
 #include "core/mpi/buffered.h"
 #include "core/mpi/call_profile.h"
 #include "core/mpi/comm.h"
@@ -24,6 +26,7 @@
 #include "core/mpi/matching.h"
 #include "core/mpi/object_tables.h"
 #include "core/mpi/op.h"
+#include "core/mpi/ports.h"
 #include "core/mpi/recorder.h"
 #include "core/mpi/request.h"
 #include "core/network/network.h"
@@ -69,15 +72,25 @@ struct MessageHolder : Counted {
   ~MessageHolder() { release(comm); }
 };
 
+// The ranks of one MPI_COMM_WORLD: those that the run starts with, or those of one spawn.
+struct Job {
+  int number = 0;      // 0: the start
+  int first_rank = 0;  // of the run; they follow one another
+  int size = 0;
+  int parent_port = -1;  // where those who spawned it await it
+  SimTime begin;
+  MembersRef members;  // made when the first of them initialises MPI
+};
+
 // What calls and messages touch comes first, down to `matching`: with thousands of ranks it is out
 // of the cache by the rank's next turn, and is loaded as one before (Executive::set_fiber_bytes).
 struct alignas(64) Rank {
-  Rank(World& world, int id);
+  Rank(World& world, Job& job, int id);
   ~Rank();
 
   Strand main;
   World& world;
-  const int id;
+  const int id;  // among all of the run; spawned ones follow those before
   bool initialized = false;
   bool finalized = false;
   bool ended = false;
@@ -99,6 +112,9 @@ struct alignas(64) Rank {
   HandleTable<RequestObject, 0xac000000, 0, 16> requests;
   Matching matching;
 
+  Job& job;
+  int application = 0;  // which command of the spawn: MPI_APPNUM
+  std::string program;  // of a spawned rank: the command
   OpTable ops;
   HandleTable<MessageHolder, 0xa8000000> messages;
   RecordedCompute recorded;
@@ -111,17 +127,30 @@ struct alignas(64) Rank {
   std::unique_ptr<AttachedBuffer> attached_buffer;  // for buffered sends
 };
 
+// "rank 5", or "rank 5 (rank 1 of those spawned as ./worker)": for messages to the user.
+std::string name_of_rank(const Rank& rank);
+
+// A command of MPI_Comm_spawn.
+struct ProgramStart {
+  std::string command;
+  std::vector<std::string> arguments;
+  std::vector<int> allowed;  // numbers of ranks that will do, descending; the first one is maxprocs
+  std::string directory;     // to start in; empty: that of the run
+  std::string path;          // directories to look for the command in, separated by ':'
+  std::string host;          // names of nodes, separated by ','; empty: any
+  int started = 0;           // how many ranks have been started
+};
+
 // What the simulation is told and gives back at the seams; set by core/sim.
 struct WorldHooks {
   // Ends the whole job from inside a rank, with a text for the user.
   void (*abort_job)(int status, const std::string& why) = nullptr;
   const char* (*node_name)(int node) = nullptr;
+  // Starts the ranks of a new job as the running rank asks; nothing is started after an Error.
+  Result<> (*spawn)(std::vector<ProgramStart>& programs, int parent_port) = nullptr;
 };
 
 struct World {
-  struct FreeBlock {
-    void operator()(Rank* block) const { std::free(block); }
-  };
   struct DestroyInPlace {
     void operator()(Rank* rank) const { rank->~Rank(); }
   };
@@ -134,7 +163,8 @@ struct World {
   RequestObject sent;  // what kSentRequest means; always complete
   ComputeMeter meter;
   InFlight in_flight;
-  std::unique_ptr<Rank, FreeBlock> rank_block;  // room for all, by number
+  ReservedBlock rank_block;  // room for all, by number
+  std::deque<Job> jobs;
   std::vector<std::unique_ptr<Rank, DestroyInPlace>> ranks;
   pdes::StackPool helper_stacks;  // for non-blocking collectives
   WorldHooks hooks;
@@ -146,10 +176,17 @@ struct World {
   uint64_t messages = 0;
   uint64_t message_bytes = 0;
   std::array<SizeClass, 65> sizes{};
+  int universe_size = 0;  // ranks that the machine takes
+  Ports ports;
+  uint32_t connections = 0;  // made at ports so far
 
   int size() const { return static_cast<int>(ranks.size()); }
   // Without a look at the list of ranks: every message needs its receiver's.
-  Matching& matching_of(int rank) { return rank_block.get()[rank].matching; }
+  Matching& matching_of(int rank) { return static_cast<Rank*>(rank_block.data())[rank].matching; }
+  // A job of ranks on these nodes, which begin at this time. Null if there is no room for so many.
+  Job* add_job(const std::vector<int>& nodes, SimTime begin, int parent_port);
+  // All ranks of the run so far.
+  const MembersRef& everyone();
   // The one shared copy of this list of world ranks.
   MembersRef intern(std::vector<int> world_ranks);
 
@@ -161,6 +198,9 @@ struct World {
   const std::vector<std::unique_ptr<Strand>>& busy_strands() const { return busy_strands_; }
 
  private:
+  Job* add_ranks(int count, SimTime begin);
+
+  MembersRef everyone_;
   std::unordered_multimap<uint64_t, std::weak_ptr<const Members>> interned_;
   std::vector<std::unique_ptr<Strand>> busy_strands_;
   std::vector<std::unique_ptr<Strand>> idle_strands_;

@@ -16,15 +16,18 @@ constexpr double kLongestTransferPs = 4e18;
 
 }  // namespace
 
-Network::Network(const Machine& machine, int ranks, const std::vector<int>& nodes)
-    : ranks_(ranks),
-      distance_(machine.topology, machine.nodes),
+Network::Network(const Machine& machine, const std::vector<int>& nodes)
+    : distance_(machine.topology, machine.nodes),
       between_(make_path(machine.network)),
       inside_(make_path(machine.intranode)) {
   place_stride_ = 1 + distance_.stride();
-  places_.resize(static_cast<size_t>(ranks) * place_stride_);
-  for (int rank = 0; rank < ranks; ++rank) {
-    const int node = nodes[static_cast<size_t>(rank)];
+  add_ranks(nodes);
+}
+
+void Network::add_ranks(const std::vector<int>& nodes) {
+  places_.resize(places_.size() + nodes.size() * place_stride_);
+  for (const int node : nodes) {
+    const int rank = ranks_++;
     places_[index(rank)] = static_cast<uint32_t>(node);
     std::copy_n(distance_.coordinates(node), distance_.stride(), &places_[index(rank)] + 1);
   }
@@ -33,7 +36,7 @@ Network::Network(const Machine& machine, int ranks, const std::vector<int>& node
 Result<Network> Network::create(const Machine& machine, int ranks, const std::string& placement) {
   const auto nodes = machine::place_ranks(machine, ranks, placement);
   if (!nodes) return std::unexpected(nodes.error());
-  return Network(machine, ranks, *nodes);
+  return Network(machine, *nodes);
 }
 
 Network::Path Network::make_path(const NetworkParameters& parameters) {

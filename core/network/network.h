@@ -1,6 +1,6 @@
 // How long a message takes: LogGP with message-size segments, eager and rendezvous protocols and
-// topology distance. Immutable after create; cost() may be called from any thread and does not
-// allocate. docs/models/network.md has the equations and their sources.
+// topology distance. Immutable after create, but that ranks may be added; cost() may be called from
+// any thread and does not allocate. docs/models/network.md has the equations and their sources.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,9 @@ class Network {
   static Result<Network> create(const machine::Machine& machine, int ranks,
                                 const std::string& placement = "block");
 
+  // The next ranks, on these nodes of the machine.
+  void add_ranks(const std::vector<int>& nodes);
+
   int ranks() const { return ranks_; }
   int node_of(int rank) const { return static_cast<int>(places_[index(rank)]); }
 
@@ -71,7 +74,7 @@ class Network {
     SimTime control_wire;  // wire latency of a zero-byte message, at one hop
   };
 
-  Network(const machine::Machine& machine, int ranks, const std::vector<int>& nodes);
+  Network(const machine::Machine& machine, const std::vector<int>& nodes);
   size_t index(int rank) const { return static_cast<size_t>(rank) * place_stride_; }
   static Path make_path(const machine::NetworkParameters& parameters);
   static MessageCost cost_on(const Path& path, int hops, uint64_t bytes);

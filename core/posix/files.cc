@@ -1,5 +1,6 @@
 #include "core/posix/files.h"
 
+#include <deque>
 #include <map>
 #include <string>
 #include <utility>
@@ -36,7 +37,7 @@ struct Call {
 };
 
 mpi::World* g_world = nullptr;
-std::vector<Call> g_calls;  // by rank
+std::deque<Call> g_calls;  // by rank; a spawn adds some while others are in use
 std::map<std::pair<FileSystem*, FileId>, Uses> g_uses;
 
 storage::Mounts& mounts() { return *g_world->mounts; }

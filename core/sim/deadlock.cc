@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/mpi/call_ids.h"
+#include "core/mpi/connection.h"
 #include "core/mpi/rma/window.h"
 
 namespace sesame::sim {
@@ -22,8 +23,9 @@ int waited_for(const RequestObject* request) {
   return (*request->comm->remote)[request->peer];
 }
 
-std::string describe(const RequestObject* request) {
+std::string describe(const mpi::Rank& rank, const RequestObject* request) {
   if (request == nullptr) return "";
+  if (std::string text = describe_connection(rank, *request); !text.empty()) return text;
   if (request->comm != nullptr && request->comm->window != nullptr) {
     return describe_wait(*request->comm->window, *request);
   }
@@ -99,7 +101,7 @@ std::string explain_deadlock(const mpi::World& world) {
     if (rank->ended) continue;
     if (++blocked > kMostRanks) continue;
     const Strand& strand = rank->main;
-    lines += "\n  rank " + std::to_string(rank->id) + " in " +
+    lines += "\n  " + mpi::name_of_rank(*rank) + " in " +
              (strand.call_depth > 0 ? name_of(strand.call) : "its program");
     const RequestObject* request = strand.waiting_request;
     const Strand* helper = nullptr;
@@ -108,10 +110,10 @@ std::string explain_deadlock(const mpi::World& world) {
     }
     const bool in_helper = request != nullptr &&
                            request->kind == RequestObject::Kind::kCollective && helper != nullptr;
-    lines += describe(request);
+    lines += describe(*rank, request);
     const int other = waited_for(request);
     if (other >= 0) lines += describe_end(*world.ranks[static_cast<size_t>(other)]);
-    if (in_helper) lines += ", which" + describe(helper->waiting_request);
+    if (in_helper) lines += ", which" + describe(*rank, helper->waiting_request);
   }
   if (blocked > kMostRanks) lines += "\n  and " + std::to_string(blocked - kMostRanks) + " more";
   return "deadlock: " + std::to_string(blocked) + " of " + std::to_string(world.size()) +

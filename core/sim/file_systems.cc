@@ -8,6 +8,24 @@ namespace sesame::sim {
 using storage::FileSystem;
 using storage::Mounts;
 
+namespace {
+
+std::unique_ptr<FileSystem> make_local(const Scenario& scenario, const machine::Machine& machine,
+                                       const network::Network& network, pdes::EventQueue& events,
+                                       int node) {
+  return storage::make_file_system(*machine.node_storage, network, events,
+                                   scenario.seed + static_cast<uint64_t>(node) + 1);
+}
+
+int nodes_used(const network::Network& network) {
+  int nodes = 0;  // that ranks are on, and those before
+  for (int rank = 0; rank < network.ranks(); ++rank)
+    nodes = std::max(nodes, network.node_of(rank) + 1);
+  return nodes;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
                                                   const machine::Machine& machine,
                                                   const network::Network& network,
@@ -32,12 +50,9 @@ Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
   }
   if (machine.node_storage) {
     std::vector<std::unique_ptr<FileSystem>> by_node;
-    int nodes = 0;  // that ranks are on, and those before
-    for (int rank = 0; rank < network.ranks(); ++rank)
-      nodes = std::max(nodes, network.node_of(rank) + 1);
+    const int nodes = nodes_used(network);
     for (int node = 0; node < nodes; ++node) {
-      by_node.push_back(storage::make_file_system(*machine.node_storage, network, events,
-                                                  scenario.seed + static_cast<uint64_t>(node) + 1));
+      by_node.push_back(make_local(scenario, machine, network, events, node));
     }
     auto added = (*mounts)->add_local(machine.node_storage->mounts, std::move(by_node),
                                       machine.node_storage->block);
@@ -48,6 +63,20 @@ Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
       if (auto made = (*mounts)->prepare(path, bytes); !made) return std::unexpected(made.error());
   }
   return mounts;
+}
+
+Result<> extend_file_systems(Mounts& mounts, const Scenario& scenario,
+                             const machine::Machine& machine, const network::Network& network,
+                             pdes::EventQueue& events) {
+  if (!machine.node_storage) return {};
+  const int before = mounts.add_nodes(nodes_used(network), [&](int node) {
+    return make_local(scenario, machine, network, events, node);
+  });
+  if (!scenario.initial_files) return {};
+  for (const auto& [path, bytes] : *scenario.initial_files) {
+    if (auto made = mounts.prepare(path, bytes, before); !made) return made;
+  }
+  return {};
 }
 
 }  // namespace sesame::sim

@@ -18,4 +18,9 @@ Result<std::unique_ptr<storage::Mounts>> make_file_systems(const Scenario& scena
                                                            const network::Network& network,
                                                            pdes::EventQueue& events);
 
+// After the network has got more ranks: nodes that ran none before get their local file systems.
+Result<> extend_file_systems(storage::Mounts& mounts, const Scenario& scenario,
+                             const machine::Machine& machine, const network::Network& network,
+                             pdes::EventQueue& events);
+
 }  // namespace sesame::sim

@@ -37,6 +37,11 @@ RawRecorder::RawRecorder(std::unique_ptr<trace::Writer> writer, int ranks,
   }
 }
 
+void RawRecorder::add_ranks(int ranks) {
+  streams_.resize(streams_.size() + static_cast<size_t>(ranks));
+  writer_->add_ranks(static_cast<uint32_t>(ranks));
+}
+
 void RawRecorder::record(const mpi::CallRecord& call) {
   const auto rank = static_cast<uint32_t>(call.rank);
   Stream& stream = streams_[rank];

@@ -26,6 +26,8 @@ class RawRecorder : public mpi::Recorder {
   void record(const mpi::CallRecord& call) override;
   void record(const mpi::MessageRecord& message) override;
   void record(const mpi::IoRecord& call) override;
+  // Streams for so many more ranks.
+  void add_ranks(int ranks);
   Result<> close();
 
   const std::optional<Error>& failure() const { return writer_->failure(); }

@@ -11,7 +11,7 @@ Result<std::vector<std::vector<int64_t>>> read_recorded_compute(const std::strin
   if (!file) return error_at(path, 0, "cannot read the recorded compute times");
   uint64_t recorded_ranks = 0;
   file.read(reinterpret_cast<char*>(&recorded_ranks), sizeof recorded_ranks);
-  if (!file || recorded_ranks != static_cast<uint64_t>(ranks)) {
+  if (!file || recorded_ranks < static_cast<uint64_t>(ranks)) {
     return error_at(path, 0,
                     "the compute times were recorded on " + std::to_string(recorded_ranks) +
                         " ranks, this run has " + std::to_string(ranks),

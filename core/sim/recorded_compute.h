@@ -11,7 +11,7 @@
 
 namespace sesame::sim {
 
-// Fails unless the file holds exactly `ranks` ranks.
+// Fails unless the file holds at least `ranks` ranks; those beyond are of ranks that were spawned.
 Result<std::vector<std::vector<int64_t>>> read_recorded_compute(const std::string& path, int ranks);
 
 }  // namespace sesame::sim

@@ -55,6 +55,7 @@ Json rank_table(const mpi::World& world, const std::vector<uint64_t>& messages,
     const auto id = static_cast<size_t>(rank->id);
     const double calls_s = time_in_calls(*rank).seconds();
     const double wait_s = rank->main.waited.seconds();
+    table["begin_s"].push_back(rank->job.begin.seconds());
     table["end_s"].push_back(rank->main.now.seconds());
     table["compute_s"].push_back(rank->computed.seconds());
     const double inside_s = rank->io_in_calls.seconds();
@@ -66,6 +67,8 @@ Json rank_table(const mpi::World& world, const std::vector<uint64_t>& messages,
     // Nothing resets it after the last call.
     table["compute_after_calls_ps"].push_back(rank->compute_before_call.ps());
     table["exit_status"].push_back(rank->exit_status);
+    table["world"].push_back(rank->job.number);
+    table["world_rank"].push_back(rank->id - rank->job.first_rank);
   }
   return table;
 }
@@ -138,6 +141,8 @@ Json to_json(const Simulation& simulation) {
   Json json;
   json["predicted_time_s"] = end.seconds();
   json["ranks"] = world.size();
+  json["spawned_ranks"] = world.size() - world.jobs.front().size;
+  json["spawn_time_s"] = simulation.machine().spawn_time.seconds();
   json["machine"] = simulation.machine().name;
   json["messages"] = world.messages;
   json["bytes"] = world.message_bytes;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
 #include "core/mpi/call.h"
 #include "core/mpi/environment.h"
@@ -103,6 +104,16 @@ struct Hooks {
     name = running->machine_.name + "-" + std::to_string(node);
     return name.c_str();
   }
+  static Result<> spawn(std::vector<mpi::ProgramStart>& programs, int parent_port) {
+    auto started = running->spawn(programs, parent_port);
+    if (!started) {
+      const loader::HostScope host;
+      std::fprintf(stderr, "sesame: %s: %s: %s\n", mpi::name_of_rank(mpi::this_rank()).c_str(),
+                   current_call(), started.error().to_string().c_str());
+      return error("no rank could be started");
+    }
+    return {};
+  }
   static const char* node_name() {
     const mpi::Rank& rank = mpi::this_rank();
     return name_of_node(rank.world.network.node_of(rank.id));
@@ -176,13 +187,19 @@ Result<> Simulation::read_compute_times() {
   if (scenario_.compute != mpi::ComputeMode::kRecorded) return {};
   auto durations = read_recorded_compute(scenario_.recorded_compute, scenario_.ranks);
   if (!durations) return std::unexpected(durations.error());
-  for (size_t rank = 0; rank < durations->size(); ++rank) {
-    mpi::RecordedCompute& recorded = world_->ranks[rank]->recorded;
-    recorded.durations_ps = std::move((*durations)[rank]);
-    recorded.after_calls_ps = recorded.durations_ps.back();
-    recorded.durations_ps.pop_back();
-  }
+  recorded_times_ = std::move(*durations);
+  for (auto& rank : world_->ranks) take_recorded_times(*rank);
   return {};
+}
+
+// A rank that the earlier run had not has no computation.
+void Simulation::take_recorded_times(mpi::Rank& rank) {
+  const auto number = static_cast<size_t>(rank.id);
+  if (number >= recorded_times_.size()) return;
+  mpi::RecordedCompute& recorded = rank.recorded;
+  recorded.durations_ps = std::move(recorded_times_[number]);
+  recorded.after_calls_ps = recorded.durations_ps.back();
+  recorded.durations_ps.pop_back();
 }
 
 void Simulation::set_hooks() {
@@ -190,6 +207,9 @@ void Simulation::set_hooks() {
   world_->executive.set_tick_hook(Hooks::on_tick);
   world_->hooks.abort_job = Hooks::abort_job;
   world_->hooks.node_name = Hooks::name_of_node;
+  world_->hooks.spawn = Hooks::spawn;
+  world_->universe_size =
+      static_cast<int>(std::min<int64_t>(machine_.capacity(), std::numeric_limits<int>::max()));
 
   loader::SimulationHooks hooks;
   hooks.now = mpi::read_clock;
@@ -208,45 +228,47 @@ void Simulation::set_hooks() {
   loader::install_crash_reporter();
 }
 
+void Simulation::make_environment(loader::LaunchArguments* launch) const {
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    launch->environment.emplace_back(*variable);
+  }
+  for (const auto& [name, value] : scenario_.environment) {
+    std::erase_if(launch->environment,
+                  [&name](const std::string& entry) { return entry.starts_with(name + "="); });
+    launch->environment.push_back(name + "=" + value);
+  }
+}
+
+void Simulation::begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack) {
+  loader::set_stack(*process, stack.base, stack.size_bytes, kGuardBytes);
+  rank.process = process.get();
+  for (const void* place : loader::often_used(*process)) rank.main.always_touches(place);
+  processes_.push_back(std::move(process));
+  rank.main.prepare(stack, Hooks::run_rank);
+}
+
 Result<> Simulation::load_ranks() {
-  loader::InspectOptions options;
-  options.private_libraries = scenario_.private_libraries;
-  auto program = loader::inspect_program(scenario_.program, options);
-  if (!program) return std::unexpected(program.error());
-  if (auto fits = loader::check_mapping_limit(*program, scenario_.ranks); !fits) return fits;
+  auto image = open_image(scenario_.program, scenario_.ranks);
+  if (!image) return std::unexpected(image.error());
   if (!scenario_.working_directory.empty() && chdir(scenario_.working_directory.c_str()) != 0) {
     return error_at(scenario_.working_directory, 0,
                     std::string("cannot work in this directory: ") + std::strerror(errno));
   }
-  auto image = loader::ProgramImage::open(*program);
-  if (!image) return std::unexpected(image.error());
-  image_ = std::move(*image);
-
-  loader::LaunchArguments& launch = launch_;
+  loader::LaunchArguments& launch = launches_.emplace_back();
   launch.arguments.push_back(scenario_.program);
   launch.arguments.insert(launch.arguments.end(), scenario_.arguments.begin(),
                           scenario_.arguments.end());
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    launch.environment.emplace_back(*variable);
-  }
-  for (const auto& [name, value] : scenario_.environment) {
-    std::erase_if(launch.environment,
-                  [&name](const std::string& entry) { return entry.starts_with(name + "="); });
-    launch.environment.push_back(name + "=" + value);
-  }
+  make_environment(&launch);
 
   stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes,
                                               static_cast<size_t>(scenario_.ranks));
+  spawned_stacks_ = std::make_unique<pdes::StackPool>(scenario_.stack_bytes, 1);
   for (auto& rank : world_->ranks) {
-    auto process = image_->load(rank->id, launch);
+    auto process = (*image)->load(rank->id, launch);
     if (!process) return std::unexpected(process.error());
     auto stack = stacks_->take();
     if (!stack) return std::unexpected(stack.error());
-    loader::set_stack(**process, stack->base, stack->size_bytes, kGuardBytes);
-    rank->process = process->get();
-    for (const void* place : loader::often_used(**process)) rank->main.always_touches(place);
-    processes_.push_back(std::move(*process));
-    rank->main.prepare(*stack, Hooks::run_rank);
+    begin_rank(*rank, std::move(*process), *stack);
   }
   return {};
 }
@@ -282,11 +304,11 @@ void Simulation::judge() {
   }
   if (outcome_ == Outcome::kAborted) return;
   const std::string deadlock =
-      ended_ranks_ < scenario_.ranks ? explain_deadlock(*world_) : std::string();
+      ended_ranks_ < world_->size() ? explain_deadlock(*world_) : std::string();
   for (const auto& rank : world_->ranks) {
     if (rank->exit_status == 0) continue;
     return conclude(Outcome::kFailed, rank->exit_status,
-                    "rank " + std::to_string(rank->id) + " ended with exit status " +
+                    mpi::name_of_rank(*rank) + " ended with exit status " +
                         std::to_string(rank->exit_status) +
                         (deadlock.empty() ? "" : "\n" + deadlock));
   }
@@ -294,7 +316,7 @@ void Simulation::judge() {
   for (const auto& rank : world_->ranks) {
     if (!rank->initialized || rank->finalized) continue;
     return conclude(Outcome::kFailed, 1,
-                    "rank " + std::to_string(rank->id) + " ended without calling MPI_Finalize");
+                    mpi::name_of_rank(*rank) + " ended without calling MPI_Finalize");
   }
 }
 

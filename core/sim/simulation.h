@@ -2,7 +2,10 @@
 // one simulation, since the target programs' C library state is the process's.
 #pragma once
 
+#include <deque>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,16 +48,38 @@ class Simulation {
   Simulation(Scenario scenario, machine::Machine machine, network::Network network);
   Result<> load_ranks();
   Result<> read_compute_times();
+  void take_recorded_times(mpi::Rank& rank);
+  void make_environment(loader::LaunchArguments* launch) const;
+  void begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack);
   void set_hooks();
   void judge();
   void report_progress(bool always);
+
+  // spawn.cc
+  struct Loaded {
+    loader::RankProcessPtr process;
+    pdes::Stack stack;
+    int program;  // which command of the spawn
+  };
+  Result<> spawn(std::vector<mpi::ProgramStart>& programs, int parent_port);
+  Result<std::vector<Loaded>> load_spawned(const std::vector<mpi::ProgramStart>& programs,
+                                           int ranks);
+  // The program ready for copying, if so many ranks in all fit the host's limits.
+  Result<loader::ProgramImage*> open_image(const std::string& command, int ranks);
+  Result<std::vector<int>> place_spawned(std::vector<mpi::ProgramStart>& programs,
+                                         SimTime now) const;
+  std::vector<int> occupied_cores(SimTime now) const;
+  std::vector<int> named_nodes(const std::string& hosts) const;
 
   Scenario scenario_;
   machine::Machine machine_;
   std::unique_ptr<mpi::World> world_;
   std::unique_ptr<pdes::StackPool> stacks_;
-  std::unique_ptr<loader::ProgramImage> image_;
-  loader::LaunchArguments launch_;  // shared by the ranks
+  std::unique_ptr<pdes::StackPool> spawned_stacks_;
+  std::map<std::string, std::unique_ptr<loader::ProgramImage>> images_;  // by path
+  std::optional<loader::BinaryInterface> interface_;                     // of all programs
+  std::deque<loader::LaunchArguments> launches_;  // each shared by its ranks; the first: the start
+  std::vector<std::vector<int64_t>> recorded_times_;  // by rank, until it begins
   std::vector<loader::RankProcessPtr> processes_;
   std::unique_ptr<RawRecorder> recorder_;
   Outcome outcome_ = Outcome::kCompleted;

@@ -15,10 +15,11 @@ Caches::Caches(const machine::StorageParameters& parameters, const network::Netw
     nodes_.push_back(static_cast<int>(node));
   }
   const auto ionodes = static_cast<size_t>(std::max(parameters.ionodes, 1));
-  const uint64_t own = parameters.cnode_cache.size / parameters.block - coordinated;
+  coordinating_ = nodes_.size();
+  own_blocks_ = parameters.cnode_cache.size / parameters.block - coordinated;
+  ways_ = parameters.cnode_cache.ways;
   if (parameters.cnode_cache.size > 0) {
-    for (size_t i = 0; i < nodes_.size(); ++i)
-      cnodes_.emplace_back(own, parameters.cnode_cache.ways);
+    for (size_t i = 0; i < nodes_.size(); ++i) cnodes_.emplace_back(own_blocks_, ways_);
     cnode_totals_.resize(nodes_.size());
   }
   for (size_t i = 0; i < ionodes; ++i) {
@@ -30,6 +31,16 @@ Caches::Caches(const machine::StorageParameters& parameters, const network::Netw
   ionode_totals_.resize(ionodes);
   has_ionode_caches_ = ionodes_.front().capacity() > 0;
   is_local_ = parameters.ionodes == 0;
+}
+
+int Caches::add_node(int node) {
+  const int cnode = by_node_[static_cast<size_t>(node)] = static_cast<int>(nodes_.size());
+  nodes_.push_back(node);
+  if (at_cnodes()) {
+    cnodes_.emplace_back(own_blocks_, ways_);
+    cnode_totals_.emplace_back();
+  }
+  return cnode;
 }
 
 BlockCache::Slot& Caches::bring_to_cnode(int cnode, BlockKey key, uint64_t fetch,

@@ -3,6 +3,7 @@
 // and the clients' matter.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -31,8 +32,12 @@ class Caches {
   bool at_cnodes() const { return !cnodes_.empty(); }
   bool at_ionodes() const { return has_ionode_caches_; }
 
-  // A compute node is known here by its number among those that run ranks.
-  int cnode_of(int node) const { return by_node_[static_cast<size_t>(node)]; }
+  // A compute node is known here by its number among those that run ranks. One that runs none until
+  // a spawn puts some there is added when first asked for.
+  int cnode_of(int node) {
+    const int cnode = by_node_[static_cast<size_t>(node)];
+    return cnode >= 0 ? cnode : add_node(node);
+  }
   int node_of(int cnode) const { return nodes_[static_cast<size_t>(cnode)]; }
   size_t cnodes() const { return nodes_.size(); }
 
@@ -44,7 +49,7 @@ class Caches {
   // The compute node whose memory a block of an I/O node's coordinated part is in.
   int home_of(uint32_t ionode, const BlockCache::Slot& slot) {
     const uint64_t place = coordinated_[ionode].number(slot) - 1;
-    return static_cast<int>((place * ionodes_.size() + ionode) % nodes_.size());
+    return static_cast<int>((place * ionodes_.size() + ionode) % coordinating_);
   }
 
   // A block comes to a compute node's cache, by `fetch`. `victim` had to make room for it. The I/O
@@ -68,9 +73,14 @@ class Caches {
   std::vector<CacheStatistics> statistics_by_node() const;
 
  private:
+  int add_node(int node);
+
   std::vector<int> nodes_;    // by cnode
   std::vector<int> by_node_;  // -1: runs no rank
-  std::vector<BlockCache> cnodes_;
+  size_t coordinating_ = 0;   // nodes whose memory the I/O nodes manage: those of the start
+  uint64_t own_blocks_ = 0;   // of each compute node
+  int ways_ = 0;
+  std::deque<BlockCache> cnodes_;  // others hold references to them
   std::vector<BlockCache> ionodes_;
   std::vector<BlockCache> coordinated_;
   std::vector<CacheStatistics> cnode_totals_;

@@ -150,12 +150,25 @@ Result<> Mounts::mount(const std::string& path, size_t group, bool is_local) {
   return {};
 }
 
-Result<> Mounts::prepare(std::string_view path, int64_t bytes) const {
+int Mounts::add_nodes(int nodes, const std::function<std::unique_ptr<FileSystem>(int node)>& make) {
+  int before = nodes;
+  for (const Mount& mount : mounts_) {
+    Group& group = groups_[mount.group];
+    if (!mount.is_local || group.systems.size() >= static_cast<size_t>(nodes)) continue;
+    before = static_cast<int>(group.systems.size());
+    for (int node = before; node < nodes; ++node) group.systems.push_back(make(node));
+    group.names.resize(group.systems.size());
+  }
+  return before;
+}
+
+Result<> Mounts::prepare(std::string_view path, int64_t bytes, int first_node) const {
   const std::string name = normalise(path);
   const Mount* mount = mount_of(name);
   if (mount == nullptr) return {};
   const size_t nodes = mount->is_local ? groups_[mount->group].systems.size() : 1;
-  for (size_t node = 0; node < nodes; ++node) {
+  const size_t first = mount->is_local ? static_cast<size_t>(first_node) : 0;
+  for (size_t node = first; node < nodes; ++node) {
     const std::string backing = backing_of(*mount, name, static_cast<int>(node));
     if (auto made = make_directories(backing.substr(0, backing.rfind('/'))); !made) return made;
     if (bytes < 0) continue;

@@ -4,6 +4,7 @@
 // seen too: before one is changed it is copied to the backing, the original stays as it is.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,8 +55,13 @@ class Mounts {
                      std::vector<std::unique_ptr<FileSystem>> by_node, uint64_t block = 4096);
 
   // Before the run there is a file of so many zeros, on every node where the mount is local; of -1
-  // bytes only the directory that it lies in. Nothing for a path on no mount.
-  Result<> prepare(std::string_view path, int64_t bytes) const;
+  // bytes only the directory that it lies in. Nothing for a path on no mount. Where the mount is
+  // local, nodes before `first_node` are left alone.
+  Result<> prepare(std::string_view path, int64_t bytes, int first_node = 0) const;
+
+  // Local file systems of nodes that come into use later; `make` gives that of a node. The number
+  // of nodes that had one before.
+  int add_nodes(int nodes, const std::function<std::unique_ptr<FileSystem>(int node)>& make);
 
   // Where an absolute path is for a rank on this node; nothing: it is on no mount.
   std::optional<Place> find(std::string_view path, int node, Use use = Use::kChange);

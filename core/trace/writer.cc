@@ -94,6 +94,8 @@ void Writer::append(uint32_t rank, const sesame_file_call_record& record) {
   append_bytes(rank, SESAME_RECORD_file_call, record.end_ps, &record, sizeof record);
 }
 
+void Writer::add_ranks(uint32_t ranks) { streams_.resize(streams_.size() + ranks); }
+
 uint16_t Writer::add_call_name(const std::string& name) {
   std::vector<std::string>& names = options_.metadata.call_names;
   names.push_back(name);

@@ -45,6 +45,9 @@ class Writer {
   void append(uint32_t rank, const sesame_message_record& record);
   void append(uint32_t rank, const sesame_file_call_record& record);
 
+  // Streams for so many more ranks.
+  void add_ranks(uint32_t ranks);
+
   // A name of a call that the metadata lacked; returns its number. Writes the metadata anew.
   uint16_t add_call_name(const std::string& name);
 

@@ -197,6 +197,9 @@ class Run:
                     self.compute_after_calls(rank) for rank in range(self.ranks)
                 ],
                 "exit_status": [status] + [0] * (self.ranks - 1),
+                "begin_s": [0.0] * self.ranks,
+                "world": [0] * self.ranks,
+                "world_rank": list(range(self.ranks)),
             },
             "calls": [
                 {

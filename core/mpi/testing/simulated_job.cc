@@ -22,6 +22,7 @@ int call_errhandler(Function function, int object, int error) {
 }
 
 const Callbacks kTestCallbacks = {
+    .error_code = [](int error) { return error; },
     .invoke_op =
         [](Function function, CallbackKind, const void* in, void* inout, Count count,
            Datatype datatype) {

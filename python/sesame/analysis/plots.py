@@ -17,7 +17,7 @@ from sesame.analysis.calls import (
     call_class,
 )
 from sesame.analysis.quantities import format_bytes, format_seconds, format_size
-from sesame.analysis.timeline import OVER, bin_timeline, own_file_calls
+from sesame.analysis.timeline import OVER, bin_timeline, own_file_calls, rank_spans
 from sesame.datasets import DataSet
 
 # As much as a browser draws with ease.
@@ -101,13 +101,13 @@ def _drawn_timeline(data_set: DataSet) -> Plot:
     """Every call as a bar; messages as lines where there are few."""
     factor, unit = time_unit(_end_s(data_set))
     scale = factor * 1e-12
-    ends = data_set.table("rank", ["rank", "end_s"])
-    figure = _timeline_figure(ends.num_rows, ends.num_rows)
+    begin_s, end_s = rank_spans(data_set)
+    figure = _timeline_figure(len(end_s), len(end_s))
     figure.add_bar(
         orientation="h",
-        base=0,
-        x=ends.column("end_s").to_numpy() * factor,
-        y=ends.column("rank").to_numpy(),
+        base=begin_s * factor,
+        x=(end_s - begin_s) * factor,
+        y=np.arange(len(end_s)),
         marker={"color": CLASS_COLOURS[COMPUTE], "line": {"width": 0}},
         name=CLASS_NAMES[COMPUTE],
         hoverinfo="skip",

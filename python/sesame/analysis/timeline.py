@@ -27,9 +27,18 @@ class Timeline:
     records: int
 
 
+def rank_spans(data_set: DataSet) -> tuple[Array, Array]:
+    """When each rank began and ended, in seconds."""
+    table = data_set.table("rank")
+    end_s = table.column("end_s").to_numpy()
+    if "begin_s" not in table.column_names:  # recorded before ranks could be spawned
+        return np.zeros(len(end_s)), end_s
+    return table.column("begin_s").to_numpy(), end_s
+
+
 def bin_timeline(data_set: DataSet, rows: int = MOST_ROWS, columns: int = MOST_COLUMNS) -> Timeline:
     """Adds up the time of every class in every cell, exactly, and takes the largest."""
-    end_s = data_set.table("rank", ["end_s"]).column("end_s").to_numpy()
+    begin_s, end_s = rank_spans(data_set)
     ranks = len(end_s)
     ranks_per_row = -(-ranks // rows)
     rows = -(-ranks // ranks_per_row)
@@ -48,7 +57,7 @@ def bin_timeline(data_set: DataSet, rows: int = MOST_ROWS, columns: int = MOST_C
             )
 
     alive = np.zeros((rows, columns))
-    add_intervals(alive, row_of, np.zeros(ranks), end_s * 1e12 / cell_ps)
+    add_intervals(alive, row_of, begin_s * 1e12 / cell_ps, end_s * 1e12 / cell_ps)
     time[COMPUTE] = np.maximum(alive - time[1:].sum(axis=0), 0)
     states = time.argmax(axis=0).astype(np.int8)
     states[alive < 1e-9] = OVER

@@ -25,6 +25,7 @@ def print_summary(console: Console, outcome: RunResult) -> None:
     console.print(
         f"[bold]predicted time {format_seconds(result['predicted_time_s'])}[/] "
         f"on {result['ranks']} ranks of {result['machine']}"
+        + (f", {spawned} of them spawned" if (spawned := result.get("spawned_ranks")) else "")
     )
     if result["outcome"] != "completed":
         console.print(f"[bold red]{result['outcome']}[/] (exit status {outcome.exit_status})")
@@ -69,7 +70,8 @@ def _rank_table(ranks: dict[str, list[float]]) -> Table:
 
 def _call_table(result: dict[str, Any]) -> Table:
     calls = sorted(result["calls"], key=lambda call: -call["time_s"])
-    whole = sum(result["rank_table"]["end_s"]) or 1.0
+    ranks = result["rank_table"]
+    whole = sum(ranks["end_s"]) - sum(ranks.get("begin_s", ())) or 1.0
     table = Table("call", "calls", "time", "of all", box=None, header_style="bold", pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"

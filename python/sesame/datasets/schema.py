@@ -41,6 +41,13 @@ SUMMARY_TYPES = (
                 "computation after the rank's last call, in time of the host machine, unscaled",
             ),
             Field("exit_status", "int32", "", "exit status of the rank"),
+            Field(
+                "begin_s", "float64", "s", "simulated time at which the rank began: it was spawned"
+            ),
+            Field(
+                "world", "int32", "", "its MPI_COMM_WORLD: 0 that of the start, then by the spawns"
+            ),
+            Field("world_rank", "int32", "rank", "its rank in that MPI_COMM_WORLD"),
         ),
     ),
     RecordType(

@@ -59,10 +59,13 @@ def parse_compute(text: str) -> Compute:
 
 def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:
     """For every rank the computation before each of its calls in order (~t for the time t before a
-    poll), and last the computation after them."""
-    if data_set.info.get("ranks") != ranks:
+    poll), and last the computation after them. `ranks` are those that the run starts with; those
+    that it spawned follow."""
+    everyone = data_set.info.get("ranks", 0)
+    started = everyone - data_set.info.get("result", {}).get("spawned_ranks", 0)
+    if started != ranks:
         raise InputError(
-            f"computation was recorded with {data_set.info.get('ranks')} ranks, "
+            f"computation was recorded with {started} ranks, "
             f"this run has {ranks}",
             path=str(data_set.path),
             hint="run with the same number of ranks, or record again",
@@ -73,7 +76,7 @@ def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:
             path=str(data_set.path),
             hint="record with `sesame simulate --compute measured -o FILE.sesame`",
         )
-    parts: list[list[np.ndarray[Any, Any]]] = [[] for _ in range(ranks)]
+    parts: list[list[np.ndarray[Any, Any]]] = [[] for _ in range(everyone)]
     for batch in data_set.batches("call", ["rank", "compute_before_ps", "flags"]):
         rank, time, flags = (column.to_numpy() for column in batch.columns)
         time = np.where(flags & POLL, ~time, time)

@@ -26,6 +26,7 @@ from sesame.simulation.storage import write_files_of_records, write_storage
 SCALARS = (
     "predicted_time_s",
     "ranks",
+    "spawned_ranks",
     "machine",
     "messages",
     "bytes",
@@ -66,7 +67,16 @@ class RunResult:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the prediction leaves out, as far as only the run could tell."""
-        return (*self._host_files(), *self._refusals())
+        return (*self._host_files(), *self._refusals(), *self._spawns())
+
+    def _spawns(self) -> Iterator[str]:
+        spawned = self.result.get("spawned_ranks", 0)
+        if spawned and not self.result.get("spawn_time_s"):
+            yield (
+                f"{spawned} {'rank was' if spawned == 1 else 'ranks were'} spawned and began at "
+                "once: the machine file does not say how long that takes; "
+                "--set node.spawn_time=20ms would"
+            )
 
     def _refusals(self) -> Iterator[str]:
         refused = sum(system.get("refused", 0) for system in self.result.get("storage", []))
@@ -212,15 +222,15 @@ def _info(
     raw: RawSummary | None,
     keep: Keep,
 ) -> dict[str, Any]:
-    machine = outcome.result["machine"]
+    machine, ranks = outcome.result["machine"], outcome.result["ranks"]
     info: dict[str, Any] = {
-        "title": f"{scenario.name} on {scenario.ranks} simulated ranks of {machine}",
+        "title": f"{scenario.name} on {ranks} simulated ranks of {machine}",
         "description": "A simulated run: times are those of the target system, not of the host.",
         "contact": "",
         "instrument": {"name": "sesame simulate", "version": sesame.__version__},
         "target_system": {"name": machine, "machine_file": machine_file},
         "host": {"name": platform.node(), "system": platform.platform()},
-        "ranks": scenario.ranks,
+        "ranks": ranks,
         "begin_time": begin.isoformat(timespec="seconds"),
         "command": scenario.command,
         "compute": str(scenario.compute),

@@ -16,6 +16,7 @@ from sesame.analysis.machine_table import parameter_rows, ping_pong_rows
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report.page import Headline, Section, figure_html, template, write_page
 from sesame.analysis.report.storage import storage_sections
+from sesame.analysis.timeline import rank_spans
 from sesame.datasets import DataSet, describe
 from sesame.errors import InputError
 from sesame.simulation import Point, RunResult, Scenario
@@ -100,7 +101,8 @@ def _run_rows(
 def _cards(data_set: DataSet) -> list[tuple[str, str]]:
     result = data_set.info["result"]
     ranks = data_set.table("rank")
-    whole = float(ranks.column("end_s").to_numpy().sum()) or 1.0
+    begin_s, end_s = rank_spans(data_set)
+    whole = float((end_s - begin_s).sum()) or 1.0
 
     def share(key: str) -> str:
         if key not in ranks.column_names:  # recorded before file systems were simulated

@@ -1,0 +1,31 @@
+// Memory that grows in place: address space for the most that may ever be needed, of which only the
+// front is used. What lies there keeps its address. Belongs to one thread.
+#pragma once
+
+#include <cstddef>
+
+namespace sesame {
+
+class ReservedBlock {
+ public:
+  // Aligned to pages; to huge ones when large.
+  explicit ReservedBlock(size_t most_bytes);
+  ~ReservedBlock();
+  ReservedBlock(const ReservedBlock&) = delete;
+  ReservedBlock& operator=(const ReservedBlock&) = delete;
+
+  void* data() const { return begin_; }
+
+  // Makes the first `bytes` usable; new ones are zero. False: more than was reserved, or the system
+  // has no more memory.
+  [[nodiscard]] bool extend_to(size_t bytes);
+
+ private:
+  void* mapped_ = nullptr;
+  size_t mapped_bytes_ = 0;
+  char* begin_ = nullptr;
+  size_t most_bytes_ = 0;
+  size_t usable_bytes_ = 0;
+};
+
+}  // namespace sesame

@@ -1,0 +1,195 @@
+// MPI_Comm_spawn: more ranks, of the same or of other programs, while the run goes on.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+#include "core/machine/placement.h"
+#include "core/posix/files.h"
+#include "core/sim/file_systems.h"
+#include "core/sim/simulation.h"
+
+namespace sesame::sim {
+namespace {
+
+using mpi::ProgramStart;
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+bool is_program(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         access(path.c_str(), X_OK) == 0;
+}
+
+// The command as the loader is to look for it: in the directories of the keys `path` and `wdir`,
+// and last where the run works, as MPICH's launcher does.
+std::string find_command(const ProgramStart& program) {
+  const std::string& command = program.command;
+  if (command.starts_with('/')) return command;
+  const bool has_directory = command.find('/') != std::string::npos;
+  std::vector<std::string> directories;
+  if (!has_directory) directories = split(program.path, ':');
+  if (!program.directory.empty()) directories.push_back(program.directory);
+  for (const std::string& directory : directories) {
+    if (is_program(directory + "/" + command)) return directory + "/" + command;
+  }
+  if (!has_directory && is_program(command) && !loader::inspect_program(command)) {
+    return "./" + command;
+  }
+  return command;
+}
+
+}  // namespace
+
+// The nodes that the key `host` names, as MPI_Get_processor_name does; other names are left out,
+// with a sentence to the user.
+std::vector<int> Simulation::named_nodes(const std::string& hosts) const {
+  std::vector<int> nodes;
+  for (const std::string& name : split(hosts, ',')) {
+    const std::string prefix = machine_.name + "-";
+    const bool is_node = name.starts_with(prefix) && name.size() > prefix.size() &&
+                         name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+    const long node = is_node ? std::strtol(name.c_str() + prefix.size(), nullptr, 10) : -1;
+    if (node >= 0 && node < machine_.nodes) {
+      nodes.push_back(static_cast<int>(node));
+    } else {
+      std::fprintf(
+          stderr, "sesame: MPI_Comm_spawn: %s has no node \"%s\", expected %s0 to %s%d: ignored\n",
+          machine_.name.c_str(), name.c_str(), prefix.c_str(), prefix.c_str(), machine_.nodes - 1);
+    }
+  }
+  std::ranges::sort(nodes);
+  return nodes;
+}
+
+// How many ranks occupy each node at this time: one that has ended leaves its core.
+std::vector<int> Simulation::occupied_cores(SimTime now) const {
+  std::vector<int> taken(static_cast<size_t>(machine_.nodes), 0);
+  for (const auto& rank : world_->ranks) {
+    if (rank->ended && rank->main.now <= now) continue;
+    ++taken[static_cast<size_t>(world_->network.node_of(rank->id))];
+  }
+  return taken;
+}
+
+// The nodes of all ranks to start, command after command; sets how many of each.
+Result<std::vector<int>> Simulation::place_spawned(std::vector<ProgramStart>& programs,
+                                                   SimTime now) const {
+  std::vector<int> taken = occupied_cores(now);
+  std::vector<int> nodes;
+  for (ProgramStart& program : programs) {
+    const std::vector<int> places = machine::place_more(
+        machine_, program.allowed.front(), scenario_.placement, taken, named_nodes(program.host));
+    const auto fits = std::ranges::find_if(
+        program.allowed, [&](int count) { return static_cast<size_t>(count) <= places.size(); });
+    if (fits == program.allowed.end()) {
+      const int64_t occupied = std::accumulate(taken.begin(), taken.end(), int64_t{0});
+      return error(std::to_string(program.allowed.back()) + " more ranks do not fit on " +
+                       machine_.name + ": of its " + std::to_string(machine_.capacity()) +
+                       " cores " + std::to_string(machine_.capacity() - occupied) + " are free" +
+                       (program.host.empty()
+                            ? ""
+                            : ", those on " + program.host + ": " + std::to_string(places.size())),
+                   "spawn fewer, or enlarge the machine: --set nodes=N or node.cores=N; with the "
+                   "info key soft fewer ranks will do");
+    }
+    program.started = *fits;
+    for (int i = 0; i < *fits; ++i) {
+      nodes.push_back(places[static_cast<size_t>(i)]);
+      ++taken[static_cast<size_t>(nodes.back())];
+    }
+  }
+  if (nodes.empty()) return error("there is no rank to start");
+  return nodes;
+}
+
+Result<loader::ProgramImage*> Simulation::open_image(const std::string& command, int ranks) {
+  loader::InspectOptions options;
+  options.private_libraries = scenario_.private_libraries;
+  auto program = loader::inspect_program(command, options);
+  if (!program) return std::unexpected(program.error());
+  if (auto fits = loader::check_mapping_limit(*program, ranks); !fits) {
+    return std::unexpected(fits.error());
+  }
+  std::unique_ptr<loader::ProgramImage>& image = images_[program->path];
+  if (image == nullptr) {
+    auto opened = loader::ProgramImage::open(*program);
+    if (!opened) return std::unexpected(opened.error());
+    image = std::move(*opened);
+  }
+  if (interface_ && *interface_ != program->interface) {
+    return error("\"" + command +
+                     "\" is built for another MPI binary interface than the program "
+                     "that spawns it",
+                 "build both with the same MPI compiler");
+  }
+  interface_ = program->interface;
+  return image.get();
+}
+
+// Maps the copies; nothing of the run has changed if one fails.
+Result<std::vector<Simulation::Loaded>> Simulation::load_spawned(
+    const std::vector<ProgramStart>& programs, int ranks) {
+  std::vector<Loaded> copies;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const ProgramStart& program = programs[i];
+    auto image = open_image(find_command(program), world_->size() + ranks);
+    if (!image) return std::unexpected(image.error());
+    loader::LaunchArguments& launch = launches_.emplace_back();
+    launch.arguments.push_back(program.command);
+    launch.arguments.insert(launch.arguments.end(), program.arguments.begin(),
+                            program.arguments.end());
+    launch.environment = launches_.front().environment;
+    launch.directory = program.directory;
+    for (int j = 0; j < program.started; ++j) {
+      const int number = world_->size() + static_cast<int>(copies.size());
+      auto process = (*image)->load(number, launch);
+      if (!process) return std::unexpected(process.error());
+      auto stack = spawned_stacks_->take();
+      if (!stack) return std::unexpected(stack.error());
+      copies.push_back({std::move(*process), *stack, static_cast<int>(i)});
+    }
+  }
+  return copies;
+}
+
+Result<> Simulation::spawn(std::vector<ProgramStart>& programs, int parent_port) {
+  const loader::HostScope host;
+  const SimTime now = mpi::self().now;
+  auto nodes = place_spawned(programs, now);
+  if (!nodes) return std::unexpected(nodes.error());
+  auto copies = load_spawned(programs, static_cast<int>(nodes->size()));
+  if (!copies) return std::unexpected(copies.error());
+  mpi::Job* job = world_->add_job(*nodes, now + machine_.spawn_time, parent_port);
+  if (job == nullptr) return error("the run has too many ranks already");
+  if (recorder_ != nullptr) recorder_->add_ranks(job->size);
+  if (world_->mounts != nullptr) {
+    posix::file_hooks(*world_);
+    auto extended = extend_file_systems(*world_->mounts, scenario_, machine_, world_->network,
+                                        world_->executive.events());
+    if (!extended) return extended;
+  }
+  for (size_t i = 0; i < copies->size(); ++i) {
+    Loaded& copy = (*copies)[i];
+    mpi::Rank& rank = *world_->ranks[static_cast<size_t>(job->first_rank) + i];
+    rank.application = copy.program;
+    rank.program = programs[static_cast<size_t>(copy.program)].command;
+    take_recorded_times(rank);
+    begin_rank(rank, std::move(copy.process), copy.stack);
+    world_->executive.make_ready(rank.main);
+  }
+  return {};
+}
+
+}  // namespace sesame::sim
