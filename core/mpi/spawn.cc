@@ -89,6 +89,7 @@ std::vector<int> start(std::vector<ProgramStart>& programs, const std::vector<in
     *port = rank.world.ports.open(rank.id);
     if (const auto started = rank.world.hooks.spawn(programs, *port); !started) {
       rank.world.ports.close(*port);
+      for (ProgramStart& program : programs) program.started = 0;
       error = fail(MPI_ERR_SPAWN, started.error().message);
     }
   }

@@ -90,6 +90,17 @@ TEST(Network, PingPongTakesExactlyTheClosedForm) {
   }
 }
 
+TEST(Network, RanksThatAreAddedAreAsFarAsThoseOfTheStart) {
+  Network grown = *Network::create(machine_of(), 3, "cyclic");
+  grown.add_ranks({3, 4, 31});
+  const Network whole = *Network::create(machine_of(), 32, "cyclic");
+  EXPECT_EQ(grown.ranks(), 6);
+  EXPECT_EQ(grown.node_of(5), 31);
+  EXPECT_EQ(grown.hops(0, 5), whole.hops(0, 31));
+  EXPECT_EQ(grown.cost(4, 2, 5000).transfer, whole.cost(4, 2, 5000).transfer);
+  EXPECT_EQ(grown.cost(1, 5, 0).latency, whole.cost(1, 31, 0).latency);
+}
+
 TEST(Network, PingPongIsExactWhereTheHandshakeFillsTheLatency) {
   // Without a step at the eager limit the control messages would take longer than the whole
   // latency leaves; they take a third of it each instead.
