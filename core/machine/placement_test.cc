@@ -46,8 +46,7 @@ TEST(Placement, MoreRanksTakeFreeCores) {
   EXPECT_EQ(place_more(machine, 4, "block", {2, 1, 0, 1}), (std::vector<int>{1, 2, 2, 3}));
   EXPECT_EQ(place_more(machine, 3, "cyclic", {2, 1, 0, 1}), (std::vector<int>{2, 1, 2}));
   EXPECT_EQ(place_more(machine, 9, "block", {1, 0, 2, 2}), (std::vector<int>{0, 1, 1}));
-  EXPECT_EQ(place_more(machine, 9, "cyclic", {0, 0, 0, 0}, {1, 3}),
-            (std::vector<int>{1, 3, 1, 3}));
+  EXPECT_EQ(place_more(machine, 9, "cyclic", {0, 0, 0, 0}, {1, 3}), (std::vector<int>{1, 3, 1, 3}));
 }
 
 TEST(Placement, BlockFillsANodeFirst) {

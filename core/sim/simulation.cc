@@ -332,9 +332,9 @@ void Simulation::report_progress(bool always) {
   const int length =
       std::snprintf(line, sizeof line,
                     "{\"simulated_time_s\": %.9g, \"messages\": %llu, \"ranks_finished\": %d, "
-                    "\"wall_time_s\": %.3f}\n",
+                    "\"ranks\": %d, \"wall_time_s\": %.3f}\n",
                     latest.seconds(), static_cast<unsigned long long>(world_->messages),
-                    ended_ranks_, now - begin_seconds_);
+                    ended_ranks_, world_->size(), now - begin_seconds_);
   if (write(scenario_.progress_descriptor, line, static_cast<size_t>(length)) < 0) {
     scenario_.progress_descriptor = -1;  // nobody reads it any more
   }

@@ -152,8 +152,8 @@ def test_spawned_ranks_begin_when_the_machine_file_says(compiled, simulate, tmp_
 
 def test_the_page_shows_spawned_ranks_from_their_begin(compiled, simulate, tmp_path):
     outcome = simulate(
-        "-n", 2, *ON, "--set", "node.spawn_time=7ms", "--report", "page.html", "--", compiled(CASES),
-        "times",
+        "-n", 2, *ON, "--set", "node.spawn_time=7ms", "--report", "page.html", "--",
+        compiled(CASES), "times",
     )  # fmt: skip
     assert outcome.status == 0, outcome.stderr
     assert "on 4 ranks" in outcome.stderr
@@ -163,9 +163,7 @@ def test_the_page_shows_spawned_ranks_from_their_begin(compiled, simulate, tmp_p
 
 def test_a_recorded_run_that_spawns_repeats(compiled, simulate, tmp_path):
     program = compiled(CASES)
-    first = simulate(
-        "-n", 2, "--machine", "ethernet", "-o", "first.sesame", "--", program, "times"
-    )
+    first = simulate("-n", 2, "--machine", "ethernet", "-o", "first.sesame", "--", program, "times")
     assert first.status == 0, first.stderr
     again = simulate(
         "-n", 2, "--machine", "ethernet", "--compute", "recorded:first.sesame", "--json", "--",

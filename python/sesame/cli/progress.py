@@ -59,7 +59,7 @@ class ProgressLine:
         text = (
             f"{self._label}simulated {format_seconds(float(report.get('simulated_time_s', 0)))}, "
             f"{format_count(messages)} messages, "
-            f"{report.get('ranks_finished', 0)} of {self._ranks} ranks ended, "
+            f"{report.get('ranks_finished', 0)} of {report.get('ranks', self._ranks)} ranks ended, "
             f"{format_seconds(wall)} so far"
         )
         with self._lock:

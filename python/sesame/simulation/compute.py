@@ -65,8 +65,7 @@ def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:
     started = everyone - data_set.info.get("result", {}).get("spawned_ranks", 0)
     if started != ranks:
         raise InputError(
-            f"computation was recorded with {started} ranks, "
-            f"this run has {ranks}",
+            f"computation was recorded with {started} ranks, this run has {ranks}",
             path=str(data_set.path),
             hint="run with the same number of ranks, or record again",
         )
