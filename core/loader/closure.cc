@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -95,6 +98,22 @@ void mark_private(std::vector<Node>& nodes, const std::vector<std::string>& patt
   }
 }
 
+// False when the other end is neither closed nor says anything for so long that it never will: a
+// damaged file makes the dynamic loader loop.
+bool read_answer(int descriptor, std::string& text) {
+  constexpr int kPatienceMs = 60'000;
+  char buffer[4096];
+  for (;;) {
+    pollfd ready = {descriptor, POLLIN, 0};
+    const int result = poll(&ready, 1, kPatienceMs);
+    if (result < 0 && errno == EINTR) continue;
+    if (result <= 0) return false;
+    const ssize_t count = read(descriptor, buffer, sizeof buffer);
+    if (count <= 0) return true;
+    text.append(buffer, static_cast<size_t>(count));
+  }
+}
+
 Result<std::string> run_and_read(const std::string& loader, const std::string& program) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
@@ -120,16 +139,18 @@ Result<std::string> run_and_read(const std::string& loader, const std::string& p
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   std::string text;
-  char buffer[4096];
-  ssize_t count;
-  while (failure == 0 && (count = read(ends[0], buffer, sizeof buffer)) > 0)
-    text.append(buffer, static_cast<size_t>(count));
+  const bool is_complete = failure == 0 && read_answer(ends[0], text);
   close(ends[0]);
   if (failure != 0)
     return error("cannot run the dynamic loader '" + loader + "' of '" + program +
                  "': " + strerror(failure));
+  if (!is_complete) kill(child, SIGKILL);
   int status;
   waitpid(child, &status, 0);
+  if (!is_complete)
+    return error("the dynamic loader '" + loader + "' does not finish with '" + program +
+                     "', which may be damaged",
+                 "try: LD_TRACE_LOADED_OBJECTS=1 " + loader + " " + program);
   return text;
 }
 

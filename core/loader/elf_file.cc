@@ -11,11 +11,14 @@
 namespace sesame::loader {
 namespace {
 
-std::unexpected<Error> damaged(const std::string& path, const char* what) {
-  return error("'" + path + "' is a damaged ELF file: " + what);
-}
+constexpr uint64_t kLargest = uint64_t{1} << 46;          // half of the address space
+constexpr uint64_t kMostThreadLocal = uint64_t{1} << 31;  // 32-bit offsets from the thread pointer
 
 }  // namespace
+
+std::unexpected<Error> ElfFile::damaged(const char* what) const {
+  return error("'" + path_ + "' is a damaged ELF file: " + what);
+}
 
 Result<ElfFile> ElfFile::open(const std::string& path) {
   ElfFile file;
@@ -60,6 +63,7 @@ ElfFile::ElfFile(ElfFile&& other) noexcept
       version_indices_(other.version_indices_),
       needed_versions_(std::move(other.needed_versions_)),
       definitions_(std::move(other.definitions_)),
+      relocations_(std::move(other.relocations_)),
       full_symbols_(other.full_symbols_),
       full_strings_(other.full_strings_) {}
 
@@ -71,6 +75,15 @@ const char* ElfFile::at(uint64_t address, uint64_t size) const {
       return data_ + segment.p_offset + offset;
   }
   return nullptr;
+}
+
+bool ElfFile::is_loaded(uint64_t address, uint64_t size) const {
+  for (const Elf64_Phdr& segment : segments_) {
+    if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
+    const uint64_t offset = address - segment.p_vaddr;
+    if (offset <= segment.p_memsz && size <= segment.p_memsz - offset) return true;
+  }
+  return false;
 }
 
 const Elf64_Phdr* ElfFile::segment(uint32_t type) const {
@@ -88,34 +101,88 @@ std::string ElfFile::interpreter() const {
 
 Result<> ElfFile::read_tables() {
   const Elf64_Ehdr& header = this->header();
+  // The kernel's limit: a page of the largest kind (fs/binfmt_elf.c).
+  constexpr size_t kMostSegments = 65536 / sizeof(Elf64_Phdr);
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phoff > size_ ||
-      header.e_phoff % alignof(Elf64_Phdr) != 0 ||
+      header.e_phoff % alignof(Elf64_Phdr) != 0 || header.e_phnum > kMostSegments ||
       header.e_phnum > (size_ - header.e_phoff) / sizeof(Elf64_Phdr))
-    return damaged(path_, "its program headers lie outside the file");
+    return damaged("its program headers lie outside the file");
   segments_ = {reinterpret_cast<const Elf64_Phdr*>(data_ + header.e_phoff), header.e_phnum};
-  for (const Elf64_Phdr& segment : segments_) {
-    if (segment.p_filesz > size_ || segment.p_offset > size_ - segment.p_filesz)
-      return damaged(path_, "a segment lies outside the file");
-    constexpr uint64_t kLargest = uint64_t{1} << 46;  // half of the address space
-    if (segment.p_type == PT_LOAD && (segment.p_vaddr > kLargest || segment.p_memsz > kLargest ||
-                                      segment.p_filesz > segment.p_memsz))
-      return damaged(path_, "a segment has an impossible size");
-  }
+  if (Result<> result = check_segments(); !result) return result;
   if (Result<> result = read_dynamic(); !result) return result;
   if (dynamic_.empty()) return {};
-  if (Result<> result = read_symbols(); !result) return result;
-  read_versions();
+  for (const auto read :
+       {&ElfFile::read_relocations, &ElfFile::read_symbols, &ElfFile::read_needed_versions,
+        &ElfFile::read_definitions})
+    if (Result<> result = (this->*read)(); !result) return result;
+  if (Result<> result = check_names(); !result) return result;
+  if (Result<> result = check_functions(); !result) return result;
   read_full_symbols();
+  return {};
+}
+
+Result<> ElfFile::check_segments() const {
+  for (const Elf64_Phdr& segment : segments_) {
+    if (segment.p_filesz > size_ || segment.p_offset > size_ - segment.p_filesz)
+      return damaged("a segment lies outside the file");
+    if (segment.p_type == PT_LOAD || segment.p_type == PT_TLS) {
+      if (segment.p_vaddr > kLargest || segment.p_memsz > kLargest ||
+          segment.p_filesz > segment.p_memsz)
+        return damaged("a segment has an impossible size");
+      if ((segment.p_align & (segment.p_align - 1)) != 0)
+        return damaged("the alignment of a segment is not a power of two");
+    }
+  }
+  if (Result<> checked = check_loaded_segments(); !checked) return checked;
+  const Elf64_Phdr* local = segment(PT_TLS);
+  if (local == nullptr) return {};
+  if (local->p_memsz > kMostThreadLocal || local->p_align > kMostThreadLocal)
+    return damaged("its thread-local segment has an impossible size");
+  if (local->p_filesz != 0 && at(local->p_vaddr, local->p_filesz) == nullptr)
+    return damaged("its thread-local segment is not part of what is loaded");
+  return {};
+}
+
+// "Loadable segment entries in the program header table appear in ascending order" (the System V
+// ABI, chapter 5); none may lie over another.
+Result<> ElfFile::check_loaded_segments() const {
+  constexpr uint64_t kPage = 4096;
+  uint64_t end = 0;
+  for (const Elf64_Phdr& segment : segments_) {
+    if (segment.p_type != PT_LOAD) continue;
+    if (segment.p_vaddr % kPage != segment.p_offset % kPage)
+      return damaged("a segment lies at different places of a page in file and memory");
+    if (segment.p_vaddr < end) return damaged("its segments overlap or are out of order");
+    end = segment.p_vaddr + segment.p_memsz;
+  }
   return {};
 }
 
 Result<> ElfFile::read_dynamic() {
   const Elf64_Phdr* segment = this->segment(PT_DYNAMIC);
   if (segment == nullptr) return {};
+  if (segment->p_offset % alignof(Elf64_Dyn) != 0)
+    return damaged("its dynamic section is not aligned");
   const auto* entries = reinterpret_cast<const Elf64_Dyn*>(data_ + segment->p_offset);
   size_t count = 0;
   while (count < segment->p_filesz / sizeof(Elf64_Dyn) && entries[count].d_tag != DT_NULL) ++count;
   dynamic_ = {entries, count};
+  return {};
+}
+
+// What is called before and after main lies inside the program.
+Result<> ElfFile::check_functions() const {
+  constexpr std::pair<int64_t, int64_t> kArrays[] = {{DT_PREINIT_ARRAY, DT_PREINIT_ARRAYSZ},
+                                                     {DT_INIT_ARRAY, DT_INIT_ARRAYSZ},
+                                                     {DT_FINI_ARRAY, DT_FINI_ARRAYSZ}};
+  for (const auto& [table, size] : kArrays)
+    if (dynamic(table) && dynamic(size) && !is_loaded(*dynamic(table), *dynamic(size)))
+      return damaged("the table of its constructors or destructors is not loaded");
+  for (const int64_t tag : {DT_INIT, DT_FINI})
+    if (dynamic(tag) && !is_loaded(*dynamic(tag), 1))
+      return damaged("its first or last function is not loaded");
+  if (header().e_entry != 0 && !is_loaded(header().e_entry, 1))
+    return damaged("its entry point is not loaded");
   return {};
 }
 
@@ -138,85 +205,6 @@ std::string ElfFile::soname() const {
   return offset && *offset < strings_size_ ? std::string(strings_ + *offset) : std::string();
 }
 
-uint32_t ElfFile::count_symbols() const {
-  if (auto table = dynamic(DT_HASH)) {
-    const char* words = at(*table, 8);
-    return words == nullptr ? 0 : reinterpret_cast<const uint32_t*>(words)[1];
-  }
-  const auto table = dynamic(DT_GNU_HASH);
-  if (!table) return 0;
-  const char* start = at(*table, 16);
-  if (start == nullptr) return 0;
-  const auto* words = reinterpret_cast<const uint32_t*>(start);
-  const uint32_t bucket_count = words[0], first = words[1], bloom_words = words[2];
-  const uint64_t buckets_at = *table + 16 + uint64_t{8} * bloom_words;
-  const auto* buckets =
-      reinterpret_cast<const uint32_t*>(at(buckets_at, uint64_t{4} * bucket_count));
-  if (buckets == nullptr) return 0;
-  uint32_t last = 0;
-  for (uint32_t i = 0; i < bucket_count; ++i) last = std::max(last, buckets[i]);
-  if (last < first) return first;
-  // The chain of the last bucket ends with an odd word.
-  const uint64_t chains_at = buckets_at + uint64_t{4} * bucket_count;
-  for (;; ++last) {
-    const auto* word =
-        reinterpret_cast<const uint32_t*>(at(chains_at + uint64_t{4} * (last - first), 4));
-    if (word == nullptr) return 0;
-    if (*word & 1) return last + 1;
-  }
-}
-
-Result<> ElfFile::read_symbols() {
-  const auto strings = dynamic(DT_STRTAB), strings_size = dynamic(DT_STRSZ);
-  if (!strings || !strings_size) return {};
-  strings_ = at(*strings, *strings_size);
-  strings_size_ = *strings_size;
-  if (strings_ == nullptr || strings_size_ == 0 || strings_[strings_size_ - 1] != '\0')
-    return damaged(path_, "its string table lies outside the file");
-  const auto table = dynamic(DT_SYMTAB);
-  if (!table) return {};
-  const uint64_t count = count_symbols();
-  const char* symbols = at(*table, count * sizeof(Elf64_Sym));
-  if (symbols == nullptr) return damaged(path_, "its symbol table lies outside the file");
-  symbols_ = {reinterpret_cast<const Elf64_Sym*>(symbols), count};
-  for (const Elf64_Sym& symbol : symbols_)
-    if (symbol.st_name >= strings_size_) return damaged(path_, "a symbol has no name");
-  return {};
-}
-
-void ElfFile::read_versions() {
-  if (auto table = dynamic(DT_VERSYM))
-    version_indices_ =
-        reinterpret_cast<const uint16_t*>(at(*table, symbols_.size() * sizeof(uint16_t)));
-  const auto needs = dynamic(DT_VERNEED);
-  const uint64_t count = dynamic(DT_VERNEEDNUM).value_or(0);
-  uint64_t need_at = needs.value_or(0);
-  for (uint64_t i = 0; needs && i < count; ++i) {
-    const auto* need = reinterpret_cast<const Elf64_Verneed*>(at(need_at, sizeof(Elf64_Verneed)));
-    if (need == nullptr) break;
-    uint64_t version_at = need_at + need->vn_aux;
-    for (unsigned j = 0; j < need->vn_cnt; ++j) {
-      const auto* version =
-          reinterpret_cast<const Elf64_Vernaux*>(at(version_at, sizeof(Elf64_Vernaux)));
-      if (version == nullptr) break;
-      if (version->vna_name < strings_size_)
-        needed_versions_[version->vna_other & 0x7fff] = strings_ + version->vna_name;
-      version_at += version->vna_next;
-    }
-    need_at += need->vn_next;
-  }
-  for (uint32_t i = 1; i < symbols_.size(); ++i) {
-    const Elf64_Sym& symbol = symbols_[i];
-    const unsigned binding = ELF64_ST_BIND(symbol.st_info);
-    const unsigned visibility = ELF64_ST_VISIBILITY(symbol.st_other);
-    if (symbol.st_shndx == SHN_UNDEF || binding == STB_LOCAL) continue;
-    if (visibility == STV_HIDDEN || visibility == STV_INTERNAL) continue;
-    const bool is_default = version_indices_ == nullptr || (version_indices_[i] & 0x8000) == 0;
-    auto [entry, is_new] = definitions_.try_emplace(name_of(symbol), i);
-    if (!is_new && is_default) entry->second = i;
-  }
-}
-
 std::string_view ElfFile::version_of(uint32_t symbol) const {
   if (version_indices_ == nullptr || symbol >= symbols_.size()) return {};
   const auto entry = needed_versions_.find(version_indices_[symbol] & 0x7fff);
@@ -226,79 +214,6 @@ std::string_view ElfFile::version_of(uint32_t symbol) const {
 const Elf64_Sym* ElfFile::find(std::string_view name) const {
   const auto entry = definitions_.find(name);
   return entry == definitions_.end() ? nullptr : &symbols_[entry->second];
-}
-
-bool ElfFile::append_table(std::vector<Relocation>& out, int64_t table_tag,
-                           int64_t size_tag) const {
-  const auto table = dynamic(table_tag), size = dynamic(size_tag);
-  if (!table || !size || *size == 0) return true;
-  const auto* entries = reinterpret_cast<const Elf64_Rela*>(at(*table, *size));
-  if (entries == nullptr) return false;
-  for (uint64_t i = 0; i < *size / sizeof(Elf64_Rela); ++i)
-    out.push_back({entries[i].r_offset, static_cast<uint32_t>(ELF64_R_TYPE(entries[i].r_info)),
-                   static_cast<uint32_t>(ELF64_R_SYM(entries[i].r_info)), entries[i].r_addend});
-  return true;
-}
-
-// DT_RELR: an even word is the address of one word to relocate; an odd word is a bitmap of the 63
-// words after the last address.
-void ElfFile::append_relative_table(std::vector<Relocation>& out) const {
-  constexpr int64_t kRelr = 36, kRelrSize = 35;  // DT_RELR, DT_RELRSZ; not in every <elf.h>
-  const auto table = dynamic(kRelr), size = dynamic(kRelrSize);
-  const auto* words =
-      table && size ? reinterpret_cast<const uint64_t*>(at(*table, *size)) : nullptr;
-  if (words == nullptr) return;
-  const auto append = [&](uint64_t address) {
-    const char* place = at(address, sizeof(int64_t));
-    int64_t addend = 0;
-    if (place != nullptr) memcpy(&addend, place, sizeof addend);
-    out.push_back({address, R_X86_64_RELATIVE, 0, addend});
-  };
-  uint64_t next = 0;
-  for (uint64_t i = 0; i < *size / sizeof(uint64_t); ++i) {
-    if ((words[i] & 1) == 0) {
-      append(words[i]);
-      next = words[i] + 8;
-      continue;
-    }
-    for (int bit = 1; bit < 64; ++bit)
-      if (words[i] >> bit & 1) append(next + 8 * static_cast<uint64_t>(bit - 1));
-    next += 63 * 8;
-  }
-}
-
-std::vector<Relocation> ElfFile::relocations() const {
-  std::vector<Relocation> all;
-  append_relative_table(all);
-  append_table(all, DT_RELA, DT_RELASZ);
-  append_table(all, DT_JMPREL, DT_PLTRELSZ);
-  return all;
-}
-
-void ElfFile::read_full_symbols() {
-  const Elf64_Ehdr& header = this->header();
-  if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff > size_ ||
-      header.e_shnum > (size_ - header.e_shoff) / sizeof(Elf64_Shdr))
-    return;
-  const auto* sections = reinterpret_cast<const Elf64_Shdr*>(data_ + header.e_shoff);
-  const auto inside = [&](const Elf64_Shdr& section) {
-    return section.sh_size <= size_ && section.sh_offset <= size_ - section.sh_size;
-  };
-  for (unsigned i = 0; i < header.e_shnum; ++i) {
-    const Elf64_Shdr& section = sections[i];
-    if (section.sh_type != SHT_SYMTAB || !inside(section) || section.sh_link >= header.e_shnum)
-      continue;
-    const Elf64_Shdr& strings = sections[section.sh_link];
-    if (!inside(strings) || strings.sh_size == 0) continue;
-    if (data_[strings.sh_offset + strings.sh_size - 1] != '\0') continue;
-    const std::span<const Elf64_Sym> symbols(
-        reinterpret_cast<const Elf64_Sym*>(data_ + section.sh_offset),
-        section.sh_size / sizeof(Elf64_Sym));
-    for (const Elf64_Sym& symbol : symbols)
-      if (symbol.st_name >= strings.sh_size) return;
-    full_symbols_ = symbols;
-    full_strings_ = data_ + strings.sh_offset;
-  }
 }
 
 const char* ElfFile::nearest_function(uint64_t address, uint64_t* offset) const {

@@ -1,6 +1,7 @@
 // An ELF file of this machine's kind, mapped read-only: segments, dynamic section, symbols with
-// their versions, relocations. Every offset is checked once, on opening, so that a damaged file is
-// an Error and never a fault. Views stay valid while the object lives.
+// their versions, relocations. Every offset, count and chain is checked once, on opening, so that a
+// damaged file is an Error and never a fault; the time and memory of every function are bounded by
+// the file's size, whatever its tables claim. Views stay valid while the object lives.
 #pragma once
 
 #include <elf.h>
@@ -50,10 +51,12 @@ class ElfFile {
   std::string_view version_of(uint32_t symbol) const;
   // A global or weak definition by name; the default version where there are several.
   const Elf64_Sym* find(std::string_view name) const;
-  std::vector<Relocation> relocations() const;
+  std::span<const Relocation> relocations() const { return relocations_; }
 
   // Bytes of the file by address; null when [address, address + size) is not file-backed.
   const char* at(uint64_t address, uint64_t size) const;
+  // Whether [address, address + size) lies within one segment in memory, zeros at its end included.
+  bool is_loaded(uint64_t address, uint64_t size) const;
 
   // The function that contains the address, from .symtab or .dynsym; allocates nothing. Null when
   // the file knows none; *offset is the distance from its start.
@@ -61,14 +64,30 @@ class ElfFile {
 
  private:
   ElfFile() = default;
+  std::unexpected<Error> damaged(const char* what) const;
   Result<> read_tables();
+  Result<> check_segments() const;
+  Result<> check_loaded_segments() const;
   Result<> read_dynamic();
+  Result<> check_names() const;
+  Result<> check_functions() const;
   Result<> read_symbols();
-  void read_versions();
+  Result<> read_needed_versions();
+  Result<> read_definitions();
+  Result<> read_relocations();
   void read_full_symbols();
   uint32_t count_symbols() const;
-  bool append_table(std::vector<Relocation>& out, int64_t table_tag, int64_t size_tag) const;
-  void append_relative_table(std::vector<Relocation>& out) const;
+  bool append_table(int64_t table_tag, int64_t size_tag);
+  bool append_relative_table();
+
+  // `count` objects by address; null when they are not file-backed or not aligned.
+  template <typename T>
+  const T* table_at(uint64_t address, uint64_t count) const {
+    if (count > size_ / sizeof(T)) return nullptr;
+    const char* bytes = at(address, count * sizeof(T));
+    return reinterpret_cast<uintptr_t>(bytes) % alignof(T) == 0 ? reinterpret_cast<const T*>(bytes)
+                                                                : nullptr;
+  }
 
   std::string path_;
   int descriptor_ = -1;
@@ -82,6 +101,7 @@ class ElfFile {
   const uint16_t* version_indices_ = nullptr;
   std::unordered_map<uint16_t, const char*> needed_versions_;
   std::unordered_map<std::string_view, uint32_t> definitions_;
+  std::vector<Relocation> relocations_;
   std::span<const Elf64_Sym> full_symbols_;  // .symtab, empty when stripped
   const char* full_strings_ = nullptr;
 };

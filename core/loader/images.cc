@@ -105,7 +105,8 @@ Result<std::unique_ptr<Image>> open_image(const std::string& path) {
   if (image->pieces.empty()) return error("'" + path + "' has nothing to load");
   image->begin = image->pieces.front().address;
   image->size = image->pieces.back().address + image->pieces.back().size - image->begin;
-  if (const Elf64_Phdr* header = image->file.segment(PT_GNU_EH_FRAME))
+  const Elf64_Phdr* header = image->file.segment(PT_GNU_EH_FRAME);
+  if (header != nullptr && image->file.is_loaded(header->p_vaddr, header->p_memsz))
     image->eh_frame_header = header->p_vaddr;
   if (Result<> made = make_template(*image, writable); !made) return std::unexpected(made.error());
   return image;
@@ -141,18 +142,22 @@ void connect(ImageSet& set, const std::map<std::string, int>& index_of) {
   set.start_order.push_back(0);
 }
 
+bool has_any_within(const std::vector<uint64_t>& sorted, uint64_t begin, uint64_t size) {
+  const auto first = std::ranges::lower_bound(sorted, begin);
+  return first != sorted.end() && *first - begin < size;
+}
+
 }  // namespace
 
 std::vector<bool> find_writable_segments(const ElfFile& file) {
   std::vector<bool> writable;
-  const std::vector<Relocation> relocations = file.relocations();
+  std::vector<uint64_t> relocated;
+  for (const Relocation& relocation : file.relocations()) relocated.push_back(relocation.offset);
+  std::ranges::sort(relocated);
   for (const Elf64_Phdr& segment : file.segments()) {
     if (segment.p_type != PT_LOAD) continue;
     writable.push_back((segment.p_flags & PF_W) != 0 ||
-                       std::ranges::any_of(relocations, [&](const Relocation& relocation) {
-                         return relocation.offset >= segment.p_vaddr &&
-                                relocation.offset < segment.p_vaddr + segment.p_memsz;
-                       }));
+                       has_any_within(relocated, segment.p_vaddr, segment.p_memsz));
   }
   return writable;
 }

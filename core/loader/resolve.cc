@@ -268,6 +268,14 @@ class Resolver {
     return entry->second;
   }
 
+  static uint64_t size_of_outside(const Target& target) {
+    Dl_info info;
+    void* entry = nullptr;
+    const auto* address = reinterpret_cast<const void*>(target.value);
+    if (dladdr1(address, &info, &entry, RTLD_DL_SYMENT) == 0 || entry == nullptr) return 0;
+    return static_cast<const Elf64_Sym*>(entry)->st_size;
+  }
+
   // The program's own storage for a variable of a library, with its first value.
   Result<> apply_copy(const Relocation& relocation) {
     const Elf64_Sym& symbol = file().symbols()[relocation.symbol];
@@ -276,15 +284,19 @@ class Resolver {
     const Target source = find_in_images(name, image_);
     if (source.kind == Target::Kind::kInImage) {
       const uint64_t size = std::min(symbol.st_size, source.symbol->st_size);
+      if (!file().is_loaded(relocation.offset, size) ||
+          !set_.images[source.image]->file.is_loaded(source.value, size))
+        return refuse("a copied variable lies outside its data");
       set_.copies.push_back({image_, source.image, relocation.offset, source.value, size});
       return {};
     }
     const Target outside = find_outside(name, file().version_of(relocation.symbol));
     if (outside.kind == Target::Kind::kMissing)
       return refuse(std::string("no library defines the variable '") + name + "'");
-    char* place = set_.images[image_]->template_at(relocation.offset, symbol.st_size);
+    const uint64_t size = std::min(symbol.st_size, size_of_outside(outside));
+    char* place = set_.images[image_]->template_at(relocation.offset, size);
     if (place == nullptr) return refuse("a copied variable lies outside its data");
-    memcpy(place, reinterpret_cast<const void*>(outside.value), symbol.st_size);
+    memcpy(place, reinterpret_cast<const void*>(outside.value), size);
     return {};
   }
 
