@@ -103,6 +103,9 @@ void CallScope::leave() {
                                            rank.call_context, rank.call_bytes, is_polling(id_)});
     if (rank.file_note != nullptr) record_file_call();
   }
+  if (rank.measured != nullptr) {
+    rank.measured->add(strand_.caller, rank.compute_before_call, is_polling(id_));
+  }
   rank.compute_before_call = SimTime::zero();
   strand_.call = 0;
   resume_compute(strand_);

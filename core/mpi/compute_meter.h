@@ -65,6 +65,13 @@ class ComputeMeter {
     return SimTime::from_ps(static_cast<int64_t>(static_cast<double>(elapsed) * ps_per_tick_));
   }
 
+  // What one reading of the clock takes: no computation can be measured more exactly. Zero until
+  // configured.
+  SimTime reading() const {
+    return SimTime::from_ps(
+        static_cast<int64_t>(static_cast<double>(overhead_ticks_) * ps_per_tick_));
+  }
+
   // Host time to target time.
   SimTime scale(SimTime host) const {
     return SimTime::from_ps(static_cast<int64_t>(static_cast<double>(host.ps()) * options_.ratio));

@@ -24,6 +24,7 @@
 #include "core/mpi/io/file_note.h"
 #include "core/mpi/io/range_locks.h"
 #include "core/mpi/matching.h"
+#include "core/mpi/measured_compute.h"
 #include "core/mpi/object_tables.h"
 #include "core/mpi/op.h"
 #include "core/mpi/ports.h"
@@ -118,6 +119,7 @@ struct alignas(64) Rank {
   OpTable ops;
   HandleTable<MessageHolder, 0xa8000000> messages;
   RecordedCompute recorded;
+  std::unique_ptr<MeasuredCompute> measured;  // while computation is measured, of some ranks
   uint32_t next_context = 0;
   SimTime answers_free;  // when the interface can answer the next one-sided operation
   int thread_level = MPI_THREAD_SINGLE;

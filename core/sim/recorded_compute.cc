@@ -1,6 +1,8 @@
 #include "core/sim/recorded_compute.h"
 
 #include <cstdint>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 namespace sesame::sim {
@@ -31,6 +33,29 @@ Result<std::vector<std::vector<int64_t>>> read_recorded_compute(const std::strin
   }
   if (!file) return error_at(path, 0, "the file ends early");
   return durations;
+}
+
+Result<> write_recorded_compute(const mpi::World& world, const std::string& path) {
+  std::ofstream file(path, std::ios::binary);
+  const auto write = [&file](const void* data, size_t bytes) {
+    file.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+  };
+  const uint64_t ranks = world.ranks.size();
+  write(&ranks, sizeof ranks);
+  for (const auto& rank : world.ranks) {
+    const uint64_t count = rank->measured->times_ps().size() + 1;
+    write(&count, sizeof count);
+  }
+  for (const auto& rank : world.ranks) {
+    const std::vector<int64_t>& times = rank->measured->times_ps();
+    write(times.data(), times.size() * sizeof(int64_t));
+    const int64_t after_calls = rank->compute_before_call.ps();
+    write(&after_calls, sizeof after_calls);
+  }
+  file.close();
+  if (file) return {};
+  return error_at(path, 0,
+                  std::string("cannot write the compute times: ") + std::strerror(errno));
 }
 
 }  // namespace sesame::sim

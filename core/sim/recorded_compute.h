@@ -8,10 +8,14 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/mpi/world.h"
 
 namespace sesame::sim {
 
 // Fails unless the file holds at least `ranks` ranks; those beyond are of ranks that were spawned.
 Result<std::vector<std::vector<int64_t>>> read_recorded_compute(const std::string& path, int ranks);
+
+// Writes what the ranks' MeasuredCompute kept, for a later run.
+Result<> write_recorded_compute(const mpi::World& world, const std::string& path);
 
 }  // namespace sesame::sim

@@ -1,5 +1,7 @@
 #include "core/sim/result.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -132,6 +134,36 @@ Json size_table(const mpi::World& world) {
   return sizes;
 }
 
+// How sure measured computation is: docs/models/uncertainty.md.
+Json compute_table(const mpi::World& world) {
+  mpi::ComputeSpread all;
+  for (const auto& rank : world.ranks) {
+    if (rank->measured != nullptr) all += rank->measured->spread();
+  }
+  const auto seconds = [](int64_t ps) { return SimTime::from_ps(ps).seconds(); };
+  return {{"reading_s", world.meter.reading().seconds()},
+          {"samples", all.samples},
+          {"regions", all.regions},
+          {"sampled_s", seconds(all.total_ps)},
+          {"short_s", seconds(all.short_ps)},
+          {"repeated_s", seconds(all.repeated_ps)},
+          {"difference_s", seconds(all.difference_ps)},
+          {"fastest_s", seconds(all.fastest_ps)}};
+}
+
+// What the host machine did to this process: how often and for how long it was ready to run and
+// something else ran (the second field of schedstat, in ns; proc(5)).
+Json host_table() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  uint64_t on_cpu_ns = 0;
+  uint64_t delayed_ns = 0;
+  std::ifstream("/proc/self/schedstat") >> on_cpu_ns >> delayed_ns;
+  return {{"preemptions", usage.ru_nivcsw},
+          {"cpu_time_s", static_cast<double>(on_cpu_ns) * 1e-9},
+          {"delayed_s", static_cast<double>(delayed_ns) * 1e-9}};
+}
+
 Json to_json(const Simulation& simulation) {
   const mpi::World& world = simulation.world();
   SimTime end;
@@ -153,6 +185,10 @@ Json to_json(const Simulation& simulation) {
           ? static_cast<double>(world.messages) / simulation.wall_seconds()
           : 0.0;
   json["switches"] = world.executive.switches();
+  if (simulation.scenario().compute == mpi::ComputeMode::kMeasured) {
+    json["compute"] = compute_table(world);
+  }
+  json["host_process"] = host_table();
   json["exit_status"] = simulation.exit_status();
   json["outcome"] = outcome_name(simulation.outcome());
   json["outcome_text"] = simulation.outcome_text();

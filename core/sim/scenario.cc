@@ -29,6 +29,9 @@ void read_compute(const Json& json, Scenario* scenario, Result<>* outcome) {
   if (compute.contains("recorded") && compute.at("recorded").is_string()) {
     scenario->recorded_compute = compute.at("recorded");
   }
+  if (compute.contains("save") && compute.at("save").is_string()) {
+    scenario->saved_compute = compute.at("save");
+  }
 }
 
 Result<Scenario> from_json(const Json& json) {

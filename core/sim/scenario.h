@@ -22,6 +22,7 @@ struct Scenario {
   mpi::ComputeMode compute = mpi::ComputeMode::kMeasured;
   int64_t fixed_compute_ps = 0;
   std::string recorded_compute;  // path; docs/formats/scenario.md has its layout
+  std::string saved_compute;     // path that gets the measured times in that layout; empty: none
   std::string output_directory;  // exists; gets result.json and raw/
   bool record = false;
   bool label_output = false;

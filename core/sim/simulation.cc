@@ -27,6 +27,9 @@ namespace {
 
 constexpr double kProgressIntervalSeconds = 0.2;
 constexpr size_t kGuardBytes = 4096;
+constexpr int kSampledRanks = 64;
+// Ten readings of the clock: what is shorter is measured with an error of a tenth and more.
+constexpr int64_t kShortReadings = 10;
 
 // What the real-time clocks show at simulated time zero in runs that must repeat exactly:
 // 2000-01-01 00:00:00 UTC.
@@ -157,6 +160,7 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
   compute.fixed = SimTime::from_ps(scenario.fixed_compute_ps);
   simulation->world_->meter.configure(compute);
   if (auto read = simulation->read_compute_times(); !read) return std::unexpected(read.error());
+  for (auto& rank : simulation->world_->ranks) simulation->measure_compute(*rank);
 
   auto mounts = make_file_systems(scenario, simulation->machine_, simulation->world_->network,
                                   simulation->world_->executive.events());
@@ -200,6 +204,18 @@ void Simulation::take_recorded_times(mpi::Rank& rank) {
   recorded.durations_ps = std::move(recorded_times_[number]);
   recorded.after_calls_ps = recorded.durations_ps.back();
   recorded.durations_ps.pop_back();
+}
+
+// Every rank keeps its times if they are to be saved. How samples differ is the same question on
+// each rank: some of them, evenly chosen, keep memory and time small in large runs.
+void Simulation::measure_compute(mpi::Rank& rank) const {
+  if (scenario_.compute != mpi::ComputeMode::kMeasured) return;
+  const bool keeps_times = !scenario_.saved_compute.empty();
+  const SimTime short_limit = world_->meter.reading() * kShortReadings;
+  const int stride = (scenario_.ranks + kSampledRanks - 1) / kSampledRanks;
+  const bool samples_regions = rank.id % stride == 0;
+  if (!keeps_times && !samples_regions) return;
+  rank.measured = std::make_unique<mpi::MeasuredCompute>(keeps_times, samples_regions, short_limit);
 }
 
 void Simulation::set_hooks() {
@@ -284,6 +300,10 @@ Result<int> Simulation::run() {
   report_progress(true);
   if (recorder_ != nullptr) {
     if (auto closed = recorder_->close(); !closed) return std::unexpected(closed.error());
+  }
+  if (!scenario_.saved_compute.empty() && scenario_.compute == mpi::ComputeMode::kMeasured) {
+    auto saved = write_recorded_compute(*world_, scenario_.saved_compute);
+    if (!saved) return std::unexpected(saved.error());
   }
   if (auto written = write_result(*this, scenario_.output_directory + "/result.json"); !written) {
     return std::unexpected(written.error());

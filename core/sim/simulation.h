@@ -51,6 +51,7 @@ class Simulation {
   void take_recorded_times(mpi::Rank& rank);
   void make_environment(loader::LaunchArguments* launch) const;
   void begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack);
+  void measure_compute(mpi::Rank& rank) const;
   void set_hooks();
   void judge();
   void report_progress(bool always);

@@ -186,6 +186,7 @@ Result<> Simulation::spawn(std::vector<ProgramStart>& programs, int parent_port)
     rank.application = copy.program;
     rank.program = programs[static_cast<size_t>(copy.program)].command;
     take_recorded_times(rank);
+    measure_compute(rank);
     begin_rank(rank, std::move(copy.process), copy.stack);
     world_->executive.make_ready(rank.main);
   }
