@@ -76,21 +76,65 @@ static void hang_up(void) {
   is_unread = false;
 }
 
+/* 0, or -1 with errno. */
+static int connect_to(const struct addrinfo* address) {
+  const struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
+  connection = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (connection < 0) return -1;
+  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  if (connect(connection, address->ai_addr, address->ai_addrlen) == 0) return 0;
+  const int reason = errno;
+  hang_up();
+  errno = reason;
+  return -1;
+}
+
+/* A name may have several addresses, of which the daemon listens at one. */
 static int call_daemon(void) {
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
   struct addrinfo* found;
   const int result = getaddrinfo(daemon_host, daemon_port, &hints, &found);
   if (result != 0) return fail("%s:%s: %s", daemon_host, daemon_port, gai_strerror(result));
-  const struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
-  connection = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  const int refused = connect(connection, found->ai_addr, found->ai_addrlen);
+  for (const struct addrinfo* address = found; address != NULL; address = address->ai_next) {
+    if (connect_to(address) == 0) break;
+  }
   freeaddrinfo(found);
-  if (refused == 0) return owner = getpid(), 0;
-  fail("no daemon at %s:%s: %s", daemon_host, daemon_port, strerror(errno));
-  hang_up();
-  return -1;
+  if (connection >= 0) return owner = getpid(), 0;
+  return fail("no daemon at %s:%s: %s", daemon_host, daemon_port, strerror(errno));
+}
+
+/* ---- Reading JSON ---- */
+
+static const char* skip_space(const char* text) { return text + strspn(text, " \t\r\n"); }
+
+/* Behind a string that begins at `text`; at the end of the text if it does not end. */
+static const char* skip_string(const char* text) {
+  for (++text; *text != 0 && *text != '"'; ++text) {
+    if (*text == '\\' && text[1] != 0) ++text;
+  }
+  return *text == '"' ? text + 1 : text;
+}
+
+/* The value of a member of the outermost object of an answer's body, or NULL. */
+static const char* find_member(const char* answer, const char* name) {
+  const char* text = strstr(answer, "\r\n\r\n");
+  const size_t length = strlen(name);
+  int depth = 0;
+  while (text != NULL && *(text = skip_space(text)) != 0) {
+    if (*text != '"') {
+      depth += (*text == '{' || *text == '[') - (*text == '}' || *text == ']');
+      ++text;
+      continue;
+    }
+    const char* key = text + 1;
+    text = skip_space(skip_string(text));
+    if (depth != 1 || *text != ':') continue;
+    text = skip_space(text + 1);
+    if (strncmp(key, name, length) == 0 && key[length] == '"') return text;
+    if (*text == '"') text = skip_string(text);
+  }
+  return NULL;
 }
 
 /* ---- Asking ---- */
@@ -131,10 +175,16 @@ static int read_answer(char* answer) {
   int status = 0;
   if (sscanf(answer, "HTTP/1.1 %d", &status) == 1 && status < 300) return 0;
   if (whole_answer(answer, bytes) == 0) hang_up(); /* longer than there is room for */
-  const char* error = strstr(answer, "\"error\":\"");
-  if (error == NULL) return fail("the daemon answers with status %d", status);
-  error += strlen("\"error\":\"");
-  return fail("%.*s", (int)strcspn(error, "\""), error);
+  const char* error = find_member(answer, "error");
+  if (error == NULL || *error != '"') return fail("the daemon answers with status %d", status);
+  char text[sizeof error_text];
+  size_t length = 0;
+  for (++error; *error != 0 && *error != '"' && length + 1 < sizeof text; ++error) {
+    if (*error == '\\' && (error[1] == '"' || error[1] == '\\')) ++error;
+    text[length++] = *error;
+  }
+  text[length] = 0;
+  return fail("%s", text);
 }
 
 static int send_request(const char* method, const char* path, const char* body) {
@@ -203,9 +253,9 @@ EXPORT int sesame_on(const char* where) { return set_level(where, "{\"level\": \
 
 EXPORT int sesame_off(const char* where) { return set_level(where, "{\"level\": \"off\"}"); }
 
-static uint64_t value_of(const char* answer, const char* key) {
-  const char* place = strstr(answer, key);
-  return place != NULL ? strtoull(place + strlen(key), NULL, 10) : 0;
+static uint64_t value_of(const char* answer, const char* name) {
+  const char* value = find_member(answer, name);
+  return value != NULL ? strtoull(value, NULL, 10) : 0;
 }
 
 EXPORT int sesame_read(const char* point, struct sesame_counts* counts) {
@@ -215,10 +265,10 @@ EXPORT int sesame_read(const char* point, struct sesame_counts* counts) {
   if (point == NULL || strchr(point, '.') == NULL) return fail("expected subsystem.point");
   if (path_of(point, "/total", path, sizeof path) != 0) return -1;
   if (ask("GET", path, "", answer) != 0) return -1;
-  counts->count = value_of(answer, "\"count\":");
-  counts->bytes = value_of(answer, "\"bytes\":");
-  counts->timed = value_of(answer, "\"timed\":");
-  counts->duration_ns = value_of(answer, "\"duration_ns\":");
+  counts->count = value_of(answer, "count");
+  counts->bytes = value_of(answer, "bytes");
+  counts->timed = value_of(answer, "timed");
+  counts->duration_ns = value_of(answer, "duration_ns");
   return 0;
 }
 

@@ -269,12 +269,28 @@ static void settle_points(struct loaded* loaded) {
   }
 }
 
-static void set_names(struct loaded* loaded) {
+/* False when memory is short. */
+static bool set_names(struct loaded* loaded) {
   const struct subsystem* subsystem = loaded->subsystem;
   loaded->names = calloc(subsystem->class_count, sizeof *loaded->names);
+  if (loaded->names == NULL) return subsystem->class_count == 0;
   for (unsigned i = 0; i < subsystem->class_count; ++i) {
-    if (subsystem->classes[i] != NULL) loaded->names[i] = strdup(subsystem->classes[i]);
+    if (subsystem->classes[i] == NULL) continue;
+    loaded->names[i] = strdup(subsystem->classes[i]);
+    if (loaded->names[i] == NULL) return false;
   }
+  return true;
+}
+
+/* A subsystem's description with room for what it counts; NULL when memory is short. */
+static struct loaded* new_loaded(unsigned number) {
+  struct loaded* loaded = calloc(1, sizeof *loaded);
+  if (loaded == NULL) return NULL;
+  loaded->subsystem = subsystems[number];
+  loaded->before = calloc(cell_count(loaded->subsystem), sizeof *loaded->before);
+  if (set_names(loaded) && loaded->before != NULL) return loaded;
+  sesame_probes_unload(loaded);
+  return NULL;
 }
 
 EXPORT struct loaded* sesame_probes_load(const char* name) {
@@ -286,10 +302,12 @@ EXPORT struct loaded* sesame_probes_load(const char* name) {
     fail("this kernel does not describe its structures: it has no /sys/kernel/btf/vmlinux");
     return NULL;
   }
-  struct loaded* loaded = calloc(1, sizeof *loaded);
-  loaded->subsystem = subsystems[number];
-  loaded->before = calloc(cell_count(loaded->subsystem), sizeof *loaded->before);
-  set_names(loaded);
+  struct loaded* loaded = new_loaded(number);
+  if (loaded == NULL) {
+    btf__free(kernel);
+    fail("memory is short");
+    return NULL;
+  }
   libbpf_text[0] = 0;
   const int result = load(loaded, kernel);
   const int reason = errno;
@@ -342,6 +360,7 @@ static struct bpf_link* attach_to_faults(struct bpf_program* bpf, unsigned cpu) 
 
 static int attach(struct program* program) {
   program->links = calloc(cpu_count(), sizeof *program->links);
+  if (program->links == NULL) return -1;
   if (bpf_program__type(program->bpf) != BPF_PROG_TYPE_PERF_EVENT) {
     program->links[0] = bpf_program__attach(program->bpf);
     return program->links[0] != NULL ? 0 : -1;
@@ -436,7 +455,9 @@ EXPORT void sesame_probes_unload(struct loaded* loaded) {
   if (loaded->settings != NULL) munmap(loaded->settings, whole_pages(sizeof(struct settings)));
   if (loaded->shared != NULL) munmap(loaded->shared, whole_pages(loaded->shared_bytes));
   bpf_object__close(loaded->object);
-  for (unsigned i = 0; i < loaded->subsystem->class_count; ++i) free(loaded->names[i]);
+  for (unsigned i = 0; loaded->names != NULL && i < loaded->subsystem->class_count; ++i) {
+    free(loaded->names[i]);
+  }
   free(loaded->names);
   free(loaded->class_text);
   free(loaded->before);
