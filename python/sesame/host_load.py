@@ -88,6 +88,13 @@ class LoadWatch:
         return work / ticks_per_s, ticks[STEAL_FIELD] / ticks_per_s
 
 
+def load_of(seconds: float) -> HostLoad:
+    """The load now, before a measurement begins: waits `seconds` for it."""
+    watch = LoadWatch()
+    time.sleep(seconds)
+    return watch.stop()
+
+
 def _own_time_s() -> float:
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system

@@ -1,4 +1,4 @@
-"""libsesame (control/sesame.c) against answers and addresses that a daemon of ours does not give."""
+"""libsesame (control/sesame.c) against answers and addresses that our daemon does not give."""
 
 from __future__ import annotations
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import signal
 import subprocess
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from sesame.analysis.reproduction import write_reproduction
+from sesame.cli import reproduce as cli
 from sesame.errors import InputError
 from sesame.reproduction import (
     OBSERVATIONS,
@@ -32,6 +36,7 @@ from sesame.reproduction.busy import Spans
 from sesame.reproduction.observed import wait_for
 from sesame.reproduction.parallel_io import SIMPLE_DISK, TABLE_8_3, btio, matches
 from sesame.reproduction.run import measured_of
+from sesame.trust import Doubt, Reason
 
 
 def find_experiments(name: str) -> list[Experiment]:
@@ -185,3 +190,44 @@ def test_an_event_that_began_before_another_ended_counts_once() -> None:
     events = {"time_ns": np.array([30, 35]), "duration_ns": np.array([20, 25], np.uint64)}
     spans = Spans.of_events(events)
     assert spans.within(0, 100) == 25
+
+
+def observed_with(doubts: list[Doubt], monkeypatch) -> list[str]:
+    """What `_observe` prints when the machine's load gives these doubts."""
+
+    class Watch:
+        def stop(self) -> Any:
+            return SimpleNamespace(doubts=lambda: doubts)
+
+    class Steps:
+        def observe(self, laboratory: Any, show: Any) -> Outcome:
+            show("tracing")
+            return Outcome("sesame-7.9", "a title", "a source", [])
+
+    monkeypatch.setattr(cli, "LoadWatch", Watch)
+    monkeypatch.setattr(cli, "load_of", lambda _: Watch().stop())
+    text = StringIO()
+    outcome = cli._observe(Steps(), None, Console(file=text, width=200))
+    assert list(outcome.doubts) == doubts
+    return text.getvalue().splitlines()
+
+
+def test_steps_are_printed_where_there_is_no_terminal(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (line,) = observed_with([], monkeypatch)
+    assert line.split() == ["0", "s", "tracing"]
+
+
+def test_a_busy_machine_is_said_before_and_after(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    busy = Doubt(Reason.BUSY_HOST, "other processes used 1.00 of 2 processors", "wait")
+    lines = observed_with([busy], monkeypatch)
+    assert [line.startswith("warning: busy host") for line in lines].count(True) == 2
+    assert lines.count("hint: wait") == 2
+
+
+def test_doubts_are_on_the_page(tmp_path):
+    doubt = Doubt(Reason.BUSY_HOST, "1.00 of 2 <processors>", "wait")
+    outcome = Outcome("sesame-7.9", "a title", "a source", [], doubts=[doubt])
+    write_reproduction([outcome], [], tmp_path / "r.html")
+    assert "Doubtful: busy host: 1.00 of 2 &lt;processors&gt;" in (tmp_path / "r.html").read_text()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,6 +17,7 @@ from rich.table import Table
 from sesame.analysis.reproduction import write_reproduction
 from sesame.cli.simulate import check_file
 from sesame.errors import InputError
+from sesame.host_load import LoadWatch, load_of
 from sesame.reproduction import (
     MACHINE,
     OBSERVATIONS,
@@ -29,6 +32,10 @@ from sesame.reproduction import (
     Runner,
     find_experiments,
 )
+from sesame.trust import Doubt
+
+# For how long to look at the machine's load before an observation begins.
+LOOK_S = 0.5
 
 
 @click.command()
@@ -99,12 +106,36 @@ def _print_list() -> None:
 
 
 def _observe(observation: Observation, mpi: str | None, console: Console) -> Outcome:
+    """Runs it, with its steps shown, and says when other work on the machine disturbed it."""
+    _warn(console, load_of(LOOK_S).doubts())
     # What runs there makes files of its own; memory is no place for them.
     with (
         TemporaryDirectory(prefix=".sesame-", dir=Path.cwd()) as folder,
-        console.status("beginning") as line,
+        console.status("starting") as line,
     ):
-        return observation.observe(Laboratory(Path(folder), mpi), line.update)
+        watch = LoadWatch()
+        show = line.update if console.is_terminal else _printed_steps(console)
+        outcome = observation.observe(Laboratory(Path(folder), mpi), show)
+        doubts = watch.stop().doubts()
+    _warn(console, doubts)
+    return replace(outcome, doubts=doubts)
+
+
+def _printed_steps(console: Console) -> Callable[[str], None]:
+    """Where there is no terminal to draw on: a line for each step, with the time so far."""
+    begin_s = time.monotonic()
+
+    def show(step: str) -> None:
+        console.print(f"{time.monotonic() - begin_s:5.0f} s  {step}", markup=False)
+
+    return show
+
+
+def _warn(console: Console, doubts: Sequence[Doubt]) -> None:
+    for doubt in doubts:
+        console.print(f"warning: {doubt}; findings about time may come out otherwise", markup=False)
+        if doubt.hint:
+            console.print(f"hint: {doubt.hint}", markup=False)
 
 
 def _run(experiments: list[Experiment], mpi: str | None, console: Console) -> Results:
@@ -125,6 +156,8 @@ def _run(experiments: list[Experiment], mpi: str | None, console: Console) -> Re
 def _print_outcome(outcome: Outcome) -> None:
     console = Console(highlight=False)
     console.print(f"[bold]{outcome.name}[/]: {outcome.title} ({outcome.source})")
+    for doubt in outcome.doubts:
+        console.print(f"doubtful: {doubt}", markup=False)
     for one in outcome.tables:
         table = Table(
             *one.columns,
@@ -151,6 +184,7 @@ def _as_json(outcome: Outcome) -> dict[str, object]:
         "title": outcome.title,
         "source": outcome.source,
         "runs": list(outcome.runs) or [{"command": command} for command in outcome.commands],
+        "doubts": [doubt.as_json() for doubt in outcome.doubts],
         "tables": [asdict(table) for table in outcome.tables],
         "findings": [
             {"text": judged.text, "comes_out": judged.comes_out, "seen": judged.seen}

@@ -40,7 +40,7 @@ def _of_recording(schedule: Schedule, style: Style) -> list[Doubt | None]:
 
 
 def _computation(schedule: Schedule, style: Style) -> float:
-    """Seconds between the operations of all threads, without what others are known to have taken."""
+    """Seconds between the operations of all threads, without what others took."""
     return float(schedule.operations.gap.sum() / style.scale_compute) * 1e-9
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sesame.trust import Doubt
+
 
 @dataclass(frozen=True)
 class Table:
@@ -91,3 +93,4 @@ class Outcome:
     diagrams: Sequence[Diagram | Lanes] = ()
     commands: Sequence[str] = ()
     runs: Sequence[Mapping[str, Any]] = field(default=())  # for machines to read
+    doubts: Sequence[Doubt] = ()  # why times may be wrong
