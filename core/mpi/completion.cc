@@ -98,27 +98,6 @@ int retire_all(RequestList& list, Request* handles, Status* statuses) {
               "an operation failed; the statuses say which");
 }
 
-bool all_have_taken_effect(Strand& strand, RequestList& list) {
-  bool known = true;
-  for (RequestObject* request : list.span()) known &= request == nullptr || request->complete;
-  if (!known) let_earlier_happen(strand);
-  SimTime last;
-  for (RequestObject* request : list.span()) {
-    if (request == nullptr) continue;
-    if (!request->complete) {
-      note_idle_poll(strand, SimTime::never());
-      return false;
-    }
-    last = later(last, request->ready);
-  }
-  if (last > strand.now) {
-    if (known) let_earlier_happen(strand);
-    note_idle_poll(strand, last);
-    return false;
-  }
-  return true;
-}
-
 // The indices of requests that have taken effect by now, in order of the array.
 size_t taken_effect(Strand& strand, RequestList& list, int* indices) {
   size_t found = 0;
@@ -128,14 +107,6 @@ size_t taken_effect(Strand& strand, RequestList& list, int* indices) {
     indices[found++] = static_cast<int>(i);
   }
   return found;
-}
-
-SimTime next_effect(RequestList& list) {
-  SimTime next = SimTime::never();
-  for (RequestObject* request : list.span()) {
-    if (request != nullptr && request->complete) next = std::min(next, request->ready);
-  }
-  return next;
 }
 
 int retire_some(Strand& strand, RequestList& list, Request* handles, int found, int* indices,
@@ -230,7 +201,8 @@ int Testall(int count, Request* handles, int* flag, Status* statuses) {
   *flag = 1;
   if (list.size() == 0) return MPI_SUCCESS;
   Strand& strand = self();
-  if (!all_have_taken_effect(strand, list)) {
+  if (!have_taken_effect(strand, list.span())) {
+    note_idle_poll(strand, list.span());
     *flag = 0;
     return MPI_SUCCESS;
   }
@@ -251,14 +223,13 @@ int Testany(int count, Request* handles, int* index, int* flag, Status* status) 
   }
   Strand& strand = self();
   std::vector<int> indices(list.size());
+  yield_until_known(strand, list.span());
   if (taken_effect(strand, list, indices.data()) == 0) {
-    let_earlier_happen(strand);
-    if (taken_effect(strand, list, indices.data()) == 0) {
-      note_idle_poll(strand, next_effect(list));
-      *flag = 0;
-      return MPI_SUCCESS;
-    }
+    note_idle_poll(strand, list.span());
+    *flag = 0;
+    return MPI_SUCCESS;
   }
+  strand.idle_polls = 0;
   const size_t first = static_cast<size_t>(indices[0]);
   *index = indices[0];
   strand.now += list.at(first)->overhead();
@@ -273,12 +244,9 @@ int Testsome(int count, Request* handles, int* found, int* indices, Status* stat
     return MPI_SUCCESS;
   }
   Strand& strand = self();
+  yield_until_known(strand, list.span());
   *found = static_cast<int>(taken_effect(strand, list, indices));
-  if (*found == 0) {
-    let_earlier_happen(strand);
-    *found = static_cast<int>(taken_effect(strand, list, indices));
-    if (*found == 0) note_idle_poll(strand, next_effect(list));
-  }
+  if (*found == 0) note_idle_poll(strand, list.span());
   return retire_some(strand, list, handles, *found, indices, statuses, true);
 }
 
@@ -442,6 +410,7 @@ int Cancel(Request* handle) {
     if (request->queued == nullptr) return MPI_SUCCESS;
     Matching& target = rank.world.matching_of((*request->comm->remote)[request->peer]);
     if (!target.take_back(request->queued)) return MPI_SUCCESS;
+    if (request->queued->rendezvous) rank.interface.forget_announcement();
     delete request->queued;
     request->queued = nullptr;
   }

@@ -137,7 +137,8 @@ QueuedMessage* Matching::earliest_for_wildcards() {
 void Matching::schedule_event() {
   pdes::EventQueue& events = world_->executive.events();
   if (const QueuedMessage* earliest = earliest_for_wildcards()) {
-    events.schedule(event_, earliest->arrival);
+    events.schedule(event_, earliest->arrival,
+                    {pdes::EventClass::kMatch, static_cast<uint32_t>(rank_), 0});
   } else {
     events.withdraw(event_);
   }
@@ -188,6 +189,11 @@ void Matching::match_released() {
     return true;
   });
   schedule_event();
+  if (probe_ == nullptr || probe_->strand == nullptr) return;
+  visit_queued([&](const QueuedMessage* m) {
+    notify_probe(*m);
+    return !probe_->selector.accepts(*m);
+  });
 }
 
 bool Matching::withdraw(RequestObject& receive) {
@@ -211,9 +217,8 @@ QueuedMessage* Matching::find(const Selector& selector, SimTime by) {
   if (selector.source != MPI_ANY_SOURCE) {
     for (QueuedMessage* m = channel(selector.context, selector.source).first_message; m != nullptr;
          m = m->next) {
-      if (selector.accepts_tag(m->tag) && first_wildcard_for(*m) == nullptr) {
-        return m->arrival <= by ? m : nullptr;
-      }
+      if (!selector.accepts_tag(m->tag)) continue;
+      return m->arrival <= by && first_wildcard_for(*m) == nullptr ? m : nullptr;
     }
     return nullptr;
   }
@@ -229,26 +234,40 @@ QueuedMessage* Matching::find(const Selector& selector, SimTime by) {
 
 void Matching::Probe::fire() { strand->rank->world.executive.make_ready(*strand); }
 
+void Matching::schedule_probe(SimTime time) {
+  if (probe_->is_scheduled() && probe_->time() <= time) return;
+  const Strand& strand = *probe_->strand;
+  world_->executive.events().schedule(
+      *probe_, time, {pdes::EventClass::kWake, static_cast<uint32_t>(rank_), strand.number});
+}
+
 void Matching::notify_probe(const QueuedMessage& message) {
   if (probe_->strand == nullptr || !probe_->selector.accepts(message)) return;
-  if (probe_->is_scheduled() && probe_->time() <= message.arrival) return;
-  world_->executive.events().schedule(*probe_, message.arrival);
+  schedule_probe(message.arrival);
+}
+
+SimTime Matching::sleep_until_arrival(const Selector& selector, SimTime latest) {
+  Strand& strand = self();
+  if (probe_ == nullptr) probe_ = std::make_unique<Probe>();
+  probe_->selector = selector;
+  probe_->strand = &strand;
+  if (latest != SimTime::never()) schedule_probe(latest);
+  visit_queued([&](const QueuedMessage* m) {
+    notify_probe(*m);
+    return !selector.accepts(*m);
+  });
+  world_->executive.block();
+  probe_->strand = nullptr;
+  return probe_->time();
 }
 
 QueuedMessage* Matching::wait_for(const Selector& selector) {
-  Strand& strand = self();
-  pdes::Executive& executive = world_->executive;
+  if (selector.source != MPI_ANY_SOURCE) {
+    if (QueuedMessage* message = find(selector, SimTime::never())) return message;
+  }
   for (;;) {
-    QueuedMessage* message = find(selector, SimTime::never());
-    if (message != nullptr && selector.source != MPI_ANY_SOURCE) return message;
-    if (probe_ == nullptr) probe_ = std::make_unique<Probe>();
-    probe_->selector = selector;
-    probe_->strand = &strand;
-    if (message != nullptr) executive.events().schedule(*probe_, message->arrival);
-    executive.block();
-    executive.events().withdraw(*probe_);
-    probe_->strand = nullptr;
-    if (message = find(selector, SimTime::never()); message != nullptr) return message;
+    const SimTime known = sleep_until_arrival(selector, SimTime::never());
+    if (QueuedMessage* message = find(selector, known)) return message;
   }
 }
 

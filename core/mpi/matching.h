@@ -105,6 +105,9 @@ class Matching {
 
   // The message that a probe would see at `by` at the latest (by arrival for any source), or null.
   QueuedMessage* find(const Selector& selector, SimTime by);
+  // Blocks the running strand until a message that fits may have arrived, or until `latest`: all
+  // that have arrived by the time given are known then.
+  SimTime sleep_until_arrival(const Selector& selector, SimTime latest);
   // Blocks the running strand until a message fits (for any source: until the first is known).
   QueuedMessage* wait_for(const Selector& selector);
 
@@ -148,6 +151,7 @@ class Matching {
   void schedule_event();
   void settle_earliest();
   void match_released();
+  void schedule_probe(SimTime time);
   void notify_probe(const QueuedMessage& message);
 
   // What every message looks at comes first: the cache line before the channels.

@@ -79,18 +79,16 @@ void record_message(World& world, const MessageRecord& record) {
   if (world.recorder != nullptr) world.recorder->record(record);
 }
 
-// Both sides of a rendezvous have met: the data starts when the receiver's clear-to-send is back.
-// `announced` is when the request-to-send reached the receiver.
-struct RendezvousTimes {
-  SimTime arrival;
-  SimTime sent;  // when the sender's buffer is free again
-};
-RendezvousTimes rendezvous(Rank& sender, const network::MessageCost& cost, SimTime announced,
-                           SimTime posted) {
-  const SimTime clear = later(announced, posted) + cost.control_latency;
-  const SimTime start = later(clear, sender.interface_free);
-  sender.interface_free = start + cost.injection;
-  return {start + cost.latency + cost.transfer, start + cost.injection};
+// Both sides of a rendezvous are known: the data is ready when the receiver's clear-to-send is
+// back. The announcement reached the receiver at `announced`.
+Injection* new_injection(const network::MessageCost& cost, SimTime announced,
+                         RequestObject& receive) {
+  auto* injection = new Injection;
+  injection->ready = later(announced, receive.posted) + cost.control_latency;
+  injection->cost = cost;
+  injection->receive = &receive;
+  injection->record.rendezvous = true;
+  return injection;
 }
 
 // What the two ways of meeting (receive first, message first) share.
@@ -103,24 +101,35 @@ struct Outgoing {
   SimTime begun;
 };
 
+// The announced data of a posted receive: both requests are completed when it is injected.
+void inject_announced(Outgoing& out, RequestObject& send, RequestObject& receive) {
+  Injection* injection = new_injection(out.cost, out.arrival, receive);
+  if (send.mode != RequestObject::Mode::kBuffered) injection->send = &send;
+  injection->attached = take_attached(send);
+  MessageRecord& record = injection->record;
+  record.source = out.sender.id;
+  record.destination = out.target;
+  record.tag = send.tag;
+  record.context = send.context;
+  record.bytes = out.bytes;
+  record.sent = out.begun;
+  out.sender.interface.request(injection);
+}
+
 void meet_posted(Outgoing& out, RequestObject& send, RequestObject& receive) {
   __builtin_prefetch(receive.buffer, 1);
   __builtin_prefetch(receive.waiter, 1);
   const Count accepted = accept(receive, send.comm->rank, send.tag, out.bytes);
   move_direct(send, receive, accepted);
   receive.overhead_ps = overhead_ps(out.cost);
-  SimTime arrival = out.arrival;
-  if (out.cost.rendezvous) {
-    const RendezvousTimes times = rendezvous(out.sender, out.cost, out.arrival, receive.posted);
-    arrival = times.arrival;
-    if (send.mode != RequestObject::Mode::kBuffered) complete(send, times.sent);
-  } else if (send.mode == RequestObject::Mode::kSynchronous) {
-    complete(send, later(arrival, receive.posted) + out.cost.control_latency);
+  if (out.cost.rendezvous) return inject_announced(out, send, receive);
+  if (send.mode == RequestObject::Mode::kSynchronous) {
+    complete(send, later(out.arrival, receive.posted) + out.cost.control_latency);
   }
-  const SimTime received = later(arrival, receive.posted);
+  const SimTime received = later(out.arrival, receive.posted);
   record_message(out.sender.world,
-                 {out.sender.id, out.target, send.tag, send.context, out.bytes, out.begun, arrival,
-                  received + receive.overhead(), out.cost.rendezvous});
+                 {out.sender.id, out.target, send.tag, send.context, out.bytes, out.begun,
+                  out.arrival, received + receive.overhead(), false});
   if (AttachedBuffer* attached = take_attached(send)) {
     release_buffer(*attached, static_cast<Count>(out.bytes), received);
   }
@@ -158,6 +167,9 @@ void queue_message(Outgoing& out, Channel& channel, RequestObject& send) {
     send.queued = message;
   } else {
     carry_payload(*message, send);
+  }
+  if (out.cost.rendezvous) {
+    out.sender.interface.announce(out.arrival + out.cost.control_latency);
   }
   out.sender.world.matching_of(out.target).enqueue(channel, message);
 }
@@ -216,14 +228,14 @@ void post_send(Strand& strand, RequestObject& request, const Route& route) {
   Rank& rank = *strand.rank;
   const network::MessageCost& cost = route.cost;
   strand.now += cost.send_overhead;
+  rank.interface.await_turn(strand);
   Outgoing out{
       rank,      route.target, cost, static_cast<uint64_t>(bytes_of(request)), SimTime::zero(),
       strand.now};
   if (cost.rendezvous) {
     out.arrival = strand.now + cost.control_latency;
   } else {
-    const SimTime start = later(strand.now, rank.interface_free);
-    rank.interface_free = start + cost.injection;
+    const SimTime start = rank.interface.reserve(strand.now, cost.injection);
     out.arrival = start + cost.latency + cost.transfer;
   }
   if (may_fly(out, request)) {
@@ -233,8 +245,7 @@ void post_send(Strand& strand, RequestObject& request, const Route& route) {
   } else {
     send_at_once(out, request);
   }
-  // An eager message has left its buffer; so has a buffered one, whatever its size.
-  if (!request.complete && request.queued == nullptr) complete(request, strand.now);
+  if (leaves_at_once(route, request)) complete(request, strand.now);
 }
 
 void post_receive(Strand& strand, RequestObject& request) {
@@ -255,33 +266,41 @@ void receive_matched(Strand& strand, RequestObject& request, QueuedMessage* mess
   deliver(strand.rank->world, strand.rank->id, request, message);
 }
 
-// The announced data of a rendezvous moves: when it arrives.
-static SimTime move_announced(World& world, int receiver, const RequestObject& receive,
-                              const QueuedMessage& message) {
-  Rank& sender = *world.ranks[static_cast<size_t>(message.source_world)];
-  const network::MessageCost cost = world.network.cost(sender.id, receiver, message.bytes);
-  const RendezvousTimes times = rendezvous(sender, cost, message.arrival, receive.posted);
-  if (message.sender != nullptr) complete(*message.sender, times.sent);
-  return times.arrival;
+// The announced data of a queued message. Frees the message.
+static void inject_queued(World& world, int receiver, RequestObject& receive,
+                          QueuedMessage* message) {
+  Rank& sender = *world.ranks[static_cast<size_t>(message->source_world)];
+  const network::MessageCost cost = world.network.cost(sender.id, receiver, message->bytes);
+  Injection* injection = new_injection(cost, message->arrival, receive);
+  injection->send = message->sender;
+  injection->attached = message->attached;
+  MessageRecord& record = injection->record;
+  record.source = message->source_world;
+  record.destination = receiver;
+  record.tag = message->tag;
+  record.context = message->context;
+  record.bytes = message->bytes;
+  record.sent = message->sent;
+  delete message;
+  sender.interface.forget_announcement();
+  sender.interface.request(injection);
 }
 
 void deliver(World& world, int receiver, RequestObject& receive, QueuedMessage* message) {
   const Count accepted = accept(receive, message->source, message->tag, message->bytes);
   move_queued(*message, receive, accepted);
   receive.overhead_ps = message->receive_overhead_ps;
-  SimTime arrival = message->arrival;
   if (message->sender != nullptr) message->sender->queued = nullptr;
-  if (message->rendezvous) {
-    arrival = move_announced(world, receiver, receive, *message);
-  } else if (message->sender != nullptr) {
+  if (message->rendezvous) return inject_queued(world, receiver, receive, message);
+  const SimTime received = later(message->arrival, receive.posted);
+  if (message->sender != nullptr) {
     const SimTime acknowledged =
         world.network.cost(message->source_world, receiver, message->bytes).control_latency;
-    complete(*message->sender, later(arrival, receive.posted) + acknowledged);
+    complete(*message->sender, received + acknowledged);
   }
-  const SimTime received = later(arrival, receive.posted);
   record_message(world,
                  {message->source_world, receiver, message->tag, message->context, message->bytes,
-                  message->sent, arrival, received + receive.overhead(), message->rendezvous});
+                  message->sent, message->arrival, received + receive.overhead(), false});
   if (message->attached != nullptr) {
     release_buffer(*message->attached, static_cast<Count>(message->bytes), received);
   }
@@ -298,8 +317,10 @@ void complete(RequestObject& request, SimTime ready) {
     return;
   }
   if (waiter->awaits_any) {
-    if (!waiter->wake.is_scheduled() || ready < waiter->wake.time()) schedule_wake(*waiter, ready);
+    const SimTime wake = later(ready, waiter->now);
+    if (!waiter->wake.is_scheduled() || wake < waiter->wake.time()) schedule_wake(*waiter, wake);
   } else if (--waiter->outstanding == 0) {
+    waiter->awaits_helper = false;
     waiter->rank->world.executive.make_ready(*waiter);
   }
 }
@@ -316,6 +337,7 @@ void await(Strand& strand, RequestObject& request) {
     request.waiter = &strand;
     strand.outstanding = 1;
     strand.waiting_request = &request;
+    strand.awaits_helper = request.kind == RequestObject::Kind::kCollective;
     note_return(strand, request);
     strand.rank->world.executive.block();
     strand.waiting_request = nullptr;
@@ -336,6 +358,7 @@ void await_all(Strand& strand, std::span<RequestObject* const> requests) {
     strand.waiting_request = request;
     strand.will_touch(request);
     strand.will_touch(&request->status);
+    strand.awaits_helper |= request->kind == RequestObject::Kind::kCollective;
     ++outstanding;
   }
   if (outstanding > 0) {
@@ -373,6 +396,31 @@ void await_all(Strand& strand, std::span<RequestObject* const> requests) {
   }
 }
 
+static bool all_complete(std::span<RequestObject* const> requests) {
+  return std::ranges::all_of(requests, [](const RequestObject* request) {
+    return request == nullptr || !request->active || request->complete;
+  });
+}
+
+// Blocks until one of the incomplete requests has taken effect, but until `latest` at most: then
+// all effects up to this time are known.
+static void sleep_until_effect(Strand& strand, std::span<RequestObject* const> requests,
+                               SimTime latest) {
+  strand.awaits_any = true;
+  for (RequestObject* request : requests) {
+    if (request == nullptr || !request->active || request->complete) continue;
+    request->waiter = &strand;
+    strand.waiting_request = request;
+  }
+  if (latest != SimTime::never()) schedule_wake(strand, latest);
+  strand.rank->world.executive.block();
+  strand.awaits_any = false;
+  strand.waiting_request = nullptr;
+  for (RequestObject* request : requests) {
+    if (request != nullptr) request->waiter = nullptr;
+  }
+}
+
 size_t await_any(Strand& strand, std::span<RequestObject* const> requests) {
   const auto first_effect = [&requests]() -> size_t {
     size_t best = requests.size();
@@ -384,20 +432,11 @@ size_t await_any(Strand& strand, std::span<RequestObject* const> requests) {
     return best;
   };
   size_t best = first_effect();
-  if (best == requests.size() || requests[best]->ready > strand.now) {
-    strand.awaits_any = true;
-    for (RequestObject* request : requests) {
-      if (request == nullptr || !request->active || request->complete) continue;
-      request->waiter = &strand;
-      strand.waiting_request = request;
-    }
-    if (best < requests.size()) schedule_wake(strand, requests[best]->ready);
-    strand.rank->world.executive.block();
-    strand.awaits_any = false;
-    strand.waiting_request = nullptr;
-    for (RequestObject* request : requests) {
-      if (request != nullptr) request->waiter = nullptr;
-    }
+  // Another request may turn out to have taken effect earlier than those that are complete.
+  if (!all_complete(requests)) {
+    sleep_until_effect(strand, requests,
+                       best < requests.size() ? later(requests[best]->ready, strand.now)
+                                              : SimTime::never());
     best = first_effect();
   }
   CHECK(best < requests.size());
@@ -411,35 +450,61 @@ size_t await_any(Strand& strand, std::span<RequestObject* const> requests) {
 
 void schedule_wake(Strand& strand, SimTime time) {
   strand.wake.strand = &strand;
-  strand.rank->world.executive.events().schedule(strand.wake, time);
+  strand.rank->world.executive.events().schedule(
+      strand.wake, time,
+      {pdes::EventClass::kWake, static_cast<uint32_t>(strand.rank->id), strand.number});
 }
 
-void let_earlier_happen(Strand& strand) {
-  strand.now += kPollCost;
+void yield_until_now(Strand& strand) {
   schedule_wake(strand, strand.now);
   strand.rank->world.executive.block();
 }
 
+void yield_until_known(Strand& strand, std::span<RequestObject* const> requests) {
+  if (!all_complete(requests)) yield_until_now(strand);
+}
+
+bool have_taken_effect(Strand& strand, std::span<RequestObject* const> requests) {
+  yield_until_known(strand, requests);
+  return std::ranges::all_of(requests, [&strand](const RequestObject* request) {
+    return request == nullptr || (request->complete && request->ready <= strand.now);
+  });
+}
+
 bool has_taken_effect(Strand& strand, RequestObject& request) {
-  if (!request.complete) let_earlier_happen(strand);
-  if (request.complete && request.ready <= strand.now) {
+  RequestObject* const only = &request;
+  if (have_taken_effect(strand, {&only, 1})) {
     strand.now += request.overhead();
     strand.idle_polls = 0;
     return true;
   }
-  if (request.complete) strand.now += kPollCost;
-  note_idle_poll(strand, request.complete ? request.ready : SimTime::never());
+  note_idle_poll(strand, {&only, 1});
   return false;
 }
 
-void note_idle_poll(Strand& strand, SimTime until) {
-  // A few polls in a row without work between them: the program is waiting.
+SimTime charge_idle_poll(Strand& strand) {
+  // A few polls in a row without work between them: the program is waiting. It sleeps for a while
+  // that grows with the time it has waited, so that what wakes it too late does so by little.
   constexpr int kPatience = 8;
-  if (++strand.idle_polls < kPatience) return;
-  const SimTime next = std::min(until, strand.rank->world.executive.events().earliest());
-  if (next == SimTime::never() || next <= strand.now) return;
-  strand.waited += next - strand.now;
-  strand.now = next;
+  constexpr int64_t kShare = 64;
+  if (strand.idle_polls == 0) strand.idle_since = strand.now;
+  strand.now += kPollCost;
+  if (++strand.idle_polls < kPatience) return strand.now;
+  const SimTime waited = strand.now - strand.idle_since;
+  return strand.now + SimTime::from_ps(waited.ps() / kShare);
+}
+
+void note_idle_poll(Strand& strand, std::span<RequestObject* const> requests) {
+  const SimTime latest = charge_idle_poll(strand);
+  if (latest <= strand.now) return;
+  SimTime next = latest;
+  for (const RequestObject* request : requests) {
+    if (request == nullptr || !request->active || !request->complete) continue;
+    if (request->ready > strand.now) next = std::min(next, request->ready);
+  }
+  sleep_until_effect(strand, requests, next);
+  strand.waited += strand.wake.time() - strand.now;
+  strand.now = strand.wake.time();
 }
 
 }  // namespace sesame::mpi

@@ -52,13 +52,21 @@ void await_all(Strand& strand, std::span<RequestObject* const> requests);
 // first. The clock moves to that moment, its overhead included.
 size_t await_any(Strand& strand, std::span<RequestObject* const> requests);
 
-// True when the request has taken effect by now. If that cannot be known yet, lets everything
-// earlier happen first. Costs a little simulated time, so that programs that poll get on.
+// True when the request has taken effect by now. Yields until now if that is not known yet. A poll
+// in vain costs a little simulated time, so that programs that poll get on.
 bool has_taken_effect(Strand& strand, RequestObject& request);
-// Gives way until everything earlier than now has happened; charges one poll.
-void let_earlier_happen(Strand& strand);
-// A poll was in vain and nothing can change before `until`: repeated polls skip ahead.
-void note_idle_poll(Strand& strand, SimTime until);
+// The same for all of the requests (null ones apart), without any cost.
+bool have_taken_effect(Strand& strand, std::span<RequestObject* const> requests);
+// Yields until it is known which of the requests have taken effect by now.
+void yield_until_known(Strand& strand, std::span<RequestObject* const> requests);
+// Yields until everything earlier than now has happened.
+void yield_until_now(Strand& strand);
+// A poll of these requests was in vain: charges it. Repeated polls sleep until one of the requests
+// takes effect, or for a small part of the time that they have lasted.
+void note_idle_poll(Strand& strand, std::span<RequestObject* const> requests);
+// The same for polls of anything else: charges it, and says until when the strand is to sleep at
+// most; now when it is not.
+SimTime charge_idle_poll(Strand& strand);
 
 // Where strands wait that an event wakes.
 void schedule_wake(Strand& strand, SimTime time);

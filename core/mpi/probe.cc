@@ -42,15 +42,19 @@ QueuedMessage* poll_for_message(Strand& strand, const Selector& selector) {
   QueuedMessage* message =
       selector.source == MPI_ANY_SOURCE ? nullptr : matching.find(selector, strand.now);
   if (message == nullptr) {
-    let_earlier_happen(strand);
+    yield_until_now(strand);
     message = matching.find(selector, strand.now);
   }
   if (message != nullptr) {
     strand.idle_polls = 0;
     return message;
   }
-  const QueuedMessage* later_one = matching.find(selector, SimTime::never());
-  note_idle_poll(strand, later_one != nullptr ? later_one->arrival : SimTime::never());
+  const SimTime latest = charge_idle_poll(strand);
+  if (latest > strand.now) {
+    const SimTime woken = later(matching.sleep_until_arrival(selector, latest), strand.now);
+    strand.waited += woken - strand.now;
+    strand.now = woken;
+  }
   return nullptr;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 #include <numeric>
+#include <utility>
 
 #include "core/base/check.h"
 
@@ -38,7 +39,8 @@ void run_helper(pdes::Fiber* fiber) {
 
 void Strand::Wake::fire() { strand->rank->world.executive.make_ready(*strand); }
 
-Rank::Rank(World& owner, Job& job_in, int id_in) : world(owner), id(id_in), job(job_in) {
+Rank::Rank(World& owner, Job& job_in, int id_in)
+    : world(owner), id(id_in), job(job_in), interface(*this) {
   matching.set_owner(owner, id);
   main.rank = this;
   // Contexts 0 to 3 belong to MPI_COMM_WORLD and MPI_COMM_SELF.
@@ -61,8 +63,7 @@ World::World(network::Network network_in, int rank_count)
       helper_stacks(kHelperStackBytes, 16) {
   // Requests keep the receiver's overhead in 32 bits of picoseconds.
   CHECK(network.cost(0, rank_count - 1, 0).receive_overhead.ps() <= UINT32_MAX);
-  executive.set_yield_hook([](void* world) { static_cast<World*>(world)->in_flight.deliver_all(); },
-                           this);
+  executive.set_yield_hook([](void* world) { static_cast<World*>(world)->finish_sends(); }, this);
   executive.set_approach_hook([](const pdes::Fiber& next) {
     static_cast<const Strand&>(next).rank->matching.prefetch_messages();
   });
@@ -111,6 +112,11 @@ const MembersRef& World::everyone() {
   return everyone_;
 }
 
+void World::finish_sends() {
+  in_flight.deliver_all();
+  if (unsettled != nullptr) std::exchange(unsettled, nullptr)->settle();
+}
+
 MembersRef World::intern(std::vector<int> world_ranks) {
   const uint64_t hash = content_hash(world_ranks);
   auto [begin, end] = interned_.equal_range(hash);
@@ -141,16 +147,20 @@ void World::start_strand(Rank& rank, SimTime now, std::function<void()> body) {
     idle_strands_.pop_back();
   }
   strand->rank = &rank;
+  strand->number = ++rank.helpers;
   strand->now = now;
+  strand->idle_polls = 0;
   strand->waited = SimTime::zero();
   strand->call_depth = 1;  // what it calls back is inside the collective
   strand->body = std::move(body);
   Strand* started = strand.get();
+  rank.interface.add_helper(*started);
   busy_strands_.push_back(std::move(strand));
   executive.make_ready(*started);
 }
 
 void World::park(Strand& strand) {
+  strand.rank->interface.remove_helper(strand);
   auto place = std::find_if(busy_strands_.begin(), busy_strands_.end(),
                             [&strand](const auto& busy) { return busy.get() == &strand; });
   CHECK(place != busy_strands_.end());

@@ -21,6 +21,7 @@
 #include "core/mpi/compute_meter.h"
 #include "core/mpi/datatype.h"
 #include "core/mpi/in_flight.h"
+#include "core/mpi/interface.h"
 #include "core/mpi/io/file_note.h"
 #include "core/mpi/io/range_locks.h"
 #include "core/mpi/matching.h"
@@ -45,13 +46,16 @@ struct Strand : pdes::Fiber {
     Strand* strand = nullptr;
   };
 
-  int outstanding = 0;      // requests still to complete before the strand goes on
-  bool awaits_any = false;  // any one completion wakes it, by the event below
+  int outstanding = 0;         // requests still to complete before the strand goes on
+  bool awaits_any = false;     // any one completion wakes it, by the event below
+  bool awaits_helper = false;  // a helper strand of the rank completes one of these requests
   Rank* rank = nullptr;
   SimTime now;
   SimTime waited;  // simulated time spent blocked, for the rank's table
   Wake wake;
   int idle_polls = 0;                              // in a row, without notable work between them
+  SimTime idle_since;                              // when the first of them was made
+  uint32_t number = 0;                             // 0: the program; helper strands as they start
   int call_depth = 0;                              // > 0 while inside an MPI call
   uint16_t call = 0;                               // the CallId of the outermost call
   const void* caller = nullptr;                    // where the program goes on after that call
@@ -96,7 +100,7 @@ struct alignas(64) Rank {
   bool finalized = false;
   bool ended = false;
   void* process = nullptr;      // the loader's, whose room lies beside this one
-  SimTime interface_free;       // when the rank's network interface can inject again
+  Interface interface;
   SimTime computed;             // target compute time so far
   SimTime io;                   // in file systems so far, inside and outside of MPI calls
   SimTime io_in_calls;          // the part of it inside MPI calls
@@ -122,6 +126,9 @@ struct alignas(64) Rank {
   std::unique_ptr<MeasuredCompute> measured;  // while computation is measured, of some ranks
   uint32_t next_context = 0;
   SimTime answers_free;  // when the interface can answer the next one-sided operation
+  uint32_t remote_operations = 0;    // one-sided operations and lock messages so far
+  uint32_t helpers = 0;              // helper strands started so far
+  Strand* memory_poller = nullptr;   // waits for others to change the rank's memory
   int thread_level = MPI_THREAD_SINGLE;
   std::string error_detail;                         // what the last failed call says about itself
   std::unique_ptr<FileNote> file_note;              // of the running call, while recording
@@ -165,6 +172,7 @@ struct World {
   RequestObject sent;  // what kSentRequest means; always complete
   ComputeMeter meter;
   InFlight in_flight;
+  Interface* unsettled = nullptr;  // of the running rank, to be settled when it yields
   ReservedBlock rank_block;  // room for all, by number
   std::deque<Job> jobs;
   std::vector<std::unique_ptr<Rank, DestroyInPlace>> ranks;
@@ -194,6 +202,9 @@ struct World {
 
   // Starts `body` on a strand of its own beside the running one, at the same simulated time.
   void start_strand(Rank& rank, SimTime now, std::function<void()> body);
+
+  // What the running rank has sent goes on: called when it yields.
+  void finish_sends();
 
   // A helper strand whose body has ended waits for the next one.
   void park(Strand& strand);

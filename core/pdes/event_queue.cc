@@ -4,10 +4,22 @@
 
 namespace sesame::pdes {
 
-void EventQueue::schedule(ConditionalEvent& event, SimTime time, uint8_t priority) {
+void EventQueue::schedule(ConditionalEvent& event, SimTime time) {
   event.time_ = time;
   if (!event.is_scheduled()) {
-    event.order_ = (static_cast<uint64_t>(priority) << 56) | next_sequence_++;
+    event.order_ = EventOrder{EventClass::kModel, 0, 0}.key() | next_sequence_++;
+  }
+  insert_or_move(event);
+}
+
+void EventQueue::schedule(ConditionalEvent& event, SimTime time, EventOrder order) {
+  event.time_ = time;
+  event.order_ = order.key();
+  insert_or_move(event);
+}
+
+void EventQueue::insert_or_move(ConditionalEvent& event) {
+  if (!event.is_scheduled()) {
     heap_.push_back(&event);
     event.heap_index_ = static_cast<int64_t>(heap_.size()) - 1;
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 
 namespace sesame::pdes {
@@ -29,15 +30,43 @@ TEST(EventQueue, GivesEventsInOrderOfTimeWhateverTheOrderOfScheduling) {
   EXPECT_TRUE(queue.empty());
 }
 
-TEST(EventQueue, BreaksTiesByPriorityThenBySequence) {
+TEST(EventQueue, BreaksTiesByClassThenByRankThenByNumber) {
+  constexpr EventOrder kOrders[] = {{EventClass::kInterface, 9, 0}, {EventClass::kRemote, 2, 0},
+                                    {EventClass::kRemote, 2, 1},    {EventClass::kRemote, 1, 7},
+                                    {EventClass::kMatch, 5, 0},     {EventClass::kWake, 0, 0}};
+  std::vector<size_t> scheduled = {0, 1, 2, 3, 4, 5};
+  do {
+    Numbered events[std::size(kOrders)];
+    EventQueue queue;
+    for (const size_t i : scheduled) queue.schedule(events[i], SimTime::from_ns(5), kOrders[i]);
+    for (const Numbered& expected : events) EXPECT_EQ(&queue.take_earliest(), &expected);
+  } while (std::ranges::next_permutation(scheduled).found);
+}
+
+TEST(EventQueue, ScattersNeighbouringRanksOfEqualTime) {
+  constexpr uint32_t kRanks = 64;
+  std::vector<std::pair<uint64_t, int>> order;
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    order.emplace_back(EventOrder{EventClass::kWake, rank, 0}.key(), static_cast<int>(rank));
+  }
+  std::ranges::sort(order);
+  for (size_t i = 1; i < order.size(); ++i) {
+    EXPECT_NE(order[i].first, order[i - 1].first);
+    EXPECT_GT(std::abs(order[i].second - order[i - 1].second), 1);
+  }
+}
+
+TEST(EventQueue, TakesEventsOfModelsInTheOrderInWhichTheyWereScheduled) {
   Numbered a, b, c;
   EventQueue queue;
   queue.schedule(a, SimTime::from_ns(5));
   queue.schedule(b, SimTime::from_ns(5));
-  queue.schedule(c, SimTime::from_ns(5), /*priority=*/1);
-  EXPECT_EQ(&queue.take_earliest(), &c);
+  queue.schedule(c, SimTime::from_ns(9));
+  queue.schedule(a, SimTime::from_ns(9));
+  queue.schedule(a, SimTime::from_ns(5));
   EXPECT_EQ(&queue.take_earliest(), &a);
   EXPECT_EQ(&queue.take_earliest(), &b);
+  EXPECT_EQ(&queue.take_earliest(), &c);
 }
 
 TEST(EventQueue, MovesAndWithdrawsEventsAnywhereInTheHeap) {

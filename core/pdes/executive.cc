@@ -40,7 +40,9 @@ void Executive::make_ready(Fiber& fiber) {
 Fiber* Executive::take_next() {
   while (ready_head_ == nullptr) {
     if (events_.empty()) return &main_;
+    is_firing_ = true;
     events_.take_earliest().fire();
+    is_firing_ = false;
   }
   Fiber* next = ready_head_;
   ready_head_ = next->next_ready_;

@@ -1,7 +1,7 @@
 // The sequential executive: runs ready fibers until none is left, then takes the earliest
 // conditional event. With every fiber blocked that event is safe, since whatever happens later is
 // caused by it or by a later one. Deterministic: fibers run in the order in which they became
-// ready, events in the order (time, priority, sequence number).
+// ready, events in the order (time, EventOrder).
 #pragma once
 
 #include <cstddef>
@@ -49,6 +49,8 @@ class Executive {
   [[noreturn]] void finish(void (*on_gone)(Fiber*));
 
   EventQueue& events() { return events_; }
+  // Whether events are being fired: no fiber runs then, although one may be the current one.
+  bool is_firing() const { return is_firing_; }
 
   // Runs until no fiber is ready and no event is pending. Whether all fibers have finished by
   // then, or some are blocked for ever, is for the caller to see.
@@ -76,6 +78,7 @@ class Executive {
   void* yield_context_ = nullptr;
   size_t fiber_bytes_ = sizeof(Fiber);
   EventQueue events_;
+  bool is_firing_ = false;
   uint64_t switches_ = 0;
 };
 

@@ -192,9 +192,11 @@ void* start(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes
 
 bool has_ended(void* ticket) {
   mpi::Strand& strand = mpi::self();
-  mpi::let_earlier_happen(strand);
+  mpi::reach_now(strand);
   const mpi::FileWait& wait = static_cast<Started*>(ticket)->wait;
-  return wait.is_done() && wait.at() <= strand.now;
+  if (wait.is_done() && wait.at() <= strand.now) return true;
+  mpi::charge_idle_poll(strand);
+  return false;
 }
 
 void await(void* ticket) {

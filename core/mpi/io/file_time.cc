@@ -4,7 +4,7 @@ namespace sesame::mpi {
 
 storage::Client client_of(const Strand& strand) {
   Rank& rank = *strand.rank;
-  return {rank.id, rank.world.network.node_of(rank.id), &rank.interface_free};
+  return {rank.id, rank.world.network.node_of(rank.id), &rank.interface.free()};
 }
 
 void spend_metadata(Strand& strand, const storage::Place& place, storage::MetadataCall call) {

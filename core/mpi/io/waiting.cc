@@ -5,10 +5,7 @@
 
 namespace sesame::mpi {
 
-void reach_now(Strand& strand) {
-  schedule_wake(strand, strand.now);
-  strand.rank->world.executive.block();
-}
+void reach_now(Strand& strand) { yield_until_now(strand); }
 
 void count_io(Strand& strand, SimTime duration) {
   Rank& rank = *strand.rank;
@@ -17,7 +14,12 @@ void count_io(Strand& strand, SimTime duration) {
   if (strand.call_depth > 0) rank.io_in_calls += duration;
 }
 
+FileWait::FileWait(Strand& strand) : strand_(strand) {
+  strand.rank->interface.begin_file_access();
+}
+
 void FileWait::done(SimTime at) {
+  strand_.rank->interface.end_file_access();
   at_ = at;
   is_done_ = true;
   if (is_blocked_) strand_.rank->world.executive.make_ready(strand_);

@@ -19,7 +19,7 @@ void count_io(Strand& strand, SimTime duration);
 // themselves: then it must live until it is done.
 class FileWait : public storage::Completion {
  public:
-  explicit FileWait(Strand& strand) : strand_(strand) {}
+  explicit FileWait(Strand& strand);
   void done(SimTime at) override;
 
   // Blocks the strand until it is done, and moves its clock there.

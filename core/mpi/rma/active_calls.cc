@@ -162,16 +162,13 @@ int Win_test(Win win, int* flag) {
   MPI_TRY(check_exposed(win, &window));
   MPI_TRY(check_out(flag, "flag"));
   Strand& strand = self();
-  let_earlier_happen(strand);
-  SimTime ready;
-  for (const auto& request : window->complete_calls) {
-    ready = later(ready, request->complete ? request->ready : SimTime::never());
-  }
-  *flag = ready <= strand.now;
+  std::vector<RequestObject*> calls;
+  for (const auto& request : window->complete_calls) calls.push_back(request.get());
+  *flag = have_taken_effect(strand, calls) ? 1 : 0;
   if (*flag != 0) {
     end_exposure(*window);
   } else {
-    note_idle_poll(strand, ready);
+    note_idle_poll(strand, calls);
   }
   return MPI_SUCCESS;
 }

@@ -1,8 +1,9 @@
 #include "core/mpi/rma/lock_message.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "core/mpi/messaging.h"
+#include "core/mpi/rma/operation.h"
 #include "core/mpi/world.h"
 
 namespace sesame::mpi {
@@ -40,22 +41,33 @@ void LockMessages::release(Strand& strand, WindowObject& window, std::span<const
 
 void LockMessages::send(Strand& strand, WindowObject& window, std::span<const int> targets,
                         int type) {
-  if (targets.empty()) return;
   Rank& rank = *strand.rank;
-  auto* messages = new LockMessages(window, type);
-  messages->stops_.reserve(targets.size());
+  LockMessages* messages = nullptr;
   for (const int to : targets) {
     const network::MessageCost cost = rank.world.network.cost(rank.id, window.world_rank(to), 0);
     strand.now += cost.send_overhead;
-    const SimTime start = later(strand.now, rank.interface_free);
-    rank.interface_free = start + cost.injection;
+    // What is sent already travels while the strand yields.
+    if (messages != nullptr && rank.interface.has_contenders()) {
+      std::exchange(messages, nullptr)->depart();
+    }
+    const SimTime start = rank.interface.inject(strand, cost.injection);
+    if (messages == nullptr) messages = new LockMessages(window, type);
     TargetState& target = window.targets[to];
     target.last_arrival = later(target.last_arrival, start + cost.control_latency);
     messages->stops_.push_back({target.last_arrival, to, cost.control_latency});
   }
-  std::stable_sort(messages->stops_.begin(), messages->stops_.end(),
+  if (messages != nullptr) messages->depart();
+}
+
+void LockMessages::depart() {
+  std::stable_sort(stops_.begin(), stops_.end(),
                    [](const Stop& a, const Stop& b) { return a.arrival > b.arrival; });
-  rank.world.executive.events().schedule(*messages, messages->stops_.back().arrival);
+  order_ = next_remote_order(window_.rank);
+  travel();
+}
+
+void LockMessages::travel() {
+  window_.rank.world.executive.events().schedule(*this, stops_.back().arrival, order_);
 }
 
 void LockMessages::visit(const Stop& stop) {
@@ -75,7 +87,7 @@ void LockMessages::fire() {
   if (stops_.empty()) {
     delete this;
   } else {
-    window_.rank.world.executive.events().schedule(*this, stops_.back().arrival);
+    travel();
   }
 }
 

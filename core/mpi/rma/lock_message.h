@@ -33,11 +33,14 @@ class LockMessages final : public pdes::ConditionalEvent, public Pooled<LockMess
 
   LockMessages(WindowObject& window, int type);
   static void send(Strand& strand, WindowObject& window, std::span<const int> targets, int type);
+  void depart();
+  void travel();
   void visit(const Stop& stop);
 
   WindowObject& window_;
   const int type_;           // of the lock that is claimed, or kRelease
   std::vector<Stop> stops_;  // the next one last
+  pdes::EventOrder order_{};
 };
 
 }  // namespace sesame::mpi

@@ -21,6 +21,10 @@ void RemoteOperation::carry(const void* address, Count count, const DatatypeObje
   pack_all(address, count, type, data_.get());
 }
 
+pdes::EventOrder next_remote_order(Rank& rank) {
+  return {pdes::EventClass::kRemote, static_cast<uint32_t>(rank.id), rank.remote_operations++};
+}
+
 void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> owned,
                             RequestObject* request) {
   RemoteOperation& operation = *owned.release();
@@ -29,10 +33,9 @@ void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> own
   const network::MessageCost cost = rank.world.network.cost(
       rank.id, window.world_rank(operation.target_), static_cast<uint64_t>(operation.data_bytes_));
   strand.now += cost.send_overhead;
+  const SimTime start = rank.interface.inject(strand, cost.injection);
   operation.sent_ = strand.now;
   operation.acknowledgement_ = cost.control_latency;
-  const SimTime start = later(strand.now, rank.interface_free);
-  rank.interface_free = start + cost.injection;
   TargetState& target = window.targets[operation.target_];
   target.last_arrival = later(target.last_arrival, start + cost.latency + cost.transfer);
   ++target.incomplete;
@@ -46,7 +49,8 @@ void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> own
     window.complete_here = later(window.complete_here, target.complete_here);
     if (request != nullptr) complete(*request, start + cost.injection);
   }
-  rank.world.executive.events().schedule(operation, target.last_arrival);
+  rank.world.executive.events().schedule(operation, target.last_arrival,
+                                         next_remote_order(rank));
 }
 
 void RemoteOperation::take_effect() {
@@ -118,8 +122,18 @@ void RemoteOperation::finish() {
   note_progress(window_);
 }
 
+// A rank that waits for its memory to change looks at it again.
+void RemoteOperation::wake_target() {
+  World& world = window_.rank.world;
+  Strand* poller = world.ranks[static_cast<size_t>(window_.world_rank(target_))]->memory_poller;
+  if (poller == nullptr) return;
+  const SimTime wake = later(time(), poller->now);
+  if (wake < poller->wake.time()) schedule_wake(*poller, wake);
+}
+
 void RemoteOperation::fire() {
   take_effect();
+  if (kind_ != Kind::kGet) wake_target();
   finish();
   delete this;
 }

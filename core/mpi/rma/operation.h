@@ -24,6 +24,9 @@ struct TypedBuffer {
   Count bytes() const { return type ? count * type->size() : 0; }
 };
 
+// The order of the rank's next operation or message about locks among those of equal time.
+pdes::EventOrder next_remote_order(Rank& rank);
+
 class RemoteOperation final : public pdes::ConditionalEvent, public Pooled<RemoteOperation> {
  public:
   enum class Kind : uint8_t { kPut, kGet, kAccumulate, kFetch, kCompareAndSwap };
@@ -50,6 +53,7 @@ class RemoteOperation final : public pdes::ConditionalEvent, public Pooled<Remot
  private:
   bool answers() const { return kind_ != Kind::kPut && kind_ != Kind::kAccumulate; }
   void take_effect();
+  void wake_target();
   void finish();
   void answer();
   void record(SimTime sent, SimTime arrived, int from, int to, Count bytes) const;

@@ -53,8 +53,12 @@ int flush(Win win, For what, int target) {
 }  // namespace
 
 void poll_memory(Strand& strand) {
-  let_earlier_happen(strand);
-  note_idle_poll(strand, SimTime::never());
+  schedule_wake(strand, charge_idle_poll(strand));
+  strand.rank->memory_poller = &strand;
+  strand.rank->world.executive.block();
+  strand.rank->memory_poller = nullptr;
+  strand.waited += strand.wake.time() - strand.now;
+  strand.now = strand.wake.time();
 }
 
 int Win_lock(int lock_type, int target, int assertion, Win win) {
