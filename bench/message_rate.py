@@ -1,6 +1,7 @@
 """Simulated messages per second of `sesame simulate`, and the ratio to SimGrid's SMPI.
 
-Runs the ring and the 2-D halo exchange of 8-byte messages (bench/programs) at several numbers of
+Runs the ring, the 2-D halo exchange of 8-byte messages, and receives of rank 0 from any source
+(bench/programs) at several numbers of
 ranks, compute time not counted on either side, then SMPI on the same program in the same run.
 Prints one line per run; figures are medians of --repeat runs. Needs mpicc; SMPI is compared when
 smpicc and smpirun are installed (Debian: simgrid, libsimgrid-dev).
@@ -19,7 +20,7 @@ import time
 from pathlib import Path
 
 PROGRAMS = Path(__file__).parent / "programs"
-MESSAGES_PER_ROUND = {"ring": 1, "halo": 4}
+MESSAGES_PER_ROUND = {"ring": 1, "halo": 4, "anysource": 1}
 # Enough rounds that a run takes a second or so.
 TARGET_MESSAGES = 6_000_000
 PEER_MESSAGES = 120_000

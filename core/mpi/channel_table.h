@@ -26,7 +26,7 @@ struct alignas(64) Channel {
   uint64_t bytes = 0;
   uint32_t messages = 0;
   int32_t source_world : 31 = 0;
-  uint32_t is_listed : 1 = 0;  // in the receiver's list of channels that may have messages queued
+  uint32_t is_held : 1 = 0;  // in the receiver's list of channels whose messages are held back
 };
 
 class ChannelTable {
@@ -34,6 +34,8 @@ class ChannelTable {
   static uint64_t key_of(uint32_t context, int source) {
     return (static_cast<uint64_t>(context) << 32) | static_cast<uint32_t>(source);
   }
+
+  static uint32_t context_of(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
 
   // Makes the channel if need be; references to others are valid until then.
   Channel& at(uint64_t key);

@@ -1,39 +1,36 @@
 #include "core/mpi/matching.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "core/base/check.h"
 #include "core/mpi/messaging.h"
 #include "core/mpi/world.h"
 
 namespace sesame::mpi {
+
 namespace {
 
-// The order in which messages of different channels reach a receive from any source.
-bool arrives_before(const QueuedMessage& a, const QueuedMessage& b) {
-  return a.arrival != b.arrival ? a.arrival < b.arrival : a.source < b.source;
+// Whether the receive would take one of the channel's messages before `end` (null: any of them).
+bool accepts_earlier(const Channel& channel, const RequestObject& receive,
+                     const QueuedMessage* end) {
+  const QueuedMessage* m = channel.first_message;
+  while (m != end && receive.tag != MPI_ANY_TAG && receive.tag != m->tag) m = m->next;
+  return m != end;
+}
+
+bool has_receive_for(const Channel& channel, int tag) {
+  const RequestObject* receive = channel.first_receive;
+  while (receive != nullptr && receive->tag != tag && receive->tag != MPI_ANY_TAG) {
+    receive = receive->next;
+  }
+  return receive != nullptr;
 }
 
 }  // namespace
 
-template <typename Visit>
-void Matching::visit_queued(Visit visit) {
-  for (size_t i = 0; i < listed_.size();) {
-    Channel& channel = *table(static_cast<uint32_t>(listed_[i] >> 32)).find(listed_[i]);
-    if (channel.first_message == nullptr) {  // a good time to forget it
-      channel.is_listed = 0;
-      listed_[i] = listed_.back();
-      listed_.pop_back();
-      continue;
-    }
-    for (QueuedMessage* m = channel.first_message; m != nullptr;) {
-      QueuedMessage* next = m->next;  // the visitor may unlink m
-      if (!visit(m)) break;
-      m = next;
-    }
-    ++i;
-  }
-}
-
-RequestObject* Matching::meet_receive(Channel& channel, uint32_t context, int tag) {
+RequestObject* Matching::meet_receive(Channel& channel, uint32_t context, int tag,
+                                      const QueuedMessage* queued) {
   RequestObject* previous = nullptr;
   RequestObject* receive = channel.first_receive;
   if (receive != nullptr) prefetch_whole(*receive);
@@ -41,16 +38,16 @@ RequestObject* Matching::meet_receive(Channel& channel, uint32_t context, int ta
     previous = receive;
     receive = receive->next;
   }
-  if (first_wildcard_ != nullptr) [[unlikely]] {
-    for (RequestObject* wildcard = first_wildcard_; wildcard != nullptr;
-         wildcard = wildcard->next) {
-      if (receive != nullptr && receive->order < wildcard->order) break;
-      if (wildcard->context == context && (wildcard->tag == tag || wildcard->tag == MPI_ANY_TAG)) {
-        return nullptr;
-      }
+  if (receive == nullptr) return nullptr;
+  if (any_source_ != nullptr) [[unlikely]] {
+    const RequestObject* claim = any_source_->first_for(context, tag);
+    if ((claim != nullptr && claim->order < receive->order) ||
+        (channel.is_held && accepts_earlier(channel, *receive, queued))) {
+      hold(channel);
+      return nullptr;
     }
   }
-  if (receive != nullptr) remove_receive(channel, previous, receive);
+  remove_receive(channel, previous, receive);
   return receive;
 }
 
@@ -61,18 +58,19 @@ void Matching::remove_receive(Channel& channel, RequestObject* previous, Request
 }
 
 void Matching::enqueue(Channel& channel, QueuedMessage* message) {
+  QueuedMessage* previous = channel.last_message;
   message->next = nullptr;
-  (channel.last_message == nullptr ? channel.first_message : channel.last_message->next) = message;
+  (previous == nullptr ? channel.first_message : previous->next) = message;
   channel.last_message = message;
-  if (!channel.is_listed) {
-    channel.is_listed = 1;
-    listed_.push_back(channel.key);
+  if (any_source_ != nullptr) {
+    any_source_->add(*message, previous);
+    if (claim_on(*message) != nullptr) schedule_event();
   }
-  if (first_wildcard_ != nullptr && first_wildcard_for(*message) != nullptr) schedule_event();
-  if (probe_ != nullptr) notify_probe(*message);
+  if (probe_ != nullptr && probe_->selector.accepts(*message)) schedule_probe();
 }
 
 void Matching::unlink(QueuedMessage* message) {
+  if (any_source_ != nullptr) any_source_->remove(*message);
   Channel& from = channel(message->context, message->source);
   QueuedMessage* previous = nullptr;
   for (QueuedMessage* m = from.first_message; m != message; m = m->next) previous = m;
@@ -82,9 +80,29 @@ void Matching::unlink(QueuedMessage* message) {
 }
 
 bool Matching::take_back(QueuedMessage* message) {
-  if (first_wildcard_for(*message) != nullptr) return false;
+  if (is_claimed(*message)) return false;
   unlink(message);
   return true;
+}
+
+// Whether a posted receive is going to have the queued message, or perhaps, if another does not.
+bool Matching::is_claimed(const QueuedMessage& message) {
+  if (any_source_ == nullptr) return false;
+  if (claim_on(message) != nullptr) return true;
+  const Channel& from = channel(message.context, message.source);
+  return from.is_held && has_receive_for(from, message.tag);
+}
+
+// Its messages are looked at again when a receive from any source is gone.
+void Matching::hold(Channel& channel) {
+  if (channel.is_held) return;
+  channel.is_held = 1;
+  held_.push_back(channel.key);
+}
+
+void Matching::watch(const Selector& selector) {
+  if (any_source_ == nullptr) any_source_ = std::make_unique<AnySource>();
+  any_source_->watch(selector, table(selector.context));
 }
 
 QueuedMessage* Matching::meet_message_or_queue(RequestObject& receive) {
@@ -92,15 +110,18 @@ QueuedMessage* Matching::meet_message_or_queue(RequestObject& receive) {
   receive.next = nullptr;
   if (receive.peer == MPI_ANY_SOURCE) {
     receive.wildcard_queued = true;
-    (last_wildcard_ == nullptr ? first_wildcard_ : last_wildcard_->next) = &receive;
-    last_wildcard_ = &receive;
-    if (!listed_.empty()) schedule_event();
+    watch(selector_of(receive));
+    any_source_->post(receive);
+    schedule_event();
     return nullptr;
   }
   Channel& from = channel(receive.context, receive.peer);
   for (QueuedMessage* message = from.first_message; message != nullptr; message = message->next) {
     if (receive.tag != MPI_ANY_TAG && receive.tag != message->tag) continue;
-    if (first_wildcard_ != nullptr && is_held(*message, receive.order)) break;
+    if (is_claimed(*message)) {  // by a receive posted before
+      hold(from);
+      break;
+    }
     unlink(message);
     return message;
   }
@@ -109,34 +130,9 @@ QueuedMessage* Matching::meet_message_or_queue(RequestObject& receive) {
   return nullptr;
 }
 
-RequestObject* Matching::first_wildcard_for(const QueuedMessage& message) const {
-  for (RequestObject* wildcard = first_wildcard_; wildcard != nullptr; wildcard = wildcard->next) {
-    if (selector_of(*wildcard).accepts(message)) return wildcard;
-  }
-  return nullptr;
-}
-
-bool Matching::is_held(const QueuedMessage& message, uint64_t before_order) const {
-  const RequestObject* wildcard = first_wildcard_for(message);
-  return wildcard != nullptr && wildcard->order < before_order;
-}
-
-// The queue's earliest arrival that some any-source receive accepts. Channels deliver in order, so
-// the earliest of all is also the first of its channel that the receive accepts.
-QueuedMessage* Matching::earliest_for_wildcards() {
-  QueuedMessage* best = nullptr;
-  visit_queued([&](QueuedMessage* m) {
-    if (best != nullptr && !arrives_before(*m, *best)) return false;
-    if (first_wildcard_for(*m) == nullptr) return true;
-    best = m;
-    return false;
-  });
-  return best;
-}
-
 void Matching::schedule_event() {
   pdes::EventQueue& events = world_->executive.events();
-  if (const QueuedMessage* earliest = earliest_for_wildcards()) {
+  if (const QueuedMessage* earliest = any_source_->next_for_receives()) {
     events.schedule(event_, earliest->arrival,
                     {pdes::EventClass::kMatch, static_cast<uint32_t>(rank_), 0});
   } else {
@@ -146,60 +142,47 @@ void Matching::schedule_event() {
 
 // Nothing can arrive before the earliest message any more, so its match is certain.
 void Matching::settle_earliest() {
-  QueuedMessage* message = earliest_for_wildcards();
+  QueuedMessage* message = any_source_->next_for_receives();
   CHECK(message != nullptr);
-  RequestObject* wildcard = first_wildcard_for(*message);
-  Channel& from = channel(message->context, message->source);
-  RequestObject* previous = nullptr;
-  RequestObject* receive = from.first_receive;
-  while (receive != nullptr && receive->tag != message->tag && receive->tag != MPI_ANY_TAG) {
-    previous = receive;
-    receive = receive->next;
-  }
-  if (receive != nullptr && receive->order < wildcard->order) {
-    remove_receive(from, previous, receive);
-  } else {
-    receive = wildcard;
-    remove_wildcard(wildcard);
-  }
+  // Of messages of one channel that arrive at the same time the first sent is matched.
+  message = channel(message->context, message->source).first_message;
+  while (claim_on(*message) == nullptr) message = message->next;
+  RequestObject* receive = claim_on(*message);
+  remove_any_source(*receive);
   unlink(message);
   deliver(*world_, rank_, *receive, message);
   match_released();
 }
 
-void Matching::remove_wildcard(RequestObject* receive) {
-  RequestObject* previous = nullptr;
-  for (RequestObject* w = first_wildcard_; w != receive; w = w->next) previous = w;
-  (previous == nullptr ? first_wildcard_ : previous->next) = receive->next;
-  if (last_wildcard_ == receive) last_wildcard_ = previous;
-  receive->next = nullptr;
-  receive->wildcard_queued = false;
+void Matching::remove_any_source(RequestObject& receive) {
+  any_source_->remove(receive);
+  receive.wildcard_queued = false;
 }
 
 // Once an any-source receive is gone, messages that it held back may fit receives that name their
-// source.
+// source. The order of the channels is that of their keys, whichever was held back first.
 void Matching::match_released() {
-  visit_queued([&](QueuedMessage* m) {
-    Channel& from = channel(m->context, m->source);
-    if (from.first_receive == nullptr) return false;
-    if (RequestObject* receive = meet_receive(from, m->context, m->tag)) {
+  std::vector<uint64_t> held = std::exchange(held_, {});
+  std::sort(held.begin(), held.end());
+  for (uint64_t key : held) {
+    Channel& from = *table(ChannelTable::context_of(key)).find(key);
+    from.is_held = 0;
+    for (QueuedMessage *m = from.first_message, *next; m != nullptr; m = next) {
+      next = m->next;
+      RequestObject* receive = meet_receive(from, m->context, m->tag, m);
+      if (receive == nullptr) continue;
       unlink(m);
       deliver(*world_, rank_, *receive, m);
     }
-    return true;
-  });
+  }
   schedule_event();
-  if (probe_ == nullptr || probe_->strand == nullptr) return;
-  visit_queued([&](const QueuedMessage* m) {
-    notify_probe(*m);
-    return !probe_->selector.accepts(*m);
-  });
+  schedule_probe();
 }
 
 bool Matching::withdraw(RequestObject& receive) {
   if (receive.complete) return false;
   if (receive.wildcard_queued) {
-    remove_wildcard(&receive);
+    remove_any_source(receive);
     match_released();
     return true;
   }
@@ -208,54 +191,71 @@ bool Matching::withdraw(RequestObject& receive) {
   for (RequestObject* r = from.first_receive; r != nullptr; previous = r, r = r->next) {
     if (r != &receive) continue;
     remove_receive(from, previous, r);
+    if (from.is_held) match_released();  // those posted after it may have a message now
     return true;
   }
   return false;
 }
 
 QueuedMessage* Matching::find(const Selector& selector, SimTime by) {
-  if (selector.source != MPI_ANY_SOURCE) {
-    for (QueuedMessage* m = channel(selector.context, selector.source).first_message; m != nullptr;
-         m = m->next) {
-      if (!selector.accepts_tag(m->tag)) continue;
-      return m->arrival <= by && first_wildcard_for(*m) == nullptr ? m : nullptr;
-    }
-    return nullptr;
+  QueuedMessage* m = nullptr;
+  if (selector.source == MPI_ANY_SOURCE) {
+    m = find_from_any(selector);
+  } else {
+    m = channel(selector.context, selector.source).first_message;
+    while (m != nullptr && !selector.accepts_tag(m->tag)) m = m->next;
+    // Those behind a claimed message may not overtake it, should the claim be met elsewhere.
+    if (m != nullptr && is_claimed(*m)) m = nullptr;
   }
+  return m != nullptr && m->arrival <= by ? m : nullptr;
+}
+
+QueuedMessage* Matching::find_from_any(const Selector& selector) {
+  watch(selector);
+  if (!held_.empty()) return find_among_held(selector);
+  QueuedMessage* m = any_source_->next_unclaimed(selector);
+  if (m == nullptr) return nullptr;
+  m = channel(m->context, m->source).first_message;
+  while (!selector.accepts_tag(m->tag) || is_claimed(*m)) m = m->next;
+  return m;
+}
+
+// Receives that name their source claim messages, too, which the heaps do not know: look at all.
+QueuedMessage* Matching::find_among_held(const Selector& selector) {
   QueuedMessage* best = nullptr;
-  visit_queued([&](QueuedMessage* m) {
-    if (m->arrival > by || (best != nullptr && !arrives_before(*m, *best))) return false;
-    if (!selector.accepts(*m) || first_wildcard_for(*m) != nullptr) return true;
-    best = m;
-    return false;
+  table(selector.context).visit([&](const Channel& from) {
+    if (ChannelTable::context_of(from.key) != selector.context) return;
+    QueuedMessage* m = from.first_message;
+    while (m != nullptr && (!selector.accepts_tag(m->tag) || is_claimed(*m))) m = m->next;
+    if (m != nullptr && (best == nullptr || arrives_before(*m, *best))) best = m;
   });
   return best;
 }
 
 void Matching::Probe::fire() { strand->rank->world.executive.make_ready(*strand); }
 
-void Matching::schedule_probe(SimTime time) {
-  if (probe_->is_scheduled() && probe_->time() <= time) return;
-  const Strand& strand = *probe_->strand;
-  world_->executive.events().schedule(
-      *probe_, time, {pdes::EventClass::kWake, static_cast<uint32_t>(rank_), strand.number});
-}
-
-void Matching::notify_probe(const QueuedMessage& message) {
-  if (probe_->strand == nullptr || !probe_->selector.accepts(message)) return;
-  schedule_probe(message.arrival);
+// The waiting probe resumes when the first message that it may see arrives, or at its latest.
+void Matching::schedule_probe() {
+  if (probe_ == nullptr || probe_->strand == nullptr) return;
+  SimTime time = probe_->latest;
+  const QueuedMessage* message = find(probe_->selector, SimTime::never());
+  if (message != nullptr) time = std::min(time, message->arrival);
+  pdes::EventQueue& events = world_->executive.events();
+  if (time == SimTime::never()) {
+    events.withdraw(*probe_);
+  } else {
+    events.schedule(
+        *probe_, time,
+        {pdes::EventClass::kWake, static_cast<uint32_t>(rank_), probe_->strand->number});
+  }
 }
 
 SimTime Matching::sleep_until_arrival(const Selector& selector, SimTime latest) {
-  Strand& strand = self();
   if (probe_ == nullptr) probe_ = std::make_unique<Probe>();
   probe_->selector = selector;
-  probe_->strand = &strand;
-  if (latest != SimTime::never()) schedule_probe(latest);
-  visit_queued([&](const QueuedMessage* m) {
-    notify_probe(*m);
-    return !selector.accepts(*m);
-  });
+  probe_->latest = latest;
+  probe_->strand = &self();
+  schedule_probe();
   world_->executive.block();
   probe_->strand = nullptr;
   return probe_->time();

@@ -14,6 +14,7 @@
 
 #include "core/base/pool.h"
 #include "core/base/units.h"
+#include "core/mpi/any_source.h"
 #include "core/mpi/channel_table.h"
 #include "core/mpi/constants.h"
 #include "core/mpi/request.h"
@@ -41,6 +42,7 @@ struct alignas(64) QueuedMessage : Pooled<QueuedMessage> {
   AttachedBuffer* attached = nullptr;  // buffered send: space to give back
   uint32_t receive_overhead_ps = 0;    // CPU time of the receiver
   bool rendezvous = false;
+  uint32_t places[2] = {};  // in heaps of the receiver, counted from 1; 0: in none (ArrivalHeap)
   char inline_payload[kInlineBytes];
 
   QueuedMessage() = default;
@@ -89,8 +91,10 @@ class Matching {
   // Starts loading messages that the program may be about to receive.
   void prefetch_messages() const { program_channels_.prefetch_messages(); }
 
-  // A message arrives: the receive that it meets (unlinked), or null when it has to be queued.
-  RequestObject* meet_receive(Channel& channel, uint32_t context, int tag);
+  // A message arrives: the receive that it meets (unlinked), or null when it has to be queued. If
+  // it is queued already, only messages before it matter.
+  RequestObject* meet_receive(Channel& channel, uint32_t context, int tag,
+                              const QueuedMessage* queued = nullptr);
   void enqueue(Channel& channel, QueuedMessage* message);
 
   // A receive is posted: the message that it meets (unlinked), or null, and it is queued.
@@ -133,38 +137,40 @@ class Matching {
   struct Probe : pdes::ConditionalEvent {
     void fire() override;
     Selector selector{};
-    Strand* strand = nullptr;
+    SimTime latest;           // when to resume if no message arrives
+    Strand* strand = nullptr;  // null: none waits
   };
 
   static Selector selector_of(const RequestObject& receive) {
     return Selector{receive.context, receive.peer, receive.tag};
   }
-  // Calls `visit` for the first queued messages of the channels, and goes on in a channel for as
-  // long as it returns true.
-  template <typename Visit>
-  void visit_queued(Visit visit);
+  void watch(const Selector& selector);
+  // The receive from any source that takes the message unless another message arrives before.
+  RequestObject* claim_on(const QueuedMessage& message) const {
+    return any_source_->first_for(message.context, message.tag);
+  }
+  bool is_claimed(const QueuedMessage& message);
   void remove_receive(Channel& channel, RequestObject* previous, RequestObject* receive);
-  void remove_wildcard(RequestObject* receive);
-  RequestObject* first_wildcard_for(const QueuedMessage& message) const;
-  bool is_held(const QueuedMessage& message, uint64_t before_order) const;
-  QueuedMessage* earliest_for_wildcards();
+  void remove_any_source(RequestObject& receive);
+  void hold(Channel& channel);
+  QueuedMessage* find_from_any(const Selector& selector);
+  QueuedMessage* find_among_held(const Selector& selector);
   void schedule_event();
   void settle_earliest();
   void match_released();
-  void schedule_probe(SimTime time);
-  void notify_probe(const QueuedMessage& message);
+  void schedule_probe();
 
   // What every message looks at comes first: the cache line before the channels.
-  RequestObject* first_wildcard_ = nullptr;
+  std::unique_ptr<AnySource> any_source_;  // null before the first receive or probe of that kind
   uint64_t next_order_ = 1;
   std::unique_ptr<Probe> probe_;
   World* world_ = nullptr;
   int rank_ = 0;
   ChannelTable program_channels_;
 
-  RequestObject* last_wildcard_ = nullptr;
-  // Keys of the channels with messages queued, and of some whose messages are gone.
-  std::vector<uint64_t> listed_;
+  // Keys of the channels with receives that would take a queued message, were it not held back, and
+  // of some that are no longer so.
+  std::vector<uint64_t> held_;
   WildcardEvent event_;
   ChannelTable collective_channels_;
 };

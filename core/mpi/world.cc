@@ -40,7 +40,7 @@ void run_helper(pdes::Fiber* fiber) {
 void Strand::Wake::fire() { strand->rank->world.executive.make_ready(*strand); }
 
 Rank::Rank(World& owner, Job& job_in, int id_in)
-    : world(owner), id(id_in), job(job_in), interface(*this) {
+    : world(owner), id(id_in), interface(*this), job(job_in) {
   matching.set_owner(owner, id);
   main.rank = this;
   // Contexts 0 to 3 belong to MPI_COMM_WORLD and MPI_COMM_SELF.
