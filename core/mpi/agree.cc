@@ -32,12 +32,16 @@ uint32_t proposal_apart(uint32_t next_free, uint64_t identity, uint64_t attempt)
 Circle::Circle(Transfer& transfer)
     : transfer_(transfer), size_(transfer.size()), me_(transfer.rank()), int_type_(int_type()) {}
 
-Circle::Circle(Transfer& transfer, std::vector<int> ranks, int me)
+Circle::Circle(Transfer& transfer, MembersRef members, int me)
     : transfer_(transfer),
-      ranks_(std::move(ranks)),
-      size_(static_cast<int>(ranks_.size())),
+      members_(std::move(members)),
+      size_(members_->size()),
       me_(me),
       int_type_(int_type()) {}
+
+int Circle::peer(int number) const {
+  return members_ == nullptr ? number : transfer_.comm().local->rank_of((*members_)[number]);
+}
 
 void Circle::send(std::span<const int> values, int to) {
   transfer_.send(values.data(), static_cast<Count>(values.size()), int_type_, peer(to));
@@ -74,31 +78,37 @@ void Circle::maximum(std::span<int> values) {
   if (folded) send(values, me_ - 1);
 }
 
-// In round k everyone has 2^k blocks in a row, its own first, and gets as many from behind.
-std::vector<int> Circle::gather_to_all(std::span<const int> mine) {
+// In round k everyone has 2^k blocks in a row, its own first, and gets as many from behind. At the
+// end everyone has heard from all, so that all have put their values into the list.
+SharedListRef Circle::gather_to_all(std::span<const int> mine) {
   const size_t block = mine.size();
-  std::vector<int> all(block * static_cast<size_t>(size_));
-  std::copy(mine.begin(), mine.end(), all.begin());
+  const CommObject& comm = transfer_.comm();
+  SharedListRef all = this_rank().world.gatherings.join(
+      {comm.context, transfer_.tag(), (*comm.local)[0]}, block * static_cast<size_t>(size_));
+  std::copy(mine.begin(), mine.end(),
+            all->values.begin() + static_cast<ptrdiff_t>(block) * static_cast<ptrdiff_t>(me_));
   for (int have = 1; have < size_; have *= 2) {
     const int more = std::min(have, size_ - have);
-    const auto count = static_cast<Count>(block) * more;
-    transfer_.send_receive(all.data(), count, int_type_, peer((me_ - have + size_) % size_),
-                           all.data() + block * static_cast<size_t>(have), count, int_type_,
-                           peer((me_ + have) % size_));
+    transfer_.send_receive_length(static_cast<Count>(block) * more, int_type_,
+                                  peer((me_ - have + size_) % size_), peer((me_ + have) % size_));
   }
-  const size_t own_place = block * static_cast<size_t>(me_);
-  std::rotate(all.begin(), all.end() - static_cast<long>(own_place), all.end());
   return all;
 }
 
-void Circle::broadcast_fixed(std::span<int> values, int root) {
+template <typename Receive, typename Send>
+void Circle::follow_tree(int root, Receive receive, Send send) {
   const int place = (me_ - root + size_) % size_;
   int mask = 1;
   while (mask < size_ && (place & mask) == 0) mask *= 2;
-  if (place != 0) receive(values, (me_ - mask + size_) % size_);
+  if (place != 0) receive((me_ - mask + size_) % size_);
   for (mask /= 2; mask > 0; mask /= 2) {
-    if (place + mask < size_) send(values, (me_ + mask) % size_);
+    if (place + mask < size_) send((me_ + mask) % size_);
   }
+}
+
+void Circle::broadcast_fixed(std::span<int> values, int root) {
+  follow_tree(
+      root, [&](int from) { receive(values, from); }, [&](int to) { send(values, to); });
 }
 
 void Circle::broadcast(std::vector<int>& values, int root) {
@@ -106,6 +116,35 @@ void Circle::broadcast(std::vector<int>& values, int root) {
   broadcast_fixed(std::span(&length, 1), root);
   values.resize(static_cast<size_t>(length));
   if (length > 0) broadcast_fixed(values, root);
+}
+
+// The root tells where the list is, and keeps a reference for everyone until all have theirs: it
+// may be through before the others.
+SharedListRef Circle::broadcast_shared(std::vector<int> values, int root) {
+  struct Parcel {
+    SharedListRef list;
+    int wanted;
+  };
+  Parcel* parcel = nullptr;
+  int words[3] = {static_cast<int>(values.size()), 0, 0};
+  if (me_ == root) {
+    parcel = new Parcel{std::make_shared<SharedList>(), size_};
+    parcel->list->values = std::move(values);
+    const auto address = reinterpret_cast<uintptr_t>(parcel);
+    words[1] = static_cast<int>(address >> 32);
+    words[2] = static_cast<int>(address & 0xffffffff);
+  }
+  broadcast_fixed(words, root);
+  parcel = reinterpret_cast<Parcel*>(static_cast<uintptr_t>(static_cast<uint32_t>(words[1])) << 32 |
+                                     static_cast<uint32_t>(words[2]));
+  SharedListRef list = parcel->list;
+  if (--parcel->wanted == 0) delete parcel;
+  if (const int length = words[0]; length > 0) {
+    follow_tree(
+        root, [&](int from) { transfer_.receive_length(length, int_type_, peer(from)); },
+        [&](int to) { transfer_.send_length(length, int_type_, peer(to)); });
+  }
+  return list;
 }
 
 std::vector<int> exchange_lists(Transfer& transfer, const std::vector<int>& mine, int peer) {
@@ -118,20 +157,19 @@ std::vector<int> exchange_lists(Transfer& transfer, const std::vector<int>& mine
   return theirs;
 }
 
-std::vector<int> exchange_between_groups(Transfer& inter, std::vector<int> mine) {
+SharedListRef exchange_between_groups(Transfer& inter, const std::vector<int>& mine) {
   Transfer local = inter.local();
-  Circle circle(local);
   std::vector<int> theirs;
   if (inter.rank() == 0) theirs = exchange_lists(inter, mine, 0);
-  circle.broadcast(theirs, 0);
-  return theirs;
+  return Circle(local).broadcast_shared(std::move(theirs), 0);
 }
 
 void maximum_of_both_groups(Transfer& inter, std::span<int> values) {
   Transfer local = inter.local();
   Circle circle(local);
   circle.maximum(values);
-  take_greater(values, exchange_between_groups(inter, {values.begin(), values.end()}));
+  const SharedListRef theirs = exchange_between_groups(inter, {values.begin(), values.end()});
+  for (size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], theirs->values[i]);
 }
 
 uint32_t agree_on_context(Rank& rank, uint32_t count, AgreementKind kind,

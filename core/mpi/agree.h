@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/mpi/shared_list.h"
 #include "core/mpi/transfer.h"
 
 namespace sesame::mpi {
@@ -19,29 +20,33 @@ class Circle {
  public:
   // All ranks of an intra-communicator. The Transfer must outlive the Circle.
   explicit Circle(Transfer& transfer);
-  // These ranks of the communicator, in this order; the caller is number `me` among them.
-  Circle(Transfer& transfer, std::vector<int> ranks, int me);
+  // These members of the communicator, in this order; the caller is number `me` among them.
+  Circle(Transfer& transfer, MembersRef members, int me);
 
   int size() const { return size_; }
   int me() const { return me_; }
 
   // Every value becomes the greatest one that any rank brought.
   void maximum(std::span<int> values);
-  // What all ranks brought, in order; everyone brings as many values.
-  std::vector<int> gather_to_all(std::span<const int> mine);
+  // What all ranks brought, in order; everyone brings as many values. Once in a collective, for all
+  // ranks of the communicator.
+  SharedListRef gather_to_all(std::span<const int> mine);
   // Everyone gets the root's values, however many there are.
   void broadcast(std::vector<int>& values, int root);
+  SharedListRef broadcast_shared(std::vector<int> values, int root);
 
  private:
-  int peer(int number) const {
-    return ranks_.empty() ? number : ranks_[static_cast<size_t>(number)];
-  }
+  // The rank in the communicator.
+  int peer(int number) const;
+  // Calls `receive` and `send` with the caller's parent and children in the tree from the root.
+  template <typename Receive, typename Send>
+  void follow_tree(int root, Receive receive, Send send);
   void send(std::span<const int> values, int to);
   void receive(std::span<int> values, int from);
   void broadcast_fixed(std::span<int> values, int root);
 
   Transfer& transfer_;
-  std::vector<int> ranks_;  // empty: all
+  MembersRef members_;  // null: all
   int size_;
   int me_;
   const DatatypeObject& int_type_;
@@ -52,7 +57,7 @@ std::vector<int> exchange_lists(Transfer& transfer, const std::vector<int>& mine
 
 // The two sides of an inter-communicator: every rank gets what the leader (rank 0) of the other
 // side brought. `mine` counts on leaders only.
-std::vector<int> exchange_between_groups(Transfer& inter, std::vector<int> mine);
+SharedListRef exchange_between_groups(Transfer& inter, const std::vector<int>& mine);
 // The maximum over both groups.
 void maximum_of_both_groups(Transfer& inter, std::span<int> values);
 

@@ -2,6 +2,9 @@
 #include "core/mpi/comm_create.h"
 
 #include <algorithm>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "core/mpi/agree.h"
 #include "core/mpi/api.h"
@@ -90,6 +93,7 @@ int start_duplicate(Comm comm, bool with_info, Info info, Comm* newcomm, Request
 
 // The caller's position in a group whose members must all be in the communicator's.
 int check_subgroup(const CommObject& comm, const GroupObject& group) {
+  if (group.members == comm.local) return MPI_SUCCESS;
   for (int world_rank : group.members->world_ranks()) {
     if (comm.local->rank_of(world_rank) == MPI_UNDEFINED) {
       return fail(MPI_ERR_GROUP, "the group has a rank that the communicator has not: rank " +
@@ -114,8 +118,9 @@ int create_inter(CommObject& parent, const GroupObject& group, Comm* newcomm) {
   Rank& rank = this_rank();
   return run_collective(parent, [&](Transfer& transfer) {
     const uint32_t context = agree_with_all(rank, transfer, kInterContexts);
-    MembersRef remote =
-        rank.world.intern(exchange_between_groups(transfer, group.members->world_ranks()));
+    const SharedListRef theirs = exchange_between_groups(transfer, group.members->world_ranks());
+    MembersRef remote = theirs->derive<MembersRef>(
+        [&rank](const std::vector<int>& members) { return rank.world.intern(members); });
     if (group.my_rank != MPI_UNDEFINED && remote->size() > 0) {
       *newcomm = add_inter(rank, &parent, group.members, std::move(remote), context)->handle;
     }
@@ -123,17 +128,33 @@ int create_inter(CommObject& parent, const GroupObject& group, Comm* newcomm) {
   });
 }
 
-// The ranks of one color, sorted by (key, rank), from the (color, key) of all ranks.
-std::vector<int> ranks_of_color(const std::vector<int>& all, int color) {
-  std::vector<std::pair<int, int>> chosen;  // (key, rank)
+// The members of the new communicators, by color.
+using Parts = std::unordered_map<int, MembersRef>;
+
+// Sorted by (key, rank), from the (color, key) of all ranks of the group.
+Parts parts_by_color(World& world, const Members& group, const std::vector<int>& all) {
+  std::vector<std::tuple<int, int, int>> chosen;  // (color, key, rank)
   for (size_t i = 0; i < all.size(); i += 2) {
-    if (all[i] == color) chosen.emplace_back(all[i + 1], static_cast<int>(i / 2));
+    if (all[i] != MPI_UNDEFINED) chosen.emplace_back(all[i], all[i + 1], static_cast<int>(i / 2));
   }
   std::sort(chosen.begin(), chosen.end());
-  std::vector<int> ranks;
-  ranks.reserve(chosen.size());
-  for (const auto& [key, rank] : chosen) ranks.push_back(rank);
-  return ranks;
+  Parts parts;
+  std::vector<int> members;
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    const auto& [color, key, rank] = chosen[i];
+    members.push_back(group[rank]);
+    if (i + 1 < chosen.size() && std::get<0>(chosen[i + 1]) == color) continue;
+    parts.emplace(color, world.intern(std::exchange(members, {})));
+  }
+  return parts;
+}
+
+// Null when no rank of the group has the color.
+MembersRef part_of(World& world, const Members& group, SharedList& all, int color) {
+  const Parts& parts = all.derive<Parts>(
+      [&](const std::vector<int>& values) { return parts_by_color(world, group, values); });
+  const auto part = parts.find(color);
+  return part == parts.end() ? nullptr : part->second;
 }
 
 int split_inter(Transfer& transfer, int color, int key, CommObject** newcomm) {
@@ -141,16 +162,14 @@ int split_inter(Transfer& transfer, int color, int key, CommObject** newcomm) {
   const CommObject& parent = transfer.comm();
   Transfer local_transfer = transfer.local();
   const int mine[2] = {color, key};
-  const std::vector<int> local = Circle(local_transfer).gather_to_all(mine);
-  const std::vector<int> remote = exchange_between_groups(transfer, local);
+  const SharedListRef local = Circle(local_transfer).gather_to_all(mine);
+  const SharedListRef remote = exchange_between_groups(transfer, local->values);
   const uint32_t context = agree_with_all(rank, transfer, kInterContexts);
   if (color == MPI_UNDEFINED) return MPI_SUCCESS;
-  const std::vector<int> partners = ranks_of_color(remote, color);
-  if (partners.empty()) return MPI_SUCCESS;
-  World& world = rank.world;
-  *newcomm = add_inter(rank, &parent,
-                       world.intern(world_ranks_at(*parent.local, ranks_of_color(local, color))),
-                       world.intern(world_ranks_at(*parent.remote, partners)), context);
+  MembersRef partners = part_of(rank.world, *parent.remote, *remote, color);
+  if (partners == nullptr) return MPI_SUCCESS;
+  *newcomm = add_inter(rank, &parent, part_of(rank.world, *parent.local, *local, color),
+                       std::move(partners), context);
   return MPI_SUCCESS;
 }
 
@@ -230,16 +249,10 @@ int split_intra(Transfer& transfer, int color, int key, CommObject** newcomm) {
   Rank& rank = this_rank();
   const CommObject& parent = transfer.comm();
   const int mine[2] = {color, key};
-  std::vector<int> ranks;
-  {
-    // Thousands of ranks are here at once: keep the whole list no longer than needed.
-    const std::vector<int> all = Circle(transfer).gather_to_all(mine);
-    if (color != MPI_UNDEFINED) ranks = ranks_of_color(all, color);
-  }
   MembersRef members;
-  if (color != MPI_UNDEFINED) {
-    members = rank.world.intern(world_ranks_at(*parent.local, ranks));
-    ranks = {};
+  {
+    const SharedListRef all = Circle(transfer).gather_to_all(mine);
+    if (color != MPI_UNDEFINED) members = part_of(rank.world, *parent.local, *all, color);
   }
   const uint32_t context = agree_with_all(rank, transfer, kIntraContexts);
   if (members != nullptr) *newcomm = add_intra(rank, &parent, std::move(members), context);
@@ -247,13 +260,6 @@ int split_intra(Transfer& transfer, int color, int key, CommObject** newcomm) {
 }
 
 int subset_tag(int tag) { return 0x40000000 | (tag & 0x0fffffff); }
-
-std::vector<int> world_ranks_at(const Members& members, const std::vector<int>& ranks) {
-  std::vector<int> world_ranks;
-  world_ranks.reserve(ranks.size());
-  for (int rank : ranks) world_ranks.push_back(members[rank]);
-  return world_ranks;
-}
 
 // MPI 4 no longer hands hints on to a duplicate, MPICH still does; the program may not notice.
 int Comm_dup(Comm comm, Comm* newcomm) { return duplicate(comm, false, MPI_INFO_NULL, newcomm); }
@@ -295,13 +301,9 @@ int Comm_create_group(Comm comm, Group group, int tag, Comm* newcomm) {
   if (tag < 0) return fail(MPI_ERR_TAG, "the tag is negative: " + std::to_string(tag));
   MPI_TRY(check_subgroup(*parent, *members));
   if (members->my_rank == MPI_UNDEFINED) return MPI_SUCCESS;
-  std::vector<int> ranks;
-  for (int world_rank : members->members->world_ranks()) {
-    ranks.push_back(parent->local->rank_of(world_rank));
-  }
   Rank& rank = this_rank();
   Transfer transfer(*parent, subset_tag(tag));
-  Circle circle(transfer, std::move(ranks), members->my_rank);
+  Circle circle(transfer, members->members, members->my_rank);
   const uint32_t context = agree_on_context(
       rank, kIntraContexts, {}, [&circle](std::span<int> values) { circle.maximum(values); });
   *newcomm = add_intra(rank, parent, members->members, context)->handle;

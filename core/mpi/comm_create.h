@@ -42,7 +42,4 @@ int split_intra(Transfer& transfer, int color, int key, CommObject** newcomm);
 // numbers do not advance together: they have a space of their own beyond those.
 int subset_tag(int tag);
 
-// The world ranks at these ranks of the communicator.
-std::vector<int> world_ranks_at(const Members& members, const std::vector<int>& ranks);
-
 }  // namespace sesame::mpi

@@ -63,7 +63,8 @@ TEST(Circle, AgreesForAnyNumberOfRanks) {
       EXPECT_EQ(values[0], ranks > 1 ? 50 : 0);
       EXPECT_EQ(values[1], 0);
       const int mine[] = {rank, 10 * rank};
-      const std::vector<int> all = circle.gather_to_all(mine);
+      const SharedListRef gathered = circle.gather_to_all(mine);
+      const std::vector<int>& all = gathered->values;
       ASSERT_EQ(all.size(), 2u * static_cast<size_t>(ranks));
       for (int i = 0; i < ranks; ++i) {
         EXPECT_EQ(all[2u * static_cast<size_t>(i)], i);
@@ -73,6 +74,8 @@ TEST(Circle, AgreesForAnyNumberOfRanks) {
       if (rank == ranks / 2) list = {7, 8, 9};
       circle.broadcast(list, ranks / 2);
       EXPECT_EQ(list, (std::vector<int>{7, 8, 9}));
+      if (rank != ranks / 2) list.clear();
+      EXPECT_EQ(circle.broadcast_shared(list, ranks / 2)->values, (std::vector<int>{7, 8, 9}));
     });
   }
 }

@@ -24,6 +24,11 @@ bool overlap(const Members& a, const Members& b) {
                      [&b](int rank) { return b.rank_of(rank) != MPI_UNDEFINED; });
 }
 
+struct OtherGroup {
+  MembersRef members;
+  bool overlaps;  // with the own group
+};
+
 // The leaders meet on the peer communicator, then tell their groups. The lists that travel are the
 // other group's world ranks.
 int connect(CommObject& local_comm, int local_leader, CommObject* peer_comm, int remote_leader,
@@ -37,21 +42,23 @@ int connect(CommObject& local_comm, int local_leader, CommObject* peer_comm, int
         Transfer peers(*peer_comm, subset_tag(tag));
         mine = exchange_lists(peers, mine, remote_leader);
       }
-      circle.broadcast(mine, local_leader);
-      return mine;
+      return circle.broadcast_shared(std::move(mine), local_leader);
     };
-    MembersRef remote = rank.world.intern(
-        with_leaders(leads ? local_comm.local->world_ranks() : std::vector<int>()));
+    const SharedListRef list =
+        with_leaders(leads ? local_comm.local->world_ranks() : std::vector<int>());
+    const OtherGroup& remote = list->derive<OtherGroup>([&](const std::vector<int>& members) {
+      const MembersRef group = rank.world.intern(members);
+      return OtherGroup{group, overlap(*local_comm.local, *group)};
+    });
     const uint32_t context = agree_on_context(rank, kInterContexts, {}, [&](std::span<int> values) {
       circle.maximum(values);
-      const std::vector<int> theirs = with_leaders({values.begin(), values.end()});
-      for (size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], theirs[i]);
+      const SharedListRef theirs = with_leaders({values.begin(), values.end()});
+      for (size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], theirs->values[i]);
     });
-    if (overlap(*local_comm.local, *remote)) {
+    if (remote.overlaps) {
       return fail(MPI_ERR_COMM, "the two groups of an inter-communicator have a rank in common");
     }
-    *newintercomm =
-        add_inter(rank, &local_comm, local_comm.local, std::move(remote), context)->handle;
+    *newintercomm = add_inter(rank, &local_comm, local_comm.local, remote.members, context)->handle;
     return MPI_SUCCESS;
   });
 }
@@ -98,14 +105,17 @@ int Intercomm_merge(Comm intercomm, int high, Comm* newintracomm) {
   Rank& rank = this_rank();
   return run_collective(*parent, [&](Transfer& transfer) {
     const int mine = high != 0 ? 1 : 0;
-    const int theirs = exchange_between_groups(transfer, {mine})[0];
-    const bool first = mine == theirs ? parent->low_group : mine == 0;
-    const std::vector<int>& front = (first ? parent->local : parent->remote)->world_ranks();
-    const std::vector<int>& back = (first ? parent->remote : parent->local)->world_ranks();
-    std::vector<int> members = front;
-    members.insert(members.end(), back.begin(), back.end());
+    const SharedListRef theirs = exchange_between_groups(transfer, {mine});
+    const bool first = mine == theirs->values[0] ? parent->low_group : mine == 0;
+    MembersRef members = theirs->derive<MembersRef>([&](const std::vector<int>&) {
+      const Members& front = first ? *parent->local : *parent->remote;
+      const Members& back = first ? *parent->remote : *parent->local;
+      std::vector<int> both = front.world_ranks();
+      both.insert(both.end(), back.world_ranks().begin(), back.world_ranks().end());
+      return rank.world.intern(std::move(both));
+    });
     const uint32_t context = agree_with_all(rank, transfer, kIntraContexts);
-    *newintracomm = add_intra(rank, parent, rank.world.intern(std::move(members)), context)->handle;
+    *newintracomm = add_intra(rank, parent, std::move(members), context)->handle;
     return MPI_SUCCESS;
   });
 }

@@ -54,7 +54,7 @@ Count accept(RequestObject& receive, int source, int tag, uint64_t bytes) {
 }
 
 void move_direct(const RequestObject& send, RequestObject& receive, Count accepted) {
-  if (accepted == 0) return;
+  if (accepted == 0 || !receive.carries_data) return;
   if (send.type->is_contiguous() && receive.type->is_contiguous()) {
     if (receive.buffer != send.buffer) {
       std::memmove(receive.buffer, send.buffer, static_cast<size_t>(accepted));
@@ -65,7 +65,7 @@ void move_direct(const RequestObject& send, RequestObject& receive, Count accept
 }
 
 void move_queued(const QueuedMessage& message, RequestObject& receive, Count accepted) {
-  if (accepted == 0) return;
+  if (accepted == 0 || !receive.carries_data) return;
   if (message.payload == nullptr) {
     move_direct(*message.sender, receive, accepted);
   } else if (receive.type->is_contiguous()) {
@@ -152,7 +152,7 @@ QueuedMessage* new_message(const Outgoing& out, const RequestObject& send) {
 }
 
 void carry_payload(QueuedMessage& message, const RequestObject& send) {
-  if (message.bytes == 0) return;
+  if (message.bytes == 0 || !send.carries_data) return;
   message.payload = message.bytes <= QueuedMessage::kInlineBytes ? message.inline_payload
                                                                  : new char[message.bytes];
   pack_payload(send, message.payload, static_cast<Count>(message.bytes));

@@ -57,10 +57,11 @@ struct alignas(64) RequestObject : Pooled<RequestObject> {
   Mode mode = Mode::kStandard;
   bool complete = false;
   bool persistent = false;
-  bool active = true;            // false: a persistent request that is not started
-  bool wildcard_queued = false;  // receive: waits in the list of any-source receives
-  bool freed = false;            // MPI_Request_free: to be deleted on completion
-  bool holds_objects = false;    // owns references to its type and communicator
+  bool active = true;              // false: a persistent request that is not started
+  bool wildcard_queued = false;    // receive: waits in the list of any-source receives
+  bool freed : 1 = false;          // MPI_Request_free: to be deleted on completion
+  bool holds_objects : 1 = false;  // owns references to its type and communicator
+  bool carries_data : 1 = true;    // false: only the message's length matters, not its buffer
 
   uint32_t overhead_ps = 0;  // CPU time to be charged by whoever completes it
   SimTime ready;

@@ -8,14 +8,6 @@
 namespace sesame::mpi {
 namespace {
 
-// The simulator's own operations on requests live on the stack of the collective.
-void describe_internal(RequestObject& request, RequestObject::Kind kind, const void* buffer,
-                       Count count, const DatatypeObject& type, int peer, int tag,
-                       CommObject& comm) {
-  describe_operation(request, kind, const_cast<void*>(buffer), count, type, peer, tag, comm);
-  request.context = comm.context + 1;
-}
-
 Strand& running() { return self(); }
 
 }  // namespace
@@ -24,16 +16,27 @@ void Transfer::note(const RequestObject& request) {
   if (request.error != MPI_SUCCESS && error_ == MPI_SUCCESS) error_ = request.error;
 }
 
+// The simulator's own operations on requests live on the stack of the collective.
+void Transfer::start(RequestObject& request, RequestObject::Kind kind, const void* buffer,
+                     Count count, const DatatypeObject& type, int peer, bool carries_data) {
+  describe_operation(request, kind, const_cast<void*>(buffer), count, type, peer, tag_, comm_);
+  request.context = comm_.context + 1;
+  request.carries_data = carries_data;
+  if (kind == RequestObject::Kind::kSend) {
+    post_send(running(), request);
+  } else {
+    post_receive(running(), request);
+  }
+}
+
 void Transfer::start_send(RequestObject& request, const void* buffer, Count count,
                           const DatatypeObject& type, int to) {
-  describe_internal(request, RequestObject::Kind::kSend, buffer, count, type, to, tag_, comm_);
-  post_send(running(), request);
+  start(request, RequestObject::Kind::kSend, buffer, count, type, to, true);
 }
 
 void Transfer::start_receive(RequestObject& request, void* buffer, Count count,
                              const DatatypeObject& type, int from) {
-  describe_internal(request, RequestObject::Kind::kReceive, buffer, count, type, from, tag_, comm_);
-  post_receive(running(), request);
+  start(request, RequestObject::Kind::kReceive, buffer, count, type, from, true);
 }
 
 void Transfer::send(const void* buffer, Count count, const DatatypeObject& type, int to) {
@@ -56,6 +59,29 @@ void Transfer::send_receive(const void* send_buffer, Count send_count,
   RequestObject send;
   start_receive(receive, receive_buffer, receive_count, receive_type, from);
   start_send(send, send_buffer, send_count, send_type, to);
+  RequestObject* both[] = {&receive, &send};
+  await_all(running(), both);
+  note(receive);
+}
+
+void Transfer::send_length(Count count, const DatatypeObject& type, int to) {
+  RequestObject request;
+  start(request, RequestObject::Kind::kSend, nullptr, count, type, to, false);
+  await(running(), request);
+}
+
+void Transfer::receive_length(Count count, const DatatypeObject& type, int from) {
+  RequestObject request;
+  start(request, RequestObject::Kind::kReceive, nullptr, count, type, from, false);
+  await(running(), request);
+  note(request);
+}
+
+void Transfer::send_receive_length(Count count, const DatatypeObject& type, int to, int from) {
+  RequestObject receive;
+  RequestObject send;
+  start(receive, RequestObject::Kind::kReceive, nullptr, count, type, from, false);
+  start(send, RequestObject::Kind::kSend, nullptr, count, type, to, false);
   RequestObject* both[] = {&receive, &send};
   await_all(running(), both);
   note(receive);

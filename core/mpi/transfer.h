@@ -35,6 +35,12 @@ class Transfer {
                     int to, void* receive_buffer, Count receive_count,
                     const DatatypeObject& receive_type, int from);
 
+  // Messages whose data the ranks share in the simulator anyway: they take the time of `count`
+  // elements and move nothing. The other side must use the same calls.
+  void send_length(Count count, const DatatypeObject& type, int to);
+  void receive_length(Count count, const DatatypeObject& type, int from);
+  void send_receive_length(Count count, const DatatypeObject& type, int to, int from);
+
   // Non-blocking; the request must stay where it is until wait_all() has returned. Peers may be
   // MPI_PROC_NULL.
   void start_send(RequestObject& request, const void* buffer, Count count,
@@ -47,6 +53,8 @@ class Transfer {
   int error() const { return error_; }
 
  private:
+  void start(RequestObject& request, RequestObject::Kind kind, const void* buffer, Count count,
+             const DatatypeObject& type, int peer, bool carries_data);
   void note(const RequestObject& request);
 
   CommObject& comm_;

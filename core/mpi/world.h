@@ -31,6 +31,7 @@
 #include "core/mpi/ports.h"
 #include "core/mpi/recorder.h"
 #include "core/mpi/request.h"
+#include "core/mpi/shared_list.h"
 #include "core/network/network.h"
 #include "core/pdes/executive.h"
 #include "core/storage/mounts.h"
@@ -172,6 +173,7 @@ struct World {
   RequestObject sent;  // what kSentRequest means; always complete
   ComputeMeter meter;
   InFlight in_flight;
+  Gatherings gatherings;
   Interface* unsettled = nullptr;  // of the running rank, to be settled when it yields
   ReservedBlock rank_block;  // room for all, by number
   std::deque<Job> jobs;

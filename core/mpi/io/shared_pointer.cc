@@ -74,13 +74,17 @@ int order(File fh, storage::Direction direction, const void* buf, Count count, D
 int run_ordered(const FileCall& call, Transfer& transfer, Status* status) {
   Circle circle(transfer);
   const int mine[2] = {high_half(call.items), low_half(call.items)};
-  const std::vector<int> all = circle.gather_to_all(mine);
-  int64_t before = 0;
-  int64_t total = 0;
-  for (int rank = 0; rank < circle.size(); ++rank) {
-    if (rank == circle.me()) before = total;
-    total += joined(all[2 * static_cast<size_t>(rank)], all[2 * static_cast<size_t>(rank) + 1]);
-  }
+  // What the ranks before each one move, and at the end what all move.
+  const SharedListRef all = circle.gather_to_all(mine);
+  const auto& sums = all->derive<std::vector<int64_t>>([](const std::vector<int>& items) {
+    std::vector<int64_t> result{0};
+    for (size_t i = 0; i < items.size(); i += 2) {
+      result.push_back(result.back() + joined(items[i], items[i + 1]));
+    }
+    return result;
+  });
+  const int64_t before = sums[static_cast<size_t>(circle.me())];
+  const int64_t total = sums.back();
   std::vector<int> base(2);
   if (circle.me() == 0) {
     const int64_t position = take_shared(*call.file, total);
