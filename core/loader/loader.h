@@ -56,7 +56,7 @@ struct Program {
 Result<Program> inspect_program(const std::string& name, const InspectOptions& options = {});
 
 // Whether so many copies, each with a stack of so many mappings, fit the kernel's limit.
-Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per_stack = 2);
+Result<> check_mapping_limit(const Program& program, int ranks, int mappings_per_stack);
 
 // ---- What the loader needs from the simulator
 // ----------------------------------------------------

@@ -1,7 +1,6 @@
 #include "core/pdes/fiber.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #endif
@@ -15,7 +14,18 @@ extern "C" void sesame_fiber_start();
 namespace sesame::pdes {
 namespace {
 
-size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102  // Linux 6.13
+#endif
+
+bool has_guard_markers() {
+  constexpr size_t kPage = StackPool::kGuardBytes;
+  void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return false;
+  const bool works = madvise(page, kPage, MADV_GUARD_INSTALL) == 0;
+  munmap(page, kPage);
+  return works;
+}
 
 // What sesame_switch_stack() pops, lowest address first.
 struct SwitchFrame {
@@ -33,20 +43,32 @@ struct SwitchFrame {
 
 }  // namespace
 
-StackPool::StackPool(size_t stack_bytes, size_t batch) : batch_(batch) {
-  const size_t page = page_bytes();
-  stack_bytes_ = (stack_bytes + page - 1) / page * page;
+Guard available_guard() {
+  static const Guard guard = has_guard_markers() ? Guard::kMarker : Guard::kMapping;
+  return guard;
 }
+
+StackPool::StackPool(size_t stack_bytes, size_t batch, Guard guard)
+    : guard_(guard),
+      stack_bytes_((stack_bytes + kGuardBytes - 1) / kGuardBytes * kGuardBytes),
+      batch_(batch) {}
 
 StackPool::~StackPool() {
   for (auto [address, size] : regions_) munmap(address, size);
 }
 
+bool StackPool::guard(char* base) const {
+  if (guard_ == Guard::kMarker) {
+    return madvise(base - kGuardBytes, kGuardBytes, MADV_GUARD_INSTALL) == 0;
+  }
+  return mprotect(base, stack_bytes_, PROT_READ | PROT_WRITE) == 0;
+}
+
 Result<> StackPool::reserve_batch() {
-  const size_t page = page_bytes();
-  const size_t stride = stack_bytes_ + page;
+  const size_t stride = stack_bytes_ + kGuardBytes;
   const size_t total = stride * batch_;
-  void* region = mmap(nullptr, total, PROT_NONE,
+  const int protection = guard_ == Guard::kMarker ? PROT_READ | PROT_WRITE : PROT_NONE;
+  void* region = mmap(nullptr, total, protection,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (region == MAP_FAILED) {
     return error(std::string("cannot reserve stacks for the ranks: ") + std::strerror(errno),
@@ -57,8 +79,8 @@ Result<> StackPool::reserve_batch() {
   // Huge pages would make each rank's few touched kilobytes cost two megabytes.
   madvise(region, total, MADV_NOHUGEPAGE);
   for (size_t i = batch_; i-- > 0;) {
-    char* base = first + i * stride + page;
-    if (mprotect(base, stack_bytes_, PROT_READ | PROT_WRITE) != 0) {
+    char* base = first + i * stride + kGuardBytes;
+    if (!guard(base)) {
       return error(std::string("cannot map a stack for a rank: ") + std::strerror(errno),
                    "the kernel limits mappings per process: sysctl -w vm.max_map_count=1000000");
     }

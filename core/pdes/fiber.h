@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -16,10 +18,20 @@ struct Stack {
   size_t size_bytes = 0;
 };
 
+// How the page below a stack is made to fault. A marker in the page table (Linux 6.13) leaves the
+// stacks of a batch one mapping; otherwise the page is a mapping of its own and splits them.
+enum class Guard : uint8_t { kMarker, kMapping };
+// The better one that the running kernel has.
+Guard available_guard();
+// How many of the kernel's memory mappings a stack takes, the one of its whole batch not counted.
+constexpr int mappings_per_stack(Guard guard) { return guard == Guard::kMarker ? 0 : 2; }
+
 class StackPool {
  public:
+  static constexpr size_t kGuardBytes = 4096;
+
   // Stacks of `stack_bytes` (rounded up to pages), reserved `batch` at a time.
-  explicit StackPool(size_t stack_bytes, size_t batch = 64);
+  explicit StackPool(size_t stack_bytes, size_t batch = 64, Guard guard = available_guard());
   ~StackPool();
   StackPool(const StackPool&) = delete;
   StackPool& operator=(const StackPool&) = delete;
@@ -30,7 +42,10 @@ class StackPool {
 
  private:
   Result<> reserve_batch();
+  // Makes the page below the stack fault and the stack usable.
+  bool guard(char* base) const;
 
+  Guard guard_;
   size_t stack_bytes_;
   size_t batch_;
   std::vector<Stack> free_;

@@ -26,7 +26,6 @@ namespace sesame::sim {
 namespace {
 
 constexpr double kProgressIntervalSeconds = 0.2;
-constexpr size_t kGuardBytes = 4096;
 constexpr int kSampledRanks = 64;
 // Ten readings of the clock: what is shorter is measured with an error of a tenth and more.
 constexpr int64_t kShortReadings = 10;
@@ -256,7 +255,7 @@ void Simulation::make_environment(loader::LaunchArguments* launch) const {
 }
 
 void Simulation::begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack) {
-  loader::set_stack(*process, stack.base, stack.size_bytes, kGuardBytes);
+  loader::set_stack(*process, stack.base, stack.size_bytes, pdes::StackPool::kGuardBytes);
   rank.process = process.get();
   for (const void* place : loader::often_used(*process)) rank.main.always_touches(place);
   processes_.push_back(std::move(process));

@@ -119,7 +119,8 @@ Result<loader::ProgramImage*> Simulation::open_image(const std::string& command,
   options.private_libraries = scenario_.private_libraries;
   auto program = loader::inspect_program(command, options);
   if (!program) return std::unexpected(program.error());
-  if (auto fits = loader::check_mapping_limit(*program, ranks); !fits) {
+  const int stack_mappings = pdes::mappings_per_stack(pdes::available_guard());
+  if (auto fits = loader::check_mapping_limit(*program, ranks, stack_mappings); !fits) {
     return std::unexpected(fits.error());
   }
   std::unique_ptr<loader::ProgramImage>& image = images_[program->path];

@@ -26,6 +26,7 @@ using namespace sesame::loader;
 namespace {
 
 constexpr size_t kGuard = 4096;
+constexpr int kStackMappings = 2;  // with its guard
 
 struct Rank {
   RankProcessPtr process;
@@ -236,7 +237,8 @@ int main(int argc, char** argv) {
   signal(SIGINT, [](int) { host_exit(130); });
   const sesame::Result<Program> program = inspect_program(g_options.command[0], g_options.inspect);
   if (!program) return fail(program.error());
-  if (auto fits = check_mapping_limit(*program, g_options.ranks); !fits) return fail(fits.error());
+  if (auto fits = check_mapping_limit(*program, g_options.ranks, kStackMappings); !fits)
+    return fail(fits.error());
   LaunchArguments arguments{g_options.command, {}};
   for (char** variable = environ; *variable != nullptr; ++variable)
     arguments.environment.emplace_back(*variable);
@@ -256,7 +258,8 @@ int main(int argc, char** argv) {
         "mappings per rank %.2f, expected %d\n",
         g_options.ranks, (loaded_at - begin) / g_options.ranks * 1e6,
         (private_kb() - memory_before) / g_options.ranks, (end - loaded_at) / g_options.ranks * 1e6,
-        static_cast<double>(mappings) / g_options.ranks, program->mappings_per_rank + 2);
+        static_cast<double>(mappings) / g_options.ranks,
+        program->mappings_per_rank + kStackMappings);
   }
   print_all();
   int worst = 0;

@@ -1,0 +1,119 @@
+"""What many ranks cost the simulator: processor time and memory of starting them, of making
+communicators, and of receiving from any source.
+
+Prints processor time (user and system), which other load disturbs less than elapsed time, and
+peak memory. The figures a rank and a message are differences of two runs of one program. More
+ranks than the kernel's limit of memory mappings admits are left out: see the message of
+`sesame simulate`. Needs mpicc.
+
+    python bench/many_ranks.py [--ranks 256,1024,4096,16000] [--rounds 20]
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from message_rate import build
+
+CALLS = ("split", "dup", "cart", "create", "group", "inter", "window")
+WAYS = ("named", "any", "tags", "probe", "iprobe", "workers")
+
+
+@dataclass
+class Cost:
+    processor_s: float
+    peak_kib: int
+
+
+def run(program: Path, ranks: int, *arguments: str) -> Cost | None:
+    """The cost of one simulation; None where there are too many ranks for this kernel."""
+    options = ["-n", str(ranks), "--machine", "infiniband", "--compute", "none", "--no-records"]
+    command = [sys.executable, "-m", "sesame", "simulate", *options, "--", str(program)]
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen([*command, *arguments], stdout=output, stderr=output)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        text = output.read()
+    if "vm.max_map_count" in text:
+        return None
+    if process.returncode != 0 or "correct" not in text:
+        raise SystemExit(f"wrong answer from {' '.join(command)}:\n{text}")
+    # The simulator is the greatest child of the interpreter; its peak is passed on to us.
+    return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss)
+
+
+def show_starts(startup: Path, halo: Path, ranks: int, base: Cost) -> None:
+    for name, cost in (
+        ("start and end", run(startup, ranks)),
+        ("halo, 1 round", run(halo, ranks, "1")),
+    ):
+        if cost is None:
+            print(f"{ranks:6} ranks: too many for vm.max_map_count")
+            return
+        print(
+            f"{ranks:6} ranks, {name}: {(cost.processor_s - base.processor_s) / ranks * 1e6:7.1f} "
+            f"us and {(cost.peak_kib - base.peak_kib) / ranks:6.1f} KiB a rank",
+            flush=True,
+        )
+
+
+def show_calls(startup: Path, ranks: int) -> None:
+    plain = run(startup, ranks)
+    for call in CALLS:
+        cost = run(startup, ranks, call)
+        if plain is None or cost is None:
+            return
+        print(
+            f"{ranks:6} ranks, {call:7}: {(cost.processor_s - plain.processor_s) / ranks * 1e6:7.1f}"
+            f" us and {(cost.peak_kib - plain.peak_kib) / ranks:7.2f} KiB a rank more",
+            flush=True,
+        )
+
+
+def show_receives(program: Path, ranks: int, rounds: int) -> None:
+    named = 0.0
+    for way in WAYS:
+        short, whole = run(program, ranks, "1", way), run(program, ranks, str(1 + rounds), way)
+        if short is None or whole is None:
+            return
+        each = (whole.processor_s - short.processor_s) / (rounds * (ranks - 1)) * 1e6
+        named = each if way == "named" else named
+        print(
+            f"{ranks:6} ranks, {way:7}: {each:6.2f} us a message, {each / named:5.2f} times a "
+            "named source",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", default="256,1024,4096,16000")
+    parser.add_argument("--rounds", type=int, default=20)
+    arguments = parser.parse_args()
+    ranks = [int(count) for count in arguments.ranks.split(",")]
+    compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc")
+    if compiler is None:
+        raise SystemExit("needs mpicc (Debian package libmpich-dev)")
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        startup = build(compiler, "startup", directory)
+        halo = build(compiler, "halo", directory)
+        anysource = build(compiler, "anysource", directory)
+        base = run(startup, 2)
+        assert base is not None
+        for count in ranks:
+            show_starts(startup, halo, count, base)
+        for count in ranks:
+            show_calls(startup, count)
+        for count in ranks:
+            show_receives(anysource, count, arguments.rounds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+#include "core/pdes/fiber.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace sesame::pdes {
+namespace {
+
+size_t count_mappings() {
+  std::ifstream file("/proc/self/maps");
+  size_t count = 0;
+  for (std::string line; std::getline(file, line);) ++count;
+  return count;
+}
+
+std::vector<Guard> guards() {
+  std::vector<Guard> kinds{Guard::kMapping};
+  if (available_guard() != Guard::kMapping) kinds.push_back(available_guard());
+  return kinds;
+}
+
+TEST(StackPool, GivesStacksThatAreUsableFromEndToEnd) {
+  for (const Guard guard : guards()) {
+    StackPool pool(10'000, 3, guard);
+    for (int i = 0; i < 7; ++i) {
+      const Result<Stack> stack = pool.take();
+      ASSERT_TRUE(stack);
+      EXPECT_EQ(stack->size_bytes, 12'288u);
+      stack->base[0] = 1;
+      stack->base[stack->size_bytes - 1] = 1;
+    }
+  }
+}
+
+TEST(StackPool, FaultsBelowEachStack) {
+  for (const Guard guard : guards()) {
+    StackPool pool(64 * 1024, 4, guard);
+    for (int i = 0; i < 4; ++i) {
+      const Result<Stack> stack = pool.take();
+      ASSERT_TRUE(stack);
+      volatile char* below = stack->base;
+      EXPECT_DEATH(below[-1] = 1, "");
+      EXPECT_DEATH(below[-static_cast<ptrdiff_t>(StackPool::kGuardBytes)] = 1, "");
+    }
+  }
+}
+
+TEST(StackPool, TakesAsManyMappingsAsItSays) {
+  constexpr size_t kStacks = 100;
+  for (const Guard guard : guards()) {
+    const size_t before = count_mappings();
+    StackPool pool(64 * 1024, kStacks, guard);
+    ASSERT_TRUE(pool.take());
+    const auto said = static_cast<size_t>(mappings_per_stack(guard));
+    EXPECT_LE(count_mappings() - before, kStacks * said + 2);
+  }
+}
+
+}  // namespace
+}  // namespace sesame::pdes
