@@ -26,12 +26,17 @@ class SimTime {
   constexpr double seconds() const { return static_cast<double>(ps_) * 1e-12; }
 
   constexpr auto operator<=>(const SimTime&) const = default;
-  constexpr SimTime operator+(SimTime other) const { return SimTime(ps_ + other.ps_); }
+  // Ends the process with a sentence where the sum lies beyond the range: a time that went round
+  // would be a wrong answer.
+  constexpr SimTime operator+(SimTime other) const {
+    SimTime sum;
+    if (__builtin_add_overflow(ps_, other.ps_, &sum.ps_)) [[unlikely]] end_of_time();
+    return sum;
+  }
   constexpr SimTime operator-(SimTime other) const { return SimTime(ps_ - other.ps_); }
   constexpr SimTime operator*(int64_t factor) const { return SimTime(ps_ * factor); }
   constexpr SimTime& operator+=(SimTime other) {
-    ps_ += other.ps_;
-    return *this;
+    return *this = *this + other;
   }
   constexpr SimTime& operator-=(SimTime other) {
     ps_ -= other.ps_;
@@ -39,6 +44,7 @@ class SimTime {
   }
 
  private:
+  [[noreturn, gnu::cold]] static void end_of_time();
   explicit constexpr SimTime(int64_t ps) : ps_(ps) {}
   int64_t ps_ = 0;
 };

@@ -105,5 +105,13 @@ TEST(Format, WhatIsFormattedIsReadBack) {
   }
 }
 
+TEST(SimTime, ASumBeyondTheRangeEndsTheProcessInsteadOfGoingRound) {
+  const SimTime long_time = SimTime::from_ps(9'000'000'000'000'000'000);
+  EXPECT_EXIT((void)(long_time + long_time), ::testing::ExitedWithCode(2), "range of 106 days");
+  SimTime never = SimTime::never();
+  EXPECT_EXIT(never += SimTime::from_ps(1), ::testing::ExitedWithCode(2), "range of 106 days");
+  EXPECT_EQ(SimTime::never() + SimTime::zero(), SimTime::never());
+}
+
 }  // namespace
 }  // namespace sesame
