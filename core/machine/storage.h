@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,9 @@ struct MetadataParameters {
 // Whether collective calls go by the strategy: always, only where the ranges of the ranks
 // interleave (ROMIO's "automatic"), or never.
 enum class CollectiveUse { kAlways, kInterleaved, kNever };
+
+// ROMIO keeps the sizes of these buffers, and all counts of bytes in them, in 32 bits with a sign.
+inline constexpr uint64_t kLongestCollectiveBuffer = std::numeric_limits<int32_t>::max();
 
 struct CollectiveParameters {
   Collective strategy = Collective::kTwoPhase;

@@ -209,6 +209,19 @@ Result<> check_sizes(const Table& table) {
   return {};
 }
 
+Result<> check_collective_buffers(const Table& table) {
+  for (const char* name : {"collective.cb_buffer_size", "collective.ind_rd_buffer_size",
+                           "collective.ind_wr_buffer_size"}) {
+    const Entry* entry = table.document().find(table.key(name));
+    if (entry == nullptr || size_or(table.document(), entry->key, 1) <= kLongestCollectiveBuffer)
+      continue;
+    return table.document().wrong(*entry, entry->key + " is too long, expected less than 2 GiB, got " +
+                                              entry->value.shown(),
+                                  "choose a smaller buffer: ROMIO counts its bytes in 32 bits");
+  }
+  return {};
+}
+
 Result<> check_striping(const Table& table, const StorageParameters& storage,
                         const NodeLimits& limits) {
   const std::string ionodes = std::to_string(storage.ionodes);
@@ -421,6 +434,8 @@ Result<std::optional<StorageParameters>> read_storage(const Document& document,
   }
   if (auto checked = table.require({"mount"}); !checked) return std::unexpected(checked.error());
   if (auto checked = check_sizes(table); !checked) return std::unexpected(checked.error());
+  if (auto checked = check_collective_buffers(table); !checked)
+    return std::unexpected(checked.error());
   StorageParameters storage = read_values(table, name == "storage");
   if (auto checked = check_whole(table, storage, limits); !checked)
     return std::unexpected(checked.error());

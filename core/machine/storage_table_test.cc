@@ -189,6 +189,17 @@ TEST(Storage, StripesMustFit) {
   expect_starts(complaint_about({"storage.layout=vesta"}), "m.toml:10: missing key storage.vesta");
 }
 
+TEST(Storage, BuffersOfCollectiveFileAccessHaveALongestSize) {
+  for (const char* key : {"cb_buffer_size", "ind_rd_buffer_size", "ind_wr_buffer_size"}) {
+    const std::string setting = std::string("storage.collective.") + key;
+    expect_starts(complaint_about({setting + "=2GiB"}),
+                  ("override " + setting + "=2GiB: " + setting +
+                   " is too long, expected less than 2 GiB, got \"2GiB\"")
+                      .c_str());
+    EXPECT_EQ(complaint_about({setting + "=2147483647"}), "");
+  }
+}
+
 TEST(Storage, IonodesAreAttachedToNodesThatAreThere) {
   expect_starts(complaint_about({"storage.attached=[0,1]"}),
                 "override storage.attached=[0,1]: each I/O node is attached to a node, expected 4 "

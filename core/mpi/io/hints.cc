@@ -1,5 +1,6 @@
 #include "core/mpi/io/hints.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -39,6 +40,12 @@ std::optional<Integer> number_of(const InfoObject& hints, const char* key) {
 template <typename Integer>
 void take_number(const InfoObject& hints, const char* key, Integer* value) {
   if (const auto number = number_of<Integer>(hints, key); number && *number > 0) *value = *number;
+}
+
+// Longer ones than there can be become the longest: MPI_File_get_info says which is used.
+void take_buffer_size(const InfoObject& hints, const char* key, uint64_t* bytes) {
+  take_number(hints, key, bytes);
+  *bytes = std::min(*bytes, machine::kLongestCollectiveBuffer);
 }
 
 struct UseName {
@@ -123,9 +130,9 @@ void take_file_hints(FileObject& file, const InfoObject* hints) {
   if (hints != nullptr) {
     CollectiveParameters& parameters = file.collective;
     take_number(*hints, "cb_nodes", &parameters.cb_nodes);
-    take_number(*hints, "cb_buffer_size", &parameters.cb_buffer_size);
-    take_number(*hints, "ind_rd_buffer_size", &parameters.ind_rd_buffer_size);
-    take_number(*hints, "ind_wr_buffer_size", &parameters.ind_wr_buffer_size);
+    take_buffer_size(*hints, "cb_buffer_size", &parameters.cb_buffer_size);
+    take_buffer_size(*hints, "ind_rd_buffer_size", &parameters.ind_rd_buffer_size);
+    take_buffer_size(*hints, "ind_wr_buffer_size", &parameters.ind_wr_buffer_size);
     take_number(*hints, "sesame_group_size", &parameters.group_size);
     take_strategy(*hints, parameters);
     take_use(*hints, "romio_cb_read", &parameters.cb_read);

@@ -14,10 +14,12 @@
 namespace sesame::mpi {
 namespace {
 
-// Which descriptors are open, by path and by whether they can write.
-std::map<std::pair<std::string, bool>, std::weak_ptr<RealFile>>& open_files() {
-  static std::map<std::pair<std::string, bool>, std::weak_ptr<RealFile>> files;
-  return files;
+// Which descriptors are open, by path and by whether they can write. Never destroyed: files may be
+// closed while the process ends.
+using OpenFiles = std::map<std::pair<std::string, bool>, std::weak_ptr<RealFile>>;
+OpenFiles& open_files() {
+  static auto* const files = new OpenFiles;
+  return *files;
 }
 
 bool stat_path(const std::string& path, struct stat* result) {
@@ -42,10 +44,15 @@ int open_descriptor(const std::string& path, OpenFlags flags) {
 
 }  // namespace
 
-RealFile::RealFile(int descriptor, std::string path)
-    : descriptor_(descriptor), path_(std::move(path)) {}
+RealFile::RealFile(int descriptor, std::string path, bool writes)
+    : descriptor_(descriptor), path_(std::move(path)), writes_(writes) {}
 
-RealFile::~RealFile() { syscall(SYS_close, descriptor_); }
+RealFile::~RealFile() {
+  syscall(SYS_close, descriptor_);
+  // The entry may be another file's by now: one that was made by the same name.
+  const auto known = open_files().find({path_, writes_});
+  if (known != open_files().end() && known->second.expired()) open_files().erase(known);
+}
 
 // A file may have been removed, and another made by its name.
 bool RealFile::is_same_as(const RealFile& other) const {
@@ -99,12 +106,14 @@ int open_real_file(const std::string& path, OpenFlags flags, std::shared_ptr<Rea
   // Whether it may be opened is asked each time; one descriptor is enough to use it.
   const int descriptor = open_descriptor(path, flags);
   if (descriptor < 0) return errno;
-  auto opened = std::make_shared<RealFile>(descriptor, path);
+  auto opened = std::make_shared<RealFile>(descriptor, path, flags.writes);
   std::weak_ptr<RealFile>& known = open_files()[{path, flags.writes}];
   *file = known.lock();
   if (*file == nullptr || !(*file)->is_same_as(*opened)) known = *file = std::move(opened);
   return 0;
 }
+
+size_t count_of_real_files() { return open_files().size(); }
 
 int remove_real_file(const std::string& path) {
   return syscall(SYS_unlinkat, AT_FDCWD, path.c_str(), 0) == 0 ? 0 : errno;

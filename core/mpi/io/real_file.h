@@ -14,7 +14,7 @@ namespace sesame::mpi {
 
 class RealFile {
  public:
-  RealFile(int descriptor, std::string path);
+  RealFile(int descriptor, std::string path, bool writes);
   ~RealFile();
   RealFile(const RealFile&) = delete;
   RealFile& operator=(const RealFile&) = delete;
@@ -30,6 +30,7 @@ class RealFile {
  private:
   int descriptor_;
   std::string path_;
+  bool writes_;
 };
 
 struct OpenFlags {
@@ -41,6 +42,8 @@ struct OpenFlags {
 // Whether there is a file with this path.
 bool real_file_exists(const std::string& path);
 int open_real_file(const std::string& path, OpenFlags flags, std::shared_ptr<RealFile>* file);
+// How many descriptors are kept for sharing: those of files that are open.
+size_t count_of_real_files();
 int remove_real_file(const std::string& path);
 
 // The MPI error class of an errno.

@@ -78,6 +78,9 @@ class TwoPhase {
   std::vector<Extent> pieces_;
   std::vector<Supplier> suppliers_;
   DomainRequests requests_;
+  // At most what an int holds (machine::kLongestCollectiveBuffer), and so is what one rank wants of
+  // a window: its pieces do not overlap.
+  uint64_t window_bytes_ = 0;
   uint64_t valid_ = 0;  // bytes read
   int error_ = MPI_SUCCESS;
 };
@@ -138,10 +141,10 @@ void TwoPhase::exchange_lists() {
 
 // As many as the aggregator with the longest domain needs.
 int TwoPhase::count_rounds() {
-  const uint64_t buffer = file_.collective.cb_buffer_size;
   int rounds = 0;
   if (!requests_.empty()) {
-    rounds = static_cast<int>((requests_.end() - requests_.begin() + buffer - 1) / buffer);
+    const uint64_t bytes = requests_.end() - requests_.begin();
+    rounds = static_cast<int>((bytes + window_bytes_ - 1) / window_bytes_);
   }
   Circle(transfer_).maximum({&rounds, 1});
   return rounds;
@@ -149,10 +152,9 @@ int TwoPhase::count_rounds() {
 
 WindowParts TwoPhase::take_window(int round) {
   if (requests_.empty()) return {};
-  const uint64_t buffer = file_.collective.cb_buffer_size;
-  const uint64_t begin = requests_.begin() + static_cast<uint64_t>(round) * buffer;
+  const uint64_t begin = requests_.begin() + static_cast<uint64_t>(round) * window_bytes_;
   if (begin >= requests_.end()) return {};
-  return requests_.take({begin, std::min(buffer, requests_.end() - begin)});
+  return requests_.take({begin, std::min(window_bytes_, requests_.end() - begin)});
 }
 
 // The file system sees the whole window, or without data sieving the runs in it.
@@ -312,6 +314,10 @@ void TwoPhase::write_round(int round) {
 }
 
 int TwoPhase::run(Extent range) {
+  // A window is a cb_buffer_size, or as much more as keeps the number of rounds an int.
+  constexpr uint64_t kMostRounds = std::numeric_limits<int>::max() - 1;
+  window_bytes_ = std::max(file_.collective.cb_buffer_size, range.bytes / kMostRounds + 1);
+  window_bytes_ = std::min(window_bytes_, machine::kLongestCollectiveBuffer);
   find_suppliers(range);
   exchange_lists();
   const int rounds = count_rounds();
