@@ -29,10 +29,11 @@ Type as(Function function) {
   return reinterpret_cast<Type>(function);
 }
 
-void invoke_op(Function function, CallbackKind kind, const void* in, void* inout, Count count,
+void invoke_op(const ProxiedFunction& user, CallbackKind kind, const void* in, void* inout, Count count,
                Datatype datatype) {
   void* input = const_cast<void*>(in);
   AbiDatatype type = AbiDatatype::out(datatype);
+  const Function function = user.function;
   if (kind == CallbackKind::kCLargeCount) {
     as<LargeOpFunction>(function)(input, inout, &count, &type);
     return;
@@ -54,7 +55,7 @@ uintptr_t owner_out(AttributeOwner owner, int object) {
   return 0;
 }
 
-int copy_attribute(const AttributeFunction& function, AttributeOwner owner, int object, int keyval,
+int copy_attribute(const ProxiedFunction& function, AttributeOwner owner, int object, int keyval,
                    void* extra_state, AttributeType, void* value, void** copy, bool* keep) {
   *keep = false;
   if (function.function == nullptr) return MPI_SUCCESS;
@@ -70,7 +71,7 @@ int copy_attribute(const AttributeFunction& function, AttributeOwner owner, int 
   return error_in(error);
 }
 
-int delete_attribute(const AttributeFunction& function, AttributeOwner owner, int object,
+int delete_attribute(const ProxiedFunction& function, AttributeOwner owner, int object,
                      int keyval, void* extra_state, AttributeType, void* value) {
   if (function.function == nullptr) return MPI_SUCCESS;
   return error_in(as<DeleteFunction>(function.function)(owner_out(owner, object),
@@ -78,10 +79,10 @@ int delete_attribute(const AttributeFunction& function, AttributeOwner owner, in
 }
 
 template <typename Handle>
-int call_errhandler(Function function, typename Handle::Inside object, int error) {
+int call_errhandler(const ProxiedFunction& function, typename Handle::Inside object, int error) {
   Handle handle = Handle::out(object);
   int code = error_out(error);
-  as<ErrorFunction<Handle>>(function)(&handle, &code);
+  as<ErrorFunction<Handle>>(function.function)(&handle, &code);
   return code == error_out(error) ? error : error_in(code);
 }
 

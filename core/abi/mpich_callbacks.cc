@@ -20,9 +20,12 @@ using LargeConvertFunction = int (*)(void*, Datatype, Count, void*, Offset, void
 using ExtentFunction = int (*)(Datatype, Aint*, void*);
 using CancelFunction = int (*)(void*, int);
 
-// Those of the Fortran layer, which call Fortran's.
+// Those of the Fortran and C++ layers, which call functions of these languages.
 using CopyProxy = int (*)(Function, int, int, void*, AttributeType, void*, void**, int*);
 using DeleteProxy = int (*)(Function, int, int, AttributeType, void*, void*);
+
+using OpProxy = void (*)(const void*, void*, int, Datatype, Function);
+using ErrorProxy = void (*)(int kind, void* handle, int* error, Function);
 
 // Fortran's own: the error code comes back through the last argument.
 using FortranQueryFunction = void (*)(void*, Status*, Fint*);
@@ -34,9 +37,16 @@ Type as(Function function) {
   return reinterpret_cast<Type>(function);
 }
 
-void invoke_op(Function function, CallbackKind kind, const void* in, void* inout, Count count,
+void invoke_op(const ProxiedFunction& user, CallbackKind kind, const void* in, void* inout, Count count,
                Datatype datatype) {
   void* input = const_cast<void*>(in);
+  const Function function = user.function;
+  if (user.proxy != nullptr) {
+    for_each_chunk(input, inout, count, datatype, [&](void* from, void* to, int length) {
+      as<OpProxy>(user.proxy)(from, to, length, datatype, function);
+    });
+    return;
+  }
   if (kind == CallbackKind::kCLargeCount) {
     as<LargeOpFunction>(function)(input, inout, &count, &datatype);
     return;
@@ -47,7 +57,7 @@ void invoke_op(Function function, CallbackKind kind, const void* in, void* inout
   });
 }
 
-int copy_attribute(const AttributeFunction& function, AttributeOwner, int object, int keyval,
+int copy_attribute(const ProxiedFunction& function, AttributeOwner, int object, int keyval,
                    void* extra_state, AttributeType type, void* value, void** copy, bool* keep) {
   *keep = false;
   if (function.function == nullptr) return MPI_SUCCESS;
@@ -63,7 +73,7 @@ int copy_attribute(const AttributeFunction& function, AttributeOwner, int object
   return error;
 }
 
-int delete_attribute(const AttributeFunction& function, AttributeOwner, int object, int keyval,
+int delete_attribute(const ProxiedFunction& function, AttributeOwner, int object, int keyval,
                      void* extra_state, AttributeType type, void* value) {
   if (function.function == nullptr) return MPI_SUCCESS;
   if (function.proxy != nullptr) {
@@ -73,11 +83,18 @@ int delete_attribute(const AttributeFunction& function, AttributeOwner, int obje
   return as<DeleteFunction>(function.function)(object, keyval, value, extra_state);
 }
 
-// Fortran's take the same addresses.
-template <typename Handle>
-int call_errhandler(Function function, Handle object, int error) {
-  as<ErrorFunction<Handle>>(function)(&object, &error);
-  return error;
+// Fortran's take the same addresses. The kinds are those that MPICH's C++ layer is told; it has no
+// sessions.
+constexpr int kCommKind = 0, kFileKind = 1, kWinKind = 2, kSessionKind = 3;
+template <typename Handle, int kKind>
+int call_errhandler(const ProxiedFunction& function, Handle object, int error) {
+  if (function.proxy == nullptr) {
+    as<ErrorFunction<Handle>>(function.function)(&object, &error);
+    return error;
+  }
+  // The C++ layer would take an error code for one that no handler has seen.
+  as<ErrorProxy>(function.proxy)(kKind, &object, &error, function.function);
+  return MPI_SUCCESS;
 }
 
 int datarep_convert(Function function, bool large, void* user_buffer, Datatype datatype,
@@ -121,10 +138,10 @@ constexpr Callbacks kCallbacks = {
     .invoke_op = invoke_op,
     .copy_attribute = copy_attribute,
     .delete_attribute = delete_attribute,
-    .comm_errhandler = call_errhandler<Comm>,
-    .win_errhandler = call_errhandler<Win>,
-    .file_errhandler = call_errhandler<File>,
-    .session_errhandler = call_errhandler<Session>,
+    .comm_errhandler = call_errhandler<Comm, kCommKind>,
+    .win_errhandler = call_errhandler<Win, kWinKind>,
+    .file_errhandler = call_errhandler<File, kFileKind>,
+    .session_errhandler = call_errhandler<Session, kSessionKind>,
     .datarep_convert = datarep_convert,
     .datarep_extent = datarep_extent,
     .grequest_query = grequest_query,

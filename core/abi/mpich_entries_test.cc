@@ -317,7 +317,7 @@ int fortran_proxy(Function, int object, int, void*, AttributeType type, void* va
 }
 
 TEST(MpichCallbacks, FortranCopyFunctionsAreCalledThroughTheirProxy) {
-  const AttributeFunction function = {reinterpret_cast<Function>(1),
+  const ProxiedFunction function = {reinterpret_cast<Function>(1),
                                       reinterpret_cast<Function>(fortran_proxy)};
   void* copy = nullptr;
   bool keep = false;

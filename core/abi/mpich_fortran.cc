@@ -64,10 +64,10 @@ SESAME_ENTRY void MPII_Keyval_set_proxy(int keyval, Function copy, Function remo
 SESAME_ENTRY void MPII_Grequest_set_lang_f77(Request request) { Grequest_set_fortran(request); }
 
 // The C++ bindings, removed in MPI-3, tell here that a function has C++ arguments.
-SESAME_ENTRY void MPII_Op_set_cxx(Op, Function) { CallScope(CallId::Op_create).not_implemented(); }
+SESAME_ENTRY void MPII_Op_set_cxx(Op op, Function proxy) { Op_set_proxy(op, proxy); }
 
-SESAME_ENTRY void MPII_Errhandler_set_cxx(Errhandler, Function) {
-  CallScope(CallId::Errhandler_create).not_implemented();
+SESAME_ENTRY void MPII_Errhandler_set_cxx(Errhandler errhandler, Function proxy) {
+  Errhandler_set_proxy(errhandler, proxy);
 }
 
 // ---- Data

@@ -27,8 +27,8 @@ using KeyvalTable = HandleTable<KeyvalObject, 0xa4000000>;
 struct KeyvalObject : Counted {
   int handle = MPI_KEYVAL_INVALID;
   AttributeOwner owner = AttributeOwner::kComm;
-  AttributeFunction copy;
-  AttributeFunction remove;
+  ProxiedFunction copy;
+  ProxiedFunction remove;
   void* extra_state = nullptr;
   bool freed = false;
   KeyvalTable* table = nullptr;  // null once the rank's tables are gone

@@ -31,11 +31,13 @@ enum class AttributeType : int { kPointer = 0, kAddressInteger = 1, kInteger = 3
 
 enum class AttributeOwner : uint8_t { kComm, kDatatype, kWin };
 
-// A keyval's copy or delete function. Fortran's are called through a proxy of the Fortran layer,
-// null for those of C.
-struct AttributeFunction {
-  Function function = nullptr;
-  Function proxy = nullptr;
+// A function of the program that takes the arguments of another language. It is called through a
+// proxy of MPICH's Fortran or C++ layer, which converts them; null for functions of C.
+struct ProxiedFunction {
+  ProxiedFunction(Function function_in = nullptr, Function proxy_in = nullptr)
+      : function(function_in), proxy(proxy_in) {}
+  Function function;
+  Function proxy;
 };
 
 struct Callbacks {
@@ -43,22 +45,22 @@ struct Callbacks {
   int (*error_code)(int error);
 
   // inout = in op inout for `count` elements.
-  void (*invoke_op)(Function function, CallbackKind kind, const void* in, void* inout, Count count,
-                    Datatype datatype);
+  void (*invoke_op)(const ProxiedFunction& function, CallbackKind kind, const void* in, void* inout,
+                    Count count, Datatype datatype);
 
   // `object` is the handle of a communicator, datatype or window. The copy goes to *copy, and
   // *keep tells whether the new object gets the attribute.
-  int (*copy_attribute)(const AttributeFunction& function, AttributeOwner owner, int object,
+  int (*copy_attribute)(const ProxiedFunction& function, AttributeOwner owner, int object,
                         int keyval, void* extra_state, AttributeType type, void* value, void** copy,
                         bool* keep);
-  int (*delete_attribute)(const AttributeFunction& function, AttributeOwner owner, int object,
+  int (*delete_attribute)(const ProxiedFunction& function, AttributeOwner owner, int object,
                           int keyval, void* extra_state, AttributeType type, void* value);
 
   // Each gives back the error as the program's function has left it.
-  int (*comm_errhandler)(Function function, Comm comm, int error);
-  int (*win_errhandler)(Function function, Win win, int error);
-  int (*file_errhandler)(Function function, File file, int error);
-  int (*session_errhandler)(Function function, Session session, int error);
+  int (*comm_errhandler)(const ProxiedFunction& function, Comm comm, int error);
+  int (*win_errhandler)(const ProxiedFunction& function, Win win, int error);
+  int (*file_errhandler)(const ProxiedFunction& function, File file, int error);
+  int (*session_errhandler)(const ProxiedFunction& function, Session session, int error);
 
   // Converts `count` copies of a type between memory and a file; `large`: the function takes
   // MPI_Count.
@@ -86,6 +88,9 @@ int Win_get_attribute(Win win, int keyval, AttributeType asked, void* value, int
 int Win_set_attribute(Win win, int keyval, AttributeType type, void* value);
 // From now on the keyval's functions are called through these.
 void Keyval_set_proxies(int keyval, Function copy_proxy, Function delete_proxy);
+// The same for the function of an operation, and of an error handler.
+void Op_set_proxy(Op op, Function proxy);
+void Errhandler_set_proxy(Errhandler errhandler, Function proxy);
 // The request's functions are Fortran's.
 void Grequest_set_fortran(Request request);
 

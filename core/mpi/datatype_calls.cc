@@ -14,8 +14,9 @@ namespace {
 DatatypeTable& types() { return this_rank().datatypes; }
 
 template <CallbackKind kKind>
-void invoke(void* function, const void* in, void* inout, Count count, Datatype datatype) {
-  callbacks().invoke_op(reinterpret_cast<Function>(function), kKind, in, inout, count, datatype);
+void invoke(const ProxiedFunction& function, const void* in, void* inout, Count count,
+            Datatype datatype) {
+  callbacks().invoke_op(function, kKind, in, inout, count, datatype);
 }
 
 int check_op(Op handle, const OpObject** op) {
@@ -29,9 +30,10 @@ int Op_create(Function user_fn, CallbackKind callback_kind, int commute, Op* op)
   OpInvoker invoker = invoke<CallbackKind::kC>;
   if (callback_kind == CallbackKind::kCLargeCount) invoker = invoke<CallbackKind::kCLargeCount>;
   if (callback_kind == CallbackKind::kFortran) invoker = invoke<CallbackKind::kFortran>;
-  return this_rank().ops.create(reinterpret_cast<void*>(user_fn), invoker, commute != 0,
+  return this_rank().ops.create(user_fn, invoker, commute != 0,
                                 callback_kind != CallbackKind::kCLargeCount, op);
 }
+void Op_set_proxy(Op op, Function proxy) { this_rank().ops.set_proxy(op, proxy); }
 int Op_free(Op* op) { return this_rank().ops.free(op); }
 int Op_commutative(Op handle, int* commute) {
   const OpObject* op = nullptr;

@@ -91,7 +91,7 @@ int check_errhandler(Errhandler handle, Kind kind, ErrhandlerObject** errhandler
                                  ? "the error handler is MPI_ERRHANDLER_NULL"
                                  : "no such error handler, or it was freed");
   }
-  if ((*errhandler)->function != nullptr && (*errhandler)->kind != kind) {
+  if ((*errhandler)->function.function != nullptr && (*errhandler)->kind != kind) {
     return fail(MPI_ERR_ARG, "the error handler was made for another kind of object");
   }
   return MPI_SUCCESS;
@@ -145,6 +145,11 @@ int File_create_errhandler(Function file_errhandler_fn, Errhandler* errhandler) 
 
 int Session_create_errhandler(Function session_errhandler_fn, Errhandler* errhandler) {
   return create(Kind::kSession, session_errhandler_fn, errhandler);
+}
+
+void Errhandler_set_proxy(Errhandler handle, Function proxy) {
+  ErrhandlerObject* errhandler = this_rank().objects.errhandlers.find(handle);
+  if (errhandler != nullptr) errhandler->function.proxy = proxy;
 }
 
 int Errhandler_free(Errhandler* errhandler) {

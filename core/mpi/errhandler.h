@@ -20,7 +20,7 @@ struct Rank;
 struct ErrhandlerObject : Counted {
   enum class Kind : uint8_t { kFatal, kAbort, kReturn, kComm, kWin, kFile, kSession };
   Kind kind = Kind::kFatal;
-  Function function = nullptr;  // of the program, for the last four kinds
+  ProxiedFunction function;  // of the program, for the last four kinds
   Errhandler handle = MPI_ERRORS_ARE_FATAL;
   int user_references = 1;  // handles that the program has yet to free
 };

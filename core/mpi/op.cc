@@ -88,7 +88,7 @@ OpTable::~OpTable() {
   }
 }
 
-int OpTable::create(void* function, OpInvoker invoker, bool commutative, bool counts_are_int,
+int OpTable::create(Function function, OpInvoker invoker, bool commutative, bool counts_are_int,
                     Op* out) {
   if (function == nullptr || invoker == nullptr || out == nullptr) return MPI_ERR_ARG;
   uint32_t slot = static_cast<uint32_t>(slots_.size());
@@ -119,6 +119,11 @@ int OpTable::free(Op* op) {
   object->release();
   *op = MPI_OP_NULL;
   return MPI_SUCCESS;
+}
+
+void OpTable::set_proxy(Op op, Function proxy) {
+  auto* object = const_cast<OpObject*>(find(op));
+  if (object != nullptr && !object->is_predefined()) object->function_.proxy = proxy;
 }
 
 void OpTable::forget(const OpObject* object) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/mpi/callbacks.h"
 #include "core/mpi/constants.h"
 
 namespace sesame::mpi {
@@ -17,15 +18,14 @@ class OpTable;
 
 // How the entry-point layer calls a user's function on `count` elements: it knows the function's
 // signature and the handles of its own binary interface.
-using OpInvoker = void (*)(void* function, const void* in, void* inout, Count count,
-                           Datatype datatype);
+using OpInvoker = void (*)(const ProxiedFunction& function, const void* in, void* inout,
+                           Count count, Datatype datatype);
 
 class OpObject {
  public:
   Op handle() const { return handle_; }
   bool is_commutative() const { return is_commutative_; }
   bool is_predefined() const { return invoker_ == nullptr; }
-  void* user_function() const { return function_; }
 
   void add_reference() const { references_ += !is_immortal_; }
   void release() const {
@@ -45,7 +45,7 @@ class OpObject {
   bool is_freed_ = false;
   bool counts_are_int_ = false;
   OpInvoker invoker_ = nullptr;
-  void* function_ = nullptr;
+  ProxiedFunction function_;
   OpTable* table_ = nullptr;
 };
 
@@ -91,8 +91,10 @@ class OpTable {
   }
 
   // `counts_are_int`: the function takes its length as an int, so that long vectors are cut.
-  int create(void* function, OpInvoker invoker, bool commutative, bool counts_are_int, Op* out);
+  int create(Function function, OpInvoker invoker, bool commutative, bool counts_are_int, Op* out);
   int free(Op* op);
+  // The function takes the arguments of another language.
+  void set_proxy(Op op, Function proxy);
   size_t live_count() const;
 
  private:

@@ -195,8 +195,9 @@ TEST_F(OpTest, LongVectorsReduceElementByElement) {
 
 // A user's function that records how it was called: inout = 10 * in + inout.
 std::vector<Count> lengths;
-void record(void* function, const void* in, void* inout, Count count, Datatype datatype) {
-  EXPECT_EQ(function, &lengths);
+void user_function() {}
+void record(const ProxiedFunction& function, const void* in, void* inout, Count count, Datatype datatype) {
+  EXPECT_EQ(function.function, user_function);
   EXPECT_EQ(datatype, MPI_CHAR);
   lengths.push_back(count);
   // The long vector of the test below exists in length only.
@@ -208,7 +209,7 @@ void record(void* function, const void* in, void* inout, Count count, Datatype d
 
 TEST_F(OpTest, UserOperationsAreCalledThroughTheInvoker) {
   Op op = MPI_OP_NULL;
-  ASSERT_EQ(ops_.create(&lengths, record, false, true, &op), MPI_SUCCESS);
+  ASSERT_EQ(ops_.create(user_function, record, false, true, &op), MPI_SUCCESS);
   EXPECT_FALSE(ops_.find(op)->is_commutative());
   EXPECT_EQ(op_is_valid(*ops_.find(op), *types_.find(MPI_PACKED)), MPI_SUCCESS);
   lengths.clear();
@@ -221,7 +222,7 @@ TEST_F(OpTest, UserOperationsAreCalledThroughTheInvoker) {
 
 TEST_F(OpTest, FreedOperationsLiveWhileReferenced) {
   Op op = MPI_OP_NULL;
-  ops_.create(&lengths, record, true, true, &op);
+  ops_.create(user_function, record, true, true, &op);
   const Op handle = op;
   OpRef pending(ops_.find(op));
   EXPECT_EQ(ops_.free(&op), MPI_SUCCESS);

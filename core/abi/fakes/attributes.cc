@@ -17,6 +17,8 @@ int Win_get_attribute(Win, int keyval, AttributeType, void*, int*) {
 }
 int Win_set_attribute(Win, int, AttributeType, void*) { return MPI_SUCCESS; }
 void Keyval_set_proxies(int, Function, Function) {}
+void Op_set_proxy(Op, Function) {}
+void Errhandler_set_proxy(Errhandler, Function) {}
 void Grequest_set_fortran(Request) {}
 
 }  // namespace sesame::mpi
