@@ -14,6 +14,7 @@
 namespace sesame::mpi {
 
 class AttributeSet;
+class CollectiveLog;
 struct AttachedBuffer;
 struct ErrhandlerObject;
 struct InfoObject;
@@ -56,6 +57,7 @@ struct CommObject : Counted, Pooled<CommObject> {
   bool low_group = false;            // inter-communicator: whose members come first in a merge
   CommObject* local_comm = nullptr;  // inter-communicator: the local group's own communicator
   uint32_t next_collective = 0;      // sequence number of the next collective: its tag
+  std::shared_ptr<CollectiveLog> collective_log;  // all ranks', from the first collective on
 
   std::string name;
   ErrhandlerObject* errhandler = nullptr;

@@ -365,8 +365,8 @@ int Start(Request* handle) {
   request->complete = false;
   request->error = MPI_SUCCESS;
   request->status = Status{};
-  request->overhead_ps = 0;
-  request->order = 0;
+  request->receive_overhead = SimTime::zero();
+  request->clear_position();
   Strand& strand = self();
   switch (request->kind) {
     case Kind::kSend:

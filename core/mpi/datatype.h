@@ -114,6 +114,13 @@ class DatatypeObject {
   // How one element is represented, for predefined types; BasicKind::kNone for derived ones.
   BasicKind basic_kind() const { return basic_kind_; }
 
+  // What its elements are, as a number (type_signature.h).
+  uint32_t signature() const {
+    if (signature_ == kUnknownSignature) [[unlikely]]
+      find_signature();
+    return signature_;
+  }
+
   const TypeShape& shape() const { return shape_; }
   const TypeContents& contents() const { return contents_; }
   // The optimised loop nest that pack.h runs; offsets in it count from layout_offset().
@@ -131,15 +138,18 @@ class DatatypeObject {
  private:
   friend class DatatypeTable;
   friend class DatatypeBuilder;
+  static constexpr uint32_t kUnknownSignature = UINT32_MAX;
   DatatypeObject();
   ~DatatypeObject();
   void destroy() const;
+  void find_signature() const;
 
   TypeBounds bounds_;
   const LayoutNode* layout_ = nullptr;
   Aint layout_offset_ = 0;
   Datatype handle_ = MPI_DATATYPE_NULL;
   mutable uint32_t references_ = 0;
+  mutable uint32_t signature_ = kUnknownSignature;
   BasicKind basic_kind_{};
   bool is_contiguous_ = false;
   bool is_committed_ = false;

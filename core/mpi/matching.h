@@ -18,6 +18,7 @@
 #include "core/mpi/channel_table.h"
 #include "core/mpi/constants.h"
 #include "core/mpi/request.h"
+#include "core/mpi/type_signature.h"
 #include "core/pdes/event_queue.h"
 
 namespace sesame::mpi {
@@ -40,7 +41,8 @@ struct alignas(64) QueuedMessage : Pooled<QueuedMessage> {
   RequestObject* sender = nullptr;  // to be completed on matching; null when it is complete already
   char* payload = nullptr;          // the packed data; null while the sender holds it
   AttachedBuffer* attached = nullptr;  // buffered send: space to give back
-  uint32_t receive_overhead_ps = 0;    // CPU time of the receiver
+  SimTime receive_overhead;            // CPU time of the receiver
+  SignatureId signature = 0;           // of the type that was sent
   bool rendezvous = false;
   uint32_t places[2] = {};  // in heaps of the receiver, counted from 1; 0: in none (ArrivalHeap)
   char inline_payload[kInlineBytes];

@@ -196,7 +196,8 @@ TEST_F(OpTest, LongVectorsReduceElementByElement) {
 // A user's function that records how it was called: inout = 10 * in + inout.
 std::vector<Count> lengths;
 void user_function() {}
-void record(const ProxiedFunction& function, const void* in, void* inout, Count count, Datatype datatype) {
+void record(const ProxiedFunction& function, const void* in, void* inout, Count count,
+            Datatype datatype) {
   EXPECT_EQ(function.function, user_function);
   EXPECT_EQ(datatype, MPI_CHAR);
   lengths.push_back(count);

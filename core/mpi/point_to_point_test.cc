@@ -38,6 +38,37 @@ void pause(SimTime time) {
   strand.rank->world.executive.block();
 }
 
+// A receive overhead of more picoseconds than 32 bits hold: the message takes its latency all the
+// same, whichever side comes first.
+void expect_time_of_message(const std::string& network, int cores) {
+  for (const SimTime receiver_pause : {SimTime::zero(), SimTime::from_ns(50'000'000)}) {
+    SimulatedJob job(2, network, cores);
+    job.run([receiver_pause](int rank) {
+      char byte = 0;
+      if (rank == 0) {
+        Send(&byte, 1, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+      } else {
+        const SimTime begin = self().now;
+        if (receiver_pause > SimTime::zero()) pause(receiver_pause);
+        Recv(&byte, 1, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        // Of the 20 ms, 5 are the receiver's, which begin when it is there; a byte takes 1 ns more.
+        const SimTime arrival = SimTime::from_ns(15'000'001);
+        EXPECT_EQ((self().now - begin).ps(),
+                  (later(arrival, receiver_pause) + SimTime::from_ns(5'000'000)).ps());
+      }
+    });
+  }
+}
+
+TEST(PointToPoint, LongOverheadsCountInFullBetweenNodesAndInside) {
+  const std::string slow =
+      "latency = \"20 ms\"\nbandwidth = \"1 GB/s\"\nreceive_overhead = \"5 ms\"\n";
+  const std::string fast = "latency = \"1 us\"\nbandwidth = \"1 GB/s\"\n";
+  const std::string crossbar = "[topology]\nkind = \"crossbar\"\n";
+  expect_time_of_message("[network]\n" + slow + crossbar, 1);
+  expect_time_of_message("[node.network]\n" + slow + "[network]\n" + fast + crossbar, 2);
+}
+
 // Whether the send of rank 0 that `receiver` is about, cancelled 100 us after it began, was.
 bool is_cancelled(void (*receiver)()) {
   bool result = false;

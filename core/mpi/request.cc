@@ -25,6 +25,7 @@ void describe_operation(RequestObject& request, RequestObject::Kind kind, void* 
   request.tag = tag;
   request.comm = &comm;
   request.context = comm.context;
+  request.clear_position();
 }
 
 }  // namespace sesame::mpi

@@ -55,22 +55,23 @@ struct alignas(64) RequestObject : Pooled<RequestObject> {
 
   Kind kind = Kind::kSend;
   Mode mode = Mode::kStandard;
-  bool complete = false;
-  bool persistent = false;
-  bool active = true;              // false: a persistent request that is not started
-  bool wildcard_queued = false;    // receive: waits in the list of any-source receives
-  bool freed : 1 = false;          // MPI_Request_free: to be deleted on completion
-  bool holds_objects : 1 = false;  // owns references to its type and communicator
-  bool carries_data : 1 = true;    // false: only the message's length matters, not its buffer
+  // Single bits: the overhead below needs 64 of them for every duration of a machine file.
+  bool complete : 1 = false;
+  bool persistent : 1 = false;
+  bool active : 1 = true;            // false: a persistent request that is not started
+  bool wildcard_queued : 1 = false;  // receive: waits in the list of any-source receives
+  bool freed : 1 = false;            // MPI_Request_free: to be deleted on completion
+  bool holds_objects : 1 = false;    // owns references to its type and communicator
+  bool carries_data : 1 = true;      // false: only the message's length matters, not its buffer
 
-  uint32_t overhead_ps = 0;  // CPU time to be charged by whoever completes it
+  SimTime receive_overhead;  // CPU time to be charged by whoever completes it
   SimTime ready;
   SimTime posted;
   Strand* waiter = nullptr;       // the fiber to wake on completion
   RequestObject* next = nullptr;  // in the queue that holds it
-  union {
-    uint64_t order = 0;     // receive: position in the rank's order of posting
-    QueuedMessage* queued;  // send: its message in the receiver's queue while unmatched
+  union {  // by `kind`; describe_operation() and Start() make the right one active
+    QueuedMessage* queued = nullptr;  // send: its message in the receiver's queue while unmatched
+    uint64_t order;                   // receive: position in the rank's order of posting
   };
   Status status{};
   int error = MPI_SUCCESS;
@@ -83,7 +84,15 @@ struct alignas(64) RequestObject : Pooled<RequestObject> {
   RequestObject(const RequestObject&) = delete;
   RequestObject& operator=(const RequestObject&) = delete;
 
-  SimTime overhead() const { return SimTime::from_ps(overhead_ps); }
+  SimTime overhead() const { return receive_overhead; }
+  // Neither queued nor posted.
+  void clear_position() {
+    if (kind == Kind::kReceive) {
+      order = 0;
+    } else {
+      queued = nullptr;
+    }
+  }
 
   // Requests that outlive the call which made them keep their type and communicator alive.
   void hold_objects();

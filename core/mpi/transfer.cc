@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/mpi/errors.h"
 #include "core/mpi/messaging.h"
 #include "core/mpi/world.h"
 
@@ -10,10 +11,22 @@ namespace {
 
 Strand& running() { return self(); }
 
+[[gnu::cold]] std::string describe_short_message(const RequestObject& receive) {
+  return "rank " + std::to_string(receive.status.MPI_SOURCE) + " sends " +
+         std::to_string(receive.status.byte_count()) + " bytes, of which this rank expects " +
+         std::to_string(receive.count * receive.type->size());
+}
+
 }  // namespace
 
+// A receive inside a collective is as long as what is sent to it, or the ranks disagree.
 void Transfer::note(const RequestObject& request) {
-  if (request.error != MPI_SUCCESS && error_ == MPI_SUCCESS) error_ = request.error;
+  if (error_ != MPI_SUCCESS) return;
+  error_ = request.error;
+  if (request.kind != RequestObject::Kind::kReceive || request.peer == MPI_PROC_NULL) return;
+  const Count expected = request.count * request.type->size();
+  if (error_ == MPI_SUCCESS && request.status.byte_count() != expected) [[unlikely]]
+    error_ = fail(MPI_ERR_TRUNCATE, describe_short_message(request));
 }
 
 // The simulator's own operations on requests live on the stack of the collective.
@@ -100,8 +113,18 @@ void Transfer::wait_all(std::span<RequestObject> requests) {
   for (const RequestObject& request : requests) note(request);
 }
 
-int run_collective(CommObject& comm, const CollectiveBody& body) {
-  Transfer transfer(comm, static_cast<int>(comm.next_collective++));
+// The number of the communicator's next collective, which is the tag of its messages.
+static int next_tag(CommObject& comm, const CollectiveSignature& signature, int* tag) {
+  const uint32_t sequence = comm.next_collective++;
+  *tag = static_cast<int>(sequence);
+  return enter_collective_log(comm, sequence, signature);
+}
+
+int run_collective(CommObject& comm, const CollectiveBody& body,
+                   const CollectiveSignature& signature) {
+  int tag;
+  MPI_TRY(next_tag(comm, signature, &tag));
+  Transfer transfer(comm, tag);
   const int error = body(transfer);
   return error != MPI_SUCCESS ? error : transfer.error();
 }
@@ -131,21 +154,26 @@ RequestObject* new_collective_request(CommObject& comm) {
 
 }  // namespace
 
-int start_collective(CommObject& comm, CollectiveBody body, Request* handle) {
+int start_collective(CommObject& comm, CollectiveBody body, Request* handle,
+                     const CollectiveSignature& signature) {
+  int tag;
+  MPI_TRY(next_tag(comm, signature, &tag));
   RequestObject* request = new_collective_request(comm);
   *handle = this_rank().requests.add(request);
-  launch(*request, body, static_cast<int>(comm.next_collective++));
+  launch(*request, body, tag);
   return MPI_SUCCESS;
 }
 
-int prepare_collective(CommObject& comm, CollectiveBody body, Request* handle) {
+int prepare_collective(CommObject& comm, CollectiveBody body, Request* handle,
+                       const CollectiveSignature& signature) {
+  // All ranks make these requests in one order but may start them in any (MPI 4.1, section 6.13):
+  // the tag belongs to the request.
+  int tag;
+  MPI_TRY(next_tag(comm, signature, &tag));
   RequestObject* request = new_collective_request(comm);
   request->persistent = true;
   request->active = false;
   request->extra = std::make_unique<RequestExtra>();
-  // All ranks make these requests in one order but may start them in any (MPI 4.1, section 6.13):
-  // the tag belongs to the request.
-  const int tag = static_cast<int>(comm.next_collective++);
   request->extra->start_collective = [body = std::move(body), tag](RequestObject& started) {
     launch(started, body, tag);
   };

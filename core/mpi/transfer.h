@@ -8,6 +8,7 @@
 #include <functional>
 #include <span>
 
+#include "core/mpi/collective_log.h"
 #include "core/mpi/comm.h"
 #include "core/mpi/constants.h"
 #include "core/mpi/datatype.h"
@@ -66,11 +67,15 @@ class Transfer {
 // (captured by value), since non-blocking forms run it after the call has returned.
 using CollectiveBody = std::function<int(Transfer&)>;
 
-// MPI_X: runs the body at once.
-int run_collective(CommObject& comm, const CollectiveBody& body);
+// MPI_X: runs the body at once. An error, as of the two below, if the signature is not that of the
+// other ranks.
+int run_collective(CommObject& comm, const CollectiveBody& body,
+                   const CollectiveSignature& signature = {});
 // MPI_IX: runs the body on its own strand and gives the request.
-int start_collective(CommObject& comm, CollectiveBody body, Request* request);
+int start_collective(CommObject& comm, CollectiveBody body, Request* request,
+                     const CollectiveSignature& signature = {});
 // MPI_X_init: gives an inactive persistent request.
-int prepare_collective(CommObject& comm, CollectiveBody body, Request* request);
+int prepare_collective(CommObject& comm, CollectiveBody body, Request* request,
+                       const CollectiveSignature& signature = {});
 
 }  // namespace sesame::mpi

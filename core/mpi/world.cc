@@ -61,8 +61,6 @@ World::World(network::Network network_in, int rank_count)
       in_flight(*this),
       rank_block(sizeof(Rank) * static_cast<size_t>(rank_count + kMostSpawned)),
       helper_stacks(kHelperStackBytes, 16) {
-  // Requests keep the receiver's overhead in 32 bits of picoseconds.
-  CHECK(network.cost(0, rank_count - 1, 0).receive_overhead.ps() <= UINT32_MAX);
   executive.set_yield_hook([](void* world) { static_cast<World*>(world)->finish_sends(); }, this);
   executive.set_approach_hook([](const pdes::Fiber& next) {
     static_cast<const Strand&>(next).rank->matching.prefetch_messages();

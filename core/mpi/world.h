@@ -17,6 +17,7 @@
 #include "core/base/reserved_block.h"
 #include "core/mpi/buffered.h"
 #include "core/mpi/call_profile.h"
+#include "core/mpi/collective_log.h"
 #include "core/mpi/comm.h"
 #include "core/mpi/compute_meter.h"
 #include "core/mpi/datatype.h"
@@ -26,6 +27,7 @@
 #include "core/mpi/io/range_locks.h"
 #include "core/mpi/matching.h"
 #include "core/mpi/measured_compute.h"
+#include "core/mpi/mismatch.h"
 #include "core/mpi/object_tables.h"
 #include "core/mpi/op.h"
 #include "core/mpi/ports.h"
@@ -57,6 +59,7 @@ struct Strand : pdes::Fiber {
   int idle_polls = 0;                              // in a row, without notable work between them
   SimTime idle_since;                              // when the first of them was made
   uint32_t number = 0;                             // 0: the program; helper strands as they start
+  int clock_reads = 0;                             // in a row, without a call of MPI between them
   int call_depth = 0;                              // > 0 while inside an MPI call
   uint16_t call = 0;                               // the CallId of the outermost call
   const void* caller = nullptr;                    // where the program goes on after that call
@@ -158,6 +161,8 @@ struct WorldHooks {
   const char* (*node_name)(int node) = nullptr;
   // Starts the ranks of a new job as the running rank asks; nothing is started after an Error.
   Result<> (*spawn)(std::vector<ProgramStart>& programs, int parent_port) = nullptr;
+  // Tells the user something that does not end the job; null: nobody is told.
+  void (*warn)(const std::string& text) = nullptr;
 };
 
 struct World {
@@ -184,6 +189,8 @@ struct World {
   std::unique_ptr<storage::Mounts> mounts;      // the machine's file systems, perhaps none
   machine::CollectiveParameters collective_io;  // where no file system says otherwise
   FileLocks file_locks;
+  Mismatches mismatches;
+  CollectiveLogs collective_logs;
   std::set<std::string> host_files;  // that MPI-IO opened and no file system of the machine has
   uint64_t messages = 0;
   uint64_t message_bytes = 0;

@@ -108,9 +108,12 @@ int launch_allgather(const Launch& launch, const void* sendbuf, Count sendcount,
     MPI_TRY(check_distinct(mine.data, all.at(object->rank * all.count)));
   }
   note_call(*object, mine.type ? mine.bytes() : all.bytes());
-  return launch(*object, [mine = std::move(mine), all = std::move(all)](Transfer& transfer) {
-    return allgather(transfer, mine, all);
-  });
+  MPI_TRY(check_blocks_match(*object, mine, all));
+  const CollectiveSignature signature = alike(all);
+  return launch(*object, signature,
+                [mine = std::move(mine), all = std::move(all)](Transfer& transfer) {
+                  return allgather(transfer, mine, all);
+                });
 }
 
 }  // namespace

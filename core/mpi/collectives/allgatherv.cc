@@ -213,9 +213,10 @@ int launch_allgatherv(const Launch& launch, const void* sendbuf, Count sendcount
   note_call(*object, mine.type ? mine.bytes() : 0);
   parts.counts = RankArray(recvcounts, ranks, launch);
   parts.displacements = RankArray(displs, ranks, launch);
-  return launch(*object, [mine = std::move(mine), parts = std::move(parts)](Transfer& transfer) {
-    return allgatherv(transfer, mine, parts);
-  });
+  return launch(*object, {},
+                [mine = std::move(mine), parts = std::move(parts)](Transfer& transfer) {
+                  return allgatherv(transfer, mine, parts);
+                });
 }
 
 }  // namespace

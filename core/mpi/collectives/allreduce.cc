@@ -131,9 +131,11 @@ int launch_allreduce(const Launch& launch, const void* sendbuf, void* recvbuf, C
   MPI_TRY(take_reduction(count, datatype, op, &reduction));
   MPI_TRY(check_reduction_buffers(*object, sendbuf, recvbuf, reduction));
   note_call(*object, reduction.bytes());
-  return launch(*object, [sendbuf, recvbuf, reduction = std::move(reduction)](Transfer& transfer) {
-    return allreduce(transfer, sendbuf, recvbuf, reduction);
-  });
+  const CollectiveSignature signature = alike(reduction);
+  return launch(*object, signature,
+                [sendbuf, recvbuf, reduction = std::move(reduction)](Transfer& transfer) {
+                  return allreduce(transfer, sendbuf, recvbuf, reduction);
+                });
 }
 
 }  // namespace

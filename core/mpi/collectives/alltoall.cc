@@ -102,7 +102,9 @@ int launch_alltoall(const Launch& launch, const void* sendbuf, Count sendcount, 
   MPI_TRY(take_target(recvbuf, recvcount, recvtype, &in));
   if (recvcount > 0) MPI_TRY(check_distinct(sendbuf, recvbuf));
   note_call(*object, (out.type ? out.bytes() : in.bytes()) * object->remote_size());
-  return launch(*object, [out = std::move(out), in = std::move(in)](Transfer& transfer) {
+  MPI_TRY(check_blocks_match(*object, out, in));
+  const CollectiveSignature signature = alike(in);
+  return launch(*object, signature, [out = std::move(out), in = std::move(in)](Transfer& transfer) {
     return alltoall(transfer, out, in);
   });
 }

@@ -62,7 +62,7 @@ int launch_alltoallv(const Launch& launch, const void* sendbuf, IntArray sendcou
   in.counts = RankArray(recvcounts, ranks, launch);
   in.displacements = RankArray(rdispls, ranks, launch);
   note_call(*object, bytes);
-  return launch(*object, [out = std::move(out), in = std::move(in)](Transfer& transfer) {
+  return launch(*object, {}, [out = std::move(out), in = std::move(in)](Transfer& transfer) {
     return alltoallv(transfer, out, in);
   });
 }

@@ -58,7 +58,7 @@ int launch_alltoallw(const Launch& launch, const void* sendbuf, IntArray sendcou
   MPI_TRY(take_typed_blocks(recvbuf, recvcounts, rdispls, recvtypes, ranks, launch, &in));
   if (bytes > 0) MPI_TRY(check_distinct(sendbuf, recvbuf));
   note_call(*object, bytes);
-  return launch(*object, [out = std::move(out), in = std::move(in)](Transfer& transfer) {
+  return launch(*object, {}, [out = std::move(out), in = std::move(in)](Transfer& transfer) {
     return alltoallw(transfer, out, in);
   });
 }

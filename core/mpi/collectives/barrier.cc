@@ -34,7 +34,7 @@ int launch_barrier(const Launch& launch, Comm comm) {
   CommObject* object = nullptr;
   MPI_TRY(take_comm(comm, &object));
   note_call(*object, 0);
-  return launch(*object, [](Transfer& transfer) { return barrier(transfer); });
+  return launch(*object, {}, [](Transfer& transfer) { return barrier(transfer); });
 }
 
 }  // namespace

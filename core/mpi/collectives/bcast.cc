@@ -146,7 +146,8 @@ int launch_bcast(const Launch& launch, void* data, Count count, Datatype datatyp
   } else {
     buffer.type = DatatypeRef(&byte_type());
   }
-  return launch(*object, [buffer = std::move(buffer), root](Transfer& transfer) {
+  const CollectiveSignature signature = alike(buffer, root);
+  return launch(*object, signature, [buffer = std::move(buffer), root](Transfer& transfer) {
     return bcast(transfer, buffer, root);
   });
 }

@@ -122,9 +122,12 @@ int launch_gather(const Launch& launch, const void* sendbuf, Count sendcount, Da
   MPI_TRY(take_gather_parts(*object, root, sendbuf, sendcount, sendtype, recvbuf, recvcount,
                             recvtype, &mine, &all));
   note_call(*object, mine.type ? mine.bytes() : 0, root);
-  return launch(*object, [mine = std::move(mine), all = std::move(all), root](Transfer& transfer) {
-    return gather(transfer, mine, all, root);
-  });
+  const CollectiveSignature signature =
+      is_root(*object, root) ? alike(all, root) : alike(mine, root);
+  return launch(*object, signature,
+                [mine = std::move(mine), all = std::move(all), root](Transfer& transfer) {
+                  return gather(transfer, mine, all, root);
+                });
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ int launch_gatherv(const Launch& launch, const void* sendbuf, Count sendcount, D
   note_call(*object, mine.type ? mine.bytes() : 0, root);
   const int blocks = is_root(*object, root) ? object->remote_size() : 0;
   return launch(
-      *object,
+      *object, alike_root(root),
       [mine = std::move(mine), all = std::move(all), counts = RankArray(recvcounts, blocks, launch),
        displacements = RankArray(displs, blocks, launch), root](Transfer& transfer) {
         return gatherv(transfer, mine, all, counts, displacements, root);

@@ -21,16 +21,17 @@ class Launch {
   // Whether the body runs after the call has returned, so that it must own its arguments.
   bool outlives_call() const { return form_ != Form::kBlocking; }
 
-  // `body` is called as int(Transfer&) and owns what it needs.
+  // `body` is called as int(Transfer&) and owns what it needs. The signature is what all ranks must
+  // bring alike.
   template <typename Body>
-  int operator()(CommObject& comm, Body body) const {
+  int operator()(CommObject& comm, const CollectiveSignature& signature, Body body) const {
     switch (form_) {
       case Form::kBlocking:
-        return run_collective(comm, std::ref(body));
+        return run_collective(comm, std::ref(body), signature);
       case Form::kNonBlocking:
-        return start_collective(comm, std::move(body), request_);
+        return start_collective(comm, std::move(body), request_, signature);
       case Form::kPersistent:
-        return prepare_collective(comm, std::move(body), request_);
+        return prepare_collective(comm, std::move(body), request_, signature);
     }
     __builtin_unreachable();
   }

@@ -42,18 +42,19 @@ int launch_neighbor_allgather(const Launch& launch, const void* sendbuf, Count s
   MPI_TRY(take_source(sendbuf, sendcount, sendtype, &mine));
   MPI_TRY(take_target(recvbuf, recvcount, recvtype, &all));
   note_call(*object, mine.bytes() * destinations_of(neighbors));
-  return launch(*object, [neighbors = std::move(neighbors), mine = std::move(mine),
-                          all = std::move(all)](Transfer& transfer) {
-    exchange_with_neighbors(
-        transfer, neighbors,
-        [&mine](int) {
-          return OutBlock{mine.data, mine.count, mine.type.get()};
-        },
-        [&all](int i) {
-          return InBlock{all.at(i * all.count), all.count, all.type.get()};
-        });
-    return transfer.error();
-  });
+  return launch(*object, {},
+                [neighbors = std::move(neighbors), mine = std::move(mine),
+                 all = std::move(all)](Transfer& transfer) {
+                  exchange_with_neighbors(
+                      transfer, neighbors,
+                      [&mine](int) {
+                        return OutBlock{mine.data, mine.count, mine.type.get()};
+                      },
+                      [&all](int i) {
+                        return InBlock{all.at(i * all.count), all.count, all.type.get()};
+                      });
+                  return transfer.error();
+                });
 }
 
 int launch_neighbor_allgatherv(const Launch& launch, const void* sendbuf, Count sendcount,
@@ -68,19 +69,20 @@ int launch_neighbor_allgatherv(const Launch& launch, const void* sendbuf, Count 
   MPI_TRY(take_source(sendbuf, sendcount, sendtype, &mine));
   MPI_TRY(take_target_blocks(recvbuf, recvcounts, sources, recvtype, &all));
   note_call(*object, mine.bytes() * destinations_of(neighbors));
-  return launch(*object, [neighbors = std::move(neighbors), mine = std::move(mine),
-                          all = std::move(all), counts = RankArray(recvcounts, sources, launch),
-                          displacements = RankArray(displs, sources, launch)](Transfer& transfer) {
-    exchange_with_neighbors(
-        transfer, neighbors,
-        [&mine](int) {
-          return OutBlock{mine.data, mine.count, mine.type.get()};
-        },
-        [&](int i) {
-          return InBlock{all.at(displacements[i]), counts[i], all.type.get()};
-        });
-    return transfer.error();
-  });
+  return launch(*object, {},
+                [neighbors = std::move(neighbors), mine = std::move(mine), all = std::move(all),
+                 counts = RankArray(recvcounts, sources, launch),
+                 displacements = RankArray(displs, sources, launch)](Transfer& transfer) {
+                  exchange_with_neighbors(
+                      transfer, neighbors,
+                      [&mine](int) {
+                        return OutBlock{mine.data, mine.count, mine.type.get()};
+                      },
+                      [&](int i) {
+                        return InBlock{all.at(displacements[i]), counts[i], all.type.get()};
+                      });
+                  return transfer.error();
+                });
 }
 
 int launch_neighbor_alltoall(const Launch& launch, const void* sendbuf, Count sendcount,
@@ -94,18 +96,19 @@ int launch_neighbor_alltoall(const Launch& launch, const void* sendbuf, Count se
   MPI_TRY(take_source(sendbuf, sendcount, sendtype, &out));
   MPI_TRY(take_target(recvbuf, recvcount, recvtype, &in));
   note_call(*object, out.bytes() * destinations_of(neighbors));
-  return launch(*object, [neighbors = std::move(neighbors), out = std::move(out),
-                          in = std::move(in)](Transfer& transfer) {
-    exchange_with_neighbors(
-        transfer, neighbors,
-        [&out](int i) {
-          return OutBlock{out.at(i * out.count), out.count, out.type.get()};
-        },
-        [&in](int i) {
-          return InBlock{in.at(i * in.count), in.count, in.type.get()};
-        });
-    return transfer.error();
-  });
+  return launch(*object, {},
+                [neighbors = std::move(neighbors), out = std::move(out),
+                 in = std::move(in)](Transfer& transfer) {
+                  exchange_with_neighbors(
+                      transfer, neighbors,
+                      [&out](int i) {
+                        return OutBlock{out.at(i * out.count), out.count, out.type.get()};
+                      },
+                      [&in](int i) {
+                        return InBlock{in.at(i * in.count), in.count, in.type.get()};
+                      });
+                  return transfer.error();
+                });
 }
 
 int launch_neighbor_alltoallv(const Launch& launch, const void* sendbuf, IntArray sendcounts,
@@ -123,11 +126,12 @@ int launch_neighbor_alltoallv(const Launch& launch, const void* sendbuf, IntArra
   RankArray out_counts(sendcounts, destinations, launch);
   note_call(*object, sum(out_counts, destinations) * out.type->size());
   return launch(
-      *object, [neighbors = std::move(neighbors), out = std::move(out), in = std::move(in),
-                out_counts = std::move(out_counts),
-                out_displacements = RankArray(sdispls, destinations, launch),
-                in_counts = RankArray(recvcounts, sources, launch),
-                in_displacements = RankArray(rdispls, sources, launch)](Transfer& transfer) {
+      *object, {},
+      [neighbors = std::move(neighbors), out = std::move(out), in = std::move(in),
+       out_counts = std::move(out_counts),
+       out_displacements = RankArray(sdispls, destinations, launch),
+       in_counts = RankArray(recvcounts, sources, launch),
+       in_displacements = RankArray(rdispls, sources, launch)](Transfer& transfer) {
         exchange_with_neighbors(
             transfer, neighbors,
             [&](int i) {
@@ -156,13 +160,14 @@ int launch_neighbor_alltoallw(const Launch& launch, const void* sendbuf, IntArra
   Count bytes = 0;
   for (int i = 0; i < destinations; ++i) bytes += out.bytes(i);
   note_call(*object, bytes);
-  return launch(*object, [neighbors = std::move(neighbors), out = std::move(out),
-                          in = std::move(in)](Transfer& transfer) {
-    exchange_with_neighbors(
-        transfer, neighbors, [&out](int i) { return out.out(i); },
-        [&in](int i) { return in.in(i); });
-    return transfer.error();
-  });
+  return launch(*object, {},
+                [neighbors = std::move(neighbors), out = std::move(out),
+                 in = std::move(in)](Transfer& transfer) {
+                  exchange_with_neighbors(
+                      transfer, neighbors, [&out](int i) { return out.out(i); },
+                      [&in](int i) { return in.in(i); });
+                  return transfer.error();
+                });
 }
 
 }  // namespace

@@ -173,7 +173,8 @@ int launch_reduce(const Launch& launch, const void* sendbuf, void* recvbuf, Coun
     MPI_TRY(check_reduce_buffers(*object, sendbuf, recvbuf, reduction, root));
     note_call(*object, reduction.bytes(), root);
   }
-  return launch(*object,
+  const CollectiveSignature signature = alike(reduction, root);
+  return launch(*object, signature,
                 [sendbuf, recvbuf, reduction = std::move(reduction), root](Transfer& transfer) {
                   return reduce(transfer, sendbuf, recvbuf, reduction, root);
                 });

@@ -88,10 +88,12 @@ int check_parts(const CommObject& comm, const void* sendbuf, void* recvbuf, Redu
 int launch_parts(const Launch& launch, CommObject& comm, const void* sendbuf, void* recvbuf,
                  Partition parts, Reduction reduction) {
   MPI_TRY(check_parts(comm, sendbuf, recvbuf, &reduction, parts));
-  return launch(comm, [sendbuf, recvbuf, parts = std::move(parts),
-                       reduction = std::move(reduction)](Transfer& transfer) {
-    return reduce_scatter(transfer, sendbuf, recvbuf, parts, reduction);
-  });
+  const CollectiveSignature signature = alike(reduction);
+  return launch(comm, signature,
+                [sendbuf, recvbuf, parts = std::move(parts),
+                 reduction = std::move(reduction)](Transfer& transfer) {
+                  return reduce_scatter(transfer, sendbuf, recvbuf, parts, reduction);
+                });
 }
 
 int launch_reduce_scatter(const Launch& launch, const void* sendbuf, void* recvbuf,

@@ -55,7 +55,8 @@ int launch_scan(const Launch& launch, ScanKind kind, const void* sendbuf, void* 
   MPI_TRY(take_reduction(count, datatype, op, &reduction));
   MPI_TRY(check_reduction_buffers(*object, sendbuf, recvbuf, reduction));
   note_call(*object, reduction.bytes());
-  return launch(*object,
+  const CollectiveSignature signature = alike(reduction);
+  return launch(*object, signature,
                 [kind, sendbuf, recvbuf, reduction = std::move(reduction)](Transfer& transfer) {
                   if (reduction.count > 0)
                     scan_doubling(transfer, kind, sendbuf, recvbuf, reduction);

@@ -130,9 +130,12 @@ int launch_scatter(const Launch& launch, const void* sendbuf, Count sendcount, D
   MPI_TRY(take_scatter_parts(*object, root, sendbuf, sendcount, sendtype, recvbuf, recvcount,
                              recvtype, &all, &mine));
   note_call(*object, all.type ? all.bytes() * object->remote_size() : 0, root);
-  return launch(*object, [all = std::move(all), mine = std::move(mine), root](Transfer& transfer) {
-    return scatter(transfer, all, mine, root);
-  });
+  const CollectiveSignature signature =
+      is_root(*object, root) ? alike(all, root) : alike(mine, root);
+  return launch(*object, signature,
+                [all = std::move(all), mine = std::move(mine), root](Transfer& transfer) {
+                  return scatter(transfer, all, mine, root);
+                });
 }
 
 }  // namespace

@@ -64,11 +64,12 @@ int launch_scatterv(const Launch& launch, const void* sendbuf, IntArray sendcoun
   Count elements = 0;
   for (int i = 0; i < blocks; ++i) elements += sendcounts[static_cast<size_t>(i)];
   note_call(*object, blocks > 0 ? elements * all.type->size() : 0, root);
-  return launch(*object, [all = std::move(all), counts = RankArray(sendcounts, blocks, launch),
-                          displacements = RankArray(displs, blocks, launch), mine = std::move(mine),
-                          root](Transfer& transfer) {
-    return scatterv(transfer, all, counts, displacements, mine, root);
-  });
+  return launch(*object, alike_root(root),
+                [all = std::move(all), counts = RankArray(sendcounts, blocks, launch),
+                 displacements = RankArray(displs, blocks, launch), mine = std::move(mine),
+                 root](Transfer& transfer) {
+                  return scatterv(transfer, all, counts, displacements, mine, root);
+                });
 }
 
 }  // namespace

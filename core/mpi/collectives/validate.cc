@@ -133,6 +133,13 @@ int check_reduction_buffers(const CommObject& comm, const void* send, const void
   return check_distinct(send, receive);
 }
 
+int check_blocks_match(const CommObject& comm, const Source& sent, const Target& received) {
+  if (comm.is_inter || sent.is_in_place() || sent.bytes() == received.bytes()) return MPI_SUCCESS;
+  return fail(MPI_ERR_TRUNCATE, "the rank sends blocks of " + std::to_string(sent.bytes()) +
+                                    " bytes and receives such of " +
+                                    std::to_string(received.bytes()));
+}
+
 int check_distinct(const void* send, const void* receive) {
   if (send != receive || send == MPI_BOTTOM) return MPI_SUCCESS;
   return fail(MPI_ERR_BUFFER,

@@ -39,6 +39,24 @@ int take_reduction(Count count, Datatype datatype, Op op, Reduction* reduction);
 int check_reduction_buffers(const CommObject& comm, const void* send, const void* receive,
                             const Reduction& reduction);
 
+// What all ranks must bring alike: data of this signature, or one block of it for each rank; and
+// the same with a root, with an operation.
+template <typename Part>
+CollectiveSignature alike(const Part& part, int root = CollectiveSignature::kNoRoot) {
+  if (!part.type) return {.root = root};  // no part of this rank
+  return {root, MPI_OP_NULL, part.bytes(), part.type->signature()};
+}
+inline CollectiveSignature alike(const Reduction& reduction,
+                                 int root = CollectiveSignature::kNoRoot) {
+  if (!reduction.type) return {.root = root};
+  return {root, reduction.op->handle(), reduction.bytes(), reduction.type->signature()};
+}
+inline CollectiveSignature alike_root(int root) { return {.root = root}; }
+
+// The block that a rank sends must be as long as those it receives; not so with MPI_IN_PLACE and in
+// inter-communicators.
+int check_blocks_match(const CommObject& comm, const Source& sent, const Target& received);
+
 // Two buffers that MPI wants distinct.
 int check_distinct(const void* send, const void* receive);
 int check_not_in_place(const void* buffer);

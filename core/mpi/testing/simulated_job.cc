@@ -16,20 +16,20 @@ using CopyFunction = int(int object, int keyval, void* extra, void* value, void*
 using DeleteFunction = int(int object, int keyval, void* value, void* extra);
 using ErrorFunction = void(int* object, int* error, ...);
 
-int call_errhandler(Function function, int object, int error) {
-  reinterpret_cast<ErrorFunction*>(function)(&object, &error);
+int call_errhandler(const ProxiedFunction& function, int object, int error) {
+  reinterpret_cast<ErrorFunction*>(function.function)(&object, &error);
   return error;
 }
 
 const Callbacks kTestCallbacks = {
     .error_code = [](int error) { return error; },
     .invoke_op =
-        [](Function function, CallbackKind, const void* in, void* inout, Count count,
+        [](const ProxiedFunction& function, CallbackKind, const void* in, void* inout, Count count,
            Datatype datatype) {
-          reinterpret_cast<OpFunction*>(function)(in, inout, count, datatype);
+          reinterpret_cast<OpFunction*>(function.function)(in, inout, count, datatype);
         },
     .copy_attribute =
-        [](const AttributeFunction& function, AttributeOwner, int object, int keyval, void* extra,
+        [](const ProxiedFunction& function, AttributeOwner, int object, int keyval, void* extra,
            AttributeType, void* value, void** copy, bool* keep) {
           *keep = false;
           if (function.function == nullptr) return MPI_SUCCESS;
@@ -40,14 +40,14 @@ const Callbacks kTestCallbacks = {
           return error;
         },
     .delete_attribute =
-        [](const AttributeFunction& function, AttributeOwner, int object, int keyval, void* extra,
+        [](const ProxiedFunction& function, AttributeOwner, int object, int keyval, void* extra,
            AttributeType, void* value) {
           if (function.function == nullptr) return MPI_SUCCESS;
           return reinterpret_cast<DeleteFunction*>(function.function)(object, keyval, value, extra);
         },
     .comm_errhandler = call_errhandler,
     .win_errhandler = call_errhandler,
-    .file_errhandler = [](Function, File, int error) { return error; },
+    .file_errhandler = [](const ProxiedFunction&, File, int error) { return error; },
     .session_errhandler = call_errhandler,
     .datarep_convert =
         [](Function function, bool, void* user_buffer, Datatype datatype, Count count,
@@ -89,8 +89,8 @@ const char* const kInsideNode = "[node.network]\nlatency = \"1 us\"\nbandwidth =
 network::Network make_network(int ranks, const std::string& network, int cores) {
   const std::string text =
       "name = \"test\"\nnodes = " + std::to_string((ranks + cores - 1) / cores) +
-      "\n[node]\ncores = " + std::to_string(cores) + "\n" + (cores > 1 ? kInsideNode : "") +
-      network;
+      "\n[node]\ncores = " + std::to_string(cores) + "\n" +
+      (cores > 1 && !network.contains("[node.network]") ? kInsideNode : "") + network;
   Result<machine::Machine> machine = machine::parse_machine(text, "test.toml");
   if (!machine) std::fprintf(stderr, "%s\n", machine.error().to_string().c_str());
   CHECK(machine);
@@ -112,6 +112,7 @@ struct Run {
 namespace {
 
 Run* current = nullptr;
+std::vector<std::string> warned;
 
 void run_rank(pdes::Fiber* fiber) {
   auto* strand = static_cast<Strand*>(fiber);
@@ -129,6 +130,8 @@ SimulatedJob::SimulatedJob(int ranks, const std::string& network, int cores)
     : world_(make_network(ranks, network, cores), ranks) {
   world_.meter.configure({.mode = ComputeMode::kNone, .fixed = SimTime::zero()});
   world_.hooks.node_name = [](int) { return "node"; };
+  warned.clear();
+  world_.hooks.warn = [](const std::string& text) { warned.push_back(text); };
   world_.hooks.abort_job = [](int, const std::string& why) {
     current->aborted_because = why;
     this_rank().world.executive.stop();
@@ -136,6 +139,8 @@ SimulatedJob::SimulatedJob(int ranks, const std::string& network, int cores)
 }
 
 SimulatedJob::~SimulatedJob() = default;
+
+const std::vector<std::string>& SimulatedJob::warnings() const { return warned; }
 
 void SimulatedJob::run_until_end(Run& run) {
   current = &run;

@@ -35,6 +35,8 @@ class SimulatedJob {
   std::string run_until_abort(const std::function<void(int rank)>& body);
 
   World& world() { return world_; }
+  // What the user was told that did not end the job.
+  const std::vector<std::string>& warnings() const;
 
  private:
   void run_until_end(Run& run);

@@ -1,0 +1,102 @@
+#include "core/mpi/collective_log.h"
+
+#include <string_view>
+
+#include "core/mpi/call_ids.h"
+#include "core/mpi/errors.h"
+#include "core/mpi/mismatch.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+constexpr const char* kOpNames[] = {
+    "MPI_MAX", "MPI_MIN",  "MPI_SUM",  "MPI_PROD",   "MPI_LAND",   "MPI_BAND",    "MPI_LOR",
+    "MPI_BOR", "MPI_LXOR", "MPI_BXOR", "MPI_MINLOC", "MPI_MAXLOC", "MPI_REPLACE", "MPI_NO_OP"};
+
+std::string name_of_call(uint16_t call) { return call_name(static_cast<CallId>(call)); }
+
+bool is_own(Op op) { return op != MPI_OP_NULL && (op < MPI_MAX || op > MPI_NO_OP); }
+
+std::string name_of_op(Op op) {
+  if (op == MPI_OP_NULL) return "none";
+  return is_own(op) ? "one of its own" : kOpNames[op - MPI_MAX];
+}
+
+// Collective calls on a file that differ in how they name the place work in practice.
+bool may_go_together(uint16_t a, uint16_t b) {
+  return name_of_call(a).starts_with("MPI_File_") && name_of_call(b).starts_with("MPI_File_");
+}
+
+}  // namespace
+
+int CollectiveLog::compare(const CommObject& comm, const Entry& entry, uint16_t call,
+                           const CollectiveSignature& mine) const {
+  const CollectiveSignature& theirs = entry.signature;
+  const std::string other = "rank " + std::to_string(entry.first);
+  const auto differ = [&](int error, const char* what, const std::string& first,
+                          const std::string& second) {
+    return fail(error, std::string("the ranks ") + what + ": " + other + " " + first + ", rank " +
+                           std::to_string(comm.rank) + " " + second +
+                           (comm.name.empty() ? "" : " (ranks of " + comm.name + ")"));
+  };
+  if (entry.call != call && !may_go_together(entry.call, call)) {
+    return differ(MPI_ERR_OTHER, "are in different collectives", name_of_call(entry.call),
+                  name_of_call(call));
+  }
+  if (theirs.root != mine.root) {
+    return differ(MPI_ERR_ROOT, "name different roots", std::to_string(theirs.root),
+                  std::to_string(mine.root));
+  }
+  if (theirs.op != mine.op && !(is_own(theirs.op) && is_own(mine.op))) {
+    return differ(MPI_ERR_OP, "bring different operations", name_of_op(theirs.op),
+                  name_of_op(mine.op));
+  }
+  if (theirs.bytes != mine.bytes && theirs.bytes != CollectiveSignature::kAnyBytes &&
+      mine.bytes != CollectiveSignature::kAnyBytes) {
+    return differ(MPI_ERR_TRUNCATE, "bring different amounts of data",
+                  std::to_string(theirs.bytes) + " bytes", std::to_string(mine.bytes) + " bytes");
+  }
+  if (mine.bytes > 0 && theirs.bytes == mine.bytes &&
+      !do_signatures_agree(theirs.type, mine.type, static_cast<uint64_t>(mine.bytes))) {
+    warn_of_types_in_collective(comm, call, entry.first, theirs.type, mine.type);
+  }
+  return MPI_SUCCESS;
+}
+
+int CollectiveLog::enter(const CommObject& comm, uint32_t sequence,
+                         const CollectiveSignature& signature) {
+  const uint16_t call = self().call;
+  const size_t index = sequence - begin_;
+  if (index >= entries_.size()) entries_.resize(index + 1);
+  Entry& entry = entries_[index];
+  int error = MPI_SUCCESS;
+  if (entry.arrived == 0) {
+    entry = {call, comm.rank, 0, signature};
+  } else {
+    error = compare(comm, entry, call, signature);
+  }
+  // The last rank has been in all collectives before, whoever did not come to them.
+  if (++entry.arrived == ranks_) {
+    entries_.erase(entries_.begin(), entries_.begin() + static_cast<ptrdiff_t>(index) + 1);
+    begin_ = sequence + 1;
+  }
+  return error;
+}
+
+int enter_collective_log(CommObject& comm, uint32_t sequence,
+                         const CollectiveSignature& signature) {
+  if (comm.is_inter || comm.size() == 1) return MPI_SUCCESS;
+  if (comm.collective_log == nullptr) {
+    std::weak_ptr<CollectiveLog>& shared =
+        this_rank().world.collective_logs[{comm.context, comm.local.get()}];
+    comm.collective_log = shared.lock();
+    if (comm.collective_log == nullptr) {
+      comm.collective_log = std::make_shared<CollectiveLog>(comm.size());
+      shared = comm.collective_log;
+    }
+  }
+  return comm.collective_log->enter(comm, sequence, signature);
+}
+
+}  // namespace sesame::mpi

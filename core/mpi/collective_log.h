@@ -1,0 +1,59 @@
+// What the ranks of a communicator bring to each of its collectives, so that those which do not fit
+// together are errors where they meet: the first rank to come tells what is expected of the others.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "core/mpi/comm.h"
+#include "core/mpi/constants.h"
+#include "core/mpi/op.h"
+#include "core/mpi/type_signature.h"
+
+namespace sesame::mpi {
+
+// What must be the same on all ranks. Defaults are what a collective does not have, or what may
+// differ.
+struct CollectiveSignature {
+  static constexpr int kNoRoot = -1;
+  static constexpr Count kAnyBytes = -1;
+
+  int root = kNoRoot;
+  Op op = MPI_OP_NULL;      // all of the program's own are alike: they have numbers of the rank's
+  Count bytes = kAnyBytes;  // of the data, or of one rank's block of it
+  SignatureId type = kAnySignature;
+};
+
+class CollectiveLog {
+ public:
+  explicit CollectiveLog(int ranks) : ranks_(ranks) {}
+
+  // A rank comes to the communicator's collective number `sequence`. An error with its detail where
+  // it does not fit the first rank's.
+  int enter(const CommObject& comm, uint32_t sequence, const CollectiveSignature& signature);
+
+ private:
+  struct Entry {
+    uint16_t call = 0;  // CallId of the first rank's
+    int first = -1;     // that rank
+    int arrived = 0;
+    CollectiveSignature signature;
+  };
+  int compare(const CommObject& comm, const Entry& entry, uint16_t call,
+              const CollectiveSignature& signature) const;
+
+  int ranks_;
+  uint32_t begin_ = 0;  // number of the first entry
+  std::deque<Entry> entries_;
+};
+
+// Each communicator's; kept by its ranks.
+using CollectiveLogs = std::map<std::pair<uint32_t, const Members*>, std::weak_ptr<CollectiveLog>>;
+
+// As CollectiveLog::enter, for the running rank. Says nothing of inter-communicators.
+int enter_collective_log(CommObject& comm, uint32_t sequence, const CollectiveSignature& signature);
+
+}  // namespace sesame::mpi

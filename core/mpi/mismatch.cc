@@ -1,0 +1,61 @@
+#include "core/mpi/mismatch.h"
+
+#include "core/mpi/call_ids.h"
+#include "core/mpi/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+constexpr size_t kMostWarnings = 8;
+
+Rank& receiver_of(World& world, const RequestObject& receive) {
+  const CommObject& comm = *receive.comm;
+  return *world.ranks[static_cast<size_t>((*comm.local)[comm.rank])];
+}
+
+std::string describe_peer(const RequestObject& receive) {
+  const CommObject& comm = *receive.comm;
+  std::string text = "rank " + std::to_string((*comm.remote)[receive.status.MPI_SOURCE]);
+  if (receive.context == comm.context) text += ", tag " + std::to_string(receive.status.MPI_TAG);
+  return text;
+}
+
+}  // namespace
+
+// Whether the user is to be told.
+static bool is_news(World& world, SignatureId first, SignatureId second) {
+  std::set<std::pair<SignatureId, SignatureId>>& known = world.mismatches.types;
+  return world.hooks.warn != nullptr && known.size() < kMostWarnings &&
+         known.emplace(first, second).second;
+}
+
+void warn_of_types_in_collective(const CommObject& comm, uint16_t call, int first,
+                                 SignatureId first_type, SignatureId type) {
+  World& world = this_rank().world;
+  if (!is_news(world, first_type, type)) return;
+  world.hooks.warn(
+      "the ranks bring different types to " + std::string(call_name(static_cast<CallId>(call))) +
+      ": rank " + std::to_string((*comm.local)[first]) + " " + describe_signature(first_type) +
+      ", rank " + std::to_string((*comm.local)[comm.rank]) + " " + describe_signature(type));
+}
+
+void warn_of_types(World& world, const RequestObject& receive, SignatureId sent) {
+  const SignatureId wanted = receive.type->signature();
+  if (!is_news(world, sent, wanted)) return;
+  const Rank& receiver = receiver_of(world, receive);
+  const uint16_t call = receiver.main.call;
+  world.hooks.warn("rank " + std::to_string(receiver.id) + " receives " +
+                   describe_signature(wanted) +
+                   (call != 0 ? std::string(" in ") + call_name(static_cast<CallId>(call)) : "") +
+                   ", but " + describe_signature(sent) + " were sent (by " +
+                   describe_peer(receive) + "): the bytes are taken for what they are not");
+}
+
+void note_truncation(const RequestObject& receive, uint64_t bytes) {
+  receiver_of(this_rank().world, receive).error_detail =
+      "the message of " + std::to_string(bytes) + " bytes from " + describe_peer(receive) +
+      " is longer than the receive, which takes " +
+      std::to_string(receive.count * receive.type->size());
+}
+
+}  // namespace sesame::mpi
