@@ -168,5 +168,8 @@ void install_crash_reporter();
 
 // "main+0x1c (ring)" for an address in a rank's copy or in the host; for messages.
 std::string describe_address(const void* address);
+// Whether this instruction is of the active rank's own copy of the program, not of a library that
+// ranks share. May be called from a signal handler.
+bool is_in_own_copy(const void* address);
 
 }  // namespace sesame::loader

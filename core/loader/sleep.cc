@@ -1,5 +1,6 @@
 // Sleeping advances the rank's simulated time and costs no wall time.
 #include <poll.h>
+#include <sched.h>
 #include <sys/select.h>
 #include <time.h>
 #include <unistd.h>
@@ -82,6 +83,15 @@ unsigned int rank_sleep(unsigned int seconds) {
 }
 GLOBAL_NAME(sleep);
 
+// Programs that wait for other ranks' memory call it in their loops. What it takes when nothing
+// else is ready to run: a system call.
+int rank_sched_yield() {
+  if (current() == nullptr) return REAL(sched_yield)();
+  sleep_ns(0, 100);
+  return 0;
+}
+GLOBAL_NAME(sched_yield);
+
 int rank_select(int count, fd_set* in, fd_set* out, fd_set* except, timeval* timeout) {
   if (current() == nullptr || timeout == nullptr || !is_sleep(count, in, out, except))
     return REAL(select)(count, in, out, except, timeout);
@@ -117,6 +127,8 @@ void bind_sleeps(BindingTable& table) {
   BIND(table, clock_nanosleep);
   BIND(table, usleep);
   BIND(table, sleep);
+  BIND(table, sched_yield);
+  BIND_AS(table, "pthread_yield", sched_yield);
   BIND(table, select);
   BIND_AS(table, "__select", select);
   BIND(table, pselect);

@@ -35,14 +35,24 @@ void unregister_copy(uint64_t begin) {
   g_copies.erase(begin);
 }
 
+// Without a lock: only what the active rank has.
+static CopyPlace find_own_copy(uint64_t wanted) {
+  const RankProcess* process = current();
+  if (process == nullptr) return {};
+  for (size_t i = 0; i < process->images->images.size(); ++i) {
+    const Image& image = *process->images->images[i];
+    if (contains(image, process->bases[i], wanted)) return {&image, process->bases[i]};
+  }
+  return {};
+}
+
+bool is_in_own_copy(const void* address) {
+  return find_own_copy(reinterpret_cast<uint64_t>(address)).image != nullptr;
+}
+
 CopyPlace find_copy(const void* address) {
   const auto wanted = reinterpret_cast<uint64_t>(address);
-  if (const RankProcess* process = current()) {
-    for (size_t i = 0; i < process->images->images.size(); ++i) {
-      const Image& image = *process->images->images[i];
-      if (contains(image, process->bases[i], wanted)) return {&image, process->bases[i]};
-    }
-  }
+  if (const CopyPlace own = find_own_copy(wanted); own.image != nullptr) return own;
   const std::lock_guard lock(g_copies_mutex);
   auto place = g_copies.upper_bound(wanted);
   if (place == g_copies.begin()) return {};

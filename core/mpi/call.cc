@@ -76,12 +76,25 @@ SimTime charge_compute(Strand& strand, ComputeEnd end) {
   return target;
 }
 
+void charge_before_polling(Strand& strand, SimTime polled) {
+  Rank& rank = *strand.rank;
+  if (rank.world.meter.options().mode != ComputeMode::kMeasured) return;
+  const SimTime measured = rank.world.meter.measure();
+  if (measured <= polled) return;
+  const SimTime host = measured - polled;
+  const SimTime target = rank.world.meter.scale(host);
+  strand.now += target;
+  rank.computed += target;
+  rank.compute_before_call += host;
+}
+
 void resume_compute(Strand& strand) { strand.rank->world.meter.resume(); }
 
 void CallScope::enter() {
   const bool polling = is_polling(id_);
   const SimTime computed = charge_compute(strand_, polling ? ComputeEnd::kPoll : ComputeEnd::kCall);
   if (!may_be_repeated(id_) || computed > kIdleWork) strand_.idle_polls = 0;
+  if (id_ != CallId::Wtime) strand_.clock_reads = 0;
   strand_.call = static_cast<uint16_t>(id_);
   begin_ = strand_.now;
   Rank& rank = *strand_.rank;

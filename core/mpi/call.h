@@ -63,6 +63,9 @@ class CallScope {
 // sleeps that the program calls, and for its end. resume_compute() lets it run again.
 SimTime charge_compute(Strand& strand, ComputeEnd end);
 void resume_compute(Strand& strand);
+// Charges what was measured, without the last part of it, during which the program only polled
+// memory: that is no work.
+void charge_before_polling(Strand& strand, SimTime polled);
 
 bool is_polling(CallId id);
 

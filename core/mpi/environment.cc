@@ -9,6 +9,7 @@
 #include "core/mpi/call.h"
 #include "core/mpi/connection.h"
 #include "core/mpi/errors.h"
+#include "core/mpi/messaging.h"
 #include "core/mpi/object_tables.h"
 #include "core/mpi/world.h"
 
@@ -20,23 +21,37 @@ namespace {
 // compute time does not count.
 constexpr SimTime kClockReadCost = SimTime::from_ns(25);
 
-}  // namespace
+// A program that reads clocks in a row, without a call of MPI between, may be waiting for memory
+// that another rank changes: it yields from time to time, so that the others get as far. One that
+// sleeps always does.
+constexpr int kReadsPerYield = 64;
 
-SimTime read_clock() {
+void count_clock_reads(Strand& strand, int reads) {
+  strand.clock_reads += reads;
+  if (strand.clock_reads < kReadsPerYield) return;
+  strand.clock_reads = 0;
+  schedule_wake(strand, strand.now);
+  strand.rank->world.executive.block();
+}
+
+// The program reads a clock or sleeps, which takes the time `duration`. Inside calls of MPI other
+// than MPI_Wtime, which charge computation themselves, it does not yield.
+SimTime pass_time(SimTime duration, int reads) {
   Strand& strand = self();
-  if (strand.call_depth == 0) charge_compute(strand, ComputeEnd::kClock);
-  strand.now += kClockReadCost;
-  const SimTime now = strand.now;
-  if (strand.call_depth == 0) resume_compute(strand);
+  const bool is_own_call = strand.call == static_cast<uint16_t>(CallId::Wtime);
+  if (strand.call_depth > (is_own_call ? 1 : 0)) return strand.now += duration;
+  if (!is_own_call) charge_compute(strand, ComputeEnd::kClock);
+  const SimTime now = strand.now += duration;
+  count_clock_reads(strand, reads);
+  if (!is_own_call) resume_compute(strand);
   return now;
 }
 
-void sleep_for(SimTime duration) {
-  Strand& strand = self();
-  if (strand.call_depth == 0) charge_compute(strand, ComputeEnd::kClock);
-  strand.now += duration;
-  if (strand.call_depth == 0) resume_compute(strand);
-}
+}  // namespace
+
+SimTime read_clock() { return pass_time(kClockReadCost, 1); }
+
+void sleep_for(SimTime duration) { pass_time(duration, kReadsPerYield); }
 
 int Init(int*, char***) {
   int provided = 0;

@@ -16,6 +16,7 @@
 #include "core/posix/files.h"
 #include "core/sim/deadlock.h"
 #include "core/sim/file_systems.h"
+#include "core/sim/polling.h"
 #include "core/sim/program_output.h"
 #include "core/sim/recorded_compute.h"
 #include "core/sim/result.h"
@@ -93,6 +94,10 @@ struct Hooks {
       std::_Exit(status);
     }
     running->world_->executive.stop();
+  }
+  static void warn(const std::string& text) {
+    const loader::HostScope host;
+    std::fprintf(stderr, "sesame: warning: %s\n", text.c_str());
   }
   static void abort_from_program(int status, const char* why) { abort_job(status, why); }
 
@@ -225,6 +230,7 @@ void Simulation::set_hooks() {
   world_->hooks.spawn = Hooks::spawn;
   world_->universe_size =
       static_cast<int>(std::min<int64_t>(machine_.capacity(), std::numeric_limits<int>::max()));
+  world_->hooks.warn = Hooks::warn;
 
   loader::SimulationHooks hooks;
   hooks.now = mpi::read_clock;
@@ -291,7 +297,10 @@ Result<> Simulation::load_ranks() {
 Result<int> Simulation::run() {
   begin_seconds_ = monotonic_seconds();
   for (auto& rank : world_->ranks) world_->executive.make_ready(rank->main);
-  world_->executive.run();
+  {
+    const PollingWatch watch(*world_);
+    world_->executive.run();
+  }
   wall_seconds_ = monotonic_seconds() - begin_seconds_;
   loader::activate(nullptr);
   flush_program_output();

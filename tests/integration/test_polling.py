@@ -1,0 +1,59 @@
+"""Ranks that wait in a loop for another rank to change memory."""
+
+from __future__ import annotations
+
+import pytest
+
+SOURCE = "tests/programs/model/polling.c"
+QUIET = ("-n", 2, "--machine", "infiniband", "--compute", "none", "--")
+MENTIONED = "waits in a loop without a call for memory to change"
+
+
+@pytest.mark.parametrize("way", ["wtime", "clock", "usleep", "yield", "probe"])
+def test_a_loop_that_reads_clocks_or_polls_advances(way, compiled, simulate):
+    ours = simulate(*QUIET, compiled(SOURCE), way, "set")
+    assert ours.status == 0, ours.stderr
+    value, seconds = ours.stdout.split()
+    assert value == "9"
+    assert 1e-3 <= float(seconds) < 1.02e-3
+    assert MENTIONED not in ours.stderr
+
+
+@pytest.mark.parametrize(
+    ("way", "options"), [("loads", ()), ("loads", ("-O0",)), ("pause", ()), ("library", ("-O0",))]
+)
+def test_a_loop_without_a_call_follows_the_others_and_is_mentioned(
+    way, options, compiled, simulate
+):
+    ours = simulate(*QUIET, compiled(SOURCE, flags=options), way, "set")
+    assert ours.status == 0, ours.stderr
+    value, seconds = ours.stdout.split()
+    assert value == "9"
+    assert 1e-3 <= float(seconds) < 1.02e-3
+    assert ours.stderr.count(f"rank 1 {MENTIONED}") == 1
+    assert "hint: for exact times" in ours.stderr
+
+
+def test_polling_is_no_computation_where_that_is_measured(compiled, simulate):
+    ours = simulate(*QUIET[:4], "--", compiled(SOURCE), "loads", "set")
+    assert ours.status == 0, ours.stderr
+    value, seconds = ours.stdout.split()
+    assert value == "9"
+    # Half a second was spent in the loop before it was recognised.
+    assert float(seconds) < 0.2
+
+
+def test_a_loop_that_nobody_ends_is_said(compiled, simulate):
+    ours = simulate(*QUIET, compiled(SOURCE, flags=("-O0",)), "loads", "leave")
+    assert ours.status == 1
+    assert "rank 1 waits in a loop without a call for memory to change, at poll_flag" in ours.stderr
+    assert "but no other rank can go on" in ours.stderr
+    assert "rank 0 in MPI_Barrier waits for a message from rank 1" in ours.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("-O0",)], ids=["optimised", "not optimised"])
+def test_long_computation_is_not_taken_for_polling(options, compiled, simulate):
+    ours = simulate(*QUIET, compiled(SOURCE, flags=options), "compute", "leave")
+    assert ours.status == 0, ours.stderr
+    assert MENTIONED not in ours.stderr
+    assert float(ours.stdout.split()[1]) < 1e-6
