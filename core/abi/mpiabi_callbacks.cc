@@ -29,8 +29,8 @@ Type as(Function function) {
   return reinterpret_cast<Type>(function);
 }
 
-void invoke_op(const ProxiedFunction& user, CallbackKind kind, const void* in, void* inout, Count count,
-               Datatype datatype) {
+void invoke_op(const ProxiedFunction& user, CallbackKind kind, const void* in, void* inout,
+               Count count, Datatype datatype) {
   void* input = const_cast<void*>(in);
   AbiDatatype type = AbiDatatype::out(datatype);
   const Function function = user.function;
@@ -71,8 +71,8 @@ int copy_attribute(const ProxiedFunction& function, AttributeOwner owner, int ob
   return error_in(error);
 }
 
-int delete_attribute(const ProxiedFunction& function, AttributeOwner owner, int object,
-                     int keyval, void* extra_state, AttributeType, void* value) {
+int delete_attribute(const ProxiedFunction& function, AttributeOwner owner, int object, int keyval,
+                     void* extra_state, AttributeType, void* value) {
   if (function.function == nullptr) return MPI_SUCCESS;
   return error_in(as<DeleteFunction>(function.function)(owner_out(owner, object),
                                                         keyval_out(keyval), value, extra_state));

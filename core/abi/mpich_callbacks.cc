@@ -37,8 +37,8 @@ Type as(Function function) {
   return reinterpret_cast<Type>(function);
 }
 
-void invoke_op(const ProxiedFunction& user, CallbackKind kind, const void* in, void* inout, Count count,
-               Datatype datatype) {
+void invoke_op(const ProxiedFunction& user, CallbackKind kind, const void* in, void* inout,
+               Count count, Datatype datatype) {
   void* input = const_cast<void*>(in);
   const Function function = user.function;
   if (user.proxy != nullptr) {

@@ -318,7 +318,7 @@ int fortran_proxy(Function, int object, int, void*, AttributeType type, void* va
 
 TEST(MpichCallbacks, FortranCopyFunctionsAreCalledThroughTheirProxy) {
   const ProxiedFunction function = {reinterpret_cast<Function>(1),
-                                      reinterpret_cast<Function>(fortran_proxy)};
+                                    reinterpret_cast<Function>(fortran_proxy)};
   void* copy = nullptr;
   bool keep = false;
   callbacks().copy_attribute(function, AttributeOwner::kComm, MPI_COMM_SELF, 1, nullptr,

@@ -215,9 +215,9 @@ Result<> check_collective_buffers(const Table& table) {
     const Entry* entry = table.document().find(table.key(name));
     if (entry == nullptr || size_or(table.document(), entry->key, 1) <= kLongestCollectiveBuffer)
       continue;
-    return table.document().wrong(*entry, entry->key + " is too long, expected less than 2 GiB, got " +
-                                              entry->value.shown(),
-                                  "choose a smaller buffer: ROMIO counts its bytes in 32 bits");
+    return table.document().wrong(
+        *entry, entry->key + " is too long, expected less than 2 GiB, got " + entry->value.shown(),
+        "choose a smaller buffer: ROMIO counts its bytes in 32 bits");
   }
   return {};
 }
