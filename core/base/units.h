@@ -30,14 +30,13 @@ class SimTime {
   // would be a wrong answer.
   constexpr SimTime operator+(SimTime other) const {
     SimTime sum;
-    if (__builtin_add_overflow(ps_, other.ps_, &sum.ps_)) [[unlikely]] end_of_time();
+    if (__builtin_add_overflow(ps_, other.ps_, &sum.ps_)) [[unlikely]]
+      end_of_time();
     return sum;
   }
   constexpr SimTime operator-(SimTime other) const { return SimTime(ps_ - other.ps_); }
   constexpr SimTime operator*(int64_t factor) const { return SimTime(ps_ * factor); }
-  constexpr SimTime& operator+=(SimTime other) {
-    return *this = *this + other;
-  }
+  constexpr SimTime& operator+=(SimTime other) { return *this = *this + other; }
   constexpr SimTime& operator-=(SimTime other) {
     ps_ -= other.ps_;
     return *this;
