@@ -1,6 +1,7 @@
 #include "core/mpi/collective_log.h"
 
-#include <string_view>
+#include <memory>
+#include <string>
 
 #include "core/mpi/call_ids.h"
 #include "core/mpi/errors.h"
@@ -88,12 +89,13 @@ int enter_collective_log(CommObject& comm, uint32_t sequence,
                          const CollectiveSignature& signature) {
   if (comm.is_inter || comm.size() == 1) return MPI_SUCCESS;
   if (comm.collective_log == nullptr) {
-    std::weak_ptr<CollectiveLog>& shared =
-        this_rank().world.collective_logs[{comm.context, comm.local.get()}];
-    comm.collective_log = shared.lock();
-    if (comm.collective_log == nullptr) {
-      comm.collective_log = std::make_shared<CollectiveLog>(comm.size());
-      shared = comm.collective_log;
+    CollectiveLogs& logs = this_rank().world.collective_logs;
+    const auto [place, is_new] = logs.try_emplace({comm.context, comm.local.get()});
+    if (is_new) {
+      comm.collective_log = std::make_shared<CollectiveLog>(logs, place, comm.size());
+      place->second = comm.collective_log.get();
+    } else {
+      comm.collective_log = place->second->shared_from_this();
     }
   }
   return comm.collective_log->enter(comm, sequence, signature);

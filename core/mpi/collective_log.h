@@ -27,9 +27,18 @@ struct CollectiveSignature {
   SignatureId type = kAnySignature;
 };
 
-class CollectiveLog {
+class CollectiveLog;
+// Each communicator's, by context and group; its ranks own it.
+using CollectiveLogs = std::map<std::pair<uint32_t, const Members*>, CollectiveLog*>;
+
+class CollectiveLog : public std::enable_shared_from_this<CollectiveLog> {
  public:
-  explicit CollectiveLog(int ranks) : ranks_(ranks) {}
+  // Is among `logs` for as long as it lives.
+  CollectiveLog(CollectiveLogs& logs, CollectiveLogs::iterator place, int ranks)
+      : logs_(logs), place_(place), ranks_(ranks) {}
+  ~CollectiveLog() { logs_.erase(place_); }
+  CollectiveLog(const CollectiveLog&) = delete;
+  CollectiveLog& operator=(const CollectiveLog&) = delete;
 
   // A rank comes to the communicator's collective number `sequence`. An error with its detail where
   // it does not fit the first rank's.
@@ -45,13 +54,12 @@ class CollectiveLog {
   int compare(const CommObject& comm, const Entry& entry, uint16_t call,
               const CollectiveSignature& signature) const;
 
+  CollectiveLogs& logs_;
+  CollectiveLogs::iterator place_;
   int ranks_;
   uint32_t begin_ = 0;  // number of the first entry
   std::deque<Entry> entries_;
 };
-
-// Each communicator's; kept by its ranks.
-using CollectiveLogs = std::map<std::pair<uint32_t, const Members*>, std::weak_ptr<CollectiveLog>>;
 
 // As CollectiveLog::enter, for the running rank. Says nothing of inter-communicators.
 int enter_collective_log(CommObject& comm, uint32_t sequence, const CollectiveSignature& signature);

@@ -178,6 +178,7 @@ struct World {
   RequestObject sent;  // what kSentRequest means; always complete
   ComputeMeter meter;
   InFlight in_flight;
+  CollectiveLogs collective_logs;               // outlives the ranks' communicators
   Gatherings gatherings;
   Interface* unsettled = nullptr;  // of the running rank, to be settled when it yields
   ReservedBlock rank_block;  // room for all, by number
@@ -190,7 +191,6 @@ struct World {
   machine::CollectiveParameters collective_io;  // where no file system says otherwise
   FileLocks file_locks;
   Mismatches mismatches;
-  CollectiveLogs collective_logs;
   std::set<std::string> host_files;  // that MPI-IO opened and no file system of the machine has
   uint64_t messages = 0;
   uint64_t message_bytes = 0;
