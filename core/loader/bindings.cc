@@ -4,7 +4,7 @@ namespace sesame::loader {
 
 std::unordered_map<std::string_view, void*> all_bindings() {
   BindingTable table;
-  for (auto* bind : {bind_start,      bind_clocks,          bind_sleeps,           bind_exits,
+  for (auto* bind : {bind_start, bind_threads,     bind_clocks,          bind_sleeps,           bind_exits,
                      bind_streams,    bind_descriptors,     bind_random,           bind_text,
                      bind_getopt,     bind_environment,     bind_directories,      bind_signals,
                      bind_identity,   bind_dynamic,         bind_file_descriptors, bind_file_data,

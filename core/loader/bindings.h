@@ -14,7 +14,8 @@ struct Binding {
 };
 using BindingTable = std::vector<Binding>;
 
-void bind_start(BindingTable& table);             // start.cc: __libc_start_main, __tls_get_addr
+void bind_start(BindingTable& table);             // start.cc
+void bind_threads(BindingTable& table);           // threads.cc
 void bind_clocks(BindingTable& table);            // clock.cc
 void bind_sleeps(BindingTable& table);            // sleep.cc
 void bind_exits(BindingTable& table);             // exit.cc

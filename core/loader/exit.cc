@@ -15,6 +15,7 @@
 #include "core/loader/signals.h"
 #include "core/loader/stream.h"
 
+extern "C" int __cxa_thread_atexit_impl(void (*)(void*), void*, void*);
 extern "C" void __assert_fail(const char*, const char*, unsigned int, const char*);
 
 namespace sesame::loader {
@@ -69,6 +70,7 @@ void end_if_forked(int status) {
 void finish_process(RankProcess& process, bool run_handlers_too) {
   if (process.finished) return;
   if (run_handlers_too) {
+    run_handlers(process.thread_exit_handlers, 0);
     run_handlers(process.exit_handlers, 0);
     run_finalizers(process);
   }
@@ -77,6 +79,7 @@ void finish_process(RankProcess& process, bool run_handlers_too) {
 }
 
 void exit_process(RankProcess& process, int status) {
+  run_handlers(process.thread_exit_handlers, status);
   run_handlers(process.exit_handlers, status);
   run_finalizers(process);
   process.finished = true;
@@ -146,8 +149,13 @@ int rank___cxa_atexit(void (*function)(void*), void* argument, void* library) {
   return 0;  // in a thread of the program: it would outlive the rank
 }
 
-int rank___cxa_thread_atexit_impl(void (*function)(void*), void* argument, void* library) {
-  return rank___cxa_atexit(function, argument, library);
+int rank___cxa_thread_atexit(void (*function)(void*), void* argument, void* library) {
+  RankProcess* process = current();
+  if (process == nullptr)
+    return REAL(__cxa_thread_atexit_impl)(function, argument, library);
+  process->thread_exit_handlers.push_back(
+      {Kind::kWithArgument, reinterpret_cast<void*>(function), argument, library});
+  return 0;
 }
 
 int rank_atexit(void (*function)()) {
@@ -201,7 +209,8 @@ void bind_exits(BindingTable& table) {
   BIND(table, abort);
   BIND(table, __assert_fail);
   BIND(table, __cxa_atexit);
-  BIND(table, __cxa_thread_atexit_impl);
+  BIND(table, __cxa_thread_atexit);
+  BIND_AS(table, "__cxa_thread_atexit_impl", __cxa_thread_atexit);
   BIND(table, atexit);
   BIND(table, on_exit);
   BIND(table, at_quick_exit);

@@ -236,6 +236,8 @@ Result<std::unique_ptr<ImageSet>> ImageSet::build(const Program& program) {
     set->images.push_back(std::move(*image));
   }
   connect(*set, index_of);
+  if (Result<> placed = place_thread_variables(*set, program); !placed)
+    return std::unexpected(placed.error());
   if (Result<> resolved = resolve(*set, program); !resolved)
     return std::unexpected(resolved.error());
   return set;

@@ -51,6 +51,7 @@ struct Image {
   uint64_t template_size = 0;
   uint64_t eh_frame_header = 0;  // address of PT_GNU_EH_FRAME, 0 when there is none
   std::vector<int> needed;       // images, by index
+  uint64_t thread_offset = 0;    // of its thread-local variables below the thread pointer; 0: none
 
   // The template's bytes for an address; null outside.
   char* template_at(uint64_t address, uint64_t bytes);
@@ -104,11 +105,18 @@ class ImageSet {
   uint64_t block_size = 0;
   std::vector<uint32_t> start_order;  // images, dependencies first, the program last
   bool executable_stack = false;
+  bool thread_blocks = false;  // each rank has a thread pointer of its own
+  uint64_t thread_window_used = 0;
   std::vector<VariablePlace> call_slots;  // cache lines that calls of the simulator go through
   std::vector<std::string> unresolved;    // symbols that abort the rank when called
 
   uint32_t block_image() const { return static_cast<uint32_t>(images.size()); }
 };
+
+// Gives images with thread-local variables places in the window below the thread pointer, if any of
+// them must have one or the program's threads keep state there (OpenMP).
+Result<> place_thread_variables(ImageSet& set, const Program& program);
+Result<> place_in_window(ImageSet& set, Image& image);
 
 // Maps a file's pieces at a free place; returns what is to be added to its addresses.
 Result<uint64_t> map_image(const Image& image);

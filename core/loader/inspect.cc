@@ -91,13 +91,6 @@ Result<> refuse_unloadable(const std::string& name, const ElfFile& file) {
     return error(quoted(name) + " is built for another C library (" + file.interpreter() +
                      "), expected the GNU C library",
                  "rebuild it on a GNU/Linux system");
-  const Elf64_Phdr* local = file.segment(PT_TLS);
-  if (local != nullptr && local->p_memsz != 0)
-    return error(quoted(name) + " holds thread-local variables of its own (" +
-                     std::to_string(local->p_memsz) +
-                     " bytes), which all ranks would share in one process",
-                 "remove thread_local, __thread or threadprivate variables from the program, or "
-                 "move them into a shared library");
   if (file.find("malloc") != nullptr)
     return error(quoted(name) +
                      " brings its own malloc, which all ranks' libraries would mix "

@@ -91,10 +91,6 @@ TEST_F(Inspect, RefusesProgramsAtAFixedAddress) {
   expect_words(refusal(program_path("plain_fixed")), {"not position-independent", "-pie"});
 }
 
-TEST_F(Inspect, RefusesThreadLocalVariablesOfTheProgram) {
-  expect_words(refusal(program_path("plain_local")), {"thread-local", "4 bytes"});
-}
-
 TEST_F(Inspect, RefusesProgramsWithoutMpi) {
   expect_words(refusal(program_path("plain")), {"not an MPI program", "mpicc"});
 }

@@ -11,6 +11,7 @@
 #include "core/loader/loader.h"
 #include "core/loader/process.h"
 #include "core/loader/stream.h"
+#include "core/loader/threads.h"
 
 namespace sesame::loader {
 namespace {
@@ -97,6 +98,13 @@ Result<RankProcessPtr> ProgramImage::load(int rank, const LaunchArguments& argum
     if (auto moved = begin_in(*process, arguments.directory); !moved) {
       return std::unexpected(moved.error());
     }
+  }
+  if (images_->thread_blocks) {
+    Result<std::unique_ptr<ThreadBlock>> block = ThreadBlock::create();
+    if (!block) return std::unexpected(block.error());
+    process->thread_block = std::move(*block);
+    fill_thread_window(*process, process->thread_block->pointer());
+    enter_thread_blocks_from_now_on();
   }
   open_streams(*process);
   set_variables(*process);

@@ -129,9 +129,13 @@ void set_stack(RankProcess& process, void* low, size_t size, size_t guard_size);
 // Makes this rank (or none) the one that the C library's state belongs to on this thread. To be
 // called at every switch, before the other stack is entered; costs a handful of stores. The
 // variables stdin, stdout, stderr and environ are the rank's until the next call: other threads of
-// the simulator must not use them.
+// the simulator must not use them. The thread pointer may change: the caller must not keep the
+// address of a thread-local variable.
 void activate(RankProcess* process);
 RankProcess* active();
+
+// The same on the rank's own stack, where the thread pointer stays; for HostScope.
+void set_active(RankProcess* process);
 
 // Enters the program on the stack that is current now, which must belong to the rank and must be
 // active. Ends through hooks.exit_rank, after the rank's exit handlers and flushes.
@@ -153,8 +157,8 @@ int host_clock_gettime(int clock, timespec* result);
 // sees the host's C library.
 class HostScope {
  public:
-  HostScope() : process_(active()) { activate(nullptr); }
-  ~HostScope() { activate(process_); }
+  HostScope() : process_(active()) { set_active(nullptr); }
+  ~HostScope() { set_active(process_); }
   HostScope(const HostScope&) = delete;
   HostScope& operator=(const HostScope&) = delete;
 

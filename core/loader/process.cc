@@ -67,6 +67,7 @@ int g_host_pid = 0;
 HostState g_host;
 bool g_swap_directories = false;
 bool g_swap_locales = false;
+bool g_thread_blocks = false;
 RankProcess* g_directory_owner = nullptr;  // whose directory and mask are in force
 
 // Where the C++ runtime and the C library keep their part of this thread's state.
@@ -154,9 +155,10 @@ void swap_locales_from_now_on() {
   g_swap_locales = true;
 }
 
-void activate(RankProcess* next) {
-  RankProcess* previous = g_active;
-  if (previous == next) return;
+namespace {
+
+// The part of a switch that every rank needs.
+void exchange_state(RankProcess* previous, RankProcess* next) {
   if (t_state.exceptions == nullptr) [[unlikely]]
     find_thread_state();
   SwitchedState& host = g_host.switched;
@@ -169,9 +171,27 @@ void activate(RankProcess* next) {
   save(previous == nullptr ? host : previous->switched);
   g_active = next;
   restore(next == nullptr ? host : next->switched);
+}
+
+}  // namespace
+
+void set_active(RankProcess* next) {
+  RankProcess* previous = g_active;
+  if (previous == next) return;
+  exchange_state(previous, next);
   if (g_swap_directories || g_swap_locales) [[unlikely]]
     swap_rare_state(next);
 }
+
+void activate(RankProcess* next) {
+  if (!g_thread_blocks) [[likely]]
+    return set_active(next);
+  if (g_active != next) exchange_state(g_active, next);
+  enter_thread_block(next == nullptr ? nullptr : next->thread_block.get());
+  swap_rare_state(next);
+}
+
+void enter_thread_blocks_from_now_on() { g_thread_blocks = true; }
 
 void set_stream(RankProcess& process, Variable which, FILE* file) {
   process.variable<FILE*>(which) = file;

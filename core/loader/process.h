@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/loader/loader.h"
+#include "core/loader/thread_block.h"
 
 struct tm;
 
@@ -102,7 +103,10 @@ class RankProcess {
   std::unique_ptr<uint64_t[]> bases;
   std::unique_ptr<char[]> block;  // variables, and clones of the C++ streams
   std::array<void*, kVariableCount> variables = {};
-  std::unique_ptr<std::unique_ptr<char[]>[]> thread_storage;  // by image, made on first use
+  // Thread-local variables: of images with a place in the window; of the others by image, made on
+  // first use.
+  std::unique_ptr<ThreadBlock> thread_block;
+  std::unique_ptr<std::unique_ptr<char[]>[]> thread_storage;
 
   // The streams that the rank began with.
   FILE* in = nullptr;
@@ -110,6 +114,7 @@ class RankProcess {
   FILE* err = nullptr;
 
   std::vector<ExitHandler> exit_handlers;
+  std::vector<ExitHandler> thread_exit_handlers;  // destructors of thread-local objects: run first
   std::vector<ExitHandler> quick_exit_handlers;
   bool libraries_initialized = false;
   bool finished = false;
@@ -153,6 +158,7 @@ Variable variable_named(std::string_view symbol);
 
 // From the moment that one rank has a directory, mask or locale of its own, switches must swap it.
 void swap_directories_from_now_on();
+void enter_thread_blocks_from_now_on();
 void swap_locales_from_now_on();
 
 }  // namespace sesame::loader

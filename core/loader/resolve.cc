@@ -12,6 +12,8 @@
 #include "core/base/check.h"
 #include "core/loader/bindings.h"
 
+extern "C" void sesame_static_descriptor();
+
 namespace sesame::loader {
 namespace {
 
@@ -207,6 +209,7 @@ class Resolver {
       case R_X86_64_DTPOFF64:
         return apply_thread_local(relocation);
       case R_X86_64_TPOFF64:
+      case R_X86_64_TLSDESC:
         return apply_thread_offset(relocation);
       default:
         return refuse("relocations of type " + std::to_string(relocation.type) +
@@ -317,19 +320,28 @@ class Resolver {
     return store(relocation.offset, value + static_cast<uint64_t>(relocation.addend));
   }
 
-  // A variable at a fixed distance from the thread pointer: only the shared libraries have those.
+  // A variable at a fixed distance from the thread pointer: in the window, or of a shared library
+  // that the C library gave a place.
   Result<> apply_thread_offset(const Relocation& relocation) {
     const char* name =
         relocation.symbol == 0 ? "" : file().name_of(file().symbols()[relocation.symbol]);
-    const Target target = relocation.symbol == 0 ? Target{} : find(relocation.symbol);
-    if (target.kind != Target::Kind::kAbsolute)
-      return refuse(
-          "its thread-local variables are of the initial-exec kind, expected the "
-          "general kind (-ftls-model=global-dynamic)" +
-          (*name == '\0' ? std::string() : std::string(": ") + name));
-    const auto thread = reinterpret_cast<uint64_t>(__builtin_thread_pointer());
-    return store(relocation.offset,
-                 target.value - thread + static_cast<uint64_t>(relocation.addend));
+    const Target target = relocation.symbol == 0 ? Target{Target::Kind::kInImage, image_, 0, nullptr}
+                                                 : find(relocation.symbol);
+    uint64_t distance = static_cast<uint64_t>(relocation.addend) + target.value;
+    if (target.kind == Target::Kind::kInImage && set_.images[target.image]->thread_offset != 0) {
+      distance -= set_.images[target.image]->thread_offset;
+    } else if (target.kind == Target::Kind::kAbsolute) {
+      distance -= reinterpret_cast<uint64_t>(__builtin_thread_pointer());
+    } else {
+      return refuse(std::string("it uses the thread-local variable '") + name +
+                    "', which no library defines");
+    }
+    if (relocation.type == R_X86_64_TPOFF64) return store(relocation.offset, distance);
+    if (Result<> stored = store(relocation.offset,
+                                reinterpret_cast<uint64_t>(&sesame_static_descriptor));
+        !stored)
+      return stored;
+    return store(relocation.offset + sizeof(uint64_t), distance);
   }
 
   ImageSet& set_;

@@ -10,7 +10,6 @@
 #include "core/loader/images.h"
 #include "core/loader/process.h"
 #include "core/loader/real.h"
-#include "core/loader/resolve.h"
 
 namespace sesame::loader {
 namespace {
@@ -130,37 +129,6 @@ uint64_t* lay_out_stack(RankProcess& process, char* top) {
   return start;
 }
 
-struct ThreadIndex {
-  uint64_t module;
-  uint64_t offset;
-};
-
-// What a private library gets instead of __tls_get_addr. A rank is one thread to its libraries.
-extern "C" void* rank___tls_get_addr(ThreadIndex* index) {
-  const auto image_index = static_cast<uint32_t>(index->module);
-  CHECK(index->module >> 48 == kThreadModule >> 48);
-  RankProcess* process = current();
-  if (process == nullptr) {
-    // A thread that the program started: one set of variables per thread, in use by one rank.
-    static thread_local std::vector<std::unique_ptr<char[]>> storage;
-    if (storage.size() <= image_index) storage.resize(image_index + 1);
-    if (storage[image_index] == nullptr) storage[image_index] = std::make_unique<char[]>(64 * 1024);
-    return storage[image_index].get() + index->offset;
-  }
-  const size_t count = process->images->images.size();
-  if (process->thread_storage == nullptr)
-    process->thread_storage = std::make_unique<std::unique_ptr<char[]>[]>(count);
-  std::unique_ptr<char[]>& storage = process->thread_storage[image_index];
-  if (storage == nullptr) {
-    const ElfFile& file = process->images->images[image_index]->file;
-    const Elf64_Phdr* segment = file.segment(PT_TLS);
-    storage = std::make_unique<char[]>(segment->p_memsz + 1);
-    const char* data = file.at(segment->p_vaddr, segment->p_filesz);
-    if (data != nullptr) memcpy(storage.get(), data, segment->p_filesz);
-  }
-  return storage.get() + index->offset;
-}
-
 // Programs linked with glibc before 2.34 bring `init`, which runs their own constructors; later
 // ones pass null and expect the C library to do it.
 extern "C" int rank___libc_start_main(int (*main)(int, char**, char**), int argc, char** argv,
@@ -226,7 +194,6 @@ void run_program(RankProcess& process) {
 
 void bind_start(BindingTable& table) {
   BIND(table, __libc_start_main);
-  BIND(table, __tls_get_addr);
 }
 
 }  // namespace sesame::loader

@@ -1,0 +1,44 @@
+// Thread-local variables of a program. Its code finds them at fixed distances below the thread
+// pointer, so each rank of such a program has a thread pointer and a block of its own: a copy of
+// the simulator thread's block (what the shared libraries and the C library keep per thread), in
+// which the program's variables have the window right below the thread pointer. The simulator's own
+// thread-local variables stay those of one thread: they move along at every switch.
+// Programs without thread-local variables have no blocks and pay nothing. Simulator thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "core/base/error.h"
+
+namespace sesame::loader {
+
+// As in thread_pointer_x86_64.S. Threads of a program have the window too, in stacks that may be
+// small; so it cannot be large.
+inline constexpr uint64_t kThreadWindow = 64 * 1024;
+inline constexpr uint64_t kThreadAlignment = 256;
+
+class ThreadBlock {
+ public:
+  // Copies the simulator thread's block, with an empty window. The first one must be made while no
+  // block is entered.
+  static Result<std::unique_ptr<ThreadBlock>> create();
+  ~ThreadBlock();
+  ThreadBlock(const ThreadBlock&) = delete;
+  ThreadBlock& operator=(const ThreadBlock&) = delete;
+
+  char* pointer() const { return pointer_; }  // the thread pointer
+
+ private:
+  ThreadBlock() = default;
+  void* memory_ = nullptr;
+  size_t size_ = 0;
+  char* pointer_ = nullptr;
+};
+
+// Makes the block's thread pointer (null: the simulator thread's own) that of the running thread.
+// Nothing that knows the address of a thread-local variable, errno included, may be used after it.
+void enter_thread_block(const ThreadBlock* next);
+
+}  // namespace sesame::loader
