@@ -114,7 +114,8 @@ bool read_answer(int descriptor, std::string& text) {
   }
 }
 
-Result<std::string> run_and_read(const std::string& loader, const std::string& program) {
+Result<std::string> run_and_read(const std::string& loader, const std::string& program,
+                                 const std::string& preloaded) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     return error(std::string("cannot open a pipe: ") + strerror(errno));
@@ -125,6 +126,7 @@ Result<std::string> run_and_read(const std::string& loader, const std::string& p
   std::vector<std::string> words = {loader, program};
   // Not the option --list, which gives up at the first library that is missing.
   std::vector<std::string> variables = {"LD_TRACE_LOADED_OBJECTS=1"};
+  if (!preloaded.empty()) variables.push_back("LD_PRELOAD=" + preloaded);
   for (char** variable = environ; *variable != nullptr; ++variable)
     if (strncmp(*variable, "LD_PRELOAD=", 11) != 0) variables.emplace_back(*variable);
   const auto pointers = [](std::vector<std::string>& texts) {
@@ -185,8 +187,14 @@ MpiFamily mpi_family(std::string_view library_name) {
   return MpiFamily::kNone;
 }
 
-Result<std::vector<std::pair<std::string, std::string>>> list_libraries(const ElfFile& program) {
-  const Result<std::string> text = run_and_read(program.interpreter(), program.path());
+bool is_always_shared(std::string_view library_name) {
+  return matches_any(kSystem, library_name) || matches_any(kShared, library_name) ||
+         library_name.starts_with("ld-linux");
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> list_libraries(
+    const ElfFile& program, const std::string& interpreter, const std::string& preloaded) {
+  const Result<std::string> text = run_and_read(interpreter, program.path(), preloaded);
   if (!text) return std::unexpected(text.error());
   std::vector<std::pair<std::string, std::string>> libraries;
   for (size_t begin = 0; begin < text->size();) {
@@ -197,9 +205,9 @@ Result<std::vector<std::pair<std::string, std::string>>> list_libraries(const El
   return libraries;
 }
 
-Result<Closure> find_closure(const ElfFile& program,
+Result<Closure> find_closure(const ElfFile& program, const std::string& interpreter,
                              const std::vector<std::string>& private_patterns) {
-  auto listed = list_libraries(program);
+  auto listed = list_libraries(program, interpreter);
   if (!listed) return std::unexpected(listed.error());
   std::map<std::string, std::string> paths(listed->begin(), listed->end());
 

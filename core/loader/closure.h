@@ -26,10 +26,17 @@ struct Closure {
 
 // The path of every library that the dynamic loader finds for the program: pairs of name and path;
 // an empty path where it finds none.
-Result<std::vector<std::pair<std::string, std::string>>> list_libraries(const ElfFile& program);
+// `interpreter` is the dynamic loader. `preloaded`, when not empty, is a library that is looked for
+// as if the program opened it by this name.
+Result<std::vector<std::pair<std::string, std::string>>> list_libraries(
+    const ElfFile& program, const std::string& interpreter, const std::string& preloaded = {});
 
-// Walks DT_NEEDED from the program. MPI libraries are noted and not followed.
-Result<Closure> find_closure(const ElfFile& program,
+// Walks DT_NEEDED from the program or plug-in. MPI libraries are noted and not followed.
+Result<Closure> find_closure(const ElfFile& program, const std::string& interpreter,
                              const std::vector<std::string>& private_patterns);
+
+// Whether one copy of the library serves all ranks whatever opens it: libraries of the system, and
+// those that start threads of their own.
+bool is_always_shared(std::string_view library_name);
 
 }  // namespace sesame::loader

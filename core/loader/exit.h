@@ -5,12 +5,16 @@
 
 namespace sesame::loader {
 
+struct ImageGroup;
+
 // exit(): handlers, the ends of the images, flush; then the hook.
 [[noreturn]] void exit_process(RankProcess& process, int status);
 
-// start.cc: DT_INIT and DT_INIT_ARRAY, DT_FINI and DT_FINI_ARRAY of the rank's images. With
-// include_program the program's own are among them.
-void run_initializers(RankProcess& process, bool include_program, int argc, char** argv);
+// start.cc: the functions that images choose by processor, DT_INIT and DT_INIT_ARRAY of a group.
+// With include_program the program's own are among them.
+void run_initializers(RankProcess& process, const ImageGroup& group, bool include_program);
+// DT_FINI_ARRAY and DT_FINI of one image, and of all: the program, plug-ins, libraries.
+void run_finalizer(RankProcess& process, uint32_t index);
 void run_finalizers(RankProcess& process);
 
 }  // namespace sesame::loader

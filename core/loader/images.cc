@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <functional>
 #include <ios>
 #include <map>
+#include <numeric>
 
 #include "core/base/check.h"
 #include "core/loader/resolve.h"
@@ -95,7 +95,33 @@ Result<> make_template(Image& image, const std::vector<bool>& writable) {
   return {};
 }
 
-Result<std::unique_ptr<Image>> open_image(const std::string& path) {
+void append_spare(Image& image) {
+  Piece& last = image.pieces.back();
+  image.spare = last.address + last.size;
+  if (last.source == Piece::Source::kTemplate) {
+    last.size += kSpareBytes;
+  } else {
+    image.pieces.push_back(
+        {Piece::Source::kZero, PROT_READ | PROT_WRITE, image.spare, kSpareBytes, 0});
+  }
+}
+
+void visit(ImageSet& set, ImageGroup& group, std::vector<bool>& visited, uint32_t index) {
+  if (index < group.begin || index >= group.end || visited[index - group.begin]) return;
+  visited[index - group.begin] = true;
+  for (int next : set.images[index]->needed)
+    visit(set, group, visited, static_cast<uint32_t>(next));
+  group.start_order.push_back(index);
+}
+
+bool has_any_within(const std::vector<uint64_t>& sorted, uint64_t begin, uint64_t size) {
+  const auto first = std::ranges::lower_bound(sorted, begin);
+  return first != sorted.end() && *first - begin < size;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Image>> open_image(const std::string& path, bool with_spare) {
   Result<ElfFile> file = ElfFile::open(path);
   if (!file) return std::unexpected(file.error());
   auto image = std::make_unique<Image>(std::move(*file));
@@ -103,6 +129,7 @@ Result<std::unique_ptr<Image>> open_image(const std::string& path) {
   const std::vector<bool> writable = find_writable_segments(image->file);
   image->pieces = plan_pieces(image->file, writable);
   if (image->pieces.empty()) return error("'" + path + "' has nothing to load");
+  if (with_spare) append_spare(*image);
   image->begin = image->pieces.front().address;
   image->size = image->pieces.back().address + image->pieces.back().size - image->begin;
   const Elf64_Phdr* header = image->file.segment(PT_GNU_EH_FRAME);
@@ -114,40 +141,31 @@ Result<std::unique_ptr<Image>> open_image(const std::string& path) {
 
 // One copy of each shared library serves all ranks. One that the simulator already uses (libc,
 // libstdc++) is used for the program as well.
-Result<> open_shared_libraries(const Program& program) {
-  for (const Library& library : program.libraries) {
+Result<> open_shared_libraries(const std::string& name, const std::vector<Library>& libraries) {
+  for (const Library& library : libraries) {
     if (library.is_private) continue;
     if (dlopen(library.name.c_str(), RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL) != nullptr) continue;
     if (dlopen(library.path.c_str(), RTLD_LAZY | RTLD_GLOBAL) == nullptr)
-      return error("cannot load a library of '" + program.name + "': " + dlerror());
+      return error("cannot load a library of '" + name + "': " + dlerror());
   }
   return {};
 }
 
-void connect(ImageSet& set, const std::map<std::string, int>& index_of) {
-  for (auto& image : set.images)
-    for (const std::string& name : image->file.needed())
+void connect(ImageSet& set, ImageGroup& group, const std::map<std::string, uint32_t>& index_of) {
+  for (uint32_t i = group.begin; i < group.end; ++i) {
+    Image& image = *set.images[i];
+    for (const std::string& name : image.file.needed())
       if (const auto entry = index_of.find(name); entry != index_of.end())
-        image->needed.push_back(entry->second);
-  std::vector<bool> visited(set.images.size());
-  const std::function<void(uint32_t)> visit = [&](uint32_t index) {
-    if (visited[index]) return;
-    visited[index] = true;
-    for (int next : set.images[index]->needed) visit(static_cast<uint32_t>(next));
-    set.start_order.push_back(index);
-  };
+        image.needed.push_back(static_cast<int>(entry->second));
+  }
+  std::vector<bool> visited(group.end - group.begin);
   visited[0] = true;
-  for (int next : set.images[0]->needed) visit(static_cast<uint32_t>(next));
-  for (uint32_t i = 1; i < set.images.size(); ++i) visit(i);  // reached through shared libraries
-  set.start_order.push_back(0);
+  for (int next : set.images[group.begin]->needed)
+    visit(set, group, visited, static_cast<uint32_t>(next));
+  // Reached through shared libraries.
+  for (uint32_t i = group.begin + 1; i < group.end; ++i) visit(set, group, visited, i);
+  group.start_order.push_back(group.begin);
 }
-
-bool has_any_within(const std::vector<uint64_t>& sorted, uint64_t begin, uint64_t size) {
-  const auto first = std::ranges::lower_bound(sorted, begin);
-  return first != sorted.end() && *first - begin < size;
-}
-
-}  // namespace
 
 std::vector<bool> find_writable_segments(const ElfFile& file) {
   std::vector<bool> writable;
@@ -218,14 +236,14 @@ char* Image::template_at(uint64_t address, uint64_t bytes) {
 Result<std::unique_ptr<ImageSet>> ImageSet::build(const Program& program) {
   // std::cout and its kin are copied into the ranks' images: they must be alive by then.
   static std::ios_base::Init streams;
-  if (Result<> opened = open_shared_libraries(program); !opened)
+  if (Result<> opened = open_shared_libraries(program.name, program.libraries); !opened)
     return std::unexpected(opened.error());
   auto set = std::make_unique<ImageSet>();
   std::vector<std::string> paths = {program.path};
-  std::map<std::string, int> index_of;
+  std::map<std::string, uint32_t> index_of;
   for (const Library& library : program.libraries) {
     if (!library.is_private) continue;
-    index_of[library.name] = static_cast<int>(paths.size());
+    index_of[library.name] = static_cast<uint32_t>(paths.size());
     paths.push_back(library.path);
   }
   for (const std::string& path : paths) {
@@ -235,11 +253,15 @@ Result<std::unique_ptr<ImageSet>> ImageSet::build(const Program& program) {
     set->executable_stack |= stack == nullptr || (stack->p_flags & PF_X) != 0;
     set->images.push_back(std::move(*image));
   }
-  connect(*set, index_of);
+  set->program.end = static_cast<uint32_t>(set->images.size());
+  connect(*set, set->program, index_of);
   if (Result<> placed = place_thread_variables(*set, program); !placed)
     return std::unexpected(placed.error());
-  if (Result<> resolved = resolve(*set, program); !resolved)
+  std::vector<uint32_t> scope(set->program.end);
+  std::iota(scope.begin(), scope.end(), 0);
+  if (Result<> resolved = resolve(*set, program, set->program, scope); !resolved)
     return std::unexpected(resolved.error());
+  set->images.push_back(nullptr);  // the block's
   return set;
 }
 

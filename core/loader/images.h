@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,7 +52,10 @@ struct Image {
   uint64_t template_size = 0;
   uint64_t eh_frame_header = 0;  // address of PT_GNU_EH_FRAME, 0 when there is none
   std::vector<int> needed;       // images, by index
+  std::vector<std::string> shared;  // libraries that it needs and that all ranks share: paths
+  std::vector<int> bound;        // images whose symbols it uses: a plug-in that may not be unloaded
   uint64_t thread_offset = 0;    // of its thread-local variables below the thread pointer; 0: none
+  uint64_t spare = 0;            // address of kSpareBytes behind its data, for clones; 0: none
 
   // The template's bytes for an address; null outside.
   char* template_at(uint64_t address, uint64_t bytes);
@@ -62,7 +66,7 @@ inline constexpr uint32_t kNoImage = ~uint32_t{0};
 // *(image + offset) = base of target_image + addend
 struct Fixup {
   uint32_t image;
-  uint32_t target_image;  // an image, or images.size() for the rank's block
+  uint32_t target_image;  // an image, or ImageSet::block_image()
   uint64_t offset;
   uint64_t addend;
 };
@@ -79,11 +83,24 @@ struct ChosenFixup {
   uint64_t offset, resolver;
 };
 
-// An object of a shared library of which each rank has a bitwise copy in its block (std::cout).
+// An object of a shared library of which each rank has a bitwise copy (std::cout): in its block, or
+// behind the data of a plug-in.
 struct Clone {
   const void* original;
   uint64_t size;
-  uint64_t block_offset;
+  uint32_t image;
+  uint64_t offset;
+};
+
+// Files that are loaded together: the program with its private libraries, or a plug-in that a rank
+// opens, with those of its libraries that the rank does not have yet.
+struct ImageGroup {
+  uint32_t begin = 0, end = 0;  // images [begin, end); the first is the program or the plug-in
+  std::vector<Fixup> fixups;
+  std::vector<CopyFixup> copies;
+  std::vector<ChosenFixup> chosen;
+  std::vector<Clone> clones;
+  std::vector<uint32_t> start_order;  // images, dependencies first, the first image last
 };
 
 // Where a variable lives: an offset in an image (or in the block).
@@ -92,25 +109,35 @@ struct VariablePlace {
   uint64_t offset = 0;
 };
 
+inline constexpr uint64_t kSpareBytes = 4096;
+
+Result<std::unique_ptr<Image>> open_image(const std::string& path, bool with_spare = false);
+
+// Fills in which images of the group, or loaded before it, each needs, and the order of starting.
+// `index_of` has all of them by name.
+void connect(ImageSet& set, ImageGroup& group, const std::map<std::string, uint32_t>& index_of);
+
+// Opens those of the libraries that all ranks share.
+Result<> open_shared_libraries(const std::string& name, const std::vector<Library>& libraries);
+
 class ImageSet {
  public:
   static Result<std::unique_ptr<ImageSet>> build(const Program& program);
 
-  std::vector<std::unique_ptr<Image>> images;  // the program is the first; then breadth first
-  std::vector<Fixup> fixups;
-  std::vector<CopyFixup> copies;
-  std::vector<ChosenFixup> chosen;
-  std::vector<Clone> clones;
+  // The program is the first; then breadth first; then an empty place, whose number stands for the
+  // rank's block; then plug-ins, in the order in which they were first opened. Only grows.
+  std::vector<std::unique_ptr<Image>> images;
+  ImageGroup program;
+  std::map<std::string, std::unique_ptr<ImageGroup>> plugins;  // by what decides how they are bound
   std::array<VariablePlace, kVariableCount> variables;
   uint64_t block_size = 0;
-  std::vector<uint32_t> start_order;  // images, dependencies first, the program last
   bool executable_stack = false;
   bool thread_blocks = false;  // each rank has a thread pointer of its own
   uint64_t thread_window_used = 0;
   std::vector<VariablePlace> call_slots;  // cache lines that calls of the simulator go through
   std::vector<std::string> unresolved;    // symbols that abort the rank when called
 
-  uint32_t block_image() const { return static_cast<uint32_t>(images.size()); }
+  uint32_t block_image() const { return program.end; }
 };
 
 // Gives images with thread-local variables places in the window below the thread pointer, if any of

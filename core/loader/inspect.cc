@@ -156,7 +156,7 @@ Result<Program> inspect_program(const std::string& name, const InspectOptions& o
   if (!file) return std::unexpected(file.error());
   if (Result<> usable = refuse_unloadable(name, *file); !usable)
     return std::unexpected(usable.error());
-  Result<Closure> closure = find_closure(*file, options.private_libraries);
+  Result<Closure> closure = find_closure(*file, file->interpreter(), options.private_libraries);
   if (!closure) return std::unexpected(closure.error());
   const Result<BinaryInterface> interface = decide_interface(name, *file, *closure);
   if (!interface) return std::unexpected(interface.error());
@@ -170,6 +170,7 @@ Result<Program> inspect_program(const std::string& name, const InspectOptions& o
   program.name = name;
   program.path = *path;
   program.interface = *interface;
+  program.private_patterns = options.private_libraries;
   program.mpi_libraries = std::move(closure->mpi_libraries);
   program.libraries = std::move(closure->libraries);
   const Elf64_Phdr* stack = file->segment(PT_GNU_STACK);

@@ -9,6 +9,7 @@
 #include "core/loader/images.h"
 #include "core/loader/load.h"
 #include "core/loader/loader.h"
+#include "core/loader/plugins.h"
 #include "core/loader/process.h"
 #include "core/loader/stream.h"
 #include "core/loader/threads.h"
@@ -42,13 +43,15 @@ void set_variables(RankProcess& process) {
   process.variable<char*>(Variable::kProgramShortName) = short_name(name);
 }
 
-void apply_fixups(const ImageSet& set, const uint64_t* bases) {
-  for (const Fixup& fixup : set.fixups)
+void apply_fixups(const ImageGroup& group, const std::vector<uint64_t>& bases) {
+  for (const Fixup& fixup : group.fixups)
     *reinterpret_cast<uint64_t*>(bases[fixup.image] + fixup.offset) =
         bases[fixup.target_image] + fixup.addend;
-  for (const CopyFixup& copy : set.copies)
+  for (const CopyFixup& copy : group.copies)
     memcpy(reinterpret_cast<void*>(bases[copy.image] + copy.offset),
            reinterpret_cast<const void*>(bases[copy.source_image] + copy.source_offset), copy.size);
+  for (const Clone& clone : group.clones)
+    memcpy(reinterpret_cast<void*>(bases[clone.image] + clone.offset), clone.original, clone.size);
 }
 
 // No rank is active now.
@@ -61,6 +64,31 @@ Result<> begin_in(RankProcess& process, const std::string& directory) {
 }
 
 }  // namespace
+
+Result<> copy_group(RankProcess& process, const ImageGroup& group) {
+  if (process.bases.size() < group.end) process.bases.resize(group.end);
+  for (uint32_t i = group.begin; i < group.end; ++i) {
+    const Image& image = *process.images->images[i];
+    const Result<uint64_t> base = map_image(image);
+    if (!base) {
+      while (i-- > group.begin) remove_copy(process, i);
+      return std::unexpected(base.error());
+    }
+    process.bases[i] = *base;
+    register_copy(*base + image.begin, &image, *base);
+  }
+  apply_fixups(group, process.bases);
+  return {};
+}
+
+void remove_copy(RankProcess& process, uint32_t index) {
+  const Image* image = process.images->images[index].get();
+  uint64_t& base = process.bases[index];
+  if (image == nullptr || base == 0) return;
+  unregister_copy(base + image->begin);
+  munmap(reinterpret_cast<void*>(base + image->begin), image->size);
+  base = 0;
+}
 
 ProgramImage::ProgramImage(Program program, std::unique_ptr<ImageSet> images)
     : program_(std::move(program)), images_(std::move(images)) {}
@@ -78,22 +106,15 @@ Result<std::unique_ptr<ProgramImage>> ProgramImage::open(const Program& program)
 Result<RankProcessPtr> ProgramImage::load(int rank, const LaunchArguments& arguments) {
   if (arguments.arguments.empty()) return error("a program needs at least its own name");
   RankProcessPtr process(new RankProcess);
-  const size_t count = images_->images.size();
   process->rank = rank;
   process->images = images_.get();
+  process->program = &program_;
   process->arguments = &arguments;
-  process->bases = std::make_unique<uint64_t[]>(count + 1);
+  process->bases.resize(images_->program.end + 1);
   process->block = std::make_unique<char[]>(images_->block_size);
-  process->bases[count] = reinterpret_cast<uint64_t>(process->block.get());
-  for (size_t i = 0; i < count; ++i) {
-    const Result<uint64_t> base = map_image(*images_->images[i]);
-    if (!base) return std::unexpected(base.error());
-    process->bases[i] = *base;
-    register_copy(*base + images_->images[i]->begin, images_->images[i].get(), *base);
-  }
-  apply_fixups(*images_, process->bases.get());
-  for (const Clone& clone : images_->clones)
-    memcpy(process->block.get() + clone.block_offset, clone.original, clone.size);
+  process->bases[images_->block_image()] = reinterpret_cast<uint64_t>(process->block.get());
+  if (Result<> copied = copy_group(*process, images_->program); !copied)
+    return std::unexpected(copied.error());
   if (!arguments.directory.empty()) {
     if (auto moved = begin_in(*process, arguments.directory); !moved) {
       return std::unexpected(moved.error());
@@ -113,12 +134,7 @@ Result<RankProcessPtr> ProgramImage::load(int rank, const LaunchArguments& argum
 
 RankProcess::~RankProcess() {
   close_streams(*this);
-  for (size_t i = 0; bases != nullptr && i < images->images.size(); ++i) {
-    if (bases[i] == 0) continue;
-    const Image& image = *images->images[i];
-    unregister_copy(bases[i] + image.begin);
-    munmap(reinterpret_cast<void*>(bases[i] + image.begin), image.size);
-  }
+  for (uint32_t i = 0; i < bases.size(); ++i) remove_copy(*this, i);
   if (locale != nullptr) freelocale(locale);
   if (directory >= 0) close(directory);
 }

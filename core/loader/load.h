@@ -3,9 +3,18 @@
 
 #include <cstdint>
 
+#include "core/base/error.h"
+
 namespace sesame::loader {
 
 struct Image;
+struct ImageGroup;
+class RankProcess;
+
+// Maps a copy of a group for a rank and fills in what depends on its place; executes nothing.
+Result<> copy_group(RankProcess& process, const ImageGroup& group);
+// Unmaps one image's copy, if there is one.
+void remove_copy(RankProcess& process, uint32_t index);
 
 struct CopyPlace {
   const Image* image = nullptr;  // null: in no copy

@@ -47,6 +47,7 @@ struct Program {
   BinaryInterface interface = BinaryInterface::kMpich;
   std::vector<std::string> mpi_libraries;  // names that our own definitions replace
   std::vector<Library> libraries;          // breadth first, without the MPI libraries
+  std::vector<std::string> private_patterns;  // InspectOptions::private_libraries, for plug-ins
   bool executable_stack = false;           // ranks need to execute code on their stacks
   int mappings_per_rank = 0;               // memory mappings of one copy, stack not counted
 };

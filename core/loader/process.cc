@@ -13,6 +13,7 @@
 
 #include "core/base/check.h"
 #include "core/loader/images.h"
+#include "core/loader/plugins.h"
 #include "core/loader/real.h"
 
 namespace sesame::loader {

@@ -23,6 +23,7 @@ struct tm;
 namespace sesame::loader {
 
 class ImageSet;
+struct Plugins;  // plugins.h
 
 // The C library's variables that each rank has for itself. Their storage is the program's own where
 // the linker gave it one (R_X86_64_COPY), else the rank's block.
@@ -99,14 +100,16 @@ class RankProcess {
   int rank = 0;
   ImageSet* images = nullptr;
   const LaunchArguments* arguments = nullptr;
-  // By image: what is added to an image's addresses; one more entry for the block.
-  std::unique_ptr<uint64_t[]> bases;
+  const Program* program = nullptr;
+  // By image: what is added to an image's addresses, 0 where the rank has no copy; the block among
+  // them (ImageSet::block_image). May be shorter than the set of images.
+  std::vector<uint64_t> bases;
   std::unique_ptr<char[]> block;  // variables, and clones of the C++ streams
   std::array<void*, kVariableCount> variables = {};
   // Thread-local variables: of images with a place in the window; of the others by image, made on
   // first use.
   std::unique_ptr<ThreadBlock> thread_block;
-  std::unique_ptr<std::unique_ptr<char[]>[]> thread_storage;
+  std::vector<std::unique_ptr<char[]>> thread_storage;
 
   // The streams that the rank began with.
   FILE* in = nullptr;
@@ -116,6 +119,9 @@ class RankProcess {
   std::vector<ExitHandler> exit_handlers;
   std::vector<ExitHandler> thread_exit_handlers;  // destructors of thread-local objects: run first
   std::vector<ExitHandler> quick_exit_handlers;
+  std::unique_ptr<Plugins> plugins;  // what it opened by dlopen; made on first use
+  int argument_count = 0;
+  char** argument_values = nullptr;
   bool libraries_initialized = false;
   bool finished = false;
 

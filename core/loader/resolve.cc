@@ -70,12 +70,14 @@ class StubWriter {
 
 class Resolver {
  public:
-  Resolver(ImageSet& set, const Program& program) : set_(set), program_(program) {}
+  Resolver(ImageSet& set, const Program& program, ImageGroup& group,
+           const std::vector<uint32_t>& scope)
+      : set_(set), program_(program), group_(group), scope_(scope) {}
 
   Result<> run() {
     if (Result<> opened = open_host(); !opened) return opened;
-    place_variables();
-    for (uint32_t i = 0; i < set_.images.size(); ++i) {
+    if (group_.begin == 0) place_variables();
+    for (uint32_t i = group_.begin; i < group_.end; ++i) {
       image_ = i;
       symbolic_ = file().dynamic(DT_SYMBOLIC).has_value() ||
                   (file().dynamic(DT_FLAGS).value_or(0) & DF_SYMBOLIC) != 0;
@@ -117,23 +119,30 @@ class Resolver {
   }
 
   Target clone_of(const void* original, const char* name) {
-    for (const Clone& clone : set_.clones)
-      if (clone.original == original)
-        return {Target::Kind::kInImage, set_.block_image(), clone.block_offset, nullptr};
+    for (const ImageGroup* group : {&set_.program, &group_})
+      for (const Clone& clone : group->clones)
+        if (clone.original == original)
+          return {Target::Kind::kInImage, clone.image, clone.offset, nullptr};
     Dl_info info;
     void* entry = nullptr;
     if (dladdr1(original, &info, &entry, RTLD_DL_SYMENT) == 0 || entry == nullptr)
       return {Target::Kind::kAbsolute, kNoImage, reinterpret_cast<uint64_t>(original), nullptr};
     (void)name;
     const uint64_t size = static_cast<const Elf64_Sym*>(entry)->st_size;
-    const uint64_t offset = (set_.block_size + 15) & ~uint64_t{15};
-    set_.block_size = offset + size;
-    set_.clones.push_back({original, size, offset});
-    return {Target::Kind::kInImage, set_.block_image(), offset, nullptr};
+    const bool in_block = group_.begin == 0;
+    uint64_t& end = in_block ? set_.block_size : spare_used_;
+    const uint64_t offset = (end + 15) & ~uint64_t{15};
+    if (!in_block && offset + size > kSpareBytes)
+      return {Target::Kind::kAbsolute, kNoImage, reinterpret_cast<uint64_t>(original), nullptr};
+    end = offset + size;
+    const uint32_t image = in_block ? set_.block_image() : group_.begin;
+    const uint64_t place = in_block ? offset : set_.images[image]->spare + offset;
+    group_.clones.push_back({original, size, image, place});
+    return {Target::Kind::kInImage, image, place, nullptr};
   }
 
   Target find_in_images(const char* name, uint32_t skipped) const {
-    for (uint32_t i = 0; i < set_.images.size(); ++i) {
+    for (const uint32_t i : scope_) {
       if (i == skipped) continue;
       if (const Elf64_Sym* symbol = set_.images[i]->file.find(name))
         return {Target::Kind::kInImage, i, symbol->st_value, symbol};
@@ -167,8 +176,10 @@ class Resolver {
         return {Target::Kind::kAbsolute, kNoImage, symbol.st_value, nullptr};
       return {Target::Kind::kInImage, image_, symbol.st_value, &symbol};
     }
-    if (Target target = find_in_images(name, kNoImage); target.kind != Target::Kind::kMissing)
+    if (Target target = find_in_images(name, kNoImage); target.kind != Target::Kind::kMissing) {
+      note_binding(target.image);
       return target;
+    }
     if (const Variable variable = variable_named(name); variable != Variable::kCount) {
       const VariablePlace& place = set_.variables[static_cast<size_t>(variable)];
       return {Target::Kind::kInImage, place.image, place.offset, nullptr};
@@ -179,6 +190,12 @@ class Resolver {
     if (is_stream && target.kind == Target::Kind::kAbsolute)
       return clone_of(reinterpret_cast<const void*>(target.value), name);
     return target;
+  }
+
+  void note_binding(uint32_t image) {
+    std::vector<int>& bound = set_.images[image_]->bound;
+    const int index = static_cast<int>(image);
+    if (std::ranges::find(bound, index) == bound.end()) bound.push_back(index);
   }
 
   Result<> store(uint64_t offset, uint64_t value) {
@@ -202,7 +219,7 @@ class Resolver {
       case R_X86_64_COPY:
         return apply_copy(relocation);
       case R_X86_64_IRELATIVE:
-        set_.chosen.push_back(
+        group_.chosen.push_back(
             {image_, image_, relocation.offset, static_cast<uint64_t>(relocation.addend)});
         return {};
       case R_X86_64_DTPMOD64:
@@ -220,7 +237,7 @@ class Resolver {
   Result<> add_fixup(uint64_t offset, uint32_t target_image, uint64_t addend) {
     if (set_.images[image_]->template_at(offset, sizeof(uint64_t)) == nullptr)
       return refuse("a relocation lies outside its data");
-    set_.fixups.push_back({image_, target_image, offset, addend});
+    group_.fixups.push_back({image_, target_image, offset, addend});
     return {};
   }
 
@@ -232,7 +249,7 @@ class Resolver {
         return store(relocation.offset, target.value + addend);
       case Target::Kind::kInImage:
         if (target.symbol != nullptr && ELF64_ST_TYPE(target.symbol->st_info) == STT_GNU_IFUNC) {
-          set_.chosen.push_back({image_, target.image, relocation.offset, target.value});
+          group_.chosen.push_back({image_, target.image, relocation.offset, target.value});
           return {};
         }
         return add_fixup(relocation.offset, target.image, target.value + addend);
@@ -290,7 +307,7 @@ class Resolver {
       if (!file().is_loaded(relocation.offset, size) ||
           !set_.images[source.image]->file.is_loaded(source.value, size))
         return refuse("a copied variable lies outside its data");
-      set_.copies.push_back({image_, source.image, relocation.offset, source.value, size});
+      group_.copies.push_back({image_, source.image, relocation.offset, source.value, size});
       return {};
     }
     const Target outside = find_outside(name, file().version_of(relocation.symbol));
@@ -346,6 +363,9 @@ class Resolver {
 
   ImageSet& set_;
   const Program& program_;
+  ImageGroup& group_;
+  const std::vector<uint32_t>& scope_;
+  uint64_t spare_used_ = 0;
   std::unique_ptr<ElfFile> host_;
   uint64_t host_base_ = 0;
   const std::unordered_map<std::string_view, void*> bindings_ = all_bindings();
@@ -357,6 +377,15 @@ class Resolver {
 
 }  // namespace
 
-Result<> resolve(ImageSet& set, const Program& program) { return Resolver(set, program).run(); }
+Result<> resolve(ImageSet& set, const Program& program, ImageGroup& group,
+                 const std::vector<uint32_t>& scope) {
+  return Resolver(set, program, group, scope).run();
+}
+
+void* find_outside_images(const char* name) {
+  static const auto bindings = all_bindings();
+  if (const auto binding = bindings.find(name); binding != bindings.end()) return binding->second;
+  return dlsym(RTLD_DEFAULT, name);
+}
 
 }  // namespace sesame::loader

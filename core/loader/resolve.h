@@ -10,7 +10,14 @@ namespace sesame::loader {
 // A symbol is looked for in the program, its private libraries, the rank's variables, our versions
 // of C library functions, the simulator's own exports (MPI), and last the shared libraries. A
 // function found nowhere is bound to a stub that aborts the job with its name when called.
-Result<> resolve(ImageSet& set, const Program& program);
+// `scope` are the images that are looked into, in order. The templates of the group's images are
+// filled in, and the group's lists.
+Result<> resolve(ImageSet& set, const Program& program, ImageGroup& group,
+                 const std::vector<uint32_t>& scope);
+
+// What a symbol that no image defines means to a rank: our version of a function, the simulator's
+// own export, or that of a shared library. Null when there is none.
+void* find_outside_images(const char* name);
 
 // The module number by which thread-local variables of a private library are asked for.
 inline constexpr uint64_t kThreadModule = uint64_t{0x5e5a} << 48;

@@ -8,6 +8,7 @@
 #include "core/loader/bindings.h"
 #include "core/loader/exit.h"
 #include "core/loader/images.h"
+#include "core/loader/plugins.h"
 #include "core/loader/process.h"
 #include "core/loader/real.h"
 
@@ -38,8 +39,8 @@ void run_array(const FunctionArray& array, int argc, char** argv) {
 
 // Functions that the program chooses by processor (IFUNC) write their addresses now, as the choice
 // is code of the program.
-void choose_functions(RankProcess& process) {
-  for (const ChosenFixup& chosen : process.images->chosen) {
+void choose_functions(RankProcess& process, const ImageGroup& group) {
+  for (const ChosenFixup& chosen : group.chosen) {
     const auto resolver =
         reinterpret_cast<uint64_t (*)()>(process.bases[chosen.resolver_image] + chosen.resolver);
     *reinterpret_cast<uint64_t*>(process.bases[chosen.image] + chosen.offset) = resolver();
@@ -137,17 +138,21 @@ extern "C" int rank___libc_start_main(int (*main)(int, char**, char**), int argc
   process.variable<char*>(Variable::kProgramName) = argv[0];
   char* slash = strrchr(argv[0], '/');
   process.variable<char*>(Variable::kProgramShortName) = slash == nullptr ? argv[0] : slash + 1;
-  choose_functions(process);
-  run_initializers(process, init == nullptr, argc, argv);
+  process.argument_count = argc;
+  process.argument_values = argv;
+  process.libraries_initialized = true;
+  run_initializers(process, process.images->program, init == nullptr);
   if (init != nullptr) init(argc, argv, environ);
   exit_process(process, main(argc, argv, environ));
 }
 
 }  // namespace
 
-void run_initializers(RankProcess& process, bool include_program, int argc, char** argv) {
-  process.libraries_initialized = true;
-  for (uint32_t index : process.images->start_order) {
+void run_initializers(RankProcess& process, const ImageGroup& group, bool include_program) {
+  choose_functions(process, group);
+  const int argc = process.argument_count;
+  char** argv = process.argument_values;
+  for (uint32_t index : group.start_order) {
     if (index == 0 && !include_program) continue;
     const ElfFile& file = process.images->images[index]->file;
     const uint64_t base = process.bases[index];
@@ -162,16 +167,21 @@ void run_initializers(RankProcess& process, bool include_program, int argc, char
 void run_finalizers(RankProcess& process) {
   if (!process.libraries_initialized) return;
   process.libraries_initialized = false;
-  const std::vector<uint32_t>& order = process.images->start_order;
-  for (auto index = order.rbegin(); index != order.rend(); ++index) {
-    const ElfFile& file = process.images->images[*index]->file;
-    const uint64_t base = process.bases[*index];
-    const FunctionArray array = array_of(file, base, DT_FINI_ARRAY, DT_FINI_ARRAYSZ);
-    for (uint64_t i = array.count; i-- > 0;)
-      if (array.functions[i] != 0 && array.functions[i] != ~uint64_t{0})
-        reinterpret_cast<FiniFunction>(array.functions[i])();
-    if (const auto fini = file.dynamic(DT_FINI)) reinterpret_cast<FiniFunction>(base + *fini)();
-  }
+  const std::vector<uint32_t>& order = process.images->program.start_order;
+  run_finalizer(process, order.back());
+  run_plugin_finalizers(process);
+  for (auto index = order.rbegin() + 1; index != order.rend(); ++index)
+    run_finalizer(process, *index);
+}
+
+void run_finalizer(RankProcess& process, uint32_t index) {
+  const ElfFile& file = process.images->images[index]->file;
+  const uint64_t base = process.bases[index];
+  const FunctionArray array = array_of(file, base, DT_FINI_ARRAY, DT_FINI_ARRAYSZ);
+  for (uint64_t i = array.count; i-- > 0;)
+    if (array.functions[i] != 0 && array.functions[i] != ~uint64_t{0})
+      reinterpret_cast<FiniFunction>(array.functions[i])();
+  if (const auto fini = file.dynamic(DT_FINI)) reinterpret_cast<FiniFunction>(base + *fini)();
 }
 
 void run_program(RankProcess& process) {

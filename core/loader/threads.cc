@@ -47,11 +47,10 @@ void copy_first_values(const RankProcess& process, uint32_t index, char* to) {
 }
 
 // Variables outside the window: a block for each rank, or for each thread that a rank started.
-using Storage = std::unique_ptr<std::unique_ptr<char[]>[]>;
+using Storage = std::vector<std::unique_ptr<char[]>>;
 
 char* block_of(const RankProcess& process, Storage& storage, uint32_t index) {
-  if (storage == nullptr)
-    storage = std::make_unique<std::unique_ptr<char[]>[]>(process.images->images.size());
+  if (storage.size() <= index) storage.resize(index + 1);
   if (storage[index] == nullptr) {
     const Elf64_Phdr* segment = process.images->images[index]->file.segment(PT_TLS);
     storage[index] = std::make_unique<char[]>(segment->p_memsz + 1);
@@ -110,6 +109,12 @@ Result<> place_thread_variables(ImageSet& set, const Program& program) {
 
 Result<> place_in_window(ImageSet& set, Image& image) {
   const Elf64_Phdr* segment = thread_segment(image);
+  if (!set.thread_blocks && needs_window(image))
+    return error(image.file.path() +
+                     ": its thread-local variables lie at fixed distances from the thread pointer, "
+                     "and the program has no thread-local variables for which ranks would have one",
+                 "compile it with -ftls-model=global-dynamic -mtls-dialect=gnu, or link the program "
+                 "with it");
   if (segment == nullptr || !set.thread_blocks) return {};
   const uint64_t alignment = std::max<uint64_t>(segment->p_align, 1);
   const uint64_t end = (set.thread_window_used + segment->p_memsz + alignment - 1) & ~(alignment - 1);
@@ -128,9 +133,24 @@ Result<> place_in_window(ImageSet& set, Image& image) {
 }
 
 void fill_thread_window(const RankProcess& process, char* thread_pointer) {
-  for (uint32_t i = 0; i < process.images->images.size(); ++i)
-    if (const uint64_t offset = process.images->images[i]->thread_offset; offset != 0)
-      copy_first_values(process, i, thread_pointer - offset);
+  for (uint32_t i = 0; i < process.bases.size(); ++i)
+    fill_thread_window(process, i, thread_pointer);
+}
+
+void fill_thread_window(const RankProcess& process, uint32_t index, char* thread_pointer) {
+  const Image* image = process.images->images[index].get();
+  if (image != nullptr && process.bases[index] != 0 && image->thread_offset != 0)
+    copy_first_values(process, index, thread_pointer - image->thread_offset);
+}
+
+void* thread_local_address(uint32_t image, uint64_t offset) {
+  RankProcess* rank = current();
+  const RankProcess* process = rank != nullptr ? rank : t_owner;
+  CHECK(process != nullptr);
+  if (const uint64_t below = process->images->images[image]->thread_offset; below != 0)
+    return static_cast<char*>(__builtin_thread_pointer()) - below + offset;
+  static thread_local Storage of_thread;
+  return block_of(*process, rank != nullptr ? rank->thread_storage : of_thread, image) + offset;
 }
 
 const RankProcess* owner_of_thread() { return t_owner; }
@@ -140,15 +160,7 @@ extern "C" {
 // What a copy gets instead of __tls_get_addr. A rank is one thread to its libraries.
 void* rank___tls_get_addr(ThreadIndex* index) {
   CHECK(index->module >> 48 == kThreadModule >> 48);
-  const auto image = static_cast<uint32_t>(index->module);
-  RankProcess* rank = current();
-  const RankProcess* process = rank != nullptr ? rank : t_owner;
-  CHECK(process != nullptr);
-  if (const uint64_t offset = process->images->images[image]->thread_offset; offset != 0)
-    return static_cast<char*>(__builtin_thread_pointer()) - offset + index->offset;
-  static thread_local Storage of_thread;
-  return block_of(*process, rank != nullptr ? rank->thread_storage : of_thread, image) +
-         index->offset;
+  return thread_local_address(static_cast<uint32_t>(index->module), index->offset);
 }
 
 int rank_pthread_create(pthread_t* thread, const pthread_attr_t* attributes,

@@ -39,9 +39,11 @@ void unregister_copy(uint64_t begin) {
 static CopyPlace find_own_copy(uint64_t wanted) {
   const RankProcess* process = current();
   if (process == nullptr) return {};
-  for (size_t i = 0; i < process->images->images.size(); ++i) {
-    const Image& image = *process->images->images[i];
-    if (contains(image, process->bases[i], wanted)) return {&image, process->bases[i]};
+  for (size_t i = 0; i < process->bases.size(); ++i) {
+    const Image* image = process->images->images[i].get();
+    if (image != nullptr && process->bases[i] != 0 && contains(*image, process->bases[i], wanted)) {
+      return {image, process->bases[i]};
+    }
   }
   return {};
 }
@@ -98,7 +100,8 @@ GLOBAL_NAME(_dl_find_object);
 int rank_dl_iterate_phdr(int (*callback)(dl_phdr_info*, size_t, void*), void* data) {
   if (const int result = REAL(dl_iterate_phdr)(callback, data); result != 0) return result;
   const RankProcess* process = current();
-  for (size_t i = 0; process != nullptr && i < process->images->images.size(); ++i) {
+  for (size_t i = 0; process != nullptr && i < process->bases.size(); ++i) {
+    if (process->images->images[i] == nullptr || process->bases[i] == 0) continue;
     dl_phdr_info info;
     describe(*process->images->images[i], process->bases[i], info);
     if (const int result = callback(&info, sizeof info, data); result != 0) return result;

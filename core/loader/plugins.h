@@ -1,0 +1,47 @@
+// Libraries that a rank opens while it runs (dlopen): each rank has a copy of its own, and of what
+// they need by the rules of linked libraries (closure.h). Copies that ranks open in the same state
+// come from one image. Internal; for the active rank, on its own stack.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/loader/process.h"
+
+namespace sesame::loader {
+
+// One image that was opened by name. Its address is the program's handle.
+struct OpenLibrary {
+  uint32_t image = 0;
+  int count = 0;         // dlopen less dlclose
+  bool global = false;   // RTLD_GLOBAL
+  bool stays = false;    // RTLD_NODELETE
+};
+
+struct Plugins {
+  std::vector<std::unique_ptr<OpenLibrary>> opened;  // handles stay valid
+  std::vector<uint32_t> loaded;                      // images, in order of loading
+  std::string error;                                 // dlerror's next answer; empty: none
+  std::string given;                                 // the answer that the program holds
+};
+
+Plugins& plugins_of(RankProcess& process);
+
+// A handle of ours, or of the C library where one copy of the library serves all ranks; null with
+// RTLD_NOLOAD when the rank does not have it. `caller` is the image that asks.
+Result<void*> open_plugin(RankProcess& process, const char* name, int flags, uint32_t caller);
+
+// Null when the handle is not one of ours.
+OpenLibrary* opened_library(const RankProcess& process, const void* handle);
+void close_plugin(RankProcess& process, OpenLibrary& library);
+
+// The images that symbols are looked for in: those of the whole program, in order; and those that
+// a handle reaches, breadth first.
+std::vector<uint32_t> global_scope(const RankProcess& process);
+std::vector<uint32_t> scope_of(const RankProcess& process, uint32_t image);
+
+// At the end of the rank.
+void run_plugin_finalizers(RankProcess& process);
+
+}  // namespace sesame::loader
