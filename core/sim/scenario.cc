@@ -8,6 +8,46 @@ namespace {
 
 using Json = nlohmann::json;
 
+// A whole number between two limits. Conversions of the JSON library would cut off the rest.
+Result<int64_t> number(const Json& json, const char* key, int64_t least, int64_t most) {
+  const Json& value = json.at(key);
+  const bool is_large = value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX;
+  if (value.is_number_integer() && !is_large && value.get<int64_t>() >= least &&
+      value.get<int64_t>() <= most)
+    return value.get<int64_t>();
+  return error(std::string("\"") + key + "\": expected a whole number from " +
+               std::to_string(least) + " to " + std::to_string(most) + ", got " + value.dump());
+}
+
+constexpr int64_t kMostRanks = 1 << 24;
+constexpr int64_t kLeastStack = 64 << 10;                     // calls of the simulator run on it, too
+constexpr int64_t kMostStack = int64_t{1} << 40;
+constexpr int64_t kMostStacks = int64_t{1} << 46;             // half of the address space
+constexpr int64_t kMostFixedPs = int64_t{86'400} * 1'000'000'000'000;  // a day
+
+Result<> read_numbers(const Json& json, Scenario* scenario) {
+  const auto ranks = number(json, "ranks", 1, kMostRanks);
+  if (!ranks) return std::unexpected(ranks.error());
+  scenario->ranks = static_cast<int>(*ranks);
+  if (json.contains("stack_size_bytes")) {
+    const auto stack = number(json, "stack_size_bytes", kLeastStack, kMostStack);
+    if (!stack) return std::unexpected(stack.error());
+    scenario->stack_bytes = static_cast<uint64_t>(*stack);
+  }
+  if (*ranks * (static_cast<int64_t>(scenario->stack_bytes) >> 12) > kMostStacks >> 12)
+    return error(std::to_string(*ranks) + " stacks of " + std::to_string(scenario->stack_bytes) +
+                     " bytes do not fit the address space",
+                 "give ranks smaller stacks with --stack-size");
+  if (json.contains("seed")) {
+    const Json& seed = json.at("seed");
+    if (!seed.is_number_unsigned())
+      return error("\"seed\": expected a whole number from 0 to 18446744073709551615, got " +
+                   seed.dump());
+    scenario->seed = seed.get<uint64_t>();
+  }
+  return {};
+}
+
 Result<mpi::ComputeMode> compute_mode(const std::string& name) {
   if (name == "measured") return mpi::ComputeMode::kMeasured;
   if (name == "none") return mpi::ComputeMode::kNone;
@@ -25,7 +65,14 @@ void read_compute(const Json& json, Scenario* scenario, Result<>* outcome) {
     return;
   }
   scenario->compute = *mode;
-  scenario->fixed_compute_ps = compute.value("fixed_ps", int64_t{0});
+  if (compute.contains("fixed_ps")) {
+    const auto fixed = number(compute, "fixed_ps", 0, kMostFixedPs);
+    if (!fixed) {
+      *outcome = std::unexpected(fixed.error());
+      return;
+    }
+    scenario->fixed_compute_ps = *fixed;
+  }
   if (compute.contains("recorded") && compute.at("recorded").is_string()) {
     scenario->recorded_compute = compute.at("recorded");
   }
@@ -38,7 +85,6 @@ Result<Scenario> from_json(const Json& json) {
   Scenario scenario;
   scenario.program = json.at("program");
   scenario.arguments = json.value("arguments", scenario.arguments);
-  scenario.ranks = json.at("ranks");
   scenario.machine = json.at("machine");
   scenario.overrides = json.value("overrides", scenario.overrides);
   scenario.placement = json.value("placement", scenario.placement);
@@ -47,7 +93,6 @@ Result<Scenario> from_json(const Json& json) {
   scenario.record = json.value("record", false);
   scenario.label_output = json.value("label_output", false);
   scenario.program_stdout_to_stderr = json.value("program_stdout", "stdout") == "stderr";
-  scenario.stack_bytes = json.value("stack_size_bytes", scenario.stack_bytes);
   scenario.private_libraries = json.value("private_libraries", scenario.private_libraries);
   if (json.contains("environment")) {
     for (const auto& [name, value] : json.at("environment").items()) {
@@ -64,14 +109,11 @@ Result<Scenario> from_json(const Json& json) {
     for (const auto& [path, bytes] : json.at("initial_files").items())
       scenario.initial_files->emplace_back(path, bytes.get<int64_t>());
   }
-  scenario.seed = json.value("seed", scenario.seed);
   scenario.progress_descriptor = json.value("progress_fd", -1);
-  Result<> outcome;
+  Result<> outcome = read_numbers(json, &scenario);
+  if (!outcome) return std::unexpected(outcome.error());
   read_compute(json, &scenario, &outcome);
   if (!outcome) return std::unexpected(outcome.error());
-  if (scenario.ranks < 1) {
-    return error("the number of ranks must be at least 1, got " + std::to_string(scenario.ranks));
-  }
   return scenario;
 }
 

@@ -51,6 +51,9 @@ from sesame.simulation.host import inspect_program
 STRATEGY = "storage.collective.strategy"
 # Who asks for a strategy wants it also where ranks would go alone by the machine's default.
 ALWAYS = ("storage.collective.cb_read=enable", "storage.collective.cb_write=enable")
+MOST_RANKS = 1 << 24
+# As core/sim/scenario.cc has them; the least is what calls of the simulator need.
+LEAST_STACK, MOST_STACK = 64 << 10, 1 << 40
 PROGRAM_STATUS = {"allow_interspersed_args": False}
 
 
@@ -97,7 +100,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
 )
 @click.option(
     "--scale-compute",
-    type=click.FloatRange(min=0),
+    type=click.FloatRange(min=0, max=1e6),
     metavar="X",
     help="Multiply the computation of a traced run by X.",
 )
@@ -168,7 +171,12 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     help="How collective accesses to files are made: barrier, grouping, two-phase or "
     "disk-directed; as --set storage.collective.strategy=STRATEGY, and always so.",
 )
-@click.option("--seed", default=1, help="Seed of the random streams.")
+@click.option(
+    "--seed",
+    default=1,
+    type=click.IntRange(min=0, max=2**64 - 1),
+    help="Seed of the random streams.",
+)
 @click.option(
     "--no-records", is_flag=True, help="Only sums in the data set, not every call and message."
 )
@@ -251,12 +259,26 @@ def _parse_ranks(text: str) -> list[int]:
         ranks = [int(part) for part in text.split(",")]
     except ValueError:
         ranks = [0]
-    if min(ranks) < 1:
+    if min(ranks) < 1 or max(ranks) > MOST_RANKS:
         raise InputError(
-            f"-n {text}: expected a number of ranks, or several with commas between",
+            f"-n {text}: expected a number of ranks from 1 to {MOST_RANKS}, or several with "
+            "commas between",
             hint="for instance -n 64, or -n 4,16,64",
         )
     return ranks
+
+
+def _parse_stack_size(text: str) -> int:
+    try:
+        size: int = native.parse_size_bytes(text)
+    except InputError as error:
+        raise InputError(f"--stack-size {text}: {error.message}", hint=error.hint) from error
+    if not LEAST_STACK <= size <= MOST_STACK:
+        raise InputError(
+            f"--stack-size {text}: expected a size from 64 KiB to 1 TiB",
+            hint="the default is 8 MiB; memory is taken only for what is used",
+        )
+    return size
 
 
 def _scenario(options: dict[str, Any], ranks: int, compute: Compute) -> Scenario:
@@ -271,7 +293,7 @@ def _scenario(options: dict[str, Any], ranks: int, compute: Compute) -> Scenario
         compute=compute,
         label_output=options["label"],
         program_stdout="stderr" if options["as_json"] else "stdout",
-        stack_size_bytes=native.parse_size_bytes(options["stack_size"]),
+        stack_size_bytes=_parse_stack_size(options["stack_size"]),
         private_libraries=options["private_libraries"],
         environment=tuple(_variable(text) for text in options["environment"]),
         working_directory=None if directory is None else directory.resolve(),

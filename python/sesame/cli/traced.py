@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import posixpath
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -113,6 +114,8 @@ def write_inputs(traced: TracedRun, options: dict[str, Any], folder: Path) -> Co
     """The plan and the times, once for all runs of a series."""
     text = options["compute"] or "recorded"
     scale = 1.0 if options["scale_compute"] is None else options["scale_compute"]
+    if math.isnan(scale):
+        raise InputError("--scale-compute nan: expected a factor from 0 to 1e6")
     if text not in ("recorded", "none"):
         raise InputError(
             f"--compute {text}: of a traced run the computation is recorded, expected recorded or "

@@ -12,6 +12,7 @@ from sesame import native
 from sesame.datasets import DataSet
 from sesame.errors import InputError
 
+MOST_FIXED_PS = 86_400 * 10**12  # as core/sim/scenario.cc has it
 POLL = 1  # flag of a call, core/trace/record.h
 
 
@@ -46,9 +47,12 @@ def parse_compute(text: str) -> Compute:
         return Compute(mode, text=text)
     if mode == "fixed" and value:
         try:
-            return Compute(mode, fixed_ps=native.parse_duration_ps(value), text=text)
+            duration = native.parse_duration_ps(value)
         except InputError as error:
             raise InputError(f"--compute {text}: {error.message}", hint=error.hint) from error
+        if duration > MOST_FIXED_PS:
+            raise InputError(f"--compute {text}: expected at most a day before each call")
+        return Compute(mode, fixed_ps=duration, text=text)
     if mode == "recorded" and value:
         return Compute(mode, recorded=Path(value), text=text)
     raise InputError(
