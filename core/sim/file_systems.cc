@@ -65,13 +65,12 @@ Result<std::unique_ptr<Mounts>> make_file_systems(const Scenario& scenario,
   return mounts;
 }
 
-Result<> extend_file_systems(Mounts& mounts, const Scenario& scenario,
+Result<> extend_file_systems(Mounts& mounts, int nodes, const Scenario& scenario,
                              const machine::Machine& machine, const network::Network& network,
                              pdes::EventQueue& events) {
   if (!machine.node_storage) return {};
-  const int before = mounts.add_nodes(nodes_used(network), [&](int node) {
-    return make_local(scenario, machine, network, events, node);
-  });
+  const int before = mounts.add_nodes(
+      nodes, [&](int node) { return make_local(scenario, machine, network, events, node); });
   if (!scenario.initial_files) return {};
   for (const auto& [path, bytes] : *scenario.initial_files) {
     if (auto made = mounts.prepare(path, bytes, before); !made) return made;

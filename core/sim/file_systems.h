@@ -18,8 +18,8 @@ Result<std::unique_ptr<storage::Mounts>> make_file_systems(const Scenario& scena
                                                            const network::Network& network,
                                                            pdes::EventQueue& events);
 
-// After the network has got more ranks: nodes that ran none before get their local file systems.
-Result<> extend_file_systems(storage::Mounts& mounts, const Scenario& scenario,
+// The first `nodes` nodes have their local file systems from now on, also those that ran no rank.
+Result<> extend_file_systems(storage::Mounts& mounts, int nodes, const Scenario& scenario,
                              const machine::Machine& machine, const network::Network& network,
                              pdes::EventQueue& events);
 

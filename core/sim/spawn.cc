@@ -172,15 +172,15 @@ Result<> Simulation::spawn(std::vector<ProgramStart>& programs, int parent_port)
   if (!nodes) return std::unexpected(nodes.error());
   auto copies = load_spawned(programs, static_cast<int>(nodes->size()));
   if (!copies) return std::unexpected(copies.error());
+  if (world_->mounts != nullptr) {
+    auto extended = extend_file_systems(*world_->mounts, std::ranges::max(*nodes) + 1, scenario_,
+                                        machine_, world_->network, world_->executive.events());
+    if (!extended) return extended;
+  }
   mpi::Job* job = world_->add_job(*nodes, now + machine_.spawn_time, parent_port);
   if (job == nullptr) return error("the run has too many ranks already");
   if (recorder_ != nullptr) recorder_->add_ranks(job->size);
-  if (world_->mounts != nullptr) {
-    posix::file_hooks(*world_);
-    auto extended = extend_file_systems(*world_->mounts, scenario_, machine_, world_->network,
-                                        world_->executive.events());
-    if (!extended) return extended;
-  }
+  if (world_->mounts != nullptr) posix::file_hooks(*world_);  // makes room for their calls
   for (size_t i = 0; i < copies->size(); ++i) {
     Loaded& copy = (*copies)[i];
     mpi::Rank& rank = *world_->ranks[static_cast<size_t>(job->first_rank) + i];

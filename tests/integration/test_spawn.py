@@ -201,3 +201,20 @@ def test_an_unknown_port_is_an_error_on_all_ranks(compiled, simulate):
     assert lines(outcome) == [
         f"unknown port {rank}: MPI_ERR_PORT, 0 started, 0 there" for rank in range(2)
     ]
+
+
+@pytest.mark.parametrize(("machine", "mount"), [("pfssim", "/vesta"), ("infiniband", "/local")])
+def test_spawned_ranks_use_the_file_systems_of_nodes_that_ran_none(
+    machine, mount, compiled, simulate
+):
+    """One has caches at the compute nodes, the other a file system on each node."""
+    outcome = simulate(
+        "-n", 1, "--machine", machine, "--set", "node.cores=1", "--compute", "none", "--json", "--",
+        compiled(CASES), "files", mount,
+    )  # fmt: skip
+    assert outcome.status == 0, outcome.stderr
+    assert sorted(line for line in outcome.stderr.splitlines() if "child" in line) == [
+        f'child {rank} read "rank {rank}"' for rank in range(2)
+    ]
+    assert outcome.json["file_bytes_written"] == len("rank 0") + len("rank 1")
+    assert outcome.json["io_time_s"] > 0

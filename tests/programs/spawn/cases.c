@@ -68,6 +68,16 @@ static int be_child(const char *kind) {
     MPI_Get_processor_name(name, &length);
     printf("child %d on %s in %s\n", rank, name, strrchr(getcwd(directory, sizeof directory), '/'));
   }
+  if (strncmp(kind, "/", 1) == 0) {
+    char text[16] = "";
+    snprintf(name, sizeof name, "%s/of-%d", kind, rank);
+    FILE *file = fopen(name, "w+");
+    fprintf(file, "rank %d", rank);
+    rewind(file);
+    fgets(text, sizeof text, file);
+    fclose(file);
+    printf("child %d read \"%s\"\n", rank, text);
+  }
   if (strcmp(kind, "wait") == 0) MPI_Recv(&length, 1, MPI_INT, 0, 5, parent, MPI_STATUS_IGNORE);
   if (strcmp(kind, "work") == 0) {
     double begin = MPI_Wtime();
@@ -157,6 +167,8 @@ int main(int argc, char **argv) {
   } else if (strcmp(kind, "abort") == 0 || strcmp(kind, "fail") == 0) {
     try_spawn("parent", argv[0], argv[1], 2, NULL, NULL);
     if (strcmp(kind, "abort") == 0) MPI_Barrier(MPI_COMM_WORLD);
+  } else if (strcmp(kind, "files") == 0) {
+    try_spawn("files", argv[0], argv[2], 2, NULL, NULL);
   } else if (strcmp(kind, "ports") == 0) {
     ports();
   } else {
