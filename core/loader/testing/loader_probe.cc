@@ -239,7 +239,7 @@ int main(int argc, char** argv) {
   if (!program) return fail(program.error());
   if (auto fits = check_mapping_limit(*program, g_options.ranks, kStackMappings); !fits)
     return fail(fits.error());
-  LaunchArguments arguments{g_options.command, {}};
+  LaunchArguments arguments{g_options.command, {}, {}};
   for (char** variable = environ; *variable != nullptr; ++variable)
     arguments.environment.emplace_back(*variable);
   auto image = ProgramImage::open(*program);
