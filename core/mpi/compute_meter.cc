@@ -3,6 +3,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 
 namespace sesame::mpi {
 namespace {
@@ -54,12 +56,17 @@ void ComputeMeter::calibrate() {
 
   overhead_ticks_ = 0;
   uint64_t least = UINT64_MAX;
-  for (int i = 0; i < 1000; ++i) {
+  std::array<uint64_t, 1001> begins{};
+  for (uint64_t& begin_of_sample : begins) {
     resume();
-    const uint64_t from = resumed_at_;
-    least = std::min<uint64_t>(least, read_counter() - from);
+    begin_of_sample = resumed_at_;
+    least = std::min<uint64_t>(least, read_counter() - begin_of_sample);
   }
   overhead_ticks_ = least;
+  std::adjacent_difference(begins.begin(), begins.end(), begins.begin());
+  const auto median = begins.begin() + 501;  // the first is no difference
+  std::nth_element(begins.begin() + 1, median, begins.end());
+  reading_ = SimTime::from_ps(static_cast<int64_t>(static_cast<double>(*median) * ps_per_tick_));
   long_ticks_ = static_cast<uint64_t>(kLongIntervalSeconds * 1e12 / ps_per_tick_);
   set_checkpoint(read_counter());
 }

@@ -65,12 +65,9 @@ class ComputeMeter {
     return SimTime::from_ps(static_cast<int64_t>(static_cast<double>(elapsed) * ps_per_tick_));
   }
 
-  // What one reading of the clock takes: no computation can be measured more exactly. Zero until
-  // configured.
-  SimTime reading() const {
-    return SimTime::from_ps(
-        static_cast<int64_t>(static_cast<double>(overhead_ticks_) * ps_per_tick_));
-  }
+  // What it takes to read the clock at both ends of a sample: no computation can be measured more
+  // exactly. Zero until configured.
+  SimTime reading() const { return reading_; }
 
   // Host time to target time.
   SimTime scale(SimTime host) const {
@@ -86,6 +83,7 @@ class ComputeMeter {
   double ps_per_tick_ = 0;
   uint64_t long_ticks_ = UINT64_MAX;
   uint64_t overhead_ticks_ = 0;
+  SimTime reading_;
   uint64_t resumed_at_ = 0;
   uint64_t charged_at_ = 0;
   // A moment at which both clocks were read: until the next one they must agree but for the time

@@ -37,5 +37,13 @@ TEST(RecordedCompute, CallsBeyondTheRecordTakeNone) {
   EXPECT_EQ(times.take(ComputeEnd::kCall).ps(), 0);
 }
 
+TEST(ComputeMeter, ReadingTheClockTakesTime) {
+  ComputeMeter meter;
+  EXPECT_EQ(meter.reading(), SimTime::zero());
+  meter.configure({});
+  EXPECT_GT(meter.reading(), SimTime::zero());
+  EXPECT_LT(meter.reading(), SimTime::from_ns(100'000));
+}
+
 }  // namespace
 }  // namespace sesame::mpi

@@ -8,6 +8,9 @@
 #include "core/player/mpi_functions.h"
 #include "core/player/plan.h"
 
+// The simulator's: the recorded computation of this moment passes; the caller's rank.
+extern "C" int sesame_take_computation();
+
 namespace sesame::player {
 
 struct Opening;  // of a file

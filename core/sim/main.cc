@@ -21,14 +21,15 @@ namespace {
 constexpr int kWrongInput = 2;
 constexpr int kInterrupted = 130;
 
-int refuse(const sesame::Error& error) {
-  std::fprintf(stderr, "%s\n", error.to_string().c_str());
+// As the command line prints its own errors; of --inspect it reads the text and prints it itself.
+int refuse(const sesame::Error& error, const char* prefix = "error: ") {
+  std::fprintf(stderr, "%s%s\n", prefix, error.to_string().c_str());
   return kWrongInput;
 }
 
 int inspect(const char* name) {
   auto program = sesame::loader::inspect_program(name);
-  if (!program) return refuse(program.error());
+  if (!program) return refuse(program.error(), "");
   const bool mpich = program->interface == sesame::loader::BinaryInterface::kMpich;
   nlohmann::json json{{"interface", mpich ? "mpich" : "mpiabi"}, {"path", program->path}};
   std::printf("%s\n", json.dump().c_str());

@@ -21,6 +21,8 @@ STEAL_FIELD = 7
 # From this share of one processor on, what others take shows in measured times: the scheduler's
 # own background work on an idle machine stays below half of it.
 BUSY_SHARE = 0.05
+# The kernel may count time in whole ticks: less than these cannot be told from none.
+FEWEST_TICKS = 3
 HINT = "repeat it on an idle machine"
 
 
@@ -44,14 +46,14 @@ class HostLoad:
 
     @property
     def is_busy(self) -> bool:
-        return self.others_share > BUSY_SHARE or self.steal_share > BUSY_SHARE
+        return bool(self.doubts())
 
     def doubts(self) -> list[Doubt]:
         found = []
-        if self.others_share > BUSY_SHARE:
+        if self.others_share > BUSY_SHARE and self.others_s > _shortest_s():
             text = f"other processes used {self.others_share:.2f} of {self.processors} processors"
             found.append(Doubt(Reason.BUSY_HOST, text, HINT))
-        if self.steal_share > BUSY_SHARE:
+        if self.steal_share > BUSY_SHARE and self.steal_s > _shortest_s():
             text = f"the hypervisor took {self.steal_share:.2f} of {self.processors} processors"
             found.append(Doubt(Reason.BUSY_HOST, text, HINT))
         return found
@@ -93,6 +95,10 @@ def load_of(seconds: float) -> HostLoad:
     watch = LoadWatch()
     time.sleep(seconds)
     return watch.stop()
+
+
+def _shortest_s() -> float:
+    return FEWEST_TICKS / os.sysconf("SC_CLK_TCK")
 
 
 def _own_time_s() -> float:

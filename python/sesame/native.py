@@ -9,6 +9,7 @@ except ImportError as error:
     ) from error
 
 Collation = _native.Collation
+Network = _native.Network
 RawReader = _native.RawReader
 TraceWriter = _native.TraceWriter
 machine_keys = _native.machine_keys

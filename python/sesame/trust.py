@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -67,6 +67,22 @@ class Estimate:
             "samples": self.samples,
             "doubts": [doubt.as_json() for doubt in self.doubts],
         }
+
+
+def merged(doubts: Sequence[Sequence[Doubt]], what: str) -> list[Doubt]:
+    """Those of several runs, points or the like (`what` says which): one for each reason, with
+    the first text, and of how many it is."""
+    found: dict[Reason, tuple[Doubt, int]] = {}
+    for of_one in doubts:
+        for reason, doubt in {doubt.reason: doubt for doubt in reversed(of_one)}.items():
+            first, count = found.get(reason, (doubt, 0))
+            found[reason] = (first, count + 1)
+    return [
+        doubt
+        if count == len(doubts)
+        else replace(doubt, text=f"{count} of {len(doubts)} {what}: {doubt.text}")
+        for doubt, count in found.values()
+    ]
 
 
 def median_rank(samples: int, confidence: float) -> int:

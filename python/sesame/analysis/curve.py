@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import plotly.graph_objects as go
 
 from sesame.analysis.plots import GRID, LAYOUT, time_unit
 from sesame.analysis.quantities import format_count, format_seconds
+from sesame.analysis.scaling import interval_of, scalings_of
+from sesame.datasets.describe import count_of
 from sesame.errors import InputError, OutputError
 from sesame.simulation import Point, RunResult
 
 Runs = Sequence[tuple[Point, RunResult]]
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1d2733")
+IDEAL_COLOUR = "#5b6b7b"
+RANKS = "ranks"
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,8 @@ class Ordinate:
     is_time: bool
 
     def of(self, run: RunResult) -> float:
+        if self.key == "predicted_time_s":
+            return run.predicted_s
         return float(run.result.get(self.key, 0))
 
     def show(self, run: RunResult) -> str:
@@ -51,7 +58,7 @@ def axis_of(runs: Runs) -> str:
     """What the curve runs along: the number of ranks when it varies, else the first key swept."""
     ranks = {point.ranks for point, _ in runs}
     if len(ranks) > 1 or not runs[0][0].settings:
-        return "ranks"
+        return RANKS
     return next(
         (
             key
@@ -62,17 +69,43 @@ def axis_of(runs: Runs) -> str:
     )
 
 
-def curves_of(runs: Runs, ordinate: Ordinate = PREDICTED) -> dict[str, list[tuple[str, float]]]:
-    """The curves by the values of everything else that was varied: (value on the axis, figure)."""
+@dataclass(frozen=True)
+class Dot:
+    """A figure on a curve, with its interval; without repeats that is the figure itself."""
+
+    at: str  # the value on the axis
+    value: float
+    low: float
+    high: float
+
+
+def curves_of(runs: Runs, ordinate: Ordinate = PREDICTED) -> dict[str, list[Dot]]:
+    """The curves by the values of everything else that was varied."""
+    dots = [Dot("", ordinate.of(run), *_interval(run, ordinate)) for _, run in runs]
+    return _by_name(runs, dots)
+
+
+def speed_up_curves_of(runs: Runs) -> dict[str, list[Dot]]:
+    """Likewise of the speed-up; empty where the number of ranks was not varied."""
+    scalings = scalings_of(runs)
+    known = [(run, s) for run, s in zip(runs, scalings, strict=True) if s is not None]
+    dots = [Dot("", s.speed_up, s.low, s.high) for _, s in known]
+    return _by_name([run for run, _ in known], dots) if known else {}
+
+
+def _interval(run: RunResult, ordinate: Ordinate) -> tuple[float, float]:
+    value = ordinate.of(run)
+    return interval_of(run) if ordinate is PREDICTED else (value, value)
+
+
+def _by_name(runs: Runs, dots: Sequence[Dot]) -> dict[str, list[Dot]]:
     axis = axis_of(runs)
-    curves: dict[str, list[tuple[str, float]]] = {}
-    for point, run in runs:
-        values = {"ranks": str(point.ranks), **dict(point.settings)}
-        varied = {k: v for k, v in values.items() if k != axis and k != "ranks"}
-        if axis != "ranks" and len({p.ranks for p, _ in runs}) > 1:
-            varied["ranks"] = values["ranks"]
+    curves: dict[str, list[Dot]] = {}
+    for (point, _), dot in zip(runs, dots, strict=True):
+        values = {RANKS: str(point.ranks), **dict(point.settings)}
+        varied = {k: v for k, v in values.items() if k not in (axis, RANKS)}
         name = ", ".join(f"{key}={value}" for key, value in varied.items())
-        curves.setdefault(name, []).append((values[axis], ordinate.of(run)))
+        curves.setdefault(name, []).append(replace(dot, at=values[axis]))
     return curves
 
 
@@ -80,28 +113,71 @@ def _scale(runs: Runs, ordinate: Ordinate) -> tuple[float, str]:
     """What to multiply the figures with, and the title of their axis."""
     if not ordinate.is_time:
         return 1.0, ordinate.title
-    factor, unit = time_unit(max(ordinate.of(run) for _, run in runs))
+    factor, unit = time_unit(max(_interval(run, ordinate)[1] for _, run in runs))
     return factor, f"{ordinate.title} ({unit})"
 
 
 def curve_figure(runs: Runs, ordinate: Ordinate = PREDICTED) -> go.Figure:
     factor, title = _scale(runs, ordinate)
+    figure = _figure_of(runs, curves_of(runs, ordinate), factor, ordinate.title)
+    figure.update_yaxes(title=title, rangemode="tozero", **GRID)
+    return figure
+
+
+def speed_up_figure(runs: Runs) -> go.Figure:
+    """The speed-up with the ideal line, both axes logarithmic: ideal is straight at any scale."""
+    figure = _figure_of(runs, speed_up_curves_of(runs), 1.0, "speed-up")
+    ideal = ideal_line(runs)
+    figure.add_scatter(
+        x=[ranks for ranks, _ in ideal],
+        y=[speed_up for _, speed_up in ideal],
+        mode="lines",
+        name="ideal",
+        line={"color": IDEAL_COLOUR, "dash": "dash"},
+        hovertemplate="ideal on %{x}: %{y:.4g}<extra></extra>",
+    )
+    figure.update_layout(showlegend=True)
+    figure.update_yaxes(title=f"speed-up over {count_of(ideal[0][0], 'rank')}", type="log", **GRID)
+    return figure
+
+
+def ideal_line(runs: Runs) -> list[tuple[int, float]]:
+    counts = sorted({point.ranks for point, _ in runs})
+    return [(ranks, ranks / counts[0]) for ranks in counts]
+
+
+def _figure_of(runs: Runs, curves: dict[str, list[Dot]], factor: float, title: str) -> go.Figure:
     figure = go.Figure()
     figure.update_layout(**{**LAYOUT, "height": 420})
     axis = axis_of(runs)
-    for i, (name, points) in enumerate(curves_of(runs, ordinate).items()):
+    for i, (name, dots) in enumerate(curves.items()):
         figure.add_scatter(
-            x=[value for value, _ in points],
-            y=[value * factor for _, value in points],
+            x=[int(dot.at) if axis == RANKS else dot.at for dot in dots],
+            y=[dot.value * factor for dot in dots],
+            error_y=_bars(dots, factor),
             mode="lines+markers",
-            name=name or ordinate.title,
+            name=name or title,
             line={"color": COLOURS[i % len(COLOURS)]},
             hovertemplate=f"{axis} %{{x}}: %{{y:.4g}}<extra></extra>",
         )
-    # Values come with units, so they stand side by side as they were given.
-    figure.update_xaxes(title=axis, type="category", **GRID)
-    figure.update_yaxes(title=title, rangemode="tozero", **GRID)
+    if axis == RANKS:
+        counts = sorted({point.ranks for point, _ in runs})
+        figure.update_xaxes(title=axis, type="log", tickvals=counts, **GRID)
+    else:  # values come with units, so they stand side by side as they were given
+        figure.update_xaxes(title=axis, type="category", **GRID)
     return figure
+
+
+def _bars(dots: Sequence[Dot], factor: float) -> dict[str, object]:
+    """Error bars to both ends of the intervals; invisible where there is none."""
+    up, down = _reaches(dots, factor)
+    return {"array": up, "arrayminus": down, "visible": any(up) or any(down)}
+
+
+def _reaches(dots: Sequence[Dot], factor: float) -> tuple[list[float], list[float]]:
+    """How far the intervals reach above and below their values."""
+    up = [(dot.high - dot.value) * factor for dot in dots]
+    return up, [(dot.value - dot.low) * factor for dot in dots]
 
 
 def check_plot(path: Path) -> None:
@@ -122,25 +198,53 @@ def write_plot(runs: Runs, path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    speed_ups = speed_up_curves_of(runs)
+    panels = 2 if speed_ups else 1
+    figure, axes = pyplot.subplots(
+        1, panels, figsize=(6.6 * panels, 4.2), dpi=150, layout="constrained", squeeze=False
+    )
     factor, title = _scale(runs, PREDICTED)
-    figure, axes = pyplot.subplots(figsize=(7, 4.2), dpi=150, layout="constrained")
-    for i, (name, points) in enumerate(curves_of(runs).items()):
-        axes.plot(
-            [value for value, _ in points],
-            [seconds * factor for _, seconds in points],
-            "o-",
-            color=COLOURS[i % len(COLOURS)],
-            label=name or None,
-        )
-    axes.set_xlabel(axis_of(runs))
-    axes.set_ylabel(title)
-    axes.set_ylim(bottom=0)
-    axes.grid(color="#e8ecf0")
-    if len(axes.lines) > 1:
-        axes.legend()
+    _draw(axes[0][0], runs, curves_of(runs), factor, title)
+    axes[0][0].set_ylim(bottom=0)
+    if speed_ups:
+        _draw_speed_up(axes[0][1], runs, speed_ups)
     try:
         figure.savefig(path)
     except OSError as error:
         raise OutputError(f"{path}: cannot write: {error.strerror}") from error
     finally:
         pyplot.close(figure)
+
+
+def _draw(axes: Any, runs: Runs, curves: dict[str, list[Dot]], factor: float, title: str) -> None:
+    axis = axis_of(runs)
+    for i, (name, dots) in enumerate(curves.items()):
+        up, down = _reaches(dots, factor)
+        axes.errorbar(
+            [int(dot.at) if axis == RANKS else dot.at for dot in dots],
+            [dot.value * factor for dot in dots],
+            yerr=[down, up] if any(up) or any(down) else None,
+            fmt="o-",
+            capsize=4,
+            color=COLOURS[i % len(COLOURS)],
+            label=name or None,
+        )
+    axes.set_xlabel(axis)
+    axes.set_ylabel(title)
+    axes.grid(color="#e8ecf0")
+    if axis == RANKS:
+        counts = sorted({point.ranks for point, _ in runs})
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(counts, [str(ranks) for ranks in counts])
+    if len(curves) > 1:
+        axes.legend()
+
+
+def _draw_speed_up(axes: Any, runs: Runs, curves: dict[str, list[Dot]]) -> None:
+    ideal = ideal_line(runs)
+    title = f"speed-up over {count_of(ideal[0][0], 'rank')}"
+    _draw(axes, runs, curves, 1.0, title)
+    axes.plot(*zip(*ideal, strict=True), "--", color=IDEAL_COLOUR, label="ideal")
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.legend()

@@ -1,62 +1,142 @@
-"""A series of runs, two at a time where that cannot disturb what is measured."""
+"""A series of runs, two at a time where that cannot disturb what is measured; and repeats."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
 from rich.console import Console
 
 from sesame.cli.progress import ProgressLine
-from sesame.simulation import Host, Point, RunResult, Scenario, run_sweep, simulate
+from sesame.simulation import Compute, Host, Point, RunResult, Scenario, run_sweep, simulate
+from sesame.simulation.repeats import combined, median_run, same_computation
 
 AT_ONCE = 2
 
 
-class Series:
-    """Runs the points of a sweep; the program's output comes whole and in order."""
+@dataclass(frozen=True)
+class _Job:
+    """One run of a series whose output is kept until its turn."""
 
-    def __init__(self, executable: Path, console: Console) -> None:
+    point: Point
+    scenario: Scenario
+    output: Path
+
+
+class Series:
+    """Runs the points of a sweep; the program's output comes whole and in order.
+
+    Measured computation is measured once for all points that compute the same, or `repeats` times;
+    `folder` gets its times.
+    """
+
+    def __init__(
+        self, executable: Path, console: Console, folder: Path, *, repeats: int = 1
+    ) -> None:
         self._executable = executable
         self._console = console
+        self._folder = folder
+        self._repeats = repeats
         self._lock = threading.Lock()
         self._running: set[Host] = set()
+        self._numbers = itertools.count()
+        self._is_series = False
+        self.reused = 0  # points that used computation measured for another one
+        self.median: Compute | None = None  # of the repeats of the last group of points
+
+    @property
+    def notes(self) -> list[str]:
+        if not self.reused:
+            return []
+        times = "once" if self._repeats == 1 else f"{self._repeats} times"
+        return [
+            f"computation was measured {times} for each number of ranks, and {self.reused} of the "
+            "points use what was measured for another one: nothing that they vary changes it"
+        ]
 
     def run(
         self, points: Sequence[Point], scenario_of: Callable[[Point], Scenario]
     ) -> Iterator[tuple[Point, RunResult]]:
-        scenarios = {point: scenario_of(point) for point in points}
-        if not scenarios[points[0]].compute.repeatable:
-            # Runs side by side would disturb each other's measured computation.
-            yield from run_sweep(points, lambda point: self._run_shown(scenarios[point], point))
+        self._is_series = len(points) > 1
+        if scenario_of(points[0]).compute.repeatable:
+            yield from self._run_all([self._job(point, scenario_of(point)) for point in points])
             return
+        results: dict[Point, RunResult] = {}
+        waiting = list(points)
+        for group in same_computation(points):
+            for point, run in self._run_group(group, scenario_of):
+                results[point] = run
+                while waiting and waiting[0] in results:  # groups need not be consecutive
+                    yield waiting[0], results[waiting.pop(0)]
+
+    def _run_group(
+        self, group: Sequence[Point], scenario_of: Callable[[Point], Scenario]
+    ) -> Iterator[tuple[Point, RunResult]]:
+        """Measures with the first point, one run at a time: others would disturb it."""
+        first, rest = group[0], group[1:]
+        measured = [self._measure(first, scenario_of(first), i) for i in range(self._repeats)]
+        runs = [run for run, _ in measured]
+        self.median = measured[median_run(runs)][1]
+        yield first, combined(runs)
+        self.reused += len(rest)
+        jobs = [
+            self._job(point, replace(scenario_of(point), compute=compute))
+            for point in rest
+            for _, compute in measured
+        ]
+        done: list[RunResult] = []
+        for point, run in self._run_all(jobs):
+            done.append(run)
+            if len(done) == self._repeats:
+                yield point, combined(done)
+                done = []
+
+    def _measure(self, point: Point, scenario: Scenario, repeat: int) -> tuple[RunResult, Compute]:
+        """One run, and its computation for others. Of repeats the first one's output is shown."""
+        times = self._folder / f"times-{next(self._numbers)}"
+        scenario = replace(scenario, compute=replace(scenario.compute, save=times))
+        if repeat == 0:
+            run = self._run_shown(scenario, point)
+        else:
+            job = self._job(point, scenario)
+            run = self._run_kept(job)
+            if run.exit_status:
+                _replay(job)
+        compute = Compute("recorded", times=times, measuring=run.measuring)
+        return run, compute
+
+    def _job(self, point: Point, scenario: Scenario) -> _Job:
+        return _Job(point, scenario, self._folder / f"output-{next(self._numbers)}")
+
+    def _run_all(self, jobs: Sequence[_Job]) -> Iterator[tuple[Point, RunResult]]:
+        """Two at a time: nothing is measured."""
         at_once = min(AT_ONCE, os.cpu_count() or 1)
-        with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-            outputs = {point: Path(folder) / str(i) for i, point in enumerate(points)}
-            runs = run_sweep(
-                points,
-                lambda point: self._run_kept(scenarios[point], outputs[point]),
-                at_once=at_once,
-                stop=self._stop,
-            )
-            try:
-                for point, run in runs:
-                    self._announce(point)
-                    _replay(outputs[point], scenarios[point])
-                    yield point, run
-            except BaseException:
-                for output in outputs.values():  # what the failing run said
-                    _replay(output, scenarios[points[0]])
-                raise
+        runs = run_sweep(jobs, self._run_kept, at_once=at_once, stop=self._stop)
+        announced = None
+        try:
+            for job, run in runs:
+                if job.point != announced:
+                    self._announce(job.point)
+                    _replay(job)
+                elif run.exit_status:
+                    _replay(job)
+                announced = job.point
+                yield job.point, run
+        except BaseException:
+            for job in jobs:  # what the failing run said
+                _replay(job)
+            raise
 
     def _announce(self, point: Point) -> None:
-        self._console.print(f"[bold]{point}[/]", markup=True)
+        if self._is_series:
+            self._console.print(f"[bold]{point}[/]", markup=True)
 
     def _run_shown(self, scenario: Scenario, point: Point) -> RunResult:
         self._announce(point)
@@ -64,17 +144,17 @@ class Series:
             host = line.host(self._executable, stdin=stdin)
             return simulate(scenario, host, **line.run_options())
 
-    def _run_kept(self, scenario: Scenario, output: Path) -> RunResult:
+    def _run_kept(self, job: _Job) -> RunResult:
         with (
             _same_input() as stdin,
-            output.with_suffix(".out").open("wb") as out,
-            output.with_suffix(".err").open("wb") as err,
+            job.output.with_suffix(".out").open("wb") as out,
+            job.output.with_suffix(".err").open("wb") as err,
         ):
             host = Host(self._executable, stdin=stdin, stdout=out, stderr=err)
             with self._lock:
                 self._running.add(host)
             try:
-                return simulate(scenario, host)
+                return simulate(job.scenario, host)
             finally:
                 with self._lock:
                     self._running.discard(host)
@@ -95,11 +175,12 @@ def _same_input() -> IO[bytes]:
     return (path if path.is_file() else Path(os.devnull)).open("rb")
 
 
-def _replay(output: Path, scenario: Scenario) -> None:
+def _replay(job: _Job) -> None:
+    """What the program of a run printed; once."""
     sys.stdout.flush()
-    to_stderr = scenario.program_stdout == "stderr"
+    to_stderr = job.scenario.program_stdout == "stderr"
     for suffix, sink in ((".out", sys.stderr if to_stderr else sys.stdout), (".err", sys.stderr)):
-        file = output.with_suffix(suffix)
+        file = job.output.with_suffix(suffix)
         if file.exists():
             with file.open("rb") as source:
                 shutil.copyfileobj(source, sink.buffer)

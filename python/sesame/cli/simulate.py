@@ -8,6 +8,7 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any
 
 import click
@@ -15,10 +16,20 @@ from rich.console import Console
 
 from sesame import native
 from sesame.analysis.curve import check_plot, write_plot
+from sesame.analysis.explain import explain
+from sesame.analysis.explain.explanation import can_explain
 from sesame.analysis.report import write_report, write_sweep_report
+from sesame.analysis.scaling import scalings_of
+from sesame.cli.explain_summary import print_explanation
 from sesame.cli.progress import ProgressLine
 from sesame.cli.series import Series
-from sesame.cli.summary import print_curve, print_notes, print_summary
+from sesame.cli.summary import (
+    doubts_as_json,
+    print_curve,
+    print_doubts,
+    print_notes,
+    print_summary,
+)
 from sesame.cli.traced import (
     ProgramOrTrace,
     check_options,
@@ -47,6 +58,7 @@ from sesame.simulation import (
 )
 from sesame.simulation import simulate as run_simulation
 from sesame.simulation.host import inspect_program
+from sesame.trust import Doubt, merged
 
 STRATEGY = "storage.collective.strategy"
 # Who asks for a strategy wants it also where ranks would go alone by the machine's default.
@@ -93,10 +105,22 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     help="One JSON object on stdout; the program's output goes to stderr.",
 )
 @click.option(
+    "--explain",
+    is_flag=True,
+    help="Say where the time goes, which constants it rests on and what the model leaves out.",
+)
+@click.option(
     "--compute",
     metavar="MODE",
     help="Time of computation: measured, none, fixed:1us (before each call) or recorded:DATASET; "
     "of a traced run recorded or none.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Measure the computation N times: the median and an interval that holds it with 95 %.",
 )
 @click.option(
     "--scale-compute",
@@ -212,8 +236,17 @@ def simulate(**options: Any) -> int:
     points = points_of(ranks, [Sweep.parse(text) for text in options["sweeps"]])
     _check_outputs(options, series=len(points) > 1)
     compute = parse_compute(options["compute"] or "measured")
+    _check_repeat(options["repeat"], compute)
     scenario = _scenario(options, ranks[0], compute)
     return _run(options, scenario, find_host(inspect_program(scenario.program)), points)
+
+
+def _check_repeat(repeats: int, compute: Compute) -> None:
+    if repeats > 1 and compute.repeatable:
+        raise InputError(
+            f"--repeat {repeats}: with --compute {compute} every run predicts the same time",
+            hint="leave --repeat out; it is for --compute measured",
+        )
 
 
 def _simulate_traced(options: dict[str, Any]) -> int:
@@ -335,6 +368,13 @@ def _check_outputs(options: dict[str, Any], *, series: bool) -> None:
                 hint="--report, --plot or --json keep a series",
             )
         check_destination(options["output"], force=options["force"])
+    if options["explain"] and series:
+        raise InputError(
+            "--explain explains one run, and this is a series",
+            hint="simulate one of its points with --explain",
+        )
+    if options["explain"] and options["no_records"]:
+        raise InputError("--explain needs the records that --no-records leaves out")
     if options["files"] is not None and series:
         raise InputError(
             "--files keeps the files of one run, and this is a series",
@@ -393,68 +433,122 @@ def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> i
     console = Console(stderr=True, highlight=False)
     keep = Keep(records=not options["no_records"], raw=options["keep_raw"])
     with ExitStack() as stack:
-        path = options["output"]
-        if path is None and options["report"] is not None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-"))
-            path = Path(folder) / "run.sesame"
-        outcome = _run_with_progress(scenario, executable, path, keep, options["force"])
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
+        path, repeated = options["output"], None
+        if path is None and (options["report"] is not None or options["explain"]):
+            path = folder / "run.sesame"
+        if options["repeat"] > 1:
+            scenario, repeated = _repeat(options["repeat"], scenario, executable, folder)
+        if repeated is not None and path is None:
+            outcome = repeated
+        else:
+            outcome = _run_with_progress(
+                scenario, executable, path, keep, options["force"], repeated
+            )
         written: dict[str, str] = {}
         if options["output"] is not None:
             written["data_set"] = str(options["output"])
         if options["report"] is not None:
             write_report(DataSet(path), options["report"])
             written["report"] = str(options["report"])
+        explained = None
+        if options["explain"] and can_explain(DataSet(path)):
+            explained = explain(DataSet(path))
     notes = list(outcome.notes)
     if scenario.discard_data and outcome.result.get("file_bytes_read"):
         notes.append("simulated files have no contents (--discard-data): the program read zeros")
     if options["as_json"]:
+        described = {**outcome.scalars, **doubts_as_json(outcome.doubts)}
+        if explained is not None:
+            described["explanation"] = explained.as_json()
         known = [*scenario.notes, *notes]
-        click.echo(
-            json.dumps({**outcome.scalars, **({"notes": known} if known else {}), **written})
-        )
+        click.echo(json.dumps({**described, **({"notes": known} if known else {}), **written}))
     else:
         print_summary(console, outcome)
+        if explained is not None:
+            print_explanation(console, explained)
         if outcome.result.get("file_bytes_written") and scenario.files_directory is None:
             console.print("what was written to simulated files is gone; --files DIR keeps it")
     print_notes(console, notes)
+    print_doubts(console, outcome.doubts)
     for name, file in written.items():
         console.print(f"{name.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
     return outcome.exit_status
 
 
+def _repeat(
+    repeats: int, scenario: Scenario, executable: Path, folder: Path
+) -> tuple[Scenario, RunResult]:
+    """What the repeats gave, and the scenario that repeats the one with the median time."""
+    series = Series(executable, Console(stderr=True), folder, repeats=repeats)
+    [(_, repeated)] = series.run([Point(scenario.ranks)], lambda _: scenario)
+    assert series.median is not None
+    compute = replace(series.median, text=str(scenario.compute))
+    return replace(scenario, compute=compute), repeated
+
+
 def _run_with_progress(
-    scenario: Scenario, executable: Path, path: Path | None, keep: Keep, force: bool
+    scenario: Scenario,
+    executable: Path,
+    path: Path | None,
+    keep: Keep,
+    force: bool,
+    repeated: RunResult | None,
 ) -> RunResult:
+    """`repeated`: what repeats of it gave, whose program has printed already."""
     with ProgressLine(scenario.ranks) as line:
-        host, more = line.host(executable), line.run_options()
+        streams = {} if repeated is None else dict.fromkeys(("stdout", "stderr"), DEVNULL)
+        host, more = line.host(executable, **streams), line.run_options()
         if path is None:
             return run_simulation(scenario, host, **more)
         with DataSetWriter(path, force=force) as writer:
-            return simulate_into(writer, scenario, host, keep, **more)
+            return simulate_into(writer, scenario, host, keep, repeated=repeated, **more)
 
 
 def _run_series(
     options: dict[str, Any], scenario: Scenario, executable: Path, points: list[Point]
 ) -> int:
     console = Console(stderr=True, highlight=False)
-    series = Series(executable, console)
-    runs = list(series.run(points, lambda p: replace(scenario, **_of_point(scenario, p))))
+    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
+        series = Series(executable, console, Path(folder), repeats=options["repeat"])
+        runs = list(series.run(points, lambda p: replace(scenario, **_of_point(scenario, p))))
+    notes = [*scenario.notes, *series.notes]
+    notes += dict.fromkeys(note for _, run in runs for note in run.notes)
+    doubts = tuple(merged([run.doubts for _, run in runs], "points"))
     if options["as_json"]:
-        described = [
-            {**run.scalars, "parameters": {"ranks": point.ranks, **dict(point.settings)}}
-            for point, run in runs
-        ]
-        whole = {
-            "program": scenario.trace or scenario.program,
-            "machine": runs[0][1].result["machine"],
-        }
-        click.echo(json.dumps({**whole, "runs": described}))
+        click.echo(json.dumps(_series_as_json(scenario, runs, notes, doubts)))
     print_curve(console, runs)
-    print_notes(console, list(dict.fromkeys(note for _, run in runs for note in run.notes)))
+    print_notes(console, notes[len(scenario.notes) :])
+    print_doubts(console, doubts)
     if options["plot"] is not None:
         write_plot(runs, options["plot"])
         console.print(f"plot: {options['plot']}", soft_wrap=True, markup=False)
     if options["report"] is not None:
-        write_sweep_report(scenario, runs, options["report"])
+        write_sweep_report(scenario, runs, options["report"], notes=notes, doubts=doubts)
         console.print(f"report: {options['report']}", soft_wrap=True, markup=False)
     return next((run.exit_status for _, run in runs if run.exit_status != 0), 0)
+
+
+def _series_as_json(
+    scenario: Scenario,
+    runs: list[tuple[Point, RunResult]],
+    notes: list[str],
+    doubts: tuple[Doubt, ...],
+) -> dict[str, Any]:
+    described = [
+        {
+            **run.scalars,
+            **doubts_as_json(run.doubts),
+            **({} if scaling is None else scaling.as_json()),
+            "parameters": {"ranks": point.ranks, **dict(point.settings)},
+        }
+        for (point, run), scaling in zip(runs, scalings_of(runs), strict=True)
+    ]
+    whole = {
+        "program": scenario.trace or scenario.program,
+        "machine": runs[0][1].result["machine"],
+        **doubts_as_json(doubts),
+    }
+    if notes:
+        whole["notes"] = notes
+    return {**whole, "runs": described}

@@ -10,9 +10,13 @@ from rich.console import Console
 from rich.table import Table
 
 from sesame.analysis.curve import MESSAGES, PREDICTED, ordinates_of
+from sesame.analysis.measuring import CONFIDENCE, interval_in_words, measuring_in_words
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.analysis.scaling import Scaling, interval_of, scalings_of
 from sesame.cli.storage_summary import seconds_left, storage_table
+from sesame.datasets.describe import count_of
 from sesame.simulation import Point, RunResult
+from sesame.trust import Doubt
 
 MOST_CALLS = 8
 BAR_WIDTH = 30
@@ -23,9 +27,10 @@ TABLE_WIDTH = 36  # of a series' table without bars and what was varied
 def print_summary(console: Console, outcome: RunResult) -> None:
     result = outcome.result
     console.print(
-        f"[bold]predicted time {format_seconds(result['predicted_time_s'])}[/] "
-        f"on {result['ranks']} ranks of {result['machine']}"
+        f"[bold]predicted time {format_seconds(outcome.predicted_s)}[/] "
+        f"on {count_of(result['ranks'], 'rank')} of {result['machine']}"
         + (f", {spawned} of them spawned" if (spawned := result.get("spawned_ranks")) else "")
+        + _interval(outcome)
     )
     if result["outcome"] != "completed":
         console.print(f"[bold red]{result['outcome']}[/] (exit status {outcome.exit_status})")
@@ -35,6 +40,8 @@ def print_summary(console: Console, outcome: RunResult) -> None:
         console.print(storage_table(result))
         if left := seconds_left(result):
             console.print(f"at the end a device had {format_seconds(left)} of writes left to do")
+    if outcome.measuring is not None:
+        console.print(measuring_in_words(outcome.measuring), soft_wrap=True)
     console.print(
         f"{format_count(result['messages'])} messages, {format_bytes(result['bytes'])}; simulated "
         f"in {format_seconds(result['wall_time_s'])}, "
@@ -47,6 +54,23 @@ def print_notes(console: Console, notes: Sequence[str]) -> None:
     """What a prediction leaves out."""
     for note in notes:
         console.print(f"note: {note}", soft_wrap=True, markup=False)
+
+
+def print_doubts(console: Console, doubts: Sequence[Doubt]) -> None:
+    """Why the prediction may be wrong, and what to do about it."""
+    for doubt in doubts:
+        console.print(f"warning: {doubt}", soft_wrap=True, markup=False)
+        if doubt.hint is not None:
+            console.print(f"hint: {doubt.hint}", soft_wrap=True, markup=False)
+
+
+def doubts_as_json(doubts: Sequence[Doubt]) -> dict[str, list[dict[str, str]]]:
+    """Always there, so that an empty list says that none was found."""
+    return {"doubts": [doubt.as_json() for doubt in doubts]}
+
+
+def _interval(outcome: RunResult) -> str:
+    return "" if outcome.estimate is None else f", {interval_in_words(outcome.estimate)}"
 
 
 def _rank_table(ranks: dict[str, list[float]]) -> Table:
@@ -96,28 +120,46 @@ def _call_table(result: dict[str, Any]) -> Table:
 def print_curve(console: Console, runs: list[tuple[Point, RunResult]]) -> None:
     """The predicted times of a series as a table with bars, and of storage what there was."""
     keys = [key for key, _ in runs[0][0].settings]
-    longest = max(run.result["predicted_time_s"] for _, run in runs) or 1.0
+    longest = max(run.predicted_s for _, run in runs) or 1.0
+    repeated = any(run.estimate for _, run in runs)
     storage = [ordinate for ordinate in ordinates_of(runs) if ordinate is not PREDICTED]
     table = Table("ranks", box=None, header_style="bold")
     for i, key in enumerate(keys):  # a long one takes several lines
         longest_value = max(len(point.settings[i][1]) for point, _ in runs)
         table.add_column(key, overflow="fold", min_width=longest_value)
-    for title in ("predicted", "", *(ordinate.short for ordinate in storage or [MESSAGES])):
+    scalings = scalings_of(runs)
+    more = [f"{CONFIDENCE} interval".replace(" %", "\xa0%")] if repeated else []
+    more += ["speed-up", "efficiency"] if any(scalings) else []
+    figures = [ordinate.short for ordinate in storage or [MESSAGES]]
+    for title in ("predicted", "", *more, *figures):
         lines = title.replace(" ", "\n")  # figures are never cut: room is taken from the keys
         table.add_column(lines, no_wrap=True, justify="right" if title else "left")
     table.columns[0].justify = "right"
-    room = console.width - TABLE_WIDTH - 12 * (len(keys) + len(storage))
+    room = console.width - TABLE_WIDTH - 12 * (len(keys) + len(storage) + len(more))
     width = min(BAR_WIDTH, max(LEAST_BAR_WIDTH, room))
-    for point, run in runs:
-        time = run.result["predicted_time_s"]
+    for (point, run), scaling in zip(runs, scalings, strict=True):
+        time = run.predicted_s
         table.add_row(
             str(point.ranks),
             *(value for _, value in point.settings),
             format_seconds(time),
             _bar(time / longest, width),
+            *([_range(run)] if repeated else []),
+            *(_scaling_cells(scaling) if any(scalings) else []),
             *(ordinate.show(run) for ordinate in storage or [MESSAGES]),
         )
     console.print(table)
+
+
+def _range(run: RunResult) -> str:
+    low, high = interval_of(run)
+    return f"{format_seconds(low)} to {format_seconds(high)}"
+
+
+def _scaling_cells(scaling: Scaling | None) -> list[str]:
+    if scaling is None:
+        return ["", ""]
+    return [f"{scaling.speed_up:.2f}", f"{100 * scaling.efficiency:.0f} %"]
 
 
 def _bar(part: float, width: int) -> str:

@@ -139,6 +139,7 @@ def played(scenario: Scenario, traced: TracedRun, folder: Path, around: Surround
         discard_data=True,
         initial_files=tuple(traced.placed.initial.items()),
         notes=(*_note_of_io(traced, around), *traced.notes),
+        doubts=traced.doubts,
     )
 
 

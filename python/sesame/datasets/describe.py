@@ -8,6 +8,11 @@ from typing import Any
 from sesame.datasets.reader import DataSet
 
 
+def count_of(count: int, noun: str) -> str:
+    """`1 rank`, `1,024 ranks`"""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def facts(data_set: DataSet) -> list[tuple[str, str]]:
     """What a stranger wants to know first, as (name, value); empty values are left out."""
     info = data_set.info

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 import sesame
 from sesame.datasets import DataSetWriter, RecordType, record_type
+from sesame.datasets.describe import count_of
 from sesame.datasets.traced import IoFlag, outcome_of
 
 Columns = dict[str, Any]
@@ -167,7 +168,8 @@ def _info(traced: Traced, source: str, result: dict[str, Any]) -> dict[str, Any]
     program = traced.command[0].rsplit("/", 1)[-1] if traced.command else "a program"
     info: dict[str, Any] = {
         "kind": "import",
-        "title": traced.title or f"{program} on {traced.ranks} ranks, traced by {traced.tool}",
+        "title": traced.title
+        or f"{program} on {count_of(traced.ranks, 'rank')}, traced by {traced.tool}",
         "description": f"Imported from {source}.",
         "contact": "",
         "instrument": {"name": traced.tool, "version": traced.version},

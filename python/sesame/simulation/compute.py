@@ -11,6 +11,8 @@ import numpy as np
 from sesame import native
 from sesame.datasets import DataSet
 from sesame.errors import InputError
+from sesame.simulation.measuring import Measuring
+from sesame.trust import Doubt, Reason
 
 MOST_FIXED_PS = 86_400 * 10**12  # as core/sim/scenario.cc has it
 POLL = 1  # flag of a call, core/trace/record.h
@@ -23,6 +25,8 @@ class Compute:
     recorded: Path | None = None  # a data set
     times: Path | None = None  # or its times, written already
     text: str = "measured"  # as the user wrote it
+    save: Path | None = None  # gets measured times, for another run
+    measuring: Measuring | None = None  # of recorded times that this command measured itself
 
     @property
     def repeatable(self) -> bool:
@@ -34,6 +38,7 @@ class Compute:
             "mode": self.mode,
             "fixed_ps": self.fixed_ps,
             "recorded": None if recorded_file is None else str(recorded_file),
+            "save": None if self.save is None else str(self.save),
         }
 
     def __str__(self) -> str:
@@ -59,6 +64,20 @@ def parse_compute(text: str) -> Compute:
         f"--compute {text}: expected measured, none, fixed:DURATION or recorded:DATASET",
         hint="for instance --compute fixed:1us",
     )
+
+
+def doubts_of_recorded(data_set: DataSet) -> list[Doubt]:
+    """Whoever repeats doubtful computation predicts doubtful times."""
+    return [
+        Doubt(
+            Reason.DISTURBED_INPUT,
+            f"the computation recorded in {data_set.path.name} is doubtful: "
+            f"{doubt['reason']}: {doubt['text']}",
+            "record it again on an idle machine",
+        )
+        for doubt in data_set.info.get("doubts", [])
+        if doubt["reason"] in (Reason.BUSY_HOST, Reason.SCATTER, Reason.DISTURBED_INPUT)
+    ]
 
 
 def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:

@@ -8,7 +8,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,16 @@ from typing import Any
 import sesame
 from sesame import native
 from sesame.datasets import DataSet, DataSetWriter
+from sesame.datasets.describe import count_of
 from sesame.datasets.raw import RawSummary
 from sesame.errors import AlreadyReported, Interrupted, SimulationError
-from sesame.simulation.compute import recorded_times, write_recorded
+from sesame.host_load import LoadWatch
+from sesame.simulation.compute import doubts_of_recorded, recorded_times, write_recorded
 from sesame.simulation.host import Host, HostRun, Progress
+from sesame.simulation.measuring import Measuring, measuring_of
 from sesame.simulation.scenario import Scenario
 from sesame.simulation.storage import write_files_of_records, write_storage
+from sesame.trust import Doubt, Estimate
 
 SCALARS = (
     "predicted_time_s",
@@ -56,13 +60,33 @@ class Keep:
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a run gave, as result.json of the host holds it."""
+    """What a run gave, as result.json of the host holds it, and how sure it is."""
 
     result: dict[str, Any]
+    measuring: Measuring | None = None
+    doubts: tuple[Doubt, ...] = ()
+    estimate: Estimate | None = None  # of the predicted time, when the run was repeated
+
+    @property
+    def predicted_s(self) -> float:
+        """The median, where the run was repeated."""
+        predicted = (
+            self.result["predicted_time_s"] if self.estimate is None else self.estimate.value
+        )
+        return float(predicted)
 
     @property
     def scalars(self) -> dict[str, Any]:
-        return {key: self.result[key] for key in SCALARS if key in self.result}
+        scalars = {key: self.result[key] for key in SCALARS if key in self.result}
+        scalars["predicted_time_s"] = self.predicted_s
+        if self.estimate is not None:
+            # Its doubts are among those of the run.
+            described = self.estimate.as_json()
+            del described["doubts"]
+            scalars["predicted_time"] = described
+        if self.measuring is not None:
+            scalars["measuring"] = self.measuring.as_json()
+        return scalars
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -117,13 +141,17 @@ def simulate_into(
     host: Host,
     keep: Keep,
     *,
+    repeated: RunResult | None = None,
     progress: Progress | None = None,
     **more: Any,
 ) -> RunResult:
-    """Runs a scenario and finishes the data set with what it gave."""
+    """Runs a scenario and finishes the data set with what it gave. `repeated`: what repeats of the
+    run gave, for which this one stands."""
     begin = datetime.now(UTC)
     machine_file = scenario.machine.read_text(encoding="utf-8")
     outcome = _run(scenario, host, writer.directory, keep.records, progress, more)
+    if repeated is not None:
+        outcome = replace(outcome, doubts=repeated.doubts, estimate=repeated.estimate)
     _write_summaries(writer, outcome.result)
     (writer.directory / "result.json").unlink()
     raw = None
@@ -145,14 +173,18 @@ def _run(
     text = scenario.to_json()
     text |= {"output_directory": str(directory.resolve()), "record": record}
     recorded_file = directory / "recorded_compute"
+    doubts = list(scenario.doubts)
     if scenario.compute.times is not None:
         text["compute"] = scenario.compute.to_json(scenario.compute.times)
     elif scenario.compute.recorded is not None:
-        times = recorded_times(DataSet(scenario.compute.recorded), scenario.ranks)
+        recorded = DataSet(scenario.compute.recorded)
+        times = recorded_times(recorded, scenario.ranks)
+        doubts += doubts_of_recorded(recorded)
         write_recorded(times, recorded_file)
         text["compute"] = scenario.compute.to_json(recorded_file.resolve())
     if record:
         (directory / "raw").mkdir()
+    watch = LoadWatch()
     try:
         run = host.run(text, directory, progress=progress, **more)
     finally:  # of simulated files for which nobody named a place
@@ -160,7 +192,11 @@ def _run(
         if scenario.files_directory is not None:
             _remove_empty(scenario, scenario.files_directory)
     recorded_file.unlink(missing_ok=True)
-    return RunResult(_checked(run))
+    result = _checked(run)
+    measuring = measuring_of(result, watch.stop()) or scenario.compute.measuring
+    if measuring is not None:
+        doubts += measuring.doubts
+    return RunResult(result, measuring, tuple(doubts))
 
 
 def _remove_empty(scenario: Scenario, files: Path) -> None:
@@ -224,7 +260,7 @@ def _info(
 ) -> dict[str, Any]:
     machine, ranks = outcome.result["machine"], outcome.result["ranks"]
     info: dict[str, Any] = {
-        "title": f"{scenario.name} on {ranks} simulated ranks of {machine}",
+        "title": f"{scenario.name} on {count_of(ranks, 'simulated rank')} of {machine}",
         "description": "A simulated run: times are those of the target system, not of the host.",
         "contact": "",
         "instrument": {"name": "sesame simulate", "version": sesame.__version__},
@@ -240,6 +276,8 @@ def _info(
     }
     if notes := [*scenario.notes, *outcome.notes]:
         info["notes"] = notes
+    if outcome.doubts:
+        info["doubts"] = [doubt.as_json() for doubt in outcome.doubts]
     if raw is not None:
         info["raw"] = {
             "format": "CTF 1.8",

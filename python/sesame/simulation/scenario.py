@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame.simulation.compute import Compute
+from sesame.trust import Doubt
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Scenario:
     # should know of it.
     trace: str | None = None
     notes: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def name(self) -> str:

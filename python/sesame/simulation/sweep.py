@@ -6,9 +6,13 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
+from sesame.datasets.describe import count_of
 from sesame.errors import InputError
 from sesame.simulation.run import RunResult
+
+Job = TypeVar("Job")
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Point:
         return tuple(f"{key}={value}" for key, value in self.settings)
 
     def __str__(self) -> str:
-        return ", ".join((f"{self.ranks} ranks", *self.overrides))
+        return ", ".join((count_of(self.ranks, "rank"), *self.overrides))
 
 
 def points_of(ranks: Sequence[int], sweeps: Sequence[Sweep]) -> list[Point]:
@@ -71,13 +75,13 @@ def points_of(ranks: Sequence[int], sweeps: Sequence[Sweep]) -> list[Point]:
 
 
 def run_sweep(
-    points: Sequence[Point],
-    run: Callable[[Point], RunResult],
+    points: Sequence[Job],
+    run: Callable[[Job], RunResult],
     *,
     at_once: int = 1,
     stop: Callable[[], None] = lambda: None,
-) -> Iterator[tuple[Point, RunResult]]:
-    """Runs every point and yields the results in order.
+) -> Iterator[tuple[Job, RunResult]]:
+    """Runs every point, or what stands for one, and yields the results in order.
 
     The first error ends the series; `stop` then ends the runs that are under way.
     """

@@ -55,7 +55,11 @@ def collate(
     damage = run.damage
     return {
         "instrument": {"name": "sesame trace", "version": __version__},
-        "host": {"name": platform.node(), "system": platform.platform()},
+        "host": {
+            "name": platform.node(),
+            "system": platform.platform(),
+            "processors": len(os.sched_getaffinity(0)),
+        },
         "command": _command(processes),
         "ranks": run.ranks or len(processes),
         **_begin(run.begin_ns, first_seen),

@@ -8,6 +8,7 @@ from typing import Any
 
 import sesame
 from sesame.datasets import DataSetWriter, Field, RecordType
+from sesame.datasets.describe import count_of
 from sesame.workloads.run import BenchRun
 
 
@@ -51,7 +52,7 @@ def _info(run: BenchRun, begin: datetime) -> dict[str, Any]:
     keys = ("workload", "verified", "why_not_verified", "time_s", "parameters", "findings")
     return {
         "kind": "bench",
-        "title": f"{report['workload']} on {report['ranks']} ranks of {run.machine}",
+        "title": f"{report['workload']} on {count_of(report['ranks'], 'rank')} of {run.machine}",
         "description": "A workload that checks its own answer.",
         "contact": "",
         "instrument": {"name": "sesame bench", "version": sesame.__version__},

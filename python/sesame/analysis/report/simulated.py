@@ -5,23 +5,32 @@ from __future__ import annotations
 import shlex
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sesame import native
 from sesame.analysis import plots
 from sesame.analysis.curve import PREDICTED as PREDICTED_TIME
-from sesame.analysis.curve import Ordinate, curve_figure, ordinates_of
+from sesame.analysis.curve import Ordinate, curve_figure, ordinates_of, speed_up_figure
 from sesame.analysis.machine_table import parameter_rows, ping_pong_rows
+from sesame.analysis.measuring import CONFIDENCE, interval_in_words, measuring_rows
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.analysis.report.explained import explained_sections
 from sesame.analysis.report.page import Headline, Section, figure_html, template, write_page
 from sesame.analysis.report.storage import storage_sections
+from sesame.analysis.scaling import interval_of, scalings_of
 from sesame.analysis.timeline import rank_spans
 from sesame.datasets import DataSet, describe
 from sesame.errors import InputError
 from sesame.simulation import Point, RunResult, Scenario
+from sesame.trust import Doubt, Estimate
 
 PREDICTED = "predicted time on the target machine"
+SPEED_UP_ABOUT = (
+    "The time on the fewest ranks over that on more, for a problem of fixed size. Both axes are "
+    "logarithmic; the dashed line is ideal."
+)
 
 
 def write_simulated(data_set: DataSet, path: Path) -> None:
@@ -31,21 +40,40 @@ def write_simulated(data_set: DataSet, path: Path) -> None:
         path,
         title=data_set.info["title"],
         subtitle=shlex.join(data_set.info["command"]),
-        headline=Headline(format_seconds(result["predicted_time_s"]), PREDICTED),
+        headline=Headline(format_seconds(result["predicted_time_s"]), _meaning(result)),
+        doubts=data_set.info.get("doubts", []),
         outcome=result["outcome"],
         outcome_text=result.get("outcome_text", ""),
         cards=_cards(data_set),
         sections=_sections(data_set),
         machine=_machine(data_set.info["scenario"], data_set.info["target_system"]),
-        facts=describe.facts(data_set),
+        facts=[*describe.facts(data_set), *measuring_rows_of(result)],
     )
 
 
+def _meaning(result: dict[str, Any]) -> str:
+    """What the headline is, with its interval where the run was repeated."""
+    known = result.get("predicted_time")
+    if known is None:
+        return PREDICTED
+    estimate = Estimate(known["value"], known["low"], known["high"], known["samples"])
+    return f"{PREDICTED}, {interval_in_words(estimate)}"
+
+
+def measuring_rows_of(result: dict[str, Any]) -> list[tuple[str, str]]:
+    return measuring_rows(result["measuring"]) if "measuring" in result else []
+
+
 def write_sweep_report(
-    scenario: Scenario, runs: Sequence[tuple[Point, RunResult]], path: Path
+    scenario: Scenario,
+    runs: Sequence[tuple[Point, RunResult]],
+    path: Path,
+    *,
+    notes: Sequence[str] = (),
+    doubts: Sequence[Doubt] = (),
 ) -> None:
     """The report of a series: its curve and a table of its runs."""
-    times = [run.result["predicted_time_s"] for _, run in runs]
+    times = [run.predicted_s for _, run in runs]
     machine = runs[0][1].result["machine"]
     program = scenario.name
     curves = [
@@ -56,6 +84,12 @@ def write_sweep_report(
         )
         for ordinate in ordinates_of(runs)
     ]
+    repeats = max(run.estimate.samples if run.estimate else 1 for _, run in runs)
+    if repeats > 1:
+        bars = f"Each point is the median of {repeats} runs; bars are {CONFIDENCE} intervals."
+        curves[0] = replace(curves[0], about=bars)
+    if any(scalings_of(runs)):
+        curves.insert(1, Section("Speed-up", SPEED_UP_ABOUT, figure_html(speed_up_figure(runs))))
     write_page(
         path,
         title=f"{program} on {machine}: a series of {len(runs)} runs",
@@ -65,17 +99,25 @@ def write_sweep_report(
         ),
         outcome=next((r.result["outcome"] for _, r in runs if r.exit_status), "completed"),
         outcome_text="",
+        doubts=[doubt.as_json() for doubt in doubts],
         cards=[],
         sections=[*curves, _runs(runs)],
         machine=None,
-        facts=[("compute time", str(scenario.compute)), ("seed", str(scenario.seed))],
+        facts=[
+            ("compute time", str(scenario.compute)),
+            ("seed", str(scenario.seed)),
+            *(("note", note) for note in notes),
+        ],
     )
 
 
 def _runs(runs: Sequence[tuple[Point, RunResult]]) -> Section:
     storage = [ordinate for ordinate in ordinates_of(runs) if ordinate is not PREDICTED_TIME]
     html = template("runs.html").render(
-        runs=_run_rows(runs, storage), storage=[ordinate.title for ordinate in storage]
+        runs=_run_rows(runs, storage),
+        storage=[ordinate.title for ordinate in storage],
+        repeated=any(run.estimate for _, run in runs),
+        scales=any(scalings_of(runs)),
     )
     return Section("Runs", "", html)
 
@@ -88,13 +130,16 @@ def _run_rows(
             "storage": [ordinate.show(run) for ordinate in storage],
             "ranks": point.ranks,
             "settings": ", ".join(point.overrides),
-            "predicted": format_seconds(run.result["predicted_time_s"]),
+            "predicted": format_seconds(run.predicted_s),
+            "interval": " to ".join(map(format_seconds, interval_of(run))),
+            "speed_up": f"{scaling.speed_up:.2f}" if scaling else "",
+            "efficiency": f"{100 * scaling.efficiency:.0f} %" if scaling else "",
             "messages": format_count(run.result["messages"]),
             "bytes": format_bytes(run.result["bytes"]),
             "wall": format_seconds(run.result["wall_time_s"]),
             "outcome": run.result["outcome"],
         }
-        for point, run in runs
+        for (point, run), scaling in zip(runs, scalings_of(runs), strict=True)
     ]
 
 
@@ -136,7 +181,7 @@ def _sections(data_set: DataSet) -> list[Section]:
             plot = draw(data_set)
             note = plot.note + _loss(data_set, record_type)
             sections.append(Section(title, about, figure_html(plot.figure), note))
-    return [*sections, *storage_sections(data_set)]
+    return [*explained_sections(data_set), *sections, *storage_sections(data_set)]
 
 
 def _loss(data_set: DataSet, record_type: str) -> str:

@@ -86,6 +86,15 @@ class Events:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """MPI calls of which only the accesses inside are played."""
+
+    rank: Array
+    begin: Array  # ns
+    end: Array
+
+
+@dataclass(frozen=True)
 class Span:
     """When each rank began and ended, ns."""
 
@@ -103,8 +112,9 @@ def read_events(
     communicators: int,
     notes: list[str],
     choose_files: Callable[[Events], tuple[Events, Array]],
-) -> Events:
-    """`communicators`: how many there are; `choose_files`: which accesses to files are played."""
+) -> tuple[Events, LeftOut]:
+    """`communicators`: how many there are; `choose_files`: which accesses to files are played.
+    The gaps are all time between the events, for `keep_computation`."""
     tables = [_read_table(data_set, name, span) for name in ("mpi", "io") if data_set.has(name)]
     events = _with_ends(tables, span)
     _check_calls(events)
@@ -113,9 +123,11 @@ def read_events(
     events = _leave_out_other_threads(events, span, notes)
     _find_parents(events)
     events, on_files = choose_files(events)
+    in_parts = events.parent == np.arange(len(events))
+    left_out = LeftOut(*(getattr(events, n)[in_parts] for n in ("rank", "begin", "end")))
     events = events.take(_is_played(events) | on_files)
     _find_gaps(events, span)
-    return events
+    return events, left_out
 
 
 def _names(column: pa.ChunkedArray) -> tuple[Array, list[str]]:
@@ -366,8 +378,8 @@ def _is_played(events: Events) -> Array:
 
 
 def _find_gaps(events: Events, span: Span) -> None:
-    """Computation before each event; local calls count as such. Between polls that find nothing it
-    is taken for waiting when it is short."""
+    """The time before each event; polls that find nothing and need no other rank take part of it.
+    Between such polls it is taken for waiting when it is short."""
     if not len(events):
         return
     stride = int(max(events.end.max(), span.end.max(initial=0))) + 1
@@ -383,7 +395,6 @@ def _find_gaps(events: Events, span: Span) -> None:
     polls = np.array([plain(name) in POLLS for name in events.names], bool)[events.call]
     waits = np.zeros(len(events), bool)
     waits[1:] = polls[1:] & found_nothing[:-1] & ~first[1:] & (gap[1:] < IDLE_WORK_NS)
-    local = (events.role == Role.LOCAL) & ~polls
-    events.gap = np.where(waits, 0, gap) + np.where(local, events.end - events.begin, 0)
+    events.gap = np.where(waits, 0, gap)
     unknown = (events.role == Role.FREE) & (events.comm <= 0)
     events.role = np.where(found_nothing | unknown, Role.LOCAL, events.role)

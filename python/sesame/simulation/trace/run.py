@@ -13,10 +13,13 @@ from sesame.errors import InputError
 from sesame.simulation.compute import write_recorded
 from sesame.simulation.trace.calls import Role, is_one_sided, plain
 from sesame.simulation.trace.communicators import WORLD, Communicator, read_communicators
+from sesame.simulation.trace.disturbed import doubts_of_trace
 from sesame.simulation.trace.events import Array, Events, Span, read_events
+from sesame.simulation.trace.excluded import keep_computation, read_preempted
 from sesame.simulation.trace.files import Placed, choose_files
 from sesame.simulation.trace.plan import Plan, Planner
 from sesame.traced.members import NOT_TRACED
+from sesame.trust import Doubt
 
 NO_FILES = Placed((), {})
 
@@ -27,6 +30,7 @@ class TracedRun:
     plan: Plan
     notes: tuple[str, ...]  # what is not as in the traced run
     placed: Placed = NO_FILES
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def ranks(self) -> int:
@@ -67,10 +71,11 @@ def _plan_run(data_set: DataSet, placed: Placed) -> TracedRun:
     span, cut_off = _read_processes(data_set, notes)
     communicators = read_communicators(data_set, span.ranks)
     _check_ranks(span.ranks, communicators)
-    events = read_events(
+    events, left_out = read_events(
         data_set, span, len(communicators), notes, lambda read: choose_files(read, placed)
     )
-    after = _time_after(events, span)
+    preempted = read_preempted(data_set, events)
+    after = keep_computation(events, left_out, preempted, span, _time_after(events, span))
     try:
         plan = Planner(events, communicators, span.ranks, after, placed.paths).plan(notes)
     except InputError as error:
@@ -79,7 +84,8 @@ def _plan_run(data_set: DataSet, placed: Placed) -> TracedRun:
         ranks = ", ".join(map(str, cut_off))
         raise InputError(error.message, hint=f"the trace of rank {ranks} is cut off") from error
     _note_times(events, notes)
-    return TracedRun(data_set, plan, tuple(notes), placed)
+    doubts = doubts_of_trace(data_set, preempted, span)
+    return TracedRun(data_set, plan, tuple(notes), placed, tuple(doubts))
 
 
 def _check_pruning(data_set: DataSet) -> None:

@@ -1,0 +1,115 @@
+"""The explanation of a prediction, from the data set of the run alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sesame.analysis.explain.constants import Constant, constants_of
+from sesame.analysis.explain.limits import limits_of
+from sesame.analysis.explain.parts import FILES, Part, divide
+from sesame.analysis.explain.records import IN_NODE, Array, messages_of, network_of, records_of
+from sesame.datasets import DataSet
+from sesame.errors import InputError
+from sesame.trust import Doubt
+
+PS = 1e-12
+# What a message costs; node.network where both ranks are on one node.
+NETWORK_KEYS = (
+    "latency",
+    "bandwidth",
+    "send_overhead",
+    "receive_overhead",
+    "gap",
+    "hop_latency",
+    "eager_limit",
+)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """`parts` are of the slowest rank and add up to its time, which is the predicted one."""
+
+    rank: int
+    end_ps: int
+    parts: tuple[Part, ...]
+    constants: tuple[Constant, ...]  # those that the run used
+    limits: tuple[Doubt, ...]
+    outside: tuple[str, ...]  # what is not in the model at all
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "rank": self.rank,
+            "time_s": self.end_ps * PS,
+            "parts": [
+                {
+                    "part": part.name,
+                    "time_s": part.time_ps * PS,
+                    "share": part.time_ps / max(self.end_ps, 1),
+                    "most_s": {name: time * PS for name, time in part.most},
+                }
+                for part in self.parts
+            ],
+            "constants": [constant.as_json() for constant in self.constants],
+            "limits": [limit.as_json() for limit in self.limits],
+            "outside_the_model": list(self.outside),
+        }
+
+
+def can_explain(data_set: DataSet) -> bool:
+    return data_set.has("call") and data_set.info.get("result", {}).get("outcome") == "completed"
+
+
+def explain(data_set: DataSet) -> Explanation:
+    """Needs the records of calls and messages of a run that completed."""
+    if not can_explain(data_set):
+        raise InputError(
+            "this cannot be explained: expected a simulated run that completed, with records",
+            path=str(data_set.path),
+            hint="simulate it without --no-records",
+        )
+    network, _ = network_of(data_set)
+    ranks = data_set.table("rank", ["end_s", "compute_s"])
+    ends, computed = (np.rint(ranks.column(c).to_numpy() / PS) for c in ("end_s", "compute_s"))
+    rank = int(ends.argmax())
+    messages = messages_of(data_set, network)
+    parts = divide(records_of(data_set, network, rank), int(ends[rank]), int(computed[rank]))
+    nodes = np.array(network.nodes())
+    return Explanation(
+        rank,
+        int(ends[rank]),
+        tuple(parts),
+        tuple(_constants(data_set, messages, parts)),
+        tuple(limits_of(messages, nodes, int(ends[rank]), data_set.info)),
+        tuple(data_set.info.get("notes", ())),
+    )
+
+
+def _constants(
+    data_set: DataSet, messages: dict[str, Array], parts: Iterable[Part]
+) -> list[Constant]:
+    info = data_set.info
+    known = constants_of(info["target_system"]["machine_file"], info["scenario"]["overrides"])
+    inside = (messages["flags"] & IN_NODE) != 0
+    used = [
+        prefix
+        for prefix, is_used in (
+            ("network.", bool((~inside).any())),
+            ("node.network.", bool(inside.any())),
+        )
+        if is_used
+    ]
+    files = any(part.name == FILES for part in parts)
+    return [
+        constant
+        for key, constant in known.items()
+        if key == "node.compute_ratio"
+        or any(
+            key in {prefix + name for name in NETWORK_KEYS} or key.startswith(prefix + "segment")
+            for prefix in used
+        )
+        or (files and key.startswith(("storage.", "node.storage.")))
+    ]

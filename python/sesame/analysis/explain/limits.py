@@ -1,0 +1,123 @@
+"""Where a run touched the limits of the model (docs/models/network.md, Limits): estimates from its
+messages of what the prediction leaves out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sesame.analysis.explain.records import IN_NODE, OF_COLLECTIVE, Array
+from sesame.analysis.quantities import format_bytes, format_seconds
+from sesame.trust import Doubt, Reason
+
+CROWDED = 0.02  # of the predicted time: less does not show in it
+LARGE_BUFFER = 16 << 20  # unexpected data of one rank that a real MPI may have no room for
+COLLECTIVE_SHARE = 0.1
+NOTABLE_COMPUTE = 0.05
+PS = 1e-12
+
+
+def limits_of(messages: dict[str, Array], nodes: Array, end_ps: int, info: Any) -> list[Doubt]:
+    """In the order in which they may matter. `nodes`: the node of each rank."""
+    found = [
+        _crowding(messages, nodes, end_ps, "destination"),
+        _crowding(messages, nodes, end_ps, "source"),
+        _unexpected(messages),
+        _shared_nodes(nodes, info),
+        _collectives(messages),
+    ]
+    return [doubt for doubt in found if doubt is not None]
+
+
+def _limit(text: str, hint: str | None = None) -> Doubt:
+    return Doubt(Reason.MODEL_LIMIT, text, hint)
+
+
+def _crowding(messages: dict[str, Array], nodes: Array, end_ps: int, side: str) -> Doubt | None:
+    """How much later messages between nodes would come, if a node's card took (or sent) one at a
+    time; in the model they pass side by side."""
+    between = (messages["flags"] & IN_NODE) == 0
+    if not between.any():
+        return None
+    node = nodes[messages[side][between]]
+    transfer = messages["transfer"][between]
+    last_byte = messages["arrival_ps"][between]
+    if side == "source":
+        last_byte = last_byte - messages["latency"][between]
+    later = queueing(node, last_byte - transfer, transfer)
+    most = int(later.max(initial=0))
+    if most <= CROWDED * end_ps:
+        return None
+    crowded = int(node[int(later.argmax())])
+    what = "reach" if side == "destination" else "leave"
+    return _limit(
+        f"messages {what} node {crowded} at the same time: if its card took one after the other, "
+        f"the last would be {format_seconds(most * PS)} later ({_percent(most / end_ps)} of the "
+        f"predicted time); the model has no queue there",
+        "the prediction is too short by up to that time for each such burst that a rank waits for",
+    )
+
+
+def queueing(server: Array, arrival: Array, service: Array) -> Array:
+    """How long each of the customers waits for its server, first come, first served."""
+    order = np.lexsort((arrival, server))
+    server, arrival, service = server[order], arrival[order], service[order]
+    # end[i] = max over j <= i of arrival[j] + service[j] + ... + service[i], for each server.
+    done = np.cumsum(service)
+    slack = arrival - (done - service)
+    stride = int(slack.max(initial=0)) - int(slack.min(initial=0)) + 1
+    number = np.unique(server, return_inverse=True)[1]
+    start = np.maximum.accumulate(slack + number * stride) - number * stride + (done - service)
+    waits = np.empty(len(order), np.int64)
+    waits[order] = start - arrival
+    return waits
+
+
+def _unexpected(messages: dict[str, Array]) -> Doubt | None:
+    """Eager messages that lie in the receiver's memory until their receive is posted."""
+    posted = messages["receive_complete_ps"] - messages["receive_overhead"]
+    early = (messages["rendezvous"] == 0) & (messages["arrival_ps"] < posted)
+    rank = np.tile(messages["destination"][early], 2)
+    size = messages["bytes"][early].astype(np.int64)
+    time = np.concatenate([messages["arrival_ps"][early], posted[early]])
+    change = np.concatenate([size, -size])
+    order = np.lexsort((time, rank))
+    held = np.cumsum(change[order])  # of every rank 0 at its end
+    most = int(held.max(initial=0))
+    if most <= LARGE_BUFFER:
+        return None
+    worst = int(rank[order][int(held.argmax())])
+    return _limit(
+        f"rank {worst} had {format_bytes(most)} of eager messages that no receive was posted for; "
+        "the model has room for any number of them and charges no copy"
+    )
+
+
+def _shared_nodes(nodes: Array, info: Any) -> Doubt | None:
+    """Ranks of a node share memory and caches; computation was measured one rank at a time."""
+    most = int(np.bincount(nodes).max(initial=0))
+    measured = info["result"].get("measuring")
+    if most < 2 or measured is None or measured["compute_share"] < NOTABLE_COMPUTE:
+        return None
+    return _limit(
+        f"up to {most} ranks share a node, and computation was measured one rank at a time: what "
+        "sharing memory and caches costs is not in it",
+        "sesame machine calibrate measures it; --set node.compute_ratio=X puts it in",
+    )
+
+
+def _collectives(messages: dict[str, Array]) -> Doubt | None:
+    if not len(messages["flags"]):
+        return None
+    share = float(np.mean((messages["flags"] & OF_COLLECTIVE) != 0))
+    if share < COLLECTIVE_SHARE:
+        return None
+    return _limit(
+        f"{_percent(share)} of the messages are of collectives, which follow MPICH's "
+        "algorithms and thresholds; another MPI may choose others"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.0f} %"

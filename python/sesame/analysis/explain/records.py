@@ -1,0 +1,109 @@
+"""The records of one rank of a simulated run, and the costs that the machine gives its messages."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sesame import native
+from sesame.datasets import DataSet
+
+Array = np.ndarray[Any, Any]
+MESSAGE_COLUMNS = (
+    "source",
+    "destination",
+    "bytes",
+    "send_ps",
+    "arrival_ps",
+    "receive_complete_ps",
+    "flags",
+)
+CALL_COLUMNS = ("rank", "begin_ps", "end_ps", "call")
+FILE_COLUMNS = ("rank", "begin_ps", "end_ps", "call", "file", "flags")
+IN_NODE, OF_COLLECTIVE = 1, 2  # flags of a message
+INSIDE_CALL, ASYNCHRONOUS = 1, 4  # flags of a call on a file
+
+
+@dataclass(frozen=True)
+class Records:
+    """Columns by name; `costs` has those of the messages' costs, in ps."""
+
+    rank: int
+    calls: dict[str, Array]
+    files: dict[str, Array]
+    received: dict[str, Array]
+    sent: dict[str, Array]
+    paths: list[str]
+
+
+def network_of(data_set: DataSet) -> tuple[Any, dict[str, Any]]:
+    """The network of the run with its ranks placed, and the machine; from the text in the data
+    set, since the file may have changed."""
+    scenario, target = data_set.info["scenario"], data_set.info["target_system"]
+    overrides = scenario["overrides"]
+    placement = str(scenario["placement"]).removeprefix("file:")
+    with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
+        file.write(target["machine_file"])
+        file.flush()
+        model = native.read_machine(file.name, overrides)
+        return native.Network(file.name, overrides, scenario["ranks"], placement), model
+
+
+def messages_of(data_set: DataSet, network: Any) -> dict[str, Array]:
+    """All messages of the run with their costs."""
+    return _with_costs(_select(data_set, "message", MESSAGE_COLUMNS, None), network)
+
+
+def records_of(data_set: DataSet, network: Any, rank: int) -> Records:
+    received = _select(data_set, "message", MESSAGE_COLUMNS, ("destination", rank))
+    sent = _select(data_set, "message", MESSAGE_COLUMNS, ("source", rank))
+    paths = []
+    if data_set.has("file"):
+        paths = data_set.table("file", ["path"]).column("path").to_pylist()
+    return Records(
+        rank,
+        _ordered(_select(data_set, "call", CALL_COLUMNS, ("rank", rank)), "begin_ps"),
+        _ordered(_select(data_set, "file_call", FILE_COLUMNS, ("rank", rank)), "begin_ps"),
+        _ordered(_with_costs(received, network), "receive_complete_ps"),
+        _ordered(_with_costs(sent, network), "send_ps"),
+        paths,
+    )
+
+
+def _select(
+    data_set: DataSet, name: str, columns: Sequence[str], only: tuple[str, int] | None
+) -> dict[str, Array]:
+    """`only`: a column and the value that its rows must have."""
+    parts: dict[str, list[Array]] = {column: [] for column in columns}
+    for batch in data_set.batches(name, list(columns)) if data_set.has(name) else ():
+        if only is not None:
+            batch = batch.filter(pc.equal(batch.column(only[0]), only[1]))
+        for column in columns:
+            parts[column].append(_values(batch.column(column)))
+    return {
+        column: np.concatenate(found) if found else np.empty(0, np.int64)
+        for column, found in parts.items()
+    }
+
+
+def _values(column: pa.Array) -> Array:
+    """Names as they are, numbers as they are stored."""
+    if pa.types.is_dictionary(column.type):
+        return np.array(column.to_pylist(), object)
+    return np.asarray(column.to_numpy())
+
+
+def _with_costs(messages: dict[str, Array], network: Any) -> dict[str, Array]:
+    columns = (messages[name].astype(np.int64) for name in ("source", "destination", "bytes"))
+    return {**messages, **network.costs(*columns)}
+
+
+def _ordered(columns: dict[str, Array], by: str) -> dict[str, Array]:
+    order = np.argsort(columns[by], kind="stable")
+    return {name: values[order] for name, values in columns.items()}

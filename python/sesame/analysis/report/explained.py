@@ -1,0 +1,34 @@
+"""The sections of a page that explain a prediction."""
+
+from __future__ import annotations
+
+from sesame.analysis.explain import explain
+from sesame.analysis.explain.explanation import PS, can_explain
+from sesame.analysis.quantities import format_seconds
+from sesame.analysis.report.page import Section, template
+from sesame.datasets import DataSet
+
+
+def explained_sections(data_set: DataSet) -> list[Section]:
+    """Nothing of a run that left no records of calls, or did not complete."""
+    if not can_explain(data_set):
+        return []
+    explanation = explain(data_set)
+    whole = max(explanation.end_ps, 1)
+    parts = [
+        {
+            "name": part.name,
+            "time": format_seconds(part.time_ps * PS),
+            "share": f"{100 * part.time_ps / whole:.1f} %",
+            "most": ", ".join(f"{name} {format_seconds(ps * PS)}" for name, ps in part.most),
+        }
+        for part in explanation.parts
+    ]
+    html = template("explained.html").render(
+        parts=parts, limits=explanation.limits, constants=explanation.constants
+    )
+    about = (
+        f"All of the {format_seconds(explanation.end_ps * PS)} of rank {explanation.rank}, the "
+        "slowest; the parts add up to its time."
+    )
+    return [Section("Where the time goes", about, html)]

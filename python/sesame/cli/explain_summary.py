@@ -1,0 +1,40 @@
+"""An explanation as text on the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sesame.analysis.explain import Explanation
+from sesame.analysis.explain.explanation import PS
+from sesame.analysis.quantities import format_seconds
+
+
+def print_explanation(console: Console, explanation: Explanation) -> None:
+    time = format_seconds(explanation.end_ps * PS)
+    console.print(f"[bold]where the {time} of rank {explanation.rank} go, the slowest[/]")
+    console.print(_part_table(explanation))
+    table = Table("constant", "value", "source", box=None, header_style="bold", pad_edge=False)
+    for constant in explanation.constants:
+        table.add_row(constant.key, escape(constant.value), escape(constant.source))
+    console.print(table)
+    for limit in explanation.limits:
+        console.print(f"limit: {limit.text}", soft_wrap=True, markup=False)
+        if limit.hint is not None:
+            console.print(f"hint: {limit.hint}", soft_wrap=True, markup=False)
+
+
+def _part_table(explanation: Explanation) -> Table:
+    table = Table("part", "time", "of all", "most", box=None, header_style="bold", pad_edge=False)
+    for column in table.columns[1:3]:
+        column.justify = "right"
+        column.no_wrap = True
+    for part in explanation.parts:
+        table.add_row(
+            part.name,
+            format_seconds(part.time_ps * PS),
+            f"{100 * part.time_ps / explanation.end_ps:.1f} %",
+            escape(", ".join(f"{name} {format_seconds(ps * PS)}" for name, ps in part.most)),
+        )
+    return table

@@ -1,0 +1,103 @@
+"""How sure measured computation is: what its own samples say, and what else the machine did.
+
+The simulator compares samples of the same region, the computation between two places in the
+program that call MPI (core/mpi/measured_compute.h). docs/models/uncertainty.md has the meaning of
+the figures and the limits from which on they are doubts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sesame.host_load import BUSY_SHARE, HostLoad
+from sesame.host_load import HINT as IDLE_HINT
+from sesame.trust import Doubt, Reason
+
+# Computation that takes less of the ranks' time does not decide what is predicted.
+NOTABLE_SHARE = 0.05
+MOST_SPREAD = 0.25
+MOST_SHORT_SHARE = 0.5
+REPEAT_HINT = (
+    "--repeat 7 gives an interval; to measure once and keep it, -o FILE.sesame on an idle machine "
+    "and then --compute recorded:FILE.sesame"
+)
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """What is known of measured computation. Shares are of the measured time."""
+
+    samples: int
+    regions: int
+    reading_s: float  # what one reading of the clock takes
+    short_share: float  # in samples shorter than ten readings
+    spread: float | None  # mean difference of two successive samples; None without repetition
+    excess: float | None  # how much less it were, if all were as fast as their region's fastest
+    preemptions: int
+    delayed_share: float  # of the simulator's time: it was ready to run, and did not
+    others_share: float  # processors that other processes used
+    steal_share: float
+    compute_share: float  # of the ranks' predicted time
+    doubts: tuple[Doubt, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key != "doubts"}
+
+
+def measuring_of(result: dict[str, Any], load: HostLoad) -> Measuring | None:
+    """From result.json of the simulator; None where it measured nothing."""
+    compute, host = result.get("compute"), result.get("host_process")
+    if compute is None or host is None:
+        return None
+    sampled, repeated = compute["sampled_s"], compute["repeated_s"]
+    ready = host["cpu_time_s"] + host["delayed_s"]
+    ranks = result["rank_table"]
+    measuring = Measuring(
+        samples=compute["samples"],
+        regions=compute["regions"],
+        reading_s=compute["reading_s"],
+        short_share=_share(compute["short_s"], sampled),
+        spread=_share(compute["difference_s"], repeated) if repeated else None,
+        excess=1 - _share(compute["fastest_s"], repeated) if repeated else None,
+        preemptions=host["preemptions"],
+        delayed_share=_share(host["delayed_s"], ready),
+        others_share=load.others_share,
+        steal_share=load.steal_share,
+        compute_share=_share(sum(ranks["compute_s"]), sum(ranks["end_s"])),
+    )
+    return replace(measuring, doubts=tuple(_doubts(measuring, load)))
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0
+
+
+def _doubts(measuring: Measuring, load: HostLoad) -> list[Doubt]:
+    if measuring.compute_share < NOTABLE_SHARE:
+        return []
+    found = []
+    seen = [doubt.text for doubt in load.doubts()]
+    if measuring.delayed_share > BUSY_SHARE:
+        share = f"{100 * measuring.delayed_share:.0f} %"
+        seen.append(f"the simulator waited for a processor for {share} of its time")
+    if seen:
+        text = f"while computation was measured, {', and '.join(seen)}"
+        found.append(Doubt(Reason.BUSY_HOST, text, IDLE_HINT))
+    if measuring.short_share > MOST_SHORT_SHARE:
+        found.append(
+            Doubt(
+                Reason.MODEL_LIMIT,
+                f"{100 * measuring.short_share:.0f} % of the measured computation is in pieces "
+                "too short for the clock: less than ten times the "
+                f"{1e9 * measuring.reading_s:.0f} ns that one reading takes",
+                "--compute none leaves computation out, --compute fixed:TIME sets it",
+            )
+        )
+    elif measuring.spread is not None and measuring.spread > MOST_SPREAD:
+        text = (
+            "successive samples of the same computation differ by "
+            f"{100 * measuring.spread:.0f} %: measuring was disturbed, or the work itself varies"
+        )
+        found.append(Doubt(Reason.SCATTER, text, REPEAT_HINT))
+    return found

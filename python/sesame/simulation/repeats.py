@@ -1,0 +1,49 @@
+"""Repeats of a run that measure its computation anew each time, and which runs of a series may
+use the computation that one of them measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sesame.simulation.run import RunResult
+from sesame.simulation.sweep import Point
+from sesame.trust import Doubt, Reason, median_of, merged
+
+# Keys that decide which rank is on which node. A program can ask for that and compute something
+# else; all other keys change only what its calls take.
+PLACING = ("nodes", "node.cores", "topology.")
+WIDE = 0.1  # an interval whose half width is more than this share of the median
+MORE_HINT = "repeat it more often, or on an idle machine"
+
+
+def same_computation(points: Sequence[Point]) -> list[list[Point]]:
+    """The points in their order, in groups that compute the same: measuring once is enough."""
+    groups: dict[tuple[object, ...], list[Point]] = {}
+    for point in points:
+        placing = tuple(s for s in point.settings if s[0].startswith(PLACING))
+        groups.setdefault((point.ranks, *placing), []).append(point)
+    return list(groups.values())
+
+
+def median_run(runs: Sequence[RunResult]) -> int:
+    """Which of the repeats has the median time; of an even number the faster of both."""
+    order = sorted(range(len(runs)), key=lambda i: runs[i].result["predicted_time_s"])
+    return order[(len(runs) - 1) // 2]
+
+
+def combined(runs: Sequence[RunResult]) -> RunResult:
+    """The repeat with the median time, with the median and its interval over all of them."""
+    chosen = runs[median_run(runs)]
+    if len(runs) == 1:
+        return chosen
+    estimate = median_of([run.result["predicted_time_s"] for run in runs])
+    # That samples scatter inside a run is what repeats answer.
+    of_runs = [[d for d in run.doubts if d.reason != Reason.SCATTER] for run in runs]
+    doubts = [*merged(of_runs, "repeats"), *estimate.doubts]
+    if estimate.relative_width > WIDE:
+        width = f"{100 * estimate.relative_width:.0f} %"
+        text = f"the interval of {len(runs)} repeats reaches {width} to either side of the median"
+        doubts.append(Doubt(Reason.SCATTER, text, MORE_HINT))
+    failed = next((run for run in runs if run.exit_status), chosen)
+    return replace(failed, doubts=tuple(doubts), estimate=replace(estimate, doubts=tuple(doubts)))

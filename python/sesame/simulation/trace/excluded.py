@@ -1,0 +1,84 @@
+"""Time between two played calls that is no computation of the traced program: in MPI calls that are
+not played, which the simulated MPI takes its own time for, and while something else had the
+processor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sesame.datasets import DataSet
+from sesame.simulation.trace.events import Array, Events, LeftOut, Span
+
+
+@dataclass(frozen=True)
+class Preempted:
+    """Records of type preempted of the threads that are played: long times of which each rank lost
+    a part, taken to lie evenly in them."""
+
+    rank: Array
+    begin: Array  # ns
+    end: Array
+    lost: Array
+
+    def lost_of(self, rank: int) -> int:
+        return int(self.lost[self.rank == rank].sum())
+
+
+def read_preempted(data_set: DataSet, events: Events) -> Preempted:
+    """Of each rank's thread that calls MPI; the others run beside it."""
+    empty = np.empty(0, np.int64)
+    if not data_set.has("preempted"):
+        return Preempted(empty, empty, empty, empty)
+    names = ["rank", "thread", "begin_ns", "duration_ns", "lost_ns"]
+    table = data_set.table("preempted", names)
+    rank, thread, begin, duration, lost = (
+        table.column(name).to_numpy().astype(np.int64) for name in names
+    )
+    played = np.unique(events.rank << 16 | events.thread)
+    mine = np.isin(rank << 16 | thread, played)
+    begin = begin[mine]
+    return Preempted(rank[mine], begin, begin + duration[mine], lost[mine])
+
+
+class Amounts:
+    """How much of something lies between two moments of a rank: intervals of one rank that do not
+    overlap, each with an amount that is evenly in it."""
+
+    def __init__(self, rank: Array, begin: Array, end: Array, amount: Array, stride: int) -> None:
+        order = np.lexsort((begin, rank))
+        offset = rank[order] * stride
+        # Without overlap, whatever the clocks said: what begins inside another begins at its end.
+        self._stride = stride
+        finish = np.maximum.accumulate(end[order] + offset)
+        start = begin[order] + offset
+        start[1:] = np.maximum(start[1:], finish[:-1])
+        self._at = np.column_stack([start, np.maximum(finish, start)]).ravel()
+        sums = np.cumsum(amount[order])
+        self._sums = np.column_stack([sums - amount[order], sums]).ravel()
+
+    def between(self, rank: Array, begin: Array, end: Array) -> Array:
+        if not len(self._at):
+            return np.zeros(len(rank), np.int64)
+        offset = rank * self._stride
+        before, after = (np.interp(offset + t, self._at, self._sums) for t in (begin, end))
+        return np.asarray(np.round(after - before), np.int64)
+
+
+def keep_computation(
+    events: Events, left_out: LeftOut, preempted: Preempted, span: Span, after: Array
+) -> Array:
+    """Takes from the gaps of the events what is no computation; what is left of `after`, the time
+    of each rank after its last event."""
+    ends = (events.end, preempted.end, left_out.end, span.end)
+    stride = 1 + max(int(times.max(initial=0)) for times in ends)
+    lost = Amounts(preempted.rank, preempted.begin, preempted.end, preempted.lost, stride)
+    rank, begin, end = left_out.rank, left_out.begin, left_out.end
+    in_calls = Amounts(rank, begin, end, (end - begin) - lost.between(rank, begin, end), stride)
+    since = events.begin - events.gap
+    no_computation = lost.between(events.rank, since, events.begin)
+    no_computation += in_calls.between(events.rank, since, events.begin)
+    events.gap = np.maximum(events.gap - no_computation, 0)
+    ranks = np.arange(span.ranks)
+    return np.maximum(after - lost.between(ranks, span.end - after, span.end), 0)
