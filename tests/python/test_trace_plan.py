@@ -14,7 +14,8 @@ from played_runs import TraceBuilder
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
-from sesame.simulation import mappings_for, plan_run
+from sesame.simulation import mappings_for, place_files, plan_run
+from sesame.trust import Reason
 
 
 @pytest.fixture
@@ -57,17 +58,72 @@ def test_a_receive_names_the_sender_that_came(planned):
 def test_computation_stands_before_the_call_that_it_preceded(planned):
     trace = TraceBuilder(1)
     trace.call(0, "MPI_Init", gap=5000, duration=70)
-    trace.call(0, "MPI_Comm_rank", gap=20, duration=30)  # takes the rank's own time
+    trace.call(0, "MPI_Comm_rank", gap=20, duration=30)  # is the simulated MPI's to time
     trace.call(0, "MPI_Barrier", comm=0, gap=400, duration=999)
     trace.file(0, "write", gap=60, duration=10_000)
     trace.call(0, "MPI_Finalize", gap=7, duration=999)
     trace.now[0] += 11
     run, operations = planned(trace)
     # MPI_Init and the player's own call, the barrier, the end, and what follows.
-    assert run.plan.times[0].tolist() == [5000, 0, 450, 67, 11]
+    assert run.plan.times[0].tolist() == [5000, 0, 420, 67, 11]
     assert calls(operations[0]) == ["MPI_Barrier", "io", "MPI_Finalize"]
     assert operations[0][1][1]["number"] == 10_000
     assert run.io_s.tolist() == pytest.approx([1e-5])
+
+
+def in_mpi_io(builder: TraceBuilder, *, open_ns: int, inside_ns: int) -> dict[str, Any]:
+    """Rank 0 opens a file by MPI-IO; the access inside begins half way. The file's table."""
+    builder.everyone("MPI_Init")
+    at = {"file": 0, "handle": 0}
+    builder.file(0, "MPI_File_open", gap=100, duration=open_ns, comm=0, **at)
+    begin = builder.now[0] - open_ns // 2
+    nested = {"begin_ns": begin, "duration_ns": inside_ns, "flags": int(IoFlag.NESTED)}
+    builder.io[0].append({"rank": 0, "call": "open", **at, **nested})
+    builder.call(0, "MPI_Finalize", gap=7, duration=5)
+    return {"file": [{"index": 0, "path": "/scratch/data", "kind": "regular"}]}
+
+
+def test_time_inside_mpi_io_beside_its_accesses_is_no_computation(tmp_path):
+    """It is the library's, and the simulated MPI has its own."""
+    trace = TraceBuilder(1)
+    tables = in_mpi_io(trace, open_ns=76_000_000, inside_ns=1000)
+    data_set = DataSet(trace.write(tmp_path / "run.sesame", **tables))
+    placed = place_files(data_set, ["/scratch"], [], "/")
+    run = plan_run(data_set, placed)
+    assert "file_open" in run.plan.names
+    assert run.plan.times[0].sum() == 1000 + 100 + 7
+
+
+def test_time_that_others_had_is_no_computation_and_a_doubt(planned):
+    trace = ping()
+    trace.call(0, "MPI_Barrier", comm=0, gap=50_000_000)
+    trace.call(1, "MPI_Barrier", comm=0, gap=50_000_000)
+    end = trace.mpi[0][-1]["begin_ns"]
+    preempted = {"rank": 0, "begin_ns": end - 40_000_000, "duration_ns": 40_000_000}
+    run, _ = planned(trace, preempted=[{**preempted, "lost_ns": 30_000_000}])
+    assert run.plan.times[0].max() == 20_000_000
+    assert run.plan.times[1].max() == 50_000_000
+    [doubt] = run.doubts
+    assert doubt.reason == Reason.DISTURBED_INPUT
+    assert "of rank 0 60 % (1 record of type preempted)" in doubt.text
+
+
+def test_a_quiet_trace_is_not_doubted(planned):
+    run, _ = planned(ping())
+    assert run.doubts == ()
+
+
+def test_more_ranks_than_processors_are_a_doubt(tmp_path):
+    path = ping().write(tmp_path / "run.sesame")
+    info = json.loads((path / "info.json").read_text())
+    for processors, doubts in ((1, 1), (2, 0)):
+        info["host"] = {"name": "here", "processors": processors}
+        (path / "info.json").write_text(json.dumps(info))
+        run = plan_run(DataSet(path))
+        assert len(run.doubts) == doubts
+    info["host"]["processors"] = 1
+    (path / "info.json").write_text(json.dumps(info))
+    assert "2 ranks of the traced run shared 1 processor" in plan_run(DataSet(path)).doubts[0].text
 
 
 def test_calls_inside_others_are_theirs(planned):
@@ -167,8 +223,8 @@ def test_started_requests_are_calls_that_do_not_block(planned):
     run, operations = planned(trace)
     names = ["MPI_Irecv", "MPI_Issend", "MPI_Ibarrier", "MPI_Wait"]
     assert calls(operations[0]) == [*names, *names, "MPI_Finalize"]
-    # Making a request takes the rank 100 ns; what one call starts follows at once.
-    assert run.plan.times[0].tolist()[2:7] == [2300, 0, 50, 30, 100]
+    # Making a request is the simulated MPI's to time; what one call starts follows at once.
+    assert run.plan.times[0].tolist()[2:7] == [2100, 0, 50, 30, 100]
 
 
 def test_polls_that_find_nothing_are_waiting_unless_there_is_work_between_them(planned):

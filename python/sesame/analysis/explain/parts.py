@@ -162,7 +162,8 @@ class _Calls:
     def divide(self, begin: int, end: int, name: str) -> None:
         at = self._wait_for_messages(begin, end)
         sends = self._sends
-        first, last = bisect.bisect_left(sends, begin), bisect.bisect_right(sends, end)
+        # A send's time is when its overhead was over: one at `begin` is of the call before.
+        first, last = bisect.bisect_right(sends, begin), bisect.bisect_right(sends, end)
         at = self._pay(SEND_OVERHEAD, at, end, sum(self._send_overheads[first:last]))
         paid = self._pay(RECEIVE_OVERHEAD, at, end, self._unpaid_receives)
         self._unpaid_receives -= paid - at
@@ -201,7 +202,7 @@ class _Calls:
         _, arrival, sent, source, rendezvous, _, transfer, latency, control, overhead = message
         if arrival < ready:  # it was there: the receive was posted late, for other reasons
             return at
-        late = max(min(sent, ready) - at, 0)
+        late = max(min(sent - overhead, ready) - at, 0)
         self._division.add(LATE_SENDER, late, f"rank {source}")
         left = ready - at - late
         handshake = 2 * control if rendezvous else 0

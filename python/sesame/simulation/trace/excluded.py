@@ -81,4 +81,5 @@ def keep_computation(
     no_computation += in_calls.between(events.rank, since, events.begin)
     events.gap = np.maximum(events.gap - no_computation, 0)
     ranks = np.arange(span.ranks)
-    return np.maximum(after - lost.between(ranks, span.end - after, span.end), 0)
+    left: Array = np.maximum(after - lost.between(ranks, span.end - after, span.end), 0)
+    return left

@@ -1,0 +1,94 @@
+"""Explanations of predictions: the parts add up to the time, and are those of the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sesame import native
+from sesame.analysis.explain import explain
+from sesame.analysis.explain.explanation import PS
+from sesame.datasets import DataSet
+from sesame.machines import find_machine
+
+EAGER, RENDEZVOUS, PAUSE_US = 1000, 1 << 20, 500
+PAUSE_PS = PAUSE_US * 1_000_000
+MACHINE = "infiniband"
+
+
+def explained(simulate: Any, tmp_path: Path, *command: object) -> Any:
+    options = ("--placement", "cyclic", "-o", "run.sesame", "--json", "--explain")
+    run = simulate(*options, *command)
+    assert run.status == 0, run.stderr
+    data_set = DataSet(tmp_path / "run.sesame")
+    explanation = explain(data_set)
+    assert run.json["explanation"] == explanation.as_json()
+    # Every picosecond is in exactly one part.
+    assert sum(part.time_ps for part in explanation.parts) == explanation.end_ps
+    assert explanation.end_ps * PS == pytest.approx(run.json["predicted_time_s"], rel=1e-12)
+    return explanation
+
+
+def costs(size: int) -> dict[str, int]:
+    network = native.Network(str(find_machine(MACHINE)), [], 2, "cyclic")
+    import numpy as np
+
+    columns = (np.array([value], np.int64) for value in (0, 1, size))
+    return {name: int(value[0]) for name, value in network.costs(*columns).items()}
+
+
+@pytest.fixture
+def late(compiled) -> Any:
+    return compiled("tests/programs/model/late.c")
+
+
+def test_a_late_sender_and_its_message_are_told_apart(late, simulate, tmp_path):
+    """Rank 1 is the slowest: it waits for rank 0, and for what a message takes, twice."""
+    command = ("-n", 2, "--machine", MACHINE, "--compute", "none", "--", late)
+    explanation = explained(simulate, tmp_path, *command, EAGER, RENDEZVOUS, PAUSE_US, "last")
+    parts = {part.name: part for part in explanation.parts}
+    assert explanation.rank == 1
+    eager, long = costs(EAGER), costs(RENDEZVOUS)
+    assert (eager["rendezvous"], long["rendezvous"]) == (0, 1)
+    assert dict(parts["waiting for late senders"].by) == {"rank 0": PAUSE_PS}
+    assert parts["bytes of messages"].time_ps == eager["transfer"] + long["transfer"]
+    assert parts["sleeps and clocks"].time_ps == 101 * PAUSE_PS
+    assert parts["overhead of receives"].time_ps == 2 * eager["receive_overhead"]
+    # Of the rendezvous the request is there when rank 1 is ready; one way is left of the handshake.
+    wires = eager["latency"] + long["latency"] + long["control_latency"]
+    both = parts["latency of messages"].time_ps + parts["overhead of sends"].time_ps
+    assert both == wires + eager["send_overhead"]
+    assert "other time in MPI calls" not in parts
+
+
+def test_a_late_receiver_is_named(late, simulate, tmp_path):
+    command = ("-n", 2, "--machine", MACHINE, "--compute", "none", "--", late)
+    explanation = explained(simulate, tmp_path, *command, EAGER, RENDEZVOUS, PAUSE_US)
+    parts = {part.name: part for part in explanation.parts}
+    assert explanation.rank == 0
+    waiting = parts["waiting for late receivers"]
+    assert set(waiting.by) == {"rank 1"}
+    assert 0.9 * PAUSE_PS < waiting.time_ps <= PAUSE_PS + costs(EAGER)["latency"] * 2
+    assert parts["sleeps and clocks"].time_ps == 11 * PAUSE_PS
+
+
+@pytest.mark.parametrize("machine", ["infiniband", "paragon"])
+def test_the_parts_of_an_example_add_up(machine, compiled, simulate, tmp_path):
+    program = compiled("examples/heat.c")
+    command = ("-n", 8, "--machine", machine, "--", program, 64, 64, 20)
+    explanation = explained(simulate, tmp_path, *command)
+    names = {part.name for part in explanation.parts}
+    assert {"computation", "latency of messages"} <= names
+
+
+def test_constants_come_with_their_sources(late, simulate, tmp_path):
+    command = ("-n", 2, "--machine", MACHINE, "--compute", "none", "--set", "network.gap=1us")
+    explanation = explained(simulate, tmp_path, *command, "--", late, EAGER, RENDEZVOUS, PAUSE_US)
+    known = {constant.key: constant for constant in explanation.constants}
+    assert known["network.latency"].value == "1.2 us"
+    assert known["network.latency"].source.startswith("[HBv3]")
+    assert known["network.receive_overhead"].source.startswith("[MBW]")  # above the key
+    assert known["network.gap"].source == "given on the command line"
+    assert not any(key.startswith("node.network") for key in known)  # no message inside a node
