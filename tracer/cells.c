@@ -11,10 +11,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+
 #include <unistd.h>
 
 #include "process.h"
+#include "system_call.h"
 
 enum { CPU_EVERY = 256, NAME_BYTES = 40 };
 
@@ -48,7 +49,7 @@ static void path_of(char* path, const char* name) {
 
 static const SesameCellSettings* map_settings(int file) {
   struct stat status;
-  if (syscall(SYS_fstat, file, &status) != 0) return NULL;
+  if (sesame_system_call(SYS_fstat, file, &status) != 0) return NULL;
   if (!S_ISREG(status.st_mode) || status.st_size != sizeof(SesameCellSettings)) {
     errno = EPROTO;
     return NULL;
@@ -91,10 +92,10 @@ bool sesame_cells_begin(const char* wanted) {
   int saved = errno;
   directory = wanted;
   path_of(path, "settings");
-  int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  int file = (int)sesame_system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (file >= 0) sesame_cell_settings = map_settings(file);
   if (sesame_cell_settings == NULL) fail(path, errno);
-  if (file >= 0) syscall(SYS_close, file);
+  if (file >= 0) sesame_system_call(SYS_close, file);
   if (sesame_cell_settings != NULL) {
     if (sesame_settings.kinds == 0) sesame_clock_start(); /* else it has begun */
     pthread_key_create(&thread_end, end_thread);
@@ -109,9 +110,9 @@ bool sesame_cells_begin(const char* wanted) {
 /* Another process may get the number of this one later, but not with the same begin. */
 static uint64_t began(void) {
   char text[1024];
-  int file = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  long length = file < 0 ? 0 : syscall(SYS_read, file, text, sizeof text - 1);
-  if (file >= 0) syscall(SYS_close, file);
+  int file = (int)sesame_system_call(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  long length = file < 0 ? 0 : sesame_system_call(SYS_read, file, text, sizeof text - 1);
+  if (file >= 0) sesame_system_call(SYS_close, file);
   text[length < 0 ? 0 : length] = '\0';
   const char* at = strrchr(text, ')'); /* the end of field 2 */
   for (int field = 2; at != NULL && field < 22; ++field) at = strchr(at + 1, ' ');
@@ -124,17 +125,17 @@ static int new_file(void) {
   for (int i = 0;; ++i) {
     snprintf(name, sizeof name, "%d.%d", getpid(), i);
     path_of(path, name);
-    int file = (int)syscall(SYS_openat, AT_FDCWD, path,
-                            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    int file = (int)sesame_system_call(SYS_openat, AT_FDCWD, path,
+                                       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (file < 0 && errno == EEXIST) continue;
     if (file < 0) return fail(path, errno), -1;
     if (sesame_file_may_have(sizeof(SesameCells)) && sesame_reserve(file, sizeof(SesameCells)) &&
-        syscall(SYS_fchmod, file, 0644) == 0) {
+        sesame_system_call(SYS_fchmod, file, 0644) == 0) {
       return file;
     }
     fail(path, errno);
-    syscall(SYS_unlinkat, AT_FDCWD, path, 0);
-    syscall(SYS_close, file);
+    sesame_system_call(SYS_unlinkat, AT_FDCWD, path, 0);
+    sesame_system_call(SYS_close, file);
     return -1;
   }
 }
@@ -144,7 +145,7 @@ static SesameCells* new_cells(void) {
   int file = new_file();
   if (file < 0) return NULL;
   void* memory = mmap(NULL, sizeof(SesameCells), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  syscall(SYS_close, file);
+  sesame_system_call(SYS_close, file);
   if (memory == MAP_FAILED) return fail("mmap", errno), NULL;
   if (stat("/proc/self/ns/pid", &namespace) != 0) namespace.st_ino = 0;
   SesameCells* cells = memory;
@@ -197,11 +198,11 @@ static void send_word(void) {
   char path[PATH_MAX + NAME_BYTES];
   int saved = errno;
   path_of(path, "spent");
-  int file =
-      (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+  int file = (int)sesame_system_call(SYS_openat, AT_FDCWD, path,
+                                     O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
   if (file >= 0) {
-    syscall(SYS_write, file, "", 1);
-    syscall(SYS_close, file);
+    sesame_system_call(SYS_write, file, "", 1);
+    sesame_system_call(SYS_close, file);
   }
   errno = saved;
 }

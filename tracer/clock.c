@@ -1,8 +1,9 @@
 #include "clock.h"
+#include "system_call.h"
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/syscall.h>
+
 #include <unistd.h>
 
 bool sesame_counter_is_clock = false;
@@ -16,12 +17,12 @@ static bool kernel_trusts_counter(void) {
   return true; /* the architecture says so */
 #else
   char name[8] = "";
-  int file = (int)syscall(SYS_openat, AT_FDCWD,
-                          "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-                          O_RDONLY | O_CLOEXEC);
+  int file = (int)sesame_system_call(
+      SYS_openat, AT_FDCWD, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+      O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
-  long length = syscall(SYS_read, file, name, sizeof name - 1);
-  syscall(SYS_close, file);
+  long length = sesame_system_call(SYS_read, file, name, sizeof name - 1);
+  sesame_system_call(SYS_close, file);
   return length >= 3 && strncmp(name, "tsc", 3) == 0;
 #endif
 }

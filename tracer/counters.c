@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
+
 #include <unistd.h>
+
+#include "entries.h"
+#include "system_call.h"
 
 /* What glibc's dynamic linker reads of each library before it maps it (elf/dl-load.c, struct
  * filebuf, on machines of 64 bits). */
@@ -29,24 +32,15 @@ static uint64_t number_behind(const char* text, const char* name) {
  * has made the text. Those of a whole process have its ended children's in them. */
 static long read_thread(const char* path, SesameMoved* moved) {
   char text[512];
-  int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-  long length = file < 0 ? 0 : syscall(SYS_read, file, text, sizeof text - 1);
-  if (file >= 0) syscall(SYS_close, file);
+  int file = (int)sesame_system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  long length = file < 0 ? 0 : sesame_system_call(SYS_read, file, text, sizeof text - 1);
+  if (file >= 0) sesame_system_call(SYS_close, file);
   if (length <= 0) return 0;
   text[length] = '\0';
   moved->read += number_behind(text, "rchar:");
   moved->written += number_behind(text, "wchar:");
   return length;
 }
-
-/* As getdents64 gives them. */
-typedef struct {
-  uint64_t inode;
-  int64_t offset;
-  unsigned short length;
-  unsigned char type;
-  char name[];
-} Entry;
 
 /* What the thread itself reads here is unrecorded, too, so this is asked just before its counters.
  */
@@ -55,34 +49,20 @@ static void take_unrecorded(SesameMoved* moved) {
   moved->written -= sesame_unrecorded_written;
 }
 
-static bool read_listed(const char* entries, long size, SesameMoved* moved) {
-  bool any = false;
-  const long self = syscall(SYS_gettid);
-  for (long at = 0; at < size; at += ((const Entry*)(entries + at))->length) {
-    const Entry* entry = (const Entry*)(entries + at);
-    char path[64];
-    if (entry->name[0] == '.') continue;
-    snprintf(path, sizeof path, "/proc/self/task/%s/io", entry->name);
-    const bool is_self = strtol(entry->name, NULL, 10) == self;
-    if (is_self) take_unrecorded(moved);
-    const long length = read_thread(path, moved);
-    sesame_unrecorded(false, length);
-    if (is_self && length > 0) any = true;
-  }
-  return any;
-}
+typedef struct {
+  SesameMoved moved;
+  bool is_known;
+} Threads;
 
-/* Of all threads that run, without what is unrecorded. */
-static bool read_threads(SesameMoved* moved) {
-  _Alignas(Entry) char entries[2048];
-  int folder = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_CLOEXEC);
-  if (folder < 0) return false;
-  bool any = false;
-  for (long size; (size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;) {
-    if (read_listed(entries, size, moved)) any = true;
-  }
-  syscall(SYS_close, folder);
-  return any;
+static void read_listed(const char* name, void* of_threads) {
+  Threads* threads = of_threads;
+  char path[64];
+  const bool is_self = strtol(name, NULL, 10) == sesame_system_call(SYS_gettid);
+  snprintf(path, sizeof path, "/proc/self/task/%s/io", name);
+  if (is_self) take_unrecorded(&threads->moved);
+  const long length = read_thread(path, &threads->moved);
+  sesame_unrecorded(false, length);
+  if (is_self && length > 0) threads->is_known = true;
 }
 
 static int ask_loaded(struct dl_phdr_info* info, size_t size, void* count) {
@@ -125,13 +105,13 @@ static uint64_t difference(uint64_t now, uint64_t before) {
 
 bool sesame_counters_read(SesameMoved* moved) {
   int saved = errno;
-  SesameMoved now = {ended_read, ended_written};
-  bool is_known = read_threads(&now);
+  Threads threads = {.moved = {ended_read, ended_written}};
+  sesame_each_entry("/proc/self/task", read_listed, &threads);
   errno = saved;
-  if (!is_known) return false;
+  if (!threads.is_known) return false;
   uint64_t heads = (libraries_loaded() - first_libraries) * LIBRARY_HEAD_BYTES;
-  moved->read = difference(now.read, first.read + heads);
-  moved->written = difference(now.written, first.written);
+  moved->read = difference(threads.moved.read, first.read + heads);
+  moved->written = difference(threads.moved.written, first.written);
   return true;
 }
 

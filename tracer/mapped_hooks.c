@@ -6,6 +6,11 @@
 
 #include "hooks.h"
 #include "mappings.h"
+#include "rings.h"
+
+/* Where a ring of io_uring, and hardly ever a file, has its requests (IORING_OFF_SQES). Of a file
+ * it is found that it has no requests. */
+#define REQUESTS_OF_RING 0x10000000
 
 /* The `protection` of a record. */
 static int protection_of(int protection, int flags) {
@@ -35,6 +40,7 @@ static void record_map(uint64_t begin, int call, int file, const void* address, 
     uint64_t begin = sesame_enter();                                                        \
     void* address = SESAME_REAL(name)(at, size, protection, flags, file, offset);           \
     int how = protection_of(protection, flags);                                             \
+    if (offset == REQUESTS_OF_RING && address != MAP_FAILED) sesame_rings_meet(file);       \
     record_map(begin, SESAME_CALL_mmap, file, address, NULL, size, offset, how);            \
     if (address != MAP_FAILED) sesame_mappings_add(address, size, file, offset, how);       \
     return address;                                                                         \

@@ -6,12 +6,13 @@
 #include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+
 #include <unistd.h>
 
 #include "counters.h"
 #include "hooks.h"
 #include "process.h"
+#include "system_call.h"
 
 #define PLACES 4096 /* mappings at a time */
 #define RUNS 64     /* fetched from the kernel at a time */
@@ -80,7 +81,7 @@ typedef struct {
 static void record_inherited(SesameMapping* mapping) {
   mapping->inherited = 2;
   struct stat status;
-  int is_open = syscall(SYS_fstat, mapping->file, &status) == 0 &&
+  int is_open = sesame_system_call(SYS_fstat, mapping->file, &status) == 0 &&
                 status.st_dev == mapping->device && status.st_ino == mapping->inode;
   if (is_open && !sesame_is_known(mapping->file)) sesame_meet(mapping->file);
   sesame_put_map(sesame_ticks(), &(struct sesame_map){.call = SESAME_CALL_fork,
@@ -116,7 +117,7 @@ static int scan(int file, const SesameMapping* mapping) {
                     .any_of = PAGE_PRESENT | PAGE_SWAPPED,
                     .wanted = PAGE_OF_FILE};
   while (arguments.begin < arguments.end) {
-    long count = syscall(SYS_ioctl, file, SCAN_PAGES, &arguments);
+    long count = sesame_system_call(SYS_ioctl, file, SCAN_PAGES, &arguments);
     if (count < 0) return errno;
     for (long i = 0; i < count; ++i) {
       record_run(mapping, runs[i].begin, runs[i].end, runs[i].categories & PAGE_OF_FILE ? 1 : 0);
@@ -132,8 +133,8 @@ static int read_entries(int file, const SesameMapping* mapping) {
   for (uint64_t at = mapping->begin; at < mapping->end; at += page * 512) {
     uint64_t count = (mapping->end - at + page - 1) / page;
     if (count > 512) count = 512;
-    long got =
-        sesame_unrecorded(false, syscall(SYS_pread64, file, entries, 8 * count, at / page * 8));
+    long got = sesame_unrecorded(
+        false, sesame_system_call(SYS_pread64, file, entries, 8 * count, at / page * 8));
     if (got < 0) return errno;
     for (uint64_t i = 0; i < count; ++i) {
       uint64_t here = at + i * page;
@@ -152,10 +153,11 @@ static int read_entries(int file, const SesameMapping* mapping) {
 
 static void record_pages(const SesameMapping* mapping) {
   static atomic_bool said;
-  int file = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  int file =
+      (int)sesame_system_call(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   int error = file < 0 ? errno : scan(file, mapping);
   if (file >= 0 && error != 0) error = read_entries(file, mapping);
-  if (file >= 0) syscall(SYS_close, file);
+  if (file >= 0) sesame_system_call(SYS_close, file);
   if (error != 0 && !atomic_exchange(&said, 1)) {
     sesame_say("accesses to mapped files are not seen", "/proc/self/pagemap", error);
   }
@@ -190,7 +192,7 @@ void sesame_mappings_add(const void* at, size_t size, int file, int64_t offset, 
                            .protection = protection};
   struct stat status;
   int saved = errno;
-  if (syscall(SYS_fstat, file, &status) == 0) {
+  if (sesame_system_call(SYS_fstat, file, &status) == 0) {
     mapping.device = status.st_dev;
     mapping.inode = status.st_ino;
   }

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "hooks.h"
+#include "rings.h"
 
 #define SHARED_MEMORY "/dev/shm/"
 
@@ -168,6 +169,7 @@ CONTROL(__fcntl)
 #define CLOSE(name)                                                 \
   SESAME_HOOK(int, name, (int file)) {                              \
     sesame_forget(file);                                            \
+    if (sesame_rings_any()) sesame_rings_close(file);               \
     if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(file); \
     uint64_t begin = sesame_enter();                                \
     int result = SESAME_REAL(name)(file);                           \

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -17,7 +17,9 @@
 #include "mappings.h"
 #include "metadata.h"
 #include "recorder.h"
+#include "rings.h"
 #include "streams.h"
+#include "system_call.h"
 
 #define COMMAND_BYTES 4096
 
@@ -34,8 +36,8 @@ void sesame_say(const char* what, const char* which, int error) {
   char line[PATH_MAX + 256];
   struct stat now;
   /* The descriptor may stand for a file of data by now. */
-  if (syscall(SYS_fstat, STDERR_FILENO, &now) != 0 || now.st_ino != first_stderr.st_ino ||
-      now.st_dev != first_stderr.st_dev) {
+  if (sesame_system_call(SYS_fstat, STDERR_FILENO, &now) != 0 ||
+      now.st_ino != first_stderr.st_ino || now.st_dev != first_stderr.st_dev) {
     return;
   }
   int length = snprintf(line, sizeof line, "sesame %s: %s%s%s%s%s (process %d)\n",
@@ -43,7 +45,8 @@ void sesame_say(const char* what, const char* which, int error) {
                         which != NULL ? ": " : "", which != NULL ? which : "",
                         error != 0 ? ": " : "", error != 0 ? strerror(error) : "", getpid());
   if (length <= 0) return;
-  sesame_unrecorded(true, syscall(SYS_write, STDERR_FILENO, line, strnlen(line, sizeof line)));
+  sesame_unrecorded(true,
+                    sesame_system_call(SYS_write, STDERR_FILENO, line, strnlen(line, sizeof line)));
 }
 
 SesameProcessState* sesame_process_state(void) { return state; }
@@ -100,11 +103,12 @@ static void read_settings(void) {
 }
 
 static int new_file(const char* path) {
-  return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  return (int)sesame_system_call(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                                 0666);
 }
 
 static void write_text(int file, const char* text) {
-  sesame_unrecorded(true, syscall(SYS_write, file, text, strlen(text)));
+  sesame_unrecorded(true, sesame_system_call(SYS_write, file, text, strlen(text)));
 }
 
 /* The first process writes the metadata; all would write the same. */
@@ -114,14 +118,14 @@ static void write_metadata(void) {
   int file = new_file(path);
   if (file < 0) return;
   sesame_metadata_write(write_text, file);
-  syscall(SYS_close, file);
+  sesame_system_call(SYS_close, file);
 }
 
 static int new_state_file(void) {
   const char* directory = sesame_settings.directory;
   char* path = state_path;
   snprintf(path, sizeof state_path, "%s/state", directory);
-  syscall(SYS_mkdirat, AT_FDCWD, path, 0777);
+  sesame_system_call(SYS_mkdirat, AT_FDCWD, path, 0777);
   for (int i = 0;; ++i) {
     snprintf(path, sizeof state_path, "%s/state/%s.%d.%d", directory, host, getpid(), i);
     snprintf(name, sizeof name, "%s/%s.%d.%d", directory, host, getpid(), i);
@@ -132,15 +136,17 @@ static int new_state_file(void) {
 
 bool sesame_file_may_have(uint64_t bytes) {
   struct rlimit limit;
-  return syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) != 0 || bytes <= limit.rlim_cur;
+  return sesame_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) != 0 ||
+         bytes <= limit.rlim_cur;
 }
 
 bool sesame_reserve(int file, uint64_t bytes) {
   static const char zeros[4096];
-  if (syscall(SYS_fallocate, file, 0, 0ll, bytes) == 0) return true;
+  if (sesame_system_call(SYS_fallocate, file, 0, 0ll, bytes) == 0) return true;
   if (errno != EOPNOTSUPP) return false;
   for (uint64_t at = 0; at < bytes; at += sizeof zeros) {
-    long written = sesame_unrecorded(true, syscall(SYS_pwrite64, file, zeros, sizeof zeros, at));
+    long written =
+        sesame_unrecorded(true, sesame_system_call(SYS_pwrite64, file, zeros, sizeof zeros, at));
     if (written != sizeof zeros) return false;
   }
   return true;
@@ -165,7 +171,7 @@ bool sesame_process_begin(void) {
     SesameProcessState* made = file < 0 ? NULL : map_state(file);
     if (made == NULL) {
       sesame_say("nothing is recorded, cannot write in", sesame_settings.directory, errno);
-      if (file >= 0) syscall(SYS_unlinkat, AT_FDCWD, state_path, 0);
+      if (file >= 0) sesame_system_call(SYS_unlinkat, AT_FDCWD, state_path, 0);
     } else {
       write_metadata();
       made->magic = SESAME_STATE_MAGIC;
@@ -173,7 +179,7 @@ bool sesame_process_begin(void) {
       made->pid = (uint32_t)getpid();
       state = made;
     }
-    if (file >= 0) syscall(SYS_close, file);
+    if (file >= 0) sesame_system_call(SYS_close, file);
   }
   pthread_mutex_unlock(&lock);
   return state != NULL;
@@ -181,10 +187,11 @@ bool sesame_process_begin(void) {
 
 /* The words of the command line, separated by the character 31. */
 static void read_command(char* command) {
-  int file = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-  long length = file < 0 ? 0 : syscall(SYS_read, file, command, COMMAND_BYTES - 1);
+  int file =
+      (int)sesame_system_call(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  long length = file < 0 ? 0 : sesame_system_call(SYS_read, file, command, COMMAND_BYTES - 1);
   sesame_unrecorded(false, length);
-  if (file >= 0) syscall(SYS_close, file);
+  if (file >= 0) sesame_system_call(SYS_close, file);
   if (length < 0) length = 0;
   while (length > 0 && command[length - 1] == '\0') --length;
   command[length] = '\0';
@@ -198,7 +205,7 @@ void sesame_process_describe(void) {
   char command[COMMAND_BYTES];
   char directory[PATH_MAX];
   read_command(command);
-  if (syscall(SYS_getcwd, directory, sizeof directory) < 0) strcpy(directory, "/");
+  if (sesame_system_call(SYS_getcwd, directory, sizeof directory) < 0) strcpy(directory, "/");
   clock_gettime(CLOCK_REALTIME, &real);
   int64_t realtime = (int64_t)real.tv_sec * 1000000000 + real.tv_nsec;
   sesame_put_process(sesame_ticks(), &(struct sesame_process){
@@ -222,7 +229,8 @@ static uint64_t processor_ns(void) {
 static void put_counted(void) {
   SesameMoved moved;
   if (!(sesame_settings.kinds & SESAME_IO) || !sesame_counters_read(&moved)) return;
-  struct sesame_counted record = {.read = moved.read, .written = moved.written};
+  struct sesame_counted record = {
+      .read = moved.read, .written = moved.written, .operations = sesame_rings_unrecorded()};
   for (uint32_t i = 0; i < SESAME_STATE_THREADS; ++i) {
     record.stream_read += state->thread[i].stream_read;
     record.stream_written += state->thread[i].stream_written;
@@ -234,7 +242,7 @@ static void put_counted(void) {
 static bool did_what_nothing_tells(void) {
   SesameMoved moved;
   return state == NULL && (sesame_settings.kinds & SESAME_IO) && sesame_counters_read(&moved) &&
-         moved.read + moved.written > 0;
+         moved.read + moved.written + sesame_rings_unrecorded() > 0;
 }
 
 void sesame_process_end(int how) {
@@ -266,13 +274,14 @@ void sesame_process_forked(void) {
   state = NULL;
   loaded_ns = sesame_system_ns();
   sesame_streams_forget();
+  sesame_rings_forget();
   if (sesame_settings.kinds & SESAME_IO) sesame_counters_begin(true);
 }
 
 __attribute__((constructor)) static void begin(void) {
   read_settings();
   if (sesame_settings.kinds == 0 && sesame_settings.cells[0] == '\0') return;
-  syscall(SYS_fstat, STDERR_FILENO, &first_stderr);
+  sesame_system_call(SYS_fstat, STDERR_FILENO, &first_stderr);
   if (sesame_settings.kinds == 0) return;
   loaded_ns = sesame_system_ns();
   struct utsname node;

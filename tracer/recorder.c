@@ -7,13 +7,14 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
+
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "counters.h"
 #include "process.h"
 #include "streams.h"
+#include "system_call.h"
 
 /* One write of a full buffer costs some 40 us, spread over about 6,000 records. */
 #define BUFFER_BYTES (128u << 10)
@@ -96,13 +97,14 @@ static int append_to_stream(struct SesameBuffer* buffer, size_t size) {
   struct iovec* part = parts;
   char path[PATH_MAX + 160];
   snprintf(path, sizeof path, "%s.%u.stream", sesame_process_name(), buffer->thread);
-  int file =
-      (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  int file = (int)sesame_system_call(SYS_openat, AT_FDCWD, path,
+                                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) return errno;
-  long before = syscall(SYS_lseek, file, 0, SEEK_END);
+  long before = sesame_system_call(SYS_lseek, file, 0, SEEK_END);
   int error = sesame_file_may_have((uint64_t)before + size) ? 0 : EFBIG;
   while (part < parts + 2 && error == 0) {
-    long now = sesame_unrecorded(true, syscall(SYS_writev, file, part, parts + 2 - part));
+    long now =
+        sesame_unrecorded(true, sesame_system_call(SYS_writev, file, part, parts + 2 - part));
     if (now == 0) error = ENOSPC;
     if (now < 0 && errno != EINTR) error = errno;
     for (; now > 0 && part < parts + 2; ++part) {
@@ -113,8 +115,8 @@ static int append_to_stream(struct SesameBuffer* buffer, size_t size) {
       if (part->iov_len > 0) break;
     }
   }
-  if (error != 0) syscall(SYS_ftruncate, file, before);
-  syscall(SYS_close, file);
+  if (error != 0) sesame_system_call(SYS_ftruncate, file, before);
+  sesame_system_call(SYS_close, file);
   return error;
 }
 

@@ -134,6 +134,7 @@ nb::dict process_dict(const postprocess::Job& job, const JobProcess& process) {
   dict["discarded"] = survey.lost();
   dict["read_bytes"] = survey.recorded.read;
   dict["written_bytes"] = survey.recorded.written;
+  dict["unseen_operations"] = survey.unseen_operations;
   dict["unseen_read_bytes"] = survey.unseen().read;
   dict["unseen_written_bytes"] = survey.unseen().written;
   dict["outcome"] = kOutcomes[who.ended < 3 ? who.ended : 0];

@@ -213,7 +213,7 @@ void IoReader::on(const request_record& record, uint64_t time) {
   row.offset = record.offset;
   row.flags = kIoAsynchronous;
   uint64_t at = add(row);
-  if (record.error == 0) requests_[record.block] = {threads_.number(), at};
+  if (record.error == 0) requests_[record.block].push_back({threads_.number(), at});
 }
 
 void IoReader::on(const request_done_record& record, uint64_t time) {
@@ -223,14 +223,24 @@ void IoReader::on(const request_done_record& record, uint64_t time) {
     add(row);
     return;
   }
-  Started started = found->second;
-  requests_.erase(found);
+  Started started = found->second.front();
+  found->second.pop_front();
+  if (found->second.empty()) requests_.erase(found);
   IoRow& start = threads_.find(started.thread).io[started.row];
   start.bytes = static_cast<int64_t>(record.bytes);
   start.error = record.error;
   set_place(row, start);
   uint64_t at = add(row);
   threads_.link_io(started.thread, started.row, at);
+}
+
+void IoReader::finish() {
+  for (const auto& [block, waiting] : requests_) {
+    for (const Started& started : waiting) {
+      IoRow& row = threads_.find(started.thread).io[started.row];
+      row.bytes = row.size;
+    }
+  }
 }
 
 void IoReader::on(const plain_record& record, uint64_t time) { add(row_of(record, time)); }

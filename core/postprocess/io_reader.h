@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <unordered_map>
 
@@ -51,6 +52,8 @@ class IoReader {
   void on(const trace::request_record& record, uint64_t time);
   void on(const trace::request_done_record& record, uint64_t time);
   void on(const trace::plain_record& record, uint64_t time);
+  // Of a process that ended by itself: requests whose result nobody fetched have moved their data.
+  void finish();
   void on(const trace::mpi_open_record& record, uint64_t time, CommView comm);
   void on(const trace::mpi_data_record& record, uint64_t time);
   void on(const trace::mpi_data_at_record& record, uint64_t time);
@@ -96,7 +99,8 @@ class IoReader {
   Descriptors open_;
   Mappings mappings_;
   MpiFiles mpi_files_;
-  std::unordered_map<uint64_t, Started> requests_;  // by address of the control block
+  // By address of the control block, or another number that is given again.
+  std::unordered_map<uint64_t, std::deque<Started>> requests_;
 };
 
 }  // namespace sesame::postprocess

@@ -74,6 +74,7 @@ ProcessRows read_rows(const TracedFiles& files, const Job& job, const JobProcess
   MpiReader mpi(threads, result, job, process, traits, calls, prune);
   Reader reader(threads, io, mpi, traits);
   walk(files, reader);
+  if (job.survey_of(process).identity.ended != 0) io.finish();
   result.files = io.files().take();
   return result;
 }

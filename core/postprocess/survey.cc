@@ -53,6 +53,7 @@ class Surveyor {
   void on(const counted_record& record, uint64_t time) {
     result_.counted = MovedBytes{record.read - std::min(record.read, record.stream_read),
                                  record.written - std::min(record.written, record.stream_written)};
+    result_.unseen_operations = record.operations;
     note(0, time);
   }
   void on(const joined_record& record, uint64_t time) {
@@ -85,7 +86,7 @@ class Surveyor {
   void on(const copy_record& record, uint64_t time) { moved(record, time); }
   void on(const request_record& record, uint64_t time) {
     io(record.duration, time);
-    count(record.call, record.size);
+    if (record.interface == kPosixInterface) count(record.call, record.size);
   }
   void on(const mpi_open_record& record, uint64_t time) { io(record.duration, time); }
   void on(const mpi_data_record& record, uint64_t time) {
@@ -193,6 +194,7 @@ class Surveyor {
 
  private:
   static constexpr int32_t kProcNull = -2;
+  static constexpr uint8_t kPosixInterface = 1;  // of a request; the kernel counts no other
 
   void note(uint64_t duration, uint64_t time) {
     auto begin = static_cast<int64_t>(time - duration);

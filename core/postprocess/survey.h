@@ -99,6 +99,7 @@ struct ProcessSurvey {
 
   MovedBytes recorded;                // by the calls that the kernel counts
   std::optional<MovedBytes> counted;  // by the kernel; none of a process that was cut off
+  uint64_t unseen_operations = 0;     // of io_uring
 
   // What the kernel counted and no record tells.
   MovedBytes unseen() const;

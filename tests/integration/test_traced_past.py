@@ -3,6 +3,7 @@ called complete, and it says how much is missing."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from sesame.datasets import DataSet
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs/trace"
 BYTES = 1_000_000
+OTHERS = {"operations": 0, "processes": 1}
 
 
 def build(name: str, folder: Path, *flags: str) -> str:
@@ -34,7 +36,7 @@ def test_a_run_that_moves_data_past_the_tracer_is_not_complete(tmp_path, how, ot
     result, said = traced(tmp_path, build("past", tmp_path), how, str(BYTES), status=7)
     verb = "read" if how == "read" else "written"
     assert result["outcome"] == "incomplete"
-    assert result["unseen"] == {f"{verb}_bytes": BYTES, f"{other}_bytes": 0, "processes": 1}
+    assert result["unseen"] == {f"{verb}_bytes": BYTES, f"{other}_bytes": 0} | OTHERS
     assert [doubt["reason"] for doubt in result["doubts"]] == ["incomplete input"]
     assert f"incomplete input: the kernel counted 1,000,000 bytes {verb} by 1 process" in said
     facts = run([*SESAME, "info", "run.sesame"], tmp_path).stdout
@@ -52,7 +54,12 @@ def test_a_few_bytes_past_the_tracer_are_counted(tmp_path):
 def test_what_streams_read_and_write_themselves_is_not_missing(tmp_path):
     result, _ = traced(tmp_path, build("streams", tmp_path))
     assert result["outcome"] == "complete"
-    assert result["unseen"] == {"read_bytes": 0, "written_bytes": 0, "processes": 0}
+    assert result["unseen"] == {
+        "read_bytes": 0,
+        "written_bytes": 0,
+        "operations": 0,
+        "processes": 0,
+    }
 
 
 ORDINARY = {
@@ -77,3 +84,86 @@ def test_ordinary_programs_are_complete(tmp_path, name):
 def test_a_run_lasts_from_the_start_of_its_program_to_its_end(tmp_path):
     result, _ = traced(tmp_path, "sleep", "0.5")
     assert 0.5 <= result["duration_s"] < 60
+
+
+def moved(folder: Path, name: str) -> tuple[int, int]:
+    """How many calls of this name there are, and the bytes that they moved together."""
+    table = DataSet(folder / "run.sesame").table("io", ["call", "bytes"])
+    rows = zip(table["call"].to_pylist(), table["bytes"].to_pylist(), strict=True)
+    sizes = [size for call, size in rows if call == name]
+    return len(sizes), sum(sizes)
+
+
+def needs(*programs: str) -> None:
+    for program in programs:
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+
+
+@pytest.mark.parametrize("how", ["wait", "nowait"])
+def test_a_list_of_requests_has_its_bytes_though_nobody_fetches_them(tmp_path, how):
+    result, _ = traced(tmp_path, build("list", tmp_path), how)
+    assert moved(tmp_path, "aio_write") == (2, 10_000)
+    assert moved(tmp_path, "aio_read") == (1, 5_000)
+    assert result["outcome"] == "complete"
+
+
+def test_each_request_of_libaio_is_recorded(tmp_path):
+    needs("fio")
+    words = "--name=job --rw=write --bs=4k --size=1m --iodepth=8 --end_fsync=0 --thread=0"
+    traced(tmp_path, "fio", "--ioengine=libaio", *words.split(), "--output=log")
+    assert moved(tmp_path, "aio_write") == (256, 1 << 20)
+
+
+def test_operations_on_a_ring_past_the_tracer_are_counted(tmp_path):
+    """fio makes the system calls of io_uring itself."""
+    needs("fio")
+    words = "--name=job --rw=write --bs=4k --size=1m --iodepth=8"
+    result, said = traced(tmp_path, "fio", "--ioengine=io_uring", *words.split(), "--output=log")
+    assert result["outcome"] == "incomplete"
+    assert result["unseen"]["operations"] == 256
+    assert "256 operations of io_uring" in said
+
+
+@pytest.fixture
+def uring(tmp_path: Path) -> str:
+    if not Path("/usr/include/liburing.h").exists():
+        pytest.skip("liburing-dev is not installed")
+    program = build("uring", tmp_path, "-luring")
+    if subprocess.run([program], cwd=tmp_path).returncode == 77:
+        pytest.skip("io_uring is switched off here")
+    return program
+
+
+def test_requests_of_liburing_are_recorded(tmp_path, uring):
+    result, _ = traced(tmp_path, uring)
+    assert moved(tmp_path, "aio_write") == (32, 32 * 4096)
+    assert moved(tmp_path, "aio_read") == (32, 32 * 4096)
+    assert result["outcome"] == "complete"
+    table = DataSet(tmp_path / "run.sesame").table("io", ["call", "offset"])
+    rows = zip(table["call"].to_pylist(), table["offset"].to_pylist(), strict=True)
+    assert sorted(at for call, at in rows if call == "aio_read") == [4096 * i for i in range(32)]
+
+
+def test_an_operation_of_liburing_without_a_record_is_counted(tmp_path, uring):
+    result, _ = traced(tmp_path, uring, "names")
+    assert result["unseen"]["operations"] == 1
+    assert result["outcome"] == "incomplete"
+
+
+RAW_CALLS = """
+import ctypes, os
+library = ctypes.CDLL(None)
+file = os.open("raw", os.O_RDWR | os.O_CREAT)
+for _ in range(10):
+    library.syscall(1 if os.uname().machine == "x86_64" else 64, file, b"x" * 1000, 1000)
+"""
+
+
+def test_what_syscall_writes_is_recorded(tmp_path):
+    result, _ = traced(tmp_path, "/usr/bin/python3", "-c", RAW_CALLS)
+    assert (tmp_path / "raw").stat().st_size == 10_000
+    count, size = moved(tmp_path, "write")
+    assert size >= 10_000
+    assert count >= 10
+    assert result["unseen"]["written_bytes"] == 0

@@ -23,11 +23,12 @@ HINT = "the records lack these accesses: take sizes and counts of this run for l
 
 def unseen(processes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """What the kernel counted of all processes and no record tells."""
-    found = {"read_bytes": 0, "written_bytes": 0, "processes": 0}
+    found = {"read_bytes": 0, "written_bytes": 0, "operations": 0, "processes": 0}
     for process in processes:
         read, written = process["unseen_read_bytes"], process["unseen_written_bytes"]
         found["read_bytes"] += read
         found["written_bytes"] += written
+        found["operations"] += process["unseen_operations"]
         found["processes"] += is_incomplete(process)
     return found
 
@@ -37,6 +38,7 @@ def is_incomplete(process: Mapping[str, Any]) -> bool:
     return bool(
         process["unseen_read_bytes"] > LIBRARY_READS_BYTES
         or process["unseen_written_bytes"] > LIBRARY_MESSAGES_BYTES
+        or process["unseen_operations"] > 0
     )
 
 
@@ -51,6 +53,8 @@ def doubts(processes: Iterable[Mapping[str, Any]]) -> list[Doubt]:
         for key, verb in (("read_bytes", "read"), ("written_bytes", "written"))
         if found[key] > 0
     ]
+    if found["operations"] > 0:
+        moved.append(f"{found['operations']:,} operations of io_uring")
     count = len(incomplete)
     text = (
         f"the kernel counted {' and '.join(moved)} by {count} "
