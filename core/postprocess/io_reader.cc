@@ -295,6 +295,7 @@ void IoReader::on(const mpi_data_record& record, uint64_t time) {
   MpiFile& file = mpi_files_.get(record.file);
   IoRow row = mpi_row_of(record, time, file);
   row.size = row.bytes = static_cast<int64_t>(record.bytes);
+  if (file.has_holes()) row.flags |= kIoScattered;
   if (!traits_.has(record.call, kSharedPosition) && !traits_.has(record.call, kSplitEnd)) {
     row.offset = file.place(file.position);
     file.position += row.bytes;
@@ -306,6 +307,7 @@ void IoReader::on(const mpi_data_at_record& record, uint64_t time) {
   MpiFile& file = mpi_files_.get(record.file);
   IoRow row = mpi_row_of(record, time, file);
   row.size = row.bytes = static_cast<int64_t>(record.bytes);
+  if (file.has_holes()) row.flags |= kIoScattered;
   row.offset = file.place(record.offset * file.etype_size);
   split(file, record.call, row);
 }

@@ -23,6 +23,9 @@ struct MpiFile {
   // Where in the file byte `data` of the view's data is. Of a filetype with holes this is the
   // filetype it lies in, and as far into it as if the holes were at its end.
   int64_t place(int64_t data) const;
+
+  // Whether data that follow each other in the view need not do so in the file.
+  bool has_holes() const { return filetype_size != filetype_extent; }
 };
 
 class MpiFiles {

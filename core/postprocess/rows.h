@@ -21,6 +21,7 @@ enum IoFlag : uint16_t {
   kIoImplied = 16,
   kIoWillNeed = 32,
   kIoDontNeed = 64,
+  kIoScattered = 128,
 };
 
 enum MpiFlag : uint16_t {

@@ -11,7 +11,7 @@ from raw_trace import RawTrace
 from sesame.tracing.filesystems import FileSystems
 
 TRUNCATE, APPEND, WRITE = 0o1000, 0o2000, 1
-NESTED, MERGED, ASYNCHRONOUS, COLLECTIVE, IMPLIED = 1, 2, 4, 8, 16
+NESTED, MERGED, ASYNCHRONOUS, COLLECTIVE, IMPLIED, SCATTERED = 1, 2, 4, 8, 16, 128
 
 
 def test_positions_are_tracked(tmp_path):
@@ -309,6 +309,26 @@ def test_offsets_of_mpi_files_follow_the_view(tmp_path):
         (1168, 1),
         (1168, 0),
     ]
+    scattered = [(row[0], row[1] & SCATTERED != 0) for row in done.rows("io", "call", "flags")]
+    assert {call for call, is_so in scattered if is_so} == {
+        "MPI_File_write",
+        "MPI_File_read_at",
+        "MPI_File_read",
+        "MPI_File_write_shared",
+        "MPI_File_write_all_begin",
+    }
+
+
+def test_a_view_without_holes_has_its_data_at_the_offset(tmp_path):
+    trace = RawTrace()
+    process = trace.process(0, 1)
+    process.put("mpi_open", "MPI_File_open", comm=0, file=0, path="data")
+    view = {"displacement": 1000, "etype_size": 8, "filetype_size": 80, "filetype_extent": 80}
+    process.put("mpi_view", "MPI_File_set_view", file=0, **view)
+    process.put("mpi_data", "MPI_File_write", file=0, bytes=80)
+    process.put("mpi_data", "MPI_File_write", file=0, bytes=80)
+    done = Collated(trace, tmp_path)
+    assert done.rows("io", "offset", "flags")[2:] == [(1000, 0), (1080, 0)]
 
 
 def test_file_systems_are_found_by_the_longest_mount_point():

@@ -14,7 +14,7 @@ from sesame.datasets import DataSet, DataSetWriter, record_type
 
 US = 1_000
 MS = 1_000_000
-NESTED, MERGED, COLLECTIVE, IMPLIED = 1, 2, 8, 16
+NESTED, MERGED, COLLECTIVE, IMPLIED, SCATTERED = 1, 2, 8, 16, 128
 MPI_NESTED, NONBLOCKING = 128, 8
 
 IO_DEFAULTS = {

@@ -20,6 +20,7 @@ class IoFlag(IntFlag):
     IMPLIED = 16  # not a call: page accesses to a mapped file, as far as they were seen
     WILL_NEED = 32  # of posix_fadvise: the data is going to be used
     DONT_NEED = 64  # of posix_fadvise: the data may go from memory
+    SCATTERED = 128  # through a file view with holes: only near `offset`, in more places than one
 
 
 class MpiFlag(IntFlag):
@@ -66,7 +67,7 @@ IO = RecordType(
             "bits",
             "1: inside another call; 2: several calls merged; 4: asynchronous; 8: collective; "
             "16: accesses to a mapped file; 32: advice that data will be needed; 64: that it will "
-            "not",
+            "not; 128: through a file view with holes, whose data are not all at `offset`",
         ),
     ),
 )

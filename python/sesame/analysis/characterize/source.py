@@ -247,7 +247,7 @@ def _application(data_set: DataSet) -> Source:
     io = run.io
     moves = (io.kind == READ) | (io.kind == WRITE)
     stored = np.append(run.files.stored, False)  # file -1 is the last
-    io = io.where(moves & io.own & (io.bytes > 0) & stored[io.file] & (io.offset >= 0))
+    io = io.where(moves & io.own & (io.bytes > 0) & stored[io.file] & io.located)
     if not len(io):
         raise InputError(
             "no call in it that reads or writes a known place of a file", path=str(data_set.path)

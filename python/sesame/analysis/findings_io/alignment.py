@@ -21,10 +21,12 @@ def unaligned(e: Evidence) -> list[Finding]:
     file = most(by_file)
     block = int(e.files.block_size[file])
     seconds = rows.sum("read_s", "write_s") * wrong / rows.sum("reads", "writes")
+    counted = rows.where(rows["counted"]).sum("alignable_reads", "alignable_writes") > 0
+    size = "a block or more on average" if counted else "a block or more"
     return [
         Finding(
             "unaligned requests",
-            f"{percent(wrong / could)} of the {could:,.0f} requests of a block or more begin "
+            f"{percent(wrong / could)} of the {could:,.0f} requests of {size} begin "
             f"inside one, {e.mainly(by_file)}, whose blocks have {format_size(block)}.",
             "Pad headers and records to multiples of the block, or tell the library: in HDF5 "
             "H5Pset_alignment, in MPI-IO the hint striping_unit.",

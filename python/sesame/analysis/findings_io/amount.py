@@ -22,11 +22,12 @@ def little_io(e: Evidence) -> list[Finding]:
     mean = e.activity.share(e.activity.sum(e.activity.io))
     mpi = e.activity.share(e.activity.sum(e.activity.mpi))
     rank = int(e.activity.ranks[most(shares)])
+    # Times that are known of all together were divided evenly.
+    uneven = f"; rank {rank} spends most in it, {percent(shares.max())}"
     return [
         Finding(
             "little I/O",
-            f"I/O is {percent(mean)} of the time; rank {rank} spends most in it, "
-            f"{percent(shares.max())}.",
+            f"I/O is {percent(mean)} of the time{'' if e.activity.even else uneven}.",
             f"Look elsewhere first: {_elsewhere(e, mpi, mean)}. What else is said of files "
             "gains little here, unless other data or another file system make them slower.",
             None,

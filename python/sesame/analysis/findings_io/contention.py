@@ -31,7 +31,7 @@ def shared_blocks(e: Evidence) -> list[Finding]:
             f"{percent(contended[file] / blocks[file])} of the {blocks[file]:,.0f} blocks of "
             f"{format_size(size)} that are written in {e.path(file)} are written by several of "
             f"{e.sharing.writers[file]:,} ranks; {percent(part[file])} of the writes touch such a "
-            "block, for which locks go from rank to rank.",
+            "block. Where the file system locks blocks, locks go from rank to rank.",
             "Give each rank whole blocks, or write collectively, so that one rank writes a block; "
             "a file system with stripes wants whole stripes.",
             float((rows.by_file("write_s") * part * much).sum()),

@@ -91,14 +91,19 @@ def failing_calls(e: Evidence) -> list[Finding]:
 def reopening(e: Evidence) -> list[Finding]:
     own = e.totals.own
     requests = own["reads"] + own["writes"]
-    again = (own["opens"] >= OFTEN) & (requests <= FEW_REQUESTS * own["opens"]) & (requests > 0)
+    # What is known of all processes together is none that one of them did so often.
+    again = (
+        (own["opens"] >= OFTEN * own["processes"])
+        & (requests <= FEW_REQUESTS * own["opens"])
+        & (requests > 0)
+    )
     rows = own.where(again)
     if len(rows) == 0:
         return []
     by_file = rows.by_file("opens")
     file = int(by_file.argmax())
-    ranks = int((rows["file"] == file).sum())
     here = rows.where(rows["file"] == file)
+    ranks = int(here.users()[file])
     each = here.sum("reads", "writes") / by_file[file]
     return [
         Finding(
@@ -107,7 +112,7 @@ def reopening(e: Evidence) -> list[Finding]:
             f"{each:.1f} requests each time"
             + (
                 f"; {plural((by_file > 0).sum() - 1, 'other file')} likewise."
-                if len(rows) > ranks
+                if (by_file > 0).sum() > 1
                 else "."
             ),
             "Open it once, keep the descriptor, and close it at the end.",

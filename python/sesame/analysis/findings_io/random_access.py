@@ -14,11 +14,13 @@ def random_access(e: Evidence) -> list[Finding]:
         random, requests = rows.sum(f"{word}_random"), rows.sum(f"{word}s")
         if random < ENOUGH_REQUESTS or random <= RANDOM_SHARE * requests:
             continue
+        counted = rows.where(rows["counted"]).sum(f"{word}_random") > 0
+        irregular = "" if counted else " and at no regular distance"
         found.append(
             Finding(
                 "random access",
                 f"{percent(random / requests)} of the {requests:,.0f} {word}s begin before the "
-                "end of the one before and at no regular distance, "
+                f"end of the one before{irregular}, "
                 f"{e.mainly(rows.by_file(word + '_random'))}.",
                 "Sort requests by offset before they are issued; read a region once and look up "
                 "in memory; a data set that fits should be read whole."

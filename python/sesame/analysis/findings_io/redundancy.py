@@ -9,6 +9,7 @@ from sesame.analysis.quantities import format_bytes
 from sesame.analysis.traced.totals import share
 
 MANY_TIMES = 2.0  # that the same bytes are read by different ranks, and half the readers; ours
+ALL = 0.999  # of the readers: all of them, but for rounding
 AGAIN_SHARE = 0.5  # of what a rank reads it has read before; ours
 BACK_SHARE = 0.1  # of what is read the run has written itself; ours
 
@@ -17,27 +18,48 @@ def redundant_reads(e: Evidence) -> list[Finding]:
     """Several ranks read the same bytes; a rank's own re-reading is another finding."""
     if e.sharing is None:
         return []
-    own = e.totals.own
-    once = own.by_file("bytes_read") - own.by_file("read_again")  # each rank's own places, once
+    once = e.sharing.read_once
     times = share(once, e.sharing.read_distinct)
     much = (times >= np.maximum(MANY_TIMES, e.sharing.readers / 2)) & (e.sharing.readers >= 2)
     spare = np.where(much, once - e.sharing.read_distinct, 0)
     if spare.sum() < LEAST_BYTES:
         return []
     file = most(spare)
-    seconds = own.by_file("read_s") * (1 - share(e.sharing.read_distinct, once)) * much
+    own = e.totals.own
+    read = own.by_file("bytes_read")
+    seconds = own.by_file("read_s") * share(spare, read)
     return [
         Finding(
-            "all ranks read the same",
-            f"{e.sharing.readers[file]:,} of {e.ranks:,} ranks read the same "
-            f"{format_bytes(e.sharing.read_distinct[file])} of {e.path(file)}, "
-            f"{format_bytes(own.by_file('bytes_read')[file])} in all.",
+            "ranks read the same",
+            f"{_who_reads(e, file, times[file])} {format_bytes(once[file])} in all."
+            + _unlocated(e, file),
             "Let one rank of each node, or one of all, read it and broadcast (MPI_Bcast, or "
             "MPI_File_read_all, which reads each byte once).",
             float(seconds.sum()),
-            {"bytes read too often": float(spare.sum()), "times": float(times[file])},
+            {
+                "bytes read too often": float(spare.sum()),
+                "times": float(times[file]),
+                "bytes at unknown places": float(e.sharing.read_unlocated[file]),
+            },
         )
     ]
+
+
+def _who_reads(e: Evidence, file: int, times: float) -> str:
+    assert e.sharing is not None
+    readers, distinct = e.sharing.readers[file], format_bytes(e.sharing.read_distinct[file])
+    who = f"{readers:,} of {e.ranks:,} ranks"
+    if times > readers * ALL:
+        return f"{who} read the same {distinct} of {e.path(file)},"
+    return f"{who} read {distinct} of {e.path(file)}, each byte {times:.1f} times on average,"
+
+
+def _unlocated(e: Evidence, file: int) -> str:
+    assert e.sharing is not None
+    unknown = e.sharing.read_unlocated[file]
+    if not unknown:
+        return ""
+    return f" Of another {format_bytes(unknown)} it is not known exactly where they were read."
 
 
 def reading_again(e: Evidence) -> list[Finding]:

@@ -14,7 +14,7 @@ from sesame.traced.io_calls import LAYER_NAMES, MPI_IO
 
 # What records of requests alone do not tell.
 METADATA = ("opens", "seeks", "syncs", "queries", "meta_s", "io_s")
-KEYS = ("rank", "file", "layer", "own", "bottom")
+KEYS = ("rank", "file", "layer", "own", "bottom", "processes", "counted")
 
 
 def totals_of(run: TracedRun) -> Totals:
@@ -96,6 +96,7 @@ def _columns(fields: dict[str, Array], wanted: list[str]) -> dict[str, Array]:
 
     found = dict.fromkeys(wanted, zero) | {
         "processes": np.maximum(fields["processes"], 1),
+        "counted": np.ones(len(zero), bool),
         "opens": counted("opens"),
         "seeks": counted("seeks"),
         "syncs": counted("syncs"),

@@ -58,6 +58,12 @@ class IoRecords(Columns):
         return np.asarray((self.flags & (IoFlag.NESTED | IoFlag.IMPLIED)) == 0)
 
     @cached_property
+    def located(self) -> Array:
+        """Whether the bytes are just those from `offset` on. Through a file view with holes they
+        are in several places, of which only the first is recorded, and that not always exactly."""
+        return np.asarray((self.offset >= 0) & ((self.flags & IoFlag.SCATTERED) == 0))
+
+    @cached_property
     def requests(self) -> Array:
         """How many requests for data a record stands for: several when calls were merged."""
         moves = (self.kind == READ) | (self.kind == WRITE)

@@ -42,7 +42,7 @@ def classify(records: IoRecords, group: Array) -> Array:
     """The pattern of each record, which all move data, among those of its group."""
     key = group * 2 + (records.kind == WRITE)
     order = time_order(records, key)
-    key, offset = key[order], records.offset[order]
+    key, offset = key[order], np.where(records.located, records.offset, -1)[order]
     end = offset + records.bytes[order]
     pattern = np.full(len(key), FIRST, np.int8)
     if len(key) < 2:
@@ -66,7 +66,7 @@ def size_class(size: Array) -> Array:
 
 def repeated_bytes(group: Array, records: IoRecords, kind: int, groups: int) -> Array:
     """Bytes moved beyond those of the places touched: read again, or written over."""
-    chosen = (records.kind == kind) & (records.offset >= 0)
+    chosen = (records.kind == kind) & records.located
     of, size = group[chosen], records.bytes[chosen]
     offset = records.offset[chosen]
     moved = np.bincount(of, size, groups)

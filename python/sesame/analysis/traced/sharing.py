@@ -14,6 +14,7 @@ from sesame.traced.io_calls import MPI_IO, READ, STDIO, WRITE
 
 # Where the file system does not tell its own: the usual stripe of Lustre.
 DEFAULT_BLOCK = 1 << 20
+EPOCHS = 32  # of the reads, which are compared with what had been written before each
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,9 @@ class Sharing:
     blocks_contended: Array  # written by several ranks
     requests_contended: Array  # writes that touch such a block
     read_distinct: Array  # bytes of the places that any rank read
-    read_after_write: Array  # bytes read that the run itself had written
+    read_once: Array  # the same of each rank, and their sum
+    read_unlocated: Array  # bytes read at places that are not exactly known
+    read_after_write: Array  # bytes read that the run itself had written before
     read: Interleaving
     write: Interleaving
 
@@ -52,20 +55,24 @@ def sharing_of(run: TracedRun) -> Sharing:
     moves = ((io.kind == READ) | (io.kind == WRITE)) & (io.error == 0)
     io = io.where(moves & stored[io.file] & ((io.flags & IoFlag.IMPLIED) == 0))
     own = io.where(io.own)
-    known = own.where(own.offset >= 0)
+    known = own.where(own.located)
     written = _bottom(io, files)
-    written = written.where((written.kind == WRITE) & (written.offset >= 0) & (written.bytes > 0))
+    written = written.where((written.kind == WRITE) & written.located & (written.bytes > 0))
     block = np.where(run.files.block_size > 0, run.files.block_size, DEFAULT_BLOCK)
     blocks, contended, requests = _blocks(written, block, files)
     reads, writes = known.where(known.kind == READ), known.where(known.kind == WRITE)
     return Sharing(
-        readers=_ranks(own.where(own.kind == READ), run),
+        readers=_ranks(reads, run),
         writers=_ranks(own.where(own.kind == WRITE), run),
         users=_ranks(run.io.where(run.io.own & (run.io.file >= 0)), run),
         blocks_written=blocks,
         blocks_contended=contended,
         requests_contended=requests,
         read_distinct=Union(reads.file, reads.offset, reads.offset + reads.bytes).lengths(files),
+        read_once=_read_once(reads, files),
+        read_unlocated=np.bincount(
+            own.file, own.bytes * ((own.kind == READ) & ~own.located), files
+        ),
         read_after_write=_read_after_write(reads, writes, files),
         read=_interleaving(reads, files),
         write=_interleaving(writes, files),
@@ -110,14 +117,28 @@ def _blocks(io: IoRecords, block: Array, files: int) -> tuple[Array, Array, Arra
     return whole, contended, np.bincount(io.file[touches], minlength=files)
 
 
+def _read_once(reads: IoRecords, files: int) -> Array:
+    """By file, what each rank reads of it, each byte once."""
+    ranks = int(reads.rank.max(initial=0)) + 1
+    group = reads.file * ranks + reads.rank
+    each = Union(group, reads.offset, reads.offset + reads.bytes).lengths(files * ranks)
+    return np.asarray(each[: files * ranks].reshape(files, ranks).sum(axis=1))
+
+
 def _read_after_write(reads: IoRecords, writes: IoRecords, files: int) -> Array:
-    """Of the bytes read, those that had been written once the file's first write was over."""
-    first = np.full(files, np.iinfo(np.int64).max)
-    np.minimum.at(first, writes.file, writes.end)
-    later = reads.where(reads.begin >= first[reads.file]) if len(reads) else reads
-    written = Union(writes.file, writes.offset, writes.offset + writes.bytes)
-    again = written.covered(later.file, later.offset, later.offset + later.bytes)
-    return np.bincount(later.file, again, files)
+    """Of the bytes read, those that had been written before: an update in place is none. Reads are
+    compared with the writes that were over when the first of some of them began."""
+    back = np.zeros(files)
+    if not len(reads) or not len(writes):
+        return back
+    order = np.argsort(reads.begin, kind="stable")
+    for some in np.array_split(order, min(EPOCHS, len(order))):
+        part = reads.where(some)
+        before = writes.where(writes.end <= part.begin[0])
+        written = Union(before.file, before.offset, before.offset + before.bytes)
+        again = written.covered(part.file, part.offset, part.offset + part.bytes)
+        back += np.bincount(part.file, again, files)
+    return back
 
 
 def _interleaving(io: IoRecords, files: int) -> Interleaving:

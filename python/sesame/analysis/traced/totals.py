@@ -123,6 +123,7 @@ def totals_of_records(run: TracedRun) -> Totals:
     columns: dict[str, Array] = {"rank": rank, "file": file, "layer": layer, "own": own == 1}
     columns["bottom"] = _bottom(columns, files)
     columns["processes"] = np.ones(len(keys), np.int64)
+    columns["counted"] = np.zeros(len(keys), bool)
     columns |= _counts(io, group, len(keys))
     columns |= _times(io, group, len(keys))
     columns |= _requests(io, group, len(keys), run)
@@ -170,7 +171,7 @@ def _requests(io: IoRecords, group: Array, groups: int, run: TracedRun) -> dict[
     pattern = classify(io, group)
     sized = size_class(io.bytes // np.maximum(count, 1))
     block = run.files.block_size[io.file]
-    alignable = (block > 0) & (io.bytes >= block) & (io.offset >= 0)
+    alignable = (block > 0) & (io.bytes >= block) & io.located
     unaligned = alignable & (io.offset % np.maximum(block, 1) != 0)
     found: dict[str, Array] = {}
     for direction, kind in DIRECTIONS:
