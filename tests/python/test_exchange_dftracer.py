@@ -12,7 +12,7 @@ import pytest
 
 from sesame.datasets import DataSet
 from sesame.errors import InputError, SesameError
-from sesame.exchange import import_trace
+from sesame.exchange import dftracer, dftracer_file, import_trace
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "dftracer"
 # Call, file, handle, offset, size, bytes of each call of program.c.
@@ -155,20 +155,91 @@ def test_a_trace_that_was_cut_off_gives_what_is_in_front(name, tmp_path):
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        ("nonsense\n", ":2: not JSON"),
-        ('{"name": "read"}\n', ":2: not an event of DFTracer: KeyError 'ph'"),
-        ("[1, 2]\n", ":2: not an event of DFTracer"),
-        (lines({**NEWEST, "ts": "noon", "dur": 1, "args": {}}), ":2: not an event of DFTracer"),
-        (lines({**NEWEST, "ts": 1 << 70, "dur": 1, "args": {}}), ":2: not an event of DFTracer"),
+        ("nonsense\n", "line 2: not JSON"),
+        ('{"name": "read"}\n', "line 2: not an event of DFTracer: KeyError 'ph'"),
+        ("[1, 2]\n", "line 2: not an event of DFTracer"),
+        (lines({**NEWEST, "ts": "noon", "dur": 1, "args": {}}), "line 2: not an event of DFTracer"),
+        (
+            lines({**NEWEST, "ts": 1 << 70, "dur": 1, "args": {}}),
+            "line 2: not an event of DFTracer",
+        ),
     ],
 )
-def test_a_line_that_is_wrong_is_named(bad, said, sesame, tmp_path):
+def test_a_line_that_is_wrong_is_left_out_and_named(bad, said, tmp_path):
     good = lines({**NEWEST, "ts": 1, "dur": 1, "args": {}})
     (tmp_path / "t.pfw").write_text(good + bad + good)
-    outcome = sesame("import", "t.pfw", "-o", "run.sesame")
+    data_set = imported(tmp_path / "t.pfw", tmp_path)
+    assert len(calls(data_set)) == 2
+    (damage,) = data_set.info["raw"]["damage"]
+    assert damage.startswith(f"t.pfw: 1 line is left out, the first is {said}")
+    assert data_set.info["result"]["outcome"] == "damaged"
+
+
+def test_bad_lines_cost_no_more_than_themselves(tmp_path):
+    """Every seventh of 5,000 lines is bad, in some way or other."""
+    good = {**NEWEST, "dur": 1, "args": {"ret": 1}}
+    ways = ["{", '{"ph": 1}', json.dumps({**good, "ts": 1, "pid": 1 << 40}), json.dumps([good])]
+    ways.append(json.dumps({**good, "ts": 5, "args": {"ret": "many"}}))
+    text = [
+        ways[n // 7 % len(ways)] if n % 7 == 3 else json.dumps({**good, "ts": n})
+        for n in range(5000)
+    ]
+    (tmp_path / "t.pfw").write_text("\n".join(text))
+    data_set = imported(tmp_path / "t.pfw", tmp_path)
+    bad = len(range(3, 5000, 7))
+    assert len(calls(data_set)) == 5000 - bad
+    (damage,) = data_set.info["raw"]["damage"]
+    assert damage.startswith(f"t.pfw: {bad} lines are left out, the first is line 4: not JSON")
+
+
+def test_a_trace_of_bad_lines_alone_is_refused_with_the_first(sesame, tmp_path):
+    (tmp_path / "t.pfw").write_text("nonsense\nmore of it\n")
+    outcome = sesame("import", "t.pfw", "--from", "dftracer", "-o", "run.sesame")
     assert outcome.status == 2
-    assert f"t.pfw{said}" in outcome.stderr
+    assert "t.pfw:1: not JSON" in outcome.stderr
     assert not (tmp_path / "run.sesame").exists()
+
+
+@pytest.mark.parametrize("newest", [True, False])
+def test_ranks_of_mpi_are_those_of_the_trace(newest, tmp_path):
+    """DFTracer with MPI says the rank once MPI has begun; files come in any order."""
+    (tmp_path / "t").mkdir()
+    for pid, rank in ((11, 1), (12, 0), (13, None)):
+        head = {**NEWEST, "pid": pid, "cat": "dftracer"}
+        known = {**head, "name": "mpi", "ts": 2, "dur": 0, "args": {"rank": rank}}
+        if newest:
+            known = {**head, "name": "PR", "ph": 4, "args": {"name": "rank", "value": str(rank)}}
+        read = {**NEWEST, "pid": pid, "ts": pid, "dur": 1, "args": {"ret": pid}}
+        events = [read] if rank is None else [known, read]
+        (tmp_path / "t" / f"{pid}.pfw").write_text(lines(*events))
+    data_set = imported(tmp_path / "t", tmp_path)
+    table = data_set.table("process")
+    assert table.column("mpi_rank").to_pylist() == [0, 1, -1]
+    assert table.column("pid").to_pylist() == [12, 11, 13]
+    rows = data_set.table("io").to_pylist()
+    assert [(row["rank"], row["bytes"]) for row in rows] == [(0, 12), (1, 11), (2, 13)]
+
+
+def test_files_that_processes_read_side_by_side_make_the_same_run(tmp_path, monkeypatch):
+    (tmp_path / "t").mkdir()
+    for name in ("first.pfw.gz", "second.pfw"):
+        shutil.copy(GOLDEN / name, tmp_path / "t" / name)
+    import_trace(tmp_path / "t", tmp_path / "one.sesame")
+    monkeypatch.setattr(dftracer, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(dftracer.os, "sched_getaffinity", lambda _: {0, 1})
+    import_trace(tmp_path / "t", tmp_path / "two.sesame")
+    for name in ("io", "file", "process"):
+        assert (
+            DataSet(tmp_path / "one.sesame")
+            .table(name)
+            .equals(DataSet(tmp_path / "two.sesame").table(name))
+        )
+
+
+@pytest.mark.parametrize("block", [1, 64, 1000])
+def test_it_does_not_matter_where_blocks_end(block, tmp_path, monkeypatch):
+    monkeypatch.setattr(dftracer_file, "BLOCK_BYTES", block)
+    assert calls(imported(GOLDEN, tmp_path), 1) == CALLS
 
 
 def test_a_directory_without_traces_is_refused(tmp_path):

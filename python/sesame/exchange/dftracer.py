@@ -2,44 +2,39 @@
 
 Three forms are about: the first has its numbers in quotation marks and paths in every event, the
 second has hashes of the paths and lines that explain them, the third has numbers for the phases.
+`dftracer_file` reads a file; several large ones are read at once, by processes of their own.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
+import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import orjson
 
 from sesame.errors import InputError
-from sesame.exchange.record_file import RecordFile, Scratch
+from sesame.exchange.dftracer_file import CELLS, FIELDS, Key, Part, Process, open_trace, read_part
+from sesame.exchange.record_file import (
+    CELL,
+    HEAD,
+    SORTED_RECORDS,
+    Cells,
+    Scratch,
+    SortedRecords,
+)
 from sesame.exchange.traced import Batches, Columns, Traced, names
 
 SUFFIXES = ("*.pfw", "*.pfw.gz")
-COMPLETE = ("X", 1)
-METADATA = ("M", 4)
-CALLS = ("POSIX", "STDIO")  # the categories of calls on files
-OWN = "dftracer"  # the category of what the tracer says of itself
-NS_OF_UNIT = {"NS": 1, "US": 1000, "MS": 10**6, "S": 10**9}
-RENAMED = {"__xstat": "stat", "__lxstat": "lstat", "__fxstat": "fstat", "__fxstatat": "fstatat"}
-OPENINGS = {"open", "openat", "creat", "fopen", "fdopen", "freopen"}
-CLOSINGS = {"close", "fclose"}
-SEEKS = {"lseek", "fseek", "fseeko"}
-TRANSFERS = {"read", "write", "pread", "pwrite", "fread", "fwrite", "fgets", "fputs"}
-MODES = {  # of fopen, as flags of open
-    "r": os.O_RDONLY,
-    "w": os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
-    "a": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
-}
-FIELDS = ("call", "file", "other_file", "handle", "offset", "size", "bytes")
+WORTH_PROCESSES = 32 << 20  # bytes of all files; starting a process takes as long as some of them
 
 
 def recognises(path: Path) -> bool:
@@ -47,9 +42,9 @@ def recognises(path: Path) -> bool:
     if not files:
         return False
     try:
-        with _open(files[0]) as lines:
+        with open_trace(files[0]) as lines:
             head = [lines.readline(1 << 16) for _ in range(2)]
-        event = json.loads(next(line for line in head if line.strip() not in (b"", b"[")))
+        event = orjson.loads(next(line for line in head if line.strip() not in (b"", b"[")))
     except (OSError, EOFError, zlib.error, ValueError, StopIteration):
         return False
     return isinstance(event, dict) and {"name", "cat", "pid", "ph"} <= event.keys()
@@ -59,12 +54,12 @@ def read(path: Path, scratch: Scratch) -> Traced:
     files = _files_of(path)
     if not files:
         raise InputError(f"there is no {' or '.join(SUFFIXES)} in it", path=str(path))
-    run = _Run(scratch)
-    for file in files:
-        run.read(file)
-    if not run.processes:
-        raise InputError("this trace has no events", path=str(path))
-    return run.traced()
+    with _parts(files) as (parts, cells):
+        if not any(part.processes for part in parts):
+            raise _nothing_in(files, parts, path)
+        run = _Run(parts, cells)
+        # Sorted at once: the cells are gone when the run is written.
+        return run.traced(SortedRecords(run, scratch))
 
 
 def _files_of(path: Path) -> list[Path]:
@@ -73,289 +68,182 @@ def _files_of(path: Path) -> list[Path]:
     return [path]
 
 
-def _open(path: Path) -> Any:
-    with path.open("rb") as file:
-        zipped = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path) if zipped else path.open("rb")
+def _nothing_in(files: list[Path], parts: list[Part], path: Path) -> InputError:
+    for file, part in zip(files, parts, strict=True):
+        if part.bad_lines:
+            line, said = part.first_bad
+            return InputError(said, path=str(file), line=line)
+        if part.damage:
+            return InputError(part.damage, path=str(file))
+    return InputError("this trace has no events", path=str(path))
 
 
-@dataclass
-class _Opening:
-    """What a process has open under one path: the last of it, and where it reads and writes."""
-
-    handle: int
-    position: int  # -1 when unknown
-    count: int = 1
-
-
-@dataclass
-class _Process:
-    number: int
-    pid: int
-    parent_pid: int = -1
-    host: str = ""
-    command: str = ""
-    begin_ns: int = 1 << 62
-    end_ns: int = 0
-    records: int = 0
-    outcome: str = "exited"
-    threads: dict[int, int] = field(default_factory=dict)
-    openings: dict[str, _Opening] = field(default_factory=dict)
-    handles: int = 0
+@contextmanager
+def _parts(files: list[Path]) -> Iterator[tuple[list[Part], list[Path]]]:
+    """What each file has, and the files of their records' cells."""
+    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
+        cells = [Path(folder) / str(number) for number in range(len(files))]
+        workers = min(len(files), len(os.sched_getaffinity(0)))
+        if workers < 2 or sum(file.stat().st_size for file in files) < WORTH_PROCESSES:
+            yield list(map(read_part, files, cells)), cells
+            return
+        with ProcessPoolExecutor(workers, get_context("fork")) as pool:
+            yield list(pool.map(read_part, files, cells)), cells
 
 
 class _Run:
-    """Everything that was read so far."""
+    """One run of the parts: their processes, calls and files get numbers of the run."""
 
-    def __init__(self, scratch: Scratch) -> None:
-        self.processes: dict[tuple[str, int], _Process] = {}
-        self.records = RecordFile(scratch, FIELDS)
-        self.calls: dict[str, int] = {}
-        self.files: dict[str, int] = {}
-        self.directories: set[int] = set()
-        self.strings: dict[str, str] = {}  # by hash
-        self.lost: Counter[str] = Counter()
-        self.damage: list[str] = []
-        self.version = ""
-        self.unit_ns = 1000
+    fields = (*HEAD, *FIELDS)
 
-    def read(self, path: Path) -> None:
-        last: _Process | None = None
-        for number, event in self._events(path):
-            try:
-                last = self._take(event) or last
-            except (LookupError, TypeError, ArithmeticError, ValueError, AttributeError) as error:
-                raise InputError(
-                    f"not an event of DFTracer: {type(error).__name__} {error}",
-                    path=str(path),
-                    line=number,
-                ) from error
-        if self.damage and self.damage[-1].startswith(f"{path.name}:") and last is not None:
-            last.outcome = "cut off"
+    def __init__(self, parts: list[Part], cells: list[Path]) -> None:
+        self._parts = parts
+        self._cells = cells
+        self._strings = {key: text for part in parts for key, text in part.strings.items()}
+        self._processes: dict[tuple[str, int], Process] = {}
+        self._calls: dict[str, int] = {}
+        self._files: dict[str, int] = {}
+        self._directories: set[int] = set()
+        self._owners = [[self._process(process) for process in part.processes] for part in parts]
+        for part, mine in zip(parts, self._owners, strict=True):
+            if (part.damage or part.last_is_bad) and mine:
+                mine[-1].is_cut_off = True
+        self._number_processes()
+        for part in parts:
+            for call in part.calls:
+                self._calls.setdefault(call, len(self._calls))
+            numbers = [self._file(key, is_hash) for key, is_hash in part.files]
+            self._directories |= {numbers[number] for number in part.directories if number >= 0}
 
-    def _events(self, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-        """A process that was killed leaves a line, or a compressed block, that is cut off."""
-        broken: int | None = None
-        try:
-            with _open(path) as lines:
-                for number, line in enumerate(lines, 1):
-                    text = line.strip().rstrip(b",")
-                    if text in (b"", b"[", b"]"):
-                        continue
-                    if broken is not None:
-                        break
-                    try:
-                        event = json.loads(text)
-                    except ValueError:
-                        broken = number  # good if it is the last
-                        continue
-                    yield number, event
-                else:
-                    if broken is not None:
-                        self.damage.append(f"{path.name}: line {broken}, the last, is cut off")
-                    return
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            self.damage.append(f"{path.name}: the compressed data are damaged: {error}")
-            return
-        except OSError as error:
-            raise InputError(f"cannot read: {error.strerror}", path=str(path)) from error
-        raise InputError("not JSON", path=str(path), line=broken)
+    def parts(self) -> Iterator[tuple[int, Cells]]:
+        """All records, a bounded number at a time, and how many there were before them."""
+        first = 0
+        for part, mine, path in zip(self._parts, self._owners, self._cells, strict=True):
+            for rows in self._numbered(part, mine, path):
+                yield first, rows
+                first += len(rows)
 
-    def _take(self, event: dict[str, Any]) -> _Process | None:
-        arguments: dict[str, Any] = event.get("args", {})
-        phase = event["ph"]
-        if phase in METADATA:
-            self._explain(event["name"], arguments)
-            return None
-        category = event["cat"]
-        if phase not in COMPLETE or (category not in CALLS and category != OWN):
-            self.lost[f"events of category {category}"] += 1
-            return None
-        process = self._process(event, arguments)
-        begin = int(event["ts"]) * self.unit_ns
-        duration = int(event["dur"]) * self.unit_ns
-        process.begin_ns = min(process.begin_ns, begin)
-        process.end_ns = max(process.end_ns, begin + duration)
-        if category == OWN:
-            self._start(process, arguments)
-        else:
-            thread = process.threads.setdefault(int(event["tid"]), len(process.threads))
-            self._call(process, thread, begin, duration, event["name"], arguments)
-        return process
+    def _text(self, key: Key, *, is_hash: bool = True) -> str:
+        return self._strings.get(str(key), "") if is_hash else str(key)
 
-    def _explain(self, name: str, arguments: dict[str, Any]) -> None:
-        if name in ("FH", "HH", "SH"):
-            self.strings[str(arguments["value"])] = str(arguments["name"])
-        elif name == "CM" and arguments.get("name") == "time_metric":
-            self.unit_ns = NS_OF_UNIT[arguments["value"]]
+    def _host(self, key: Key) -> str:
+        return self._strings.get(str(key), "" if isinstance(key, int) else str(key))
 
-    def _process(self, event: dict[str, Any], arguments: dict[str, Any]) -> _Process:
-        host = self._string(arguments, "hhash", "hostname")
-        key = host, int(event["pid"])
-        if key not in self.processes:
-            self.processes[key] = _Process(len(self.processes), key[1], host=host)
-        return self.processes[key]
+    def _process(self, found: Process) -> Process:
+        """The same process may be in several files."""
+        key = self._host(found.host), found.pid
+        one = self._processes.setdefault(key, Process(len(self._processes), key[0], found.pid))
+        one.begin_ns = min(one.begin_ns, found.begin_ns)
+        one.end_ns = max(one.end_ns, found.end_ns)
+        one.records += found.records
+        one.parent_pid = max(one.parent_pid, found.parent_pid)
+        one.mpi_rank = max(one.mpi_rank, found.mpi_rank)
+        one.command = one.command or self._strings.get(str(found.command), str(found.command))
+        one.threads += [tid for tid in found.threads if tid not in one.threads]
+        return one
 
-    def _string(self, arguments: dict[str, Any], hashed: str, plain: str) -> str:
-        if plain in arguments:
-            return str(arguments[plain])
-        return self.strings.get(str(arguments.get(hashed)), "")
+    def _number_processes(self) -> None:
+        """By their ranks in MPI_COMM_WORLD, as far as all of them are there; else as found."""
+        everyone = list(self._processes.values())
+        ranks = [process.mpi_rank for process in everyone if process.mpi_rank >= 0]
+        if sorted(ranks) != list(range(len(ranks))):
+            for process in everyone:
+                process.mpi_rank = -1
+        order = sorted(everyone, key=lambda p: (p.mpi_rank < 0, p.mpi_rank, p.number))
+        for number, process in enumerate(order):
+            process.number = number
+        self._ordered = order
 
-    def _start(self, process: _Process, arguments: dict[str, Any]) -> None:
-        process.parent_pid = int(arguments.get("ppid", process.parent_pid))
-        process.command = self._string(arguments, "cmd_hash", "cmd") or process.command
-        version = int(arguments.get("version", 0))  # 20003 is 2.0.3
-        if version:
-            self.version = f"{version // 10000}.{version // 100 % 100}.{version % 100}"
+    def _file(self, key: Key, is_hash: bool) -> int:
+        path = self._text(key, is_hash=is_hash)
+        return self._files.setdefault(path, len(self._files)) if path else -1
 
-    def _file(self, path: str) -> int:
-        return self.files.setdefault(path, len(self.files)) if path else -1
+    def _numbered(self, part: Part, mine: list[Process], path: Path) -> Iterator[Cells]:
+        """The records of a part with the numbers of the run; the last of each list is for none."""
+        calls = np.array([*(self._calls[call] for call in part.calls), -1])
+        files = np.array([*(self._file(*file) for file in part.files), -1])
+        numbers = np.array([*(process.number for process in mine), -1])
+        threads = [
+            np.array([*(one.threads.index(tid) for tid in process.threads), -1])
+            for one, process in zip(mine, part.processes, strict=True)
+        ]
+        with path.open("rb") as file:
+            while data := file.read(SORTED_RECORDS * CELLS * CELL.size):
+                rows = np.frombuffer(data, np.int64).reshape(-1, CELLS).copy()
+                owner = rows[:, 0].copy()
+                for number in np.unique(owner).tolist():
+                    of_owner = owner == number
+                    rows[of_owner, 1] = threads[number][rows[of_owner, 1]]
+                rows[:, 0], rows[:, 4] = numbers[owner], calls[rows[:, 4]]
+                rows[:, 5], rows[:, 6] = files[rows[:, 5]], files[rows[:, 6]]
+                yield rows
 
-    def _call(
-        self,
-        process: _Process,
-        thread: int,
-        begin: int,
-        duration: int,
-        name: str,
-        arguments: dict[str, Any],
-    ) -> None:
-        name = name.removesuffix("64")
-        name = RENAMED.get(name, name)
-        path = self._string(arguments, "fhash", "fname")
-        file = self._file(path)
-        if name == "opendir":
-            self.directories.add(file)
-        other = self._file(self._string(arguments, "newpath_hash", "newpath"))
-        handle, offset, size, moved = _access(process, name, path, arguments)
-        call = self.calls.setdefault(name, len(self.calls))
-        head = (process.number, thread, begin, duration, call, file, other)
-        self.records.append((*head, handle, offset, size, moved))
-        process.records += 1
-
-    def traced(self) -> Traced:
-        processes = list(self.processes.values())
-        begin = min(process.begin_ns for process in processes)
-        end = max(process.end_ns for process in processes)
+    def traced(self, records: SortedRecords) -> Traced:
+        begin = min(process.begin_ns for process in self._ordered)
+        end = max(process.end_ns for process in self._ordered)
+        lost: Counter[str] = sum((part.lost for part in self._parts), Counter())
         return Traced(
             tool="DFTracer",
-            version=self.version,
-            command=next((p.command.split(";") for p in processes if p.command), []),
+            version=next((part.version for part in self._parts if part.version), ""),
+            command=next((str(p.command).split(";") for p in self._ordered if p.command), []),
             begin=datetime.fromtimestamp(begin / 1e9, UTC),
             duration_ns=end - begin,
-            ranks=len(processes),
-            batches={"io": self._io(begin)},
-            tables={
-                "file": self._file_table(),
-                "process": self._process_table(processes, begin),
-            },
-            damage=self.damage,
-            lost=[f"{count} {what}" for what, count in sorted(self.lost.items())],
+            ranks=len(self._ordered),
+            batches={"io": self._io(records, begin)},
+            tables={"file": self._file_table(), "process": self._process_table(begin)},
+            damage=[text for part in self._parts for text in _damage(part)],
+            lost=[f"{count} {what}" for what, count in sorted(lost.items())],
         )
 
-    def _io(self, begin: int) -> Batches:
-        for columns in self.records.sorted().batches():
+    def _io(self, records: SortedRecords, begin: int) -> Batches:
+        for columns in records.batches():
             del columns["number"]
             columns["begin_ns"] = columns["begin_ns"] - begin
-            columns["call"] = names(list(self.calls), columns["call"])
+            columns["call"] = names(list(self._calls), columns["call"])
             columns["flags"] = np.zeros(len(columns["begin_ns"]), np.int64)
             yield columns
 
     def _file_table(self) -> Columns:
         kinds = {True: "regular", False: "unknown"}
         return {
-            "index": np.arange(len(self.files)),
-            "path": list(self.files),
+            "index": np.arange(len(self._files)),
+            "path": list(self._files),
             "kind": [
-                "directory" if index in self.directories else kinds[path.startswith("/")]
-                for path, index in self.files.items()
+                "directory" if index in self._directories else kinds[path.startswith("/")]
+                for path, index in self._files.items()
             ],
         }
 
-    def _process_table(self, processes: list[_Process], begin: int) -> Columns:
+    def _process_table(self, begin: int) -> Columns:
+        processes = self._ordered
         numbers = {(process.host, process.pid): process.number for process in processes}
         return {
             "rank": [process.number for process in processes],
+            "mpi_rank": [process.mpi_rank for process in processes],
             "parent": [numbers.get((p.host, p.parent_pid), -1) for p in processes],
             "host": [process.host for process in processes],
             "pid": [process.pid for process in processes],
-            "command": [process.command.replace(";", " ") for process in processes],
+            "command": [str(process.command).replace(";", " ") for process in processes],
             "begin_ns": [process.begin_ns - begin for process in processes],
             "end_ns": [process.end_ns - begin for process in processes],
             "threads": [max(len(process.threads), 1) for process in processes],
             "records": [process.records for process in processes],
-            "outcome": [process.outcome for process in processes],
+            "outcome": ["cut off" if p.is_cut_off else "exited" for p in processes],
         }
 
 
-def _access(
-    process: _Process, name: str, path: str, arguments: dict[str, Any]
-) -> tuple[int, int, int, int]:
-    """Handle, offset, size and bytes of a call; it moves the position of what is open."""
-    if name in OPENINGS:
-        return _open_call(process, path, arguments)
-    opening = process.openings.get(path)
-    if opening is None:
-        opening = _Opening(-1, -1)
-    if name in CLOSINGS:
-        opening.count -= 1
-        if opening.count <= 0:
-            process.openings.pop(path, None)
-        return opening.handle, -1, 0, 0
-    if name in ("dup", "dup2"):
-        opening.position = -1  # both move it, and only one is seen from here on
-    if name in SEEKS:
-        return opening.handle, _seek(opening, name, arguments), 0, 0
-    if name not in TRANSFERS:
-        return opening.handle, -1, 0, 0
-    return (opening.handle, *_transfer(opening, arguments))
-
-
-def _open_call(
-    process: _Process, path: str, arguments: dict[str, Any]
-) -> tuple[int, int, int, int]:
-    mode = arguments.get("mode")
-    if isinstance(mode, str):  # of fopen; that of open is a number
-        flags = MODES.get(mode[:1], 0)
-        flags = flags & ~os.O_WRONLY | os.O_RDWR if "+" in mode else flags
-    else:
-        flags = int(arguments.get("flags", 0))
-    opening = process.openings.get(path)
-    process.handles += 1
-    if opening is None:
-        position = -1 if flags & os.O_APPEND else 0
-        process.openings[path] = _Opening(process.handles - 1, position)
-    else:
-        # Which of two openings a later call uses is not in the trace.
-        opening.count += 1
-        opening.handle = opening.position = -1
-    return process.handles - 1, -1, flags, 0
-
-
-def _seek(opening: _Opening, name: str, arguments: dict[str, Any]) -> int:
-    """The new position, as far as the trace tells it."""
-    if opening.count > 1:
-        return -1
-    offset, whence = int(arguments.get("offset", -1)), int(arguments.get("whence", -1))
-    if name == "lseek" and "ret" in arguments:
-        opening.position = int(arguments["ret"])
-    elif whence == os.SEEK_SET:
-        opening.position = offset
-    elif whence == os.SEEK_CUR and opening.position >= 0:
-        opening.position += offset
-    else:
-        opening.position = -1
-    return opening.position
-
-
-def _transfer(opening: _Opening, arguments: dict[str, Any]) -> tuple[int, int, int]:
-    item = int(arguments.get("size", 1))  # of fread; calls that count bytes have none
-    asked = int(arguments.get("count", arguments.get("num", 0))) * item
-    moved = int(arguments.get("ret", arguments.get("ret_len", 0))) * item
-    moved = max(moved, 0)
-    if "offset" in arguments:
-        return int(arguments["offset"]), asked, moved
-    offset = opening.position
-    if offset >= 0:
-        opening.position += moved
-    return offset, asked, moved
+def _damage(part: Part) -> list[str]:
+    found = []
+    if part.last_is_bad and part.bad_lines == 1:
+        found.append(f"{part.name}: line {part.first_bad[0]}, the last, is cut off")
+    elif part.bad_lines:
+        line, said = part.first_bad
+        count = (
+            "1 line is left out"
+            if part.bad_lines == 1
+            else f"{part.bad_lines:,} lines are left out"
+        )
+        found.append(f"{part.name}: {count}, the first is line {line}: {said}")
+    if part.damage:
+        found.append(f"{part.name}: {part.damage}")
+    return found

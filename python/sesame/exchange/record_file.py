@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,17 @@ class Scratch:
 
     def new_file(self) -> BinaryIO:
         return self._files.enter_context(tempfile.TemporaryFile(dir=self._folder))
+
+
+class Source(Protocol):
+    """Where unsorted records come from."""
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """HEAD first."""
+
+    def parts(self) -> Iterator[tuple[int, Cells]]:
+        """All records, a bounded number at a time: the number of the first, and their cells."""
 
 
 class RecordFile:
@@ -119,7 +130,7 @@ class _Block:
 class SortedRecords:
     """Sorted copies of a file's records; the last field is the number that each had there."""
 
-    def __init__(self, source: RecordFile, scratch: Scratch) -> None:
+    def __init__(self, source: Source, scratch: Scratch) -> None:
         self._fields = (*source.fields, "number")
         self._file = scratch.new_file()
         self._blocks: list[_Block] = []
