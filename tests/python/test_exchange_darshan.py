@@ -282,3 +282,51 @@ def test_numbers_that_no_run_has_are_refused(tmp_path):
         with pytest.raises(InputError):
             import_trace(tmp_path / "log", tmp_path / "run.sesame")
         (tmp_path / "log").unlink()
+
+
+def test_a_process_has_one_opening_of_each_file_and_layer(tmp_path):
+    segment = np.array([[0, 100, 1.0, 2.0]])
+    traces = [Trace("DXT_POSIX", file, rank, segment, NONE) for file in (1, 2) for rank in (0, 1)]
+    traces.append(Trace("DXT_MPIIO", 2, 1, segment, NONE))
+    contents = LogContents(2, {1: "/a", 2: "/b"}, traces=traces)
+    write_log(tmp_path / "log.darshan", contents)
+    found = [
+        (row["rank"], row["file"], row["call"], row["handle"])
+        for row in rows(imported(tmp_path / "log.darshan", tmp_path), "io")
+    ]
+    assert {handle for rank, _, _, handle in found if rank == 0} == {0, 1}
+    assert {handle for rank, _, _, handle in found if rank == 1} == {0, 1, 2}
+    assert len({one[:1] + one[3:] for one in found}) == len(found)
+
+
+def test_a_log_of_darshan_with_its_accesses_is_replayed(sesame, tmp_path):
+    """DXT has no openings: each process has the files open from the beginning."""
+    written = np.array([[0, 4096, 0.01, 0.02], [4096, 4096, 0.03, 0.04]])
+    read = np.array([[0, 8192, 0.05, 0.06]])
+    later = np.array([[0, 8192, 0.07, 0.08]])
+    traces = [
+        Trace("DXT_POSIX", 1, 0, written, NONE),
+        Trace("DXT_POSIX", 1, 1, NONE, read),
+        Trace("DXT_POSIX", 2, 1, NONE, later),
+    ]
+    names = {1: "/scratch/out", 2: "/scratch/in"}
+    write_log(tmp_path / "job.darshan", LogContents(2, names, traces=traces, run_time_s=0.1))
+    import_trace(tmp_path / "job.darshan", tmp_path / "job.sesame")
+    (tmp_path / "there").mkdir()
+    done = sesame("replay", "job.sesame", "--dir", "there", "--json")
+    assert done.status == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["calls"] == {"pread": 2, "pwrite": 2}
+    assert (found["bytes_read"], found["bytes_written"]) == (16384, 8192)
+    assert found["differing"] == []
+
+
+def test_a_log_of_counters_alone_has_nothing_to_replay_and_says_what_would(sesame, tmp_path):
+    record = Record("POSIX", 1, 0, {"OPENS": 1, "WRITES": 10, "BYTES_WRITTEN": 520})
+    write_log(tmp_path / "job.darshan", LogContents(1, {1: "/a"}, [record]))
+    import_trace(tmp_path / "job.darshan", tmp_path / "job.sesame")
+    (tmp_path / "there").mkdir()
+    done = sesame("replay", "job.sesame", "--dir", "there")
+    assert done.status == 2
+    assert "counters of files and no single calls" in done.stderr
+    assert "DXT_ENABLE_IO_TRACE=1" in done.stderr

@@ -164,6 +164,7 @@ def _io(
         "duration_ns": np.maximum(end - begin, 0),
         "call": np.where(collective, call + FIRST_COLLECTIVE, call),
         "file": _index(ids, segments["id"]),
+        "handle": _openings(segments["rank"], segments["id"], layer),
         "offset": segments["offset"],
         "size": segments["length"],
         "bytes": segments["length"],
@@ -174,6 +175,18 @@ def _io(
     mark_nested(columns, layer[order])
     columns["call"] = names(CALLS, columns["call"])
     return columns
+
+
+def _openings(
+    rank: npt.NDArray[np.int64], file: npt.NDArray[np.uint64], layer: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """DXT does not tell one opening from another: each process has one for each file and layer,
+    numbered from 0 on in each process."""
+    keys = np.rec.fromarrays([rank, layer, file])
+    known, place = np.unique(keys, return_inverse=True)
+    ranks = known["f0"]
+    numbers = np.arange(len(known)) - np.searchsorted(ranks, ranks)
+    return np.asarray(numbers[place.ravel()], np.int64)
 
 
 def _collective_files(counters: dict[str, Counters]) -> npt.NDArray[np.uint64]:

@@ -181,6 +181,11 @@ def what_it_holds(trace: Trace) -> str:
     """In words, for a trace without I/O that can be repeated."""
     if not len(trace.io):
         calls = f"{len(trace.mpi):,} calls of MPI" if len(trace.mpi) else "no calls"
+        if DataSet(trace.path).has("file_total"):
+            return (
+                "the data set has counters of files and no single calls; of Darshan, extended "
+                "tracing has them (DXT_ENABLE_IO_TRACE=1 when the job runs)"
+            )
         return f"the trace holds {calls}, and none on files"
     count = np.bincount(trace.io["call"], minlength=len(trace.io.names))
     most = np.argsort(-count, kind="stable")[:MOST_NAMED]
