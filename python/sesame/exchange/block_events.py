@@ -55,6 +55,10 @@ def operations(column: pa.Array) -> Ints:
     return own[places] if len(own) else np.empty(0, np.int64)
 
 
+UNKNOWN_PID, MOST_PID = -1, (1 << 31) - 1
+LATEST_NS = 1 << 62
+
+
 @dataclass
 class BlockTrace:
     """One trace: a tool's events, or its requests when it has joined them itself."""
@@ -65,6 +69,7 @@ class BlockTrace:
     commands: Names = field(default_factory=lambda: Names(""))
     damage: list[str] = field(default_factory=list)
     not_imported: dict[str, int] = field(default_factory=dict)
+    out_of_range: int = 0  # events left out
 
     def of_events(self, batches: Iterator[Events]) -> Traced:
         run = self._traced()
@@ -83,7 +88,7 @@ class BlockTrace:
     def _paired(self, run: Traced, batches: Iterator[Events]) -> Batches:
         pairing, late = Pairing(), list[int]()
         span = _Span()
-        events = span.over(in_time_order(batches, late))
+        events = span.over(in_time_order(self._in_range(batches), late))
         for requests in pairing.requests(events):
             yield self._columns(requests, span.begin_ns)
         self.not_imported["completions of requests from before the trace"] = pairing.without_issue
@@ -91,16 +96,30 @@ class BlockTrace:
 
     def _as_they_are(self, run: Traced, batches: Iterator[Events]) -> Batches:
         depth, late, span = Depth(), list[int](), _Span()
-        for part in span.over(in_time_order(batches, late)):
+        for part in span.over(in_time_order(self._in_range(batches), late)):
             end = part["time_ns"] + part["latency_ns"]
             span.end_ns = max(span.end_ns, int(end.max()))
             part["depth"] = depth.add(part["device"], part["time_ns"], end)
             yield self._columns(part, span.begin_ns)
         self._ended(run, span, late)
 
+    def _in_range(self, batches: Iterator[Events]) -> Iterator[Events]:
+        """A damaged event costs no other."""
+        for batch in batches:
+            wrong = (batch["pid"] < UNKNOWN_PID) | (batch["pid"] > MOST_PID)
+            wrong |= (batch["time_ns"] < 0) | (batch["time_ns"] > LATEST_NS)
+            if wrong.any():
+                self.out_of_range += int(wrong.sum())
+                batch = {name: values[~wrong] for name, values in batch.items()}
+            yield batch
+
     def _ended(self, run: Traced, span: _Span, late: list[int]) -> None:
         if sum(late):
             self.damage.append(f"{sum(late):,} events stand far from their place in time")
+        if self.out_of_range:
+            self.damage.append(
+                f"{self.out_of_range:,} events have a pid or a time that no record can hold"
+            )
         run.duration_ns = max(span.end_ns - span.begin_ns, 0)
         run.lost += [f"{count:,} {what}" for what, count in self.not_imported.items() if count]
         devices = list(self.devices.numbers)
