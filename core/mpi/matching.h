@@ -35,17 +35,31 @@ struct alignas(64) QueuedMessage : Pooled<QueuedMessage> {
   int source = 0;  // rank in the sender's group
   int tag = 0;
   int source_world = 0;
-  uint64_t bytes = 0;
-  SimTime sent;                     // when the send call had the message ready
-  SimTime arrival;                  // of the data, or of the request to send
-  RequestObject* sender = nullptr;  // to be completed on matching; null when it is complete already
-  char* payload = nullptr;          // the packed data; null while the sender holds it
-  AttachedBuffer* attached = nullptr;  // buffered send: space to give back
-  SimTime receive_overhead;            // CPU time of the receiver
-  SignatureId signature = 0;           // of the type that was sent
-  bool rendezvous = false;
+  uint64_t bytes : 62 = 0;
+  uint64_t rendezvous : 1 = 0;
+  uint64_t is_buffered : 1 = 0;  // which of the two `origin` is
+  SimTime sent;                  // when the send call had the message ready
+  SimTime arrival;               // of the data, or of the request to send
+  void* origin = nullptr;        // sender() or attached(): a buffered send is complete at once
+  char* payload = nullptr;       // the packed data; null while the sender holds it
+  SimTime receive_overhead;      // CPU time of the receiver
+  SignatureId signature = 0;     // of the type that was sent
   uint32_t places[2] = {};  // in heaps of the receiver, counted from 1; 0: in none (ArrivalHeap)
   char inline_payload[kInlineBytes];
+
+  // The send to be completed on matching; null when it is complete already.
+  RequestObject* sender() const {
+    return is_buffered ? nullptr : static_cast<RequestObject*>(origin);
+  }
+  // Of a buffered send: the space to give back.
+  AttachedBuffer* attached() const {
+    return is_buffered ? static_cast<AttachedBuffer*>(origin) : nullptr;
+  }
+  void set_sender(RequestObject& send) { origin = &send; }
+  void set_attached(AttachedBuffer* buffer) {
+    is_buffered = buffer != nullptr;
+    origin = buffer;
+  }
 
   QueuedMessage() = default;
   ~QueuedMessage() {
@@ -139,7 +153,7 @@ class Matching {
   struct Probe : pdes::ConditionalEvent {
     void fire() override;
     Selector selector{};
-    SimTime latest;           // when to resume if no message arrives
+    SimTime latest;            // when to resume if no message arrives
     Strand* strand = nullptr;  // null: none waits
   };
 

@@ -65,7 +65,7 @@ void move_direct(const RequestObject& send, RequestObject& receive, Count accept
 void move_queued(const QueuedMessage& message, RequestObject& receive, Count accepted) {
   if (accepted == 0 || !receive.carries_data) return;
   if (message.payload == nullptr) {
-    move_direct(*message.sender, receive, accepted);
+    move_direct(*message.sender(), receive, accepted);
   } else if (receive.type->is_contiguous()) {
     std::memcpy(receive.buffer, message.payload, static_cast<size_t>(accepted));
   } else {
@@ -126,9 +126,8 @@ void meet_posted(Outgoing& out, RequestObject& send, RequestObject& receive) {
     complete(send, later(out.arrival, receive.posted) + out.cost.control_latency);
   }
   const SimTime received = later(out.arrival, receive.posted);
-  record_message(out.sender.world,
-                 {out.sender.id, out.target, send.tag, send.context, out.bytes, out.begun,
-                  out.arrival, received + receive.overhead(), false});
+  record_message(out.sender.world, {out.sender.id, out.target, send.tag, send.context, out.bytes,
+                                    out.begun, out.arrival, received + receive.overhead(), false});
   if (AttachedBuffer* attached = take_attached(send)) {
     release_buffer(*attached, static_cast<Count>(out.bytes), received);
   }
@@ -160,10 +159,10 @@ void carry_payload(QueuedMessage& message, const RequestObject& send) {
 
 void queue_message(Outgoing& out, Channel& channel, RequestObject& send) {
   QueuedMessage* message = new_message(out, send);
-  message->attached = take_attached(send);
+  message->set_attached(take_attached(send));
   const bool waits = out.cost.rendezvous || send.mode == RequestObject::Mode::kSynchronous;
   if (waits && send.mode != RequestObject::Mode::kBuffered) {
-    message->sender = &send;
+    message->set_sender(send);
     send.queued = message;
   } else {
     carry_payload(*message, send);
@@ -272,8 +271,8 @@ static void inject_queued(World& world, int receiver, RequestObject& receive,
   Rank& sender = *world.ranks[static_cast<size_t>(message->source_world)];
   const network::MessageCost cost = world.network.cost(sender.id, receiver, message->bytes);
   Injection* injection = new_injection(cost, message->arrival, receive);
-  injection->send = message->sender;
-  injection->attached = message->attached;
+  injection->send = message->sender();
+  injection->attached = message->attached();
   MessageRecord& record = injection->record;
   record.source = message->source_world;
   record.destination = receiver;
@@ -291,19 +290,19 @@ void deliver(World& world, int receiver, RequestObject& receive, QueuedMessage* 
   check_types(world, receive, message->signature, accepted);
   move_queued(*message, receive, accepted);
   receive.receive_overhead = message->receive_overhead;
-  if (message->sender != nullptr) message->sender->queued = nullptr;
+  if (message->sender() != nullptr) message->sender()->queued = nullptr;
   if (message->rendezvous) return inject_queued(world, receiver, receive, message);
   const SimTime received = later(message->arrival, receive.posted);
-  if (message->sender != nullptr) {
+  if (message->sender() != nullptr) {
     const SimTime acknowledged =
         world.network.cost(message->source_world, receiver, message->bytes).control_latency;
-    complete(*message->sender, received + acknowledged);
+    complete(*message->sender(), received + acknowledged);
   }
   record_message(world,
                  {message->source_world, receiver, message->tag, message->context, message->bytes,
                   message->sent, message->arrival, received + receive.overhead(), false});
-  if (message->attached != nullptr) {
-    release_buffer(*message->attached, static_cast<Count>(message->bytes), received);
+  if (message->attached() != nullptr) {
+    release_buffer(*message->attached(), static_cast<Count>(message->bytes), received);
   }
   delete message;
   complete(receive, received);
@@ -435,9 +434,9 @@ size_t await_any(Strand& strand, std::span<RequestObject* const> requests) {
   size_t best = first_effect();
   // Another request may turn out to have taken effect earlier than those that are complete.
   if (!all_complete(requests)) {
-    sleep_until_effect(strand, requests,
-                       best < requests.size() ? later(requests[best]->ready, strand.now)
-                                              : SimTime::never());
+    sleep_until_effect(
+        strand, requests,
+        best < requests.size() ? later(requests[best]->ready, strand.now) : SimTime::never());
     best = first_effect();
   }
   CHECK(best < requests.size());

@@ -67,7 +67,7 @@ int check_message(Message handle, QueuedMessage** message) {
 
 Message hold_message(Strand& strand, QueuedMessage* message, CommObject& comm) {
   strand.rank->matching.unlink(message);
-  if (message->sender != nullptr) message->sender->queued = nullptr;  // too late to cancel it
+  if (message->sender() != nullptr) message->sender()->queued = nullptr;  // too late to cancel it
   auto* holder = new MessageHolder;
   holder->message = message;
   holder->comm = &comm;
