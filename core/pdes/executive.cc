@@ -1,5 +1,7 @@
 #include "core/pdes/executive.h"
 
+#include <utility>
+
 #include "core/base/check.h"
 
 extern "C" void sesame_switch_stack(void** save, void* load);
@@ -29,6 +31,10 @@ void Executive::make_ready(Fiber& fiber) {
   CHECK(!fiber.ready_);
   fiber.ready_ = true;
   fiber.next_ready_ = nullptr;
+  if (shuffle_ != nullptr) [[unlikely]] {
+    shuffle_->ready.push_back(&fiber);
+    return;
+  }
   if (ready_tail_ == nullptr) {
     ready_head_ = &fiber;
   } else {
@@ -38,18 +44,37 @@ void Executive::make_ready(Fiber& fiber) {
 }
 
 Fiber* Executive::take_next() {
-  while (ready_head_ == nullptr) {
+  for (;;) {
+    if (Fiber* next = take_ready()) return next;
     if (events_.empty()) return &main_;
     is_firing_ = true;
     events_.take_earliest().fire();
     is_firing_ = false;
   }
+}
+
+// Null when none is ready.
+Fiber* Executive::take_ready() {
   Fiber* next = ready_head_;
-  ready_head_ = next->next_ready_;
-  if (ready_head_ == nullptr) ready_tail_ = nullptr;
+  if (next != nullptr) {
+    ready_head_ = next->next_ready_;
+    if (ready_head_ == nullptr) ready_tail_ = nullptr;
+  } else if (shuffle_ != nullptr && !shuffle_->ready.empty()) {
+    std::vector<Fiber*>& ready = shuffle_->ready;
+    std::swap(ready[shuffle_->random() % ready.size()], ready.back());
+    next = ready.back();
+    ready.pop_back();
+  } else {
+    return nullptr;
+  }
   next->ready_ = false;
   if (ready_head_ != nullptr) prepare_next();
   return next;
+}
+
+void Executive::shuffle(uint64_t seed) {
+  shuffle_ = std::make_unique<Shuffle>();
+  shuffle_->random.seed(seed);
 }
 
 void Executive::prepare_next() {

@@ -6,6 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
 
 #include "core/pdes/event_queue.h"
 #include "core/pdes/fiber.h"
@@ -40,6 +43,10 @@ class Executive {
   // whenever it goes on: loaded into the cache shortly before.
   void set_fiber_bytes(size_t bytes) { fiber_bytes_ = bytes; }
 
+  // Ready fibers run in an order drawn from the seed from now on, not first in, first out. What a
+  // simulation computes must not depend on it.
+  void shuffle(uint64_t seed);
+
   void make_ready(Fiber& fiber);
 
   // Gives way until someone calls make_ready() on the running fiber.
@@ -62,7 +69,13 @@ class Executive {
   uint64_t switches() const { return switches_; }
 
  private:
+  struct Shuffle {
+    std::mt19937_64 random;
+    std::vector<Fiber*> ready;
+  };
+
   Fiber* take_next();
+  Fiber* take_ready();
   void prepare_next();
   void switch_to(Fiber* next);
   void after_switch();
@@ -70,6 +83,7 @@ class Executive {
   Fiber main_;  // the context of run()
   Fiber* ready_head_ = nullptr;
   Fiber* ready_tail_ = nullptr;
+  std::unique_ptr<Shuffle> shuffle_;  // has the ready fibers where there is one
   Fiber* gone_ = nullptr;
   void (*on_gone_)(Fiber*) = nullptr;
   SwitchHook on_switch_ = nullptr;

@@ -109,6 +109,9 @@ Result<Scenario> from_json(const Json& json) {
     for (const auto& [path, bytes] : json.at("initial_files").items())
       scenario.initial_files->emplace_back(path, bytes.get<int64_t>());
   }
+  if (json.contains("shuffle") && json.at("shuffle").is_number()) {
+    scenario.shuffle = json.at("shuffle").get<uint64_t>();
+  }
   scenario.progress_descriptor = json.value("progress_fd", -1);
   Result<> outcome = read_numbers(json, &scenario);
   if (!outcome) return std::unexpected(outcome.error());

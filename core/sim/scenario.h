@@ -37,6 +37,7 @@ struct Scenario {
   // With them it does not see those that are really there.
   std::optional<std::vector<std::pair<std::string, int64_t>>> initial_files;
   uint64_t seed = 1;
+  std::optional<uint64_t> shuffle;  // the seed of the order in which ready ranks run
   int progress_descriptor = -1;
 };
 

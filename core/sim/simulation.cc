@@ -185,6 +185,7 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
     simulation->recorder_ = std::move(*recorder);
     simulation->world_->recorder = simulation->recorder_.get();
   }
+  if (scenario.shuffle) simulation->world_->executive.shuffle(*scenario.shuffle);
   simulation->set_hooks();
   if (auto loaded = simulation->load_ranks(); !loaded) return std::unexpected(loaded.error());
   simulation->startup_seconds_ = monotonic_seconds() - begin;

@@ -202,6 +202,12 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     help="Seed of the random streams.",
 )
 @click.option(
+    "--shuffle",
+    type=click.IntRange(0),
+    metavar="SEED",
+    help="Run ready ranks in a random order. Results must not change: a check of the simulator.",
+)
+@click.option(
     "--no-records", is_flag=True, help="Only sums in the data set, not every call and message."
 )
 @click.option(
@@ -331,6 +337,7 @@ def _scenario(options: dict[str, Any], ranks: int, compute: Compute) -> Scenario
         environment=tuple(_variable(text) for text in options["environment"]),
         working_directory=None if directory is None else directory.resolve(),
         seed=options["seed"],
+        shuffle=options["shuffle"],
         files_directory=None if options["files"] is None else options["files"].resolve(),
         discard_data=options["discard_data"],
     )

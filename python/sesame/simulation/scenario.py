@@ -26,6 +26,7 @@ class Scenario:
     environment: tuple[tuple[str, str], ...] = ()
     working_directory: Path | None = None
     seed: int = 1
+    shuffle: int | None = None  # seed of the order in which ready ranks run; None: as they come
     files_directory: Path | None = None  # where simulated files stay; None: nowhere
     discard_data: bool = False  # of simulated files only the sizes are kept
     # What a traced run found; with it no file is seen that is really there.
@@ -62,6 +63,7 @@ class Scenario:
             "environment": dict(self.environment),
             "working_directory": None if directory is None else str(directory),
             "seed": self.seed,
+            "shuffle": self.shuffle,
             "files_directory": "" if files is None else str(files),
             "discard_data": self.discard_data,
             "initial_files": None if self.initial_files is None else dict(self.initial_files),
