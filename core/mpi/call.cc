@@ -5,6 +5,7 @@
 #include "core/mpi/errhandler.h"
 #include "core/mpi/errors.h"
 #include "core/mpi/io/file_errors.h"
+#include "core/mpi/messaging.h"
 #include "core/mpi/object_tables.h"
 #include "core/mpi/rma/window.h"
 #include "core/mpi/session.h"
@@ -125,6 +126,10 @@ void CallScope::leave() {
                                            rank.compute_before_call, rank.call_peer, rank.call_tag,
                                            rank.call_context, rank.call_bytes, is_polling(id_)});
     if (rank.file_note != nullptr) record_file_call();
+    if (rank.world.recorder->is_full(rank.id)) {
+      yield_until_now(strand_);
+      rank.world.recorder->write_until(rank.id, strand_.now);
+    }
   }
   if (rank.measured != nullptr) {
     rank.measured->add(strand_.caller, rank.compute_before_call, is_polling(id_));

@@ -58,6 +58,11 @@ class Recorder {
   virtual void record(const CallRecord& call) = 0;
   virtual void record(const MessageRecord& message) = 0;
   virtual void record(const IoRecord& call) = 0;
+
+  // Whether the rank is to yield until now and then to call write_until(): all that was received by
+  // then is known, so that records can be written in order of time.
+  virtual bool is_full(int rank) const = 0;
+  virtual void write_until(int rank, SimTime now) = 0;
 };
 
 }  // namespace sesame::mpi

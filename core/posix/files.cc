@@ -131,7 +131,13 @@ void record(const mpi::Strand& strand, const loader::FileCallNote& note) {
 // Calls that failed before a file was known have no record.
 void end(const loader::FileCallNote& note) {
   mpi::Strand& strand = mpi::self();
-  if (g_world->recorder != nullptr && !call_of(strand).file.empty()) record(strand, note);
+  if (g_world->recorder != nullptr && !call_of(strand).file.empty()) {
+    record(strand, note);
+    if (g_world->recorder->is_full(strand.rank->id)) {
+      mpi::reach_now(strand);
+      g_world->recorder->write_until(strand.rank->id, strand.now);
+    }
+  }
   if (strand.call_depth == 0) mpi::resume_compute(strand);
 }
 

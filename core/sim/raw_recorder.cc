@@ -1,16 +1,27 @@
 #include "core/sim/raw_recorder.h"
 
 #include <algorithm>
-#include <limits>
+#include <tuple>
 
 #include "core/mpi/call_ids.h"
 
 namespace sesame::sim {
 namespace {
 
+// Calls of a rank that wait to be written.
+constexpr size_t kCalls = 256;
+
+// A total order: records that it does not tell apart are the same.
 bool completes_later(const sesame_message_record& a, const sesame_message_record& b) {
-  return a.receive_complete_ps > b.receive_complete_ps;
+  const auto key = [](const sesame_message_record& m) {
+    return std::tuple(m.receive_complete_ps, m.arrival_ps, m.send_ps, m.source, m.context, m.tag,
+                      m.bytes);
+  };
+  return key(a) > key(b);
 }
+
+int64_t end_of(const sesame_call_record& call) { return call.end_ps; }
+int64_t end_of(const sesame_file_call_record& call) { return call.end_ps; }
 
 }  // namespace
 
@@ -44,8 +55,6 @@ void RawRecorder::add_ranks(int ranks) {
 
 void RawRecorder::record(const mpi::CallRecord& call) {
   const auto rank = static_cast<uint32_t>(call.rank);
-  Stream& stream = streams_[rank];
-  flush(rank, stream, call.end.ps());
   sesame_call_record record{};
   record.begin_ps = call.begin.ps();
   record.end_ps = call.end.ps();
@@ -56,8 +65,7 @@ void RawRecorder::record(const mpi::CallRecord& call) {
   record.context = call.context;
   record.call = call.call;
   record.flags = call.polling ? SESAME_CALL_POLL : 0;
-  stream.last_ps = record.end_ps;
-  writer_->append(rank, record);
+  streams_[rank].calls.emplace_back(record);
 }
 
 void RawRecorder::record(const mpi::MessageRecord& message) {
@@ -75,15 +83,13 @@ void RawRecorder::record(const mpi::MessageRecord& message) {
     record.flags |= SESAME_MESSAGE_IN_NODE;
   }
   if (message.context % 2 == 1) record.flags |= SESAME_MESSAGE_OF_COLLECTIVE;
-  auto& pending = streams_[static_cast<size_t>(message.destination)].pending;
+  auto& pending = streams_[static_cast<size_t>(message.destination)].messages;
   pending.push_back(record);
   std::push_heap(pending.begin(), pending.end(), completes_later);
 }
 
 void RawRecorder::record(const mpi::IoRecord& call) {
   const auto rank = static_cast<uint32_t>(call.rank);
-  Stream& stream = streams_[rank];
-  flush(rank, stream, call.end.ps());
   sesame_file_call_record record{};
   record.begin_ps = call.begin.ps();
   record.end_ps = call.end.ps();
@@ -97,8 +103,7 @@ void RawRecorder::record(const mpi::IoRecord& call) {
   if (call.nested) record.flags |= SESAME_FILE_CALL_NESTED;
   if (call.asynchronous) record.flags |= SESAME_FILE_CALL_ASYNCHRONOUS;
   if (call.collective) record.flags |= SESAME_FILE_CALL_COLLECTIVE;
-  stream.last_ps = std::max(stream.last_ps, record.end_ps);
-  writer_->append(rank, record);
+  streams_[rank].calls.emplace_back(record);
 }
 
 uint16_t RawRecorder::number_of_call(const char* name) {
@@ -116,23 +121,36 @@ int32_t RawRecorder::number_of_file(std::string_view path) {
   return number;
 }
 
-void RawRecorder::flush(uint32_t rank, Stream& stream, int64_t until_ps) {
-  auto& pending = stream.pending;
-  while (!pending.empty() && pending.front().receive_complete_ps <= until_ps) {
-    std::pop_heap(pending.begin(), pending.end(), completes_later);
-    sesame_message_record record = pending.back();
-    pending.pop_back();
-    // The message may have been in time for a receive that the rank had left behind: the rank
-    // learns of it no earlier than of what the stream holds already.
-    record.receive_complete_ps = std::max(record.receive_complete_ps, stream.last_ps);
-    stream.last_ps = record.receive_complete_ps;
-    writer_->append(rank, record);
+bool RawRecorder::is_full(int rank) const {
+  return streams_[static_cast<size_t>(rank)].calls.size() >= kCalls;
+}
+
+void RawRecorder::write_until(int rank_number, SimTime now) {
+  const auto rank = static_cast<uint32_t>(rank_number);
+  for (const Call& call : streams_[rank].calls) {
+    std::visit(
+        [&](const auto& record) {
+          write_messages(rank, end_of(record));
+          writer_->append(rank, record);
+        },
+        call);
+  }
+  streams_[rank].calls.clear();
+  write_messages(rank, now.ps());
+}
+
+void RawRecorder::write_messages(uint32_t rank, int64_t until_ps) {
+  std::vector<sesame_message_record>& messages = streams_[rank].messages;
+  while (!messages.empty() && messages.front().receive_complete_ps <= until_ps) {
+    std::pop_heap(messages.begin(), messages.end(), completes_later);
+    writer_->append(rank, messages.back());
+    messages.pop_back();
   }
 }
 
 Result<> RawRecorder::close() {
   for (size_t rank = 0; rank < streams_.size(); ++rank) {
-    flush(static_cast<uint32_t>(rank), streams_[rank], std::numeric_limits<int64_t>::max());
+    write_until(static_cast<int>(rank), SimTime::never());
   }
   return writer_->close();
 }

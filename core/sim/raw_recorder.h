@@ -1,12 +1,14 @@
 // Writes what the simulated MPI reports into a data set's raw streams, one per rank. A stream's
-// records must rise in time, but a message is known as soon as it has met its receive, which may
-// complete much later: messages wait until their rank has got there.
+// records must rise in time, but a message may become known before or after calls that its rank
+// makes at later times: records wait until all that is earlier is known. So they do not depend on
+// the order in which ranks run.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/base/error.h"
@@ -28,6 +30,8 @@ class RawRecorder : public mpi::Recorder {
   void record(const mpi::IoRecord& call) override;
   // Streams for so many more ranks.
   void add_ranks(int ranks);
+  bool is_full(int rank) const override;
+  void write_until(int rank, SimTime now) override;
   Result<> close();
 
   const std::optional<Error>& failure() const { return writer_->failure(); }
@@ -36,15 +40,16 @@ class RawRecorder : public mpi::Recorder {
   const std::vector<std::string>& files() const { return files_; }
 
  private:
+  using Call = std::variant<sesame_call_record, sesame_file_call_record>;
   struct Stream {
-    std::vector<sesame_message_record> pending;  // a heap, the earliest completion first
-    int64_t last_ps = 0;
+    std::vector<sesame_message_record> messages;  // a heap, the earliest completion first
+    std::vector<Call> calls;                      // in order
   };
 
   RawRecorder(std::unique_ptr<trace::Writer> writer, int ranks, const network::Network& network);
   uint16_t number_of_call(const char* name);
   int32_t number_of_file(std::string_view path);
-  void flush(uint32_t rank, Stream& stream, int64_t until_ps);
+  void write_messages(uint32_t rank, int64_t until_ps);
 
   std::unique_ptr<trace::Writer> writer_;
   std::vector<Stream> streams_;
