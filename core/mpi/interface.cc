@@ -87,8 +87,7 @@ void Interface::yield_until_next(Strand& strand) {
 
 void Interface::announce(SimTime ready) {
   Contention& others = contention();
-  others.announced_from =
-      others.announced == 0 ? ready : std::min(others.announced_from, ready);
+  others.announced_from = others.announced == 0 ? ready : std::min(others.announced_from, ready);
   ++others.announced;
   ++contenders_;
 }
@@ -106,8 +105,8 @@ void Interface::request(Injection* injection) {
   ++contenders_;
   // The sender itself mostly waits for the message soon, and then the event is not needed.
   World& world = rank_.world;
-  const bool sender_runs = !world.executive.is_firing() && pdes::current_fiber != nullptr &&
-                           self().rank == &rank_;
+  const bool sender_runs =
+      !world.executive.is_firing() && pdes::current_fiber != nullptr && self().rank == &rank_;
   if (sender_runs && (world.unsettled == nullptr || world.unsettled == this)) {
     world.unsettled = this;
   } else {

@@ -43,7 +43,8 @@ class Interface {
   SimTime inject(Strand& strand, SimTime injection);
   // Yields until nothing that the rank sends can be ready before the strand's time.
   void await_turn(Strand& strand) {
-    if (contenders_ != 0) [[unlikely]] yield_until_next(strand);
+    if (contenders_ != 0) [[unlikely]]
+      yield_until_next(strand);
   }
   // The next message starts at `ready` or later; only for one whose turn has come.
   SimTime reserve(SimTime ready, SimTime injection) {

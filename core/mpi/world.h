@@ -103,7 +103,7 @@ struct alignas(64) Rank {
   bool initialized = false;
   bool finalized = false;
   bool ended = false;
-  void* process = nullptr;      // the loader's, whose room lies beside this one
+  void* process = nullptr;  // the loader's, whose room lies beside this one
   Interface interface;
   SimTime computed;             // target compute time so far
   SimTime io;                   // in file systems so far, inside and outside of MPI calls
@@ -129,10 +129,10 @@ struct alignas(64) Rank {
   RecordedCompute recorded;
   std::unique_ptr<MeasuredCompute> measured;  // while computation is measured, of some ranks
   uint32_t next_context = 0;
-  SimTime answers_free;  // when the interface can answer the next one-sided operation
-  uint32_t remote_operations = 0;    // one-sided operations and lock messages so far
-  uint32_t helpers = 0;              // helper strands started so far
-  Strand* memory_poller = nullptr;   // waits for others to change the rank's memory
+  SimTime answers_free;             // when the interface can answer the next one-sided operation
+  uint32_t remote_operations = 0;   // one-sided operations and lock messages so far
+  uint32_t helpers = 0;             // helper strands started so far
+  Strand* memory_poller = nullptr;  // waits for others to change the rank's memory
   int thread_level = MPI_THREAD_SINGLE;
   std::string error_detail;                         // what the last failed call says about itself
   std::unique_ptr<FileNote> file_note;              // of the running call, while recording
@@ -178,10 +178,10 @@ struct World {
   RequestObject sent;  // what kSentRequest means; always complete
   ComputeMeter meter;
   InFlight in_flight;
-  CollectiveLogs collective_logs;               // outlives the ranks' communicators
+  CollectiveLogs collective_logs;  // outlives the ranks' communicators
   Gatherings gatherings;
   Interface* unsettled = nullptr;  // of the running rank, to be settled when it yields
-  ReservedBlock rank_block;  // room for all, by number
+  ReservedBlock rank_block;        // room for all, by number
   std::deque<Job> jobs;
   std::vector<std::unique_ptr<Rank, DestroyInPlace>> ranks;
   pdes::StackPool helper_stacks;  // for non-blocking collectives

@@ -14,9 +14,7 @@ void count_io(Strand& strand, SimTime duration) {
   if (strand.call_depth > 0) rank.io_in_calls += duration;
 }
 
-FileWait::FileWait(Strand& strand) : strand_(strand) {
-  strand.rank->interface.begin_file_access();
-}
+FileWait::FileWait(Strand& strand) : strand_(strand) { strand.rank->interface.begin_file_access(); }
 
 void FileWait::done(SimTime at) {
   strand_.rank->interface.end_file_access();

@@ -49,8 +49,7 @@ void RemoteOperation::issue(Strand& strand, std::unique_ptr<RemoteOperation> own
     window.complete_here = later(window.complete_here, target.complete_here);
     if (request != nullptr) complete(*request, start + cost.injection);
   }
-  rank.world.executive.events().schedule(operation, target.last_arrival,
-                                         next_remote_order(rank));
+  rank.world.executive.events().schedule(operation, target.last_arrival, next_remote_order(rank));
 }
 
 void RemoteOperation::take_effect() {

@@ -92,10 +92,18 @@ static void complete_by_some(int tests) {
 static void complete_pending(void) {
   int flag = 0;
   switch (draw(8)) {
-    case 0: complete_by_any(0); break;
-    case 1: complete_by_any(1); break;
-    case 2: complete_by_some(0); break;
-    case 3: complete_by_some(1); break;
+    case 0:
+      complete_by_any(0);
+      break;
+    case 1:
+      complete_by_any(1);
+      break;
+    case 2:
+      complete_by_some(0);
+      break;
+    case 3:
+      complete_by_some(1);
+      break;
     case 4:
       while (!flag) MPI_Testall(pending, requests, &flag, MPI_STATUSES_IGNORE);
       break;
@@ -103,7 +111,8 @@ static void complete_pending(void) {
       for (int i = 0; i < pending; ++i, flag = 0)
         while (!flag) MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
       break;
-    default: MPI_Waitall(pending, requests, MPI_STATUSES_IGNORE);
+    default:
+      MPI_Waitall(pending, requests, MPI_STATUSES_IGNORE);
   }
   for (int i = 0; i < pending; ++i) free(buffers[i]);
   pending = 0;
@@ -129,12 +138,25 @@ static void send(const Message* m, int tag, int may_block) {
   MPI_Request* request = &requests[pending - 1];
   MPI_Comm world = MPI_COMM_WORLD;
   switch (may_block ? m->mode : m->mode % 4) {
-    case 0: case 1: MPI_Isend(data, m->bytes, MPI_CHAR, m->to, tag, world, request); break;
-    case 2: MPI_Issend(data, m->bytes, MPI_CHAR, m->to, tag, world, request); break;
-    case 3: MPI_Ibsend(data, m->bytes, MPI_CHAR, m->to, tag, world, request); break;
-    case 4: case 5: MPI_Send(data, m->bytes, MPI_CHAR, m->to, tag, world); break;
-    case 6: MPI_Ssend(data, m->bytes, MPI_CHAR, m->to, tag, world); break;
-    default: MPI_Bsend(data, m->bytes, MPI_CHAR, m->to, tag, world);
+    case 0:
+    case 1:
+      MPI_Isend(data, m->bytes, MPI_CHAR, m->to, tag, world, request);
+      break;
+    case 2:
+      MPI_Issend(data, m->bytes, MPI_CHAR, m->to, tag, world, request);
+      break;
+    case 3:
+      MPI_Ibsend(data, m->bytes, MPI_CHAR, m->to, tag, world, request);
+      break;
+    case 4:
+    case 5:
+      MPI_Send(data, m->bytes, MPI_CHAR, m->to, tag, world);
+      break;
+    case 6:
+      MPI_Ssend(data, m->bytes, MPI_CHAR, m->to, tag, world);
+      break;
+    default:
+      MPI_Bsend(data, m->bytes, MPI_CHAR, m->to, tag, world);
   }
 }
 
@@ -176,11 +198,15 @@ static void probe_one(const Message* m, int tag, int how) {
   MPI_Message handle = MPI_MESSAGE_NULL;
   int flag = 0, bytes = 0;
   switch (how / 2) {
-    case 0: MPI_Probe(source, tag, world, &status); break;
+    case 0:
+      MPI_Probe(source, tag, world, &status);
+      break;
     case 1:
       while (!flag) MPI_Iprobe(source, tag, world, &flag, &status);
       break;
-    case 2: MPI_Mprobe(source, tag, world, &handle, &status); break;
+    case 2:
+      MPI_Mprobe(source, tag, world, &handle, &status);
+      break;
     default:
       while (!flag) MPI_Improbe(source, tag, world, &flag, &handle, &status);
   }
@@ -215,13 +241,26 @@ static void collective(int blocks) {
   const int root = draw(ranks);
   work();
   switch (draw(7)) {
-    case 0: MPI_Iallreduce(out, in, count, MPI_LONG, MPI_SUM, world, request); break;
-    case 1: MPI_Ibcast(in, count, MPI_LONG, root, world, request); break;
-    case 2: MPI_Ialltoall(out, count, MPI_LONG, in, count, MPI_LONG, world, request); break;
-    case 3: MPI_Iallgather(out, count, MPI_LONG, in, count, MPI_LONG, world, request); break;
-    case 4: MPI_Ireduce(out, in, count, MPI_LONG, MPI_MAX, root, world, request); break;
-    case 5: MPI_Iscan(out, in, count, MPI_LONG, MPI_SUM, world, request); break;
-    default: MPI_Ibarrier(world, request);
+    case 0:
+      MPI_Iallreduce(out, in, count, MPI_LONG, MPI_SUM, world, request);
+      break;
+    case 1:
+      MPI_Ibcast(in, count, MPI_LONG, root, world, request);
+      break;
+    case 2:
+      MPI_Ialltoall(out, count, MPI_LONG, in, count, MPI_LONG, world, request);
+      break;
+    case 3:
+      MPI_Iallgather(out, count, MPI_LONG, in, count, MPI_LONG, world, request);
+      break;
+    case 4:
+      MPI_Ireduce(out, in, count, MPI_LONG, MPI_MAX, root, world, request);
+      break;
+    case 5:
+      MPI_Iscan(out, in, count, MPI_LONG, MPI_SUM, world, request);
+      break;
+    default:
+      MPI_Ibarrier(world, request);
   }
   if (blocks) MPI_Wait(request, MPI_STATUS_IGNORE);
 }
@@ -306,28 +345,63 @@ static void files(void) {
   MPI_Status* none = MPI_STATUS_IGNORE;
   work();
   switch (draw(8)) {
-    case 0: MPI_File_write_at(file, at, data, bytes, MPI_CHAR, none); break;
-    case 1: MPI_File_iwrite_at(file, at, data, bytes, MPI_CHAR, request); break;
-    case 2: MPI_File_read_at(file, at, data, bytes, MPI_CHAR, none); break;
-    case 3: MPI_File_iread_at(file, at, data, bytes, MPI_CHAR, request); break;
-    case 4: MPI_File_write_at_all(file, at, data, bytes, MPI_CHAR, none); break;
-    case 5: MPI_File_write_shared(file, data, bytes, MPI_CHAR, none); break;
-    case 6: MPI_File_iwrite_shared(file, data, bytes, MPI_CHAR, request); break;
-    default: MPI_File_write_ordered(file, data, bytes, MPI_CHAR, none);
+    case 0:
+      MPI_File_write_at(file, at, data, bytes, MPI_CHAR, none);
+      break;
+    case 1:
+      MPI_File_iwrite_at(file, at, data, bytes, MPI_CHAR, request);
+      break;
+    case 2:
+      MPI_File_read_at(file, at, data, bytes, MPI_CHAR, none);
+      break;
+    case 3:
+      MPI_File_iread_at(file, at, data, bytes, MPI_CHAR, request);
+      break;
+    case 4:
+      MPI_File_write_at_all(file, at, data, bytes, MPI_CHAR, none);
+      break;
+    case 5:
+      MPI_File_write_shared(file, data, bytes, MPI_CHAR, none);
+      break;
+    case 6:
+      MPI_File_iwrite_shared(file, data, bytes, MPI_CHAR, request);
+      break;
+    default:
+      MPI_File_write_ordered(file, data, bytes, MPI_CHAR, none);
   }
 }
 
 static void round_of(int number) {
   const int tag = number;
   switch (draw(file == MPI_FILE_NULL ? 12 : 15)) {
-    case 0: case 1: case 2: case 3: point_to_point(tag); break;
-    case 4: case 5: probes(tag); break;
-    case 6: collective(1); break;
-    case 7: case 8: collective(0); break;
-    case 9: exchange(tag); break;
-    case 10: one_sided(); break;
-    case 11: communicators(); break;
-    default: files();
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+      point_to_point(tag);
+      break;
+    case 4:
+    case 5:
+      probes(tag);
+      break;
+    case 6:
+      collective(1);
+      break;
+    case 7:
+    case 8:
+      collective(0);
+      break;
+    case 9:
+      exchange(tag);
+      break;
+    case 10:
+      one_sided();
+      break;
+    case 11:
+      communicators();
+      break;
+    default:
+      files();
   }
   if (draw(3) == 0 || number % 8 == 0) complete_pending();
 }
