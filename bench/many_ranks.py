@@ -2,14 +2,15 @@
 communicators, and of receiving from any source.
 
 Prints processor time (user and system), which other load disturbs less than elapsed time, and
-peak memory. The figures a rank and a message are differences of two runs of one program. More
-ranks than the kernel's limit of memory mappings admits are left out: see the message of
-`sesame simulate`. Needs mpicc.
+peak resident memory, which counts the pages of text that all ranks share for each of them. The
+figures are differences of two runs. More ranks than the kernel's limit of memory mappings admits
+are left out: see the message of `sesame simulate`. Needs mpicc.
 
     python bench/many_ranks.py [--ranks 256,1024,4096,16000] [--rounds 20]
 """
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -26,26 +27,27 @@ WAYS = ("named", "any", "tags", "probe", "iprobe", "workers")
 
 @dataclass
 class Cost:
-    processor_s: float
-    peak_kib: int
+    processor_s: float  # of the whole command
+    peak_kib: float  # of the simulator
 
 
 def run(program: Path, ranks: int, *arguments: str) -> Cost | None:
     """The cost of one simulation; None where there are too many ranks for this kernel."""
     options = ["-n", str(ranks), "--machine", "infiniband", "--compute", "none", "--no-records"]
-    command = [sys.executable, "-m", "sesame", "simulate", *options, "--", str(program)]
-    with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen([*command, *arguments], stdout=output, stderr=output)
+    command = [sys.executable, "-m", "sesame", "simulate", *options, "--json", "--", str(program)]
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen([*command, *arguments], stdout=output, stderr=errors)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        text = output.read()
-    if "vm.max_map_count" in text:
-        return None
-    if process.returncode != 0 or "correct" not in text:
-        raise SystemExit(f"wrong answer from {' '.join(command)}:\n{text}")
-    # The simulator is the greatest child of the interpreter; its peak is passed on to us.
-    return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss)
+        errors.seek(0)
+        text = errors.read()
+        if "vm.max_map_count" in text:
+            return None
+        if process.returncode != 0 or "correct" not in text:
+            raise SystemExit(f"wrong answer from {' '.join(command)}:\n{text}")
+        result = json.load(output)
+    return Cost(used.ru_utime + used.ru_stime, result["peak_rss_bytes"] / 1024)
 
 
 def show_starts(startup: Path, halo: Path, ranks: int, base: Cost) -> None:

@@ -1,10 +1,10 @@
 """Simulated messages per second of `sesame simulate`, and the ratio to SimGrid's SMPI.
 
 Runs the ring, the 2-D halo exchange of 8-byte messages, and receives of rank 0 from any source
-(bench/programs) at several numbers of
-ranks, compute time not counted on either side, then SMPI on the same program in the same run.
-Prints one line per run; figures are medians of --repeat runs. Needs mpicc; SMPI is compared when
-smpicc and smpirun are installed (Debian: simgrid, libsimgrid-dev).
+(bench/programs) at several numbers of ranks, compute time not counted on either side, then SMPI on
+the same program in the same run. Prints one line per run; figures are medians of --repeat runs.
+Needs mpicc; SMPI is compared when smpicc and smpirun are installed (Debian: simgrid,
+libsimgrid-dev).
 
     python bench/message_rate.py [--ranks 16,256,1024,4096] [--peer-ranks 1024] [--repeat 3]
 """

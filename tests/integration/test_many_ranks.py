@@ -1,0 +1,75 @@
+"""What grows with the number of ranks: memory, memory mappings, and a stack for each."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, run
+
+ON = ("--machine", "infiniband", "--compute", "none", "--no-records")
+
+OVERFLOW = """
+#include <mpi.h>
+static int descend(int depth) {
+  volatile char frame[1000];
+  frame[depth % 1000] = 1;
+  return depth < 0 ? 0 : descend(depth + 1) + frame[depth % 1000];
+}
+int main(int argc, char **argv) {
+  int rank, sum = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) sum = descend(0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return sum != 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def startup(tmp_path_factory) -> Path:
+    program = tmp_path_factory.mktemp("startup") / "startup"
+    source = ROOT / "bench/programs/startup.c"
+    subprocess.run(["mpicc.mpich", "-w", "-O2", str(source), "-o", str(program)], check=True)
+    return program
+
+
+@pytest.mark.parametrize("call", ["split", "group", "inter", "cart", "window"])
+def test_memory_grows_with_the_number_of_ranks_and_not_with_its_square(call, startup, simulate):
+    def kib_a_rank(ranks: int) -> float:
+        peaks = [
+            simulate("-n", ranks, *ON, "--json", "--", startup, what).json["peak_rss_bytes"]
+            for what in ("none", call)
+        ]
+        return (peaks[1] - peaks[0]) / ranks / 1024
+
+    # The pools of the simulator's objects grow by whole huge pages.
+    assert kib_a_rank(4000) < 1.5 * kib_a_rank(1000) + 4
+
+
+def test_the_overflow_of_a_stack_is_reported_with_its_rank(tmp_path, simulate):
+    source = tmp_path / "overflow.c"
+    source.write_text(OVERFLOW)
+    program = tmp_path / "overflow"
+    subprocess.run(["mpicc.mpich", "-w", "-O0", str(source), "-o", str(program)], check=True)
+    outcome = simulate("-n", 3, *ON, "--stack-size", "256KiB", "--", program)
+    assert "rank 1 overflowed its stack of 256 kB" in outcome.stderr
+    assert "--stack-size" in outcome.stderr
+    assert outcome.status == 128 + 11
+
+
+def test_a_rank_takes_two_memory_mappings_where_the_kernel_marks_guards(startup, simulate):
+    limit = int(Path("/proc/sys/vm/max_map_count").read_text())
+    release = run(["uname", "-r"], Path.cwd()).stdout
+    version = tuple(int(number) for number in re.findall(r"\d+", release)[:2])
+    outcome = simulate("-n", limit, *ON, "--", startup)
+    outcome.assert_refused("vm.max_map_count")
+    said = re.search(r"enough for (\d+) ranks", outcome.stderr)
+    assert said is not None, outcome.stderr
+    assert int(said[1]) == (limit - 1000) // (2 if version >= (6, 13) else 4)
