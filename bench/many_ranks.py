@@ -71,10 +71,10 @@ def show_calls(startup: Path, ranks: int) -> None:
         cost = run(startup, ranks, call)
         if plain is None or cost is None:
             return
-        more_us = (cost.processor_s - plain.processor_s) / ranks * 1e6
-        more_kib = (cost.peak_kib - plain.peak_kib) / ranks
+        time_us = (cost.processor_s - plain.processor_s) / ranks * 1e6
+        memory_kib = (cost.peak_kib - plain.peak_kib) / ranks
         print(
-            f"{ranks:6} ranks, {call:7}: {more_us:7.1f} us and {more_kib:7.2f} KiB a rank more",
+            f"{ranks:6} ranks, {call:7}: {time_us:7.1f} us and {memory_kib:7.2f} KiB a rank more",
             flush=True,
         )
 
