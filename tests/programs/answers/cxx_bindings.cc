@@ -1,5 +1,5 @@
-// MPI's old C++ bindings, as far as they hand functions of the program to MPI: reduction operations,
-// error handlers of communicators, windows and files, attributes, generalised requests.
+// MPI's old C++ bindings, as far as they hand functions of the program to MPI: reduction
+// operations, error handlers of communicators, windows and files, attributes, generalised requests.
 #include <mpi.h>
 
 #include <cstdio>
