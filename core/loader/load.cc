@@ -11,6 +11,7 @@
 #include "core/loader/loader.h"
 #include "core/loader/plugins.h"
 #include "core/loader/process.h"
+#include "core/loader/shared_libraries.h"
 #include "core/loader/stream.h"
 #include "core/loader/threads.h"
 
@@ -100,6 +101,7 @@ Result<std::unique_ptr<ProgramImage>> ProgramImage::open(const Program& program)
   if (hooks().now == nullptr) set_hooks({});
   Result<std::unique_ptr<ImageSet>> images = ImageSet::build(program);
   if (!images) return std::unexpected(images.error());
+  count_shared_libraries(OpenedBy::kLoader);
   return std::unique_ptr<ProgramImage>(new ProgramImage(program, std::move(*images)));
 }
 

@@ -69,6 +69,7 @@ struct SimulationHooks {
   SimTime (*now)() = nullptr;       // simulated time, compute charged; default: wall clock
   SimTime (*cpu_time)() = nullptr;  // computed so far by the rank; default: now()
   void (*sleep)(SimTime duration) = nullptr;  // default: returns at once
+  void (*skip_host_time)() = nullptr;  // what passed since now() is not the rank's; default: nothing
   void (*exit_rank)(int status) = nullptr;    // required; never returns
   void (*abort_job)(int status,
                     const char* why) = nullptr;  // default: the host exits; never returns
@@ -145,6 +146,10 @@ void set_active(RankProcess* process);
 // What the rank's C library would do at exit(): exit handlers, destructors, flush. For a
 // simulator that ends a rank otherwise (MPI_Abort flushes only: run_handlers = false).
 void finish_process(RankProcess& process, bool run_handlers);
+
+// Paths of the libraries that shared libraries opened while ranks ran: their state is the same for
+// all ranks. A prediction that depends on it is doubtful.
+std::vector<std::string> libraries_opened_for_all_ranks();
 
 // The host's clocks. While a rank is active, clock_gettime and its like read simulated time in the
 // simulator's own code too, and write() to 1 and 2 goes to the output hook; HostScope avoids both.

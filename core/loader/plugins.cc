@@ -15,10 +15,25 @@
 #include "core/loader/load.h"
 #include "core/loader/real.h"
 #include "core/loader/resolve.h"
+#include "core/loader/shared_libraries.h"
 #include "core/loader/threads.h"
 
 namespace sesame::loader {
 namespace {
+
+// What the loader does is not the program's computation: in a process it takes far less time.
+class HostTime {
+ public:
+  HostTime() { hooks().now(); }
+  ~HostTime() { hooks().skip_host_time(); }
+};
+
+// What is opened within was opened by the loader.
+class OwnOpening {
+ public:
+  OwnOpening() { count_shared_libraries(OpenedBy::kSharedLibrary); }
+  ~OwnOpening() { count_shared_libraries(OpenedBy::kLoader); }
+};
 
 // The words of the C library.
 std::unexpected<Error> cannot_open(const std::string& name, int reason) {
@@ -162,6 +177,7 @@ class GroupBuilder {
         if (const auto needed = set_.images[i]->file.needed();
             std::ranges::find(needed, library.name) != needed.end())
           set_.images[i]->shared.push_back(library.path);
+    const OwnOpening own;
     return open_shared_libraries(path_, shared);
   }
 
@@ -271,7 +287,16 @@ Plugins& plugins_of(RankProcess& process) {
   return *process.plugins;
 }
 
-Result<void*> open_plugin(RankProcess& process, const char* name, int flags, uint32_t caller) {
+namespace {
+
+// A handle, or the group of a plug-in that is mapped and has still to be started.
+struct Opening {
+  void* handle = nullptr;
+  const ImageGroup* group = nullptr;
+};
+
+Result<Opening> find_or_map(RankProcess& process, const char* name, int flags, uint32_t caller) {
+  const HostTime time;
   uint32_t image = find_loaded(process, name);
   std::string path;
   if (image == kNoImage) {
@@ -281,10 +306,12 @@ Result<void*> open_plugin(RankProcess& process, const char* name, int flags, uin
     image = find_loaded(process, base_name(name), path);
   }
   if (image == 0) return error(std::string(name) + ": cannot dynamically load executable");
-  if (image != kNoImage) return &handle_for(process, image, flags);
-  if (is_always_shared(base_name(path)) || is_open_for_all(path))
-    return REAL(dlopen)(path.c_str(), flags);
-  if ((flags & RTLD_NOLOAD) != 0) return nullptr;
+  if (image != kNoImage) return Opening{&handle_for(process, image, flags)};
+  if (is_always_shared(base_name(path)) || is_open_for_all(path)) {
+    const OwnOpening own;
+    return Opening{REAL(dlopen)(path.c_str(), flags)};
+  }
+  if ((flags & RTLD_NOLOAD) != 0) return Opening{};
   const Result<const ImageGroup*> group = group_for(process, path, flags);
   if (!group) return std::unexpected(group.error());
   if (Result<> copied = copy_group(process, **group); !copied)
@@ -292,11 +319,18 @@ Result<void*> open_plugin(RankProcess& process, const char* name, int flags, uin
   if (process.thread_block != nullptr)
     for (uint32_t i = (*group)->begin; i < (*group)->end; ++i)
       fill_thread_window(process, i, process.thread_block->pointer());
-  OpenLibrary& library = handle_for(process, (*group)->begin, flags);
   Plugins& plugins = plugins_of(process);
   for (uint32_t i = (*group)->begin; i < (*group)->end; ++i) plugins.loaded.push_back(i);
-  run_initializers(process, **group, true);
-  return &library;
+  return Opening{&handle_for(process, (*group)->begin, flags), *group};
+}
+
+}  // namespace
+
+Result<void*> open_plugin(RankProcess& process, const char* name, int flags, uint32_t caller) {
+  const Result<Opening> opening = find_or_map(process, name, flags, caller);
+  if (!opening) return std::unexpected(opening.error());
+  if (opening->group != nullptr) run_initializers(process, *opening->group, true);
+  return opening->handle;
 }
 
 OpenLibrary* opened_library(const RankProcess& process, const void* handle) {

@@ -133,6 +133,7 @@ void set_hooks(const SimulationHooks& hooks) {
   g_host_pid = REAL(getpid)();
   if (g_hooks.now == nullptr) g_hooks.now = wall_clock_now;
   if (g_hooks.cpu_time == nullptr) g_hooks.cpu_time = g_hooks.now;
+  if (g_hooks.skip_host_time == nullptr) g_hooks.skip_host_time = [] {};
   if (g_hooks.sleep == nullptr) g_hooks.sleep = ignore_sleep;
   if (g_hooks.exit_rank == nullptr) g_hooks.exit_rank = exit_host;
   if (g_hooks.abort_job == nullptr) g_hooks.abort_job = abort_host;

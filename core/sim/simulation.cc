@@ -236,6 +236,7 @@ void Simulation::set_hooks() {
   loader::SimulationHooks hooks;
   hooks.now = mpi::read_clock;
   hooks.cpu_time = Hooks::cpu_time;
+  hooks.skip_host_time = [] { mpi::resume_compute(mpi::self()); };
   hooks.sleep = mpi::sleep_for;
   hooks.exit_rank = Hooks::exit_rank;
   hooks.abort_job = Hooks::abort_from_program;

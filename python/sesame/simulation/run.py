@@ -91,7 +91,7 @@ class RunResult:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the prediction leaves out, as far as only the run could tell."""
-        return (*self._host_files(), *self._refusals(), *self._spawns())
+        return (*self._host_files(), *self._refusals(), *self._spawns(), *self._shared_libraries())
 
     def _spawns(self) -> Iterator[str]:
         spawned = self.result.get("spawned_ranks", 0)
@@ -100,6 +100,17 @@ class RunResult:
                 f"{spawned} {'rank was' if spawned == 1 else 'ranks were'} spawned and began at "
                 "once: the machine file does not say how long that takes; "
                 "--set node.spawn_time=20ms would"
+            )
+
+    def _shared_libraries(self) -> Iterator[str]:
+        opened = self.result.get("libraries_opened_for_all_ranks", [])
+        if opened:
+            names = ", ".join(Path(path).name for path in opened[:MOST_FILES_NAMED])
+            more = len(opened) - MOST_FILES_NAMED
+            yield (
+                f"a shared library opened {names}{f' and {more} more' if more > 0 else ''}, whose "
+                "static data all ranks share; where that matters, give the library that opens it "
+                "with --private-library"
             )
 
     def _refusals(self) -> Iterator[str]:
