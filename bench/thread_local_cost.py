@@ -65,7 +65,9 @@ def main() -> None:
                     [message_ns(program, name, ranks, options.messages) for program in (plain, own)]
                     for _ in range(options.repeat)
                 ]
-                without, with_own = (statistics.median(column) for column in zip(*pairs, strict=True))
+                without, with_own = (
+                    statistics.median(column) for column in zip(*pairs, strict=True)
+                )
                 ratio = statistics.median(b / a for a, b in pairs)
                 print(
                     f"{name} {ranks} ranks: {without:.0f} ns a message, with a thread-local "

@@ -51,8 +51,7 @@ void* address_of(const RankProcess& process, uint32_t image, const Elf64_Sym& sy
   return reinterpret_cast<void*>(address);
 }
 
-void* find_in_scope(const RankProcess& process, std::span<const uint32_t> scope,
-                    const char* name) {
+void* find_in_scope(const RankProcess& process, std::span<const uint32_t> scope, const char* name) {
   for (const uint32_t image : scope)
     if (image < process.bases.size() && process.bases[image] != 0)
       if (const Elf64_Sym* symbol = process.images->images[image]->file.find(name))
@@ -72,9 +71,8 @@ void* find_by_handle(const RankProcess& process, const OpenLibrary& library, con
         if (is_there) return find_outside_images(name);
       }
   const bool needs_mpi = std::ranges::any_of(scope, [&](uint32_t image) {
-    return std::ranges::any_of(process.images->images[image]->file.needed(), [](const auto& n) {
-      return mpi_family(n) != MpiFamily::kNone;
-    });
+    return std::ranges::any_of(process.images->images[image]->file.needed(),
+                               [](const auto& n) { return mpi_family(n) != MpiFamily::kNone; });
   });
   const std::string_view wanted = name;
   const bool is_mpi = wanted.starts_with("MPI") || wanted.starts_with("PMPI");
@@ -102,8 +100,8 @@ void* find_symbol(RankProcess& process, void* handle, const char* name, const vo
   }
   if (void* own = find_in_scope(process, searched, name)) return own;
   if (void* outside = find_outside_images(name)) return outside;
-  return fail_dynamic(process, process.images->images[0]->file.path() +
-                                   ": undefined symbol: " + name);
+  return fail_dynamic(process,
+                      process.images->images[0]->file.path() + ": undefined symbol: " + name);
 }
 
 bool names_own_file(const char* path) {

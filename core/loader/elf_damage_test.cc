@@ -161,9 +161,8 @@ void survive_mutants(const std::string& original) {
     Mutator mutator(content, seed);
     for (uint64_t i = 0; i < mutants_of_each(); ++i) {
       const std::string mutant = mutator.next();
-      if (ftruncate(descriptor, 0) != 0 ||
-          pwrite(descriptor, mutant.data(), mutant.size(), 0) !=
-              static_cast<ssize_t>(mutant.size()))
+      if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, mutant.data(), mutant.size(), 0) !=
+                                               static_cast<ssize_t>(mutant.size()))
         _exit(1);
       ask_everything(path);
       if (i % kLoadedEach == 0) load_alone(path);

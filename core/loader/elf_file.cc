@@ -111,9 +111,8 @@ Result<> ElfFile::read_tables() {
   if (Result<> result = check_segments(); !result) return result;
   if (Result<> result = read_dynamic(); !result) return result;
   if (dynamic_.empty()) return {};
-  for (const auto read :
-       {&ElfFile::read_relocations, &ElfFile::read_symbols, &ElfFile::read_needed_versions,
-        &ElfFile::read_definitions})
+  for (const auto read : {&ElfFile::read_relocations, &ElfFile::read_symbols,
+                          &ElfFile::read_needed_versions, &ElfFile::read_definitions})
     if (Result<> result = (this->*read)(); !result) return result;
   if (Result<> result = check_names(); !result) return result;
   if (Result<> result = check_functions(); !result) return result;

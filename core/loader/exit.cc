@@ -151,8 +151,7 @@ int rank___cxa_atexit(void (*function)(void*), void* argument, void* library) {
 
 int rank___cxa_thread_atexit(void (*function)(void*), void* argument, void* library) {
   RankProcess* process = current();
-  if (process == nullptr)
-    return REAL(__cxa_thread_atexit_impl)(function, argument, library);
+  if (process == nullptr) return REAL(__cxa_thread_atexit_impl)(function, argument, library);
   process->thread_exit_handlers.push_back(
       {Kind::kWithArgument, reinterpret_cast<void*>(function), argument, library});
   return 0;

@@ -50,12 +50,12 @@ struct Image {
   int template_descriptor = -1;
   char* template_data = nullptr;  // all template pieces, one after another
   uint64_t template_size = 0;
-  uint64_t eh_frame_header = 0;  // address of PT_GNU_EH_FRAME, 0 when there is none
-  std::vector<int> needed;       // images, by index
+  uint64_t eh_frame_header = 0;     // address of PT_GNU_EH_FRAME, 0 when there is none
+  std::vector<int> needed;          // images, by index
   std::vector<std::string> shared;  // libraries that it needs and that all ranks share: paths
-  std::vector<int> bound;        // images whose symbols it uses: a plug-in that may not be unloaded
-  uint64_t thread_offset = 0;    // of its thread-local variables below the thread pointer; 0: none
-  uint64_t spare = 0;            // address of kSpareBytes behind its data, for clones; 0: none
+  std::vector<int> bound;      // images whose symbols it uses: a plug-in that may not be unloaded
+  uint64_t thread_offset = 0;  // of its thread-local variables below the thread pointer; 0: none
+  uint64_t spare = 0;          // address of kSpareBytes behind its data, for clones; 0: none
 
   // The template's bytes for an address; null outside.
   char* template_at(uint64_t address, uint64_t bytes);

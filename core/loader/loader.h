@@ -45,11 +45,11 @@ struct Program {
   std::string name;  // as the user wrote it
   std::string path;  // absolute, symbolic links followed
   BinaryInterface interface = BinaryInterface::kMpich;
-  std::vector<std::string> mpi_libraries;  // names that our own definitions replace
-  std::vector<Library> libraries;          // breadth first, without the MPI libraries
+  std::vector<std::string> mpi_libraries;     // names that our own definitions replace
+  std::vector<Library> libraries;             // breadth first, without the MPI libraries
   std::vector<std::string> private_patterns;  // InspectOptions::private_libraries, for plug-ins
-  bool executable_stack = false;           // ranks need to execute code on their stacks
-  int mappings_per_rank = 0;               // memory mappings of one copy, stack not counted
+  bool executable_stack = false;              // ranks need to execute code on their stacks
+  int mappings_per_rank = 0;                  // memory mappings of one copy, stack not counted
 };
 
 // Finds a program (on PATH when the name has no slash) and decides whether it can be simulated.
@@ -69,8 +69,9 @@ struct SimulationHooks {
   SimTime (*now)() = nullptr;       // simulated time, compute charged; default: wall clock
   SimTime (*cpu_time)() = nullptr;  // computed so far by the rank; default: now()
   void (*sleep)(SimTime duration) = nullptr;  // default: returns at once
-  void (*skip_host_time)() = nullptr;  // what passed since now() is not the rank's; default: nothing
-  void (*exit_rank)(int status) = nullptr;    // required; never returns
+  void (*skip_host_time)() =
+      nullptr;  // what passed since now() is not the rank's; default: nothing
+  void (*exit_rank)(int status) = nullptr;  // required; never returns
   void (*abort_job)(int status,
                     const char* why) = nullptr;  // default: the host exits; never returns
   const char* (*node_name)() = nullptr;          // default: the host's name

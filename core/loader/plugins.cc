@@ -62,8 +62,8 @@ uint32_t find_loaded(const RankProcess& process, const std::string& name,
     const Image* image = image_at(process, i);
     if (image == nullptr) continue;
     if (i != 0 && (image->file.soname() == name || image->name == name)) return i;
-    if (has_file && fstat(image->file.descriptor(), &found) == 0 &&
-        found.st_dev == wanted.st_dev && found.st_ino == wanted.st_ino)
+    if (has_file && fstat(image->file.descriptor(), &found) == 0 && found.st_dev == wanted.st_dev &&
+        found.st_ino == wanted.st_ino)
       return i;
   }
   return kNoImage;
@@ -156,8 +156,7 @@ class GroupBuilder {
     const ElfFile& file = set_.images.back()->file;
     if (file.header().e_type != ET_DYN || !file.interpreter().empty())
       return error(path_ + ": cannot dynamically load executable");
-    auto closure =
-        find_closure(file, interpreter_of(process_), process_.program->private_patterns);
+    auto closure = find_closure(file, interpreter_of(process_), process_.program->private_patterns);
     if (!closure) return std::unexpected(closure.error());
     if (!closure->missing.empty()) return cannot_open(closure->missing.front(), ENOENT);
     std::vector<Library> shared;

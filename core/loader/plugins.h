@@ -14,9 +14,9 @@ namespace sesame::loader {
 // One image that was opened by name. Its address is the program's handle.
 struct OpenLibrary {
   uint32_t image = 0;
-  int count = 0;         // dlopen less dlclose
-  bool global = false;   // RTLD_GLOBAL
-  bool stays = false;    // RTLD_NODELETE
+  int count = 0;        // dlopen less dlclose
+  bool global = false;  // RTLD_GLOBAL
+  bool stays = false;   // RTLD_NODELETE
 };
 
 struct Plugins {

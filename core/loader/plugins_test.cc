@@ -12,8 +12,7 @@ TEST(Plugins, AreLikeThoseOfAnOrdinaryProcess) {
   if (access("/usr/bin/mpiexec.mpich", X_OK) != 0) GTEST_SKIP() << "no mpiexec.mpich";
   const std::string user = program_path("plugin_user"), plugins = program_path("plugins");
   const std::string ways[] = {user + " " + plugins + "/plugin.so " + plugins + "/other.so",
-                              user + " plugin.so other.so",
-                              "'$ORIGIN/plugins/plugin.so' other.so",
+                              user + " plugin.so other.so", "'$ORIGIN/plugins/plugin.so' other.so",
                               "cd " + plugins + " && " + user + " ./plugin.so ../plugins/other.so"};
   for (const std::string& way : ways) {
     const size_t cut = way.find(user);
@@ -48,10 +47,10 @@ TEST(Plugins, AreEachRanksOwnWithTheLibrariesThatKeepState) {
 
 TEST(Plugins, AreFoundByTheLibraryPathOfTheEnvironment) {
   REQUIRE_PROGRAMS();
-  const RunResult result = run_command(
-      "d=$(mktemp -d) && cp -r " + program_path("plugins") + "/. $d && cp " +
-      program_path("plugin_user") + " $d/user && LD_LIBRARY_PATH=$d " SESAME_LOADER_PROBE
-      " -n 2 $d/user plugin.so other.so; s=$?; rm -r $d; exit $s");
+  const RunResult result = run_command("d=$(mktemp -d) && cp -r " + program_path("plugins") +
+                                       "/. $d && cp " + program_path("plugin_user") +
+                                       " $d/user && LD_LIBRARY_PATH=$d " SESAME_LOADER_PROBE
+                                       " -n 2 $d/user plugin.so other.so; s=$?; rm -r $d; exit $s");
   EXPECT_EQ(result.status, 0) << result.text;
   EXPECT_NE(output_of(result, 1).find("plugin begins\n"), std::string::npos) << result.text;
 }

@@ -342,8 +342,9 @@ class Resolver {
   Result<> apply_thread_offset(const Relocation& relocation) {
     const char* name =
         relocation.symbol == 0 ? "" : file().name_of(file().symbols()[relocation.symbol]);
-    const Target target = relocation.symbol == 0 ? Target{Target::Kind::kInImage, image_, 0, nullptr}
-                                                 : find(relocation.symbol);
+    const Target target = relocation.symbol == 0
+                              ? Target{Target::Kind::kInImage, image_, 0, nullptr}
+                              : find(relocation.symbol);
     uint64_t distance = static_cast<uint64_t>(relocation.addend) + target.value;
     if (target.kind == Target::Kind::kInImage && set_.images[target.image]->thread_offset != 0) {
       distance -= set_.images[target.image]->thread_offset;
@@ -354,8 +355,8 @@ class Resolver {
                     "', which no library defines");
     }
     if (relocation.type == R_X86_64_TPOFF64) return store(relocation.offset, distance);
-    if (Result<> stored = store(relocation.offset,
-                                reinterpret_cast<uint64_t>(&sesame_static_descriptor));
+    if (Result<> stored =
+            store(relocation.offset, reinterpret_cast<uint64_t>(&sesame_static_descriptor));
         !stored)
       return stored;
     return store(relocation.offset + sizeof(uint64_t), distance);

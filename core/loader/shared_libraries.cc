@@ -16,11 +16,9 @@ namespace {
 std::set<std::string> g_known;
 std::vector<std::string> g_opened;  // by shared libraries
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 // Opened by the C library for itself.
 bool is_of_system(const std::string& path) {
-  const std::string name = base_name(path);
+  const std::string name = path.substr(path.rfind('/') + 1);
   return name.empty() || is_always_shared(name) || name.starts_with("libnss_") ||
          path.find("/gconv/") != std::string::npos;
 }

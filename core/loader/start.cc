@@ -202,8 +202,6 @@ void run_program(RankProcess& process) {
   __builtin_unreachable();
 }
 
-void bind_start(BindingTable& table) {
-  BIND(table, __libc_start_main);
-}
+void bind_start(BindingTable& table) { BIND(table, __libc_start_main); }
 
 }  // namespace sesame::loader

@@ -99,8 +99,9 @@ int start_thread(Result (*function)(void*), void* argument, auto create) {
 }  // namespace
 
 Result<> place_thread_variables(ImageSet& set, const Program& program) {
-  set.thread_blocks = thread_segment(*set.images[0]) != nullptr || uses_open_mp(program) ||
-                      std::ranges::any_of(set.images, [](const auto& i) { return needs_window(*i); });
+  set.thread_blocks =
+      thread_segment(*set.images[0]) != nullptr || uses_open_mp(program) ||
+      std::ranges::any_of(set.images, [](const auto& i) { return needs_window(*i); });
   if (!set.thread_blocks) return {};
   for (const auto& image : set.images)
     if (Result<> placed = place_in_window(set, *image); !placed) return placed;
@@ -110,14 +111,16 @@ Result<> place_thread_variables(ImageSet& set, const Program& program) {
 Result<> place_in_window(ImageSet& set, Image& image) {
   const Elf64_Phdr* segment = thread_segment(image);
   if (!set.thread_blocks && needs_window(image))
-    return error(image.file.path() +
-                     ": its thread-local variables lie at fixed distances from the thread pointer, "
-                     "and the program has no thread-local variables for which ranks would have one",
-                 "compile it with -ftls-model=global-dynamic -mtls-dialect=gnu, or link the program "
-                 "with it");
+    return error(
+        image.file.path() +
+            ": its thread-local variables lie at fixed distances from the thread pointer, "
+            "and the program has no thread-local variables for which ranks would have one",
+        "compile it with -ftls-model=global-dynamic -mtls-dialect=gnu, or link the program "
+        "with it");
   if (segment == nullptr || !set.thread_blocks) return {};
   const uint64_t alignment = std::max<uint64_t>(segment->p_align, 1);
-  const uint64_t end = (set.thread_window_used + segment->p_memsz + alignment - 1) & ~(alignment - 1);
+  const uint64_t end =
+      (set.thread_window_used + segment->p_memsz + alignment - 1) & ~(alignment - 1);
   if (end <= kThreadWindow && alignment <= kThreadAlignment) {
     image.thread_offset = set.thread_window_used = end;
     return {};
@@ -174,9 +177,8 @@ int rank_pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
 GLOBAL_NAME(pthread_create);
 
 int rank_thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
-  return start_thread(function, argument, [&](auto run, void* start) {
-    return REAL(thrd_create)(thread, run, start);
-  });
+  return start_thread(function, argument,
+                      [&](auto run, void* start) { return REAL(thrd_create)(thread, run, start); });
 }
 
 }  // extern "C"

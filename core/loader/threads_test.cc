@@ -44,7 +44,8 @@ TEST(Threads, RefusesMoreThreadLocalVariablesThanFit) {
   REQUIRE_PROGRAMS();
   const RunResult result = run_command(
       "d=$(mktemp -d) && cd $d && printf '#include <mpi.h>\n__thread char large[100000];"
-      "int main(int c,char**v){return MPI_Init(&c,&v)+large[c];}' > l.c && mpicc.mpich l.c -o l && " +
+      "int main(int c,char**v){return MPI_Init(&c,&v)+large[c];}' > l.c && mpicc.mpich l.c -o l "
+      "&& " +
       std::string(SESAME_LOADER_PROBE) + " ./l; s=$?; rm -r $d; exit $s");
   EXPECT_EQ(result.status, 2);
   EXPECT_NE(result.text.find("take 100000 bytes, aligned to"), std::string::npos) << result.text;

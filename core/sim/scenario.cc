@@ -20,9 +20,9 @@ Result<int64_t> number(const Json& json, const char* key, int64_t least, int64_t
 }
 
 constexpr int64_t kMostRanks = 1 << 24;
-constexpr int64_t kLeastStack = 64 << 10;                     // calls of the simulator run on it, too
+constexpr int64_t kLeastStack = 64 << 10;  // calls of the simulator run on it, too
 constexpr int64_t kMostStack = int64_t{1} << 40;
-constexpr int64_t kMostStacks = int64_t{1} << 46;             // half of the address space
+constexpr int64_t kMostStacks = int64_t{1} << 46;                      // half of the address space
 constexpr int64_t kMostFixedPs = int64_t{86'400} * 1'000'000'000'000;  // a day
 
 Result<> read_numbers(const Json& json, Scenario* scenario) {

@@ -60,15 +60,14 @@ def test_a_library_that_a_shared_library_opens_is_named(compiled, simulate, tmp_
     opener = tmp_path / "libopener.so"
     (tmp_path / "opener.c").write_text(
         "#include <dlfcn.h>\nint opened(const char *p, int x) {"
-        " int (*f)(int) = (int (*)(int))dlsym(dlopen(p, RTLD_NOW), \"inner\"); return f(x); }"
+        ' int (*f)(int) = (int (*)(int))dlsym(dlopen(p, RTLD_NOW), "inner"); return f(x); }'
     )
     subprocess.run(
         ["cc", "-shared", "-fPIC", str(tmp_path / "opener.c"), "-o", str(opener)], check=True
     )
     outer = plugin(
         tmp_path,
-        "int opened(const char *, int);\n"
-        f'int plug(int x) {{ return opened("{inner}", x); }}',
+        f'int opened(const char *, int);\nint plug(int x) {{ return opened("{inner}", x); }}',
         str(opener),
     )
     shared = simulate("-n", 3, *MACHINE, "--", program, outer)

@@ -35,8 +35,15 @@ BEYOND_64_BITS = str(2**64)
     ],
 )
 def test_a_number_that_cannot_be_is_refused(sesame, option, value, words):
-    run = sesame("simulate", *MACHINE, f"{option}={value}" if option[1] == "-" else option,
-                 *([] if option[1] == "-" else [value]), "--", "ring", "3")
+    run = sesame(
+        "simulate",
+        *MACHINE,
+        f"{option}={value}" if option[1] == "-" else option,
+        *([] if option[1] == "-" else [value]),
+        "--",
+        "ring",
+        "3",
+    )
     assert run.status == 2
     assert words in run.stderr
     assert "hello" not in run.stdout
