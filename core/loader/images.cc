@@ -209,13 +209,15 @@ Result<int> count_mappings(const Program& program) {
   for (const Library& library : program.libraries)
     if (library.is_private) paths.push_back(library.path);
   int count = 0;
+  bool has_block = false;
   for (const std::string& path : paths) {
     const Result<ElfFile> file = ElfFile::open(path);
     if (!file) return std::unexpected(file.error());
     const std::vector<Piece> pieces = plan_pieces(*file, find_writable_segments(*file));
     count += static_cast<int>(pieces.size());
+    has_block |= needs_thread_block(program, *file);
   }
-  return count;
+  return count + (has_block ? 1 : 0);
 }
 
 Image::~Image() {

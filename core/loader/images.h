@@ -140,6 +140,9 @@ class ImageSet {
   uint32_t block_image() const { return program.end; }
 };
 
+// Whether one of a program's own files makes each rank have a thread pointer of its own.
+bool needs_thread_block(const Program& program, const ElfFile& file);
+
 // Gives images with thread-local variables places in the window below the thread pointer, if any of
 // them must have one or the program's threads keep state there (OpenMP).
 Result<> place_thread_variables(ImageSet& set, const Program& program);

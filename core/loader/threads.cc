@@ -27,14 +27,14 @@ bool uses_open_mp(const Program& program) {
   });
 }
 
-const Elf64_Phdr* thread_segment(const Image& image) {
-  const Elf64_Phdr* segment = image.file.segment(PT_TLS);
+const Elf64_Phdr* thread_segment(const ElfFile& file) {
+  const Elf64_Phdr* segment = file.segment(PT_TLS);
   return segment == nullptr || segment->p_memsz == 0 ? nullptr : segment;
 }
 
 // Whether its code finds variables at fixed distances from the thread pointer.
-bool needs_window(const Image& image) {
-  return std::ranges::any_of(image.file.relocations(), [](const Relocation& relocation) {
+bool needs_window(const ElfFile& file) {
+  return std::ranges::any_of(file.relocations(), [](const Relocation& relocation) {
     return relocation.type == R_X86_64_TPOFF64 || relocation.type == R_X86_64_TLSDESC;
   });
 }
@@ -98,10 +98,15 @@ int start_thread(Result (*function)(void*), void* argument, auto create) {
 
 }  // namespace
 
+bool needs_thread_block(const Program& program, const ElfFile& file) {
+  const bool is_program = file.path() == program.path;
+  return needs_window(file) ||
+         (is_program && (thread_segment(file) != nullptr || uses_open_mp(program)));
+}
+
 Result<> place_thread_variables(ImageSet& set, const Program& program) {
-  set.thread_blocks =
-      thread_segment(*set.images[0]) != nullptr || uses_open_mp(program) ||
-      std::ranges::any_of(set.images, [](const auto& i) { return needs_window(*i); });
+  for (const auto& image : set.images)
+    set.thread_blocks |= needs_thread_block(program, image->file);
   if (!set.thread_blocks) return {};
   for (const auto& image : set.images)
     if (Result<> placed = place_in_window(set, *image); !placed) return placed;
@@ -109,8 +114,8 @@ Result<> place_thread_variables(ImageSet& set, const Program& program) {
 }
 
 Result<> place_in_window(ImageSet& set, Image& image) {
-  const Elf64_Phdr* segment = thread_segment(image);
-  if (!set.thread_blocks && needs_window(image))
+  const Elf64_Phdr* segment = thread_segment(image.file);
+  if (!set.thread_blocks && needs_window(image.file))
     return error(
         image.file.path() +
             ": its thread-local variables lie at fixed distances from the thread pointer, "
@@ -125,7 +130,7 @@ Result<> place_in_window(ImageSet& set, Image& image) {
     image.thread_offset = set.thread_window_used = end;
     return {};
   }
-  if (&image != set.images[0].get() && !needs_window(image)) return {};
+  if (&image != set.images[0].get() && !needs_window(image.file)) return {};
   return error("the thread-local variables of '" + image.file.path() + "' take " +
                    std::to_string(segment->p_memsz) + " bytes, aligned to " +
                    std::to_string(alignment) + ", expected at most " +

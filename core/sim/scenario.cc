@@ -19,14 +19,14 @@ Result<int64_t> number(const Json& json, const char* key, int64_t least, int64_t
                std::to_string(least) + " to " + std::to_string(most) + ", got " + value.dump());
 }
 
-constexpr int64_t kMostRanks = 1 << 24;
+constexpr int64_t kRankLimit = 1 << 24;
 constexpr int64_t kLeastStack = 64 << 10;  // calls of the simulator run on it, too
 constexpr int64_t kMostStack = int64_t{1} << 40;
 constexpr int64_t kMostStacks = int64_t{1} << 46;                      // half of the address space
 constexpr int64_t kMostFixedPs = int64_t{86'400} * 1'000'000'000'000;  // a day
 
 Result<> read_numbers(const Json& json, Scenario* scenario) {
-  const auto ranks = number(json, "ranks", 1, kMostRanks);
+  const auto ranks = number(json, "ranks", 1, kRankLimit);
   if (!ranks) return std::unexpected(ranks.error());
   scenario->ranks = static_cast<int>(*ranks);
   if (json.contains("stack_size_bytes")) {
