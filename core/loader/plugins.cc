@@ -57,13 +57,13 @@ const std::string& interpreter_of(const RankProcess& process) {
 uint32_t find_loaded(const RankProcess& process, const std::string& name,
                      const std::string& path = {}) {
   struct stat wanted, found;
-  const bool has_file = !path.empty() && stat(path.c_str(), &wanted) == 0;
+  const bool has_file = !path.empty() && REAL(stat)(path.c_str(), &wanted) == 0;
   for (uint32_t i = 0; i < process.bases.size(); ++i) {
     const Image* image = image_at(process, i);
     if (image == nullptr) continue;
     if (i != 0 && (image->file.soname() == name || image->name == name)) return i;
-    if (has_file && fstat(image->file.descriptor(), &found) == 0 && found.st_dev == wanted.st_dev &&
-        found.st_ino == wanted.st_ino)
+    if (has_file && REAL(fstat)(image->file.descriptor(), &found) == 0 &&
+        found.st_dev == wanted.st_dev && found.st_ino == wanted.st_ino)
       return i;
   }
   return kNoImage;
@@ -82,7 +82,7 @@ Result<std::string> locate(const RankProcess& process, std::string name, uint32_
     const std::string origin = file.path().substr(0, file.path().rfind('/'));
     replace_all(name, "$ORIGIN", origin);
     replace_all(name, "${ORIGIN}", origin);
-    if (access(name.c_str(), R_OK) != 0) return cannot_open(name, errno);
+    if (REAL(access)(name.c_str(), R_OK) != 0) return cannot_open(name, errno);
     char* real = REAL(realpath)(name.c_str(), nullptr);
     const std::string path = real == nullptr ? name : real;
     free(real);
@@ -103,7 +103,7 @@ Result<std::string> locate(const RankProcess& process, std::string name, uint32_
 // What decides how symbols are bound: the file itself, and what the rank has by now.
 std::string state_key(const RankProcess& process, const std::string& path, int flags) {
   struct stat status = {};
-  stat(path.c_str(), &status);
+  REAL(stat)(path.c_str(), &status);
   std::string key = path;
   for (const int64_t part :
        {static_cast<int64_t>(status.st_dev), static_cast<int64_t>(status.st_ino),
