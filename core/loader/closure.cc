@@ -19,7 +19,9 @@
 namespace sesame::loader {
 namespace {
 
+// Of the file name: DT_NEEDED may hold a path.
 bool matches(const char* pattern, std::string_view name) {
+  name.remove_prefix(name.rfind('/') + 1);
   return fnmatch(pattern, std::string(name).c_str(), 0) == 0;
 }
 
