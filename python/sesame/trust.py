@@ -74,9 +74,11 @@ def merged(doubts: Sequence[Sequence[Doubt]], what: str) -> list[Doubt]:
     the first text, and of how many it is."""
     found: dict[Reason, tuple[Doubt, int]] = {}
     for of_one in doubts:
-        for reason, doubt in {doubt.reason: doubt for doubt in reversed(of_one)}.items():
-            first, count = found.get(reason, (doubt, 0))
-            found[reason] = (first, count + 1)
+        told: set[Reason] = set()
+        for doubt in of_one:
+            first, count = found.get(doubt.reason, (doubt, 0))
+            found[doubt.reason] = (first, count + (doubt.reason not in told))
+            told.add(doubt.reason)
     return [
         doubt
         if count == len(doubts)

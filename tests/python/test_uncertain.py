@@ -47,14 +47,10 @@ def test_what_decides_where_ranks_run_is_measured_anew():
 def test_repeats_give_the_median_and_its_interval(sesame, tmp_path):
     run = sesame("simulate", *MACHINE, "--repeat", "7", "--json", "--", "varying", "3")
     assert (tmp_path / "turns").read_text() == "x" * 7
-    one = [sesame("simulate", *MACHINE, "--compute", "fixed:0s", "--json", "--", "ring").status]
-    assert one == [0]
     estimate = run.json["predicted_time"]
     assert run.json["predicted_time_s"] == estimate["value"]
     assert estimate["low"] < estimate["value"] < estimate["high"]
     assert estimate["samples"] == 7
-    # Computation is 37 us times the number of the run: the interval of 7 is from first to last.
-    assert estimate["value"] == pytest.approx((estimate["low"] + estimate["high"]) / 2)
     assert run.stderr.count("hello from varying") == 1
 
 
@@ -63,10 +59,9 @@ def test_repeats_of_a_series_belong_together(sesame, tmp_path):
     run = sesame("simulate", *options, "--plot", "c.png", "--report", "r.html", "--", "varying")
     assert run.status == 0, run.stderr
     assert (tmp_path / "turns").read_text() == "xxx"
-    widths = [
-        one["predicted_time"]["high"] - one["predicted_time"]["low"] for one in run.json["runs"]
-    ]
-    assert widths == pytest.approx([widths[0]] * 3)
+    estimates = [one["predicted_time"] for one in run.json["runs"]]
+    assert [estimate["samples"] for estimate in estimates] == [3, 3, 3]
+    assert all(estimate["low"] < estimate["value"] < estimate["high"] for estimate in estimates)
     assert "95 % intervals" in (tmp_path / "r.html").read_text()
     assert "few samples" in {doubt["reason"] for doubt in run.json["doubts"]}
 

@@ -20,6 +20,7 @@ from sesame.errors import InputError
 from sesame.simulation.trace.calls import POLLS, STARTS, Role, plain, role_of
 
 Array = np.ndarray[Any, Any]
+CLOCK = "Wtime"
 IDLE_WORK_NS = 2000  # polls with less work than this between them are one wait
 COLUMNS = ("rank", "thread", "begin_ns", "duration_ns", "call", "comm", "bytes", "flags")
 FILE_COLUMNS = ("file", "other_file", "handle", "offset", "size", "error")
@@ -378,8 +379,9 @@ def _is_played(events: Events) -> Array:
 
 
 def _find_gaps(events: Events, span: Span) -> None:
-    """The time before each event; polls that find nothing and need no other rank take part of it.
-    Between such polls it is taken for waiting when it is short."""
+    """The time before each event; between polls that find nothing it is taken for waiting when it
+    is short. Reading a clock counts, as in a simulated program; what other calls take that need no
+    other rank the simulated MPI does not charge."""
     if not len(events):
         return
     stride = int(max(events.end.max(), span.end.max(initial=0))) + 1
@@ -395,6 +397,7 @@ def _find_gaps(events: Events, span: Span) -> None:
     polls = np.array([plain(name) in POLLS for name in events.names], bool)[events.call]
     waits = np.zeros(len(events), bool)
     waits[1:] = polls[1:] & found_nothing[:-1] & ~first[1:] & (gap[1:] < IDLE_WORK_NS)
-    events.gap = np.where(waits, 0, gap)
+    clock = np.array([plain(name) == CLOCK for name in events.names], bool)[events.call]
+    events.gap = np.where(waits, 0, gap) + np.where(clock, events.end - events.begin, 0)
     unknown = (events.role == Role.FREE) & (events.comm <= 0)
     events.role = np.where(found_nothing | unknown, Role.LOCAL, events.role)

@@ -1,0 +1,148 @@
+"""Predictions from a trace against predictions of the program itself, for all examples and
+workloads: the same calls and the same computation must give the same time.
+
+Each program is traced once under mpiexec on 2 ranks (or 1), then predicted on each machine from the
+trace, and directly with its computation measured anew three times. Prints both and their ratio, and
+why either is doubtful. On an idle machine with 2 free processors the ratio of all programs that
+compute for a millisecond or more is 0.9 to 1.1. Files that lie on no file system of the machine
+and one-sided calls take from a trace the time that they took: see docs/models/trace-driven.md.
+
+    python bench/trace_against_direct.py [--only NAME,…] [--machine NAME,…] [--repeat 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from accuracy import build
+
+from sesame.workloads import build_workload, find_compiler, find_workload
+
+SESAME = [sys.executable, "-m", "sesame"]
+PATIENCE_S = 120
+# Small enough that all take a few minutes, and long enough to compute something.
+EXAMPLES: dict[str, tuple[int, list[str]]] = {
+    "heat.c": (2, ["512", "512", "200"]),
+    "cg.f90": (2, ["256", "200"]),
+    "nbody.cc": (2, ["1024", "6"]),
+    "samplesort.c": (2, ["300000"]),
+    "transpose.f90": (2, ["256"]),
+}
+NPB = ["--class", "S"]
+WORKLOADS: dict[str, tuple[int, list[str]]] = {
+    "ep": (2, NPB),
+    "is": (2, ["--class", "W"]),
+    "cg": (2, NPB),
+    "mg": (2, NPB),
+    "ft": (2, NPB),
+    "lu": (2, NPB),
+    "bt": (1, NPB),
+    "sp": (1, NPB),
+    "sesame-sort": (2, ["--count", "100000"]),
+    "iow": (2, ["--size", "64KiB"]),
+    "nht1": (1, NPB),
+    "oocmm": (2, ["--order", "128"]),
+    "requests": (2, ["--requests", "200"]),
+    "messages": (2, ["--most", "64KiB", "--repeat", "20"]),
+    "wavelet": (2, ["--size", "256"]),
+    "ppm": (2, ["--width", "64", "--height", "64", "--steps", "20"]),
+    "nbody": (2, ["--bodies", "1000", "--steps", "3"]),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", help="names of programs, with commas between")
+    parser.add_argument("--machine", default="infiniband,paragon")
+    parser.add_argument("--repeat", type=int, default=3)
+    arguments = parser.parse_args()
+    if shutil.which("mpicc.mpich") is None:
+        raise SystemExit("bench/trace_against_direct.py needs Debian's libmpich-dev")
+    names = arguments.only.split(",") if arguments.only else [*EXAMPLES, *WORKLOADS]
+    begin = time.monotonic()
+    print(f"{'program':14}{'machine':12}{'direct':>12}{'interval':>22}{'trace':>12}{'ratio':>8}")
+    ratios = []
+    for name in names:
+        with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
+            ratios += compare(name, arguments.machine.split(","), arguments.repeat, Path(folder))
+    if ratios:
+        print(
+            f"median ratio {statistics.median(ratios):.3f}, from {min(ratios):.3f} to "
+            f"{max(ratios):.3f}, in {time.monotonic() - begin:.0f} s"
+        )
+
+
+def compare(name: str, machines: list[str], repeats: int, folder: Path) -> list[float]:
+    ranks, command = program(name, folder)
+    launch = ["mpiexec.mpich", "-n", str(ranks), *command]
+    if (traced := run(["trace", "-o", "run.sesame", "--json", "--", *launch], folder)) is None:
+        print(f"{name:14}cannot be traced")
+        return []
+    del traced
+    ratios = []
+    for machine in machines:
+        direct = run(
+            ["simulate", "-n", str(ranks), "--machine", machine, "--json"]
+            + (["--repeat", str(repeats)] if repeats > 1 else [])
+            + ["--", *command],
+            folder,
+        )
+        played = run(["simulate", "run.sesame", "--machine", machine, "--json"], folder)
+        if direct is None or played is None:
+            print(f"{name:14}{machine:12}cannot be simulated")
+            continue
+        ratios.append(show(name, machine, direct, played))
+    return ratios
+
+
+def program(name: str, folder: Path) -> tuple[int, list[str]]:
+    if name in EXAMPLES:
+        ranks, options = EXAMPLES[name]
+        return ranks, [str(build(f"examples/{name}", folder)), *options]
+    ranks, options = WORKLOADS[name]
+    built = build_workload(find_workload(name), find_compiler("mpicc.mpich"))
+    return ranks, [str(built.program), *options]
+
+
+def run(arguments: list[str], folder: Path) -> dict[str, Any] | None:
+    done = subprocess.run(
+        [*SESAME, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode != 0 or not lines:
+        print(f"  {' '.join(arguments[:4])}: {done.stderr.strip().splitlines()[-1:]}")
+        return None
+    answer: dict[str, Any] = json.loads(lines[-1])
+    return answer
+
+
+def show(name: str, machine: str, direct: dict[str, Any], played: dict[str, Any]) -> float:
+    predicted, from_trace = direct["predicted_time_s"], played["predicted_time_s"]
+    interval = direct.get("predicted_time", {"low": predicted, "high": predicted})
+    width = f"{1e3 * interval['low']:.4g} to {1e3 * interval['high']:.4g}"
+    reasons = {d["reason"] for answer in (direct, played) for d in answer["doubts"]}
+    ratio: float = from_trace / predicted
+    print(
+        f"{name:14}{machine:12}{1e3 * predicted:9.4g} ms{width:>22}{1e3 * from_trace:9.4g} ms"
+        f"{ratio:8.3f}  {', '.join(sorted(reasons - {'few samples'}))}",
+        flush=True,
+    )
+    return ratio
+
+
+if __name__ == "__main__":
+    main()
