@@ -17,10 +17,9 @@ namespace sesame::bindings {
 namespace {
 
 constexpr size_t kFields = 7;
-constexpr std::array<const char*, kFields> kNames = {"send_overhead", "injection",
-                                                     "latency",       "transfer",
-                                                     "receive_overhead", "control_latency",
-                                                     "rendezvous"};
+constexpr std::array<const char*, kFields> kNames = {
+    "send_overhead",    "injection",       "latency",   "transfer",
+    "receive_overhead", "control_latency", "rendezvous"};
 
 using Column = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -50,8 +49,8 @@ class NetworkOfRun {
       const auto cost = network_.cost(rank_of(sources(row)), rank_of(destinations(row)),
                                       static_cast<uint64_t>(sizes(row)));
       const std::array<int64_t, kFields> fields = {
-          cost.send_overhead.ps(),    cost.injection.ps(),       cost.latency.ps(),
-          cost.transfer.ps(),         cost.receive_overhead.ps(), cost.control_latency.ps(),
+          cost.send_overhead.ps(), cost.injection.ps(),        cost.latency.ps(),
+          cost.transfer.ps(),      cost.receive_overhead.ps(), cost.control_latency.ps(),
           cost.rendezvous ? 1 : 0};
       for (size_t field = 0; field < kFields; ++field)
         (*values)[field * rows + row] = fields[field];

@@ -19,10 +19,10 @@ struct ComputeSpread {
   uint64_t samples = 0;
   uint64_t regions = 0;
   int64_t total_ps = 0;
-  int64_t short_ps = 0;        // the part of it in samples that are near the clock's resolution
-  int64_t repeated_ps = 0;     // in regions with further samples
-  int64_t difference_ps = 0;   // |sample - sample before it of the same region|, summed
-  int64_t fastest_ps = 0;      // if each sample were as fast as its region's fastest
+  int64_t short_ps = 0;       // the part of it in samples that are near the clock's resolution
+  int64_t repeated_ps = 0;    // in regions with further samples
+  int64_t difference_ps = 0;  // |sample - sample before it of the same region|, summed
+  int64_t fastest_ps = 0;     // if each sample were as fast as its region's fastest
 
   ComputeSpread& operator+=(const ComputeSpread& other);
 };

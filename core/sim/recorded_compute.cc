@@ -1,7 +1,7 @@
 #include "core/sim/recorded_compute.h"
 
-#include <cstdint>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 
@@ -54,8 +54,7 @@ Result<> write_recorded_compute(const mpi::World& world, const std::string& path
   }
   file.close();
   if (file) return {};
-  return error_at(path, 0,
-                  std::string("cannot write the compute times: ") + std::strerror(errno));
+  return error_at(path, 0, std::string("cannot write the compute times: ") + std::strerror(errno));
 }
 
 }  // namespace sesame::sim

@@ -55,11 +55,7 @@ def collate(
     damage = run.damage
     return {
         "instrument": {"name": "sesame trace", "version": __version__},
-        "host": {
-            "name": platform.node(),
-            "system": platform.platform(),
-            "processors": len(os.sched_getaffinity(0)),
-        },
+        "host": _host(),
         "command": _command(processes),
         "ranks": run.ranks or len(processes),
         **_begin(run.begin_ns, first_seen),
@@ -82,6 +78,15 @@ def collate(
             "damage": damage,
             "postprocess_s": time.monotonic() - begun,
         },
+    }
+
+
+def _host() -> dict[str, Any]:
+    """With the processors that the command could use: fewer than ranks disturb each other."""
+    return {
+        "name": platform.node(),
+        "system": platform.platform(),
+        "processors": len(os.sched_getaffinity(0)),
     }
 
 
