@@ -153,10 +153,17 @@ def runs_of(points: list[Point]) -> list[tuple[Point, RunResult]]:
     return [(point, RunResult(Made(float(i)).result)) for i, point in enumerate(points)]
 
 
+def values_of(runs: list[tuple[Point, RunResult]]) -> dict[str, list[tuple[str, float]]]:
+    """The curves, of runs without repeats: each dot is its own interval."""
+    curves = curves_of(runs)
+    assert all(dot.low == dot.value == dot.high for dots in curves.values() for dot in dots)
+    return {name: [(dot.at, dot.value) for dot in dots] for name, dots in curves.items()}
+
+
 def test_curve_runs_along_the_ranks_when_they_vary():
     runs = runs_of(points_of([4, 16], [Sweep.parse("network.latency=1us,2us")]))
     assert axis_of(runs) == "ranks"
-    assert curves_of(runs) == {
+    assert values_of(runs) == {
         "network.latency=1us": [("4", 0.0), ("16", 2.0)],
         "network.latency=2us": [("4", 1.0), ("16", 3.0)],
     }
@@ -166,7 +173,7 @@ def test_curve_runs_along_the_first_key_when_ranks_do_not_vary():
     sweeps = [Sweep.parse("a=1,2"), Sweep.parse("b=[1,2],[3]")]
     runs = runs_of(points_of([4], sweeps))
     assert axis_of(runs) == "a"
-    assert curves_of(runs) == {
+    assert values_of(runs) == {
         "b=[1,2]": [("1", 0.0), ("2", 2.0)],
         "b=[3]": [("1", 1.0), ("2", 3.0)],
     }
