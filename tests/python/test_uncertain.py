@@ -79,10 +79,18 @@ def test_the_data_set_of_repeats_is_of_the_median_run(sesame, tmp_path):
     assert "scattered samples" in page
 
 
-def test_repeating_what_does_not_vary_is_refused(sesame):
-    run = sesame("simulate", *MACHINE, "--repeat", "3", "--compute", "none", "--", "ring")
+def test_repeating_what_does_not_vary_is_refused(sesame, run_path):
+    options = ["--machine", "paragon", "--repeat", "3"]
+    for command in ([*options, "--compute", "none", "--", "ring"], [run_path, *options]):
+        run = sesame("simulate", *map(str, command))
+        assert run.status == 2
+        assert "every run predicts the same time" in run.stderr
+
+
+def test_repeats_do_not_share_their_files(sesame):
+    run = sesame("simulate", *MACHINE, "--repeat", "3", "--files", "kept", "--", "ring")
     assert run.status == 2
-    assert "every run predicts the same time" in run.stderr
+    assert "--files would show it the files of the run before" in run.stderr
 
 
 def test_doubts_are_warnings_json_and_a_note_on_the_page(sesame, tmp_path):

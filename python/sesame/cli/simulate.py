@@ -257,6 +257,7 @@ def _check_repeat(repeats: int, compute: Compute) -> None:
 
 def _simulate_traced(options: dict[str, Any]) -> int:
     check_options(options)
+    _check_repeat(options["repeat"], Compute("recorded", text=options["compute"] or "recorded"))
     ranks = None if options["ranks"] is None else _parse_ranks(options["ranks"])
     data_set = DataSet(Path(options["program"]))
     machine = find_machine(options["machine"]).resolve()
@@ -382,6 +383,12 @@ def _check_outputs(options: dict[str, Any], *, series: bool) -> None:
         )
     if options["explain"] and options["no_records"]:
         raise InputError("--explain needs the records that --no-records leaves out")
+    if options["files"] is not None and options["repeat"] > 1:
+        raise InputError(
+            "--repeat runs the program anew each time, and --files would show it the files of the "
+            "run before",
+            hint="without --files each run has files of its own, which go when it ends",
+        )
     if options["files"] is not None and series:
         raise InputError(
             "--files keeps the files of one run, and this is a series",
