@@ -19,7 +19,7 @@ static int add_to_last(uint64_t begin, uint64_t end, int call, int file) {
   SesameStream* stream = &sesame_stream;
   Merged* last = (Merged*)stream->last;
   if (last == NULL || last->start.id != SESAME_SHAPE_merged || last->call != call ||
-      last->file != file || end >= stream->deadline) {
+      last->file != file || end >= sesame_deadline(stream)) {
     return 0;
   }
   uint64_t from = sesame_ns_at(&stream->clock, begin), to = sesame_ns_at(&stream->clock, end);

@@ -33,13 +33,13 @@ static void* look_up_out_of_sight(const char* name) {
 /* What only old programs may call has a version and no default one. */
 static void* look_up(const char* name) {
   void* function = dlsym(RTLD_NEXT, name);
-  if (function == NULL) function = dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5");
-  return function != NULL ? function : look_up_out_of_sight(name);
+  return function != NULL ? function : dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5");
 }
 
 void* sesame_look_up(SesameReal* real) {
   int saved = errno;
   real->function = look_up(real->name);
+  if (real->function == NULL) real->function = look_up_out_of_sight(real->name);
   errno = saved;
   return real->function != NULL ? real->function : (void*)absent;
 }

@@ -71,7 +71,7 @@ UNMAP(munmap)
 
 SESAME_HOOK(int, msync, (void* at, size_t size, int flags)) {
   if (!watches_region(at, size)) return SESAME_REAL(msync)(at, size, flags);
-  sesame_mappings_record_pages(at, size);
+  sesame_mappings_record_pages(at, size, 1);
   uint64_t begin = sesame_enter();
   int result = SESAME_REAL(msync)(at, size, flags);
   record_region(begin, SESAME_CALL_msync, at, size, result < 0);
@@ -81,10 +81,11 @@ SESAME_HOOK(int, msync, (void* at, size_t size, int flags)) {
 #define ADVISE(name)                                                           \
   SESAME_HOOK(int, name, (void* at, size_t size, int advice)) {                \
     if (!watches_region(at, size)) return SESAME_REAL(name)(at, size, advice); \
-    if (advice == MADV_DONTNEED) sesame_mappings_record_pages(at, size);       \
+    if (advice == MADV_DONTNEED) sesame_mappings_record_pages(at, size, 1);    \
     uint64_t begin = sesame_enter();                                           \
     int result = SESAME_REAL(name)(at, size, advice);                          \
     record_region(begin, SESAME_CALL_madvise, at, size, result < 0);           \
+    if (advice == MADV_DONTNEED) sesame_mappings_forget_pages(at, size);       \
     return result;                                                             \
   }
 ADVISE(madvise)

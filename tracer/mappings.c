@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <unistd.h>
@@ -35,7 +36,10 @@ static void give_lock(uint8_t watched) {
 
 void sesame_mappings_inherit(void) {
   lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-  for (int i = 0; i < used; ++i) mappings[i].inherited = 1;
+  for (int i = 0; i < used; ++i) {
+    mappings[i].inherited = 1;
+    mappings[i].told = NULL; /* by its parent, whose copy is left alone: others may share it */
+  }
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
@@ -101,10 +105,78 @@ static uint8_t written(const SesameMapping* mapping, int is_of_file) {
   return mapping->protection & SESAME_MAPPED_WRITE ? 2 : 0;
 }
 
-static void record_run(const SesameMapping* mapping, uint64_t begin, uint64_t end, int is_of_file) {
+/* A bit for each page from `begin` on. Parts of a mapping that was cut share it. */
+struct SesameTold {
+  uintptr_t begin;
+  uint32_t pages;
+  uint32_t users;
+  uint64_t bits[];
+};
+
+static size_t told_bytes(uint32_t pages) {
+  return sizeof(struct SesameTold) + ((size_t)pages + 63) / 64 * sizeof(uint64_t);
+}
+
+static uintptr_t page_bytes(void) {
+  static uintptr_t bytes;
+  if (bytes == 0) bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+  return bytes;
+}
+
+/* Without memory for it, pages may be recorded again. */
+static void begin_telling(SesameMapping* mapping) {
+  const uintptr_t pages = (mapping->end - mapping->begin) / page_bytes();
+  if (mapping->told != NULL || pages > UINT32_MAX) return;
+  void* memory = mmap(NULL, told_bytes((uint32_t)pages), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return;
+  mapping->told = memory;
+  mapping->told->begin = mapping->begin;
+  mapping->told->pages = (uint32_t)pages;
+  mapping->told->users = 1;
+}
+
+static void end_telling(struct SesameTold* told) {
+  if (told != NULL && --told->users == 0) munmap(told, told_bytes(told->pages));
+}
+
+/* The bit of a page, and the word that it is in; null where there is none. */
+static uint64_t* told_word(const SesameMapping* mapping, uint64_t at, uint64_t* bit) {
+  if (mapping->told == NULL || at < mapping->told->begin) return NULL;
+  const uint64_t page = (at - mapping->told->begin) / page_bytes();
+  *bit = 1ull << (page % 64);
+  return page < mapping->told->pages ? &mapping->told->bits[page / 64] : NULL;
+}
+
+/* Whether the page is recorded already; it is from now on. */
+static int tell(const SesameMapping* mapping, uint64_t at) {
+  uint64_t bit;
+  uint64_t* word = told_word(mapping, at, &bit);
+  if (word == NULL) return 0;
+  const int is_told = (*word & bit) != 0;
+  *word |= bit;
+  return is_told;
+}
+
+static void put_run(const SesameMapping* mapping, uint64_t begin, uint64_t end, int is_of_file) {
+  if (begin == end) return;
   sesame_put_pages(sesame_ticks(), &(struct sesame_pages){.address = begin,
                                                           .size = end - begin,
                                                           .written = written(mapping, is_of_file)});
+}
+
+static void record_run(const SesameMapping* mapping, uint64_t begin, uint64_t end, int is_of_file) {
+  if (mapping->told == NULL) {
+    put_run(mapping, begin, end, is_of_file);
+    return;
+  }
+  uint64_t first = begin;
+  for (uint64_t at = begin; at < end; at += page_bytes()) {
+    if (!tell(mapping, at)) continue;
+    put_run(mapping, first, at, is_of_file);
+    first = at + page_bytes();
+  }
+  put_run(mapping, first, end, is_of_file);
 }
 
 static int scan(int file, const SesameMapping* mapping) {
@@ -232,8 +304,10 @@ static void cut(SesameMapping* mapping, const SesameMapping* part) {
   SesameMapping behind = part_of(mapping, part->end, mapping->end);
   if (part->begin > mapping->begin) {
     mapping->end = part->begin;
+    if (behind.end != 0 && behind.told != NULL) ++behind.told->users;
     if (behind.end != 0) add(behind);
   } else {
+    if (behind.end == 0) end_telling(mapping->told);
     *mapping = behind;
   }
 }
@@ -251,6 +325,15 @@ void sesame_mappings_remove(const void* at, size_t size) {
   give_lock(watched);
 }
 
+/* The pages that move with a mapping which is nobody else's part. */
+static struct SesameTold* kept_told(const SesameMapping* part, uintptr_t at) {
+  struct SesameTold* told = part->told;
+  if (told == NULL || told->users != 1 || told->begin != part->begin) return NULL;
+  told->begin = at;
+  ++told->users; /* the old place is going to be given up */
+  return told;
+}
+
 SesameMapping sesame_mappings_move(const void* old, size_t old_size, const void* at, size_t size) {
   uintptr_t begin = (uintptr_t)old, end = page_end(begin + (old_size > 0 ? old_size : 1));
   SesameMapping moved = {.file = -1};
@@ -258,8 +341,9 @@ SesameMapping sesame_mappings_move(const void* old, size_t old_size, const void*
   for (int i = 0, count = used; i < count; ++i) {
     SesameMapping part = part_of(&mappings[i], begin, end);
     if (part.end == 0) continue;
-    if (old_size > 0) cut(&mappings[i], &part); /* 0: a second mapping of the same pages */
     moved = part;
+    moved.told = old_size > 0 ? kept_told(&part, (uintptr_t)at) : NULL;
+    if (old_size > 0) cut(&mappings[i], &part); /* 0: a second mapping of the same pages */
   }
   if (moved.end != 0) {
     moved.begin = (uintptr_t)at;
@@ -270,12 +354,29 @@ SesameMapping sesame_mappings_move(const void* old, size_t old_size, const void*
   return moved;
 }
 
-void sesame_mappings_record_pages(const void* at, size_t size) {
+void sesame_mappings_record_pages(const void* at, size_t size, int stays) {
   uintptr_t begin = (uintptr_t)at, end = size > UINTPTR_MAX - begin ? UINTPTR_MAX : begin + size;
   uint8_t watched = take_lock();
   for (int i = 0, count = used; i < count; ++i) {
     SesameMapping part = part_of(&mappings[i], begin, end);
-    if (part.end != 0 && (watched & SESAME_IO)) record_pages_of(&mappings[i], &part);
+    if (part.end == 0 || !(watched & SESAME_IO)) continue;
+    if (stays) begin_telling(&mappings[i]);
+    part.told = mappings[i].told;
+    record_pages_of(&mappings[i], &part);
+  }
+  give_lock(watched);
+}
+
+void sesame_mappings_forget_pages(const void* at, size_t size) {
+  uintptr_t begin = (uintptr_t)at, end = begin + size;
+  uint8_t watched = take_lock();
+  for (int i = 0, count = used; i < count; ++i) {
+    SesameMapping part = part_of(&mappings[i], begin, end);
+    for (uint64_t page = part.begin; page < part.end; page += page_bytes()) {
+      uint64_t bit;
+      uint64_t* word = told_word(&mappings[i], page, &bit);
+      if (word != NULL) *word &= ~bit;
+    }
   }
   give_lock(watched);
 }

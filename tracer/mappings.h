@@ -22,6 +22,7 @@ typedef struct {
   int inherited; /* from the process that forked this one. 1: not recorded yet; 2: it is */
   uint64_t device;
   uint64_t inode;
+  struct SesameTold* told; /* pages that are recorded already; null for none */
 } SesameMapping;
 
 void sesame_mappings_add(const void* at, size_t size, int file, int64_t offset, int protection);
@@ -35,7 +36,11 @@ void sesame_mappings_remove(const void* at, size_t size);
 /* Gives the mapping where it is now. */
 SesameMapping sesame_mappings_move(const void* old, size_t old_size, const void* at, size_t size);
 
-void sesame_mappings_record_pages(const void* at, size_t size);
+/* Each page is recorded once, also where the mapping `stays` and is asked for again. */
+void sesame_mappings_record_pages(const void* at, size_t size, int stays);
+
+/* The pages are given back, and those touched from now on are touched anew. */
+void sesame_mappings_forget_pages(const void* at, size_t size);
 
 /* In a forked child: its stream has not said yet what is mapped. */
 void sesame_mappings_inherit(void);

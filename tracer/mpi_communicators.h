@@ -17,7 +17,10 @@ static SesameList members_of(Group group, int* size) {
   if (library.Group_size(group, size) != 0 || *size <= 0 || !has_world) return none;
   size_t count = (size_t)*size;
   int32_t* runs = malloc(5 * count * sizeof(int)); /* and behind them two lists of ranks */
-  if (runs == NULL) return none;
+  if (runs == NULL) {
+    sesame_discard();
+    return none;
+  }
   int* inside = (int*)(runs + 3 * count);
   int* ranks = inside + count;
   for (int i = 0; i < *size; ++i) inside[i] = i;
@@ -149,7 +152,10 @@ static atomic_int awaited_files;
 
 static void await(Awaited what) {
   Awaited* one = malloc(sizeof *one);
-  if (one == NULL) return;
+  if (one == NULL) {
+    sesame_discard();
+    return;
+  }
   *one = what;
   pthread_mutex_lock(&awaited_lock);
   one->next = awaited;

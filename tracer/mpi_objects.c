@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "recorder.h"
+
 /* --- Tables of handles -------------------------------------------------------------------- */
 
 typedef struct {
@@ -68,7 +70,11 @@ void sesame_handle_put(SesameHandles* handles, uintptr_t handle, void* value) {
     slots = renewed(slots);
     if (slots != NULL) atomic_store_explicit(&handles->slots, slots, memory_order_release);
   }
-  if (slots != NULL) set(slots, handle, value);
+  if (slots != NULL) {
+    set(slots, handle, value);
+  } else {
+    sesame_discard(); /* what comes of the handle is not known */
+  }
   atomic_fetch_add(&handles->changes, 1);
   pthread_mutex_unlock(&handles->lock);
 }
@@ -90,9 +96,14 @@ atomic_uintptr_t sesame_pointer_base;
 static atomic_int next_comm = 2; /* after MPI_COMM_WORLD and MPI_COMM_SELF */
 static atomic_int next_file;
 
+/* Without memory all further communicators are one, and a record is lost: never the program. */
 SesameComm* sesame_new_comm(int32_t number) {
+  static SesameComm spare;
   SesameComm* comm = malloc(sizeof *comm);
-  if (comm == NULL) abort();
+  if (comm == NULL) {
+    comm = &spare;
+    sesame_discard();
+  }
   *comm = (SesameComm){.number = number, .remote_size = -1, .neighbours = -1};
   return comm;
 }

@@ -10,7 +10,10 @@ typedef struct {
 
 static void remember_message(Message message, Matched matched) {
   Matched* kept = malloc(sizeof *kept);
-  if (kept == NULL) return;
+  if (kept == NULL) {
+    sesame_discard();
+    return;
+  }
   *kept = matched;
   sesame_handle_put(&sesame_messages, KEY(message), kept);
 }
@@ -193,12 +196,23 @@ typedef struct {
   Status few_statuses[FEW];
 } Asked;
 
+/* Without memory the program gets what it asked for, and the completions are lost. */
+static __attribute__((noinline)) void ask_for_none(Asked* asked, Status* statuses) {
+  for (int i = 0; i < asked->count; ++i) sesame_discard();
+  asked->count = 0;
+  asked->requests = asked->few_requests;
+  asked->statuses = statuses;
+}
+
 static void ask(Asked* asked, int count, const Request* requests, Status* statuses) {
   asked->count = count > 0 ? count : 0;
   size_t number = (size_t)asked->count;
   asked->requests =
       number <= FEW ? asked->few_requests : malloc(number * (sizeof(Request) + sizeof(Status)));
-  if (asked->requests == NULL) abort();
+  if (asked->requests == NULL) {
+    ask_for_none(asked, statuses);
+    return;
+  }
   memcpy(asked->requests, requests, number * sizeof(Request));
   asked->statuses = statuses;
   if (statuses != STATUSES_IGNORE) return;
@@ -314,7 +328,7 @@ static int hook_MPI_Testany(int count, Request* requests, int* index, int* flag,
     Span span = {.begin = sesame_enter()};                                               \
     int result = REAL(symbol)(count, requests, completed, indices, asked.statuses);      \
     end_span(&span);                                                                     \
-    int found = *completed == UNDEFINED ? 0 : *completed;                                \
+    int found = *completed == UNDEFINED || asked.count == 0 ? 0 : *completed;            \
     int done = put_all_completed(span, &asked, found, indices, result);                  \
     put_wait(span, SESAME_CALL_##symbol, asked.count, done);                             \
     forget_asked(&asked);                                                                \

@@ -254,7 +254,7 @@ void sesame_process_end(int how) {
   }
   if (state == NULL || state->ended != 0) return;
   if (sesame_stream.buffer != NULL) {
-    sesame_mappings_record_pages(NULL, SIZE_MAX);
+    sesame_mappings_record_pages(NULL, SIZE_MAX, how != 1);
     put_counted();
     sesame_put_ended(sesame_ticks(),
                      &(struct sesame_ended){.how = (uint8_t)how, .processor = processor_ns()});

@@ -1,14 +1,18 @@
 /* Programs that replace themselves or end without the destructors of libraries. */
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "hooks.h"
 #include "mappings.h"
 #include "process.h"
+#include "system_call.h"
 
 /* --- exec --------------------------------------------------------------------------------- */
 
@@ -75,21 +79,46 @@ EXEC_LIST(execl, execv, (void)0, (path, words))
 EXEC_LIST(execlp, execvp, (void)0, (path, words))
 EXEC_LIST(execle, execve, char** environment = va_arg(list, char**), (path, words, environment))
 
-#define SPAWN(name)                                                                            \
-  SESAME_HOOK(                                                                                 \
-      int, name,                                                                               \
-      (pid_t * child, const char* path, const posix_spawn_file_actions_t* actions,             \
-       const posix_spawnattr_t* attributes, char* const words[], char* const environment[])) { \
-    if (!sesame_watches(SESAME_IO))                                                            \
-      return SESAME_REAL(name)(child, path, actions, attributes, words, environment);          \
-    uint64_t begin = sesame_ticks();                                                           \
-    int result = SESAME_REAL(name)(child, path, actions, attributes, words, environment);      \
-    SESAME_RECORD(path, begin, .call = SESAME_CALL_##name, .directory = AT_FDCWD,              \
-                  .error = (uint16_t)result, .path = sesame_path(path, result));               \
-    return result;                                                                             \
+/* Where posix_spawnp finds a program: a name without a slash is looked for in PATH. */
+static const char* found_path(const char* name, char* path, size_t size) {
+  const char* folder = getenv("PATH");
+  if (folder == NULL || strchr(name, '/') != NULL) return name;
+  for (;;) {
+    const size_t length = strcspn(folder, ":");
+    const int has_room = length + strlen(name) + 2 <= size;
+    if (has_room) {
+      snprintf(path, size, "%.*s%s%s", (int)length, folder, length > 0 ? "/" : "", name);
+      if (sesame_system_call(SYS_faccessat, AT_FDCWD, path, X_OK) == 0) return path;
+    }
+    if (folder[length] == '\0') return name;
+    folder += length + 1;
   }
-SPAWN(posix_spawn)
-SPAWN(posix_spawnp)
+}
+
+static const char* spawned_path(const char* path, int is_looked_for, char* found) {
+  int saved = errno;
+  const char* spawned = is_looked_for ? found_path(path, found, PATH_MAX) : path;
+  errno = saved;
+  return spawned;
+}
+
+#define SPAWN(name, is_looked_for)                                                                 \
+  SESAME_HOOK(                                                                                     \
+      int, name,                                                                                   \
+      (pid_t * child, const char* path, const posix_spawn_file_actions_t* actions,                 \
+       const posix_spawnattr_t* attributes, char* const words[], char* const environment[])) {     \
+    if (!sesame_watches(SESAME_IO))                                                                \
+      return SESAME_REAL(name)(child, path, actions, attributes, words, environment);              \
+    char found[PATH_MAX];                                                                          \
+    uint64_t begin = sesame_ticks();                                                               \
+    int result = SESAME_REAL(name)(child, path, actions, attributes, words, environment);          \
+    SESAME_RECORD(                                                                                 \
+        path, begin, .call = SESAME_CALL_##name, .directory = AT_FDCWD, .error = (uint16_t)result, \
+        .path = spawned_path(sesame_path(path, result), is_looked_for && result == 0, found));     \
+    return result;                                                                                 \
+  }
+SPAWN(posix_spawn, 0)
+SPAWN(posix_spawnp, 1)
 
 /* --- The end ------------------------------------------------------------------------------ */
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -33,6 +34,9 @@
 
 /* To ask for a thread's processor time takes some 0.5 us. */
 #define LONG_NS 50000ull
+
+/* For how long a flush waits for a thread in the middle of a record. */
+enum { MOST_YIELDS = 1000 };
 
 struct SesameBuffer {
   struct SesameBuffer* next; /* in the list of all */
@@ -149,6 +153,40 @@ static void write_packet(struct SesameBuffer* buffer, const uint8_t* at, uint64_
   }
 }
 
+/* Until a thread that was in the middle of a record, or of adding to the last one, is out of it.
+ * After the barrier each thread sees the deadline or is seen here. One that waits for the buffer
+ * or for the lock will see it; so this does not wait for ever. */
+static void await_record(const SesameStream* stream) {
+  if (stream == &sesame_stream) return;
+  for (int i = 0; i < MOST_YIELDS; ++i) {
+    if (!(__atomic_load_n(&stream->watched, __ATOMIC_ACQUIRE) & SESAME_WRITING)) return;
+    sched_yield();
+  }
+}
+
+/* A barrier in all threads, which costs those nothing that make records. */
+static void fence_all_threads(void) {
+  sesame_system_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+  sesame_system_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+/* With its next record the thread finds out; nor does it change the last one any more. */
+static void end_merging(void) {
+  bool is_alone = true;
+  for (struct SesameBuffer* buffer = buffers; buffer != NULL; buffer = buffer->next) {
+    if (buffer->stream == NULL) continue;
+    __atomic_store_n(&buffer->stream->deadline, 0, __ATOMIC_RELEASE);
+    if (buffer->stream != &sesame_stream) is_alone = false;
+  }
+  if (is_alone) return;
+  int saved = errno;
+  fence_all_threads();
+  for (struct SesameBuffer* buffer = buffers; buffer != NULL; buffer = buffer->next) {
+    if (buffer->stream != NULL) await_record(buffer->stream);
+  }
+  errno = saved;
+}
+
 /* What another thread has made so far, while it goes on. Its record is finished before `at` moves
  * on, and times only grow: so a time read before `at` is not younger than what follows, one read
  * after it not older than what was. */
@@ -179,13 +217,15 @@ static bool is_old(const struct SesameBuffer* buffer, uint64_t ns) {
 
 static int make_room(SesameStream* stream, uint64_t end_ticks, size_t size) {
   struct SesameBuffer* buffer = stream->buffer;
-  if (end_ticks >= stream->deadline) {
-    stream->deadline = end_ticks + sesame_clock_renew(&stream->clock);
+  if (end_ticks >= sesame_deadline(stream)) {
+    const uint64_t deadline = end_ticks + sesame_clock_renew(&stream->clock);
+    __atomic_store_n(&stream->deadline, deadline, __ATOMIC_RELAXED);
+    stream->last = NULL; /* it may be written by now */
   }
   uint64_t ns = sesame_ns_at(&stream->clock, end_ticks);
   if (ns < stream->last_ns) ns = stream->last_ns;
   bool is_over = atomic_load(&stopped); /* a record that was being made then is still written */
-  if (is_over) stream->deadline = 0;
+  if (is_over) __atomic_store_n(&stream->deadline, 0, __ATOMIC_RELAXED);
   if (is_over || (size_t)(stream->limit - stream->at) < size ||
       ns - stream->last_ns > LONGEST_PAUSE_NS || is_old(buffer, ns)) {
     write_packet(buffer, stream->at, stream->last_ns);
@@ -320,11 +360,10 @@ void sesame_streams_flush(void) {
   uint8_t watched = sesame_stream.watched;
   sesame_stream.watched = SESAME_WRITING; /* a signal handler that exits must not come back here */
   pthread_mutex_lock(&lock);
+  end_merging();
   for (struct SesameBuffer* buffer = buffers; buffer != NULL; buffer = buffer->next) {
     if (buffer->stream == NULL) continue;
     take(buffer);
-    /* With its next record the thread finds out; nor does it change the last one any more. */
-    buffer->stream->deadline = 0;
     write_so_far(buffer);
     give(buffer);
   }

@@ -78,6 +78,11 @@ void sesame_ask_processor(SesameStream* stream, uint64_t now);
 /* Counts a record that could not be made. */
 void sesame_discard(void);
 
+/* Another thread sets it to 0 when it writes what this one has made. */
+static inline uint64_t sesame_deadline(const SesameStream* stream) {
+  return __atomic_load_n(&stream->deadline, __ATOMIC_RELAXED);
+}
+
 static inline int sesame_watches(int kind) {
   if (__builtin_expect(sesame_stream.watched & kind, 1)) return 1;
   return sesame_begin_thread(kind);

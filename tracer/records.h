@@ -110,7 +110,8 @@ static inline uint8_t* sesame_start_record(SesameStream* stream, uint64_t end_ti
     atomic_signal_fence(memory_order_seq_cst);                                                     \
     size_t room = sesame_room_##shape(record);                                                     \
     if (__builtin_expect(                                                                          \
-            (size_t)(stream->limit - stream->at) >= room && end_ticks < stream->deadline, 1) ||    \
+            (size_t)(stream->limit - stream->at) >= room && end_ticks < sesame_deadline(stream),   \
+            1) ||                                                                                  \
         sesame_make_room(stream, end_ticks, room)) {                                               \
       uint8_t* at;                                                                                 \
       if (__builtin_expect(sesame_fits_##shape(record), 1)) {                                      \

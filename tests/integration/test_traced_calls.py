@@ -196,6 +196,7 @@ def test_records_say_what_the_calls_did(covered):
     holds("open", shape="open", path="new", size=0, error=0)
     holds("__open", shape="open", path="", error=14, file=-1)
     holds("mkdirat", shape="path", path="x" * 5999, error=36)
+    holds("syscall", shape="data_at", call="pread", bytes=7, offset=1)
     holds("truncate", shape="path", path="a", size=5)
     holds("renameat2", shape="two_paths", path="l3", other_path="l4")
     holds("fgets", shape="data", bytes=2)

@@ -167,3 +167,45 @@ def test_what_syscall_writes_is_recorded(tmp_path):
     assert size >= 10_000
     assert count >= 10
     assert result["unseen"]["written_bytes"] == 0
+
+
+SYNCED = """
+import mmap
+with open("mapped", "w+b") as file:
+    file.truncate(16 * 4096)
+    with mmap.mmap(file.fileno(), 0) as memory:
+        for again in range(3):
+            memory[:] = bytes([again]) * len(memory)
+            memory.flush()
+"""
+
+
+def test_a_page_of_a_mapped_file_is_counted_once(tmp_path):
+    traced(tmp_path, "/usr/bin/python3", "-c", SYNCED)
+    data_set = DataSet(tmp_path / "run.sesame")
+    paths = data_set.table("file", ["path"])["path"].to_pylist()
+    mapped = paths.index(str(tmp_path / "mapped"))
+    table = data_set.table("io", ["call", "file", "bytes"]).to_pylist()
+    own = [row for row in table if row["file"] == mapped]
+    assert sum(row["bytes"] for row in own if row["call"].startswith("mapped_")) == 16 * 4096
+    assert sum(row["call"] == "msync" for row in own) == 3
+
+
+def test_a_program_that_is_looked_for_has_the_path_where_it_was_found(tmp_path):
+    spawn = 'import os; os.waitpid(os.posix_spawnp("true", ["true"], os.environ), 0)'
+    traced(tmp_path, "/usr/bin/python3", "-c", spawn)
+    data_set = DataSet(tmp_path / "run.sesame")
+    paths = data_set.table("file", ["path"])["path"].to_pylist()
+    rows = data_set.table("io", ["call", "file"]).to_pylist()
+    spawned = [paths[row["file"]] for row in rows if row["call"] == "posix_spawnp"]
+    assert spawned == [shutil.which("true")]
+
+
+def test_want_of_memory_loses_records_and_not_the_program(tmp_path):
+    needs("mpicc.mpich", "mpiexec.mpich")
+    program = tmp_path / "mpi_no_memory"
+    source = PROGRAMS / "mpi_no_memory.c"
+    subprocess.run(["mpicc.mpich", "-O1", "-o", program, source], check=True)
+    result, _ = traced(tmp_path, "mpiexec.mpich", "-n", "1", str(program))
+    assert result["outcome"] == "records lost"
+    assert result["discarded"] >= 200

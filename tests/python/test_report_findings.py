@@ -244,7 +244,7 @@ def test_opening_a_file_for_every_other_request_is_found(findings, times, each, 
     found = findings(run)
     assert ("re-opening" in found) == is_found
     if is_found:
-        assert "/data/log is opened 10 times by 1 rank" in found["re-opening"].sentence
+        assert "/data/log is opened 10 times by one rank" in found["re-opening"].sentence
 
 
 @pytest.mark.parametrize(("requests", "is_found"), [(1100, True), (1200, False)])

@@ -1,6 +1,7 @@
 /* What records say: about descriptors that were there before, single characters, mapped files. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -51,7 +52,8 @@ static int lines(void) {
 static int unseen(void) {
   int pair[2];
   data_file("unseen");
-  int file = (int)syscall(SYS_openat, AT_FDCWD, "unseen", O_RDWR | O_APPEND);
+  struct open_how how = {.flags = O_RDWR | O_APPEND};
+  int file = (int)syscall(SYS_openat2, AT_FDCWD, "unseen", &how, sizeof how);
   lseek(file, 100, SEEK_SET);
   if (read(file, block, 50) != 50) return 1;
   close(file);

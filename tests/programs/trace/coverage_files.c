@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -35,6 +36,7 @@ void cover_data(void) {
   LONG(__pread64, READ_AT, (a, data, 10, -1));
   LONG(__pread_chk, (int, void*, size_t, off_t, size_t), (a, data, 10, 2, sizeof data));
   LONG(__pread64_chk, (int, void*, size_t, off_t, size_t), (a, data, 10, 2, sizeof data));
+  LONG(syscall, (long, long, void*, size_t, off_t), (SYS_pread64, a, data, 7, 1));
   LONG(write, READ, (b, "abcdefgh", 8));
   LONG(__write, READ, (-1, "abcdefgh", 8));
   LONG(pwrite, READ_AT, (b, "abcdefgh", 8, 100));

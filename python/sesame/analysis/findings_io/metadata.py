@@ -105,10 +105,12 @@ def reopening(e: Evidence) -> list[Finding]:
     here = rows.where(rows["file"] == file)
     ranks = int(here.users()[file])
     each = here.sum("reads", "writes") / by_file[file]
+    word = "rank" if e.processes.is_mpi else "process"
+    by = f"one {word}" if ranks == 1 else f"{ranks:,} {word}{'s' if e.processes.is_mpi else 'es'}"
     return [
         Finding(
             "re-opening",
-            f"{e.path(file)} is opened {by_file[file]:,.0f} times by {plural(ranks, 'rank')}, for "
+            f"{e.path(file)} is opened {by_file[file]:,.0f} times by {by}, for "
             f"{each:.1f} requests each time"
             + (
                 f"; {plural((by_file > 0).sum() - 1, 'other file')} likewise."
