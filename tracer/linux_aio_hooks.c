@@ -35,9 +35,10 @@ static int call_of(const struct iocb* block) {
   }
 }
 
+/* Only of what the kernel took: other pointers may be wrong. */
 static void record_request(uint64_t begin, const struct iocb* block) {
   int call = call_of(block);
-  if (call == SESAME_CALL_unknown) return;
+  if (call == SESAME_CALL_unknown || !sesame_watches_file((int)block->aio_fildes)) return;
   SESAME_RECORD(request, begin, .call = (uint16_t)call, .file = (int)block->aio_fildes,
                 .size = call == SESAME_CALL_aio_fsync ? 0 : size_of(block),
                 .offset = block->aio_offset, .block = (uintptr_t)block, .interface = 2);
@@ -66,7 +67,6 @@ static long without_errno(long result, int saved) {
 
 SESAME_HOOK(int, io_submit, (aio_context_t context, long count, struct iocb* blocks[])) {
   int is_watched = sesame_watches(SESAME_IO), saved = errno;
-  for (long i = 0; is_watched && i < count; ++i) sesame_watches_file((int)blocks[i]->aio_fildes);
   uint64_t begin = is_watched ? sesame_enter() : 0;
   long result = sesame_system_call(SYS_io_submit, context, count, blocks);
   result = without_errno(result, saved);

@@ -166,15 +166,15 @@ CONTROL(__fcntl)
 /* --- Closed ------------------------------------------------------------------------------- */
 
 /* The descriptor is forgotten first: once it is closed another thread may get its number. */
-#define CLOSE(name)                                                 \
-  SESAME_HOOK(int, name, (int file)) {                              \
-    sesame_forget(file);                                            \
-    if (sesame_rings_any()) sesame_rings_close(file);               \
-    if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(file); \
-    uint64_t begin = sesame_enter();                                \
-    int result = SESAME_REAL(name)(file);                           \
-    SESAME_RECORD_HANDLE(begin, close, file, result < 0);           \
-    return result;                                                  \
+#define CLOSE(name)                                                       \
+  SESAME_HOOK(int, name, (int file)) {                                    \
+    sesame_forget(file);                                                  \
+    if (sesame_rings_any() && !sesame_in_vfork) sesame_rings_close(file); \
+    if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(file);       \
+    uint64_t begin = sesame_enter();                                      \
+    int result = SESAME_REAL(name)(file);                                 \
+    SESAME_RECORD_HANDLE(begin, close, file, result < 0);                 \
+    return result;                                                        \
   }
 CLOSE(close)
 CLOSE(__close)

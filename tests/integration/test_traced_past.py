@@ -209,3 +209,35 @@ def test_want_of_memory_loses_records_and_not_the_program(tmp_path):
     result, _ = traced(tmp_path, "mpiexec.mpich", "-n", "1", str(program))
     assert result["outcome"] == "records lost"
     assert result["discarded"] >= 200
+
+
+# A library that is loaded so that it finds the C library first, and a function asked of it by name.
+PAST_THE_NAMES = {
+    "deep binding": """
+import ctypes, os
+writer = ctypes.CDLL("./writer.so", mode=getattr(os, "RTLD_DEEPBIND"))
+""",
+    "dlsym": """
+import ctypes, os
+writer = ctypes.CDLL("libc.so.6")
+""",
+}
+WRITES = """
+file = os.open("data", os.O_WRONLY | os.O_CREAT)
+for _ in range(100):
+    writer.write_now(file, b"x" * 1000, 1000) if {deep} else writer.write(file, b"x" * 1000, 1000)
+"""
+
+
+@pytest.mark.parametrize("name", PAST_THE_NAMES)
+def test_what_a_library_writes_past_the_names_of_functions_is_counted(tmp_path, name):
+    source = "#include <unistd.h>\nlong write_now(int f, void* b, long n) { return write(f, b, n); }"
+    (tmp_path / "writer.c").write_text(source)
+    command = ["gcc", "-shared", "-fPIC", "-o", "writer.so", "writer.c"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    program = PAST_THE_NAMES[name] + WRITES.format(deep=name == "deep binding")
+    result, _ = traced(tmp_path, "/usr/bin/python3", "-c", program)
+    _, recorded = moved(tmp_path, "write")
+    assert (tmp_path / "data").stat().st_size == 100_000
+    assert recorded + result["unseen"]["written_bytes"] == 100_000
+    assert result["outcome"] == ("complete" if recorded == 100_000 else "incomplete")
