@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-
 #include <unistd.h>
 
 #include "process.h"

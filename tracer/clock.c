@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-
 #include <unistd.h>
 
 bool sesame_counter_is_clock = false;

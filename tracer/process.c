@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-
 #include <sys/utsname.h>
 #include <unistd.h>
 

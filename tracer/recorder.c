@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
-
 #include <sys/uio.h>
 #include <unistd.h>
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import sys
@@ -186,7 +187,7 @@ def _make(
             info["command"] = list(command)
         info["result"]["exit_status"] = status
         if command and options["keep_raw"]:
-            shutil.copytree(raw, writer.raw)
+            shutil.copytree(raw, writer.raw, copy_function=os.link)
             info["raw"]["directory"] = "raw"
         writer.finish(info)
     result: dict[str, Any] = info["result"]
