@@ -229,10 +229,15 @@ for _ in range(100):
 """
 
 
+WRITER = """
+#include <unistd.h>
+long write_now(int file, void* data, long size) { return write(file, data, size); }
+"""
+
+
 @pytest.mark.parametrize("name", PAST_THE_NAMES)
 def test_what_a_library_writes_past_the_names_of_functions_is_counted(tmp_path, name):
-    source = "#include <unistd.h>\nlong write_now(int f, void* b, long n) { return write(f, b, n); }"
-    (tmp_path / "writer.c").write_text(source)
+    (tmp_path / "writer.c").write_text(WRITER)
     command = ["gcc", "-shared", "-fPIC", "-o", "writer.so", "writer.c"]
     subprocess.run(command, cwd=tmp_path, check=True)
     program = PAST_THE_NAMES[name] + WRITES.format(deep=name == "deep binding")
