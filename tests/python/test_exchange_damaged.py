@@ -201,4 +201,21 @@ def test_an_event_with_a_pid_that_cannot_be_costs_no_other(bad, tmp_path):
     data_set = DataSet(tmp_path / "run.sesame")
     assert data_set.table("block_request").num_rows >= 19
     (damage,) = data_set.info["raw"]["damage"]
-    assert damage == "1 events have a pid or a time that no record can hold"
+    assert damage == "1 events have a number that no record can hold"
+
+
+@pytest.mark.parametrize("field", [1, 3, 8, 10])
+def test_a_number_of_more_than_64_bits_costs_no_other_line(field, tmp_path):
+    """Pid, time, sector and count of a line of perf."""
+    source = perf(tmp_path)
+    lines = source.read_text().splitlines()
+    words = lines[20].split()
+    old = words[field]
+    digits = next(part for part in old.replace(".", " ").replace(":", " ").split() if part)
+    words[field] = old.replace(digits, "8" * 21, 1)
+    lines[20] = " ".join(words)
+    source.write_text("\n".join(lines) + "\n")
+    import_trace(source, tmp_path / "run.sesame", format_name="perf")
+    data_set = DataSet(tmp_path / "run.sesame")
+    assert data_set.table("block_request").num_rows >= 59
+    assert data_set.info["raw"]["damage"] == ["1 events have a number that no record can hold"]

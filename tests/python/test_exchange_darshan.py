@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from darshan_writer import LogContents, Record, Trace, write_log
 
+from sesame.analysis.study import study_run
 from sesame.datasets import DataSet
 from sesame.errors import InputError, SesameError
 from sesame.exchange import import_trace
@@ -330,3 +331,41 @@ def test_a_log_of_counters_alone_has_nothing_to_replay_and_says_what_would(sesam
     assert done.status == 2
     assert "counters of files and no single calls" in done.stderr
     assert "DXT_ENABLE_IO_TRACE=1" in done.stderr
+
+
+def findings_of_counters(tmp_path: Path, rank: int, counters: dict[str, float]) -> dict[str, str]:
+    """Of a log of 64 processes that says nothing but these of one file."""
+    times = {"F_READ_TIME": 5.0, "F_META_TIME": 3.0}
+    record = Record("POSIX", 1, rank, counters | times)
+    write_log(tmp_path / "job.darshan", LogContents(64, {1: "/a"}, [record]))
+    study = study_run(imported(tmp_path / "job.darshan", tmp_path))
+    return {finding.topic: finding.sentence for finding in study.findings}
+
+
+@pytest.mark.parametrize(("each", "is_found"), [(1, False), (9, False), (16, True)])
+def test_openings_that_all_processes_made_count_for_each(each, is_found, tmp_path):
+    counters = {"OPENS": 64 * each, "READS": 64 * each, "BYTES_READ": 1 << 20}
+    found = findings_of_counters(tmp_path, -1, counters)
+    assert ("re-opening" in found) == is_found
+    if is_found:
+        assert found["re-opening"].startswith("/a is opened 1,024 times by 64 ranks")
+
+
+def test_counters_know_no_regular_distance(tmp_path):
+    reads = {"READS": 9000, "SEQ_READS": 200, "CONSEC_READS": 100, "BYTES_READ": 9000 * 512}
+    found = findings_of_counters(tmp_path, 3, reads)
+    assert "begin before the end of the one before, all" in found["random access"]
+
+
+def test_counters_know_the_size_of_requests_on_average(tmp_path):
+    reads = {"READS": 9000, "BYTES_READ": 9000 << 13, "SEQ_READS": 8999}
+    reads |= {"FILE_ALIGNMENT": 4096, "FILE_NOT_ALIGNED": 8000}
+    found = findings_of_counters(tmp_path, 3, reads)
+    assert (
+        "of the 9,000 requests of a block or more on average begin" in found["unaligned requests"]
+    )
+
+
+def test_of_times_that_are_known_together_no_rank_is_named(tmp_path):
+    found = findings_of_counters(tmp_path, -1, {"OPENS": 64, "READS": 64, "BYTES_READ": 64})
+    assert "rank" not in found["little I/O"]

@@ -58,7 +58,8 @@ def _words(output: Path, result: dict[str, Any]) -> str:
     ]
     parts = [f"{format_count(count)} {what}" for count, what in counts if count]
     processes = result["processes"]  # a block trace has none of its own
-    who = f"{format_count(processes)} processes, " if processes else ""
+    many = "" if processes == 1 else "es"
+    who = f"{format_count(processes)} process{many}, " if processes else ""
     lines = [
         f"{output}: {who}{format_seconds(result['duration_s'])}, {', '.join(parts) or 'no records'}"
     ]

@@ -57,6 +57,7 @@ def operations(column: pa.Array) -> Ints:
 
 UNKNOWN_PID, MOST_PID = -1, (1 << 31) - 1
 LATEST_NS = 1 << 62
+BEYOND = -(1 << 63)  # a number of more than 64 bits
 
 
 @dataclass
@@ -108,6 +109,7 @@ class BlockTrace:
         for batch in batches:
             wrong = (batch["pid"] < UNKNOWN_PID) | (batch["pid"] > MOST_PID)
             wrong |= (batch["time_ns"] < 0) | (batch["time_ns"] > LATEST_NS)
+            wrong |= (batch["bytes"] < 0) | (batch["sector"] == BEYOND)
             if wrong.any():
                 self.out_of_range += int(wrong.sum())
                 batch = {name: values[~wrong] for name, values in batch.items()}
@@ -118,7 +120,7 @@ class BlockTrace:
             self.damage.append(f"{sum(late):,} events stand far from their place in time")
         if self.out_of_range:
             self.damage.append(
-                f"{self.out_of_range:,} events have a pid or a time that no record can hold"
+                f"{self.out_of_range:,} events have a number that no record can hold"
             )
         run.duration_ns = max(span.end_ns - span.begin_ns, 0)
         run.lost += [f"{count:,} {what}" for what, count in self.not_imported.items() if count]
@@ -231,16 +233,35 @@ class Lines:
 
 
 def numbers(column: list[bytes]) -> Ints:
-    """Unsigned 64-bit numbers keep their bits: the kernel's sector -1 is a large one."""
-    values = pa.array(column, pa.string()).cast(pa.uint64())
+    """Unsigned 64-bit numbers keep their bits: the kernel's sector -1 is a large one. Those that
+    have more bits are BEYOND."""
+    try:
+        values = pa.array(column, pa.string()).cast(pa.uint64())
+    except pa.ArrowInvalid:
+        short = [value if int(value) < 1 << 64 else str(1 << 63).encode() for value in column]
+        values = pa.array(short, pa.string()).cast(pa.uint64())
     found: Ints = values.to_numpy(zero_copy_only=False).view(np.int64)
     return found
 
 
+def signed(column: list[bytes]) -> Ints:
+    """Numbers that may be below 0; BEYOND where they have more than 64 bits."""
+    try:
+        return np.array(column, "S").astype(np.int64)
+    except OverflowError:
+        values = (int(value) for value in column)
+        return np.array([one if abs(one) < -BEYOND else BEYOND for one in values], np.int64)
+
+
 def nanoseconds(seconds: list[bytes], fraction: list[bytes]) -> Ints:
     digits = len(fraction[0]) if fraction else 9
-    scale = np.int64(10 ** (9 - digits))
-    return np.asarray(numbers(seconds) * 10**9 + numbers(fraction) * scale)
+    return _times(numbers(seconds), 10**9) + _times(numbers(fraction), 10 ** (9 - digits))
+
+
+def _times(values: Ints, factor: int) -> Ints:
+    """Products beyond 62 bits, which nothing has, are negative."""
+    product = values * np.int64(factor)
+    return np.where((values < 0) | (values > LATEST_NS // factor), BEYOND // 2, product)
 
 
 def text(column: list[bytes]) -> pa.Array:
@@ -256,4 +277,4 @@ def event(**columns: Any) -> Events:
 
 
 def bytes_of(sectors: Ints) -> Ints:
-    return sectors * SECTOR_BYTES
+    return _times(sectors, SECTOR_BYTES)

@@ -14,6 +14,7 @@ import numpy as np
 from sesame.datasets.block import SECTOR_BYTES
 from sesame.errors import InputError
 from sesame.exchange.block_events import (
+    BEYOND,
     BlockTrace,
     Lines,
     bytes_of,
@@ -22,6 +23,7 @@ from sesame.exchange.block_events import (
     nanoseconds,
     numbers,
     operations,
+    signed,
     text,
 )
 from sesame.exchange.record_file import Scratch
@@ -71,9 +73,9 @@ def _events(path: Path, trace: BlockTrace) -> Iterator[Events]:
             time_ns=nanoseconds(seconds, fraction),
             kind=np.where(np.array(kind) == b"issue", ISSUE, COMPLETE),
             device=trace.devices.codes(text(device)),
-            sector=np.where(sectors < 0, -1, sectors),
+            sector=np.where((sectors < 0) & (sectors != BEYOND), -1, sectors),
             bytes=bytes_of(numbers(count)),
             operation=operation,
-            pid=np.array(pid, "S").astype(np.int64),
+            pid=signed(pid),
             command=trace.commands.codes(text(command)),
         )

@@ -129,7 +129,10 @@ def _read_after_write(reads: IoRecords, writes: IoRecords, files: int) -> Array:
     """Of the bytes read, those that had been written before: an update in place is none. Reads are
     compared with the writes that were over when the first of some of them began."""
     back = np.zeros(files)
-    if not len(reads) or not len(writes):
+    written = Union(writes.file, writes.offset, writes.offset + writes.bytes)
+    at_all = written.covered(reads.file, reads.offset, reads.offset + reads.bytes)
+    reads = reads.where(at_all > 0)  # mostly none: what is read and what is written differ
+    if not len(reads):
         return back
     order = np.argsort(reads.begin, kind="stable")
     for some in np.array_split(order, min(EPOCHS, len(order))):
