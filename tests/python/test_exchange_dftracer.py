@@ -200,6 +200,39 @@ def test_a_trace_of_bad_lines_alone_is_refused_with_the_first(sesame, tmp_path):
     assert not (tmp_path / "run.sesame").exists()
 
 
+def test_times_are_in_the_unit_that_the_trace_names(tmp_path):
+    unit = {"name": "CM", "cat": "dftracer", "pid": 7, "tid": 7, "ph": "M"}
+    unit["args"] = {"name": "time_metric", "value": "MS"}
+    events = [{**NEWEST, "ts": ts, "dur": 2, "args": {"ret": 1}} for ts in (5, 9)]
+    (tmp_path / "t.pfw").write_text(lines(unit, *events))
+    rows = imported(tmp_path / "t.pfw", tmp_path).table("io").to_pylist()
+    assert [(row["begin_ns"], row["duration_ns"]) for row in rows] == [
+        (0, 2_000_000),
+        (4_000_000, 2_000_000),
+    ]
+
+
+def test_what_cannot_name_a_file_is_a_bad_line(tmp_path):
+    good = {**NEWEST, "ts": 1, "dur": 1, "args": {}}
+    bad = [
+        {**good, "args": {"fhash": [1]}},
+        {**good, "args": {"hhash": {}}},
+        {**good, "name": "rename", "args": {"newpath_hash": []}},
+        {**good, "name": {}},
+    ]
+    (tmp_path / "t.pfw").write_text(lines(good, *bad, good))
+    data_set = imported(tmp_path / "t.pfw", tmp_path)
+    assert len(calls(data_set)) == 2
+    assert "4 lines are left out" in data_set.info["raw"]["damage"][0]
+
+
+def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(dftracer_file, "LONGEST_LINE", 1000)
+    (tmp_path / "t.pfw").write_text(lines({**NEWEST, "ts": 1, "dur": 1, "args": {}}) + "x" * 2000)
+    with pytest.raises(InputError, match="a line of more than"):
+        imported(tmp_path / "t.pfw", tmp_path)
+
+
 @pytest.mark.parametrize("newest", [True, False])
 def test_ranks_of_mpi_are_those_of_the_trace(newest, tmp_path):
     """DFTracer with MPI says the rank once MPI has begun; files come in any order."""

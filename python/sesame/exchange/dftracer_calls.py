@@ -132,6 +132,8 @@ def check(call: str, arguments: Arguments) -> None:
     """Raises where a handler would: before anything is noted."""
     if call in OPENINGS:
         flags_of_opening(arguments)
-    elif call in SEEKS:
+    for name in ("newpath_hash", "newpath"):
+        hash(arguments.get(name))
+    if call in SEEKS:
         for name in ("ret", "offset", "whence"):
             int(arguments.get(name, 0))

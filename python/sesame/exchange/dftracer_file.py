@@ -33,6 +33,7 @@ from sesame.exchange.dftracer_calls import (
 )
 
 BLOCK_BYTES = 1 << 17  # of lines at once: their events stay in the processor's cache
+LONGEST_LINE = 16 << 20
 COMPLETE = {"X", 1}
 METADATA = {"M", 4}
 OWN = "dftracer"  # the category of what the tracer says of itself
@@ -169,11 +170,9 @@ class _Reader:
         return len(self.part.calls) - 1
 
     def _add_files(self, keys: list[Key], arguments: list[Event]) -> None:
-        for key in [key for key in dict.fromkeys(keys) if key not in self._files]:
-            is_hash = any(
-                "fhash" in one for one, k in zip(arguments, keys, strict=True) if k == key
-            )
-            self._file(key, is_hash=is_hash)
+        if not self._files.keys() >= set(keys):
+            for key, one in zip(keys, arguments, strict=True):
+                self._file(key, is_hash="fhash" in one)
 
     def _file(self, key: Key, *, is_hash: bool) -> int:
         if key not in self._files:
@@ -203,6 +202,12 @@ class _Reader:
                 if not data:
                     break
                 *lines, rest = (rest + data).split(b"\n")
+                if len(rest) > LONGEST_LINE:
+                    raise InputError(
+                        f"a line of more than {LONGEST_LINE >> 20} MiB",
+                        path=str(self._path),
+                        line=self.part.lines + len(lines) + 1,
+                    )
                 if lines:
                     yield lines
         if rest:
@@ -231,12 +236,20 @@ class _Reader:
         others: list[Callable[[], None]] = []
         if len(calls) < len(events):
             known = set(map(id, calls))
-            others = [self._other(event) for event in events if id(event) not in known]
+            rest = [event for event in events if id(event) not in known]
+            self._find_unit(rest)
+            others = [self._other(event) for event in rest]
         columns = self._columns(calls) if calls else None
         for note in others:
             note()
         if columns is not None:
             self._note(columns)
+
+    def _find_unit(self, events: list[Event]) -> None:
+        """Of times. It is said before the first of them, maybe in the same block."""
+        for event in events:
+            if event["name"] == "CM" and event["args"].get("name") == "time_metric":
+                self._unit_ns = NS_OF_UNIT[event["args"]["value"]]
 
     def _other(self, event: Event) -> Callable[[], None]:
         """What an event that is no call on a file has to say."""
@@ -259,9 +272,6 @@ class _Reader:
         if kind in ("FH", "HH", "SH"):
             key, text = str(arguments["value"]), str(arguments["name"])
             return lambda: self.part.strings.update({key: text})
-        if kind == "CM" and name == "time_metric":
-            unit = NS_OF_UNIT[arguments["value"]]
-            return lambda: setattr(self, "_unit_ns", unit)
         if kind == "PR" and name == "rank":
             process, rank = _process_key(event["pid"], arguments), int(arguments["value"])
             return lambda: setattr(self.part.processes[self._processes[process]], "mpi_rank", rank)
@@ -294,7 +304,8 @@ class _Reader:
             heads = list(map(EVENT, calls))
         name, pid, tid, ts, dur, arguments = map(list, zip(*heads, strict=True))
         gets = [one.get for one in arguments]
-        hosts = _first_of(gets, "hhash", "hostname")
+        hosts, paths = _first_of(gets, "hhash", "hostname"), _first_of(gets, "fhash", "fname")
+        set(hosts), set(paths)  # whatever cannot be a key is found here
         kinds = {one: is_transfer(one) for one in set(name)}
         transfers = np.array([kinds[one] for one in name], bool)
         if not all(kinds.values()):
@@ -317,7 +328,7 @@ class _Reader:
             begin,
             duration,
             name,
-            _first_of(gets, "fhash", "fname"),
+            paths,
             arguments,
             np.where(transfers, np.maximum(number("offset", -1), -1), -1),
             np.where(transfers, _product(np.maximum(asked, 0), item), 0),
