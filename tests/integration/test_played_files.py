@@ -50,6 +50,8 @@ def test_posix_calls_take_the_time_of_the_machine(machine, ring, simulate, tmp_p
     files = DataSet(tmp_path / "played.sesame").table("storage_file").to_pylist()
     written = {Path(row["name"]).name: row["bytes_written"] for row in files if row["writes"]}
     assert written == {f"ring.{rank}": ROUNDS * 4096 for rank in range(2)}
+    calls = DataSet(tmp_path / "played.sesame").table("call_total").column("name").to_pylist()
+    assert "MPI_Comm_rank" not in calls  # the player's own
     slow = played(simulate(ring, *options, "--set", "storage.server_overhead=50ms"))
     waits = 2 * ROUNDS * 0.05  # each write, one after the other; a sync waits at least as often
     assert slow["predicted_time_s"] > result["predicted_time_s"] + waits
