@@ -48,9 +48,6 @@ SCALARS = (
     "outcome_text",
 )
 MOST_FILES_NAMED = 3  # in a note
-# The player calls it before each call on a file (docs/models/trace-driven.md); a trace's own calls
-# of it are played as computation.
-PLAYERS_OWN = "MPI_Comm_rank"
 
 
 @dataclass(frozen=True)
