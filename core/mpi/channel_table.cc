@@ -8,7 +8,7 @@ Channel& ChannelTable::at(uint64_t key) {
 }
 
 Channel& ChannelTable::insert(uint64_t key) {
-  if (4 * (used_ + 1) > 3 * (mask_ + 1)) grow();
+  if (2 * (used_ + 1) > mask_ + 1) grow();
   ++used_;
   uint32_t slot = first_slot(key);
   while (slots_[slot].key != Channel::kNone) slot = (slot + 1) & mask_;
