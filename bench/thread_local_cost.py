@@ -2,7 +2,7 @@
 without them (docs/decisions/0017).
 
 Runs the ring and the halo exchange of bench/programs as they are, and with one thread-local
-variable. Prints nanoseconds for a message and the ratio; medians of --repeat runs. Needs mpicc.
+variable. Prints nanoseconds for a message and the ratio; medians of --repeat runs. Needs mpicc.mpich.
 
     python bench/thread_local_cost.py [--ranks 2,64,1024] [--repeat 5] [--messages 4000000]
 """
@@ -29,7 +29,7 @@ def build(name: str, directory: Path, *, thread_local: bool) -> Path:
     program = directory / f"{name}{'-own' if thread_local else ''}"
     flags = ["-include", str(header)] if thread_local else []
     source = str(PROGRAMS / f"{name}.c")
-    subprocess.run(["mpicc", "-O2", "-w", *flags, source, "-o", str(program)], check=True)
+    subprocess.run(["mpicc.mpich", "-O2", "-w", *flags, source, "-o", str(program)], check=True)
     return program
 
 
