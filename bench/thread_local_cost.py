@@ -2,7 +2,8 @@
 without them (docs/decisions/0017).
 
 Runs the ring and the halo exchange of bench/programs as they are, and with one thread-local
-variable. Prints nanoseconds for a message and the ratio; medians of --repeat runs. Needs mpicc.mpich.
+variable. Prints nanoseconds for a message and the ratio; medians of --repeat runs. Needs
+mpicc.mpich.
 
     python bench/thread_local_cost.py [--ranks 2,64,1024] [--repeat 5] [--messages 4000000]
 """
