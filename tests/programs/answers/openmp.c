@@ -7,7 +7,7 @@
 static int own = 3;
 #pragma omp threadprivate(own)
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int provided, rank, size, threads = 0, inside = 0, sum = 0, total = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -29,8 +29,8 @@ int main(int argc, char **argv) {
   }
 #pragma omp parallel reduction(+ : total)
   total += own;
-  printf("%d: %d threads, %d in all, sum %d, own %d, level %d, at least funneled %d\n", rank, threads,
-         inside, sum, total, omp_get_level(), provided >= MPI_THREAD_FUNNELED);
+  printf("%d: %d threads, %d in all, sum %d, own %d, level %d, at least funneled %d\n", rank,
+         threads, inside, sum, total, omp_get_level(), provided >= MPI_THREAD_FUNNELED);
   MPI_Finalize();
   return 0;
 }

@@ -3,11 +3,11 @@
 #include <mpi.h>
 #include <stdio.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  void *library = dlopen(argv[1], RTLD_NOW);
+  void* library = dlopen(argv[1], RTLD_NOW);
   if (library == NULL) {
     printf("%s\n", dlerror());
     MPI_Abort(MPI_COMM_WORLD, 3);

@@ -3,12 +3,12 @@
 #include <pthread.h>
 #include <stdio.h>
 
-static void *call(void *argument) {
+static void* call(void* argument) {
   MPI_Barrier(MPI_COMM_WORLD);
   return argument;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int provided;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   pthread_t thread;

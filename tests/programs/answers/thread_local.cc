@@ -43,8 +43,9 @@ int main(int argc, char** argv) {
   MPI_Win_fence(0, shared);
   MPI_Win_free(&shared);
   int of_thread = 0;
-  std::thread([&] { of_thread = received[3] + counter.value + static_cast<int>(text.size()); })
-      .join();
+  std::thread([&] {
+    of_thread = received[3] + counter.value + static_cast<int>(text.size());
+  }).join();
   std::printf("%d: %d %d %d %d %.1f %d %s %d %d\n", rank, received[0], received[1], received[2],
               received[3], sum, counter.value, text.c_str(), window[3], of_thread);
   MPI_Finalize();

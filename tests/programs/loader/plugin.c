@@ -35,4 +35,4 @@ int plugin_add(int by) {
   return state + 10000 * size + helper_add(by) + program_number;
 }
 int plugin_local(void) { return local; }
-const char *plugin_name(void) { return NAME; }
+const char* plugin_name(void) { return NAME; }

@@ -1,7 +1,7 @@
 // Thread-local variables of a program: plain, aligned, with constructors and destructors, a pointer
 // that is relocated; of a library that finds them at fixed distances; in threads of the program.
-#include <mpi.h>
 #include <errno.h>
+#include <mpi.h>
 
 #include <cstdint>
 #include <cstdio>
