@@ -109,7 +109,7 @@ def program(name: str, folder: Path) -> tuple[int, list[str]]:
         ranks, options = EXAMPLES[name]
         return ranks, [str(build(f"examples/{name}", folder)), *options]
     ranks, options = WORKLOADS[name]
-    built = build_workload(find_workload(name), find_compiler("mpicc.mpich"))
+    built = build_workload(find_workload(name), find_compiler("mpicxx.mpich"))
     return ranks, [str(built.program), *options]
 
 
