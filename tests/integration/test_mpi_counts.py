@@ -385,7 +385,7 @@ def test_mpi_is_measured_without_rights(bench):
     }
     assert counted == KNOWN
     assert {row["subsystem"] for row in rows} == {"mpi"}
-    assert "mpi.message" in outcome.stdout
+    assert "mpi.message" in outcome.stderr
 
 
 @pytest.mark.parametrize("points", ["mpi.message", "fs,mpi"])
