@@ -209,6 +209,8 @@ class Simulated : public Recorder {
 
   void record(const CallRecord&) override {}
   void record(const IoRecord&) override {}
+  bool is_full(int) const override { return false; }
+  void write_until(int, SimTime) override {}
   void record(const MessageRecord& message) override {
     delivered_.push_back(static_cast<int>(message.sent.ps()));
   }
