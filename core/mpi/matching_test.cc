@@ -84,8 +84,16 @@ class Reference {
     match_named();
   }
 
-  // What a probe sees: no message that a receive from any source is going to have.
+  // What a probe sees: no message that a posted receive may still have. Of a named source nothing
+  // behind such a message either: it would overtake it, should the receive take another one.
   const Message* find(const Selector& selector) const {
+    if (selector.source != MPI_ANY_SOURCE) {
+      const auto first =
+          std::find_if(messages_.begin(), messages_.end(),
+                       [&](const Message& message) { return accepts(selector, message); });
+      if (first == messages_.end() || first_receive_for(*first) != receives_.end()) return nullptr;
+      return &*first;
+    }
     return earliest([&](const Message& message) {
       return accepts(selector, message) && first_receive_for(message) == receives_.end();
     });
