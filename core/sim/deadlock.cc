@@ -12,7 +12,7 @@ namespace {
 using mpi::RequestObject;
 using mpi::Strand;
 
-constexpr size_t kMostRanks = 16;
+constexpr size_t kMostListed = 16;
 
 const char* name_of(uint16_t call) { return mpi::call_name(static_cast<mpi::CallId>(call)); }
 
@@ -81,7 +81,7 @@ std::string describe_circle(const mpi::World& world) {
     }
     const auto circle = std::find(path.begin(), path.end(), at);
     if (circle == path.end()) continue;
-    if (path.end() - circle > static_cast<ptrdiff_t>(kMostRanks)) {
+    if (path.end() - circle > static_cast<ptrdiff_t>(kMostListed)) {
       return "\n  " + std::to_string(path.end() - circle) +
              " ranks wait for each other in a circle";
     }
@@ -99,7 +99,7 @@ std::string explain_deadlock(const mpi::World& world) {
   size_t blocked = 0;
   for (const auto& rank : world.ranks) {
     if (rank->ended) continue;
-    if (++blocked > kMostRanks) continue;
+    if (++blocked > kMostListed) continue;
     const Strand& strand = rank->main;
     lines += "\n  " + mpi::name_of_rank(*rank) + " in " +
              (strand.call_depth > 0 ? name_of(strand.call) : "its program");
@@ -115,7 +115,7 @@ std::string explain_deadlock(const mpi::World& world) {
     if (other >= 0) lines += describe_end(*world.ranks[static_cast<size_t>(other)]);
     if (in_helper) lines += ", which" + describe(*rank, helper->waiting_request);
   }
-  if (blocked > kMostRanks) lines += "\n  and " + std::to_string(blocked - kMostRanks) + " more";
+  if (blocked > kMostListed) lines += "\n  and " + std::to_string(blocked - kMostListed) + " more";
   return "deadlock: " + std::to_string(blocked) + " of " + std::to_string(world.size()) +
          " ranks wait for something that cannot happen" + lines + describe_circle(world);
 }
