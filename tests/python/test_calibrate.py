@@ -47,9 +47,9 @@ def report(latency=0.4e-6, send=0.1e-6, receive=0.05e-6, limit=8192, interval=0.
     }
 
 
-def text_of(fit, **more) -> str:
-    kernels = [ComputeFit("ep S", 0.3, 0.33, 0.31)]
-    return machine_text(Calibration("here", "h", "p", "today", 2, fit, "m", kernels, **more))
+def text_of(fit, *, cores=2, kernels=None, **more) -> str:
+    kernels = kernels or [ComputeFit("ep S", 0.3, 0.33, 0.31)]
+    return machine_text(Calibration("here", "h", "p", "today", cores, fit, "m", kernels, **more))
 
 
 def test_model_reproduces_the_curve(tmp_path):
@@ -88,7 +88,10 @@ def test_overheads_that_are_the_whole_latency_stay_within_it_when_written(share,
             segments=[replace(segment, intercept=latency) for segment in fit.segments],
         )
         (tmp_path / "here.toml").write_text(text_of(whole))
-        native.read_machine(str(tmp_path / "here.toml"))
+        network = native.read_machine(str(tmp_path / "here.toml"))["node_network"]
+        written = network["send_overhead_s"] + network["receive_overhead_s"]
+        assert written <= network["latency_s"]
+        assert written == pytest.approx(latency, abs=3e-12)
 
 
 def test_a_stream_slower_than_its_overheads_has_a_gap():

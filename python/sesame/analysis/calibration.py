@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -13,13 +13,20 @@ from typing import Any
 import numpy as np
 
 from sesame.analysis.findings.messages import curve_of
-from sesame.analysis.quantities import format_seconds, format_size
-from sesame.analysis.segments import Segment, breaks_of, fit_segments
+from sesame.analysis.quantities import format_bytes, format_seconds, format_size
+from sesame.analysis.robust_segments import fit_message_segments
+from sesame.analysis.segments import Segment, breaks_of
 from sesame.analysis.storage_fit import StorageFit, storage_text
+from sesame.trust import Doubt, Estimate, Reason, median_of
 
 Report = dict[str, Any]
 MOST_OVERHEAD = 0.9  # of the smallest message's time: the wire takes something
-HIGHEST_BANDWIDTH = 1e13  # bytes/s, of a segment whose slope is lost in the latency
+MOST_ERROR = 0.1  # of half the sizes: above it the times are no curve
+FAR_OFF = 0.25  # the relative error of a disturbed size
+MOST_FAR_OFF = 0.25  # of the sizes
+WIDEST = 0.5  # half an interval over its value
+DOUBT = "# doubtful: "  # begins a line of the file
+MEASURE_AGAIN = "repeat it on an idle machine, with a longer --budget"
 SIGNIFICANT = 4  # digits of what is written: more than was measured
 
 
@@ -36,6 +43,7 @@ class NetworkFit:
     times: Any = field(repr=False)  # measured
     stream_sizes: Any = field(repr=False)
     stream_intervals: Any = field(repr=False)  # measured
+    spread: dict[str, Estimate] = field(default_factory=dict)  # of repeats, by the keys' names
 
     @property
     def limits(self) -> list[int]:
@@ -62,6 +70,45 @@ class NetworkFit:
         predicted = np.array([self.stream_interval(size) for size in self.stream_sizes])
         return predicted / self.stream_intervals - 1
 
+    @property
+    def widest(self) -> float:
+        """Half the interval over the value, of the latency or the bandwidth."""
+        first, last = self.segments[0], self.segments[-1]
+        return max(first.intercept_interval / first.intercept, last.slope_interval / last.slope)
+
+    def doubts(self) -> list[Doubt]:
+        """Why these constants must not be believed."""
+        return [
+            Doubt(Reason.SCATTER, text, MEASURE_AGAIN)
+            for text in (*self._curve_doubts(), *self._constant_doubts())
+        ]
+
+    def _curve_doubts(self) -> Iterator[str]:
+        errors = np.abs(self.ping_pong_errors())
+        half = float(np.median(errors))
+        if half > MOST_ERROR:
+            yield (
+                f"half of the message times are more than {_percent(half)} off any curve that "
+                f"rises with the size, expected at most {_percent(MOST_ERROR)}"
+            )
+        far = float(np.mean(errors > FAR_OFF))
+        if far > MOST_FAR_OFF:
+            yield (
+                f"{_percent(far)} of the message times are more than {_percent(FAR_OFF)} off the "
+                f"curve, expected at most {_percent(MOST_FAR_OFF)}"
+            )
+
+    def _constant_doubts(self) -> Iterator[str]:
+        first, last = self.segments[0], self.segments[-1]
+        if first.intercept_interval > WIDEST * first.intercept:
+            latency = format_seconds(first.intercept)
+            yield f"the latency is {latency} ± {format_seconds(first.intercept_interval)}"
+        if last.slope_interval > WIDEST * last.slope:
+            share = _percent(last.slope_interval / last.slope)
+            yield f"the bandwidth is {format_bytes(last.bandwidth)}/s ± {share}"
+        if max(self.send_overhead, self.receive_overhead, self.gap) <= 0:
+            yield "sending, receiving and a stream of small messages took no time at all"
+
 
 @dataclass(frozen=True)
 class ComputeFit:
@@ -71,6 +118,7 @@ class ComputeFit:
     alone: float
     all_cores: float  # one copy on every core, the mean of them
     simulated: float
+    shared: dict[int, Estimate] = field(default_factory=dict)  # by copies, over the time alone
 
     @property
     def ratio(self) -> float:
@@ -90,12 +138,51 @@ class Calibration:
     between: NetworkFit | None = None
     hosts: Sequence[str] = ()
     storage: StorageFit | None = None
+    doubts: Sequence[Doubt] = ()  # with which it is written all the same
+
+    @property
+    def slowdown(self) -> list[float]:
+        """Of computation, by how many cores of the node compute, from 1 on."""
+        counts = sorted({count for kernel in self.kernels for count in kernel.shared})
+        if not counts:
+            return []
+        medians = [
+            float(np.median([k.shared[count].value for k in self.kernels if count in k.shared]))
+            for count in counts
+        ]
+        cores = np.arange(1, self.cores + 1)
+        factors = np.interp(cores, [1, *counts], [1.0, *medians])
+        return [float(factor) for factor in np.maximum.accumulate(np.maximum(factors, 1.0))]
 
 
-def fit_network(report: Report) -> NetworkFit:
-    sizes, times = curve_of(report)
-    figures = {figure["name"]: figure["value"] for figure in report["figures"]}
-    stream = {name: np.array(part["values"]) for name, part in report["tables"]["stream"].items()}
+def merged_curve(reports: Sequence[Report]) -> tuple[Any, Any]:
+    """The median of the runs at each size; sizes around a step may be of some runs only."""
+    times: dict[float, list[float]] = {}
+    for report in reports:
+        for size, value in zip(*curve_of(report), strict=True):
+            times.setdefault(float(size), []).append(float(value))
+    sizes = sorted(times)
+    return np.array(sizes), np.array([np.median(times[size]) for size in sizes])
+
+
+def _figures(reports: Sequence[Report]) -> dict[str, Estimate]:
+    values: dict[str, list[float]] = {}
+    for report in reports:
+        for figure in report["figures"]:
+            values.setdefault(figure["name"], []).append(figure["value"])
+    return {name: median_of(samples) for name, samples in values.items()}
+
+
+def fit_network(*reports: Report) -> NetworkFit:
+    """From one run of the workload or more."""
+    sizes, times = merged_curve(reports)
+    spread = _figures(reports)
+    figures = {name: estimate.value for name, estimate in spread.items()}
+    tables = [report["tables"]["stream"] for report in reports]
+    stream = {
+        name: np.median([table[name]["values"] for table in tables], axis=0)
+        for name in ("size", "interval")
+    }
     send, receive = _overheads(figures, float(times[0]))
     slowest = max(send, receive)
     interval = float(stream["interval"][0])
@@ -105,11 +192,12 @@ def fit_network(report: Report) -> NetworkFit:
         receive_overhead=receive,
         gap=interval if interval > slowest else 0.0,
         eager_limit=None if limit is None else int(limit),
-        segments=fit_segments(sizes, times, least_intercept=send + receive),
+        segments=fit_message_segments(sizes, times, least_intercept=send + receive),
         sizes=sizes,
         times=times,
         stream_sizes=stream["size"],
         stream_intervals=stream["interval"],
+        spread=spread,
     )
 
 
@@ -150,12 +238,17 @@ def _heading(calibration: Calibration) -> str:
 #   host       {where}
 #   processor  {calibration.processor}
 #   MPI        {calibration.mpi}
-
+{_doubt_lines(calibration.doubts)}
 name = "{calibration.name}"
 description = "{where}: {calibration.cores} cores, {calibration.mpi}"
 sources = ["sesame machine calibrate on {where}, {calibration.date}"]
 nodes = {nodes}
 """
+
+
+def _doubt_lines(doubts: Sequence[Doubt]) -> str:
+    """`sesame machine check` reads them again."""
+    return "".join(f"{DOUBT}{doubt}\n" for doubt in doubts)
 
 
 def _node(calibration: Calibration) -> str:
@@ -169,7 +262,21 @@ def _node(calibration: Calibration) -> str:
             f"{format_seconds(kernel.all_cores)}, in the simulator "
             f"{format_seconds(kernel.simulated)}: ratio {kernel.ratio:.3f}"
         )
-    return "\n".join([*lines, "compute_ratio = 1.0", ""])
+    lines.append("compute_ratio = 1.0")
+    if calibration.slowdown:
+        lines.append("# Copies that compute at the same time, over one alone:")
+        for kernel in calibration.kernels:
+            lines.append(f"#   {kernel.kernel:12} {_sharing(kernel)}")
+        factors = ", ".join(f"{factor:.3f}" for factor in calibration.slowdown)
+        lines.append(f"slowdown = [{factors}]")
+    return "\n".join([*lines, ""])
+
+
+def _sharing(kernel: ComputeFit) -> str:
+    return ", ".join(
+        f"{count}: {ratio.value:.3f} ± {_percent(ratio.relative_width)}"
+        for count, ratio in sorted(kernel.shared.items())
+    )
 
 
 def _network(table: str, where: str, fit: NetworkFit) -> str:
@@ -192,10 +299,11 @@ def _network(table: str, where: str, fit: NetworkFit) -> str:
 def _constants(table: str, fit: NetworkFit) -> str:
     lines = [
         f"[{table}]",
-        f"latency = {_duration(fit.segments[0].intercept)}",
-        f"bandwidth = {_bandwidth(fit.segments[-1])}",
-        f"send_overhead = {_overhead(fit.send_overhead)}",
-        f"receive_overhead = {_overhead(fit.receive_overhead)}",
+        f"latency = {_duration(fit.segments[0].intercept)}  # {_latency_spread(fit.segments[0])}",
+        f"bandwidth = {_bandwidth(fit.segments[-1])}  # {_slope_spread(fit.segments[-1])}",
+        f"send_overhead = {_overhead(fit.send_overhead)}{_repeat_spread(fit, 'send overhead')}",
+        f"receive_overhead = {_overhead(fit.receive_overhead)}"
+        f"{_repeat_spread(fit, 'receive overhead')}",
     ]
     if fit.gap > 0:
         lines.append(f"gap = {_duration(fit.gap)}")
@@ -211,8 +319,7 @@ def _segment(table: str, segment: Segment, up_to: int | None) -> list[str]:
     lines = [f"[[{table}.segment]]  # residual {_percent(segment.residual)}, " + _worst(segment)]
     if up_to is not None:
         lines.append(f'up_to = "{up_to} B"')
-    spread = f"± {format_seconds(segment.intercept_interval)}"
-    lines.append(f"latency = {_duration(segment.intercept)}  # {spread}")
+    lines.append(f"latency = {_duration(segment.intercept)}  # {_latency_spread(segment)}")
     lines.append(f"bandwidth = {_bandwidth(segment)}  # {_slope_spread(segment)}")
     return [*lines, ""]
 
@@ -221,9 +328,19 @@ def _worst(segment: Segment) -> str:
     return f"at most {_percent(segment.worst_residual)}"
 
 
+def _latency_spread(segment: Segment) -> str:
+    return f"± {_percent(segment.intercept_interval / max(segment.intercept, 1e-300))}"
+
+
+def _repeat_spread(fit: NetworkFit, name: str) -> str:
+    """Where there were several runs: half their interval."""
+    estimate = fit.spread.get(name)
+    if estimate is None or estimate.samples < 2 or estimate.value <= 0:
+        return ""
+    return f"  # ± {_percent(estimate.relative_width)}"
+
+
 def _slope_spread(segment: Segment) -> str:
-    if segment.bandwidth > HIGHEST_BANDWIDTH:
-        return "the size makes no difference here"
     return f"± {_percent(segment.slope_interval / segment.slope)}"
 
 
@@ -241,4 +358,4 @@ def _overhead(seconds: float) -> str:
 
 
 def _bandwidth(segment: Segment) -> str:
-    return f'"{float(f"{min(segment.bandwidth, HIGHEST_BANDWIDTH):.{SIGNIFICANT}g}"):.0f} B/s"'
+    return f'"{float(f"{segment.bandwidth:.{SIGNIFICANT}g}"):.0f} B/s"'

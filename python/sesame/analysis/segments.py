@@ -8,7 +8,7 @@ Osborn and Sakkas 2013). Neighbouring pieces need not meet: a change of protocol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -83,7 +83,7 @@ def fit_segments(
     pieces = _Pieces(x, y, least_intercept, level)
     squares = pieces.squares()
     squares[0, len(x)] = pieces.segment(0, len(x)).residual ** 2 * len(x)  # however narrow
-    ends = _best_ends(squares, most)
+    ends = best_ends(squares, most, _score)
     return [pieces.segment(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
 
 
@@ -196,16 +196,17 @@ def t_quantile(free: int) -> float:
     return z + sum(term / float(free) ** (i + 1) for i, term in enumerate(terms))
 
 
-def _best_ends(squares: Array, most: int) -> list[int]:
-    """Ends of the segments of the best partition, as numbers of points."""
+def best_ends(squares: Array, most: int, score: Callable[[float, int, int], float]) -> list[int]:
+    """Ends of the segments of the best partition, as numbers of points. `score` of a sum of
+    costs, the number of points and that of segments is the least for it."""
     count = len(squares) - 1
     best, came_from = [squares[0]], [np.zeros(count + 1, int)]
-    scores = [_score(best[0][count], count, 1)]
+    scores = [score(best[0][count], count, 1)]
     for segments in range(2, min(most, count // LEAST_POINTS) + 1):
         ways = best[-1][:, None] + squares
         came_from.append(np.argmin(ways, axis=0))
         best.append(np.min(ways, axis=0))
-        scores.append(_score(best[-1][count], count, segments))
+        scores.append(score(best[-1][count], count, segments))
     ends = [count]
     for row in range(int(np.argmin(scores)), 0, -1):
         ends.append(int(came_from[row][ends[-1]]))

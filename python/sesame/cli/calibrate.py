@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-import statistics
-import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,30 +14,26 @@ import click
 from rich.console import Console
 
 from sesame import native
-from sesame.analysis.calibration import Calibration, ComputeFit, fit_network, machine_text
-from sesame.analysis.findings.messages import analyse
-from sesame.analysis.storage_fit import fit_storage, storage_sentences
+from sesame.analysis.calibration import Calibration, machine_text
+from sesame.analysis.findings.messages import segment_sentences
+from sesame.analysis.segments import breaks_of
+from sesame.analysis.storage_fit import StorageFit, fit_storage, storage_sentences
 from sesame.cli.simulate import check_file
-from sesame.errors import InputError, OutputError, WorkloadError
-from sesame.machines import find_machine
-from sesame.simulation import Compute, Host, find_host
-from sesame.simulation import simulate as run_simulation
-from sesame.simulation.host import inspect_program
-from sesame.workloads import (
-    BenchRun,
-    Built,
-    Compiler,
-    build_workload,
-    find_compiler,
-    find_workload,
-    run_copies,
-    run_here,
-    run_simulated,
-)
+from sesame.errors import InputError, OutputError
+from sesame.host_load import load_of
+from sesame.trust import Doubt
+from sesame.workloads import Compiler, build_workload, find_compiler, find_workload
+from sesame.workloads.calibrating import Session, measure_kernel, measure_messages
 from sesame.workloads.storage_times import measure_storage
 
 KERNELS = (("ep", ("--class", "S")), ("cg", ("--class", "W")), ("is", ("--class", "W")))
-REPEAT = 5
+BUDGET_S = 240.0
+USUAL = "a minute or two"  # on an idle machine
+LOOK_S = 1.0  # at what else runs, before anything is measured
+HINT = (
+    "wait until the machine is idle; --accept-doubts writes the file all the same, with the doubts "
+    "as comments"
+)
 
 
 @click.command()
@@ -65,58 +60,99 @@ REPEAT = 5
     help="Also measure storage in this directory: the file has a model of it.",
 )
 @click.option("--name", default="here", help="Of the machine, in the file.")
+@click.option(
+    "--budget",
+    default=BUDGET_S,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Time after which nothing is repeated any more.",
+)
+@click.option(
+    "--accept-doubts", is_flag=True, help="Write the file although it cannot be believed."
+)
 @click.option("--force", is_flag=True, help="Write over an existing file.")
 def calibrate(output: Path, **options: Any) -> None:
     """Measure this machine and write a model of it.
 
     Messages inside a node, and between the first two of the hosts; the constants stand in the file
-    with what they were fitted to. Takes a minute on a machine that does nothing else.
+    with what they were fitted to. What scatters is repeated. On a machine that does anything else
+    nothing is written.
 
     \b
     sesame machine calibrate -o here.toml
     """
-    hosts = [host for host in options["hosts"].split(",") if host]
     _check_output(output, force=options["force"])
     compiler = find_compiler(options["mpi"])
     console = Console(stderr=True, highlight=False)
-    with console.status("measuring messages inside a node"):
-        messages = build_workload(find_workload("messages"), compiler)
-        inside = _messages(messages, options["ranks"], hosts[:1])
-    between = None
-    if len(hosts) > 1:
-        with console.status(f"measuring messages between {hosts[0]} and {hosts[1]}"):
-            between = _messages(messages, 2, hosts[:2])
-    with console.status("measuring computation"):
-        kernels = [_kernel(compiler, name, arguments) for name, arguments in KERNELS]
-    storage = None
-    if options["directory"] is not None:
-        with console.status(f"measuring storage in {options['directory']}"):
-            storage = fit_storage(measure_storage(options["directory"]))
-    fit = fit_network(inside)
-    text = machine_text(
-        Calibration(
-            name=options["name"],
-            host=platform.node(),
-            processor=_processor(),
-            date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            cores=os.cpu_count() or 1,
-            inside=fit,
-            mpi=inside["parameters"]["mpi"],
-            kernels=kernels,
-            between=None if between is None else fit_network(between),
-            hosts=hosts,
-            storage=storage,
-        )
+    doubts = load_of(LOOK_S).doubts()
+    _refuse(doubts, output, options)
+    console.print(
+        f"takes {USUAL} on an idle machine; repeats until {options['budget']:g} s at most"
     )
-    _write(output, text)
-    for sentence in analyse(inside).sentences:
+    with console.status("measuring") as status:
+        session = Session(options["budget"], tell=status.update, doubts=doubts)
+        found, storage, said = _measure(compiler, options, session)
+    fits = [fit for fit in (found.inside, found.between) if fit is not None]
+    doubts = session.doubts + [doubt for fit in fits for doubt in fit.doubts()]
+    _refuse(doubts, output, options)
+    _write(output, machine_text(replace(found, doubts=doubts)))
+    for sentence in said:
         console.print(sentence, markup=False)
-    if between is None:
+    if found.between is None:
         console.print("between nodes nothing was measured: one host")
     said = ["storage was not measured: --dir says where"]
     for sentence in said if storage is None else storage_sentences(storage):
         console.print(sentence, markup=False)
+    for doubt in doubts:
+        console.print(f"doubtful: {doubt}", markup=False)
     console.print(f"machine file: {output}", soft_wrap=True, markup=False)
+
+
+def _refuse(doubts: Sequence[Doubt], output: Path, options: dict[str, Any]) -> None:
+    if doubts and not options["accept_doubts"]:
+        reasons = "; ".join(dict.fromkeys(doubt.text for doubt in doubts))
+        raise InputError(f"{output} is not written: {reasons}", hint=HINT)
+
+
+def _measure(
+    compiler: Compiler, options: dict[str, Any], session: Session
+) -> tuple[Calibration, StorageFit | None, list[str]]:
+    """The calibration and, for the user, what messages cost."""
+    hosts = [host for host in options["hosts"].split(",") if host]
+    messages = build_workload(find_workload("messages"), compiler)
+    inside, reports = measure_messages(
+        messages, options["ranks"], hosts[:1], session, "messages inside a node"
+    )
+    between = None
+    if len(hosts) > 1:
+        what = f"messages between {hosts[0]} and {hosts[1]}"
+        between, _ = measure_messages(messages, 2, hosts[:2], session, what)
+    kernels = []
+    for name, arguments in KERNELS:
+        session.tell(f"building {name}")
+        kernels.append(
+            measure_kernel(build_workload(find_workload(name), compiler), arguments, session)
+        )
+    storage = None
+    if options["directory"] is not None:
+        session.tell(f"measuring storage in {options['directory']}")
+        storage = fit_storage(measure_storage(options["directory"]))
+    found = Calibration(
+        name=options["name"],
+        host=platform.node(),
+        processor=_processor(),
+        date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        cores=os.cpu_count() or 1,
+        inside=inside,
+        mpi=reports[0]["parameters"]["mpi"],
+        kernels=kernels,
+        between=between,
+        hosts=hosts,
+        storage=storage,
+    )
+    sentences = segment_sentences(inside.segments, breaks_of(inside.segments))
+    return found, storage, sentences
 
 
 def _check_output(output: Path, *, force: bool) -> None:
@@ -138,45 +174,6 @@ def _write(output: Path, text: str) -> None:
         raise OutputError(f"{output}: cannot write: {error.strerror}") from error
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _messages(built: Built, ranks: int, hosts: Sequence[str]) -> dict[str, Any]:
-    where = [] if not hosts else ["-hosts", ",".join(hosts)]
-    if len(hosts) > 1:
-        where += ["-ppn", "1"]
-    return _checked(run_here(built, ranks, [], quiet=True, mpiexec_options=where))
-
-
-def _checked(run: BenchRun) -> dict[str, Any]:
-    if run.exit_status != 0 or run.report["verified"] is False:
-        raise WorkloadError(f"{run.report['workload']} did not verify its answer here")
-    return run.report
-
-
-def _kernel(compiler: Compiler, name: str, arguments: tuple[str, ...]) -> ComputeFit:
-    """In turns, so that what disturbs the machine disturbs all alike."""
-    built = build_workload(find_workload(name), compiler)
-    alone, crowded, simulated = [], [], []
-    for _ in range(REPEAT):
-        alone.append(_checked(run_here(built, 1, arguments, quiet=True))["time_s"])
-        copies = run_copies(built, os.cpu_count() or 1, arguments)
-        crowded.append(statistics.mean(_checked(run)["time_s"] for run in copies))
-        simulated.append(_checked(_simulated(built, arguments))["time_s"])
-    medians = [statistics.median(times) for times in (alone, crowded, simulated)]
-    return ComputeFit(f"{name} {arguments[-1]}", *medians)
-
-
-def _simulated(built: Built, arguments: tuple[str, ...]) -> BenchRun:
-    executable = find_host(inspect_program(str(built.program)))
-    host = Host(executable, stdout=subprocess.DEVNULL)
-    return run_simulated(
-        built,
-        1,
-        arguments,
-        machine=find_machine("infiniband"),  # any with a compute ratio of 1: one rank computes
-        compute=Compute(),
-        simulate=lambda scenario: run_simulation(scenario, host),
-    )
 
 
 def _processor() -> str:

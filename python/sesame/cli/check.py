@@ -15,6 +15,7 @@ from rich.table import Table
 
 from sesame import native
 from sesame.analysis.against import Comparison, Recorded, compare, read_recorded
+from sesame.analysis.machine_doubts import doubts_of_machine
 from sesame.analysis.quantities import format_seconds
 from sesame.cli.simulate import parse_placement
 from sesame.errors import InputError, WorkloadError
@@ -22,6 +23,7 @@ from sesame.machines import find_machine
 from sesame.simulation import Host, find_host, parse_compute
 from sesame.simulation import simulate as run_simulation
 from sesame.simulation.host import inspect_program
+from sesame.trust import Doubt
 from sesame.workloads import (
     build_workload,
     find_compiler,
@@ -59,7 +61,8 @@ from sesame.workloads import (
 def check(machine: str, data_sets: tuple[Path, ...], **options: Any) -> int:
     """Check a machine file, or how well a model predicts.
 
-    MACHINE is a file or one of the list; of a file that is wrong it says the line. With --against
+    MACHINE is a file or one of the list; of a file that is wrong it says the line. A file whose
+    constants cannot be believed is doubtful, and the exit status 1. With --against
     every data set's workload runs again, in the simulator on this machine.
 
     \b
@@ -70,9 +73,7 @@ def check(machine: str, data_sets: tuple[Path, ...], **options: Any) -> int:
     model = native.read_machine(str(path))
     if not data_sets:
         _refuse_without_data(options)
-        words = f"{model['name']}, {model['nodes']} nodes, {model['ranks']} ranks"
-        click.echo(json.dumps(model) if options["as_json"] else f"{path}: good: {words}")
-        return 0
+        return _say(path, model, doubts_of_machine(path), as_json=options["as_json"])
     within = None if options["within"] is None else _fraction(options["within"])
     recorded = [read_recorded(data_set) for data_set in data_sets]
     comparisons = [_compare(one, path, options) for one in recorded]
@@ -93,6 +94,19 @@ def check(machine: str, data_sets: tuple[Path, ...], **options: Any) -> int:
     if missed:
         click.echo(f"{len(missed)} of {len(comparisons)} not within {options['within']}", err=True)
     return 1 if missed else 0
+
+
+def _say(path: Path, model: dict[str, Any], doubts: Sequence[Doubt], *, as_json: bool) -> int:
+    if as_json:
+        click.echo(json.dumps({**model, "doubts": [doubt.as_json() for doubt in doubts]}))
+    else:
+        words = f"{model['name']}, {model['nodes']} nodes, {model['ranks']} ranks"
+        click.echo(f"{path}: {'doubtful' if doubts else 'good'}: {words}")
+        for doubt in doubts:
+            click.echo(doubt.text, err=True)
+        for hint in dict.fromkeys(doubt.hint for doubt in doubts if doubt.hint):
+            click.echo(f"hint: {hint}", err=True)
+    return 1 if doubts else 0
 
 
 def _refuse_without_data(options: dict[str, Any]) -> None:

@@ -126,7 +126,8 @@ def write_inputs(traced: TracedRun, options: dict[str, Any], folder: Path) -> Co
         return Compute("none", text="none")
     times = folder / "times"
     traced.write_times(times, scale)
-    return Compute("recorded", times=times, text=text if scale == 1 else f"{text}, times {scale:g}")
+    text = text if scale == 1 else f"{text}, times {scale:g}"
+    return Compute("recorded", times=times, text=text, shared=True)
 
 
 def played(scenario: Scenario, traced: TracedRun, folder: Path, around: Surroundings) -> Scenario:

@@ -26,6 +26,7 @@ class Compute:
     times: Path | None = None  # or its times, written already
     text: str = "measured"  # as the user wrote it
     save: Path | None = None  # gets measured times, for another run
+    shared: bool = False  # recorded times hold what ranks of a node cost each other
     measuring: Measuring | None = None  # of recorded times that this command measured itself
 
     @property
@@ -39,6 +40,7 @@ class Compute:
             "fixed_ps": self.fixed_ps,
             "recorded": None if recorded_file is None else str(recorded_file),
             "save": None if self.save is None else str(self.save),
+            "shared": self.shared,
         }
 
     def __str__(self) -> str:

@@ -31,7 +31,7 @@ def analyse(report: Report) -> Findings:
         {"name": "bandwidth", "value": float(sizes[-1] / times[-1]), "unit": "B/s"},
     ]
     asymptotic = segments[-1].bandwidth
-    if asymptotic <= NO_BANDWIDTH:
+    if asymptotic <= NO_BANDWIDTH and segments[-1].slope_interval <= segments[-1].slope:
         figures.append({"name": "asymptotic bandwidth", "value": asymptotic, "unit": "B/s"})
     return Findings(
         sentences=[sentence for sentence in sentences if sentence],
@@ -69,7 +69,7 @@ def segment_sentences(segments: Sequence[Segment], breaks: Sequence[Break]) -> l
 
 def _line(segment: Segment) -> str:
     latency = format_seconds(segment.intercept)
-    if segment.bandwidth > NO_BANDWIDTH:
+    if segment.bandwidth > NO_BANDWIDTH or segment.slope_interval > segment.slope:
         return f"{latency}, whatever the size"
     latency += f" ± {format_seconds(segment.intercept_interval)}"
     percent = 100 * segment.slope_interval / segment.slope
@@ -102,7 +102,9 @@ def _eager_sentence(report: Report) -> str:
 
 def _stream_sentences(report: Report, sizes: Any, times: Any) -> list[str]:
     stream = {k: np.array(v["values"]) for k, v in report["tables"]["stream"].items()}
-    rate = 1 / stream["interval"][0] if stream["interval"][0] > 0 else float("inf")
+    if stream["interval"][0] <= 0 or stream["exchange"][-1] <= 0:
+        return ["streams took no time that the clock could tell: measure again on an idle machine"]
+    rate = 1 / stream["interval"][0]
     one_way = np.interp(stream["size"][-1], sizes, times)
     both = 2 * stream["size"][-1] / stream["exchange"][-1] / (stream["size"][-1] / one_way)
     size = format_size(int(stream["size"][-1]))

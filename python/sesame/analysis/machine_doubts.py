@@ -1,0 +1,115 @@
+"""What in a machine file cannot be believed: constants beyond belief, and what the comments say of
+the measurement that they come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from sesame import native
+from sesame.analysis.calibration import DOUBT, MEASURE_AGAIN, WIDEST
+from sesame.analysis.quantities import format_bytes, format_seconds, format_size
+from sesame.errors import InputError
+from sesame.trust import Doubt, Reason
+
+# Beyond what networks and memories reach today, and short of what goes around the earth.
+LATENCIES = {"node_network": (1e-8, 1e-3), "network": (5e-8, 0.3)}  # s
+BANDWIDTHS = (1e3, 2e12)  # bytes/s
+# A protocol for large messages may be faster than that for small ones: the Paragon's took 46 % off.
+# What `calibrate` writes never falls.
+MOST_FALL, MOST_CALIBRATED_FALL = 0.5, 0.02
+CALIBRATED = "sesame machine calibrate"
+NAMES = {"node_network": "node.network", "network": "network"}
+
+INTERVAL = re.compile(r'\s*(\w+)\s*=\s*"?([^"#]+?)"?\s*#\s*±\s*([\d.,]+)\s*([^\s#]+)')
+UNITS = {"%": 0.01}
+
+
+def doubts_of_machine(path: Path) -> list[Doubt]:
+    """In the order of the file's tables, then of its lines."""
+    model = native.read_machine(str(path))
+    calibrated = any(source.startswith(CALIBRATED) for source in model["sources"])
+    texts = [
+        text
+        for key, table in NAMES.items()
+        for text in _network_doubts(model[key], table, LATENCIES[key], calibrated)
+    ]
+    constants = [
+        Doubt(Reason.OUTSIDE_RANGE, f"{path}: {text}", MEASURE_AGAIN)
+        for text in dict.fromkeys(texts)
+    ]
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return constants + [
+        Doubt(Reason.SCATTER, f"{path}:{number}: {text}", MEASURE_AGAIN)
+        for number, line in enumerate(lines, 1)
+        if (text := _line_doubt(line)) is not None
+    ]
+
+
+def _network_doubts(
+    network: dict[str, Any], table: str, latencies: tuple[float, float], calibrated: bool
+) -> Iterator[str]:
+    least, most = latencies
+    for latency in sorted({segment["latency_s"] for segment in network["segments"][:1]}):
+        if not least <= latency <= most:
+            yield (
+                f"{table}.latency: beyond belief, expected {format_seconds(least)} to "
+                f"{format_seconds(most)}, got {format_seconds(latency)}"
+            )
+    for bandwidth in sorted({s["bandwidth_bytes_per_s"] for s in network["segments"]}):
+        if not BANDWIDTHS[0] <= bandwidth <= BANDWIDTHS[1]:
+            low, high = (format_bytes(value) for value in BANDWIDTHS)
+            yield (
+                f"{table}.bandwidth: beyond belief, expected {low}/s to {high}/s, got "
+                f"{format_bytes(bandwidth)}/s"
+            )
+    yield from _falls(network, table, MOST_CALIBRATED_FALL if calibrated else MOST_FALL)
+    shortest = max(network[f"{key}_s"] for key in ("send_overhead", "receive_overhead", "gap"))
+    if calibrated and shortest <= 0:
+        yield f"{table}: an infinite number of small messages per second: no overhead and no gap"
+
+
+def _falls(network: dict[str, Any], table: str, most: float) -> Iterator[str]:
+    segments = network["segments"]
+    for left, right in pairwise(segments):
+        size = left["up_to_bytes"]
+        before, after = (_time(segment, size) for segment in (left, right))
+        if after < (1 - most) * before:
+            yield (
+                f"{table}: half a round trip falls from {format_seconds(before)} to "
+                f"{format_seconds(after)} above {format_size(size)}, expected that it rises"
+            )
+
+
+def _time(segment: dict[str, Any], size: int) -> float:
+    return float(segment["latency_s"] + size / segment["bandwidth_bytes_per_s"])
+
+
+def _line_doubt(line: str) -> str | None:
+    """Of the comments that `calibrate` writes beside its constants."""
+    if line.startswith(DOUBT):
+        return line.removeprefix(DOUBT)
+    found = INTERVAL.match(line)
+    if found is None:
+        return None
+    key, value, half, unit = found.groups()
+    share = _share(value, half.replace(",", ""), unit)
+    if share is None or share <= WIDEST:
+        return None
+    return (
+        f"{key} = {value} ± {half} {unit}: expected an interval of at most ± {100 * WIDEST:.0f} %"
+    )
+
+
+def _share(value: str, half: str, unit: str) -> float | None:
+    """Half the interval over the value; None for another comment."""
+    try:
+        if unit in UNITS:
+            return float(half) * UNITS[unit]
+        whole = native.parse_duration_ps(value)
+        return native.parse_duration_ps(f"{half} {unit}") / whole if whole else float("inf")
+    except InputError:
+        return None

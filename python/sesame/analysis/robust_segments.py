@@ -1,0 +1,263 @@
+"""The segments of a curve of message times that a network can have: the time never falls with the
+size, no bandwidth is far beyond the best that was seen, and a slope that the data do not determine
+is that of a neighbour.
+
+Least absolute deviations of relative errors, so that disturbed points do not count. Breaks are
+chosen as in segments.py, with the cost of that norm; all lines then come from one linear program,
+which holds what is demanded of them, and intervals from a bootstrap of the points (Efron 1979).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from sesame.analysis.segments import (
+    LEAST_POINTS,
+    LEAST_WIDTH,
+    MOST_SEGMENTS,
+    NORMAL_QUANTILE,
+    PARAMETERS,
+    RESOLUTION,
+    STEP_TO_NOTICE,
+    Array,
+    Segment,
+    best_ends,
+    t_quantile,
+)
+
+FASTEST = 4.0  # a segment's bandwidth over the best rate of a whole message
+MOST_OPEN = 0.5  # half a slope's interval over the slope: beyond it the slope is not determined
+ROUNDS = 25  # of reweighting; errors are then below RESOLUTION
+OUTLYING = 6.0  # median errors, about four standard deviations: a point that was disturbed
+LEAST_OUTLYING = 0.02  # and relative
+LEAST_NEAR = 0.75  # of the points: with fewer there is no curve that the rest could be off
+RESAMPLES = 300
+WINDOW = 2  # points to either side, of the running median
+
+
+def fit_message_segments(
+    sizes: Sequence[float] | Array, times: Sequence[float] | Array, *, least_intercept: float = 0.0
+) -> list[Segment]:
+    """Sizes rise and times are above zero."""
+    x, y = np.asarray(sizes, float), np.asarray(times, float)
+    if len(x) != len(y) or np.any(np.diff(x) <= 0) or np.any(y <= 0):
+        raise ValueError("expected rising sizes and as many times above zero")
+    if len(x) < LEAST_POINTS:
+        raise ValueError(f"expected at least {LEAST_POINTS} sizes, got {len(x)}")
+    segments = _fit(_Curve(x, y, running_median(y), least_intercept))
+    near = _undisturbed(segments, x, y)
+    if near.all() or np.mean(near) < LEAST_NEAR:
+        return segments
+    return _fit(_Curve(x[near], y[near], running_median(y[near]), least_intercept))
+
+
+def _fit(curve: _Curve) -> list[Segment]:
+    return _determined(curve, best_ends(_costs(curve), MOST_SEGMENTS, _score))
+
+
+def _undisturbed(segments: Sequence[Segment], x: Array, y: Array) -> Any:
+    """Which points are no outliers. A disturbance only lengthens, so that also the norm that takes
+    little notice of it errs to one side while such points take part."""
+    lasts = [segment.last for segment in segments]
+    owners = np.minimum(np.searchsorted(lasts, x), len(segments) - 1)
+    fitted = np.array([segments[i].at(size) for i, size in zip(owners, x, strict=True)])
+    errors = np.abs(y / fitted - 1)
+    return errors <= max(OUTLYING * float(np.median(errors)), LEAST_OUTLYING)
+
+
+def running_median(values: Array) -> Array:
+    count = len(values)
+    windows = [values[max(0, i - WINDOW) : i + WINDOW + 1] for i in range(count)]
+    return np.array([float(np.median(window)) for window in windows])
+
+
+@dataclass(frozen=True)
+class _Curve:
+    x: Array
+    y: Array
+    scale: Array  # what errors count relative to: the times without what disturbed them
+    least: float  # of the intercepts
+
+    @property
+    def flattest(self) -> float:
+        """The least slope."""
+        best = float(np.max(self.x / self.scale))
+        return 1 / (FASTEST * best) if best > 0 else 0.0
+
+
+def _score(cost: float, count: int, segments: int) -> float:
+    """The Bayesian information criterion for errors with Laplace's distribution."""
+    return float(
+        2 * count * np.log(cost / count + RESOLUTION) + PARAMETERS * segments * np.log(count)
+    )
+
+
+def _costs(curve: _Curve) -> Array:
+    """[begin, end): sum of the relative errors of a line; infinite where none is allowed."""
+    count = len(curve.x)
+    result = np.full((count + 1, count + 1), np.inf)
+    for begin in range(count):
+        ends = np.arange(begin + LEAST_POINTS, count + 1)
+        wide = curve.x[ends - 1] >= LEAST_WIDTH * curve.x[begin]
+        ends = ends[wide | ((begin == 0) & (ends == count))]
+        if not len(ends):
+            continue
+        x, y, scale = (v[begin:] for v in (curve.x, curve.y, curve.scale))
+        counts = (np.arange(begin, count) < ends[:, None]).astype(float)
+        a, b = _lines(x, y, scale, counts, curve)
+        errors = np.abs(y - a[:, None] - b[:, None] * x) / scale
+        result[begin, ends] = np.sum(errors * counts, axis=1)
+    return result
+
+
+def _lines(x: Array, y: Array, scale: Array, counts: Array, curve: _Curve) -> tuple[Array, Array]:
+    """The line of each row of `counts`, which says how often a point counts: least absolute
+    deviations by least squares whose weights are renewed."""
+    weights = counts / scale**2
+    a = b = np.zeros(len(counts))
+    for _ in range(ROUNDS):
+        w, wx, wy = weights.sum(axis=1), weights @ x, weights @ y
+        wxx, wxy = weights @ (x * x), weights @ (x * y)
+        determinant = np.maximum(w * wxx - wx * wx, 1e-300)
+        b = (w * wxy - wx * wy) / determinant
+        flat = b < curve.flattest
+        b = np.where(flat, curve.flattest, b)
+        a = (wy - b * wx) / w
+        low = a < curve.least
+        steep = (wxy - curve.least * wx) / np.maximum(wxx, 1e-300)
+        b = np.where(low, np.maximum(steep, curve.flattest), b)
+        a = np.where(low, curve.least, a)
+        errors = np.abs(y - a[:, None] - b[:, None] * x) / scale
+        weights = counts / scale**2 / np.maximum(errors, RESOLUTION / 10)
+    return a, b
+
+
+def _determined(curve: _Curve, ends: list[int]) -> list[Segment]:
+    """Joins segments until each slope is determined by its own points or is a neighbour's, and two
+    that have one slope are told apart by a step."""
+    while True:
+        begins = [0, *ends[:-1]]
+        drawn = [_resampled(curve, *part) for part in zip(begins, ends, strict=True)]
+        middles = [float(np.median(slopes)) for _, slopes in drawn]
+        open_ = [
+            _spread(slopes, end - begin, middle) / middle
+            for (_, slopes), begin, end, middle in zip(drawn, begins, ends, middles, strict=True)
+        ]
+        donors = _donors(open_)
+        a, b = _joint_lines(curve, ends, donors)
+        same = _needless_break(curve, ends, donors, a)
+        if same is None:
+            return _segments(curve, ends, donors, a, b, drawn)
+        ends = [*ends[:same], *ends[same + 1 :]]
+
+
+def _donors(open_: Sequence[float]) -> list[int]:
+    """For each segment the one whose slope it has: itself if that is determined, else the nearest
+    that is; of two as near the better one, and where none is determined the best."""
+    known = [i for i, share in enumerate(open_) if share <= MOST_OPEN]
+    if not known:
+        return [int(np.argmin(open_))] * len(open_)
+    return [min(known, key=lambda k: (abs(k - i), open_[k])) for i in range(len(open_))]
+
+
+def _needless_break(curve: _Curve, ends: list[int], donors: list[int], a: Array) -> int | None:
+    """A break between segments of one slope whose intercepts hardly differ."""
+    for i in range(len(ends) - 1):
+        time = curve.scale[ends[i] - 1]
+        if donors[i] == donors[i + 1] and abs(a[i + 1] - a[i]) < STEP_TO_NOTICE * time:
+            return i
+    return None
+
+
+def _joint_lines(curve: _Curve, ends: list[int], donors: list[int]) -> tuple[Array, Array]:
+    """All lines at once: the least sum of relative errors of those whose time never falls."""
+    count, lines = len(curve.x), len(ends)
+    unit = float(np.median(curve.scale))
+    widths = np.array([max(curve.x[end - 1], 1.0) for end in ends])  # slopes count in unit / width
+    owner = np.searchsorted(ends, np.arange(count), side="right")
+    slope_of = np.array(donors)
+    design = np.zeros((count, 2 * lines))
+    rows = np.arange(count)
+    design[rows, owner] = 1
+    design[rows, lines + slope_of[owner]] = curve.x / widths[slope_of[owner]]
+    relative = design / (curve.scale / unit)[:, None]
+    wanted = curve.y / curve.scale
+    errors = np.eye(count)
+    bounds_of_errors = np.block([[relative, -errors], [-relative, -errors]])
+    falls = np.zeros((lines - 1, 2 * lines + count))
+    for i in range(lines - 1):
+        at = curve.x[ends[i] - 1]
+        falls[i, [i, i + 1]] = 1, -1
+        falls[i, lines + slope_of[i]] += at / widths[slope_of[i]]
+        falls[i, lines + slope_of[i + 1]] -= at / widths[slope_of[i + 1]]
+    solution = linprog(
+        np.concatenate([np.zeros(2 * lines), np.ones(count)]),
+        A_ub=np.vstack([bounds_of_errors, falls]),
+        b_ub=np.concatenate([wanted, -wanted, np.zeros(lines - 1)]),
+        bounds=[
+            *[(curve.least / unit, None)] * lines,
+            *[(curve.flattest * width / unit, None) for width in widths],
+            *[(0, None)] * count,
+        ],
+        method="highs",
+    )
+    if solution.x is None:
+        raise ValueError(f"no lines fit: {solution.message}")
+    a = solution.x[:lines] * unit
+    b = (solution.x[lines : 2 * lines] * unit / widths)[slope_of]
+    return a, b
+
+
+def _resampled(curve: _Curve, begin: int, end: int) -> tuple[Array, Array]:
+    """Intercepts and slopes of the segment from samples of its points."""
+    generator = np.random.default_rng(begin)
+    number = end - begin
+    counts = generator.multinomial(number, np.full(number, 1 / number), RESAMPLES).astype(float)
+    distinct = np.count_nonzero(counts, axis=1) >= 2
+    part = slice(begin, end)
+    return _lines(curve.x[part], curve.y[part], curve.scale[part], counts[distinct], curve)
+
+
+def _spread(values: Array, points: int, middle: float) -> float:
+    """How far the 95 % interval of the samples goes from the middle, wider by what few points leave
+    open (Student's t)."""
+    low, high = np.quantile(values, [0.025, 0.975])
+    return (
+        max(float(high) - middle, middle - float(low))
+        * t_quantile(max(points - 2, 1))
+        / NORMAL_QUANTILE
+    )
+
+
+def _segments(
+    curve: _Curve,
+    ends: list[int],
+    donors: list[int],
+    a: Array,
+    b: Array,
+    drawn: list[tuple[Array, Array]],
+) -> list[Segment]:
+    segments = []
+    for i, (begin, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+        x, y = curve.x[begin:end], curve.y[begin:end]
+        donor = donors[i]
+        points = ends[donor] - [0, *ends][donor]
+        residuals: Any = np.abs(y - a[i] - b[i] * x) / (a[i] + b[i] * x)
+        segments.append(
+            Segment(
+                first=float(x[0]),
+                last=float(x[-1]),
+                intercept=float(a[i]),
+                slope=float(b[i]),
+                intercept_interval=_spread(drawn[i][0], end - begin, float(a[i])),
+                slope_interval=_spread(drawn[donor][1], points, float(b[i])),
+                residual=float(np.median(residuals)),
+                worst_residual=float(np.max(residuals)),
+            )
+        )
+    return segments

@@ -1,0 +1,140 @@
+"""What `sesame machine calibrate` measures: messages and computation, repeated until the constants
+are narrow or the budget of time is used up, with an eye on what else the machine does."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from sesame.analysis.calibration import ComputeFit, NetworkFit, fit_network
+from sesame.errors import WorkloadError
+from sesame.host_load import LoadWatch
+from sesame.machines import find_machine
+from sesame.simulation import Compute, Host, find_host
+from sesame.simulation import simulate as run_simulation
+from sesame.simulation.host import inspect_program
+from sesame.trust import Doubt, median_of
+from sesame.workloads.build import Built
+from sesame.workloads.run import BenchRun, run_copies, run_here, run_simulated
+
+LEAST_RUNS, MOST_RUNS = 3, 9  # of the workload messages: medians count
+LEAST_ROUNDS, MOST_ROUNDS = 5, 15  # of a kernel
+NARROW = 0.03  # half an interval over its value: no need to repeat
+
+T = TypeVar("T")
+
+
+@dataclass
+class Session:
+    """The parts of one calibration. A part that was disturbed is measured again while the budget
+    lasts; then it counts, and `doubts` says so."""
+
+    budget_s: float
+    tell: Callable[[str], None]  # what is being measured, and the time left
+    doubts: list[Doubt] = field(default_factory=list)
+    begin_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def left_s(self) -> float:
+        return self.budget_s - (time.monotonic() - self.begin_s)
+
+    def measure(self, what: str, part: Callable[[], T]) -> T:
+        while True:
+            self.tell(f"measuring {what}; at most {max(self.left_s, 0):.0f} s more")
+            watch = LoadWatch()
+            result = part()
+            load = watch.stop()
+            if load.is_busy and self.left_s > load.elapsed_s:
+                continue
+            self.doubts += [
+                replace(doubt, text=f"while {what} was measured {doubt.text}")
+                for doubt in load.doubts()
+            ]
+            return result
+
+
+def measure_messages(
+    built: Built, ranks: int, hosts: Sequence[str], session: Session, what: str
+) -> tuple[NetworkFit, list[dict[str, Any]]]:
+    """The constants, and the reports that they come from."""
+    where = [] if not hosts else ["-hosts", ",".join(hosts)]
+    if len(hosts) > 1:
+        where += ["-ppn", "1"]
+
+    def one_run() -> dict[str, Any]:
+        return checked(run_here(built, ranks, [], quiet=True, mpiexec_options=where))
+
+    reports: list[dict[str, Any]] = []
+    while True:
+        reports.append(session.measure(f"{what}, run {len(reports) + 1}", one_run))
+        if len(reports) < LEAST_RUNS and session.left_s > 0:
+            continue
+        fit = fit_network(*reports)
+        if fit.widest <= NARROW and not fit.doubts():
+            return fit, reports
+        if len(reports) >= MOST_RUNS or session.left_s <= 0:
+            return fit, reports
+
+
+def busy_counts(cores: int) -> list[int]:
+    """Of cores that compute at the same time: powers of two, and all."""
+    counts = {1 << k for k in range(1, cores.bit_length()) if 1 << k <= cores}
+    return sorted(counts | {cores})
+
+
+def measure_kernel(built: Built, arguments: tuple[str, ...], session: Session) -> ComputeFit:
+    """In turns, so that what disturbs the machine disturbs all alike."""
+    counts = busy_counts(os.cpu_count() or 1)
+    alone: list[float] = []
+    simulated: list[float] = []
+    shared: dict[int, list[float]] = {count: [] for count in counts}
+
+    def one_round() -> None:
+        alone.append(checked(run_here(built, 1, arguments, quiet=True))["time_s"])
+        for count in counts:
+            copies = run_copies(built, count, arguments)
+            shared[count].append(statistics.mean(checked(run)["time_s"] for run in copies))
+        simulated.append(checked(_simulated(built, arguments))["time_s"])
+
+    name = f"{built.workload.name} {arguments[-1]}"
+    while True:
+        session.measure(f"computation, {name}, round {len(alone) + 1}", one_round)
+        if len(alone) < LEAST_ROUNDS and session.left_s > 0:
+            continue
+        widest = max(median_of(times).relative_width for times in (alone, *shared.values()))
+        if widest <= NARROW or len(alone) >= MOST_ROUNDS or session.left_s <= 0:
+            break
+    return ComputeFit(
+        name,
+        statistics.median(alone),
+        statistics.median(shared[counts[-1]]),
+        statistics.median(simulated),
+        {
+            count: median_of([both / one for both, one in zip(times, alone, strict=True)])
+            for count, times in shared.items()
+        },
+    )
+
+
+def checked(run: BenchRun) -> dict[str, Any]:
+    if run.exit_status != 0 or run.report["verified"] is False:
+        raise WorkloadError(f"{run.report['workload']} did not verify its answer here")
+    return run.report
+
+
+def _simulated(built: Built, arguments: tuple[str, ...]) -> BenchRun:
+    executable = find_host(inspect_program(str(built.program)))
+    host = Host(executable, stdout=subprocess.DEVNULL)
+    return run_simulated(
+        built,
+        1,
+        arguments,
+        machine=find_machine("infiniband"),  # any with a compute ratio of 1: one rank computes
+        compute=Compute(),
+        simulate=lambda scenario: run_simulation(scenario, host),
+    )
