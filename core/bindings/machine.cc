@@ -99,6 +99,7 @@ nb::dict machine_dict(const std::string& path, const Overrides& overrides) {
   dict["cores"] = machine.cores;
   dict["ranks"] = machine.capacity();
   dict["compute_ratio"] = machine.compute_ratio;
+  dict["slowdown"] = machine.slowdown;
   dict["topology"] = topology_dict(machine);
   dict["network"] = network_dict(machine.network);
   dict["node_network"] = network_dict(machine.intranode);

@@ -17,6 +17,7 @@ const Key kOwnKeys[] = {
 
     {"node.cores", Kind::kCount, false, "ranks that a node takes"},
     {"node.compute_ratio", Kind::kRatio, false, "target compute time / host compute time"},
+    {"node.slowdown", Kind::kFactors, false, "of computation, by ranks of the node from 1 on"},
     {"node.spawn_time", Kind::kDuration, false, "from MPI_Comm_spawn to the start of its ranks"},
     {"node.memory", Kind::kSize, false, "memory of a node"},
     {"node.network.latency", Kind::kDuration, false, "half ping-pong of zero bytes inside a node"},
@@ -171,6 +172,8 @@ const char* kind_name(Kind kind) {
       return "choice";
     case Kind::kRatio:
       return "number";
+    case Kind::kFactors:
+      return "numbers";
     case Kind::kDuration:
       return "duration";
     case Kind::kSize:
@@ -207,6 +210,8 @@ const char* kind_phrase(Kind kind) {
       return "one of its words";
     case Kind::kRatio:
       return "a number above zero";
+    case Kind::kFactors:
+      return "a list of numbers from 1 on such as [1.0, 1.19]";
     case Kind::kDuration:
       return "a duration such as \"1.5 us\"";
     case Kind::kSize:

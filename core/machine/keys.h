@@ -16,6 +16,7 @@ enum class Kind {
   kIndex,  // from 0
   kIndices,
   kRatio,
+  kFactors,
   kShare,
   kFlag,
   kDuration,

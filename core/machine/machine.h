@@ -3,6 +3,8 @@
 // valid as a whole; wrong input is an Error that names the file and line, or the override.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -56,6 +58,7 @@ struct Machine {
   int cores = 1;             // per node: how many ranks a node takes
   uint64_t memory = 0;       // of a node, in bytes; 0: not said
   double compute_ratio = 1;  // target compute time / measured host compute time
+  std::vector<double> slowdown;  // of computation, by the node's ranks from 1 on; empty: none
   SimTime spawn_time;        // MPI_Comm_spawn: from the call to the first instruction of its ranks
   Topology topology;
   NetworkParameters network;                      // between nodes
@@ -64,6 +67,12 @@ struct Machine {
   std::optional<StorageParameters> node_storage;  // the local file system of each node
 
   int64_t capacity() const { return int64_t{nodes} * cores; }  // ranks
+
+  // Of computation on a node of `ranks` ranks, 1 or more; beyond the table its last factor.
+  double slowdown_of(int ranks) const {
+    if (slowdown.empty()) return 1;
+    return slowdown[std::min(static_cast<size_t>(ranks), slowdown.size()) - 1];
+  }
 };
 
 // An override is "dotted.key=value": "network.latency=1us", "nodes=64", "topology.dims=[8,8]". It

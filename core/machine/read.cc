@@ -43,7 +43,7 @@ Result<Machine> assemble(const Document& document) {
   machine.cores = count_or(document, "node.cores", 1);
   machine.memory = size_or(document, "node.memory", 0);
   machine.compute_ratio = ratio_or(document, "node.compute_ratio", 1);
-
+  machine.slowdown = factors_of(document, "node.slowdown");
   machine.spawn_time = duration_or(document, "node.spawn_time", SimTime::zero());
 
   auto network = read_network(document, "network");

@@ -198,6 +198,28 @@ TEST(ReadMachine, WrongTypesAreNamed) {
                 "dragonfly, got \"ring\"");
 }
 
+TEST(ReadMachine, TheSlowdownOfANodeEndsWithItsLastFactor) {
+  const std::vector<std::string> given = {"node.slowdown=[1, 1.25]"};
+  const auto machine = parse_machine(kMesh, "m.toml", given);
+  ASSERT_TRUE(machine) << machine.error().to_string();
+  EXPECT_DOUBLE_EQ(machine->slowdown_of(1), 1);
+  EXPECT_DOUBLE_EQ(machine->slowdown_of(2), 1.25);
+  EXPECT_DOUBLE_EQ(machine->slowdown_of(64), 1.25);
+  EXPECT_DOUBLE_EQ(parse_machine(kMesh, "m.toml")->slowdown_of(2), 1);
+}
+
+TEST(ReadMachine, ASlowdownBelowOneIsRefused) {
+  for (const char* wrong : {"[1, 0.9]", "[]", "1.5", "[1, \"2\"]", "[1, inf]"}) {
+    const std::vector<std::string> given = {std::string("node.slowdown=") + wrong};
+    const auto machine = parse_machine(kMesh, "m.toml", given);
+    ASSERT_FALSE(machine) << wrong;
+    EXPECT_NE(machine.error().to_string().find(
+                  "node.slowdown, expected a list of numbers from 1 on such as [1.0, 1.19]"),
+              std::string::npos)
+        << machine.error().to_string();
+  }
+}
+
 TEST(ReadMachine, MissingKeysAreNamedWithTheirTable) {
   expect_starts(complaint("latency = \"10 us\"\n", ""),
                 "m.toml:14: missing key network.latency, expected a duration");

@@ -54,6 +54,13 @@ Problem quantity(const Key& key, const Value& value) {
   return quantity_problem(bandwidth);
 }
 
+bool are_factors(const Value& value) {
+  if (value.type != Type::kArray || value.items.empty()) return false;
+  return std::ranges::all_of(value.items, [](const Value& item) {
+    return is_number(item) && std::isfinite(item.number) && item.number >= 1;
+  });
+}
+
 bool is_list(const Key& key, const Value& value) {
   if (value.type != Type::kArray || value.items.empty()) return false;
   return std::ranges::all_of(value.items, [&](const Value& item) {
@@ -79,6 +86,8 @@ bool fits(const Key& key, const Value& value) {
       return is_whole(value, 0);
     case Kind::kRatio:
       return std::isfinite(value.number) && value.number > 0;
+    case Kind::kFactors:
+      return are_factors(value);
     case Kind::kShare:
       return is_number(value) && value.number >= 0 && value.number <= 1;
     case Kind::kTexts:
@@ -191,6 +200,12 @@ std::vector<uint32_t> counts_of(const Document& document, std::string_view key) 
     counts.push_back(static_cast<uint32_t>(item.integer));
   }
   return counts;
+}
+
+std::vector<double> factors_of(const Document& document, std::string_view key) {
+  std::vector<double> factors;
+  for (const Value& item : value_of(document, key).items) factors.push_back(item.number);
+  return factors;
 }
 
 const Entry* to_blame(const Document& document, const std::vector<std::string>& keys) {

@@ -27,6 +27,7 @@ bool flag_or(const Document& document, std::string_view key, bool otherwise);
 std::string text_of(const Document& document, std::string_view key);
 std::vector<std::string> texts_of(const Document& document, std::string_view key);
 std::vector<uint32_t> counts_of(const Document& document, std::string_view key);
+std::vector<double> factors_of(const Document& document, std::string_view key);
 
 // Of the keys that contradict each other, the one to point at: what the user typed last. Null when
 // none of them is there.

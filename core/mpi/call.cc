@@ -59,7 +59,7 @@ SimTime charge_compute(Strand& strand, ComputeEnd end) {
   switch (meter.options().mode) {
     case ComputeMode::kMeasured:
       host = rank.world.meter.measure();
-      target = meter.scale(host);
+      target = meter.scale(host, rank.slowdown);
       break;
     case ComputeMode::kNone:
       break;
@@ -68,7 +68,7 @@ SimTime charge_compute(Strand& strand, ComputeEnd end) {
       break;
     case ComputeMode::kRecorded:
       host = rank.recorded.take(end);
-      target = meter.scale(host);
+      target = meter.scale(host, rank.slowdown);
       break;
   }
   strand.now += target;
@@ -83,7 +83,7 @@ void charge_before_polling(Strand& strand, SimTime polled) {
   const SimTime measured = rank.world.meter.measure();
   if (measured <= polled) return;
   const SimTime host = measured - polled;
-  const SimTime target = rank.world.meter.scale(host);
+  const SimTime target = rank.world.meter.scale(host, rank.slowdown);
   strand.now += target;
   rank.computed += target;
   rank.compute_before_call += host;

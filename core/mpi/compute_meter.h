@@ -69,9 +69,10 @@ class ComputeMeter {
   // exactly. Zero until configured.
   SimTime reading() const { return reading_; }
 
-  // Host time to target time.
-  SimTime scale(SimTime host) const {
-    return SimTime::from_ps(static_cast<int64_t>(static_cast<double>(host.ps()) * options_.ratio));
+  // Host time to target time, of a rank that computes `slowdown` times as long as one alone.
+  SimTime scale(SimTime host, double slowdown) const {
+    const double factor = options_.ratio * slowdown;
+    return SimTime::from_ps(static_cast<int64_t>(static_cast<double>(host.ps()) * factor));
   }
 
  private:

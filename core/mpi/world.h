@@ -105,6 +105,7 @@ struct alignas(64) Rank {
   bool ended = false;
   void* process = nullptr;  // the loader's, whose room lies beside this one
   Interface interface;
+  double slowdown = 1;          // of its computation, by what shares its node
   SimTime computed;             // target compute time so far
   SimTime io;                   // in file systems so far, inside and outside of MPI calls
   SimTime io_in_calls;          // the part of it inside MPI calls

@@ -76,6 +76,7 @@ void read_compute(const Json& json, Scenario* scenario, Result<>* outcome) {
   if (compute.contains("recorded") && compute.at("recorded").is_string()) {
     scenario->recorded_compute = compute.at("recorded");
   }
+  scenario->shared_compute = compute.value("shared", false);
   if (compute.contains("save") && compute.at("save").is_string()) {
     scenario->saved_compute = compute.at("save");
   }

@@ -164,7 +164,11 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
   compute.fixed = SimTime::from_ps(scenario.fixed_compute_ps);
   simulation->world_->meter.configure(compute);
   if (auto read = simulation->read_compute_times(); !read) return std::unexpected(read.error());
-  for (auto& rank : simulation->world_->ranks) simulation->measure_compute(*rank);
+  const std::vector<int> taken = simulation->occupied_cores(SimTime::zero());
+  for (auto& rank : simulation->world_->ranks) {
+    simulation->measure_compute(*rank);
+    simulation->share_node(*rank, taken);
+  }
 
   auto mounts = make_file_systems(scenario, simulation->machine_, simulation->world_->network,
                                   simulation->world_->executive.events());
@@ -221,6 +225,13 @@ void Simulation::measure_compute(mpi::Rank& rank) const {
   const bool samples_regions = rank.id % stride == 0;
   if (!keeps_times && !samples_regions) return;
   rank.measured = std::make_unique<mpi::MeasuredCompute>(keeps_times, samples_regions, short_limit);
+}
+
+// `taken`: the ranks of each node when this one starts.
+void Simulation::share_node(mpi::Rank& rank, const std::vector<int>& taken) const {
+  if (scenario_.shared_compute) return;
+  const auto node = static_cast<size_t>(world_->network.node_of(rank.id));
+  rank.slowdown = machine_.slowdown_of(taken[node]);
 }
 
 void Simulation::set_hooks() {

@@ -52,6 +52,7 @@ class Simulation {
   void make_environment(loader::LaunchArguments* launch) const;
   void begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack);
   void measure_compute(mpi::Rank& rank) const;
+  void share_node(mpi::Rank& rank, const std::vector<int>& taken) const;
   void set_hooks();
   void judge();
   void report_progress(bool always);

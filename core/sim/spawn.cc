@@ -181,6 +181,7 @@ Result<> Simulation::spawn(std::vector<ProgramStart>& programs, int parent_port)
   if (job == nullptr) return error("the run has too many ranks already");
   if (recorder_ != nullptr) recorder_->add_ranks(job->size);
   if (world_->mounts != nullptr) posix::file_hooks(*world_);  // makes room for their calls
+  const std::vector<int> taken = occupied_cores(now);
   for (size_t i = 0; i < copies->size(); ++i) {
     Loaded& copy = (*copies)[i];
     mpi::Rank& rank = *world_->ranks[static_cast<size_t>(job->first_rank) + i];
@@ -188,6 +189,7 @@ Result<> Simulation::spawn(std::vector<ProgramStart>& programs, int parent_port)
     rank.program = programs[static_cast<size_t>(copy.program)].command;
     take_recorded_times(rank);
     measure_compute(rank);
+    share_node(rank, taken);
     begin_rank(rank, std::move(copy.process), copy.stack);
     world_->executive.make_ready(rank.main);
   }

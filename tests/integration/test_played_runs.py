@@ -246,6 +246,8 @@ def test_computation_scales_with_the_machine_and_io_does_not(computing, simulate
 
     assert time(*ONE_TO_ONE) == pytest.approx(5e-3, abs=1e-9)
     assert time("--set", "node.compute_ratio=2") == pytest.approx(8e-3, abs=1e-9)
+    # The traced ranks shared their nodes already.
+    assert time(*ONE_TO_ONE, "--set", "node.slowdown=[2.0]") == pytest.approx(5e-3, abs=1e-9)
     assert time(*ONE_TO_ONE, "--scale-compute", "0.5") == pytest.approx(3.5e-3, abs=1e-9)
     assert time("--compute", "none") == pytest.approx(2e-3, abs=1e-9)
 

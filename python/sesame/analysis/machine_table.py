@@ -33,6 +33,7 @@ def parameter_rows(model: dict[str, Any]) -> list[tuple[str, str]]:
         ("cores of a node", str(model["cores"])),
         ("ranks at most", format_count(model["ranks"])),
         ("computation, times the host's", f"{model['compute_ratio']:g}"),
+        *_sharing_row(model["slowdown"]),
         ("topology", f"{kind}, {shape}" if shape else kind),
         ("hops, at most and on average", f"{diameter} and {mean:.1f}"),
         *_network_rows("between nodes", model["network"]),
@@ -40,6 +41,13 @@ def parameter_rows(model: dict[str, Any]) -> list[tuple[str, str]]:
         *_storage_rows("file system", model["storage"]),
         *_storage_rows("file system of a node", model["node_storage"]),
     ]
+
+
+def _sharing_row(factors: list[float]) -> list[tuple[str, str]]:
+    if not factors:
+        return []
+    row = ("computation, by ranks of a node from 1 on", " ".join(f"{f:g}" for f in factors))
+    return [row]
 
 
 def _storage_rows(where: str, storage: dict[str, Any] | None) -> list[tuple[str, str]]:

@@ -103,7 +103,7 @@ def _shared_nodes(nodes: Array, info: Any) -> Doubt | None:
     return _limit(
         f"up to {most} ranks share a node, and computation was measured one rank at a time: what "
         "sharing memory and caches costs is not in it",
-        "sesame machine calibrate measures it; --set node.compute_ratio=X puts it in",
+        "sesame machine calibrate measures it; --set node.slowdown=[1.0,X] puts it in",
     )
 
 
