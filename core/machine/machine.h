@@ -55,11 +55,11 @@ struct Machine {
   std::string path;                  // the file it was read from
   std::vector<std::string> sources;  // where the constants come from
   int nodes = 0;
-  int cores = 1;             // per node: how many ranks a node takes
-  uint64_t memory = 0;       // of a node, in bytes; 0: not said
-  double compute_ratio = 1;  // target compute time / measured host compute time
+  int cores = 1;                 // per node: how many ranks a node takes
+  uint64_t memory = 0;           // of a node, in bytes; 0: not said
+  double compute_ratio = 1;      // target compute time / measured host compute time
   std::vector<double> slowdown;  // of computation, by the node's ranks from 1 on; empty: none
-  SimTime spawn_time;        // MPI_Comm_spawn: from the call to the first instruction of its ranks
+  SimTime spawn_time;  // MPI_Comm_spawn: from the call to the first instruction of its ranks
   Topology topology;
   NetworkParameters network;                      // between nodes
   NetworkParameters intranode;                    // inside a node, and from a rank to itself

@@ -18,12 +18,12 @@ from sesame.analysis.calibration import Calibration, machine_text
 from sesame.analysis.findings.messages import segment_sentences
 from sesame.analysis.segments import breaks_of
 from sesame.analysis.storage_fit import StorageFit, fit_storage, storage_sentences
+from sesame.cli.calibrating import Session, measure_kernel, measure_messages
 from sesame.cli.simulate import check_file
 from sesame.errors import InputError, OutputError
 from sesame.host_load import load_of
 from sesame.trust import Doubt
 from sesame.workloads import Compiler, build_workload, find_compiler, find_workload
-from sesame.workloads.calibrating import Session, measure_kernel, measure_messages
 from sesame.workloads.storage_times import measure_storage
 
 KERNELS = (("ep", ("--class", "S")), ("cg", ("--class", "W")), ("is", ("--class", "W")))
@@ -105,7 +105,7 @@ def calibrate(output: Path, **options: Any) -> None:
     for sentence in said if storage is None else storage_sentences(storage):
         console.print(sentence, markup=False)
     for doubt in doubts:
-        console.print(f"doubtful: {doubt}", markup=False)
+        console.print(f"doubtful: {doubt}", markup=False, soft_wrap=True)
     console.print(f"machine file: {output}", soft_wrap=True, markup=False)
 
 

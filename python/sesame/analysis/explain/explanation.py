@@ -106,7 +106,7 @@ def _constants(
     return [
         constant
         for key, constant in known.items()
-        if key == "node.compute_ratio"
+        if key in ("node.compute_ratio", "node.slowdown")
         or any(
             key in {prefix + name for name in NETWORK_KEYS} or key.startswith(prefix + "segment")
             for prefix in used

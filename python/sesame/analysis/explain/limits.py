@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sesame.analysis.explain.constants import constants_of
 from sesame.analysis.explain.records import IN_NODE, OF_COLLECTIVE, Array
 from sesame.analysis.quantities import format_bytes, format_seconds
 from sesame.trust import Doubt, Reason
@@ -99,6 +100,9 @@ def _shared_nodes(nodes: Array, info: Any) -> Doubt | None:
     most = int(np.bincount(nodes).max(initial=0))
     measured = info["result"].get("measuring")
     if most < 2 or measured is None or measured["compute_share"] < NOTABLE_COMPUTE:
+        return None
+    machine = constants_of(info["target_system"]["machine_file"], info["scenario"]["overrides"])
+    if "node.slowdown" in machine:
         return None
     return _limit(
         f"up to {most} ranks share a node, and computation was measured one rank at a time: what "
