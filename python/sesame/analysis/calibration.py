@@ -25,6 +25,7 @@ MOST_ERROR = 0.1  # of half the sizes: above it the times are no curve
 FAR_OFF = 0.25  # the relative error of a disturbed size
 MOST_FAR_OFF = 0.25  # of the sizes
 WIDEST = 0.5  # half an interval over its value
+FEWEST, WIDEST_SHARING = 3, 0.2  # samples of the cost of sharing; half its interval over it
 DOUBT = "# doubtful: "  # begins a line of the file
 MEASURE_AGAIN = "repeat it on an idle machine, with a longer --budget"
 SIGNIFICANT = 4  # digits of what is written: more than was measured
@@ -119,6 +120,16 @@ class ComputeFit:
     all_cores: float  # one copy on every core, the mean of them
     simulated: float
     shared: dict[int, Estimate] = field(default_factory=dict)  # by copies, over the time alone
+
+    def doubts(self) -> list[Doubt]:
+        """Why the cost of sharing must not be believed."""
+        return [
+            Doubt(
+                Reason.SCATTER, f"{self.kernel}, {count} copies: {_interval(ratio)}", MEASURE_AGAIN
+            )
+            for count, ratio in self.shared.items()
+            if ratio.samples < FEWEST or ratio.relative_width > WIDEST_SHARING
+        ]
 
     @property
     def ratio(self) -> float:
@@ -273,10 +284,13 @@ def _node(calibration: Calibration) -> str:
 
 
 def _sharing(kernel: ComputeFit) -> str:
-    return ", ".join(
-        f"{count}: {ratio.value:.3f} ± {_percent(ratio.relative_width)}"
-        for count, ratio in sorted(kernel.shared.items())
-    )
+    return ", ".join(f"{n}: {_interval(ratio)}" for n, ratio in sorted(kernel.shared.items()))
+
+
+def _interval(ratio: Estimate) -> str:
+    if ratio.samples < FEWEST:
+        return f"{ratio.value:.3f} (only {ratio.samples} measured)"
+    return f"{ratio.value:.3f} ± {_percent(ratio.relative_width)}"
 
 
 def _network(table: str, where: str, fit: NetworkFit) -> str:

@@ -93,7 +93,7 @@ def calibrate(output: Path, **options: Any) -> None:
     with console.status("measuring") as status:
         session = Session(options["budget"], tell=status.update, doubts=doubts)
         found, storage, said = _measure(compiler, options, session)
-    fits = [fit for fit in (found.inside, found.between) if fit is not None]
+    fits = [fit for fit in (found.inside, found.between, *found.kernels) if fit is not None]
     doubts = session.doubts + [doubt for fit in fits for doubt in fit.doubts()]
     _refuse(doubts, output, options)
     _write(output, machine_text(replace(found, doubts=doubts)))

@@ -82,9 +82,9 @@ def measure_messages(
 
 
 def busy_counts(cores: int) -> list[int]:
-    """Of cores that compute at the same time: powers of two, and all."""
+    """Of cores that compute at the same time, from two on: powers of two, and all."""
     counts = {1 << k for k in range(1, cores.bit_length()) if 1 << k <= cores}
-    return sorted(counts | {cores})
+    return sorted(counts | {cores}) if cores > 1 else []
 
 
 def measure_kernel(built: Built, arguments: tuple[str, ...], session: Session) -> ComputeFit:
@@ -112,7 +112,7 @@ def measure_kernel(built: Built, arguments: tuple[str, ...], session: Session) -
     return ComputeFit(
         name,
         statistics.median(alone),
-        statistics.median(shared[counts[-1]]),
+        statistics.median(shared[counts[-1]] if counts else alone),
         statistics.median(simulated),
         {
             count: median_of([both / one for both, one in zip(times, alone, strict=True)])
