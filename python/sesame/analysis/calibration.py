@@ -123,13 +123,12 @@ class ComputeFit:
 
     def doubts(self) -> list[Doubt]:
         """Why the cost of sharing must not be believed."""
-        return [
-            Doubt(
-                Reason.SCATTER, f"{self.kernel}, {count} copies: {_interval(ratio)}", MEASURE_AGAIN
-            )
+        texts = [
+            f"{self.kernel}, time of {count} copies at once over one alone: {_interval(ratio)}"
             for count, ratio in self.shared.items()
             if ratio.samples < FEWEST or ratio.relative_width > WIDEST_SHARING
         ]
+        return [Doubt(Reason.SCATTER, text, MEASURE_AGAIN) for text in texts]
 
     @property
     def ratio(self) -> float:

@@ -94,16 +94,22 @@ def measure_kernel(built: Built, arguments: tuple[str, ...], session: Session) -
     simulated: list[float] = []
     shared: dict[int, list[float]] = {count: [] for count in counts}
 
-    def one_round() -> None:
-        alone.append(checked(run_here(built, 1, arguments, quiet=True))["time_s"])
-        for count in counts:
-            copies = run_copies(built, count, arguments)
-            shared[count].append(statistics.mean(checked(run)["time_s"] for run in copies))
-        simulated.append(checked(_simulated(built, arguments))["time_s"])
+    def one_round() -> tuple[float, list[float], float]:
+        single = checked(run_here(built, 1, arguments, quiet=True))["time_s"]
+        both = [
+            statistics.mean(checked(run)["time_s"] for run in run_copies(built, count, arguments))
+            for count in counts
+        ]
+        return single, both, checked(_simulated(built, arguments))["time_s"]
 
     name = f"{built.workload.name} {arguments[-1]}"
     while True:
-        session.measure(f"computation, {name}, round {len(alone) + 1}", one_round)
+        what = f"computation, {name}, round {len(alone) + 1}"
+        single, both, in_simulator = session.measure(what, one_round)
+        alone.append(single)
+        simulated.append(in_simulator)
+        for count, time_s in zip(counts, both, strict=True):
+            shared[count].append(time_s)
         if len(alone) < LEAST_ROUNDS and session.left_s > 0:
             continue
         widest = max(median_of(times).relative_width for times in (alone, *shared.values()))
