@@ -145,7 +145,8 @@ def _determined(curve: _Curve, ends: list[int]) -> list[Segment]:
         drawn = [_resampled(curve, *part) for part in zip(begins, ends, strict=True)]
         middles = [float(np.median(slopes)) for _, slopes in drawn]
         open_ = [
-            _spread(slopes, end - begin, middle) / middle
+            # At the bound all samples agree, and say nothing.
+            np.inf if middle <= curve.flattest else _spread(slopes, end - begin, middle) / middle
             for (_, slopes), begin, end, middle in zip(drawn, begins, ends, middles, strict=True)
         ]
         donors = _donors(open_)
