@@ -28,7 +28,7 @@ struct World;
 // A message in a receiver's queue: it is eager and brings its data, or it announces data that its
 // sender holds until a receive has met it.
 struct alignas(64) QueuedMessage : Pooled<QueuedMessage> {
-  static constexpr size_t kInlineBytes = 32;
+  static constexpr size_t kInlineBytes = 40;
 
   QueuedMessage* next = nullptr;  // same context and source, in the order sent
   uint32_t context = 0;
