@@ -58,7 +58,9 @@ class Executive {
   EventQueue& events() { return events_; }
   // Whether events are being fired: no fiber runs then, although one may be the current one.
   bool is_firing() const { return is_firing_; }
-  bool has_ready() const { return ready_head_ != nullptr; }
+  bool has_ready() const {
+    return ready_head_ != nullptr || (shuffle_ != nullptr && !shuffle_->ready.empty());
+  }
 
   // Runs until no fiber is ready and no event is pending. Whether all fibers have finished by
   // then, or some are blocked for ever, is for the caller to see.

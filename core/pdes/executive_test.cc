@@ -55,6 +55,15 @@ TEST_F(ExecutiveTest, RunsFibersInTheOrderInWhichTheyBecameReady) {
   EXPECT_EQ(world_.log, "abc");
 }
 
+TEST_F(ExecutiveTest, KnowsOfReadyFibersInAShuffledRunToo) {
+  world_.executive.shuffle(1);
+  EXPECT_FALSE(world_.executive.has_ready());
+  spawn('a', append_name);
+  EXPECT_TRUE(world_.executive.has_ready());
+  world_.executive.run();
+  EXPECT_FALSE(world_.executive.has_ready());
+}
+
 TEST_F(ExecutiveTest, SeesOffEveryFiberThatEndsOnceAnotherStackRuns) {
   for (int i = 0; i < 100; ++i) spawn('x', append_name);
   world_.executive.run();
