@@ -134,7 +134,7 @@ bool PollingWatch::polls() const { return repeats_ >= kRepeats && count_ >= kSam
 
 void PollingWatch::yield(mpi::Strand& strand, const void* instruction) {
   mpi::charge_before_polling(strand, SimTime::from_ns(kTickNs) * (ticks_ + 1));
-  world_.in_flight.deliver_all();
+  world_.finish_sends();  // schedules announced data that nothing else would inject
   pdes::Executive& executive = world_.executive;
   if (!executive.has_ready()) {
     const SimTime next = executive.events().earliest();
