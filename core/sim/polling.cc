@@ -40,8 +40,6 @@ bool has_other_threads() {
   return syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &tasks, 0) != 0 || tasks.st_nlink > 3;
 }
 
-std::string name_of(const mpi::Strand& strand) { return "rank " + std::to_string(strand.rank->id); }
-
 void say(const std::string& text) {
   const loader::HostScope host;
   std::fputs(text.c_str(), stderr);
@@ -153,7 +151,8 @@ void PollingWatch::yield(mpi::Strand& strand, const void* instruction) {
 
 void PollingWatch::mention_polling(const mpi::Strand& strand, const void* instruction) {
   if (std::exchange(mentioned_polling_, true)) return;
-  say("sesame: " + name_of(strand) + " waits in a loop without a call for memory to change, at " +
+  say("sesame: " + mpi::name_of_rank(*strand.rank) +
+      " waits in a loop without a call for memory to change, at " +
       loader::describe_address(instruction) +
       ": its clock follows the other ranks' events\n"
       "hint: for exact times and a faster simulation call MPI_Win_sync, MPI_Iprobe or MPI_Wtime in "
@@ -166,16 +165,17 @@ void PollingWatch::mention_long_run(const mpi::Strand& strand, const void* instr
   const bool is_alone = std::ranges::all_of(
       world_.ranks, [&](const auto& rank) { return rank.get() == strand.rank || rank->ended; });
   if (is_alone || std::exchange(mentioned_long_run_, true)) return;
-  say("sesame: " + name_of(strand) + " has run for " +
+  say("sesame: " + mpi::name_of_rank(*strand.rank) + " has run for " +
       std::to_string(ticks_ * (kTickNs / 1'000'000) / 1000) +
       " s of processor time without a call, now at " + loader::describe_address(instruction) +
       ", while the other ranks wait\n"
       "hint: if it waits there for another rank, call MPI_Win_sync, MPI_Iprobe or MPI_Wtime in the "
-      "loop; if it computes, all is well\n");
+      "loop; if it computes, do nothing\n");
 }
 
 void PollingWatch::end_in_vain(const mpi::Strand& strand, const void* instruction) {
-  std::string text = name_of(strand) + " waits in a loop without a call for memory to change, at " +
+  std::string text = mpi::name_of_rank(*strand.rank) +
+                     " waits in a loop without a call for memory to change, at " +
                      loader::describe_address(instruction) + ", but no other rank can go on";
   world_.hooks.abort_job(1, text + "\n" + explain_deadlock(world_));
   __builtin_unreachable();
