@@ -44,7 +44,7 @@ def assert_same_whatever_the_order(
     for number in range(shuffles + 1):
         output = directory / str(number)
         shuffle = () if number == 0 else ("--shuffle", number)
-        done = simulate(*COMPUTE, "--no-raw", "-o", output, *shuffle, *arguments)
+        done = simulate(*COMPUTE, "-o", output, *shuffle, *arguments)
         assert done.status == 0, done.stdout + done.stderr
         runs.append(contents(output))
     assert len(runs[0]) > 3
