@@ -203,7 +203,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
 )
 @click.option(
     "--shuffle",
-    type=click.IntRange(0),
+    type=click.IntRange(min=0, max=2**64 - 1),
     metavar="SEED",
     help="Run ready ranks in a random order. Results must not change: a check of the simulator.",
 )
