@@ -28,6 +28,8 @@ BEYOND_64_BITS = str(2**64)
         ("--stack-size", "1e19", "--stack-size 1e19"),
         ("--seed", "-1", "--seed"),
         ("--seed", BEYOND_64_BITS, "--seed"),
+        ("--shuffle", "-1", "--shuffle"),
+        ("--shuffle", BEYOND_64_BITS, "--shuffle"),
         ("--compute", "fixed:-1us", "--compute fixed:-1us: expected a duration"),
         ("--compute", "fixed:100000s", "expected at most a day"),
         ("--scale-compute", "-1", "--scale-compute"),
