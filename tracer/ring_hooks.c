@@ -34,8 +34,8 @@ typedef struct {
   int file;
 } Ring;
 
-/* How far the results of a ring have been seen. Two rings in the same place lose nothing but the
- * results that were not seen yet. */
+/* How far the results of a ring have been seen. Of two rings with the same entry here, results that
+ * were not seen yet are lost. */
 #define SEEN 64
 static struct {
   const void* memory;
@@ -49,6 +49,12 @@ static unsigned* next_of(const Ring* ring) {
     seen[place].next = __atomic_load_n(ring->results.head, __ATOMIC_ACQUIRE);
   }
   return &seen[place].next;
+}
+
+/* Another ring may get the same memory, and its results are numbered from 0 again. */
+static void forget_results(const Ring* ring) {
+  uintptr_t place = (uintptr_t)ring->results.memory / 4096 % SEEN;
+  if (seen[place].memory == ring->results.memory) seen[place].memory = NULL;
 }
 
 /* A request and its result have the program's own number in common; a ring tells them apart. */
@@ -212,6 +218,7 @@ SESAME_HOOK(void, io_uring_queue_exit, (Ring * ring)) {
     record_results(ring);
     errno = saved;
   }
+  forget_results(ring);
   sesame_rings_close(ring->file);
   SESAME_REAL(io_uring_queue_exit)(ring);
 }
