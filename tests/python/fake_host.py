@@ -2,7 +2,8 @@
 """A stand-in for the native simulator: the same command line, scenario, result.json and raw
 streams, with a made-up program: every rank computes, passes a message round a ring and joins an
 all-reduce, some times over. What `program` is called decides how the run ends; `files` also writes
-a simulated file, and of `varying` each run in a directory that measures computes longer.
+a simulated file, of `varying` each run in a directory that measures computes longer, and of
+`failing-second` the second of these fails, too.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ def simulate(scenario: dict) -> int:
         run.write_raw(Path(scenario["output_directory"]) / "raw", with_files=program == "files")
     if scenario["compute"]["save"] is not None:
         run.save_compute(scenario["compute"]["save"])
-    status = 3 if program == "failing" else 0
+    fails_now = program == "failing-second" and Path("turns").read_text() == "xx"
+    measures = scenario["compute"]["mode"] == "measured"
+    status = 3 if program == "failing" or (fails_now and measures) else 0
     result = run.result(status)
     if scenario["compute"]["mode"] == "measured":
         result |= measured_result()
@@ -76,7 +79,7 @@ def compute_of(scenario: dict) -> list[list[int]] | int:
         words = np.fromfile(compute["recorded"], "<i8")
         counts = words[1 : 1 + int(words[0])].astype(int)
         return [part.tolist() for part in np.split(words[1 + len(counts) :], np.cumsum(counts))]
-    if compute["mode"] == "measured" and scenario["program"] == "varying":
+    if compute["mode"] == "measured" and scenario["program"] in ("varying", "failing-second"):
         turns = Path("turns")
         turn = len(turns.read_text()) if turns.exists() else 0
         turns.write_text("x" * (turn + 1))

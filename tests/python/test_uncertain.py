@@ -54,6 +54,12 @@ def test_repeats_give_the_median_and_its_interval(sesame, tmp_path):
     assert run.stderr.count("hello from varying") == 1
 
 
+@pytest.mark.parametrize("output", [(), ("-o", "r.sesame")], ids=["summary", "data set"])
+def test_a_repeat_that_fails_gives_the_exit_status(output, sesame):
+    run = sesame("simulate", *MACHINE, "--repeat", "3", *output, "--", "failing-second")
+    assert run.status == 3, run.stderr
+
+
 def test_repeats_of_a_series_belong_together(sesame, tmp_path):
     options = [*MACHINE, *LATENCIES, "--repeat", "3", "--json"]
     run = sesame("simulate", *options, "--plot", "c.png", "--report", "r.html", "--", "varying")
