@@ -48,6 +48,13 @@ def messages(rows: list[dict[str, int]]) -> dict[str, np.ndarray]:
     }
 
 
+def test_many_servers_late_in_a_long_run_do_not_overflow():
+    count = 20_000
+    arrival = np.where(np.arange(count) % 2 == 0, 10**15, 0)
+    waits = queueing(np.arange(count), arrival, np.full(count, 1000))
+    assert not waits.any()
+
+
 def test_messages_that_arrive_together_crowd_a_node():
     """Ten senders to one node: the last waits for nine transfers, in the model for none."""
     row = {"destination": 1, "transfer": 100, "arrival_ps": 1000, "receive_complete_ps": 1000}

@@ -67,9 +67,8 @@ def queueing(server: Array, arrival: Array, service: Array) -> Array:
     # end[i] = max over j <= i of arrival[j] + service[j] + ... + service[i], for each server.
     done = np.cumsum(service)
     slack = arrival - (done - service)
-    stride = int(slack.max(initial=0)) - int(slack.min(initial=0)) + 1
-    number = np.unique(server, return_inverse=True)[1]
-    start = np.maximum.accumulate(slack + number * stride) - number * stride + (done - service)
+    of_servers = np.split(slack, np.flatnonzero(np.diff(server)) + 1)
+    start = np.concatenate([np.maximum.accumulate(one) for one in of_servers]) + (done - service)
     waits = np.empty(len(order), np.int64)
     waits[order] = start - arrival
     return waits
