@@ -494,6 +494,12 @@ def test_a_mapping_is_proposed_for_the_directories_with_most_of_the_time(seconds
     assert mappings_for(seconds, []) == []
 
 
+def test_a_mapping_can_be_given_to_a_shell_and_is_never_of_the_root():
+    assert mappings_for({"/a b/c d": 1.0}, ["/pfs"]) == ["--map '/a b=/pfs'"]
+    assert mappings_for({"/data": 1.0}, ["/pfs"]) == []
+    assert mappings_for({f"/{i}/file": 1.0 for i in range(11)}, ["/pfs"]) == []
+
+
 def test_a_pruned_trace_lacks_messages(planned, tmp_path: Path):
     path = ping().write(tmp_path / "pruned.sesame")
     info = json.loads((path / "info.json").read_text())

@@ -168,4 +168,5 @@ def _remedy(traced: TracedRun, around: Surroundings) -> str:
             f"; {around.machine} has no file systems: to have it predicted, choose a machine that "
             "has, or add [storage] to the machine file"
         )
-    return f"; to have it predicted: {' '.join(mappings_for(seconds, around.mounts))}"
+    options = mappings_for(seconds, around.mounts) or [f"--map OLD={around.mounts[0]}"]
+    return f"; to have it predicted: {' '.join(options)}"

@@ -4,6 +4,7 @@ options that would put them on one."""
 from __future__ import annotations
 
 import posixpath
+import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -38,15 +39,17 @@ def time_elsewhere(data_set: DataSet, placed: Placed) -> dict[str, float]:
 
 
 def mappings_for(seconds: Mapping[str, float], mounts: Sequence[str]) -> list[str]:
-    """Options that put the directories with most of the time on the first mount."""
+    """Options for a shell that put the directories with most of the time on the first mount. None
+    where the time is in too many directories, or of files in the root."""
     if not mounts:
         return []
     where = mounts[0]
-    return [f"--map {folder}={where}" for folder in _busiest(seconds)[:MOST]]
+    folders = [folder for folder in _busiest(seconds) if folder != "/"]
+    return [f"--map {shlex.quote(f'{folder}={where}')}" for folder in folders[:MOST]]
 
 
 def _busiest(seconds: Mapping[str, float]) -> list[str]:
-    """Directories that together have most of the time, none of them the root."""
+    """Directories that together have most of the time; the root for files that lie in it."""
     whole = sum(seconds.values())
     top = _by_child("/", seconds)
     ordered = sorted(top, key=lambda child: -top[child])
