@@ -126,6 +126,17 @@ def test_more_ranks_than_processors_are_a_doubt(tmp_path):
     assert "2 ranks of the traced run shared 1 processor" in plan_run(DataSet(path)).doubts[0].text
 
 
+def test_what_went_past_the_tracer_is_a_doubt(tmp_path):
+    path = ping().write(tmp_path / "run.sesame")
+    info = json.loads((path / "info.json").read_text())
+    said = {"reason": "incomplete input", "text": "the kernel counted 9 bytes", "hint": "none"}
+    info.setdefault("result", {})["doubts"] = [said, {**said, "reason": "busy host"}]
+    (path / "info.json").write_text(json.dumps(info))
+    [doubt] = plan_run(DataSet(path)).doubts
+    assert doubt.reason == Reason.INCOMPLETE_INPUT
+    assert "of the traced run the kernel counted 9 bytes" in doubt.text
+
+
 def test_calls_inside_others_are_theirs(planned):
     trace = TraceBuilder(1)
     trace.everyone("MPI_Init")

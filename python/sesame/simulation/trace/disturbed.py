@@ -1,5 +1,5 @@
-"""Whether a traced run had the machine for itself: on a crowded one its times, and so what is
-predicted of them, are too long."""
+"""Why a prediction from a traced run is doubtful: it did not have the machine for itself, so that
+its times are too long, or it did things that have no record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,24 @@ HINT = "trace the program on an idle machine with a core for each rank"
 
 
 def doubts_of_trace(data_set: DataSet, preempted: Preempted, span: Span) -> list[Doubt]:
-    return [*_of_preemption(preempted, span), *_of_crowding(data_set)]
+    return [
+        *_of_preemption(preempted, span),
+        *_of_crowding(data_set),
+        *_of_completeness(data_set),
+    ]
+
+
+def _of_completeness(data_set: DataSet) -> list[Doubt]:
+    """What the traced run did past the tracer (tracing/completeness.py) is not simulated."""
+    return [
+        Doubt(
+            Reason.INCOMPLETE_INPUT,
+            f"of the traced run {doubt['text']}: this I/O is not predicted",
+            "take the predicted I/O for a lower bound",
+        )
+        for doubt in data_set.info.get("result", {}).get("doubts", [])
+        if doubt["reason"] == Reason.INCOMPLETE_INPUT
+    ]
 
 
 def _of_preemption(preempted: Preempted, span: Span) -> list[Doubt]:
