@@ -93,7 +93,10 @@ void* find_symbol(RankProcess& process, void* handle, const char* name, const vo
                                   : searched.subspan(static_cast<size_t>(own - scope.begin()) + 1);
   } else if (!is_whole_program(handle)) {
     void* found = REAL(dlsym)(handle, name);
-    if (found == nullptr) return fail_dynamic(process, REAL(dlerror)());
+    if (found == nullptr) {
+      const char* failure = REAL(dlerror)();  // none for a symbol whose value is null
+      return failure == nullptr ? nullptr : fail_dynamic(process, failure);
+    }
     // Of a library that all ranks share: a function of which ranks have a version of their own.
     void* bound = REAL(dlsym)(RTLD_DEFAULT, name) == found ? find_outside_images(name) : nullptr;
     return bound == nullptr ? found : bound;

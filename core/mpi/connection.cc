@@ -91,8 +91,8 @@ int join_by_name(const char* port_name, int root, Comm comm, PortUse use, Comm* 
   }
   MPI_TRY(check_root(*object, root));
   int port = -1;
-  if (object->rank == root) {
-    MPI_TRY(check_string(port_name, "the port's name"));
+  // All ranks hear from the root of a name that is no port.
+  if (object->rank == root && port_name != nullptr) {
     reach_now(self());
     port = this_rank().world.ports.find(port_name).value_or(-1);
   }

@@ -31,14 +31,19 @@ int add_range(std::string_view text, int most, std::vector<int>* numbers) {
     ++count;
     at = stop;
     if (at == end) break;
-    if (*at != ':') return MPI_ERR_INFO_VALUE;
+    if (*at != ':' || count == 3) return MPI_ERR_INFO_VALUE;
   }
   if (at != end || parts[2] == 0) return MPI_ERR_INFO_VALUE;
   const int64_t last = count == 1 ? parts[0] : parts[1];
   const int64_t step = parts[2];
-  for (int64_t number = parts[0]; step > 0 ? number <= last : number >= last; number += step) {
-    if (number >= 0 && number <= most) numbers->push_back(static_cast<int>(number));
-    if (step > 0 && number > most) break;
+  // The range may begin or end far outside of what is allowed.
+  int64_t number = parts[0];
+  if (step > 0 && number < 0) number += (-number + step - 1) / step * step;
+  if (step < 0 && number > most) number += (number - most - step - 1) / -step * step;
+  while (step > 0 ? number <= std::min<int64_t>(last, most)
+                  : number >= std::max<int64_t>(last, 0)) {
+    numbers->push_back(static_cast<int>(number));
+    number += step;
   }
   return MPI_SUCCESS;
 }

@@ -64,8 +64,11 @@ class Simulation {
     int program;  // which command of the spawn
   };
   Result<> spawn(std::vector<mpi::ProgramStart>& programs, int parent_port);
-  Result<std::vector<Loaded>> load_spawned(const std::vector<mpi::ProgramStart>& programs,
-                                           int ranks);
+  // May fail only before the ranks are part of the run; spawn() then gives back what was loaded.
+  Result<> start_spawned(std::vector<mpi::ProgramStart>& programs, int parent_port,
+                         std::vector<Loaded>* copies);
+  Result<> load_spawned(const std::vector<mpi::ProgramStart>& programs, int ranks,
+                        std::vector<Loaded>* copies);
   // The program ready for copying, if so many ranks in all fit the host's limits.
   Result<loader::ProgramImage*> open_image(const std::string& command, int ranks);
   Result<std::vector<int>> place_spawned(std::vector<mpi::ProgramStart>& programs,

@@ -139,10 +139,8 @@ Result<loader::ProgramImage*> Simulation::open_image(const std::string& command,
   return image.get();
 }
 
-// Maps the copies; nothing of the run has changed if one fails.
-Result<std::vector<Simulation::Loaded>> Simulation::load_spawned(
-    const std::vector<ProgramStart>& programs, int ranks) {
-  std::vector<Loaded> copies;
+Result<> Simulation::load_spawned(const std::vector<ProgramStart>& programs, int ranks,
+                                  std::vector<Loaded>* copies) {
   for (size_t i = 0; i < programs.size(); ++i) {
     const ProgramStart& program = programs[i];
     auto image = open_image(find_command(program), world_->size() + ranks);
@@ -154,24 +152,38 @@ Result<std::vector<Simulation::Loaded>> Simulation::load_spawned(
     launch.environment = launches_.front().environment;
     launch.directory = program.directory;
     for (int j = 0; j < program.started; ++j) {
-      const int number = world_->size() + static_cast<int>(copies.size());
+      const int number = world_->size() + static_cast<int>(copies->size());
       auto process = (*image)->load(number, launch);
       if (!process) return std::unexpected(process.error());
       auto stack = spawned_stacks_->take();
       if (!stack) return std::unexpected(stack.error());
-      copies.push_back({std::move(*process), *stack, static_cast<int>(i)});
+      copies->push_back({std::move(*process), *stack, static_cast<int>(i)});
     }
   }
-  return copies;
+  return {};
 }
 
 Result<> Simulation::spawn(std::vector<ProgramStart>& programs, int parent_port) {
   const loader::HostScope host;
+  const size_t launches = launches_.size();
+  std::vector<Loaded> copies;
+  auto started = start_spawned(programs, parent_port, &copies);
+  if (started) return started;
+  for (Loaded& copy : copies) {
+    copy.process.reset();
+    spawned_stacks_->give_back(copy.stack);
+  }
+  launches_.resize(launches);
+  return started;
+}
+
+Result<> Simulation::start_spawned(std::vector<ProgramStart>& programs, int parent_port,
+                                   std::vector<Loaded>* copies) {
   const SimTime now = mpi::self().now;
   auto nodes = place_spawned(programs, now);
   if (!nodes) return std::unexpected(nodes.error());
-  auto copies = load_spawned(programs, static_cast<int>(nodes->size()));
-  if (!copies) return std::unexpected(copies.error());
+  auto loaded = load_spawned(programs, static_cast<int>(nodes->size()), copies);
+  if (!loaded) return loaded;
   if (world_->mounts != nullptr) {
     auto extended = extend_file_systems(*world_->mounts, std::ranges::max(*nodes) + 1, scenario_,
                                         machine_, world_->network, world_->executive.events());

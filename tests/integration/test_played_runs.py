@@ -289,7 +289,7 @@ def test_data_set_and_report_bear_the_name_of_the_trace(computing, simulate, tmp
     outputs = ("-o", "run.sesame", "--report", "run.html")
     assert simulate(computing, "--machine", "ethernet", *outputs).status == 0
     info = json.loads((tmp_path / "run.sesame/info.json").read_text())
-    assert info["title"] == "trace.sesame on 1 simulated ranks of ethernet"
+    assert info["title"] == "trace.sesame on 1 simulated rank of ethernet"
     assert info["notes"] == [IO_NOTE]
     assert "trace.sesame" in (tmp_path / "run.html").read_text()
 

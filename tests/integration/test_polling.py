@@ -9,9 +9,13 @@ QUIET = ("-n", 2, "--machine", "infiniband", "--compute", "none", "--")
 MENTIONED = "waits in a loop without a call for memory to change"
 
 
+ORDERS = pytest.mark.parametrize("order", [(), ("--shuffle", 1)], ids=["in order", "shuffled"])
+
+
+@ORDERS
 @pytest.mark.parametrize("way", ["wtime", "clock", "usleep", "yield", "probe"])
-def test_a_loop_that_reads_clocks_or_polls_advances(way, compiled, simulate):
-    ours = simulate(*QUIET, compiled(SOURCE), way, "set")
+def test_a_loop_that_reads_clocks_or_polls_advances(way, order, compiled, simulate):
+    ours = simulate(*order, *QUIET, compiled(SOURCE), way, "set")
     assert ours.status == 0, ours.stderr
     value, seconds = ours.stdout.split()
     assert value == "9"
@@ -19,13 +23,14 @@ def test_a_loop_that_reads_clocks_or_polls_advances(way, compiled, simulate):
     assert MENTIONED not in ours.stderr
 
 
+@ORDERS
 @pytest.mark.parametrize(
     ("way", "options"), [("loads", ()), ("loads", ("-O0",)), ("pause", ()), ("library", ("-O0",))]
 )
 def test_a_loop_without_a_call_follows_the_others_and_is_mentioned(
-    way, options, compiled, simulate
+    way, options, order, compiled, simulate
 ):
-    ours = simulate(*QUIET, compiled(SOURCE, flags=options), way, "set")
+    ours = simulate(*order, *QUIET, compiled(SOURCE, flags=options), way, "set")
     assert ours.status == 0, ours.stderr
     value, seconds = ours.stdout.split()
     assert value == "9"

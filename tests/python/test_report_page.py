@@ -263,7 +263,7 @@ def test_report_has_no_numbers_of_simulated_runs(sesame, run_path):
 def test_report_of_another_data_set_says_what_it_expected(sesame, tmp_path):
     with DataSetWriter(tmp_path / "b.sesame") as writer:
         writer.write_records("figure", {"name": ["x"], "value": [1.0], "unit": ["s"]})
-        writer.finish({"kind": "bench", "result": {}})
+        writer.finish({"kind": "other", "result": {}})
     done = sesame("report", "b.sesame")
     assert done.status == 2
     assert "neither a traced nor a simulated run" in done.stderr

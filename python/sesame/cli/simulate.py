@@ -465,10 +465,12 @@ def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> i
         if options["report"] is not None:
             write_report(DataSet(path), options["report"])
             written["report"] = str(options["report"])
-        explained = None
-        if options["explain"] and can_explain(DataSet(path)):
-            explained = explain(DataSet(path))
-    notes = list(outcome.notes)
+        explained, notes = None, list(outcome.notes)
+        if options["explain"]:
+            if (reason := why_not(DataSet(path))) is None:
+                explained = explain(DataSet(path))
+            else:
+                notes.append(f"the prediction is not explained: {reason}")
     if scenario.discard_data and outcome.result.get("file_bytes_read"):
         notes.append("simulated files have no contents (--discard-data): the program read zeros")
     if options["as_json"]:

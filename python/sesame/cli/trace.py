@@ -187,7 +187,7 @@ def _make(
             info["command"] = list(command)
         info["result"]["exit_status"] = status
         if command and options["keep_raw"]:
-            shutil.copytree(raw, writer.raw, copy_function=os.link)
+            shutil.copytree(raw, writer.raw, copy_function=_link_or_copy)
             info["raw"]["directory"] = "raw"
         writer.finish(info)
     result: dict[str, Any] = info["result"]
@@ -215,3 +215,11 @@ def _print_result(path: Path, result: dict[str, Any], *, as_json: bool) -> None:
         console.print(f"[bold red]damaged[/] {line}")
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     console.print(f"data set: {path} ({format_bytes(size)})", soft_wrap=True)
+
+
+def _link_or_copy(source: str, destination: str) -> None:
+    """A second name for the file; a copy where the file system has no hard links."""
+    try:
+        os.link(source, destination)
+    except OSError:
+        shutil.copy2(source, destination)

@@ -59,18 +59,22 @@ class Explanation:
         }
 
 
-def can_explain(data_set: DataSet) -> bool:
-    return data_set.has("call") and data_set.info.get("result", {}).get("outcome") == "completed"
+def why_not(data_set: DataSet) -> str | None:
+    """Why a run cannot be explained; None when it can."""
+    result = data_set.info.get("result", {})
+    if not data_set.has("call"):
+        return "it has no records of calls; simulate it without --no-records"
+    if result.get("outcome") != "completed":
+        return "it did not complete"
+    if result.get("spawned_ranks"):
+        return "it spawned ranks, whose nodes are not in its records"
+    return None
 
 
 def explain(data_set: DataSet) -> Explanation:
     """Needs the records of calls and messages of a run that completed."""
-    if not can_explain(data_set):
-        raise InputError(
-            "this cannot be explained: expected a simulated run that completed, with records",
-            path=str(data_set.path),
-            hint="simulate it without --no-records",
-        )
+    if (reason := why_not(data_set)) is not None:
+        raise InputError(f"this run cannot be explained: {reason}", path=str(data_set.path))
     network, _ = network_of(data_set)
     ranks = data_set.table("rank", ["end_s", "compute_s"])
     ends, computed = (np.rint(ranks.column(c).to_numpy() / PS) for c in ("end_s", "compute_s"))

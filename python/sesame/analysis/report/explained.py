@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sesame.analysis.explain import explain
-from sesame.analysis.explain.explanation import PS, can_explain
+from sesame.analysis.explain.explanation import PS, why_not
 from sesame.analysis.quantities import format_seconds
 from sesame.analysis.report.page import Section, template
 from sesame.datasets import DataSet
@@ -11,7 +11,7 @@ from sesame.datasets import DataSet
 
 def explained_sections(data_set: DataSet) -> list[Section]:
     """Nothing of a run that left no records of calls, or did not complete."""
-    if not can_explain(data_set):
+    if why_not(data_set) is not None:
         return []
     explanation = explain(data_set)
     whole = max(explanation.end_ps, 1)
