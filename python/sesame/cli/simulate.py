@@ -17,7 +17,7 @@ from rich.console import Console
 from sesame import native
 from sesame.analysis.curve import check_plot, write_plot
 from sesame.analysis.explain import explain
-from sesame.analysis.explain.explanation import can_explain
+from sesame.analysis.explain.explanation import why_not
 from sesame.analysis.report import write_report, write_sweep_report
 from sesame.analysis.scaling import scalings_of
 from sesame.cli.explain_summary import print_explanation
