@@ -4,7 +4,9 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "io/sparse/allocation.h"
 #include "io/sparse/itpack.h"
@@ -27,18 +29,25 @@ constexpr Column kColumns[] = {
 // Compresses and multiplies what a rank reads.
 class Worker {
  public:
-  Worker(const ExtendedFile& file, const Vectors& vectors, Counts& counts)
-      : file_(file), vectors_(vectors), counts_(counts), line_(file.order) {}
+  // `product_time` is added for each nonzero and vector.
+  Worker(const ExtendedFile& file, const Vectors& vectors, double product_time, Counts& counts)
+      : file_(file),
+        vectors_(vectors),
+        product_time_(product_time),
+        counts_(counts),
+        line_(file.order) {}
 
   void compute(std::span<const char> bytes) {
     const double began = MPI_Wtime();
     const long first = matrix_.rows();
+    const long nonzeros = matrix_.nonzeros();
     const long row_bytes = file_.row_bytes();
     for (std::size_t at = 0; at < bytes.size(); at += row_bytes) compress(bytes.data() + at);
     const double compressed = MPI_Wtime();
     products_.resize(matrix_.rows() * vectors_.count());
     matrix_.multiply(first, vectors_.data(), vectors_.count(),
                      products_.data() + first * vectors_.count());
+    add_time(matrix_.nonzeros() - nonzeros);
     counts_[kCompress] += compressed - began;
     counts_[kMultiply] += MPI_Wtime() - compressed;
   }
@@ -54,6 +63,12 @@ class Worker {
   const Itpack& matrix() const { return matrix_; }
 
  private:
+  void add_time(long nonzeros) const {
+    if (product_time_ <= 0) return;
+    const auto products = static_cast<double>(nonzeros * vectors_.count());
+    std::this_thread::sleep_for(std::chrono::duration<double>(products * product_time_));
+  }
+
   void compress(const char* row) {
     std::int64_t number = 0;
     std::memcpy(&number, row, sizeof number);
@@ -68,6 +83,7 @@ class Worker {
 
   const ExtendedFile& file_;
   const Vectors& vectors_;
+  double product_time_;
   Counts& counts_;
   Itpack matrix_;
   std::vector<double> line_, products_;
@@ -134,7 +150,7 @@ Measurement measure(const Plan& plan, const ExtendedFile& file, const Vectors& v
   const std::unique_ptr<Access> access = open_access(plan.interface, plan.mode, file, pieces);
   if (plan.cold) forget(file);
   Counts counts{};
-  Worker worker(file, vectors, counts);
+  Worker worker(file, vectors, plan.product_time, counts);
   const Compute compute = [&](std::span<const char> rows) { worker.compute(rows); };
   MPI_Barrier(MPI_COMM_WORLD);
   const double began = MPI_Wtime();

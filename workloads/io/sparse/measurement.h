@@ -21,8 +21,9 @@ struct Plan {
   std::string interface;
   Mode mode;
   bool dynamic;
-  long rows_each;  // of a read
-  bool cold;       // the kernel forgets the file first
+  long rows_each;       // of a read
+  bool cold;            // the kernel forgets the file first
+  double product_time;  // s to wait for each nonzero and vector, beside the computation
 };
 
 struct Measurement {

@@ -20,7 +20,7 @@ namespace {
 struct Options {
   std::string matrix, like, directory = ".";
   long order = 600, nonzeros = 9000, vectors = 25;
-  double skew = 0;
+  double skew = 0, product_ns = 0;
   std::string interface = "posix", mode = "async", work = "static";
   std::vector<long> read_sizes = {64 << 10};
   bool cold = false;
@@ -33,6 +33,8 @@ struct Options {
     arguments.add("--skew", skew, "row i has nonzeros in proportion to (i + 1)^-SKEW");
     arguments.add("--dir", directory, "where the matrix that is made lies while the program runs");
     arguments.add("--vectors", vectors, "how many vectors to multiply with");
+    arguments.add("--product-time", product_ns,
+                  "nanoseconds to wait for each nonzero and vector, beside the computation");
     arguments.add("--interface", interface, "posix or mpi");
     arguments.add("--mode", mode, "file access mode: unix, log, sync, record, global or async");
     arguments.add("--work", work, "who reads what: static, dynamic or both, one after the other");
@@ -120,7 +122,8 @@ class Study {
       const long rows = rows_for(size, problem_.file);
       read_bytes_.push_back(static_cast<double>(rows * problem_.file.row_bytes()));
       for (const std::string& work : works_) {
-        const Plan plan{options_.interface, mode_, work == "dynamic", rows, options_.cold};
+        const Plan plan{options_.interface,        mode_, work == "dynamic", rows, options_.cold,
+                        options_.product_ns * 1e-9};
         passes_.push_back(measure(plan, problem_.file, vectors_, problem_.rows));
       }
     }
@@ -161,6 +164,7 @@ class Study {
     report.parameter("order", problem_.file.order);
     report.parameter("nonzeros", problem_.file.nonzeros);
     report.parameter("vectors", options_.vectors);
+    if (options_.product_ns > 0) report.parameter("product time (ns)", options_.product_ns);
     report.parameter("interface", options_.interface);
     report.parameter("mode", options_.mode);
     report.parameter("work", options_.work);
@@ -202,6 +206,9 @@ class Study {
 
 void run(Report& report, const Options& options) {
   if (options.vectors < 0) throw UsageError("--vectors: expected at least 0");
+  if (!(options.product_ns >= 0 && options.product_ns <= 1e9)) {
+    throw UsageError("--product-time: expected nanoseconds from 0 to 10^9");
+  }
   const Mode mode = mode_of(options.mode);
   works_of(options, mode);
   check_interface(options.interface);
