@@ -142,6 +142,9 @@ struct StorageParameters {
   CachePolicy policy = CachePolicy::kBase;
   double coordinated_fraction = 0.8;
   Coherence coherence = Coherence::kInvalidate;
+  // Whether an I/O node's read of a block that is already being fetched waits for that fetch. Else
+  // it reads the block from the device again.
+  bool merges_misses = true;
   CacheParameters cnode_cache;
   CacheParameters ionode_cache;
   DeviceParameters device;

@@ -54,6 +54,8 @@ constexpr StorageKey kKeys[] = {
      "policy coordinated: part of a cache that is managed centrally"},
     {"cache.coherence", Where::kShared, Kind::kChoice,
      "what a write does to copies in other caches", kCoherenceWords},
+    {"cache.merge_misses", Where::kShared, Kind::kFlag,
+     "whether misses of one block at the same time share one read of the device"},
     {"cache.cnode.size", Where::kShared, Kind::kSize, "cache of a compute node"},
     {"cache.cnode.ways", Where::kShared, Kind::kIndex,
      "blocks of a set; 1: direct mapped, 0: fully associative"},

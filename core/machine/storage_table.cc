@@ -186,6 +186,8 @@ StorageParameters read_values(const Table& table, bool shared) {
   storage.coordinated_fraction = ratio_or(table.document(), table.key("cache.coordinated_fraction"),
                                           storage.coordinated_fraction);
   table.choice("cache.coherence", kCoherenceWords, storage.coherence);
+  storage.merges_misses =
+      flag_or(table.document(), table.key("cache.merge_misses"), storage.merges_misses);
   storage.cnode_cache = read_cache(table, "cache.cnode.");
   storage.ionode_cache = read_cache(table, shared ? "cache.ionode." : "cache.");
   storage.device = read_device(table);

@@ -110,6 +110,7 @@ TEST(Storage, OverridesReachEveryPart) {
                                 "storage.collective.strategy=disk-directed",
                                 "storage.collective.cb_read=automatic",
                                 "storage.collective.cb_write=disable",
+                                "storage.cache.merge_misses=false",
                                 "storage.collective.sieving=false",
                                 "storage.collective.io_list=literal",
                                 "storage.capacity=1 GB"});
@@ -137,6 +138,7 @@ TEST(Storage, OverridesReachEveryPart) {
   EXPECT_EQ(storage.collective.strategy, Collective::kDiskDirected);
   EXPECT_EQ(storage.collective.cb_read, CollectiveUse::kInterleaved);
   EXPECT_EQ(storage.collective.cb_write, CollectiveUse::kNever);
+  EXPECT_FALSE(storage.merges_misses);
   EXPECT_FALSE(storage.collective.sieving);
   EXPECT_TRUE(storage.collective.literal_io_list);
   EXPECT_EQ(storage.capacity, 1'000'000'000u);

@@ -256,5 +256,21 @@ TEST(Caches, ABlockOnItsWayIsWaitedFor) {
   }
 }
 
+// The same, where misses are not merged: once for each compute node. Later it is in the cache.
+TEST(Caches, MissesThatAreNotMergedReadTheDeviceEach) {
+  StorageParameters parameters = cached(0, 4);
+  parameters.merges_misses = false;
+  Rig rig(parameters, 4);
+  const std::vector<Extent> extents = {{0, kBlock}};
+  Told told[2];
+  rig.system().access(SimTime(), {Direction::kRead, rig.file, rig.client(0), extents}, told[0]);
+  rig.system().access(SimTime(), {Direction::kRead, rig.file, rig.client(1), extents}, told[1]);
+  rig.finish(told[0]);
+  rig.finish(told[1]);
+  EXPECT_EQ(rig.blocks_read(), 2u);
+  rig.read_blocks(2, 0, 1);
+  EXPECT_EQ(rig.blocks_read(), 2u);
+}
+
 }  // namespace
 }  // namespace sesame::storage

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace sesame::storage {
 namespace {
@@ -80,6 +82,50 @@ TEST(Hp97560, ReadsRandomBlocksInTheMeanTimeOfTheClosedForm) {
   show("random_closed_form", expected);
   show("random_simulated", mean);
   EXPECT_NEAR(mean, expected, 0.005 * expected);
+}
+
+// The demerit figure of Ruemmler and Wilkes: the root mean square of the horizontal distance
+// between two distributions of service times, as a part of the mean of the second.
+double demerit(std::vector<double> model, std::vector<double> real) {
+  std::ranges::sort(model);
+  std::ranges::sort(real);
+  double squares = 0, sum = 0;
+  for (size_t i = 0; i < real.size(); ++i) {
+    squares += (model[i] - real[i]) * (model[i] - real[i]);
+    sum += real[i];
+  }
+  const auto count = static_cast<double>(real.size());
+  return std::sqrt(squares / count) / (sum / count);
+}
+
+// One random read, from the published constants alone: nothing of the model is used.
+double published_read(std::mt19937_64& random) {
+  const auto cylinder = [&] { return static_cast<double>(random() % 1962); };
+  const double seek = published_seek(std::abs(cylinder() - cylinder()));
+  const double rotation = std::uniform_real_distribution<double>(0, kRotation)(random);
+  double skew = 0;
+  const uint64_t sector = random() % (19 * 72);
+  if (sector % 72 + 16 > 72) skew = (sector / 72 == 18 ? 18 : 8) * kSector;
+  return kOverhead + seek + rotation + 16 * kSector + skew + kBus;
+}
+
+TEST(Hp97560, ServiceTimesAreDistributedAsThePublishedConstantsSay) {
+  constexpr int kRequests = 50000;
+  Drive drive;
+  std::mt19937_64 requests(17), published(18);
+  std::vector<double> model, expected, constant;
+  for (int i = 0; i < kRequests; ++i) {
+    drive.now += SimTime::from_ps(static_cast<int64_t>(requests() % 50'000'000'000));
+    model.push_back(drive.serve(Direction::kRead, requests() % (kSectors - 16) * 512));
+    expected.push_back(published_read(published));
+    constant.push_back(27.05 * kMs);
+  }
+  const double figure = demerit(model, expected);
+  const double of_the_mean = demerit(constant, expected);
+  RecordProperty("demerit_percent", std::to_string(100 * figure));
+  RecordProperty("demerit_of_the_mean_percent", std::to_string(100 * of_the_mean));
+  EXPECT_LT(figure, 0.01);
+  EXPECT_GT(of_the_mean, 0.1) << "else the figure tells no model from another";
 }
 
 // The drive reads ahead, so that the medium is the limit: 72 sectors a rotation less the skews.

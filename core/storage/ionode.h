@@ -65,6 +65,7 @@ class Ionode {
   void await(Piece& piece, uint64_t fetch);
   void add_forward(Piece& piece, SimTime now, const CachePolicy::Source& source);
   void send_forward(SimTime now);
+  void read_from_device(Piece& piece, SimTime now, uint64_t cell_block);
   void add_missing(Piece& piece, SimTime now, const IonodeBlock& block, uint64_t cell_block);
   void read_run(SimTime now, FileId file, Piece* piece);
   void read_ahead(const Piece& piece, SimTime now, bool has_missed);

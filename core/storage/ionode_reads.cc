@@ -57,28 +57,35 @@ void Ionode::read_blocks(Piece& piece, SimTime now) {
   const bool is_to_write = piece.kind == PieceKind::kReadToWrite;
   bool has_missed = false;
   run_ = {};
-  for_each_block(parts_, piece.file, piece.range,
-                 [&](BlockKey key, uint64_t cell_block, uint64_t begin, uint64_t end) {
-                   const IonodeBlock block = at(key, piece.file, cell_block);
-                   CachePolicy::Source dirty;
-                   const bool is_recalled = recall(now, block, reader, dirty);
-                   CachePolicy::Source source = parts_.policy->find(caches, block, reader);
-                   if (is_recalled) source = dirty;
-                   if (is_to_write) drop_other_copies(piece, now, block, 0);
-                   if (piece.fetch != 0) caches.register_holder(reader, key, piece.fetch);
-                   ++(source.place == SourcePlace::kIonode ? totals.read_hits : totals.read_misses);
-                   if (source.place == SourcePlace::kCnode) {
-                     add_forward(piece, now, source);
-                     return;
-                   }
-                   piece.reply_bytes += end - begin;
-                   if (source.place == SourcePlace::kIonode) {
-                     await(piece, source.fetch);
-                   } else {
-                     has_missed = true;
-                     add_missing(piece, now, block, cell_block);
-                   }
-                 });
+  for_each_block(
+      parts_, piece.file, piece.range,
+      [&](BlockKey key, uint64_t cell_block, uint64_t begin, uint64_t end) {
+        const IonodeBlock block = at(key, piece.file, cell_block);
+        CachePolicy::Source dirty;
+        const bool is_recalled = recall(now, block, reader, dirty);
+        CachePolicy::Source source = parts_.policy->find(caches, block, reader);
+        if (is_recalled) source = dirty;
+        if (is_to_write) drop_other_copies(piece, now, block, 0);
+        if (piece.fetch != 0) caches.register_holder(reader, key, piece.fetch);
+        if (!parts_.parameters.merges_misses && caches.fetches.is_pending(source.fetch)) {
+          ++totals.read_misses;
+          piece.reply_bytes += end - begin;
+          read_from_device(piece, now, cell_block);
+          return;
+        }
+        ++(source.place == SourcePlace::kIonode ? totals.read_hits : totals.read_misses);
+        if (source.place == SourcePlace::kCnode) {
+          add_forward(piece, now, source);
+          return;
+        }
+        piece.reply_bytes += end - begin;
+        if (source.place == SourcePlace::kIonode) {
+          await(piece, source.fetch);
+        } else {
+          has_missed = true;
+          add_missing(piece, now, block, cell_block);
+        }
+      });
   read_run(now, piece.file, &piece);
   send_forward(now);
   if (piece.kind == PieceKind::kRead && caches.at_ionodes() &&
@@ -141,7 +148,7 @@ void Ionode::send_forward(SimTime now) {
 }
 
 // The device reads it, together with the blocks before.
-void Ionode::add_missing(Piece& piece, SimTime now, const IonodeBlock& block, uint64_t cell_block) {
+void Ionode::read_from_device(Piece& piece, SimTime now, uint64_t cell_block) {
   const uint64_t bytes = parts_.parameters.block;
   const uint64_t begin = cell_block * bytes;
   if (run_.bytes == 0 || run_.begin + run_.bytes != begin) {
@@ -149,6 +156,10 @@ void Ionode::add_missing(Piece& piece, SimTime now, const IonodeBlock& block, ui
     run_ = {piece.range.cell, begin, 0};
   }
   run_.bytes += bytes;
+}
+
+void Ionode::add_missing(Piece& piece, SimTime now, const IonodeBlock& block, uint64_t cell_block) {
+  read_from_device(piece, now, cell_block);
   const bool is_kept = parts_.caches.at_ionodes() && piece.kind == PieceKind::kRead &&
                        parts_.policy->keeps_what_is_read();
   if (!is_kept) return;
