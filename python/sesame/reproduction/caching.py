@@ -9,6 +9,7 @@ the machine model pfssim and here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -266,6 +267,36 @@ def worse_together(policy: str, results: Results) -> bool:
     )
 
 
+# Rows of four blocks, so that each of the four ranks begins in a block of its own. The matrix
+# of 256 blocks fits every cache.
+WIDE_ORDER = 64
+WIDE_BLOCK = 128
+WIDE_CACHE = 320  # blocks
+
+
+def wide_rows(policy: str, access: str, merges: bool) -> Case:
+    """A row is as many blocks as there are ranks; misses of one block are merged or not."""
+    size = f"{WIDE_CACHE * WIDE_BLOCK} B"
+    changed = {
+        "storage.block": f"{WIDE_BLOCK} B",
+        "storage.stripe": f"{WIDE_BLOCK} B",
+        "storage.cache.cnode.size": size,
+        "storage.cache.ionode.size": size,
+        "storage.cache.merge_misses": "true" if merges else "false",
+    }
+    case = multiplication(WIDE_ORDER, policy, access)
+    kept = [one for one in case.overrides if one.partition("=")[0] not in changed]
+    return replace(case, overrides=(*kept, *(f"{key}={value}" for key, value in changed.items())))
+
+
+def worse_on_wide_rows(merges: bool, results: Results) -> bool:
+    return all(
+        results[wide_rows(policy, "together", merges)].blocks_read
+        > 1.5 * results[wide_rows(policy, "staggered", merges)].blocks_read
+        for policy in POLICIES
+    )
+
+
 TOGETHER = Experiment(
     "figure-8-12",
     "Multiplication of matrices, all ranks begin at column 0",
@@ -276,11 +307,30 @@ TOGETHER = Experiment(
             f"Cache performance is significantly worse than with the first pattern: {name}.",
             partial(worse_together, policy),
             "A row lies in one block, so that the ranks want the same blocks in the same order, "
-            "whichever column each is at.",
+            "whichever column each is at. The next finding has what makes it come out.",
         )
         for policy, name in POLICIES.items()
+    ]
+    + [
+        Finding(
+            "Where a row is four blocks, and ranks that miss a block at the same time read it each "
+            "for itself, the second pattern is significantly worse for every policy.",
+            partial(worse_on_wide_rows, False),
+        ),
+        Finding(
+            "Where they share one read, it is not, with the same rows.",
+            lambda results: not worse_on_wide_rows(True, results),
+        ),
     ],
-    more_cases=[reads("staggered", policy, order) for policy in POLICIES for order in ORDERS],
+    more_cases=[
+        *(reads("staggered", policy, order) for policy in POLICIES for order in ORDERS),
+        *(
+            wide_rows(policy, access, merges)
+            for policy in POLICIES
+            for access in ("staggered", "together")
+            for merges in (True, False)
+        ),
+    ],
 )
 BARRIER = Experiment(
     "figure-8-13",
