@@ -231,3 +231,24 @@ def test_doubts_are_on_the_page(tmp_path):
     outcome = Outcome("sesame-7.9", "a title", "a source", [], doubts=[doubt])
     write_reproduction([outcome], [], tmp_path / "r.html")
     assert "Doubtful: busy host: 1.00 of 2 &lt;processors&gt;" in (tmp_path / "r.html").read_text()
+
+
+def test_wide_rows_change_blocks_and_caches_once_each() -> None:
+    case = caching.wide_rows("base", "together", merges=False)
+    keys = [override.partition("=")[0] for override in case.overrides]
+    assert len(keys) == len(set(keys))
+    assert "storage.cache.merge_misses=false" in case.overrides
+    assert 8 * caching.WIDE_ORDER == caching.MATRIX_RANKS * caching.WIDE_BLOCK
+    assert 8 * caching.WIDE_ORDER**2 < caching.WIDE_CACHE * caching.WIDE_BLOCK
+
+
+def test_wide_rows_are_worse_only_with_half_as_many_reads_again_for_every_policy() -> None:
+    def results(together: float) -> dict[Case, Measured]:
+        return {
+            caching.wide_rows(policy, access, merges=False): measured(blocks_read=blocks)
+            for policy in caching.POLICIES
+            for access, blocks in (("staggered", 24.0), ("together", together))
+        }
+
+    assert caching.worse_on_wide_rows(False, results(48.0))
+    assert not caching.worse_on_wide_rows(False, results(30.0))

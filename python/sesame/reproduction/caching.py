@@ -417,7 +417,9 @@ TWO_PHASE = Experiment(
                 for policy in POLICIES
             ),
             "A quarter of the largest matrix does not fit the cache of the rank that reads it, and "
-            "then four ranks read the disk at four places.",
+            "then four ranks read the disk at four places. With misses that are not merged "
+            "two-phase reads a quarter of what the barrier does here, in a tenth less time. The "
+            "report excepts its largest matrix from what simple policies do well.",
         ),
         Finding(
             "Simple policies do well for all but the largest matrix: base caching takes at most "
