@@ -57,35 +57,36 @@ void Ionode::read_blocks(Piece& piece, SimTime now) {
   const bool is_to_write = piece.kind == PieceKind::kReadToWrite;
   bool has_missed = false;
   run_ = {};
-  for_each_block(
-      parts_, piece.file, piece.range,
-      [&](BlockKey key, uint64_t cell_block, uint64_t begin, uint64_t end) {
-        const IonodeBlock block = at(key, piece.file, cell_block);
-        CachePolicy::Source dirty;
-        const bool is_recalled = recall(now, block, reader, dirty);
-        CachePolicy::Source source = parts_.policy->find(caches, block, reader);
-        if (is_recalled) source = dirty;
-        if (is_to_write) drop_other_copies(piece, now, block, 0);
-        if (piece.fetch != 0) caches.register_holder(reader, key, piece.fetch);
-        if (!parts_.parameters.merges_misses && caches.fetches.is_pending(source.fetch)) {
-          ++totals.read_misses;
-          piece.reply_bytes += end - begin;
-          read_from_device(piece, now, cell_block);
-          return;
-        }
-        ++(source.place == SourcePlace::kIonode ? totals.read_hits : totals.read_misses);
-        if (source.place == SourcePlace::kCnode) {
-          add_forward(piece, now, source);
-          return;
-        }
-        piece.reply_bytes += end - begin;
-        if (source.place == SourcePlace::kIonode) {
-          await(piece, source.fetch);
-        } else {
-          has_missed = true;
-          add_missing(piece, now, block, cell_block);
-        }
-      });
+  for_each_block(parts_, piece.file, piece.range,
+                 [&](BlockKey key, uint64_t cell_block, uint64_t begin, uint64_t end) {
+                   const IonodeBlock block = at(key, piece.file, cell_block);
+                   CachePolicy::Source dirty;
+                   const bool is_recalled = recall(now, block, reader, dirty);
+                   CachePolicy::Source source = parts_.policy->find(caches, block, reader);
+                   if (is_recalled) source = dirty;
+                   if (is_to_write) drop_other_copies(piece, now, block, 0);
+                   if (piece.fetch != 0) caches.register_holder(reader, key, piece.fetch);
+                   // Dirty data is nowhere else: that is waited for all the same.
+                   if (!parts_.parameters.merges_misses && !is_recalled &&
+                       caches.fetches.is_pending(source.fetch)) {
+                     ++totals.read_misses;
+                     piece.reply_bytes += end - begin;
+                     read_from_device(piece, now, cell_block);
+                     return;
+                   }
+                   ++(source.place == SourcePlace::kIonode ? totals.read_hits : totals.read_misses);
+                   if (source.place == SourcePlace::kCnode) {
+                     add_forward(piece, now, source);
+                     return;
+                   }
+                   piece.reply_bytes += end - begin;
+                   if (source.place == SourcePlace::kIonode) {
+                     await(piece, source.fetch);
+                   } else {
+                     has_missed = true;
+                     add_missing(piece, now, block, cell_block);
+                   }
+                 });
   read_run(now, piece.file, &piece);
   send_forward(now);
   if (piece.kind == PieceKind::kRead && caches.at_ionodes() &&
