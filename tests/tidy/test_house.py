@@ -25,7 +25,7 @@ CORE_FLOORS = [
     {"bindings"},
 ]
 PYTHON_FLOORS = [
-    {"errors", "trust", "__init__"},
+    {"errors", "trust", "lazy", "__init__"},
     {"host_load"},
     {"native", "installed"},
     {"control"},
@@ -90,6 +90,10 @@ def test_includes_never_run_upward():
     assert wrong == []
 
 
+# What a table names for pkgutil.resolve_name is imported as well: sesame.cli.info:info.
+PLACE = re.compile(r"sesame(\.\w+)+(:\w+)?")
+
+
 def imported_modules(path: Path) -> list[str]:
     modules = []
     for node in ast.walk(ast.parse(path.read_text())):
@@ -97,6 +101,8 @@ def imported_modules(path: Path) -> list[str]:
             modules += [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]
+        elif isinstance(node, ast.Constant) and PLACE.fullmatch(str(node.value)):
+            modules.append(node.value.replace(":", "."))
     return [module for module in modules if module.split(".")[0] == "sesame"]
 
 

@@ -9,49 +9,16 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from sesame.analysis.ordinates import PREDICTED, Ordinate, Runs
 from sesame.analysis.plots import GRID, LAYOUT, time_unit
-from sesame.analysis.quantities import format_count, format_seconds
 from sesame.analysis.scaling import interval_of, scalings_of
 from sesame.datasets.describe import count_of
 from sesame.errors import InputError, OutputError
-from sesame.simulation import Point, RunResult
+from sesame.simulation import RunResult
 
-Runs = Sequence[tuple[Point, RunResult]]
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1d2733")
 IDEAL_COLOUR = "#5b6b7b"
 RANKS = "ranks"
-
-
-@dataclass(frozen=True)
-class Ordinate:
-    """A figure of each run that a curve can show."""
-
-    key: str  # in the result
-    title: str
-    short: str  # where there is little room
-    is_time: bool
-
-    def of(self, run: RunResult) -> float:
-        if self.key == "predicted_time_s":
-            return run.predicted_s
-        return float(run.result.get(self.key, 0))
-
-    def show(self, run: RunResult) -> str:
-        return format_seconds(self.of(run)) if self.is_time else format_count(self.of(run))
-
-
-PREDICTED = Ordinate("predicted_time_s", "predicted time", "predicted", True)
-MESSAGES = Ordinate("messages", "messages", "messages", False)
-STORAGE = (
-    Ordinate("io_time_s", "time in file systems, mean of the ranks", "in files", True),
-    Ordinate("device_reads", "reads of devices", "device reads", False),
-    Ordinate("device_writes", "writes of devices", "device writes", False),
-)
-
-
-def ordinates_of(runs: Runs) -> list[Ordinate]:
-    """The predicted time, and of storage what any of the runs had."""
-    return [PREDICTED, *(o for o in STORAGE if any(o.of(run) for _, run in runs))]
 
 
 def axis_of(runs: Runs) -> str:

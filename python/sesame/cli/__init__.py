@@ -2,117 +2,38 @@
 
 from __future__ import annotations
 
-import importlib.abc
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, MutableMapping
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
+from sesame.cli.commands import Commands
 from sesame.errors import AlreadyReported, InputError, Interrupted, SesameError
 
-VERBS = [
-    "simulate",
-    "trace",
-    "machine",
-    "info",
-    "bench",
-    "import",
-    "export",
-    "report",
-    "replay",
-    "reproduce",
-    "measure",
-    "characterize",
-    "receive",
-]
+VERBS = {
+    "simulate": "sesame.cli.simulate:simulate",
+    "trace": "sesame.cli.trace:trace",
+    "machine": "sesame.cli.machine:machine",
+    "info": "sesame.cli.info:info",
+    "bench": "sesame.cli.bench:bench",
+    "import": "sesame.cli.import_:import_command",
+    "export": "sesame.cli.export:export",
+    "report": "sesame.cli.report:report",
+    "replay": "sesame.cli.replay:replay",
+    "reproduce": "sesame.cli.reproduce:reproduce",
+    "measure": "sesame.cli.measure:measure",
+    "characterize": "sesame.cli.characterize:characterize_command",
+    "receive": "sesame.cli.receive:receive",
+}
 # By then it has cleaned up.
 AGAIN_SECONDS = 0.01
 
 
-def _load(verb: str) -> click.Command:
-    """Each verb is imported only when it is wanted: all together take half a second."""
-    match verb:
-        case "simulate":
-            from sesame.cli.simulate import simulate
-
-            return simulate
-        case "trace":
-            from sesame.cli.trace import trace
-
-            return trace
-        case "machine":
-            from sesame.cli.machine import machine
-
-            return machine
-        case "info":
-            from sesame.cli.info import info
-
-            return info
-        case "bench":
-            from sesame.cli.bench import bench
-
-            return bench
-        case "import":
-            from sesame.cli.import_ import import_command
-
-            return import_command
-        case "export":
-            from sesame.cli.export import export
-
-            return export
-        case "report":
-            from sesame.cli.report import report
-
-            return report
-        case "replay":
-            from sesame.cli.replay import replay
-
-            return replay
-        case "reproduce":
-            from sesame.cli.reproduce import reproduce
-
-            return reproduce
-        case "measure":
-            from sesame.cli.measure import measure
-
-            return measure
-        case "characterize":
-            from sesame.cli.characterize import characterize_command
-
-            return characterize_command
-        case "receive":
-            from sesame.cli.receive import receive
-
-            return receive
-        case _:
-            raise KeyError(verb)
-
-
-class _Verbs(MutableMapping[str, click.Command]):
-    """The commands of the group, by name."""
-
-    def __getitem__(self, verb: str) -> click.Command:
-        return _load(verb)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(VERBS)
-
-    def __len__(self) -> int:
-        return len(VERBS)
-
-    def __setitem__(self, verb: str, command: click.Command) -> None:
-        raise TypeError("a verb is added to VERBS")
-
-    def __delitem__(self, verb: str) -> None:
-        raise TypeError("a verb is taken from VERBS")
-
-
-@click.group(commands=_Verbs(), context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(commands=Commands(VERBS), context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="sesame", prog_name="sesame")
 def cli() -> None:
     """Predict how a parallel program behaves on a machine that you do not have yet."""
@@ -130,7 +51,7 @@ def _interrupt_again(ignored: Any) -> None:
         sys.__unraisablehook__(ignored)
 
 
-class _WithoutPandas(importlib.abc.MetaPathFinder):
+class _WithoutPandas:
     """Nothing here uses pandas, but pyarrow takes half a second to load it for its first array."""
 
     def find_spec(self, name: str, *_: object) -> None:

@@ -8,17 +8,14 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.markdown import Markdown
 from rich.table import Table
 
 from sesame import native
-from sesame.analysis.findings import with_findings
 from sesame.analysis.quantities import format_quantity
-from sesame.analysis.report import write_report
 from sesame.cli.progress import ProgressLine
 from sesame.cli.simulate import check_file, parse_placement
 from sesame.datasets import DataSet, DataSetWriter, check_destination
@@ -27,20 +24,9 @@ from sesame.machines import find_machine
 from sesame.simulation import RunResult, Scenario, find_host, parse_compute
 from sesame.simulation import simulate as run_simulation
 from sesame.simulation.host import inspect_program
-from sesame.workloads import (
-    BenchRun,
-    Built,
-    all_workloads,
-    build_workload,
-    find_compiler,
-    find_workload,
-    in_extended_form,
-    read_matrix,
-    run_here,
-    run_simulated,
-    write_extended,
-    write_run,
-)
+
+if TYPE_CHECKING:
+    from sesame.workloads import BenchRun, Built
 
 VERDICTS = {
     True: "[bold green]verified[/]",
@@ -58,6 +44,8 @@ def bench() -> None:
 @click.option("--json", "as_json", is_flag=True, help="One object for each workload, on stdout.")
 def list_workloads(as_json: bool) -> None:
     """List the workloads that come with Sesame."""
+    from sesame.workloads import all_workloads
+
     if as_json:
         click.echo(
             json.dumps([asdict(workload) for workload in all_workloads().values()], indent=2)
@@ -74,6 +62,10 @@ def list_workloads(as_json: bool) -> None:
 @click.argument("name")
 def show(name: str) -> None:
     """Show the page of the workload NAME: what it does, its options and figures."""
+    from rich.markdown import Markdown
+
+    from sesame.workloads import find_workload
+
     Console(highlight=False).print(Markdown(find_workload(name).page()))
 
 
@@ -94,6 +86,8 @@ def matrix(file: Path, output: Path, force: bool) -> None:
     FILE is in Matrix Market or Harwell-Boeing form, also compressed by gzip. `sesame bench run
     sparse --matrix FILE` does the same for one run.
     """
+    from sesame.workloads import read_matrix, write_extended
+
     if output.exists() and not force:
         raise InputError(f"{output}: exists already", hint="--force writes over it")
     found = read_matrix(file)
@@ -155,6 +149,15 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
     sesame bench run cg --class A -n 4
     sesame bench run cg --class S -n 256 --simulate infiniband
     """
+    from sesame.analysis.findings import with_findings
+    from sesame.workloads import (
+        build_workload,
+        find_compiler,
+        find_workload,
+        in_extended_form,
+        run_here,
+    )
+
     workload = find_workload(name)
     machine = None if ours["machine"] is None else find_machine(ours["machine"])
     if machine is not None:
@@ -197,6 +200,8 @@ def _check_outputs(ours: dict[str, Any]) -> None:
 def _run_simulated(
     built: Built, machine: Path, options: tuple[str, ...], ours: dict[str, Any]
 ) -> BenchRun:
+    from sesame.workloads import run_simulated
+
     executable = find_host(inspect_program(str(built.program)))
     with ProgressLine(ours["ranks"]) as line:
 
@@ -216,6 +221,9 @@ def _run_simulated(
 
 
 def _write(done: BenchRun, begin: datetime, ours: dict[str, Any]) -> dict[str, str]:
+    from sesame.analysis.report import write_report
+    from sesame.workloads import write_run
+
     written = {}
     with ExitStack() as stack:
         path = ours["output"]

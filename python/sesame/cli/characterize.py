@@ -4,35 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sesame.analysis.characterize import (
-    Comparison,
-    Limits,
-    Part,
-    Profile,
-    Source,
-    busiest,
-    characterize,
-    open_source,
-)
-from sesame.analysis.characterize.findings import find
-from sesame.analysis.characterize.page import (
-    comparison_json,
-    comparison_lines,
-    facts,
-    table_columns,
-    to_json,
-    write_comparison,
-    write_one,
-)
-from sesame.datasets import DataSet
+from sesame.analysis.characterize.limits import Limits
 from sesame.errors import InputError
+
+if TYPE_CHECKING:
+    from sesame.analysis.characterize import Part, Profile, Source
 
 DATA_SET = click.Path(path_type=Path)
 
@@ -119,6 +102,10 @@ def _one(
     *,
     as_json: bool,
 ) -> None:
+    from sesame.analysis.characterize import characterize, open_source
+    from sesame.analysis.characterize.page import facts, to_json, write_one
+    from sesame.datasets import DataSet
+
     if len(paths) != 1:
         raise InputError(
             f"{len(paths)} data sets, expected one",
@@ -144,6 +131,15 @@ def _compare(
     *,
     as_json: bool,
 ) -> None:
+    from sesame.analysis.characterize import Comparison, busiest, open_source
+    from sesame.analysis.characterize.page import (
+        comparison_json,
+        comparison_lines,
+        table_columns,
+        write_comparison,
+    )
+    from sesame.datasets import DataSet
+
     applications = [*compare, *paths]
     if not applications:
         raise InputError("nothing to compare", hint="--compare names runs of one application each")
@@ -182,6 +178,8 @@ def _compare(
 
 
 def _part(path: Path, source: Source, device: str, limits: Limits) -> Part:
+    from sesame.analysis.characterize import Part, characterize
+
     return Part(path.stem, characterize(source, device, limits))
 
 
@@ -192,6 +190,8 @@ def _print_facts(console: Console, lines: list[tuple[str, str]]) -> None:
 
 
 def _print_findings(console: Console, profile: Profile) -> None:
+    from sesame.analysis.characterize.findings import find
+
     console.print()
     for finding in find(profile):
         console.print(f"[bold]{finding.topic}:[/] {escape(finding.sentence)}")

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sesame.analysis.explain import Explanation
-from sesame.analysis.explain.explanation import PS
 from sesame.analysis.quantities import format_seconds
+
+if TYPE_CHECKING:
+    from sesame.analysis.explain import Explanation
 
 
 def print_explanation(console: Console, explanation: Explanation) -> None:
+    from sesame.analysis.explain.explanation import PS
+
     time = format_seconds(explanation.end_ps * PS)
     console.print(f"[bold]where the {time} of rank {explanation.rank} go, the slowest[/]")
     console.print(_part_table(explanation))
@@ -26,6 +31,8 @@ def print_explanation(console: Console, explanation: Explanation) -> None:
 
 
 def _part_table(explanation: Explanation) -> Table:
+    from sesame.analysis.explain.explanation import PS
+
     table = Table("part", "time", "of all", "most", box=None, header_style="bold", pad_edge=False)
     for column in table.columns[1:3]:
         column.justify = "right"

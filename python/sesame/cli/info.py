@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from sesame.analysis.study import study_run
-from sesame.analysis.traced.load import is_traced
-from sesame.cli.traced_summary import print_traced, traced_facts
-from sesame.datasets import DataSet, describe
+if TYPE_CHECKING:
+    from sesame.datasets import DataSet
 
 
 @click.command()
@@ -21,6 +20,11 @@ from sesame.datasets import DataSet, describe
 @click.option("--json", "as_json", is_flag=True, help="The whole info.json, on stdout.")
 def info(path: Path, fields: bool, as_json: bool) -> None:
     """Say what is in a data set; of a traced run also what it did."""
+    from sesame.analysis.study import study_run
+    from sesame.analysis.traced.load import is_traced
+    from sesame.cli.traced_summary import print_traced, traced_facts
+    from sesame.datasets import DataSet, describe
+
     data_set = DataSet(path)
     if as_json:
         click.echo(json.dumps(data_set.info, indent=2))
@@ -45,6 +49,8 @@ def info(path: Path, fields: bool, as_json: bool) -> None:
 
 
 def _print_fields(console: Console, data_set: DataSet, name: str) -> None:
+    from sesame.datasets import describe
+
     table = Table("field", "type", "unit", "meaning", box=None, header_style="bold", title=name)
     table.title_justify = "left"
     for line in describe.field_lines(data_set, name):

@@ -12,18 +12,19 @@ from rich.table import Table
 
 from sesame import native
 from sesame.analysis.machine_table import headline, parameter_rows, ping_pong_rows
-from sesame.cli.calibrate import calibrate
-from sesame.cli.check import check
+from sesame.cli.commands import Commands
 from sesame.machines import find_machine, shipped
 
+# In files of their own, which only they need.
+COMMANDS = {
+    "calibrate": "sesame.cli.calibrate:calibrate",
+    "check": "sesame.cli.check:check",
+}
 
-@click.group()
+
+@click.group(commands=Commands(COMMANDS))
 def machine() -> None:
     """List, show, check and calibrate machine models."""
-
-
-machine.add_command(calibrate)
-machine.add_command(check)
 
 
 @machine.command("list")

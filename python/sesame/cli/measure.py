@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 from rich.console import Console
-from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
@@ -33,22 +32,11 @@ from sesame.cli.measure_nodes import (
 )
 from sesame.datasets import check_destination
 from sesame.errors import InputError, SesameError
-from sesame.measurement import (
-    DEFAULT_BUDGET,
-    Cost,
-    Detail,
-    Perturbation,
-    Wanted,
-    every_subsystem,
-    everything,
-    everything_for,
-    keep_costs,
-    measure_costs,
-    measure_perturbation,
-    measure_requests,
-    opened,
-    record_kernel,
-)
+from sesame.measurement.defaults import DEFAULT_BUDGET
+from sesame.measurement.detail import Detail
+
+if TYPE_CHECKING:
+    from sesame.measurement import Cost, Perturbation
 
 COMMAND_LINE = {"allow_interspersed_args": False}
 
@@ -66,6 +54,8 @@ for command in (daemon, start, stop, status, set_, pull, record, flags, environm
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def list_points(*, as_json: bool) -> None:
     """Show the subsystems and points, and which of them can be had here."""
+    from sesame.measurement import every_subsystem, opened
+
     rows: list[dict[str, Any]] = []
     refused: SesameError | None = None
     for name, subsystem in every_subsystem().items():
@@ -156,6 +146,8 @@ def run(context: click.Context, /, **options: Any) -> int:
     Of mpiexec and other launchers the calls of their MPI programs are counted, too; of other
     commands if you say so: --only mpi.
     """
+    from sesame.measurement import Wanted, everything_for, record_kernel
+
     output: Path = options["output"]
     tracing = _traced_points(options["traced"])
     chosen = _points("--only", options["names"]) or everything_for(options["command"])
@@ -192,6 +184,8 @@ def _call(command: tuple[str, ...], environment: Mapping[str, str]) -> int:
 
 def _points(option: str, text: str) -> set[tuple[str, int]]:
     """Subsystem and number of each point that `block,vm.total` names."""
+    from sesame.measurement import every_subsystem
+
     points: set[tuple[str, int]] = set()
     for word in filter(None, text.split(",")):
         name, _, point = word.partition(".")
@@ -210,6 +204,8 @@ def _points(option: str, text: str) -> set[tuple[str, int]]:
 
 
 def _traced_points(text: str) -> set[tuple[str, int]]:
+    from sesame.measurement import every_subsystem
+
     points = _points("--trace", text)
     for name in dict.fromkeys(name for name, _ in points):
         if untraced := every_subsystem()[name].untraced:
@@ -276,6 +272,10 @@ def cost(
     pairs: int, whole_pairs: int | None, interval: float, budget: float | None, *, as_json: bool
 ) -> None:
     """Measure what an event costs at each point here; the governor uses it from then on."""
+    from rich.live import Live
+
+    from sesame.measurement import keep_costs, measure_costs, measure_requests
+
     # Nothing that turns: its thread would be a part of what this process takes.
     with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as line:
 
@@ -307,6 +307,8 @@ def _whole(
     pairs: int, interval: float, budget: float | None, show: Callable[[str], None]
 ) -> dict[str, list[Perturbation]]:
     """Without a budget it is large, so that the governor's estimate can be held against it."""
+    from sesame.measurement import Wanted, everything, measure_perturbation
+
     wanted = Wanted(everything(), interval_s=interval, budget=budget)
     budgets = dict(zip(TITLES, (budget, None), strict=True))
     return {

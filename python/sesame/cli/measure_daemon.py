@@ -6,15 +6,16 @@ import dataclasses
 import signal
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from sesame.cli.budget import budget_of
 from sesame.errors import InputError
-from sesame.measurement.daemon import privileges
-from sesame.measurement.daemon.process import DEFAULT_ADDRESS, Start, start
-from sesame.measurement.daemon.settings import Settings, check, read_settings
+from sesame.measurement.defaults import DEFAULT_ADDRESS
+
+if TYPE_CHECKING:
+    from sesame.measurement.daemon.settings import Settings
 
 FILE = click.Path(path_type=Path)
 
@@ -103,6 +104,10 @@ def daemon(
     **given: Any,
 ) -> None:
     """Have the probes of this node, to be switched and read over HTTP (also: sesamed)."""
+    from sesame.measurement.daemon import privileges
+    from sesame.measurement.daemon.process import Start, start
+    from sesame.measurement.daemon.settings import Settings, check, read_settings
+
     # Until it serves there is nothing to read again, and nobody to end for.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     if not keep_privileges:

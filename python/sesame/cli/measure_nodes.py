@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -20,11 +20,9 @@ from rich.table import Table
 from sesame.datasets import check_destination
 from sesame.errors import AlreadyReported, InputError, SesameError
 from sesame.installed import find_installed
-from sesame.measurement.control import Nodes, Outcome, Recording
-from sesame.measurement.daemon.access import default_folder, read_token
-from sesame.measurement.mpi import default_cells, environment
-from sesame.measurement.reception.journal import Journal
-from sesame.measurement.reception.store import write_data_set
+
+if TYPE_CHECKING:
+    from sesame.measurement.control import Nodes, Outcome, Recording
 
 FILE = click.Path(path_type=Path)
 COMMAND_LINE = {"allow_interspersed_args": False}
@@ -54,6 +52,9 @@ def with_nodes(command: Command) -> Command:
 
 
 def _connect(nodes: str, token_file: Path | None, ca: str) -> Nodes:
+    from sesame.measurement.control import Nodes
+    from sesame.measurement.daemon.access import default_folder, read_token
+
     token = read_token(token_file or default_folder() / "token")
     return Nodes([node for node in nodes.split(",") if node], token, ca)
 
@@ -247,6 +248,10 @@ def record(
     command: tuple[str, ...],
 ) -> int:
     """Record what nodes measure for some time, or while COMMAND runs on this one."""
+    from sesame.measurement.control import Recording
+    from sesame.measurement.reception.journal import Journal
+    from sesame.measurement.reception.store import write_data_set
+
     check_destination(output, force=force)
     with (
         TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as folder,
@@ -298,6 +303,8 @@ def environment_(cells: Path | None) -> None:
 
     A shell takes it so: eval "$(sesame measure environment)".
     """
+    from sesame.measurement.mpi import default_cells, environment
+
     cells = cells or default_cells()
     if not (cells / "settings").exists():
         click.echo(f"{cells}: no daemon is there now; programs would say so and run on", err=True)

@@ -7,10 +7,7 @@ from pathlib import Path
 import click
 
 from sesame.errors import InputError
-from sesame.measurement.connection import Connection
-from sesame.measurement.daemon.access import default_folder, read_token
-from sesame.measurement.reception.server import DAEMON_PORT, Reception
-from sesame.measurement.reception.server import receive as serve
+from sesame.measurement.defaults import DAEMON_PORT
 
 FILE = click.Path(path_type=Path)
 
@@ -70,6 +67,11 @@ def receive(
     key: Path | None,
 ) -> None:
     """Take what daemons of many nodes have measured, and write data sets."""
+    from sesame.measurement.connection import Connection
+    from sesame.measurement.daemon.access import default_folder, read_token
+    from sesame.measurement.reception.server import Reception
+    from sesame.measurement.reception.server import receive as serve
+
     if minutes <= 0 or interval <= 0:
         raise InputError("--segment, --interval: expected more than 0")
     wanted = [node for node in nodes.split(",") if node]

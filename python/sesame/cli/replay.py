@@ -5,22 +5,17 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
-from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError
-from sesame.replay.doubts import doubts
-from sesame.replay.player import Options, play
-from sesame.replay.records import read_trace, what_it_holds
-from sesame.replay.result import figures, write_result
-from sesame.replay.schedule import Style, make_schedule
-from sesame.replay.targets import Target
-from sesame.replay.transport import share_of_environment
+
+if TYPE_CHECKING:
+    from sesame.replay.schedule import Style
 
 MOST_CALLS = 8
 MOST_DIFFERING = 5
@@ -75,6 +70,15 @@ def replay(run: Path, **options: Any) -> int:
     \b
     sesame replay run.sesame --dir /mnt/new
     """
+    from sesame.datasets import DataSetWriter, check_destination
+    from sesame.replay.doubts import doubts
+    from sesame.replay.player import Options, play
+    from sesame.replay.records import read_trace, what_it_holds
+    from sesame.replay.result import figures, write_result
+    from sesame.replay.schedule import make_schedule
+    from sesame.replay.targets import Target
+    from sesame.replay.transport import share_of_environment
+
     begin = datetime.now(UTC)
     style = _style(options)
     target = Target(_directory(options["directory"]), tuple(map(_mapping, options["mappings"])))
@@ -115,6 +119,8 @@ def replay(run: Path, **options: Any) -> int:
 
 
 def _style(options: dict[str, Any]) -> Style:
+    from sesame.replay.schedule import Style
+
     if options["scale_compute"] < 0:
         raise InputError("--scale-compute: expected a number that is not negative")
     return Style(options["scale_compute"], options["only_io"], options["as_fast_as_possible"])

@@ -7,12 +7,6 @@ from pathlib import Path
 
 import click
 
-from sesame.analysis.report import write_report
-from sesame.analysis.report.page import write_whole
-from sesame.analysis.report.traced_json import traced_json
-from sesame.analysis.study import study_run
-from sesame.analysis.traced.load import is_traced
-from sesame.datasets import DataSet
 from sesame.errors import InputError
 
 
@@ -41,6 +35,13 @@ def report(path: Path, output: Path | None, json_path: Path | None) -> None:
     \b
     sesame report run.sesame -o report.html
     """
+    from sesame.analysis.report import write_report
+    from sesame.analysis.report.page import write_whole
+    from sesame.analysis.report.traced_json import traced_json
+    from sesame.analysis.study import study_run
+    from sesame.analysis.traced.load import is_traced
+    from sesame.datasets import DataSet
+
     data_set = DataSet(path)
     page = output or path.with_suffix(".html")
     for file in (page, json_path):

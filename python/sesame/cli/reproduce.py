@@ -8,31 +8,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from sesame.analysis.reproduction import write_reproduction
 from sesame.cli.simulate import check_file
 from sesame.errors import InputError
 from sesame.host_load import LoadWatch, load_of
-from sesame.reproduction import (
-    MACHINE,
-    OBSERVATIONS,
-    SECTIONS,
-    Case,
-    Experiment,
-    Laboratory,
-    Measured,
-    Observation,
-    Outcome,
-    Results,
-    Runner,
-    find_experiments,
-)
 from sesame.trust import Doubt
+
+if TYPE_CHECKING:
+    from sesame.reproduction import Case, Experiment, Measured, Observation, Outcome, Results
 
 # For how long to look at the machine's load before an observation begins.
 LOOK_S = 0.5
@@ -63,6 +51,9 @@ def reproduce(
     sesame reproduce sesame-7.5 --report faults.html
     sesame reproduce sesame-8.2 --report parallel-io.html
     """
+    from sesame.analysis.reproduction import write_reproduction
+    from sesame.reproduction import Observation, find_experiments
+
     if listed or name is None:
         _print_list()
         return
@@ -89,12 +80,16 @@ def reproduce(
 
 
 def _facts(experiments: list[Experiment]) -> list[tuple[str, str]]:
+    from sesame.reproduction import MACHINE
+
     runs = len({case for experiment in experiments for case in experiment.cases})
     machine = MACHINE.read_text(encoding="utf-8").partition("\n\n")[0]
     return [("simulated runs", str(runs)), ("machine", machine)]
 
 
 def _print_list() -> None:
+    from sesame.reproduction import OBSERVATIONS, SECTIONS
+
     table = Table("name", "what", "source", box=None, header_style="bold", pad_edge=False)
     for observation in OBSERVATIONS:
         table.add_row(observation.name, observation.title, observation.source)
@@ -107,6 +102,8 @@ def _print_list() -> None:
 
 def _observe(observation: Observation, mpi: str | None, console: Console) -> Outcome:
     """Runs it, with its steps shown, and says when other work on the machine disturbed it."""
+    from sesame.reproduction import Laboratory
+
     _warn(console, load_of(LOOK_S).doubts())
     # What runs there makes files of its own; memory is no place for them.
     with (
@@ -139,6 +136,10 @@ def _warn(console: Console, doubts: Sequence[Doubt]) -> None:
 
 
 def _run(experiments: list[Experiment], mpi: str | None, console: Console) -> Results:
+    from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from sesame.reproduction import Runner
+
     cases = list(dict.fromkeys(case for experiment in experiments for case in experiment.cases))
     runner = Runner(mpi)
     with console.status("building the workloads"):

@@ -1,4 +1,7 @@
-"""`sesame simulate`"""
+"""`sesame simulate`
+
+Reports, plots and data sets are imported where they are asked for, so that a run starts quickly.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from subprocess import DEVNULL
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 
 from sesame import native
-from sesame.analysis.curve import check_plot, write_plot
-from sesame.analysis.explain import explain
-from sesame.analysis.explain.explanation import why_not
-from sesame.analysis.report import write_report, write_sweep_report
 from sesame.analysis.scaling import scalings_of
 from sesame.cli.explain_summary import print_explanation
 from sesame.cli.progress import ProgressLine
@@ -40,7 +39,7 @@ from sesame.cli.traced import (
     surroundings,
     write_inputs,
 )
-from sesame.datasets import DataSet, DataSetWriter, check_destination
+from sesame.datasets import check_destination
 from sesame.errors import InputError, OutputError
 from sesame.machines import find_machine
 from sesame.simulation import (
@@ -52,13 +51,15 @@ from sesame.simulation import (
     Sweep,
     find_host,
     parse_compute,
-    plan_run,
     points_of,
     simulate_into,
 )
 from sesame.simulation import simulate as run_simulation
 from sesame.simulation.host import inspect_program
 from sesame.trust import Doubt, merged
+
+if TYPE_CHECKING:
+    from sesame.analysis.explain import Explanation
 
 STRATEGY = "storage.collective.strategy"
 # Who asks for a strategy wants it also where ranks would go alone by the machine's default.
@@ -256,6 +257,9 @@ def _check_repeat(repeats: int, compute: Compute) -> None:
 
 
 def _simulate_traced(options: dict[str, Any]) -> int:
+    from sesame.datasets import DataSet
+    from sesame.simulation.trace import plan_run
+
     check_options(options)
     _check_repeat(options["repeat"], Compute("recorded", text=options["compute"] or "recorded"))
     ranks = None if options["ranks"] is None else _parse_ranks(options["ranks"])
@@ -397,6 +401,8 @@ def _check_outputs(options: dict[str, Any], *, series: bool) -> None:
     if options["plot"] is not None:
         if not series:
             raise InputError("--plot draws a series: give --sweep, or several numbers with -n")
+        from sesame.analysis.curve import check_plot
+
         check_plot(options["plot"])
     for path in (options["report"], options["plot"]):
         if path is not None:
@@ -463,14 +469,14 @@ def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> i
         if options["output"] is not None:
             written["data_set"] = str(options["output"])
         if options["report"] is not None:
+            from sesame.analysis.report import write_report
+            from sesame.datasets import DataSet
+
             write_report(DataSet(path), options["report"])
             written["report"] = str(options["report"])
         explained, notes = None, list(outcome.notes)
         if options["explain"]:
-            if (reason := why_not(DataSet(path))) is None:
-                explained = explain(DataSet(path))
-            else:
-                notes.append(f"the prediction is not explained: {reason}")
+            explained = _explained(path, notes)
     if scenario.discard_data and outcome.result.get("file_bytes_read"):
         notes.append("simulated files have no contents (--discard-data): the program read zeros")
     if options["as_json"]:
@@ -491,6 +497,18 @@ def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> i
         console.print(f"{name.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
     # The run that stands for the repeats may succeed where one of them failed.
     return outcome.exit_status or (0 if repeated is None else repeated.exit_status)
+
+
+def _explained(path: Path, notes: list[str]) -> Explanation | None:
+    """Where it cannot be explained, a note says why."""
+    from sesame.analysis.explain import explain, why_not
+    from sesame.datasets import DataSet
+
+    data_set = DataSet(path)
+    if (reason := why_not(data_set)) is None:
+        return explain(data_set)
+    notes.append(f"the prediction is not explained: {reason}")
+    return None
 
 
 def _repeat(
@@ -518,6 +536,8 @@ def _run_with_progress(
         host, more = line.host(executable, **streams), line.run_options()
         if path is None:
             return run_simulation(scenario, host, **more)
+        from sesame.datasets import DataSetWriter
+
         with DataSetWriter(path, force=force) as writer:
             return simulate_into(writer, scenario, host, keep, repeated=repeated, **more)
 
@@ -538,9 +558,13 @@ def _run_series(
     print_notes(console, notes[len(scenario.notes) :])
     print_doubts(console, doubts)
     if options["plot"] is not None:
+        from sesame.analysis.curve import write_plot
+
         write_plot(runs, options["plot"])
         console.print(f"plot: {options['plot']}", soft_wrap=True, markup=False)
     if options["report"] is not None:
+        from sesame.analysis.report import write_sweep_report
+
         write_sweep_report(scenario, runs, options["report"], notes=notes, doubts=doubts)
         console.print(f"report: {options['report']}", soft_wrap=True, markup=False)
     return next((run.exit_status for _, run in runs if run.exit_status != 0), 0)

@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from sesame.analysis.curve import MESSAGES, PREDICTED, ordinates_of
 from sesame.analysis.measuring import CONFIDENCE, interval_in_words, measuring_in_words
+from sesame.analysis.ordinates import MESSAGES, PREDICTED, ordinates_of
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.scaling import Scaling, interval_of, scalings_of
 from sesame.cli.storage_summary import seconds_left, storage_table

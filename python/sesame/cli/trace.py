@@ -8,24 +8,17 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.status import Status
 
 from sesame import native
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
-from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError, OutputError, TracingError
-from sesame.tracing import (
-    TraceOptions,
-    collate,
-    environment,
-    explain,
-    run_traced,
-    was_anything_recorded,
-)
+
+if TYPE_CHECKING:
+    from sesame.tracing import TraceOptions
 
 COMMAND_LINE = {"allow_interspersed_args": False}
 
@@ -83,6 +76,9 @@ def trace(**options: Any) -> int:
     \b
     sesame trace -o run.sesame -- mpiexec -n 8 ./app input.dat
     """
+    from sesame.datasets import check_destination
+    from sesame.tracing import TraceOptions, explain, run_traced, was_anything_recorded
+
     settings = TraceOptions(options["only"], _size(options["max_size"]))
     command: tuple[str, ...] = options["command"]
     ways = [options["raw_directory"], options["from_raw"], command or None]
@@ -162,6 +158,8 @@ def _make_or_keep(
 
 
 def _print_environment(raw: Path, settings: TraceOptions) -> None:
+    from sesame.tracing import environment
+
     try:
         raw.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -173,6 +171,11 @@ def _print_environment(raw: Path, settings: TraceOptions) -> None:
 def _make(
     path: Path, raw: Path, command: tuple[str, ...], status: int, options: dict[str, Any]
 ) -> dict[str, Any]:
+    from rich.status import Status
+
+    from sesame.datasets import DataSetWriter
+    from sesame.tracing import collate
+
     console = Console(stderr=True)
     with (
         DataSetWriter(path, force=options["force"]) as writer,

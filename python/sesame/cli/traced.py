@@ -6,24 +6,19 @@ import math
 import posixpath
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sesame import native
 from sesame.analysis.quantities import format_seconds
-from sesame.datasets import DataSet, is_data_set
+from sesame.datasets import is_data_set
 from sesame.errors import InputError
-from sesame.simulation import (
-    Compute,
-    Placed,
-    Scenario,
-    TracedRun,
-    find_player,
-    mappings_for,
-    place_files,
-    time_elsewhere,
-)
+from sesame.simulation import Compute, Scenario, find_player
+
+if TYPE_CHECKING:
+    from sesame.datasets.reader import DataSet
+    from sesame.simulation.trace import Placed, TracedRun
 
 # Options of a program; a trace has neither output nor surroundings.
 OF_PROGRAMS = {
@@ -80,6 +75,8 @@ def surroundings(options: dict[str, Any], machine: Path) -> Surroundings:
 
 def place(data_set: DataSet, options: dict[str, Any], machine: Path) -> Placed:
     """Which files of the run lie on file systems of the machine."""
+    from sesame.simulation.trace import place_files
+
     around = surroundings(options, machine)
     mappings = [_mapping(text) for text in options["mappings"]]
     if mappings and not around.mounts:
@@ -160,6 +157,8 @@ def _note_of_io(traced: TracedRun, around: Surroundings) -> list[str]:
 
 def _remedy(traced: TracedRun, around: Surroundings) -> str:
     """What to do for a prediction of this I/O too; nothing where it is on no files."""
+    from sesame.simulation.trace import mappings_for, time_elsewhere
+
     seconds = time_elsewhere(traced.data_set, traced.placed)
     if not seconds:
         return ""

@@ -1,9 +1,19 @@
 """Data sets: the one form in which every verb records and every analysis reads."""
 
-from sesame.datasets.fields import Field, RecordType
-from sesame.datasets.reader import DataSet
-from sesame.datasets.schema import all_record_types, record_type
-from sesame.datasets.writer import DataSetWriter, check_destination, is_data_set
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sesame.lazy import names_of
+
+if TYPE_CHECKING:
+    from sesame.datasets.destination import check_destination, is_data_set
+    from sesame.datasets.fields import Field, RecordType
+    from sesame.datasets.reader import DataSet
+    from sesame.datasets.schema import all_record_types, record_type
+    from sesame.datasets.writer import DataSetWriter
+else:
+    __getattr__ = names_of(__name__)
 
 __all__ = [
     "DataSet",

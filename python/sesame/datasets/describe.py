@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sesame.datasets.reader import DataSet
+if TYPE_CHECKING:
+    from sesame.datasets.reader import DataSet
 
 
 def count_of(count: int, noun: str) -> str:

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
+import pkgutil
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sesame.datasets import DataSet, DataSetWriter
 from sesame.errors import InputError
-from sesame.exchange import (
-    blkparse,
-    blktrace,
-    chrome,
-    csv,
-    darshan,
-    dftracer,
-    msr_cambridge,
-    otf2_export,
-    otf2_import,
-    perf_script,
-    sddf,
-    traced,
-)
-from sesame.exchange.record_file import Scratch
+
+if TYPE_CHECKING:
+    from sesame.datasets import DataSet
+    from sesame.exchange import traced
+    from sesame.exchange.record_file import Scratch
 
 
 class Importer(Protocol):
@@ -37,30 +27,44 @@ class Exporter(Protocol):
         """Returns the number of records that were written."""
 
 
-# By the names of the command line.
-IMPORTS: dict[str, Importer] = {
-    "darshan": darshan,
-    "dftracer": dftracer,
-    "otf2": otf2_import,
-    "sddf": sddf,
-    "blktrace": blktrace,
-    "blkparse": blkparse,
-    "perf": perf_script,
-    "msr": msr_cambridge,
+# Where each format is, by its name of the command line: only the one at hand is imported.
+IMPORTS = {
+    "darshan": "sesame.exchange.darshan",
+    "dftracer": "sesame.exchange.dftracer",
+    "otf2": "sesame.exchange.otf2_import",
+    "sddf": "sesame.exchange.sddf",
+    "blktrace": "sesame.exchange.blktrace",
+    "blkparse": "sesame.exchange.blkparse",
+    "perf": "sesame.exchange.perf_script",
+    "msr": "sesame.exchange.msr_cambridge",
 }
-EXPORTS: dict[str, Exporter] = {
-    "otf2": otf2_export.write,
-    "chrome": chrome.write,
-    "sddf": sddf.write,
-    "sddf-binary": sddf.write_binary,
-    "csv": csv.write,
+EXPORTS = {
+    "otf2": "sesame.exchange.otf2_export:write",
+    "chrome": "sesame.exchange.chrome:write",
+    "sddf": "sesame.exchange.sddf:write",
+    "sddf-binary": "sesame.exchange.sddf:write_binary",
+    "csv": "sesame.exchange.csv:write",
 }
+
+
+def importer(name: str) -> Importer:
+    found: Importer = pkgutil.resolve_name(IMPORTS[name])
+    return found
+
+
+def exporter(name: str) -> Exporter:
+    found: Exporter = pkgutil.resolve_name(EXPORTS[name])
+    return found
 
 
 def import_trace(
     path: Path, destination: Path, *, format_name: str | None = None, force: bool = False
 ) -> dict[str, Any]:
     """Makes a data set of another tool's file or directory; returns the figures of the run."""
+    from sesame.datasets import DataSetWriter
+    from sesame.exchange import traced
+    from sesame.exchange.record_file import Scratch
+
     if not path.exists():
         raise InputError("there is no such file", path=str(path))
     if format_name is None:
@@ -70,13 +74,13 @@ def import_trace(
         DataSetWriter(destination, force=force) as writer,
         Scratch(writer.directory) as scratch,
     ):
-        run = IMPORTS[format_name].read(path, scratch)
+        run = importer(format_name).read(path, scratch)
         return traced.write(run, writer, path.name)
 
 
 def find_format(path: Path) -> str:
-    for name, importer in IMPORTS.items():
-        if importer.recognises(path):
+    for name in IMPORTS:
+        if importer(name).recognises(path):
             return name
     raise InputError(
         f"this is in none of the formats {', '.join(IMPORTS)}",
@@ -97,8 +101,12 @@ def export_data_set(
 
     `kernel`: a trace of the kernel, recorded at the same time, to go into the same time line.
     """
+    from sesame.datasets import DataSet
+
     if kernel is not None:
         if format_name != "chrome":
             raise InputError(f"--kernel: expected --to chrome, got --to {format_name}")
+        from sesame.exchange import chrome
+
         return chrome.write(DataSet(path), destination, force=force, kernel=DataSet(kernel))
-    return EXPORTS[format_name](DataSet(path), destination, force=force)
+    return exporter(format_name)(DataSet(path), destination, force=force)

@@ -1,14 +1,24 @@
 """Measuring inside the running kernel: probes, summaries, traces, and what they cost."""
 
-from sesame.measurement.account import measure_requests
-from sesame.measurement.cost import Cost, keep_costs, kept_costs, measure_costs
-from sesame.measurement.governor import DEFAULT_BUDGET
-from sesame.measurement.perturbation import Perturbation, everything, measure_perturbation
-from sesame.measurement.probes import Detail, LoadedProbes, Point, Subsystem, loaded, subsystems
-from sesame.measurement.providers import every_subsystem, everything_for, opened
-from sesame.measurement.recording import Recorded, record_kernel
-from sesame.measurement.session import Session, Wanted, columns
-from sesame.measurement.trace import TraceWriter, read_events
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sesame.lazy import names_of
+
+if TYPE_CHECKING:
+    from sesame.measurement.account import measure_requests
+    from sesame.measurement.cost import Cost, keep_costs, kept_costs, measure_costs
+    from sesame.measurement.defaults import DEFAULT_BUDGET
+    from sesame.measurement.detail import Detail
+    from sesame.measurement.perturbation import Perturbation, everything, measure_perturbation
+    from sesame.measurement.probes import LoadedProbes, Point, Subsystem, loaded, subsystems
+    from sesame.measurement.providers import every_subsystem, everything_for, opened
+    from sesame.measurement.recording import Recorded, record_kernel
+    from sesame.measurement.session import Session, Wanted, columns
+    from sesame.measurement.trace import TraceWriter, read_events
+else:
+    __getattr__ = names_of(__name__)
 
 __all__ = [
     "DEFAULT_BUDGET",

@@ -23,7 +23,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from sesame.measurement.cost import ASK, Cost, measure_pairs, median_and_interval
-from sesame.measurement.probes import Detail, LoadedProbes, library, loaded, subsystems
+from sesame.measurement.detail import Detail
+from sesame.measurement.probes import LoadedProbes, library, loaded, subsystems
 
 SWITCH = Path("/proc/sys/kernel/bpf_stats_enabled")
 SCRATCH = Path("/var/tmp")

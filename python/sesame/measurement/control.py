@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement.connection import Connection
+from sesame.measurement.defaults import DAEMON_PORT, MOST_AT_ONCE
 from sesame.measurement.feed import Feed
 from sesame.measurement.reception.journal import Journal
-from sesame.measurement.reception.server import DAEMON_PORT, MOST_AT_ONCE
 
 Answer = TypeVar("Answer")
 

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sesame.measurement.probes import Detail, LoadedProbes, library, loaded, subsystems
+from sesame.measurement.detail import Detail
+from sesame.measurement.probes import LoadedProbes, library, loaded, subsystems
 
 
 @dataclass(frozen=True)

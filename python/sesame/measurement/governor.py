@@ -31,9 +31,10 @@ from numpy.typing import NDArray
 from sesame.errors import SesameError
 from sesame.measurement.cost import ANOTHER_CALL, Cost
 from sesame.measurement.counters import EVENTS, RUNS, SPENT, Counters, Reading, Sums
-from sesame.measurement.probes import Detail, Probes, Subsystem
+from sesame.measurement.defaults import DEFAULT_BUDGET
+from sesame.measurement.detail import Detail
+from sesame.measurement.probes import Probes, Subsystem
 
-DEFAULT_BUDGET = 0.001
 # What a subsystem may be expected to take of its part before it looks less closely: rates vary.
 FILLING = 0.8
 # Of a part: what may be spent before rates are known.

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sesame.errors import SesameError
 from sesame.installed import find_installed
 from sesame.measurement.cells import GROUPS, MOST_POINTS, Folder, Reader
+from sesame.measurement.detail import Detail
 from sesame.measurement.probes import (
     CELL,
     DEFAULT_LIMITS,
@@ -31,7 +32,6 @@ from sesame.measurement.probes import (
     SPENDING,
     SPENT,
     SUMMED,
-    Detail,
     Messages,
     Point,
     Source,

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from sesame.errors import InputError, SesameError
 from sesame.installed import find_installed
+from sesame.measurement.detail import Detail
 
 # As in probes/cell.h.
 MAX_POINTS, MAX_GROUPS = 16, 8
@@ -70,15 +70,6 @@ EVENT = np.dtype(
 # Sizes below each belong to its group; the last group has the rest.
 NO_LIMIT = 2**64 - 1
 DEFAULT_LIMITS = (512, 4096, 16384, 65536, 262144, 1048576, 4194304)
-
-
-class Detail(IntEnum):
-    """How closely a point looks; what each one adds stands in probes/cell.h."""
-
-    OFF = 0
-    COUNT = 1
-    SAMPLED = 2
-    DURATION = 3
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,10 @@ from typing import Any
 from sesame.datasets import record_type
 from sesame.errors import SesameError
 from sesame.measurement.cost import Cost, kept_costs
-from sesame.measurement.governor import DEFAULT_BUDGET, CostTable, Governed, Governor, Spending
-from sesame.measurement.probes import MET, SPENT, Detail, Probes
+from sesame.measurement.defaults import DEFAULT_BUDGET
+from sesame.measurement.detail import Detail
+from sesame.measurement.governor import CostTable, Governed, Governor, Spending
+from sesame.measurement.probes import MET, SPENT, Probes
 from sesame.measurement.processors import ProcessorReader, rows_of
 from sesame.measurement.providers import sources_of
 from sesame.measurement.pump import EventPump

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from sesame import native
-from sesame.datasets import DataSet
 from sesame.errors import InputError
 from sesame.simulation.measuring import Measuring
 from sesame.trust import Doubt, Reason
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from sesame.datasets import DataSet
 
 MOST_FIXED_PS = 86_400 * 10**12  # as core/sim/scenario.cc has it
 POLL = 1  # flag of a call, core/trace/record.h
@@ -86,6 +88,8 @@ def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:
     """For every rank the computation before each of its calls in order (~t for the time t before a
     poll), and last the computation after them. `ranks` are those that the run starts with; those
     that it spawned follow."""
+    import numpy as np
+
     everyone = data_set.info.get("ranks", 0)
     started = everyone - data_set.info.get("result", {}).get("spawned_ranks", 0)
     if started != ranks:
@@ -120,6 +124,8 @@ def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:
 
 def write_recorded(times: list[np.ndarray[Any, Any]], path: Path) -> None:
     """Little-endian: ranks (u64), for each rank its count (u64), then all times (i64, ps)."""
+    import numpy as np
+
     with path.open("wb") as file:
         np.array([len(times), *map(len, times)], "<u8").tofile(file)
         for rank in times:

@@ -11,21 +11,22 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sesame
 from sesame import native
-from sesame.datasets import DataSet, DataSetWriter
 from sesame.datasets.describe import count_of
-from sesame.datasets.raw import RawSummary
 from sesame.errors import AlreadyReported, Interrupted, SimulationError
 from sesame.host_load import LoadWatch
 from sesame.simulation.compute import doubts_of_recorded, recorded_times, write_recorded
 from sesame.simulation.host import Host, HostRun, Progress
 from sesame.simulation.measuring import Measuring, measuring_of
 from sesame.simulation.scenario import Scenario
-from sesame.simulation.storage import write_files_of_records, write_storage
 from sesame.trust import Doubt, Estimate
+
+if TYPE_CHECKING:
+    from sesame.datasets import DataSetWriter
+    from sesame.datasets.raw import RawSummary
 
 SCALARS = (
     "predicted_time_s",
@@ -158,6 +159,8 @@ def simulate_into(
 ) -> RunResult:
     """Runs a scenario and finishes the data set with what it gave. `repeated`: what repeats of the
     run gave, for which this one stands."""
+    from sesame.simulation.storage import write_files_of_records
+
     begin = datetime.now(UTC)
     machine_file = scenario.machine.read_text(encoding="utf-8")
     outcome = _run(scenario, host, writer.directory, keep.records, progress, more)
@@ -181,6 +184,8 @@ def _run(
     progress: Progress | None,
     more: dict[str, Any],
 ) -> RunResult:
+    from sesame.datasets import DataSet
+
     text = scenario.to_json()
     text |= {"output_directory": str(directory.resolve()), "record": record}
     recorded_file = directory / "recorded_compute"
@@ -243,6 +248,8 @@ def _checked(run: HostRun) -> dict[str, Any]:
 
 
 def _write_summaries(writer: DataSetWriter, result: dict[str, Any]) -> None:
+    from sesame.simulation.storage import write_storage
+
     ranks = result["rank_table"]
     writer.write_records("rank", {"rank": list(range(len(ranks["end_s"]))), **ranks})
     calls = result["calls"]

@@ -3,9 +3,19 @@
 docs/models/characterize.md has every figure's definition and where it comes from.
 """
 
-from sesame.analysis.characterize.compare import Comparison, Part
-from sesame.analysis.characterize.profile import Limits, Profile, characterize
-from sesame.analysis.characterize.source import Source, busiest, open_source
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sesame.lazy import names_of
+
+if TYPE_CHECKING:
+    from sesame.analysis.characterize.compare import Comparison, Part
+    from sesame.analysis.characterize.limits import Limits
+    from sesame.analysis.characterize.profile import Profile, characterize
+    from sesame.analysis.characterize.source import Source, busiest, open_source
+else:
+    __getattr__ = names_of(__name__)
 
 __all__ = [
     "Comparison",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sesame.analysis.characterize.limits import Limits
 from sesame.analysis.characterize.locality import (
     COARSER,
     Ints,
@@ -34,20 +35,6 @@ SHARE = 0.9  # of the requests, whose smallest part of the disk is looked for
 READS, WRITES = 0, 1
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Where classes and bands begin; the study's values, with today's page and read-ahead."""
-
-    page_bytes: int = 4096
-    large_bytes: int = 128 << 10
-    band_sectors: int = 100_000
-
-    def classes(self, size: Ints) -> Ints:
-        """small: below a page; page: one page; medium; large: from `large_bytes` on."""
-        page, large = self.page_bytes, self.large_bytes
-        return np.digitize(size, [page, page + 1, large]).astype(np.int64)
 
 
 @dataclass

@@ -11,10 +11,11 @@ from typing import Any
 
 from sesame import native
 from sesame.analysis import plots
-from sesame.analysis.curve import PREDICTED as PREDICTED_TIME
-from sesame.analysis.curve import Ordinate, curve_figure, ordinates_of, speed_up_figure
+from sesame.analysis.curve import curve_figure, speed_up_figure
 from sesame.analysis.machine_table import parameter_rows, ping_pong_rows
 from sesame.analysis.measuring import CONFIDENCE, interval_in_words, measuring_rows
+from sesame.analysis.ordinates import PREDICTED as PREDICTED_TIME
+from sesame.analysis.ordinates import Ordinate, ordinates_of
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report.explained import explained_sections
 from sesame.analysis.report.page import Headline, Section, figure_html, template, write_page

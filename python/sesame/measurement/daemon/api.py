@@ -12,7 +12,7 @@ from sesame.errors import InputError
 from sesame.measurement.daemon.metrics import as_text
 from sesame.measurement.daemon.page import add_page
 from sesame.measurement.daemon.service import Service
-from sesame.measurement.probes import Detail
+from sesame.measurement.detail import Detail
 from sesame.measurement.pulls import Phase, Pull
 from sesame.measurement.web import guard, make_app
 

@@ -15,16 +15,10 @@ from sesame.measurement.clocks import Offset, own_offset
 from sesame.measurement.cost import kept_costs
 from sesame.measurement.daemon.rest import Rest
 from sesame.measurement.daemon.stream import EventStream
-from sesame.measurement.governor import (
-    DEFAULT_BUDGET,
-    OWN,
-    CostTable,
-    Governed,
-    Governor,
-    Moment,
-    Spending,
-)
-from sesame.measurement.probes import Detail, Probes
+from sesame.measurement.defaults import DEFAULT_BUDGET
+from sesame.measurement.detail import Detail
+from sesame.measurement.governor import OWN, CostTable, Governed, Governor, Moment, Spending
+from sesame.measurement.probes import Probes
 from sesame.measurement.processors import ProcessorReader
 from sesame.measurement.pulls import Phase, Pull, Spent
 from sesame.measurement.summary import Cells, Layout

@@ -24,14 +24,12 @@ from sesame.measurement.daemon.api import make_daemon_app
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings
-from sesame.measurement.governor import DEFAULT_BUDGET
+from sesame.measurement.defaults import DEFAULT_ADDRESS, DEFAULT_BUDGET
 from sesame.measurement.mpi import default_cells
 from sesame.measurement.probes import MET, SPENT, Probes
 from sesame.measurement.providers import Provider, providers, sources_of
 from sesame.measurement.pump import EventPump
 from sesame.measurement.web import Listening, is_loopback, listen, run
-
-DEFAULT_ADDRESS = "127.0.0.1:7117"
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,13 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement.connection import Connection
 from sesame.measurement.daemon.access import make_token
+from sesame.measurement.defaults import MOST_AT_ONCE
 from sesame.measurement.events import Block
 from sesame.measurement.feed import Feed
 from sesame.measurement.frames import read_blocks, read_pulls, whole_bytes
 from sesame.measurement.pulls import Pull
 from sesame.measurement.reception.store import Store
 from sesame.measurement.web import Listening, guard, listen, make_app, run
-
-DAEMON_PORT = 7117
-MOST_AT_ONCE = 64  # nodes that are asked
 
 
 @dataclass(frozen=True)

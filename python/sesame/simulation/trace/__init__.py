@@ -1,8 +1,17 @@
 """A traced run as input of the simulator: the player repeats its calls."""
 
-from sesame.simulation.trace.elsewhere import mappings_for, time_elsewhere
-from sesame.simulation.trace.files import Placed, place_files
-from sesame.simulation.trace.run import TracedRun, plan_run
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sesame.lazy import names_of
+
+if TYPE_CHECKING:
+    from sesame.simulation.trace.elsewhere import mappings_for, time_elsewhere
+    from sesame.simulation.trace.files import Placed, place_files
+    from sesame.simulation.trace.run import TracedRun, plan_run
+else:
+    __getattr__ = names_of(__name__)
 
 __all__ = [
     "Placed",

@@ -1,0 +1,33 @@
+"""The commands of a group, each imported only when it is wanted: all together take long."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator, Mapping, MutableMapping
+
+import click
+
+
+class Commands(MutableMapping[str, click.Command]):
+    """Commands by name; at first of some only where they are, as `sesame.cli.info:info`."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = dict(places)
+        self._loaded: dict[str, click.Command] = {}
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in self._loaded:
+            self._loaded[name] = pkgutil.resolve_name(self._places[name])
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("a command stays in its group")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._places, **self._loaded})
+
+    def __len__(self) -> int:
+        return len({**self._places, **self._loaded})
