@@ -91,7 +91,7 @@ def test_includes_never_run_upward():
 
 
 # What a table names for pkgutil.resolve_name is imported as well: sesame.cli.info:info.
-PLACE = re.compile(r"sesame(\.\w+)+(:\w+)?")
+PLACE = re.compile(r"sesame(\.[a-z]\w*)+(:\w+)?")
 
 
 def imported_modules(path: Path) -> list[str]:

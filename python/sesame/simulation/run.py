@@ -184,8 +184,6 @@ def _run(
     progress: Progress | None,
     more: dict[str, Any],
 ) -> RunResult:
-    from sesame.datasets import DataSet
-
     text = scenario.to_json()
     text |= {"output_directory": str(directory.resolve()), "record": record}
     recorded_file = directory / "recorded_compute"
@@ -193,6 +191,8 @@ def _run(
     if scenario.compute.times is not None:
         text["compute"] = scenario.compute.to_json(scenario.compute.times)
     elif scenario.compute.recorded is not None:
+        from sesame.datasets import DataSet
+
         recorded = DataSet(scenario.compute.recorded)
         times = recorded_times(recorded, scenario.ranks)
         doubts += doubts_of_recorded(recorded)
