@@ -18,7 +18,7 @@ from sesame import native
 from sesame.analysis.quantities import format_quantity
 from sesame.cli.progress import ProgressLine
 from sesame.cli.simulate import check_file, parse_placement
-from sesame.datasets import DataSet, DataSetWriter, check_destination
+from sesame.datasets import check_destination
 from sesame.errors import InputError
 from sesame.machines import find_machine
 from sesame.simulation import RunResult, Scenario, find_host, parse_compute
@@ -222,6 +222,7 @@ def _run_simulated(
 
 def _write(done: BenchRun, begin: datetime, ours: dict[str, Any]) -> dict[str, str]:
     from sesame.analysis.report import write_report
+    from sesame.datasets import DataSet, DataSetWriter
     from sesame.workloads import write_run
 
     written = {}

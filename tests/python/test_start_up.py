@@ -1,0 +1,99 @@
+"""Commands load what they need: which large libraries are there when one has ended, and that names
+of packages are found at their first use."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import sesame as package
+from sesame.cli import VERBS
+from sesame.lazy import modules_of
+
+LARGE = {"asyncio", "fastapi", "hypercorn", "jinja2", "numpy", "plotly", "pyarrow", "scipy"}
+# The last line on stderr names the large libraries that a command has loaded.
+PROGRAM = f"""
+import sys
+from sesame.cli import main
+try:
+    main()
+finally:
+    print(*sorted({LARGE!r} & set(sys.modules)), file=sys.stderr)
+"""
+RING = ("--machine", "paragon", "--", "ring", "3")
+# `machine` is not among them: its help loads the commands that calibrate and check.
+QUICK = [verb for verb in VERBS if verb != "machine"]
+LAZY = (
+    *("sesame.analysis.characterize", "sesame.analysis.explain", "sesame.datasets"),
+    *("sesame.measurement", "sesame.simulation", "sesame.simulation.trace", "sesame.workloads"),
+)
+
+
+@pytest.fixture
+def loaded(environment, tmp_path):
+    """The large libraries that are loaded when a command has done its work."""
+
+    def run(*arguments: str) -> set[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=environment,
+            check=True,
+        )
+        return set(done.stderr.splitlines()[-1].split())
+
+    return run
+
+
+@pytest.mark.parametrize("verb", QUICK)
+def test_help_loads_no_large_library(loaded, verb):
+    assert loaded(verb, "--help") == set()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("simulate", "-n", "4", *RING),
+        ("simulate", "-n", "2,4", *RING),
+        ("simulate", "-n", "4", "--json", *RING),
+        ("machine", "list"),
+        ("machine", "show", "paragon", "--json"),
+        ("measure", "flags"),
+    ],
+    ids=" ".join,
+)
+def test_commands_without_data_sets_load_no_large_library(loaded, arguments):
+    assert loaded(*arguments) == set()
+
+
+def test_a_data_set_needs_pyarrow_and_numpy_only(loaded, tmp_path):
+    assert loaded("simulate", "-o", "run.sesame", *RING) == {"numpy", "pyarrow"}
+    assert (tmp_path / "run.sesame/info.json").is_file()
+
+
+def test_a_page_loads_what_draws_it(loaded):
+    """What finds nothing above would find it if it were there."""
+    assert {"jinja2", "plotly"} <= loaded("simulate", "--report", "run.html", *RING)
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_names_of_packages_are_found_at_their_first_use(name):
+    lazy = importlib.import_module(name)
+    modules = modules_of(name)
+    assert sorted(modules) == sorted(lazy.__all__)
+    for one, module in modules.items():
+        assert getattr(lazy, one) is getattr(importlib.import_module(module), one)
+    # Python binds a module's name in its package when it is imported, and would hide such a name.
+    assert not set(modules) & {module.name for module in pkgutil.iter_modules(lazy.__path__)}
+
+
+def test_a_name_that_a_package_does_not_have():
+    with pytest.raises(ImportError, match="cannot import name 'nothing'"):
+        from sesame.datasets import nothing  # noqa: F401
+    assert not hasattr(package, "nothing")
