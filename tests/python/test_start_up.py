@@ -77,6 +77,11 @@ def test_a_data_set_needs_pyarrow_and_numpy_only(loaded, tmp_path):
     assert (tmp_path / "run.sesame/info.json").is_file()
 
 
+@pytest.mark.parametrize("arguments", [("info",), ("export", "--to", "csv", "-o", "csv")])
+def test_reading_a_data_set_needs_them_only(loaded, run_path, arguments):
+    assert loaded(*arguments, str(run_path)) == {"numpy", "pyarrow"}
+
+
 def test_a_page_loads_what_draws_it(loaded):
     """What finds nothing above would find it if it were there."""
     assert {"jinja2", "plotly"} <= loaded("simulate", "--report", "run.html", *RING)

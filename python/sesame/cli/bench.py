@@ -1,4 +1,7 @@
-"""`sesame bench list|show|run`"""
+"""`sesame bench list|show|run`
+
+What is large is imported where it is used, so that the command starts quickly.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,12 @@ from rich.table import Table
 
 from sesame import native
 from sesame.analysis.quantities import format_quantity
-from sesame.cli.progress import ProgressLine
-from sesame.cli.simulate import check_file, parse_placement
 from sesame.datasets import check_destination
 from sesame.errors import InputError
 from sesame.machines import find_machine
-from sesame.simulation import RunResult, Scenario, find_host, parse_compute
-from sesame.simulation import simulate as run_simulation
-from sesame.simulation.host import inspect_program
+
+if TYPE_CHECKING:
+    from sesame.simulation import RunResult, Scenario
 
 if TYPE_CHECKING:
     from sesame.workloads import BenchRun, Built
@@ -150,6 +151,8 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
     sesame bench run cg --class S -n 256 --simulate infiniband
     """
     from sesame.analysis.findings import with_findings
+    from sesame.cli.simulate import parse_placement
+    from sesame.simulation import parse_compute
     from sesame.workloads import (
         build_workload,
         find_compiler,
@@ -189,6 +192,8 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
 
 def _check_outputs(ours: dict[str, Any]) -> None:
     """Before a run that may be long: can its output be written?"""
+    from sesame.cli.simulate import check_file
+
     if ours["output"] is not None:
         check_destination(ours["output"], force=ours["force"])
     if ours["plot"] is not None:
@@ -200,6 +205,11 @@ def _check_outputs(ours: dict[str, Any]) -> None:
 def _run_simulated(
     built: Built, machine: Path, options: tuple[str, ...], ours: dict[str, Any]
 ) -> BenchRun:
+    from sesame.cli.progress import ProgressLine
+    from sesame.cli.simulate import parse_placement
+    from sesame.simulation import find_host, parse_compute
+    from sesame.simulation import simulate as run_simulation
+    from sesame.simulation.host import inspect_program
     from sesame.workloads import run_simulated
 
     executable = find_host(inspect_program(str(built.program)))

@@ -1,4 +1,7 @@
-"""`sesame characterize`"""
+"""`sesame characterize`
+
+What is large is imported where it is used, so that the command starts quickly.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`sesame measure start`, `stop`, `status`, `set`, `pull`, `record`: daemons of many nodes."""
+"""`sesame measure start`, `stop`, `status`, `set`, `pull`, `record`: daemons of many nodes.
+
+What is large is imported where it is used, so that the command starts quickly.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`sesame receive`"""
+"""`sesame receive`
+
+What is large is imported where it is used, so that the command starts quickly.
+"""
 
 from __future__ import annotations
 

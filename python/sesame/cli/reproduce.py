@@ -1,4 +1,7 @@
-"""`sesame reproduce`"""
+"""`sesame reproduce`
+
+What is large is imported where it is used, so that the command starts quickly.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from sesame.cli.simulate import check_file
 from sesame.errors import InputError
 from sesame.host_load import LoadWatch, load_of
 from sesame.trust import Doubt
@@ -51,7 +53,6 @@ def reproduce(
     sesame reproduce sesame-7.5 --report faults.html
     sesame reproduce sesame-8.2 --report parallel-io.html
     """
-    from sesame.analysis.reproduction import write_reproduction
     from sesame.reproduction import Observation, find_experiments
 
     if listed or name is None:
@@ -61,6 +62,8 @@ def reproduce(
     if report is not None:
         if report.suffix != ".html":
             raise InputError(f"--report {report}: expected a name that ends with .html")
+        from sesame.cli.simulate import check_file
+
         check_file(report)
     console = Console(stderr=True, highlight=False)
     if isinstance(found, Observation):
@@ -70,6 +73,8 @@ def reproduce(
         outcomes = [experiment.outcome(results) for experiment in found]
     if report is not None:
         facts = [] if isinstance(found, Observation) else _facts(found)
+        from sesame.analysis.reproduction import write_reproduction
+
         write_reproduction(outcomes, facts, report)
         console.print(f"report: {report}", soft_wrap=True, markup=False)
     if as_json:

@@ -1,4 +1,7 @@
-"""What `sesame simulate` does with a traced run in place of a program."""
+"""What `sesame simulate` does with a traced run in place of a program.
+
+What is large is imported where it is used, so that the command starts quickly.
+"""
 
 from __future__ import annotations
 

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sesame.analysis.report.bench import is_bench, write_bench
-from sesame.analysis.report.measured import is_measured, write_measured
-from sesame.analysis.report.page import TEMPLATES
-from sesame.analysis.report.simulated import write_simulated, write_sweep_report
-from sesame.analysis.report.traced import write_traced
-from sesame.analysis.study import Study, study_run
-from sesame.analysis.traced.load import is_traced
-from sesame.datasets import DataSet
 from sesame.errors import InputError
+from sesame.lazy import names_of
+
+if TYPE_CHECKING:
+    from sesame.analysis.report.page import TEMPLATES
+    from sesame.analysis.report.simulated import write_sweep_report
+    from sesame.analysis.study import Study
+    from sesame.datasets import DataSet
+else:
+    __getattr__ = names_of(__name__)
 
 __all__ = ["TEMPLATES", "write_report", "write_sweep_report"]
 
 
 def write_report(data_set: DataSet, path: Path, study: Study | None = None) -> None:
     """The report of one run (workload, simulated, traced, measured) from its data set alone."""
+    from sesame.analysis.report.bench import is_bench, write_bench
+    from sesame.analysis.report.measured import is_measured, write_measured
+    from sesame.analysis.report.simulated import write_simulated
+    from sesame.analysis.report.traced import write_traced
+    from sesame.analysis.study import study_run
+    from sesame.analysis.traced.load import is_traced
+
     if is_bench(data_set):
         write_bench(data_set, path)
     elif is_traced(data_set):
