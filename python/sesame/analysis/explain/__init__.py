@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from sesame.lazy import names_of
 
 if TYPE_CHECKING:
-    from sesame.analysis.explain.explanation import Explanation, explain
+    from sesame.analysis.explain.explanation import Explanation, explain, why_not
     from sesame.analysis.explain.parts import Part
 else:
     __getattr__ = names_of(__name__)
 
-__all__ = ["Explanation", "Part", "explain"]
+__all__ = ["Explanation", "Part", "explain", "why_not"]
