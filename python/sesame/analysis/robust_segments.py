@@ -1,6 +1,6 @@
-"""The segments of a curve of message times that a network can have: the time never falls with the
-size, no bandwidth is far beyond the best that was seen, and a slope that the data do not determine
-is that of a neighbour.
+"""The segments of a curve of message times that a network can have: the time falls with the size
+only where times hardly scatter, by another protocol; no bandwidth is far beyond the best that was
+seen, and a slope that the data do not determine is that of a neighbour.
 
 Least absolute deviations of relative errors, so that disturbed points do not count. Breaks are
 chosen as in segments.py, with the cost of that norm; all lines then come from one linear program,
@@ -32,6 +32,7 @@ from sesame.analysis.segments import (
 
 FASTEST = 4.0  # a segment's bandwidth over the best rate of a whole message
 MOST_OPEN = 0.5  # half a slope's interval over the slope: beyond it the slope is not determined
+EXACT = 1e-3  # median scatter below which a fall between two segments is the protocol's
 ROUNDS = 25  # of reweighting; errors are then below RESOLUTION
 OUTLYING = 6.0  # median errors, about four standard deviations: a point that was disturbed
 LEAST_OUTLYING = 0.02  # and relative
@@ -176,7 +177,23 @@ def _needless_break(curve: _Curve, ends: list[int], donors: list[int], a: Array)
 
 
 def _joint_lines(curve: _Curve, ends: list[int], donors: list[int]) -> tuple[Array, Array]:
-    """All lines at once: the least sum of relative errors of those whose time never falls."""
+    """All lines at once: the least sum of relative errors. The time falls from one segment to the
+    next only where the points hardly scatter: then another protocol makes it."""
+    a, b = _least_errors(curve, ends, donors, may_fall=[True] * (len(ends) - 1))
+    owner = np.searchsorted(ends, np.arange(len(curve.x)), side="right")
+    scatter = float(np.median(np.abs(curve.y / (a[owner] + b[owner] * curve.x) - 1)))
+    at = curve.x[np.array(ends[:-1], int) - 1]
+    before, behind = a[:-1] + b[:-1] * at, a[1:] + b[1:] * at
+    falls = 1 - behind / before
+    if np.all(falls <= 0):
+        return a, b
+    return _least_errors(curve, ends, donors, may_fall=[scatter < EXACT] * len(falls))
+
+
+def _least_errors(
+    curve: _Curve, ends: list[int], donors: list[int], may_fall: Sequence[bool]
+) -> tuple[Array, Array]:
+    """Intercepts and slopes; `may_fall` for each break."""
     count, lines = len(curve.x), len(ends)
     unit = float(np.median(curve.scale))
     widths = np.array([max(curve.x[end - 1], 1.0) for end in ends])  # slopes count in unit / width
@@ -191,7 +208,7 @@ def _joint_lines(curve: _Curve, ends: list[int], donors: list[int]) -> tuple[Arr
     errors = np.eye(count)
     bounds_of_errors = np.block([[relative, -errors], [-relative, -errors]])
     falls = np.zeros((lines - 1, 2 * lines + count))
-    for i in range(lines - 1):
+    for i in (i for i, may in enumerate(may_fall) if not may):
         at = curve.x[ends[i] - 1]
         falls[i, [i, i + 1]] = 1, -1
         falls[i, lines + slope_of[i]] += at / widths[slope_of[i]]
