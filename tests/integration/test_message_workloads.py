@@ -258,8 +258,7 @@ def test_only_data_sets_of_bench_can_be_checked_against(sesame, simulated, tmp_p
 @pytest.mark.long
 def test_calibrate_describes_this_machine(sesame, program, tmp_path):
     program("messages")
-    # Other tests run beside this one.
-    outcome = sesame("machine", "calibrate", "--accept-doubts", "-o", "here.toml")
+    outcome = sesame("machine", "calibrate", "-o", "here.toml")
     assert outcome.status == 0, outcome.stderr
     assert sesame("machine", "check", "here.toml").status == 0
     text = (tmp_path / "here.toml").read_text()
