@@ -114,14 +114,16 @@ def measure(session: Session, watch: Watch, load: Callable[[], object]) -> dict[
     return counts_of(session)
 
 
-def compare_with_kernel(command: list[str], detail: Detail) -> tuple[dict[str, int], dict]:
-    """What each point counted while the command ran, and what is not as the kernel has it."""
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("detail", [Detail.COUNT, Detail.DURATION])
+@pytest.mark.parametrize("name", LOADS)
+def test_every_point_counts_what_the_kernel_counts(name, detail):
     names = list(subsystems())
     with loaded(names) as probes, Watch(COUNTERS) as watch:
         session = Session(probes, Wanted(all_points(*names), detail=detail, budget=None))
 
         def load() -> None:
-            process = subprocess.Popen(command)
+            process = subprocess.Popen(LOADS[name])
             while process.poll() is None:
                 time.sleep(0.1)
                 session.pull()
@@ -132,19 +134,6 @@ def compare_with_kernel(command: list[str], detail: Detail) -> tuple[dict[str, i
     wrong = {p: (b, counts[p]) for p, b in bounds.items() if counts[p] not in b}
     if detail == Detail.COUNT:
         wrong.pop("vm.page-in", None)  # counted with the next first touch of the processor
-    return counts, wrong
-
-
-@pytest.mark.usefixtures("alone")
-@pytest.mark.parametrize("detail", [Detail.COUNT, Detail.DURATION])
-@pytest.mark.parametrize("name", LOADS)
-def test_every_point_counts_what_the_kernel_counts(name, detail):
-    # Seen on a kernel that reclaims memory in the background (DAMON): now and then a measurement
-    # lacks a few faults, with older probes as well. Why is not known.
-    for _ in range(5):
-        counts, wrong = compare_with_kernel(LOADS[name], detail)
-        if not wrong:
-            break
     assert wrong == {}
     assert sum(counts[f"vm.{part}"] for part in PARTS) == counts["vm.total"]
 
