@@ -59,6 +59,7 @@ struct Machine {
   uint64_t memory = 0;           // of a node, in bytes; 0: not said
   double compute_ratio = 1;      // target compute time / measured host compute time
   std::vector<double> slowdown;  // of computation, by the node's ranks from 1 on; empty: none
+  double copy_bandwidth = 0;     // of a rank that copies in memory, bytes/s; 0: takes no time
   SimTime spawn_time;  // MPI_Comm_spawn: from the call to the first instruction of its ranks
   Topology topology;
   NetworkParameters network;                      // between nodes

@@ -44,6 +44,7 @@ Result<Machine> assemble(const Document& document) {
   machine.memory = size_or(document, "node.memory", 0);
   machine.compute_ratio = ratio_or(document, "node.compute_ratio", 1);
   machine.slowdown = factors_of(document, "node.slowdown");
+  machine.copy_bandwidth = bandwidth_or(document, "node.copy_bandwidth", 0);
   machine.spawn_time = duration_or(document, "node.spawn_time", SimTime::zero());
 
   auto network = read_network(document, "network");

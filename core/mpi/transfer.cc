@@ -100,6 +100,11 @@ void Transfer::send_receive_length(Count count, const DatatypeObject& type, int 
   note(receive);
 }
 
+void Transfer::take_copy_time(Count bytes) {
+  Strand& strand = running();
+  strand.now += strand.rank->world.network.copy_time(static_cast<uint64_t>(bytes));
+}
+
 void Transfer::wait_all(std::span<RequestObject> requests) {
   std::array<RequestObject*, 32> few;
   std::vector<RequestObject*> many;

@@ -42,6 +42,9 @@ class Transfer {
   void receive_length(Count count, const DatatypeObject& type, int from);
   void send_receive_length(Count count, const DatatypeObject& type, int to, int from);
 
+  // The rank copies `bytes` of its own: takes the time of Network::copy_time.
+  void take_copy_time(Count bytes);
+
   // Non-blocking; the request must stay where it is until wait_all() has returned. Peers may be
   // MPI_PROC_NULL.
   void start_send(RequestObject& request, const void* buffer, Count count,

@@ -20,6 +20,7 @@ Network::Network(const Machine& machine, const std::vector<int>& nodes)
     : distance_(machine.topology, machine.nodes),
       between_(make_path(machine.network)),
       inside_(make_path(machine.intranode)) {
+  if (machine.copy_bandwidth > 0) copy_ps_per_byte_ = 1e12 / machine.copy_bandwidth;
   place_stride_ = 1 + distance_.stride();
   add_ranks(nodes);
 }
@@ -95,6 +96,14 @@ MessageCost Network::cost(int from_rank, int to_rank, uint64_t bytes) const {
   const uint32_t* to = &places_[index(to_rank)];
   if (from[0] == to[0]) return cost_on(inside_, 0, bytes);
   return cost_on(between_, distance_.hops(from + 1, to + 1), bytes);
+}
+
+SimTime Network::copy_time(uint64_t bytes) const {
+  if (copy_ps_per_byte_ == 0) return SimTime::zero();
+  const double longest_ps = static_cast<double>(bytes) * copy_ps_per_byte_;
+  const auto copied =
+      SimTime::from_ps(static_cast<int64_t>(std::min(longest_ps, kLongestTransferPs)));
+  return std::min(copied, cost_on(inside_, 0, bytes).transfer);
 }
 
 MessageCost Network::cost_between_nodes(int from_node, int to_node, int beyond,

@@ -50,8 +50,13 @@ class Network {
 
   MessageCost cost(int from_rank, int to_rank, uint64_t bytes) const;
 
-  // The same between two nodes, `beyond` hops more than these are apart: for I/O nodes, which are
-  // attached to the switch of a compute node.
+  // For a rank to copy `bytes` in its memory, at the machine's copy bandwidth or, where blocks of
+  // this size stay in caches, that of messages inside a node if it is higher. Zero where the
+  // machine file does not say how fast copies are.
+  SimTime copy_time(uint64_t bytes) const;
+
+  // A message's cost between two nodes, `beyond` hops more than these are apart: for I/O nodes,
+  // which are attached to the switch of a compute node.
   int nodes() const { return distance_.nodes(); }
   MessageCost cost_between_nodes(int from_node, int to_node, int beyond, uint64_t bytes) const;
 
@@ -85,6 +90,7 @@ class Network {
   Distance distance_;
   Path between_;
   Path inside_;
+  double copy_ps_per_byte_ = 0;
 };
 
 // Half the round trip of a ping-pong whose receives are always posted: between nodes `hops` apart,

@@ -179,6 +179,17 @@ TEST(Network, MessageToItselfUsesTheNodesConstants) {
   EXPECT_EQ(self.transfer, SimTime::from_ns(1000));
 }
 
+TEST(Network, CopiesTakeTheMemorysTimeOrThatOfAMessageInTheNode) {
+  const auto copy_of = [](const std::vector<std::string>& overrides, uint64_t bytes) {
+    return Network::create(machine_of(overrides), 1)->copy_time(bytes);
+  };
+  EXPECT_EQ(copy_of({}, 1 << 20), SimTime::zero()) << "the machine does not say";
+  EXPECT_EQ(copy_of({"node.copy_bandwidth=10 GB/s"}, 1'000'000), SimTime::from_ns(100'000));
+  EXPECT_EQ(copy_of({"node.copy_bandwidth=2 GB/s"}, 1'000'000), SimTime::from_ns(200'000))
+      << "a message inside the node takes 1 MB / 5 GB/s";
+  EXPECT_EQ(copy_of({"node.copy_bandwidth=10 GB/s"}, 0), SimTime::zero());
+}
+
 TEST(Network, PlacementDecidesWhatIsInsideANode) {
   const auto block = Network::create(machine_of(), 64);
   const auto cyclic = Network::create(machine_of(), 64, "cyclic");

@@ -21,7 +21,7 @@ struct Scenario {
   std::string placement = "block";     // "block", "cyclic" or the path of a file
   mpi::ComputeMode compute = mpi::ComputeMode::kMeasured;
   int64_t fixed_compute_ps = 0;
-  bool shared_compute = false;   // recorded times hold what ranks of a node cost each other
+  bool shared_compute = false;   // times hold what ranks of a node cost each other
   std::string recorded_compute;  // path; docs/formats/scenario.md has its layout
   std::string saved_compute;     // path that gets the measured times in that layout; empty: none
   std::string output_directory;  // exists; gets result.json and raw/

@@ -61,8 +61,8 @@ int allgather_intra(Transfer& transfer, const Source& mine, const Target& all) {
   const Count total = all.bytes() * size;
   if (total == 0) return MPI_SUCCESS;
   if (!mine.is_in_place()) {
-    copy(mine.data, mine.count, *mine.type, all.at(transfer.rank() * all.count), all.count,
-         *all.type);
+    copy_own(transfer, mine.data, mine.count, *mine.type, all.at(transfer.rank() * all.count),
+             all.count, *all.type);
   }
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(size));
   if (power_of_two && total < kThresholds.allgather_long) {

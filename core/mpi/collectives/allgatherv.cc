@@ -165,7 +165,8 @@ int allgatherv_intra(Transfer& transfer, const Source& mine, const PartsOfRanks&
   const Count total = total_bytes(parts, size);
   if (total == 0) return MPI_SUCCESS;
   if (!mine.is_in_place()) {
-    copy(mine.data, mine.count, *mine.type, parts.at(rank), parts.counts[rank], *parts.all.type);
+    copy_own(transfer, mine.data, mine.count, *mine.type, parts.at(rank), parts.counts[rank],
+             *parts.all.type);
   }
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(size));
   if (power_of_two && total < kThresholds.allgather_long) {

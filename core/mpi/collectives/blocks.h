@@ -1,5 +1,5 @@
 // What collectives move: typed parts of the program's buffers, addresses inside them, and local
-// copies between them. Copies cost no simulated time. Counts are elements, offsets bytes.
+// copies between them. Counts are elements, offsets bytes. Only copy_own() takes simulated time.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "core/mpi/datatype_predefined.h"
 #include "core/mpi/op.h"
 #include "core/mpi/pack.h"
+#include "core/mpi/transfer.h"
 
 namespace sesame::mpi::collectives {
 
@@ -57,6 +58,14 @@ inline void copy(const void* from, Count from_count, const DatatypeObject& from_
   } else if (from != to || &from_type != &to_type) {
     copy_typed(from, from_count, from_type, to, to_count, to_type);
   }
+}
+
+// A rank's block for itself: copied, not sent, at the speed of the machine's memory.
+inline void copy_own(Transfer& transfer, const void* from, Count from_count,
+                     const DatatypeObject& from_type, void* to, Count to_count,
+                     const DatatypeObject& to_type) {
+  copy(from, from_count, from_type, to, to_count, to_type);
+  if (from != to) transfer.take_copy_time(from_count * from_type.size());
 }
 
 inline void pack(const void* from, Count count, const DatatypeObject& type, char* to) {

@@ -29,10 +29,10 @@ struct InBlock {
 };
 
 template <typename Out, typename In>
-void copy_own_block(int rank, const Out& out, const In& in) {
-  const OutBlock from = out(rank);
-  const InBlock to = in(rank);
-  copy(from.data, from.count, *from.type, to.data, to.count, *to.type);
+void copy_own_block(Transfer& transfer, const Out& out, const In& in) {
+  const OutBlock from = out(transfer.rank());
+  const InBlock to = in(transfer.rank());
+  copy_own(transfer, from.data, from.count, *from.type, to.data, to.count, *to.type);
 }
 
 // Non-blocking messages to and from all, a batch of peers at a time; empty blocks are not sent.
@@ -41,7 +41,7 @@ void exchange_scattered(Transfer& transfer, const Out& out, const In& in) {
   const int size = transfer.size();
   const int rank = transfer.rank();
   const int batch = std::min(kThresholds.alltoall_batch, size);
-  copy_own_block(rank, out, in);
+  copy_own_block(transfer, out, in);
   RequestBatch requests(2 * static_cast<size_t>(batch));
   for (int begin = 0; begin < size; begin += batch) {
     const int end = std::min(begin + batch, size);
@@ -69,7 +69,7 @@ void exchange_pairwise(Transfer& transfer, const Out& out, const In& in) {
   const int size = transfer.size();
   const int rank = transfer.rank();
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(size));
-  copy_own_block(rank, out, in);
+  copy_own_block(transfer, out, in);
   for (int step = 1; step < size; ++step) {
     const int to_rank = power_of_two ? rank ^ step : (rank + step) % size;
     const int from_rank = power_of_two ? to_rank : (rank - step + size) % size;

@@ -28,7 +28,8 @@ void receive_subtree(Transfer& transfer, const Target& all, int root, int first,
 
 void gather_at_root(Transfer& transfer, const Source& mine, const Target& all, int root) {
   if (!mine.is_in_place()) {
-    copy(mine.data, mine.count, *mine.type, all.at(root * all.count), all.count, *all.type);
+    copy_own(transfer, mine.data, mine.count, *mine.type, all.at(root * all.count), all.count,
+             *all.type);
   }
   const int size = transfer.size();
   for (int child = 1; child < size; child *= 2) {

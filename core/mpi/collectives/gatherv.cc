@@ -22,7 +22,7 @@ int gatherv(Transfer& transfer, const Source& mine, const Target& all, const Ran
     void* const part = all.at(displacements[i]);
     if (!comm.is_inter && i == comm.rank) {
       if (!mine.is_in_place()) {
-        copy(mine.data, mine.count, *mine.type, part, counts[i], *all.type);
+        copy_own(transfer, mine.data, mine.count, *mine.type, part, counts[i], *all.type);
       }
     } else {
       transfer.start_receive(receives.next(), part, counts[i], *all.type, i);

@@ -35,7 +35,8 @@ void scatter_from_root(Transfer& transfer, const Source& all, const Target& mine
     send_subtree(transfer, all, root, child, std::min(child, size - child));
   }
   if (mine.data != MPI_IN_PLACE) {
-    copy(all.at(root * all.count), all.count, *all.type, mine.data, mine.count, *mine.type);
+    copy_own(transfer, all.at(root * all.count), all.count, *all.type, mine.data, mine.count,
+             *mine.type);
   }
 }
 

@@ -22,7 +22,7 @@ int scatterv(Transfer& transfer, const Source& all, const RankArray& counts,
     const void* const part = all.at(displacements[i]);
     if (!comm.is_inter && i == comm.rank) {
       if (mine.data != MPI_IN_PLACE) {
-        copy(part, counts[i], *all.type, mine.data, mine.count, *mine.type);
+        copy_own(transfer, part, counts[i], *all.type, mine.data, mine.count, *mine.type);
       }
     } else {
       transfer.start_send(sends.next(), part, counts[i], *all.type, i);

@@ -326,6 +326,34 @@ TEST(TimeOfCollectives, CountsAMessageBeyondTheEagerLimitAsItsPingPong) {
   expect_time(scan, log2_ceil(ranks) * message(bytes), "scan");
 }
 
+// A rank's own block comes before or behind the messages, at 2 GB/s: half a nanosecond a byte.
+TEST(TimeOfCopies, IsAddedForARanksOwnBlockOnly) {
+  const std::string copies = "copy_bandwidth = \"2 GB/s\"\n" + std::string(kCrossbar);  // of [node]
+  const double own = 100'000 / 2;
+  const auto more = [&copies](const std::function<void(char* out, char* in)>& call) {
+    const auto whole = [&call](int) {
+      std::vector<char> out(4 * 100'000);
+      std::vector<char> in(4 * 100'000);
+      call(out.data(), in.data());
+    };
+    return measured_ns(4, whole, copies) - measured_ns(4, whole);
+  };
+  const Count block = 100'000;
+  EXPECT_NEAR(own, more([&](char* out, char* in) {
+                Alltoall(out, block, MPI_BYTE, in, block, MPI_BYTE, kWorld);
+              }),
+              1);
+  EXPECT_NEAR(own, more([&](char* out, char* in) {
+                Allgather(out, block, MPI_BYTE, in, block, MPI_BYTE, kWorld);
+              }),
+              1);
+  EXPECT_EQ(0, more([&](char*, char* in) {
+              Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, block, MPI_BYTE, kWorld);
+            }))
+      << "nothing is copied in place";
+  EXPECT_EQ(0, more([&](char* out, char*) { Bcast(out, block, MPI_BYTE, 0, kWorld); }));
+}
+
 TEST(TimeOfNeighborAlltoall, IsThatOfOneMessageAndTheOtherInjections) {
   const double measured = measured_ns(16, [](int) {
     const int dims[2] = {4, 4};

@@ -178,6 +178,8 @@ void measure_pair(Report& report, MPI_Comm comm, const Options& options) {
   report_streams(report, pair, most);
   report_overheads(report, pair);
   if (limit < most) report.figure("eager limit", limit, "B");
+  const double copied = pair.copy().median;
+  if (copied > 0) report.figure("copy bandwidth", most / copied, "B/s");
   report.check_exact("damaged bytes", pair.damaged(), 0);
 }
 

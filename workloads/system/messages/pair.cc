@@ -60,6 +60,15 @@ Timing Pair::repeated(const Sample& sample) const {
   return {times.front(), times[times.size() / 2]};
 }
 
+Timing Pair::copy() {
+  return repeated([this] {
+    meet();
+    const double began = MPI_Wtime();
+    std::copy(out_.begin(), out_.end(), in_.begin());
+    return since(began);
+  });
+}
+
 // The receive is posted before the message comes: no rendezvous waits for it.
 void Pair::trip(int size) {
   if (rank_ == 0) {

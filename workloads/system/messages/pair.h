@@ -38,6 +38,9 @@ class Pair {
   Timing send_overhead();
   Timing receive_overhead();
 
+  // Of copying `most` bytes in memory, both at the same time.
+  Timing copy();
+
   // Bytes that arrived other than they were sent.
   long damaged() const { return damaged_; }
 
