@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 NODES = ("--machine", "ethernet", "--set", "nodes=8", "--set", "node.cores=4")
@@ -43,3 +45,49 @@ def test_each_rank_has_the_factor_of_its_own_node(computing, tmp_path):
 
 def test_a_time_that_is_given_stays(computing):
     assert computing(*TABLE, compute="fixed:1us") == computing(compute="fixed:1us")
+
+
+@pytest.fixture
+def beside(compiled, simulate, tmp_path_factory):
+    """Runs with copies: the answer, and how many runs of the program began."""
+    program = compiled("tests/programs/model/copies.c")
+    log = tmp_path_factory.mktemp("outside") / "runs"  # of the simulated file systems
+
+    def run(*options: str, compute: str = "measured:2") -> tuple[Any, int]:
+        log.unlink(missing_ok=True)
+        words = ("-n", 2, *NODES, "--compute", compute, *options)
+        done = simulate(*words, "--", program, log)
+        return done, len(log.read_text().splitlines())
+
+    return run
+
+
+def test_copies_of_the_run_compute_beside_it(beside):
+    done, runs = beside()
+    assert done.status == 0, done.stderr
+    assert runs >= 2
+    assert done.stdout.count("one run") == 1
+    assert "failed" not in done.stderr
+
+
+def test_what_copies_cost_is_not_counted_twice(beside, simulate):
+    done, _ = beside("-o", "shared.sesame")
+    assert done.status == 0, done.stderr
+    alone, _ = beside("--json", compute="recorded:shared.sesame")
+    again, _ = beside(*TABLE, "--json", compute="recorded:shared.sesame")
+    assert again.json["predicted_time_s"] == alone.json["predicted_time_s"]
+
+
+def test_there_are_no_more_copies_than_processors(simulate, compiled):
+    program = compiled("tests/programs/model/copies.c")
+    done = simulate("-n", 2, *NODES, "--compute", "measured:100000", "--", program, "runs")
+    assert done.status == 2
+    assert "--compute measured:100000: expected at most" in done.stderr
+
+
+def test_copies_and_kept_files_are_refused(simulate, compiled):
+    program = compiled("tests/programs/model/copies.c")
+    words = ("-n", 2, "--machine", "pfssim", "--files", "kept", "--compute", "measured:2")
+    done = simulate(*words, "--", program, "runs")
+    assert done.status == 2
+    assert "runs copies of it" in done.stderr

@@ -109,7 +109,8 @@ def matrix(file: Path, output: Path, force: bool) -> None:
     "--compute",
     default="measured",
     metavar="MODE",
-    help="Time of computation in the simulator: measured, none or fixed:1us.",
+    help="Time of computation in the simulator: measured, measured:2 (while two copies compute at "
+    "once), none or fixed:1us.",
 )
 @click.option(
     "--placement",

@@ -109,7 +109,9 @@ class Series:
             run = self._run_kept(job)
             if run.exit_status:
                 _replay(job)
-        compute = Compute("recorded", times=times, measuring=run.measuring)
+        compute = Compute(
+            "recorded", times=times, measuring=run.measuring, shared=scenario.compute.shared
+        )
         return run, compute
 
     def _job(self, point: Point, scenario: Scenario) -> _Job:

@@ -113,8 +113,8 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
 @click.option(
     "--compute",
     metavar="MODE",
-    help="Time of computation: measured, none, fixed:1us (before each call) or recorded:DATASET; "
-    "of a traced run recorded or none.",
+    help="Time of computation: measured, measured:2 (while two copies of the run compute at once), "
+    "none, fixed:1us (before each call) or recorded:DATASET; of a traced run recorded or none.",
 )
 @click.option(
     "--repeat",
@@ -241,9 +241,9 @@ def simulate(**options: Any) -> int:
         raise InputError("--map is for traced runs: a program names its files itself")
     ranks = _parse_ranks(options["ranks"] or "1")
     points = points_of(ranks, [Sweep.parse(text) for text in options["sweeps"]])
-    _check_outputs(options, series=len(points) > 1)
     compute = parse_compute(options["compute"] or "measured")
     _check_repeat(options["repeat"], compute)
+    _check_outputs(options, compute, series=len(points) > 1)
     scenario = _scenario(options, ranks[0], compute)
     return _run(options, scenario, find_host(inspect_program(scenario.program)), points)
 
@@ -261,7 +261,8 @@ def _simulate_traced(options: dict[str, Any]) -> int:
     from sesame.simulation.trace import plan_run
 
     check_options(options)
-    _check_repeat(options["repeat"], Compute("recorded", text=options["compute"] or "recorded"))
+    compute = Compute("recorded", text=options["compute"] or "recorded")
+    _check_repeat(options["repeat"], compute)
     ranks = None if options["ranks"] is None else _parse_ranks(options["ranks"])
     data_set = DataSet(Path(options["program"]))
     machine = find_machine(options["machine"]).resolve()
@@ -270,7 +271,7 @@ def _simulate_traced(options: dict[str, Any]) -> int:
     points = points_of(
         check_ranks(ranks, traced), [Sweep.parse(text) for text in options["sweeps"]]
     )
-    _check_outputs(options, series=len(points) > 1)
+    _check_outputs(options, compute, series=len(points) > 1)
     with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
         compute = write_inputs(traced, options, Path(folder))
         scenario = _scenario(options, traced.ranks, compute)
@@ -371,7 +372,7 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _check_outputs(options: dict[str, Any], *, series: bool) -> None:
+def _check_outputs(options: dict[str, Any], compute: Compute, *, series: bool) -> None:
     """Before a run that may be long: can its output be written?"""
     if options["output"] is not None:
         if series:
@@ -393,9 +394,10 @@ def _check_outputs(options: dict[str, Any], *, series: bool) -> None:
             "run before",
             hint="without --files each run has files of its own, which go when it ends",
         )
-    if options["files"] is not None and series:
+    if options["files"] is not None and (series or compute.copies > 1):
+        several = "this is a series" if series else f"--compute {compute} runs copies of it"
         raise InputError(
-            "--files keeps the files of one run, and this is a series",
+            f"--files keeps the files of one run, and {several}",
             hint="without it each run has files of its own, which go when it ends",
         )
     if options["plot"] is not None:

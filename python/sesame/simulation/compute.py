@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sesame import native
 from sesame.errors import InputError
+from sesame.simulation.copies import check_copies
 from sesame.simulation.measuring import Measuring
 from sesame.trust import Doubt, Reason
 
@@ -28,7 +29,8 @@ class Compute:
     times: Path | None = None  # or its times, written already
     text: str = "measured"  # as the user wrote it
     save: Path | None = None  # gets measured times, for another run
-    shared: bool = False  # recorded times hold what ranks of a node cost each other
+    shared: bool = False  # the times hold what ranks of a node cost each other
+    copies: int = 1  # of the run that compute at once while it is measured
     measuring: Measuring | None = None  # of recorded times that this command measured itself
 
     @property
@@ -50,8 +52,11 @@ class Compute:
 
 
 def parse_compute(text: str) -> Compute:
-    """Reads `measured`, `none`, `fixed:1us` or `recorded:DATASET`."""
+    """Reads `measured`, `measured:2`, `none`, `fixed:1us` or `recorded:DATASET`."""
     mode, colon, value = text.partition(":")
+    if mode == "measured" and value.isdecimal() and int(value) > 0:
+        check_copies(int(value), text)
+        return Compute(mode, text=text, shared=True, copies=int(value))
     if mode in ("measured", "none") and not colon:
         return Compute(mode, text=text)
     if mode == "fixed" and value:
@@ -65,7 +70,8 @@ def parse_compute(text: str) -> Compute:
     if mode == "recorded" and value:
         return Compute(mode, recorded=Path(value), text=text)
     raise InputError(
-        f"--compute {text}: expected measured, none, fixed:DURATION or recorded:DATASET",
+        f"--compute {text}: expected measured, measured:COPIES, none, fixed:DURATION or "
+        "recorded:DATASET",
         hint="for instance --compute fixed:1us",
     )
 
@@ -82,6 +88,12 @@ def doubts_of_recorded(data_set: DataSet) -> list[Doubt]:
         for doubt in data_set.info.get("doubts", [])
         if doubt["reason"] in (Reason.BUSY_HOST, Reason.SCATTER, Reason.DISTURBED_INPUT)
     ]
+
+
+def is_shared(info: dict[str, Any]) -> bool:
+    """Whether the times of a data set hold what ranks of a node cost each other."""
+    compute = info.get("scenario", {}).get("compute", {})
+    return isinstance(compute, dict) and bool(compute.get("shared", False))
 
 
 def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:

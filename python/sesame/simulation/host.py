@@ -66,7 +66,7 @@ class Host:
         stdout: int | IO[bytes] | None = None,
         stderr: int | IO[bytes] | None = None,
     ) -> None:
-        self._executable = executable
+        self.executable = executable
         self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -89,7 +89,7 @@ class Host:
         scenario_file.write_text(text, encoding="utf-8")
         try:
             process = self._process = subprocess.Popen(
-                [self._executable, scenario_file],
+                [self.executable, scenario_file],
                 pass_fds=[write_end],
                 stdin=self._stdin,
                 stdout=self._stdout,

@@ -18,7 +18,13 @@ from sesame import native
 from sesame.datasets.describe import count_of
 from sesame.errors import AlreadyReported, Interrupted, SimulationError
 from sesame.host_load import LoadWatch
-from sesame.simulation.compute import doubts_of_recorded, recorded_times, write_recorded
+from sesame.simulation.compute import (
+    doubts_of_recorded,
+    is_shared,
+    recorded_times,
+    write_recorded,
+)
+from sesame.simulation.copies import computing_beside
 from sesame.simulation.host import Host, HostRun, Progress
 from sesame.simulation.measuring import Measuring, measuring_of
 from sesame.simulation.scenario import Scenario
@@ -198,11 +204,13 @@ def _run(
         doubts += doubts_of_recorded(recorded)
         write_recorded(times, recorded_file)
         text["compute"] = scenario.compute.to_json(recorded_file.resolve())
+        text["compute"]["shared"] |= is_shared(recorded.info)
     if record:
         (directory / "raw").mkdir()
     watch = LoadWatch()
     try:
-        run = host.run(text, directory, progress=progress, **more)
+        with computing_beside(host.executable, text, scenario.compute.copies - 1, doubts):
+            run = host.run(text, directory, progress=progress, **more)
     finally:  # of simulated files for which nobody named a place
         shutil.rmtree(directory / "files", ignore_errors=True)
         if scenario.files_directory is not None:

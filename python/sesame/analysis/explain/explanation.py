@@ -110,7 +110,7 @@ def _constants(
     return [
         constant
         for key, constant in known.items()
-        if key in ("node.compute_ratio", "node.slowdown")
+        if key in ("node.compute_ratio", "node.slowdown", "node.copy_bandwidth")
         or any(
             key in {prefix + name for name in NETWORK_KEYS} or key.startswith(prefix + "segment")
             for prefix in used

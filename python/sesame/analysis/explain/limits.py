@@ -10,6 +10,7 @@ import numpy as np
 from sesame.analysis.explain.constants import constants_of
 from sesame.analysis.explain.records import IN_NODE, OF_COLLECTIVE, Array
 from sesame.analysis.quantities import format_bytes, format_seconds
+from sesame.simulation.compute import is_shared
 from sesame.trust import Doubt, Reason
 
 CROWDED = 0.02  # of the predicted time: less does not show in it
@@ -101,12 +102,12 @@ def _shared_nodes(nodes: Array, info: Any) -> Doubt | None:
     if most < 2 or measured is None or measured["compute_share"] < NOTABLE_COMPUTE:
         return None
     machine = constants_of(info["target_system"]["machine_file"], info["scenario"]["overrides"])
-    if "node.slowdown" in machine:
+    if "node.slowdown" in machine or is_shared(info):
         return None
     return _limit(
         f"up to {most} ranks share a node, and computation was measured one rank at a time: what "
         "sharing memory and caches costs is not in it",
-        "sesame machine calibrate measures it; --set node.slowdown=[1.0,X] puts it in",
+        "--compute measured:2 measures it with this program, sesame machine calibrate with others",
     )
 
 
