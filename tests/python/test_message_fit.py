@@ -102,6 +102,22 @@ def test_a_large_segment_without_a_slope_has_that_of_its_neighbour():
     assert last.slope_interval < 0.5 * last.slope
 
 
+def test_a_line_is_known_where_its_two_constants_are_not(tmp_path):
+    """Among small messages the size hardly matters: neither a bandwidth nor a doubt comes of it."""
+    small = np.where(X <= 512, 0.2e-6, STEP[0])
+    fit = fit_network(*(with_times(disturbed(small, seed, share=0)) for seed in range(3)))
+    assert fit.segments[0].time_interval < 0.2
+    assert fit.doubts() == []
+    (tmp_path / "here.toml").write_text(text_of(fit))
+    assert doubts_of_machine(tmp_path / "here.toml") == []
+
+
+def test_a_curve_whose_lines_are_not_known_is_doubtful():
+    generator = np.random.default_rng(3)
+    times = np.where(X <= 4096, STEP[0] * np.exp(0.8 * generator.standard_normal(len(X))), STEP[0])
+    assert any("is not known within" in doubt.text for doubt in fit_network(with_times(times)).doubts())
+
+
 def test_runs_are_combined_by_their_medians():
     runs = [with_times(STEP[0]), with_times(STEP[0]), with_times(5 * STEP[0])]
     fit = fit_network(*runs)

@@ -20,6 +20,7 @@ from sesame.analysis.storage_fit import StorageFit, storage_text
 from sesame.trust import Doubt, Estimate, Reason, median_of
 
 Report = dict[str, Any]
+SEND, RECEIVE = "send overhead", "receive overhead"  # figures of the workload
 MOST_OVERHEAD = 0.9  # of the smallest message's time: the wire takes something
 MOST_ERROR = 0.1  # of half the sizes: above it the times are no curve
 FAR_OFF = 0.25  # the relative error of a disturbed size
@@ -44,7 +45,8 @@ class NetworkFit:
     times: Any = field(repr=False)  # measured
     stream_sizes: Any = field(repr=False)
     stream_intervals: Any = field(repr=False)  # measured
-    spread: dict[str, Estimate] = field(default_factory=dict)  # of repeats, by the keys' names
+    spread: dict[str, Estimate] = field(default_factory=dict)  # of repeats, by the figures' names
+    copy_bandwidth: float | None = None  # bytes/s, of copies that do not stay in caches
 
     @property
     def limits(self) -> list[int]:
@@ -77,6 +79,13 @@ class NetworkFit:
         first, last = self.segments[0], self.segments[-1]
         return max(first.intercept_interval / first.intercept, last.slope_interval / last.slope)
 
+    def overhead_spread(self, name: str) -> float:
+        """Half the interval over the latency, which the overhead is part of."""
+        found = self.spread.get(name)
+        if found is None or found.samples < 2:
+            return 0.0
+        return found.relative_width * found.value / self.segments[0].intercept
+
     def doubts(self) -> list[Doubt]:
         """Why these constants must not be believed."""
         return [
@@ -107,6 +116,16 @@ class NetworkFit:
         if last.slope_interval > WIDEST * last.slope:
             share = _percent(last.slope_interval / last.slope)
             yield f"the bandwidth is {format_bytes(last.bandwidth)}/s ± {share}"
+        open_ = [segment for segment in self.segments if segment.time_interval > WIDEST]
+        inside = sum(np.sum((self.sizes >= s.first) & (self.sizes <= s.last)) for s in open_)
+        if inside > MOST_FAR_OFF * len(self.sizes):
+            yield (
+                f"for {_percent(inside / len(self.sizes))} of the sizes the line's time is not known "
+                f"within ± {_percent(WIDEST)}"
+            )
+        for name in (SEND, RECEIVE):
+            if (share := self.overhead_spread(name)) > WIDEST:
+                yield f"the {name} is known within ± {_percent(share)} of the latency"
         if max(self.send_overhead, self.receive_overhead, self.gap) <= 0:
             yield "sending, receiving and a stream of small messages took no time at all"
 
@@ -208,13 +227,14 @@ def fit_network(*reports: Report) -> NetworkFit:
         stream_sizes=stream["size"],
         stream_intervals=stream["interval"],
         spread=spread,
+        copy_bandwidth=figures.get("copy bandwidth"),
     )
 
 
 def _overheads(figures: dict[str, float], latency: float) -> tuple[float, float]:
     """Both are part of the latency. Measured apart they may come to more, when the two ends work
     at the same time: then they are shortened alike."""
-    send, receive = figures["send overhead"], figures["receive overhead"]
+    send, receive = figures[SEND], figures[RECEIVE]
     share = min(1.0, MOST_OVERHEAD * latency / max(send + receive, 1e-300))
     return send * share, receive * share
 
@@ -279,6 +299,11 @@ def _node(calibration: Calibration) -> str:
             lines.append(f"#   {kernel.kernel:12} {_sharing(kernel)}")
         factors = ", ".join(f"{factor:.3f}" for factor in calibration.slowdown)
         lines.append(f"slowdown = [{factors}]")
+    if calibration.inside.copy_bandwidth is not None:
+        copies = float(f"{calibration.inside.copy_bandwidth:.{SIGNIFICANT}g}")
+        spread = _repeat_spread(calibration.inside, "copy bandwidth")
+        lines.append("# Copies inside a rank, beyond the caches, two ranks at once:")
+        lines.append(f'copy_bandwidth = "{copies:.0f} B/s"{spread}')
     return "\n".join([*lines, ""])
 
 
@@ -314,9 +339,8 @@ def _constants(table: str, fit: NetworkFit) -> str:
         f"[{table}]",
         f"latency = {_duration(fit.segments[0].intercept)}  # {_latency_spread(fit.segments[0])}",
         f"bandwidth = {_bandwidth(fit.segments[-1])}  # {_slope_spread(fit.segments[-1])}",
-        f"send_overhead = {_overhead(fit.send_overhead)}{_repeat_spread(fit, 'send overhead')}",
-        f"receive_overhead = {_overhead(fit.receive_overhead)}"
-        f"{_repeat_spread(fit, 'receive overhead')}",
+        f"send_overhead = {_overhead(fit.send_overhead)}{_overhead_spread(fit, SEND)}",
+        f"receive_overhead = {_overhead(fit.receive_overhead)}{_overhead_spread(fit, RECEIVE)}",
     ]
     if fit.gap > 0:
         lines.append(f"gap = {_duration(fit.gap)}")
@@ -329,7 +353,8 @@ def _constants(table: str, fit: NetworkFit) -> str:
 
 
 def _segment(table: str, segment: Segment, up_to: int | None) -> list[str]:
-    lines = [f"[[{table}.segment]]  # residual {_percent(segment.residual)}, " + _worst(segment)]
+    residual = f"residual {_percent(segment.residual)}, at most {_percent(segment.worst_residual)}"
+    lines = [f"[[{table}.segment]]  # time ± {_percent(segment.time_interval)}; {residual}"]
     if up_to is not None:
         lines.append(f'up_to = "{up_to} B"')
     lines.append(f"latency = {_duration(segment.intercept)}  # {_latency_spread(segment)}")
@@ -337,12 +362,13 @@ def _segment(table: str, segment: Segment, up_to: int | None) -> list[str]:
     return [*lines, ""]
 
 
-def _worst(segment: Segment) -> str:
-    return f"at most {_percent(segment.worst_residual)}"
-
-
 def _latency_spread(segment: Segment) -> str:
-    return f"± {_percent(segment.intercept_interval / max(segment.intercept, 1e-300))}"
+    return _part_spread(segment.intercept_interval / max(segment.intercept, 1e-300))
+
+
+def _part_spread(share: float) -> str:
+    """Of one of a line's two constants. Both may be open where their sum is known."""
+    return f"± {_percent(share)}" if share <= WIDEST else "not known apart from the other"
 
 
 def _repeat_spread(fit: NetworkFit, name: str) -> str:
@@ -353,8 +379,13 @@ def _repeat_spread(fit: NetworkFit, name: str) -> str:
     return f"  # ± {_percent(estimate.relative_width)}"
 
 
+def _overhead_spread(fit: NetworkFit, name: str) -> str:
+    share = fit.overhead_spread(name)
+    return f"  # ± {_percent(share)} of the latency" if share > 0 else ""
+
+
 def _slope_spread(segment: Segment) -> str:
-    return f"± {_percent(segment.slope_interval / segment.slope)}"
+    return _part_spread(segment.slope_interval / segment.slope)
 
 
 def _percent(value: float) -> str:

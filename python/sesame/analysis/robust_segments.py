@@ -252,6 +252,16 @@ def _spread(values: Array, points: int, middle: float) -> float:
     )
 
 
+def _time_interval(x: Array, fitted: Array, drawn: tuple[Array, Array]) -> float:
+    """Relative, of the line's time at the size where it is widest. Where intercept and slope are
+    each open, their sum may still be known well."""
+    intercepts, slopes = drawn
+    return max(
+        _spread(intercepts + slopes * size, len(x), float(time)) / float(time)
+        for size, time in zip(x, fitted, strict=True)
+    )
+
+
 def _segments(
     curve: _Curve,
     ends: list[int],
@@ -265,7 +275,8 @@ def _segments(
         x, y = curve.x[begin:end], curve.y[begin:end]
         donor = donors[i]
         points = ends[donor] - [0, *ends][donor]
-        residuals: Any = np.abs(y - a[i] - b[i] * x) / (a[i] + b[i] * x)
+        fitted = a[i] + b[i] * x
+        residuals: Any = np.abs(y - fitted) / fitted
         segments.append(
             Segment(
                 first=float(x[0]),
@@ -276,6 +287,7 @@ def _segments(
                 slope_interval=_spread(drawn[donor][1], points, float(b[i])),
                 residual=float(np.median(residuals)),
                 worst_residual=float(np.max(residuals)),
+                time_interval=_time_interval(x, fitted, drawn[i]),
             )
         )
     return segments

@@ -38,6 +38,7 @@ class Segment:
     slope_interval: float
     residual: float  # relative, root mean square
     worst_residual: float  # relative, the largest magnitude
+    time_interval: float = 0.0  # relative: that of the times of its sizes, at most; 0: not known
 
     def at(self, size: float) -> float:
         return self.intercept + self.slope * size

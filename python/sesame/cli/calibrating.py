@@ -22,6 +22,7 @@ from sesame.trust import Doubt, median_of
 from sesame.workloads.build import Built
 from sesame.workloads.run import BenchRun, run_copies, run_here, run_simulated
 
+SIZES = ("--most", "32MiB")  # beyond the caches, where messages and copies take twice as long
 LEAST_RUNS, MOST_RUNS = 3, 9  # of the workload messages: medians count
 LEAST_ROUNDS, MOST_ROUNDS = 5, 15  # of a kernel
 NARROW = 0.03  # half an interval over its value: no need to repeat
@@ -67,7 +68,7 @@ def measure_messages(
         where += ["-ppn", "1"]
 
     def one_run() -> dict[str, Any]:
-        return checked(run_here(built, ranks, [], quiet=True, mpiexec_options=where))
+        return checked(run_here(built, ranks, SIZES, quiet=True, mpiexec_options=where))
 
     reports: list[dict[str, Any]] = []
     while True:
