@@ -159,13 +159,19 @@ static bool sleep_until_due(struct watch* watch) {
   return watch->is_resting;
 }
 
+/* Once for each rest, whether the thread has noticed by then that there is one or not. */
+static void end_rest(struct watch* watch) {
+  if (!watch->is_resting) return;
+  watch->is_resting = false;
+  eventfd_write(watch->descriptor, 1);
+}
+
 /* The last of the intervals is closed by whoever measures. */
 static void rest(struct watch* watch) {
   while (sleep_until_due(watch) && watch->count < watch->order.most_samples &&
          close_interval(watch))
     watch->order.due_ns += watch->order.interval_ns;
-  watch->is_resting = false;
-  eventfd_write(watch->descriptor, 1);
+  end_rest(watch);
 }
 
 static void* run(void* argument) {
@@ -232,7 +238,7 @@ EXPORT void sesame_probes_rest(struct watch* watch, const struct watch_order* or
 
 EXPORT unsigned sesame_probes_wake(struct watch* watch, const void** samples, size_t* bytes) {
   pthread_mutex_lock(&watch->lock);
-  watch->is_resting = false;
+  end_rest(watch);
   pthread_cond_broadcast(&watch->changed);
   const unsigned count = watch->count;
   watch->count = 0;

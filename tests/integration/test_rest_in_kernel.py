@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 
 import pytest
@@ -12,29 +12,35 @@ from tests.integration.test_measure import REASON
 
 from sesame.measurement.cost import Load, run_load
 from sesame.measurement.daemon.node import Node
-from sesame.measurement.probes import MET, SPENT, loaded, subsystems
+from sesame.measurement.probes import MET, SPENT, Probes, loaded, subsystems
 from sesame.measurement.pump import EventPump
 
 pytestmark = pytest.mark.skipif(REASON is not None, reason=REASON or "")
 
 INTERVAL_S = 0.05
 READ = Load("read", 2_000, "fs", {})
+COSTLY_NS = 100_000  # a run: 300 of them are more than the budget of an interval
 
 
 @pytest.fixture
-def node(request) -> Iterator[Node]:
+def probes() -> Iterator[Mapping[str, Probes]]:
+    with loaded(list(subsystems())) as all_of_them:
+        yield all_of_them
+
+
+@pytest.fixture
+def node(request, probes) -> Iterator[Node]:
     """All points are on, and rates are known."""
-    with loaded(list(subsystems())) as probes:
-        node = Node("n", probes, {}, budget=request.param, interval_s=INTERVAL_S)
-        messages = {SPENT: node.on_spent, MET: node.name_classes}
-        source = next(iter(probes.values())).source
-        with closing(EventPump([source], None, messages)), closing(node.rest):
-            node.set_level("summary")
-            for _ in range(20):
-                time.sleep(INTERVAL_S)
-                node.pull()
-                node.governor.begin()
-            yield node
+    node = Node("n", probes, {}, budget=request.param, interval_s=INTERVAL_S)
+    messages = {SPENT: node.on_spent, MET: node.name_classes}
+    source = next(iter(probes.values())).source
+    with closing(EventPump([source], None, messages)), closing(node.rest):
+        node.set_level("summary")
+        for _ in range(20):
+            time.sleep(INTERVAL_S)
+            node.pull()
+            node.governor.begin()
+        yield node
 
 
 def rest(node: Node, most: int) -> bool:
@@ -69,16 +75,27 @@ def test_what_pulls_have_counted_is_all_that_was_counted(node):
         assert pull.costs["fs"].events == pytest.approx(events, abs=events * 0.01 + 50)
 
 
+@pytest.mark.parametrize("node", [None], indirect=True)
+def test_the_end_of_a_rest_is_said_however_soon_it_comes(node):
+    for _ in range(20):
+        assert rest(node, 4)
+        node.catch_up()
+        assert select.select([node.rest], [], [], 0)[0]
+        node.rest.acknowledge()
+        assert not select.select([node.rest], [], [], 0)[0]
+
+
 @pytest.mark.parametrize("node", [0.5], indirect=True)
-def test_a_load_ends_a_rest_before_it_costs_more_than_it_may(node):
+def test_a_load_ends_a_rest_before_it_costs_more_than_it_may(node, probes):
+    before = len(node.history)
     while not rest(node, 1000):
         time.sleep(INTERVAL_S)
         node.pull()
         node.governor.begin()
-    before = len(node.history)
-    rest(node, 1000)
+        before = len(node.history)  # not below: it would end the rest
     begun = time.monotonic()
-    while not select.select([node.rest], [], [], 0)[0]:
-        run_load(READ)
-        assert time.monotonic() - begun < 5
+    # Dear enough that they cost too much, however little of a processor this process is given.
+    probes["fs"].set_run_cost(COSTLY_NS)
+    run_load(READ)
+    assert select.select([node.rest], [], [], 60)[0]
     assert len(node.history) - before <= (time.monotonic() - begun) / INTERVAL_S + 1
