@@ -91,11 +91,14 @@ struct sk_buff {
 
 #pragma clang attribute pop
 
-/* Number and first argument of the call of the system that the registers were saved by. */
+/* Number and first argument of the call of the system that the registers were saved by; and how many
+ * words the registers are that programs see (asm/ptrace.h). */
 #if defined(__x86_64__)
 #define CALL_NUMBER(registers) ((registers)->orig_ax)
 #define FIRST_ARGUMENT(registers) ((registers)->di)
+#define USER_REGISTERS 21
 #elif defined(__aarch64__)
 #define CALL_NUMBER(registers) ((__u64)(registers)->syscallno)
 #define FIRST_ARGUMENT(registers) ((registers)->orig_x0)
+#define USER_REGISTERS 34
 #endif

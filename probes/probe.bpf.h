@@ -39,8 +39,7 @@ struct {
 volatile struct settings settings SEC(".data.settings") = {};
 
 /* What began on a thread and has not ended. Threads whose numbers fall together take the slot from
- * each other; what has lost it is counted and not timed, but for faults, of which nothing else is
- * known: these are not counted. */
+ * each other; what has lost it is counted and not timed. */
 #define SLOTS 16384
 struct slot {
   __u64 begin_ns;

@@ -76,8 +76,10 @@ int user_fault(__u64* ctx) { return begin(ctx[0], ctx[2]); }
 SEC("tp_btf/page_fault_kernel")
 int kernel_fault(__u64* ctx) { return begin(ctx[0], ctx[2]); }
 
+/* `error` is 0 for a fault whose begin was not seen. */
 static __always_inline __u32 point_of(__u32 error, bool is_major, struct memory memory) {
   if (is_major) return VM_PAGE_IN;
+  if (!error) return VM_FIRST_TOUCH;
   if (error & WAS_PRESENT) return error & WAS_WRITE ? VM_COPY_ON_WRITE : VM_PROTECTION;
   /* A private file's page is copied at the first write, whether it was mapped before or not. */
   if (error & WAS_WRITE && memory.is_private_file) return VM_COPY_ON_WRITE;
@@ -91,34 +93,52 @@ static __always_inline bool is_fault(__u64 address) {
   return (__s64)address >= 0 && THIS_TASKS(pagefault_disabled) == 0;
 }
 
-/* At the end of a fault, when the kernel counts it as read from a device or not. */
-static __always_inline int end(bool is_major) {
-  struct cells* mine = begin_run();
+/* struct bpf_perf_event_data of include/uapi/linux/bpf_perf_event.h, whose registers have the name
+ * of the kernel's own. */
+struct fault_end {
+  __u64 registers[USER_REGISTERS];
+  __u64 sample_period;
+  __u64 addr;
+};
+
+/* What is known of this thread's fault, which has ended. It may have begun before the programs were
+ * there, or another thread has taken the slot: then it is known only where it was. */
+static __always_inline struct slot take_begin(const struct fault_end* ctx) {
   const __u32 thread = this_thread();
   struct slot* slot = &slots[thread % SLOTS];
-  /* Looked at once, so that points that are switched together count the same faults. */
-  if (!mine || settings.paused || slot->pid != thread || !slot->what) return 0;
-  const __u32 error = slot->what;
+  struct slot begun = {.where = ctx->addr};
+  if (slot->pid != thread || !slot->what) return begun;
+  begun = *slot;
   slot->what = 0;
+  return begun;
+}
+
+/* At the end of a fault, when the kernel counts it as read from a device or not: each is counted,
+ * whether its begin was seen or not, so that there are as many as the kernel has counted. */
+static __always_inline int end(const struct fault_end* ctx, bool is_major) {
+  struct cells* mine = begin_run();
+  /* Looked at once, so that points that are switched together count the same faults. */
+  if (!mine || settings.paused) return 0;
+  const struct slot begun = take_begin(ctx);
   struct memory memory = {VM_UNKNOWN, false};
-  if (settings.finest > DETAIL_COUNT) memory = memory_at(slot->where);
+  if (settings.finest > DETAIL_COUNT) memory = memory_at(begun.where);
   __u64 now_ns = 0, duration_ns = 0;
-  if (slot->begin_ns) {
+  if (begun.begin_ns) {
     now_ns = bpf_ktime_get_ns();
-    duration_ns = time_since(slot->begin_ns, now_ns);
+    duration_ns = time_since(begun.begin_ns, now_ns);
   }
-  const __u32 point = point_of(error, is_major, memory);
+  const __u32 point = point_of(begun.what, is_major, memory);
   note_in(mine, point, memory.class_, 0, duration_ns);
   note_in(mine, VM_TOTAL, memory.class_, 0, duration_ns);
-  trace(VM_TOTAL, memory.class_, now_ns, duration_ns, slot->where, 0, point);
+  trace(VM_TOTAL, memory.class_, now_ns, duration_ns, begun.where, 0, point);
   return 0;
 }
 
 SEC("perf_event")
-int minor_end(void* ctx __attribute__((unused))) { return end(false); }
+int minor_end(struct fault_end* ctx) { return end(ctx, false); }
 
 SEC("perf_event")
-int major_end(void* ctx __attribute__((unused))) { return end(true); }
+int major_end(struct fault_end* ctx) { return end(ctx, true); }
 
 /* ---- While points only count: once for each fault, at its begin, by its error code alone ---- */
 

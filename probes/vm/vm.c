@@ -25,8 +25,10 @@ static const struct point points[POINTS] = {
         FAULT("copy-on-write", "a write to a page that was shared or protected", DETAIL_DURATION),
     [VM_PROTECTION] =
         FAULT("protection", "another access that the mapping did not allow", DETAIL_DURATION),
-    [VM_FIRST_TOUCH] = FAULT(
-        "first-touch", "zero-fill or reactivation, not told apart when only counted", DETAIL_COUNT),
+    [VM_FIRST_TOUCH] =
+        FAULT("first-touch",
+              "zero-fill or reactivation, not told apart when only counted; or its begin not seen",
+              DETAIL_COUNT),
     [VM_TOTAL] = FAULT("total", "all faults", DETAIL_DURATION, .is_sum = 1),
 };
 

@@ -398,6 +398,26 @@ def test_requests_of_a_device_are_those_that_the_kernel_has_counted_of_it(disk, 
         assert len(complete) >= disk.fio[kind] > 100
 
 
+def test_a_fault_that_began_before_it_could_be_seen_is_counted_at_its_end(tmp_path):
+    program = [sys.executable, "-S", ROOT / "tests/programs/kernels/held.py"]
+    points = points_called(["vm.total"])
+    with (
+        subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as held,
+        loaded(["vm"]) as probes,
+        closing(TraceWriter(tmp_path / "events", probes)) as trace,
+    ):
+        assert held.stdout is not None
+        address = int(held.stdout.readline())
+        session = Session(probes, Wanted(points, points, budget=None), trace)
+        with session.running():
+            held.communicate("\n")
+            session.pull(is_last=True)
+    assert held.returncode == 0
+    events = np.fromfile(tmp_path / "events", EVENT)
+    [fault] = events[(events["process"] == held.pid) & (events["where"] == address)]
+    assert fault["duration_ns"] == 0  # when it began is not known
+
+
 def of_stat(word: str) -> int:
     lines = Path("/proc/stat").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(word))
