@@ -1,6 +1,6 @@
-"""Has a fault that lasts until a line comes in, and says so: its address on the first line of output.
+"""Has a fault that lasts until a line is read from stdin, and prints its address when it begins.
 
-The page is this process's own to bring (userfaultfd), and it brings it only then.
+The process supplies the page itself (userfaultfd), and only then.
 """
 
 from __future__ import annotations
