@@ -15,6 +15,12 @@ typedef void* Function; /* of the program; only passed on */
   F(Error_class, "PMPI_Error_class", (int, int*))                                               \
   F(Type_size_x, "PMPI_Type_size_x", (Datatype, Count*))                                        \
   F(Type_get_extent, "PMPI_Type_get_extent", (Datatype, Aint*, Aint*))                          \
+  F(Type_get_envelope, "PMPI_Type_get_envelope", (Datatype, int*, int*, int*, int*))            \
+  F(Type_get_envelope_c, "PMPI_Type_get_envelope_c",                                            \
+    (Datatype, Count*, Count*, Count*, Count*, int*))                                           \
+  F(Type_get_contents, "PMPI_Type_get_contents",                                                \
+    (Datatype, int, int, int, int*, Aint*, Datatype*))                                          \
+  F(Type_free, "PMPI_Type_free", (Datatype*))                                                   \
   F(Comm_rank, "PMPI_Comm_rank", (Comm, int*))                                                  \
   F(Comm_size, "PMPI_Comm_size", (Comm, int*))                                                  \
   F(Comm_remote_size, "PMPI_Comm_remote_size", (Comm, int*))                                    \

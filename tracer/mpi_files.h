@@ -54,15 +54,28 @@ static int hook_MPI_File_delete(const char* name, Info info) {
   return leave(before, result);
 }
 
+/* The layout of a view's filetype as the record has it; none where it is not known. */
+static SesameList runs_of(Datatype filetype, SesameLayout* layout) {
+  if (layout == NULL) return (SesameList){0};
+  layout->failed = false;
+  layout->work = 0;
+  layout->used = 0;
+  if (!flatten(layout, filetype, 0) || layout->used > SESAME_MOST_RUNS) return (SesameList){0};
+  const size_t numbers = layout->used * sizeof(SesameRun) / sizeof(int32_t);
+  return (SesameList){.length = (uint32_t)numbers, .items = (const int32_t*)layout->runs};
+}
+
 static int hook_MPI_File_set_view(File file, Offset displacement, Datatype etype, Datatype filetype,
                                   const char* datarep, Info info) {
   SESAME_MPI_FILE_CALL(MPI_File_set_view, SESAME_CALL_MPI_File_set_view,
                        (file, displacement, etype, filetype, datarep, info));
-  Aint low = 0, extent = 0;
-  library.Type_get_extent(filetype, &low, &extent);
+  SesameLayout* layout = malloc(sizeof *layout);
+  const SesameList runs = runs_of(filetype, layout);
   SESAME_PUT(mpi_view, SESAME_CALL_MPI_File_set_view, .file = file_of(file),
              .displacement = displacement, .etype_size = (int64_t)size_of(etype),
-             .filetype_size = (int64_t)size_of(filetype), .filetype_extent = extent);
+             .filetype_size = (int64_t)size_of(filetype), .filetype_extent = extent_of(filetype),
+             .runs = runs);
+  free(layout);
   return leave(before, result);
 }
 

@@ -60,6 +60,28 @@ extern void* sesame_openmpi_objects[8];
 #define MODE_EXCL 64
 #define MODE_APPEND 128
 
+#define COMBINER_NAMED 0
+#define COMBINER_DUP 1
+#define COMBINER_CONTIGUOUS 2
+#define COMBINER_VECTOR 3
+#define COMBINER_HVECTOR 5
+#define COMBINER_INDEXED 6
+#define COMBINER_HINDEXED 8
+#define COMBINER_INDEXED_BLOCK 9
+#define COMBINER_HINDEXED_BLOCK 18
+#define COMBINER_STRUCT 11
+#define COMBINER_SUBARRAY 12
+#define COMBINER_DARRAY 13
+#define COMBINER_F90_REAL 14
+#define COMBINER_F90_COMPLEX 15
+#define COMBINER_F90_INTEGER 16
+#define COMBINER_RESIZED 17
+
+#define ORDER_C 0
+#define DISTRIBUTE_BLOCK 0
+#define DISTRIBUTE_NONE 2
+#define DISTRIBUTE_DFLT_DARG (-1)
+
 #define INTERFACE sesame_mpi_openmpi
 #define INTERFACE_NUMBER 3
 #define KEY(handle) ((uintptr_t)(handle))

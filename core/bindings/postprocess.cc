@@ -135,6 +135,7 @@ nb::dict process_dict(const postprocess::Job& job, const JobProcess& process) {
   dict["read_bytes"] = survey.recorded.read;
   dict["written_bytes"] = survey.recorded.written;
   dict["unseen_operations"] = survey.unseen_operations;
+  dict["unknown_mapped_bytes"] = survey.unknown_mapped;
   dict["unseen_read_bytes"] = survey.unseen().read;
   dict["unseen_written_bytes"] = survey.unseen().written;
   dict["outcome"] = kOutcomes[who.ended < 3 ? who.ended : 0];
@@ -207,6 +208,23 @@ nb::dict preempted_dict(nb::handle self) {
   return dict;
 }
 
+nb::dict views_dict(nb::handle self) {
+  const postprocess::ViewColumns& columns = nb::cast<const Collation&>(self).views();
+  nb::dict dict;
+  auto add = [&]<typename T>(const char* name, const std::vector<T>& column) {
+    dict[name] = nb::ndarray<nb::numpy, const T, nb::ndim<1>>(column.data(), {column.size()}, self);
+  };
+  add("rank", columns.rank);
+  add("begin_ns", columns.begin_ns);
+  add("handle", columns.handle);
+  add("file", columns.file);
+  add("displacement", columns.displacement);
+  add("data_bytes", columns.data_bytes);
+  add("extent", columns.extent);
+  dict["runs"] = columns.runs;
+  return dict;
+}
+
 std::vector<std::string> damage_list(const Collation& collation) {
   std::vector<std::string> damage;
   for (const postprocess::ProcessSurvey& survey : collation.job().surveys) {
@@ -238,6 +256,7 @@ void register_postprocess(nb::module_& module) {
       .def_prop_ro("files", &file_list, "All of them once next() has come to the end.")
       .def_prop_ro("preempted", &preempted_dict,
                    "Columns by name, once next() has come to the end.")
+      .def_prop_ro("views", &views_dict, "Columns by name, once next() has come to the end.")
       .def_prop_ro("unmatched", &unmatched_list)
       .def_prop_ro("damage", &damage_list);
 }

@@ -108,6 +108,7 @@ bool Collation::next_process() {
   current_->files = add_files(rows.files, current_->origin.clock);
   current_->origin.files = &current_->files;
   current_->origin.calls = &call_numbers_;
+  views_.append(current_->origin, rows.views);
   for (auto& thread : rows.threads) {
     current_->io_orders.push_back(order_rows(thread->io, false));
     current_->mpi_orders.push_back(order_rows(thread->mpi, rows.pruned));

@@ -41,6 +41,7 @@ class Collation {
   // All of them once next() has come to the end.
   const std::vector<FileFacts>& files() const { return files_; }
   const PreemptedColumns& preempted() const { return preempted_; }  // likewise
+  const ViewColumns& views() const { return views_; }               // likewise
   uint64_t kept() const { return kept_; }
   uint64_t dropped() const { return dropped_; }
 
@@ -82,6 +83,7 @@ class Collation {
   std::unique_ptr<MpiColumns> mpi_;
   std::vector<FileFacts> files_;
   PreemptedColumns preempted_;
+  ViewColumns views_;
   std::unordered_map<std::string, int32_t> file_numbers_;
   uint64_t kept_ = 0;
   uint64_t dropped_ = 0;

@@ -162,4 +162,17 @@ void PreemptedColumns::append(const RowOrigin& origin, const std::vector<Preempt
   }
 }
 
+void ViewColumns::append(const RowOrigin& origin, const std::vector<ViewRow>& rows) {
+  for (const ViewRow& row : rows) {
+    rank.push_back(origin.rank);
+    begin_ns.push_back(origin.clock.at(row.begin));
+    handle.push_back(row.handle);
+    file.push_back(row.file < 0 ? -1 : (*origin.files)[static_cast<size_t>(row.file)]);
+    displacement.push_back(row.displacement);
+    data_bytes.push_back(row.size);
+    extent.push_back(row.extent);
+    runs.push_back(row.runs);
+  }
+}
+
 }  // namespace sesame::postprocess

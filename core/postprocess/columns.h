@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/postprocess/job.h"
@@ -85,6 +86,17 @@ struct PreemptedColumns {
   std::vector<uint32_t> rank;
   std::vector<uint16_t> thread;
   std::vector<int64_t> begin_ns, duration_ns, lost_ns;
+};
+
+// Likewise.
+struct ViewColumns {
+  void append(const RowOrigin& origin, const std::vector<ViewRow>& rows);
+
+  std::vector<uint32_t> rank;
+  std::vector<int64_t> begin_ns;
+  std::vector<int32_t> handle, file;
+  std::vector<int64_t> displacement, data_bytes, extent;
+  std::vector<std::string> runs;
 };
 
 }  // namespace sesame::postprocess

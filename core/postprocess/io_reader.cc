@@ -262,6 +262,11 @@ IoRow IoReader::mpi_row_of(const Record& record, uint64_t time, const MpiFile& f
   return row;
 }
 
+void IoReader::set_place_in_view(IoRow& row, const FileView& view, int64_t data) {
+  row.offset = view.place(data);
+  if (!view.is_contiguous(data, row.bytes)) row.flags |= kIoScattered;
+}
+
 // A split collective call is two: what begins it has the data, what ends it completes it.
 void IoReader::split(MpiFile& file, uint16_t call, IoRow& row) {
   if (traits_.has(call, kSplitBegin)) {
@@ -295,10 +300,11 @@ void IoReader::on(const mpi_data_record& record, uint64_t time) {
   MpiFile& file = mpi_files_.get(record.file);
   IoRow row = mpi_row_of(record, time, file);
   row.size = row.bytes = static_cast<int64_t>(record.bytes);
-  if (file.has_holes()) row.flags |= kIoScattered;
   if (!traits_.has(record.call, kSharedPosition) && !traits_.has(record.call, kSplitEnd)) {
-    row.offset = file.place(file.position);
+    set_place_in_view(row, file.view, file.position);
     file.position += row.bytes;
+  } else if (file.view.has_holes()) {
+    row.flags |= kIoScattered;
   }
   split(file, record.call, row);
 }
@@ -307,15 +313,16 @@ void IoReader::on(const mpi_data_at_record& record, uint64_t time) {
   MpiFile& file = mpi_files_.get(record.file);
   IoRow row = mpi_row_of(record, time, file);
   row.size = row.bytes = static_cast<int64_t>(record.bytes);
-  if (file.has_holes()) row.flags |= kIoScattered;
-  row.offset = file.place(record.offset * file.etype_size);
+  set_place_in_view(row, file.view, record.offset * file.view.etype_size());
   split(file, record.call, row);
 }
 
 void IoReader::on(const mpi_view_record& record, uint64_t time) {
-  mpi_files_.set_view(record);
+  const FileView& view = mpi_files_.set_view(record);
   IoRow row = mpi_row_of(record, time, mpi_files_.get(record.file));
   row.offset = record.displacement;
+  views_.push_back({row.begin, row.handle, row.file, view.displacement(), view.size(),
+                    view.extent(), view.text()});
   add(row);
 }
 
@@ -324,9 +331,9 @@ void IoReader::on(const mpi_file_record& record, uint64_t time) {
   IoRow row = mpi_row_of(record, time, file);
   if (traits_.has(record.call, kTruncates)) row.offset = record.value;
   if (traits_.has(record.call, kSeeks)) {
-    int64_t data = record.value * file.etype_size;
+    int64_t data = record.value * file.view.etype_size();
     if (!traits_.has(record.call, kSharedPosition)) file.position = data;
-    row.offset = file.place(data);
+    row.offset = file.view.place(data);
   }
   int32_t number = record.file;
   const bool closes = traits_.has(record.call, kCloses);

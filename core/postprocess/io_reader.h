@@ -5,6 +5,7 @@
 #include <deque>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "core/postprocess/descriptors.h"
 #include "core/postprocess/mappings.h"
@@ -20,6 +21,7 @@ class IoReader {
       : threads_(threads), traits_(traits), calls_(calls), open_(files_) {}
 
   FileTable& files() { return files_; }
+  std::vector<ViewRow>& views() { return views_; }
   void begin(const trace::process_record& record) { open_.set_directory(record.directory); }
 
   void on(const trace::data_record& record, uint64_t time) {
@@ -91,6 +93,7 @@ class IoReader {
   }
   uint64_t add(const IoRow& row) { return threads_.current().add(row); }
   void split(MpiFile& file, uint16_t call, IoRow& row);
+  static void set_place_in_view(IoRow& row, const FileView& view, int64_t data);
 
   ThreadSet& threads_;
   const CallTraits& traits_;
@@ -99,6 +102,7 @@ class IoReader {
   Descriptors open_;
   Mappings mappings_;
   MpiFiles mpi_files_;
+  std::vector<ViewRow> views_;
   // By address of the control block, or another number that is given again.
   std::unordered_map<uint64_t, std::deque<Started>> requests_;
 };

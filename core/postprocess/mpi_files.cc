@@ -7,11 +7,6 @@ constexpr int32_t kMostFiles = 1 << 20;  // a damaged number must not make us re
 
 }  // namespace
 
-int64_t MpiFile::place(int64_t data) const {
-  if (data < 0 || filetype_size <= 0) return -1;
-  return displacement + data / filetype_size * filetype_extent + data % filetype_size;
-}
-
 MpiFile& MpiFiles::open(int32_t number, int32_t file, int32_t handle, int32_t comm) {
   MpiFile& opened = get(number);
   opened = {};
@@ -30,13 +25,11 @@ MpiFile& MpiFiles::get(int32_t number) {
   return files_[at];
 }
 
-void MpiFiles::set_view(const trace::mpi_view_record& record) {
+const FileView& MpiFiles::set_view(const trace::mpi_view_record& record) {
   MpiFile& file = get(record.file);
-  file.displacement = record.displacement;
-  file.etype_size = record.etype_size;
-  file.filetype_size = record.filetype_size;
-  file.filetype_extent = record.filetype_extent;
+  file.view = FileView(record);
   file.position = 0;
+  return file.view;
 }
 
 }  // namespace sesame::postprocess

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/postprocess/file_view.h"
 #include "core/trace/traced_records.h"
 
 namespace sesame::postprocess {
@@ -15,17 +16,7 @@ struct MpiFile {
   int64_t split_row = -1;  // of a split collective call that has begun
   uint16_t split_thread = 0;
   int64_t position = 0;  // own position in the view, in bytes of data; -1 when unknown
-  int64_t displacement = 0;
-  int64_t etype_size = 1;
-  int64_t filetype_size = 1;
-  int64_t filetype_extent = 1;
-
-  // Where in the file byte `data` of the view's data is. Of a filetype with holes this is the
-  // filetype it lies in, and as far into it as if the holes were at its end.
-  int64_t place(int64_t data) const;
-
-  // Whether data that follow each other in the view need not do so in the file.
-  bool has_holes() const { return filetype_size != filetype_extent; }
+  FileView view;
 };
 
 class MpiFiles {
@@ -33,7 +24,7 @@ class MpiFiles {
   MpiFile& open(int32_t number, int32_t file, int32_t handle, int32_t comm);
   void close(int32_t number);
   MpiFile& get(int32_t number);
-  void set_view(const trace::mpi_view_record& record);
+  const FileView& set_view(const trace::mpi_view_record& record);
 
  private:
   std::vector<MpiFile> files_;

@@ -76,6 +76,7 @@ ProcessRows read_rows(const TracedFiles& files, const Job& job, const JobProcess
   walk(files, reader);
   if (job.survey_of(process).identity.ended != 0) io.finish();
   result.files = io.files().take();
+  result.views = std::move(io.views());
   return result;
 }
 

@@ -44,6 +44,7 @@ struct ThreadLink {
 struct ProcessRows {
   std::vector<std::unique_ptr<ThreadRows>> threads;  // by number
   std::vector<FileFacts> files;
+  std::vector<ViewRow> views;
   std::vector<ThreadLink> io_links;
   std::vector<ThreadLink> mpi_links;
   bool pruned = false;

@@ -73,6 +73,17 @@ struct PreemptedRow {
   int64_t lost = 0;  // how much of it
 };
 
+// A view that was set: by the call that begins at that time.
+struct ViewRow {
+  int64_t begin = 0;
+  int32_t handle = -1;
+  int32_t file = -1;  // of the process
+  int64_t displacement = 0;
+  int64_t size = 0;  // data in a filetype
+  int64_t extent = 0;
+  std::string runs;
+};
+
 // What every record has: its time is that of its end.
 template <typename Row, typename Record>
 Row row_of_call(const Record& record, uint64_t time) {

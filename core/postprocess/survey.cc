@@ -97,6 +97,10 @@ class Surveyor {
     io(record.duration, time);
     file_request(record.request);
   }
+  void on(const pages_record& record, uint64_t time) {
+    if (record.written == SESAME_PAGES_SHARED) result_.unknown_mapped += record.size;
+    note(0, time);
+  }
   void on(const handle_record& record, uint64_t time) { other_io(record, time); }
   void on(const region_record& record, uint64_t time) { other_io(record, time); }
   void on(const mpi_file_record& record, uint64_t time) { other_io(record, time); }

@@ -100,6 +100,7 @@ struct ProcessSurvey {
   MovedBytes recorded;                // by the calls that the kernel counts
   std::optional<MovedBytes> counted;  // by the kernel; none of a process that was cut off
   uint64_t unseen_operations = 0;     // of io_uring
+  uint64_t unknown_mapped = 0;        // bytes of shared mappings, accessed and perhaps written
 
   // What the kernel counted and no record tells.
   MovedBytes unseen() const;

@@ -16,7 +16,7 @@ SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "s16": 2, "s32": 4, "s40": 5, "s
 WIDE = 0x80
 MAGIC = 0xC1FC1FC1
 PACKET = struct.Struct("<IIIIQQQQQQ")
-FORMAT = 5
+FORMAT = 6
 STATE_MAGIC = 0x45544154534D5353
 STATE_THREADS = 1023
 

@@ -67,7 +67,8 @@ IO = RecordType(
             "bits",
             "1: inside another call; 2: several calls merged; 4: asynchronous; 8: collective; "
             "16: accesses to a mapped file; 32: advice that data will be needed; 64: that it will "
-            "not; 128: through a file view with holes, whose data are not all at `offset`",
+            "not; 128: through a file view with holes: only the first byte is at `offset`, the "
+            "others are where file_view says",
         ),
     ),
 )
@@ -111,6 +112,28 @@ MPI = RecordType(
             "1: any source; 2: any tag; 4: poll that found nothing; 8: non-blocking; "
             "16: persistent; 32: synchronous; 64: kept by pruning; 128: inside another call; "
             "256: cancelled",
+        ),
+    ),
+)
+
+FILE_VIEW = RecordType(
+    "file_view",
+    "A view of an MPI file, from the call that set it to the next of the same opening",
+    (
+        Field("rank", "uint32", "rank", "number of the process, see record type process"),
+        Field("begin_ns", "int64", "ns", "time at which the call began, as in its record"),
+        Field("handle", "int32", "", "number of the opening in this process"),
+        Field("file", "int32", "", "index in record type file"),
+        Field("displacement", "int64", "B", "where in the file the first filetype begins"),
+        Field("data_bytes", "int64", "B", "data in a filetype"),
+        Field("extent", "int64", "B", "from a filetype to the next"),
+        Field(
+            "runs",
+            "text",
+            "",
+            "where the data lie in a filetype, in their order: OFFSET+BYTES for a block, "
+            "OFFSET+BYTESxCOUNT/STRIDE for blocks at one distance, with commas between; empty "
+            "when it is not known",
         ),
     ),
 )
@@ -234,4 +257,4 @@ def outcome_of(
     return "incomplete" if incomplete else "complete"
 
 
-TRACE_TYPES = (IO, MPI, PREEMPTED, FILE, PROCESS, COMMUNICATOR, REPLAYED)
+TRACE_TYPES = (IO, MPI, FILE_VIEW, PREEMPTED, FILE, PROCESS, COMMUNICATOR, REPLAYED)

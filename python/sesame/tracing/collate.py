@@ -51,6 +51,8 @@ def collate(
     _write_communicators(writer, run.communicators)
     if len(run.preempted["rank"]) > 0:
         writer.write_records("preempted", run.preempted)
+    if len(run.views["rank"]) > 0:
+        writer.write_records("file_view", run.views)
     discarded = sum(process["discarded"] for process in processes)
     damage = run.damage
     return {

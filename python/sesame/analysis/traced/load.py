@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sesame.analysis.calls import call_class
 from sesame.analysis.traced.intervals import Array
+from sesame.analysis.traced.views import MOST_PIECES, NO_VIEWS, FileViews
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
@@ -51,6 +52,8 @@ class IoRecords(Columns):
     bytes: Array
     flags: Array
     error: Array
+    view: Array  # in the views of the run, where the access is in pieces that are known; else -1
+    reach: Array  # behind its last byte; -1 when unknown
 
     @cached_property
     def own(self) -> Array:
@@ -59,9 +62,32 @@ class IoRecords(Columns):
 
     @cached_property
     def located(self) -> Array:
-        """Whether the bytes are just those from `offset` on. Through a file view with holes they
-        are in several places, of which only the first is recorded, and that not always exactly."""
+        """Whether the bytes are just those from `offset` on, and not in several pieces."""
         return np.asarray((self.offset >= 0) & ((self.flags & IoFlag.SCATTERED) == 0))
+
+    @cached_property
+    def known(self) -> Array:
+        """Whether it is known exactly which bytes of the file they are."""
+        return np.asarray(self.reach >= 0)
+
+    def pieces(self, views: FileViews) -> IoRecords:
+        """For each record those of its pieces, which share all but their place; of records whose
+        place is not known, nothing."""
+        io = self.where(self.known)
+        if not (io.view >= 0).any():
+            return io
+        pieces = views.pieces(io.view, io.offset, io.bytes)
+        order = np.argsort(pieces.access, kind="stable")
+        io = io.where(pieces.access[order])
+        offset, size = pieces.offset[order], pieces.bytes[order]
+        return replace(
+            io,
+            offset=offset,
+            bytes=size,
+            reach=offset + size,
+            view=np.full(len(io), -1),
+            flags=io.flags & ~np.uint16(IoFlag.SCATTERED),
+        )
 
     @cached_property
     def requests(self) -> Array:
@@ -138,6 +164,7 @@ class TracedRun:
     mpi: MpiRecords
     files: Files
     processes: Processes
+    views: FileViews = NO_VIEWS
 
     @property
     def ranks(self) -> int:
@@ -181,7 +208,8 @@ def load_run(data_set: DataSet) -> TracedRun:
             hint="`sesame trace` records a run, `sesame import` brings in that of another tool",
         )
     files = _files(data_set)
-    io, mpi = _io(data_set, len(files)), _mpi(data_set)
+    views = _views(data_set)
+    io, mpi = _io(data_set, len(files), views), _mpi(data_set)
     processes = _processes(data_set, io, mpi)
     for name, records in (("io", io), ("mpi", mpi)):
         missing = np.setdiff1d(records.rank, processes.rank)
@@ -190,7 +218,7 @@ def load_run(data_set: DataSet) -> TracedRun:
                 f"there are records of process {missing[0]}, which record type process lacks",
                 path=str(data_set.path / f"{name}.parquet"),
             )
-    return TracedRun(data_set, io, mpi, files, processes)
+    return TracedRun(data_set, io, mpi, files, processes, views)
 
 
 def _columns(data_set: DataSet, name: str, wanted: list[str]) -> dict[str, Any]:
@@ -217,8 +245,16 @@ def _by_name(names: list[str], of: Any, call: Array) -> Array:
     return np.array([of(name) for name in names] or [0], np.int8)[call]
 
 
-def _io(data_set: DataSet, files: int) -> IoRecords:
-    wanted = "rank thread begin_ns duration_ns call file other_file comm offset bytes flags error"
+def _views(data_set: DataSet) -> FileViews:
+    if not data_set.has("file_view"):
+        return NO_VIEWS
+    return FileViews(data_set.table("file_view").to_pydict())
+
+
+def _io(data_set: DataSet, files: int, views: FileViews) -> IoRecords:
+    wanted = (
+        "rank thread begin_ns duration_ns call file other_file handle comm offset bytes flags error"
+    )
     found = _columns(data_set, "io", wanted.split())
     names, call = found["names"], found["call"]
     if len(call) and int(found["file"].max()) >= files:
@@ -242,8 +278,31 @@ def _io(data_set: DataSet, files: int) -> IoRecords:
         bytes=np.maximum(found["bytes"], 0),
         flags=found["flags"],
         error=found["error"],
+        view=np.full(len(call), -1),
+        reach=np.full(len(call), -1),
     )
+    records = _with_places(records, found["handle"], views)
     return _with_copies(records, found["other_file"])
+
+
+def _with_places(records: IoRecords, handle: Array, views: FileViews) -> IoRecords:
+    """With the views of accesses in several pieces, and where all accesses end."""
+    view, reach = records.view, np.where(records.located, records.offset + records.bytes, -1)
+    scattered = (records.flags & IoFlag.SCATTERED) != 0
+    at = np.flatnonzero(scattered & (records.offset >= 0) & (records.bytes > 0))
+    if len(at):
+        of = views.find(records.rank[at], handle[at], records.begin[at])
+        count = views.count(of, records.offset[at], records.bytes[at])
+        order = np.argsort(count, kind="stable")
+        fits = order[np.cumsum(count[order]) <= MOST_PIECES]
+        chosen = fits[count[fits] > 0]
+        at, of = at[chosen], of[chosen]
+        view[at] = of
+        pieces = views.pieces(of, records.offset[at], records.bytes[at])
+        end = np.zeros(len(at), np.int64)
+        np.maximum.at(end, pieces.access, pieces.offset + pieces.bytes)
+        reach[at] = end
+    return replace(records, view=view, reach=reach)
 
 
 def _with_copies(records: IoRecords, other: Array) -> IoRecords:
@@ -259,6 +318,7 @@ def _with_copies(records: IoRecords, other: Array) -> IoRecords:
         end=added.begin,
         file=other[chosen].astype(np.int64),
         offset=np.full(len(chosen), -1, np.int64),
+        reach=np.full(len(chosen), -1, np.int64),
     )
     arrays: dict[str, Any] = {
         f.name: np.insert(getattr(records, f.name), chosen + 1, getattr(added, f.name))

@@ -6,6 +6,7 @@ import numpy as np
 
 from sesame.analysis.traced.intervals import Array, Union
 from sesame.analysis.traced.load import IoRecords
+from sesame.analysis.traced.views import FileViews
 from sesame.traced.io_calls import READ, SYNC, WRITE
 
 # Of a request, seen from the one before of the same process, file, layer and direction.
@@ -42,8 +43,8 @@ def classify(records: IoRecords, group: Array) -> Array:
     """The pattern of each record, which all move data, among those of its group."""
     key = group * 2 + (records.kind == WRITE)
     order = time_order(records, key)
-    key, offset = key[order], np.where(records.located, records.offset, -1)[order]
-    end = offset + records.bytes[order]
+    key, offset = key[order], np.where(records.known, records.offset, -1)[order]
+    end = records.reach[order]
     pattern = np.full(len(key), FIRST, np.int8)
     if len(key) < 2:
         return pattern
@@ -64,11 +65,14 @@ def size_class(size: Array) -> Array:
     return np.searchsorted(np.array(SIZE_BOUNDS[1:]), size, side="right")
 
 
-def repeated_bytes(group: Array, records: IoRecords, kind: int, groups: int) -> Array:
+def repeated_bytes(
+    group: Array, records: IoRecords, kind: int, groups: int, views: FileViews
+) -> Array:
     """Bytes moved beyond those of the places touched: read again, or written over."""
-    chosen = (records.kind == kind) & records.located
-    of, size = group[chosen], records.bytes[chosen]
-    offset = records.offset[chosen]
+    chosen = (records.kind == kind) & records.known
+    moved_by, of = records.where(chosen), group[chosen]
+    pieces = views.pieces(moved_by.view, moved_by.offset, moved_by.bytes)
+    of, offset, size = of[pieces.access], pieces.offset, pieces.bytes
     moved = np.bincount(of, size, groups)
     return moved - Union(of, offset, offset + size).lengths(groups)
 

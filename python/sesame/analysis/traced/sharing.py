@@ -56,11 +56,12 @@ def sharing_of(run: TracedRun) -> Sharing:
     io = io.where(moves & stored[io.file] & ((io.flags & IoFlag.IMPLIED) == 0))
     own = io.where(io.own)
     known = own.where(own.located)
+    pieces = own.pieces(run.views)
     written = _bottom(io, files)
     written = written.where((written.kind == WRITE) & written.located & (written.bytes > 0))
     block = np.where(run.files.block_size > 0, run.files.block_size, DEFAULT_BLOCK)
     blocks, contended, requests = _blocks(written, block, files)
-    reads, writes = known.where(known.kind == READ), known.where(known.kind == WRITE)
+    reads, writes = pieces.where(pieces.kind == READ), pieces.where(pieces.kind == WRITE)
     return Sharing(
         readers=_ranks(reads, run),
         writers=_ranks(own.where(own.kind == WRITE), run),
@@ -71,11 +72,11 @@ def sharing_of(run: TracedRun) -> Sharing:
         read_distinct=Union(reads.file, reads.offset, reads.offset + reads.bytes).lengths(files),
         read_once=_read_once(reads, files),
         read_unlocated=np.bincount(
-            own.file, own.bytes * ((own.kind == READ) & ~own.located), files
+            own.file, own.bytes * ((own.kind == READ) & ~own.known), files
         ),
         read_after_write=_read_after_write(reads, writes, files),
-        read=_interleaving(reads, files),
-        write=_interleaving(writes, files),
+        read=_interleaving(known.where(known.kind == READ), files),
+        write=_interleaving(known.where(known.kind == WRITE), files),
     )
 
 

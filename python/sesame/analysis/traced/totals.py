@@ -186,7 +186,7 @@ def _requests(io: IoRecords, group: Array, groups: int, run: TracedRun) -> dict[
         numbers = tuple(f"size_{i}" for i in range(len(SIZE_BOUNDS)))
         found |= _shares(f"{direction}_", of, sized[one], weight, groups, numbers)
         again = "read_again" if kind == READ else "written_over"
-        found[again] = repeated_bytes(group, io, kind, groups)
+        found[again] = repeated_bytes(group, io, kind, groups, run.views)
     return found | _extent(io, group, groups)
 
 
@@ -204,11 +204,11 @@ def _shares(
 
 def _extent(io: IoRecords, group: Array, groups: int) -> dict[str, Array]:
     """First byte and one past the last byte touched; -1 where unknown."""
-    known = io.offset >= 0
+    known = io.known
     low = np.full(groups, np.iinfo(np.int64).max)
     high = np.full(groups, -1)
     np.minimum.at(low, group[known], io.offset[known])
-    np.maximum.at(high, group[known], (io.offset + io.bytes)[known])
+    np.maximum.at(high, group[known], io.reach[known])
     return {"first_byte": np.where(high < 0, -1, low), "end_byte": high}
 
 

@@ -1,0 +1,62 @@
+// A view of an MPI file: which bytes of the file its data are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/trace/traced_records.h"
+
+namespace sesame::postprocess {
+
+// Blocks of a filetype at one distance.
+struct ViewRun {
+  int64_t offset = 0;
+  int64_t bytes = 0;
+  int64_t count = 1;
+  int64_t stride = 0;
+};
+
+class FileView {
+ public:
+  FileView() = default;  // what a file has when it was opened: all its bytes
+  explicit FileView(const trace::mpi_view_record& record);
+
+  // Where in the file byte `data` of the view's data is. Where the runs are not known, this is the
+  // filetype it lies in, and as far into it as if the holes were at its end.
+  int64_t place(int64_t data) const;
+
+  // Whether `bytes` of data from `data` on follow each other in the file.
+  bool is_contiguous(int64_t data, int64_t bytes) const;
+
+  // Whether data that follow each other in the view need not do so in the file.
+  bool has_holes() const;
+
+  // OFFSET+BYTES, or OFFSET+BYTESxCOUNT/STRIDE, for each run, with commas between; empty when they
+  // are not known.
+  std::string text() const;
+
+  int64_t displacement() const { return displacement_; }
+  int64_t etype_size() const { return etype_size_; }
+  int64_t size() const { return size_; }
+  int64_t extent() const { return extent_; }
+
+ private:
+  // A byte of the filetype's data, and how many of its block there are from it on.
+  struct Position {
+    int64_t offset;
+    int64_t left;
+  };
+
+  void read_runs(const trace::ListView& numbers);
+  Position find(int64_t data) const;
+
+  int64_t displacement_ = 0;
+  int64_t etype_size_ = 1;
+  int64_t size_ = 1;    // data in a filetype
+  int64_t extent_ = 1;  // of a filetype
+  std::vector<ViewRun> runs_;
+  std::vector<int64_t> before_;  // data before each run
+};
+
+}  // namespace sesame::postprocess

@@ -1,0 +1,50 @@
+"""File views as they are recorded, against what MPI itself says of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from traced_mpi import AS_ROOT, MPIS, Bench
+
+from conftest import SESAME, run
+from sesame.analysis.traced.views import FileViews
+from sesame.datasets import DataSet
+
+EVERY_MPI = pytest.mark.parametrize("mpi", MPIS)
+RANKS = 4
+VIEWS = 11 + 2 + 18  # of mpi_view_places.c
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path, tmp_path)
+
+
+@EVERY_MPI
+def test_data_of_a_view_are_where_mpi_says(mpi, bench, tmp_path, monkeypatch):
+    """MPI_File_get_byte_offset of each etype, and the pieces of an access to all of them."""
+    program = bench.compile("mpi_view_places.c", mpi)
+    (tmp_path / "data").write_bytes(b"")
+    command = [*MPIS[mpi].starter, "-n", str(RANKS), str(program), "data"]
+    for name, value in AS_ROOT.items():
+        monkeypatch.setenv(name, value)
+    done = run([*SESAME, "trace", "-o", "run.sesame", "--", *command], tmp_path)
+    assert done.status == 0, done.stderr
+    texts = [(tmp_path / f"data.{rank}").read_text() for rank in range(RANKS)]
+    said = [[[int(word) for word in line.split()] for line in text.splitlines()] for text in texts]
+    assert [len(lines) for lines in said] == [VIEWS] * RANKS
+    table = DataSet(tmp_path / "run.sesame").table("file_view").to_pydict()
+    assert len(table["rank"]) == RANKS * VIEWS
+    views = FileViews(table)
+    for row, rank in enumerate(table["rank"]):
+        etype, *places = said[rank].pop(0)
+        size = np.array([len(places) * etype])
+        pieces = views.pieces(np.array([row]), np.array(places[:1]), size)
+        found = [
+            at + step
+            for at, length in zip(pieces.offset, pieces.bytes, strict=True)
+            for step in range(0, length, etype)
+        ]
+        assert found == places, table["runs"][row]
