@@ -90,6 +90,15 @@ SESAME_HOOK(int, msync, (void* at, size_t size, int flags)) {
   }
 ADVISE(madvise)
 
+/* Not recorded. */
+SESAME_HOOK(int, mprotect, (void* at, size_t size, int protection)) {
+  int result = SESAME_REAL(mprotect)(at, size, protection);
+  if (result == 0 && (protection & PROT_WRITE) && sesame_mappings_overlap(at, size)) {
+    sesame_mappings_allow_writing(at, size);
+  }
+  return result;
+}
+
 SESAME_HOOK(int, posix_madvise, (void* at, size_t size, int advice)) {
   if (!watches_region(at, size)) return SESAME_REAL(posix_madvise)(at, size, advice);
   uint64_t begin = sesame_enter();

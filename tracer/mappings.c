@@ -99,9 +99,9 @@ static void record_inherited(SesameMapping* mapping) {
  * the kernel does not tell which pages were. */
 static uint8_t written(const SesameMapping* mapping, int is_of_file) {
   if (!(mapping->protection & SESAME_MAPPED_SHARED)) {
-    return !is_of_file && mapping->inherited ? 2 : !is_of_file;
+    return !is_of_file && mapping->inherited ? SESAME_PAGES_COPIED : !is_of_file;
   }
-  return mapping->protection & SESAME_MAPPED_WRITE ? 2 : 0;
+  return mapping->protection & SESAME_MAPPED_WRITE ? SESAME_PAGES_SHARED : 0;
 }
 
 /* A bit for each page from `begin` on. Parts of a mapping that was cut share it. */
@@ -362,6 +362,17 @@ void sesame_mappings_record_pages(const void* at, size_t size, int stays) {
     if (stays) begin_telling(&mappings[i]);
     part.told = mappings[i].told;
     record_pages_of(&mappings[i], &part);
+  }
+  give_lock(watched);
+}
+
+void sesame_mappings_allow_writing(const void* at, size_t size) {
+  uintptr_t begin = (uintptr_t)at, end = begin + size;
+  uint8_t watched = take_lock();
+  for (int i = 0, count = used; i < count; ++i) {
+    if (mappings[i].begin < end && begin < mappings[i].end) {
+      mappings[i].protection |= SESAME_MAPPED_WRITE;
+    }
   }
   give_lock(watched);
 }

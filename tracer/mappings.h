@@ -39,6 +39,9 @@ SesameMapping sesame_mappings_move(const void* old, size_t old_size, const void*
 /* Each page is recorded once, also where the mapping `stays` and is asked for again. */
 void sesame_mappings_record_pages(const void* at, size_t size, int stays);
 
+/* What is mapped there may be written from now on. */
+void sesame_mappings_allow_writing(const void* at, size_t size);
+
 /* The pages are given back, and those touched from now on are touched anew. */
 void sesame_mappings_forget_pages(const void* at, size_t size);
 

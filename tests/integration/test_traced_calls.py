@@ -22,7 +22,7 @@ PROGRAMS = ROOT / "tests/programs/trace"
 UNRECORDED = [
     "pipe", "pipe2", "__pipe", "socket", "socketpair", "accept", "accept4", "eventfd",
     "epoll_create", "epoll_create1", "timerfd_create", "signalfd", "inotify_init",
-    "inotify_init1", "fanotify_init", "pidfd_open", "pidfd_getfd",
+    "inotify_init1", "fanotify_init", "pidfd_open", "pidfd_getfd", "mprotect",
 ]
 # fmt: on
 

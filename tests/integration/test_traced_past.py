@@ -14,7 +14,7 @@ from sesame.datasets import DataSet
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs/trace"
 BYTES = 1_000_000
-OTHERS = {"operations": 0, "processes": 1}
+OTHERS = {"operations": 0, "mapped_bytes": 0, "processes": 1}
 
 
 def build(name: str, folder: Path, *flags: str) -> str:
@@ -45,6 +45,26 @@ def test_a_run_that_moves_data_past_the_tracer_is_not_complete(tmp_path, how, ot
     assert "incomplete input" in (tmp_path / "run.html").read_text()
 
 
+@pytest.mark.parametrize("how", ["unmapped", "left", "later"])
+def test_a_run_whose_mapped_writes_are_not_known_is_not_complete(tmp_path, how):
+    """`later`: mapped to be read only, and then mprotect allowed to write."""
+    result, said = traced(tmp_path, build("mapped", tmp_path), "shared", how)
+    assert result["outcome"] == "incomplete"
+    assert result["unseen"]["mapped_bytes"] == 1 << 20
+    assert "incomplete input: 1,048,576 bytes of files that 1 process mapped shared" in said
+    assert moved(tmp_path, "mapped_access") == (1, 1 << 20)
+    assert moved(tmp_path, "mapped_read") == (0, 0)
+    assert "cannot tell which of them were written" in run(
+        [*SESAME, "info", "run.sesame"], tmp_path
+    ).stdout.replace("\n", " ")
+
+
+def test_a_run_that_writes_only_copies_of_mapped_pages_is_complete(tmp_path):
+    result, _ = traced(tmp_path, build("mapped", tmp_path), "private", "unmapped")
+    assert result["outcome"] == "complete"
+    assert moved(tmp_path, "mapped_write") == (1, 1 << 20)
+
+
 def test_a_few_bytes_past_the_tracer_are_counted(tmp_path):
     result, _ = traced(tmp_path, build("past", tmp_path), "write", "100", status=7)
     assert result["unseen"]["written_bytes"] == 100
@@ -58,6 +78,7 @@ def test_what_streams_read_and_write_themselves_is_not_missing(tmp_path):
         "read_bytes": 0,
         "written_bytes": 0,
         "operations": 0,
+        "mapped_bytes": 0,
         "processes": 0,
     }
 

@@ -6,7 +6,7 @@ whatever way; what it counted and no record tells makes the run incomplete.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sesame.trust import Doubt, Reason
@@ -20,20 +20,29 @@ LIBRARY_MESSAGES_BYTES = 4 << 10
 
 HINT = "the records lack these accesses: take sizes and counts of this run for lower bounds"
 
+MAPPED_HINT = "take the written bytes of these files (mapped_access) for unknown, up to their size"
+
 
 def unseen(processes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """What the kernel counted of all processes and no record tells."""
-    found = {"read_bytes": 0, "written_bytes": 0, "operations": 0, "processes": 0}
+    found = dict.fromkeys(
+        ("read_bytes", "written_bytes", "operations", "mapped_bytes", "processes"), 0
+    )
     for process in processes:
         read, written = process["unseen_read_bytes"], process["unseen_written_bytes"]
         found["read_bytes"] += read
         found["written_bytes"] += written
         found["operations"] += process["unseen_operations"]
+        found["mapped_bytes"] += process["unknown_mapped_bytes"]
         found["processes"] += is_incomplete(process)
     return found
 
 
 def is_incomplete(process: Mapping[str, Any]) -> bool:
+    return _went_past(process) or process["unknown_mapped_bytes"] > 0
+
+
+def _went_past(process: Mapping[str, Any]) -> bool:
     """Whether more is missing than the C library's own accesses."""
     return bool(
         process["unseen_read_bytes"] > LIBRARY_READS_BYTES
@@ -42,9 +51,30 @@ def is_incomplete(process: Mapping[str, Any]) -> bool:
     )
 
 
-def doubts(processes: Iterable[Mapping[str, Any]]) -> list[Doubt]:
+def doubts(processes: Sequence[Mapping[str, Any]]) -> list[Doubt]:
+    return [*_past_the_tracer(processes), *_in_mappings(processes)]
+
+
+def _in_mappings(processes: Sequence[Mapping[str, Any]]) -> list[Doubt]:
+    """Of all processes whose shared mappings may have been written."""
+    found = [process for process in processes if process["unknown_mapped_bytes"] > 0]
+    if not found:
+        return []
+    text = (
+        f"{sum(process['unknown_mapped_bytes'] for process in found):,} bytes of files that "
+        f"{_processes(len(found))} mapped shared and writable were accessed, and the records "
+        "cannot tell which of them were written"
+    )
+    return [Doubt(Reason.INCOMPLETE_INPUT, text, MAPPED_HINT)]
+
+
+def _processes(count: int) -> str:
+    return f"{count} process{'' if count == 1 else 'es'}"
+
+
+def _past_the_tracer(processes: Sequence[Mapping[str, Any]]) -> list[Doubt]:
     """One reason for all processes whose accesses went past the tracer."""
-    incomplete = [process for process in processes if is_incomplete(process)]
+    incomplete = [process for process in processes if _went_past(process)]
     if not incomplete:
         return []
     found = unseen(incomplete)
@@ -55,9 +85,8 @@ def doubts(processes: Iterable[Mapping[str, Any]]) -> list[Doubt]:
     ]
     if found["operations"] > 0:
         moved.append(f"{found['operations']:,} operations of io_uring")
-    count = len(incomplete)
     text = (
-        f"the kernel counted {' and '.join(moved)} by {count} "
-        f"process{'' if count == 1 else 'es'} that no record tells"
+        f"the kernel counted {' and '.join(moved)} by {_processes(len(incomplete))} that no "
+        "record tells"
     )
     return [Doubt(Reason.INCOMPLETE_INPUT, text, HINT)]
