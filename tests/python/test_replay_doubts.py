@@ -77,3 +77,38 @@ def test_nothing_is_doubtful_about_computation_that_is_not_waited_out(tmp_path):
 def test_what_others_take_of_the_replay_is_said(tmp_path, taken, is_found):
     found = reasons(tmp_path, processor_ms=80, taken_ms=taken)
     assert [reason for reason, _ in found] == [Reason.BUSY_HOST] * is_found
+
+
+def doubts_of_records(tmp_path: Path, result: dict | None = None, **process: object) -> list[str]:
+    run = TracedRun(ends=[82], processor_ns=80 * NS, **process)
+    file = run.file(str(tmp_path / "data"))
+    run.io(0, 80, 2, "pwrite", file=file, handle=0, offset=0, size=1, bytes=1)
+    trace = read_trace(run.write(tmp_path / "run.sesame", result))
+    schedule = make_schedule(trace, Target(tmp_path / "there"), Style())
+    played = Played(np.zeros(0), 0, 82 * NS, 0, None, 0, 0, 0, None)
+    found = doubts(schedule, played, Style())
+    assert {doubt.reason for doubt in found} <= {Reason.INCOMPLETE_INPUT}
+    return [doubt.text for doubt in found]
+
+
+def test_what_went_past_the_tracer_is_said_of_the_replay(tmp_path):
+    past = {"reason": "incomplete input", "text": "the kernel counted 7 bytes read", "hint": "so"}
+    other = {"reason": "busy host", "text": "others ran"}
+    assert doubts_of_records(tmp_path, {"doubts": [past, other]}) == [
+        "of the recorded run the kernel counted 7 bytes read: this I/O is not replayed"
+    ]
+
+
+def test_records_that_are_missing_are_said_of_the_replay(tmp_path):
+    (text,) = doubts_of_records(tmp_path, discarded=1234)
+    assert text.startswith("1,234 records of the run were lost")
+
+
+def test_records_that_end_too_soon_are_said_of_the_replay(tmp_path):
+    (text,) = doubts_of_records(tmp_path, outcome="cut off")
+    assert text.startswith("the records of 1 of 1 processes are cut off")
+
+
+def test_damage_is_said_of_the_replay(tmp_path):
+    (text,) = doubts_of_records(tmp_path, {"damage": ["a.stream: it ends within a packet", "b"]})
+    assert "damaged: a.stream: it ends within a packet" in text

@@ -58,7 +58,7 @@ class TracedRun:
         row = {"rank": rank, "thread": 0} | {name: round(t * NS) for name, t in times.items()}
         self._preempted.append(row)
 
-    def write(self, path: Path) -> Path:
+    def write(self, path: Path, result: dict[str, Any] | None = None) -> Path:
         def key(row: dict[str, Any]) -> tuple[int, int, int]:
             return row["rank"], row["thread"], row["begin_ns"]
 
@@ -74,7 +74,8 @@ class TracedRun:
             for name, rows in tables.items():
                 fields = record_type(name).arrow_schema().names
                 writer.write_records(name, {f: [row[f] for row in rows] for f in fields})
-            writer.finish({"title": "a traced run", "ranks": len(self._processes)})
+            info = {"title": "a traced run", "ranks": len(self._processes)}
+            writer.finish(info if result is None else {**info, "result": result})
         return path
 
     @staticmethod

@@ -1,9 +1,9 @@
 """Why the time of a replay may not be that of the program: disturbed when it was recorded, or now.
 
 Computation in a replay is the processor time that it took when recorded, as far as the records
-tell what others took (docs/models/replay.md). Three things are seen and said: that others took
-much; that a process had the processor for less than its computation is long; and that others took
-it from the replay itself.
+tell what others took (docs/models/replay.md). Four things are seen and said: that the records are
+not all that the run did; that others took much; that a process had the processor for less than its
+computation is long; and that others took it from the replay itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ def _seconds(value: float) -> str:
 
 
 def doubts(schedule: Schedule, played: Played, style: Style) -> list[Doubt]:
-    found = [*_of_recording(schedule, style), *_of_replay(schedule, played)]
+    found = [
+        *schedule.trace.doubts,
+        *_of_recording(schedule, style),
+        *_of_replay(schedule, played),
+    ]
     return [doubt for doubt in found if doubt is not None]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,15 @@ import numpy as np
 import pyarrow as pa
 
 from sesame.datasets import DataSet
+from sesame.datasets.describe import count_of
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
 from sesame.traced.groups import Array
 from sesame.traced.members import members_of
+from sesame.trust import Doubt, Reason
 
 MOST_NAMED = 5
+LOWER_BOUND = "take the replayed I/O for a lower bound"
 LONGEST_RUN_NS = 100 * 86_400 * 10**9  # with more, sums of times of many streams overflow
 
 
@@ -82,6 +85,7 @@ class Trace:
     processes: list[Process]
     communicators: dict[int, Array]  # members in the order of their rank in it
     preempted: Table  # times in which threads did not always have the processor they wanted
+    doubts: tuple[Doubt, ...] = ()  # what the run did and the records do not tell
 
     @property
     def recorded_ns(self) -> int:
@@ -126,7 +130,29 @@ def read_trace(path: Path) -> Trace:
         ],
         _communicators(data_set),
         _table(data_set, "preempted", first),
+        tuple(_doubts(data_set, processes)),
     )
+
+
+def _doubts(data_set: DataSet, processes: list[dict[str, Any]]) -> Iterator[Doubt]:
+    """Why the records are not all that the run did."""
+    result = data_set.info.get("result", {})
+    for doubt in result.get("doubts", []):
+        if doubt["reason"] == Reason.INCOMPLETE_INPUT:
+            yield _incomplete(f"of the recorded run {doubt['text']}", "this I/O", LOWER_BOUND)
+    if lost := sum(row["discarded"] for row in processes):
+        text = f"{count_of(lost, 'record')} of the run were lost"
+        yield _incomplete(text, "what they tell", "record it again with more space for the trace")
+    if cut_off := sum(row["outcome"] == "cut off" for row in processes):
+        text = f"the records of {cut_off:,} of {len(processes):,} processes are cut off"
+        yield _incomplete(text, "what came after them", "record the run to its end")
+    if damage := result.get("damage", []):
+        text = f"the recorded streams are damaged: {damage[0]}"
+        yield _incomplete(text, "what stood behind the damage", "record it again")
+
+
+def _incomplete(text: str, what: str, hint: str) -> Doubt:
+    return Doubt(Reason.INCOMPLETE_INPUT, f"{text}: {what} is not replayed", hint)
 
 
 def _table(data_set: DataSet, name: str, first: int) -> Table:
