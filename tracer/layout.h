@@ -17,7 +17,7 @@ typedef struct {
 } SesameRun;
 
 enum {
-  SESAME_MOST_RUNS = 1 << 12, /* of a layout that is recorded: 128 KiB */
+  SESAME_MOST_RUNS = 1 << 12,                /* of a layout that is recorded: 128 KiB */
   SESAME_LAYOUT_ROOM = 3 * SESAME_MOST_RUNS, /* a section, what it was made of, one more of it */
   SESAME_LAYOUT_WORK = 1 << 20 /* runs that are moved, before a layout is taken for too long */
 };

@@ -99,9 +99,10 @@ static void record_inherited(SesameMapping* mapping) {
  * the kernel does not tell which pages were. */
 static uint8_t written(const SesameMapping* mapping, int is_of_file) {
   if (!(mapping->protection & SESAME_MAPPED_SHARED)) {
-    return !is_of_file && mapping->inherited ? SESAME_PAGES_COPIED : !is_of_file;
+    return !is_of_file && mapping->inherited ? SESAME_PAGES_OTHER : !is_of_file;
   }
-  return mapping->protection & SESAME_MAPPED_WRITE ? SESAME_PAGES_SHARED : 0;
+  if (!(mapping->protection & SESAME_MAPPED_WRITE)) return 0;
+  return mapping->is_regular ? SESAME_PAGES_SHARED : SESAME_PAGES_OTHER;
 }
 
 /* A bit for each page from `begin` on. Parts of a mapping that was cut share it. */
@@ -264,6 +265,7 @@ void sesame_mappings_add(const void* at, size_t size, int file, int64_t offset, 
   struct stat status;
   int saved = errno;
   if (sesame_system_call(SYS_fstat, file, &status) == 0) {
+    mapping.is_regular = S_ISREG(status.st_mode);
     mapping.device = status.st_dev;
     mapping.inode = status.st_ino;
   }

@@ -3,6 +3,7 @@
 #ifndef SESAME_TRACER_MAPPINGS_H
 #define SESAME_TRACER_MAPPINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +20,8 @@ typedef struct {
   int64_t offset; /* in the file */
   int file;       /* the descriptor it was mapped with, which may be closed by now */
   int protection;
-  int inherited; /* from the process that forked this one. 1: not recorded yet; 2: it is */
+  bool is_regular; /* not a device, nor memory of the kernel as the rings of io_uring */
+  int inherited;   /* from the process that forked this one. 1: not recorded yet; 2: it is */
   uint64_t device;
   uint64_t inode;
   struct SesameTold* told; /* pages that are recorded already; null for none */

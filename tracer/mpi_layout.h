@@ -158,13 +158,16 @@ static bool flatten_made(SesameLayout* layout, const Made* made, int level) {
   if (made->types == 0) return false; /* an empty struct */
   switch (made->combiner) {
     case COMBINER_DUP:
-    case COMBINER_RESIZED: return flatten(layout, made->type[0], level);
+    case COMBINER_RESIZED:
+      return flatten(layout, made->type[0], level);
     case COMBINER_CONTIGUOUS:
       if (!flatten(layout, made->type[0], level)) return false;
       sesame_layout_repeat(layout, first, integer[0], extent_of(made->type[0]));
       return true;
-    case COMBINER_VECTOR: return flatten_vector(layout, made, false, level);
-    case COMBINER_HVECTOR: return flatten_vector(layout, made, true, level);
+    case COMBINER_VECTOR:
+      return flatten_vector(layout, made, false, level);
+    case COMBINER_HVECTOR:
+      return flatten_vector(layout, made, true, level);
     case COMBINER_INDEXED:
       return flatten_blocks(layout, made, integer + 1, 0, integer + 1 + integer[0], NULL, level);
     case COMBINER_INDEXED_BLOCK:
@@ -174,9 +177,12 @@ static bool flatten_made(SesameLayout* layout, const Made* made, int level) {
     case COMBINER_HINDEXED:
     case COMBINER_STRUCT:
       return flatten_blocks(layout, made, integer + 1, 0, NULL, made->address, level);
-    case COMBINER_SUBARRAY: return flatten_subarray(layout, made, level);
-    case COMBINER_DARRAY: return flatten_darray(layout, made, level);
-    default: return false;
+    case COMBINER_SUBARRAY:
+      return flatten_subarray(layout, made, level);
+    case COMBINER_DARRAY:
+      return flatten_darray(layout, made, level);
+    default:
+      return false;
   }
 }
 

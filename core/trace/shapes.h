@@ -12,9 +12,9 @@
 /* Changes whenever shapes.def does; readers refuse what they do not know. */
 #define SESAME_TRACED_FORMAT 6
 
-/* `written` of the record `pages`: 0 for pages that were read, 1 for pages that were written, or not
- * known, as the process or its parent wrote them, or as others share them. */
-enum { SESAME_PAGES_COPIED = 2, SESAME_PAGES_SHARED = 3 };
+/* `written` of the record `pages` is 0 for pages that were read, 1 for pages that were written.
+ * Where that cannot be seen it is SHARED if a file may have been written, else OTHER. */
+enum { SESAME_PAGES_OTHER = 2, SESAME_PAGES_SHARED = 3 };
 
 #define SESAME_PACKET_MAGIC 0xC1FC1FC1u /* fixed by CTF 1.8, section 5.1 */
 #define SESAME_TRACED_STREAM 1u         /* the class of these streams: a thread */

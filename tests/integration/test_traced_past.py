@@ -144,6 +144,7 @@ def test_operations_on_a_ring_past_the_tracer_are_counted(tmp_path):
     assert result["outcome"] == "incomplete"
     assert result["unseen"]["operations"] == 256
     assert "256 operations of io_uring" in said
+    assert result["unseen"]["mapped_bytes"] == 0  # the ring's memory is no file
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 
 import pytest
 from collated import CREATE, REGULAR, Collated, open_file
@@ -329,6 +330,41 @@ def test_a_view_without_holes_has_its_data_at_the_offset(tmp_path):
     process.put("mpi_data", "MPI_File_write", file=0, bytes=80)
     done = Collated(trace, tmp_path)
     assert done.rows("io", "offset", "flags")[2:] == [(1000, 0), (1080, 0)]
+
+
+def run_numbers(*runs: tuple[int, int, int, int]) -> list[int]:
+    """As the record has them: each s64 as two s32, the low one first."""
+    return [
+        half
+        for run in runs
+        for number in run
+        for half in struct.unpack("<ii", struct.pack("<q", number))
+    ]
+
+
+def test_places_in_a_view_whose_layout_is_recorded_are_exact(tmp_path):
+    trace = RawTrace()
+    process = trace.process(0, 1)
+    process.put("mpi_open", "MPI_File_open", comm=0, file=0, path="data")
+    view = {"displacement": 1000, "etype_size": 8, "filetype_size": 32, "filetype_extent": 1 << 40}
+    runs = run_numbers((16, 8, 3, 80), (1 << 33, 8, 1, 0))
+    process.put("mpi_view", "MPI_File_set_view", file=0, **view, runs=runs)
+    process.put("mpi_data", "MPI_File_write", file=0, bytes=8)
+    process.put("mpi_data", "MPI_File_write", file=0, bytes=16)
+    process.put("mpi_data", "MPI_File_write", file=0, bytes=16)
+    process.put("mpi_data_at", "MPI_File_read_at", file=0, bytes=8, offset=6)
+    done = Collated(trace, tmp_path)
+    assert done.rows("io", "offset", "flags")[2:] == [
+        (1016, 0),
+        (1096, SCATTERED),
+        (1000 + (1 << 33), SCATTERED),
+        (1000 + (1 << 40) + 176, 0),
+    ]
+    ((_, begin),) = done.rows("io", "call", "begin_ns")[1:2]
+    fields = ("rank", "begin_ns", "handle", "file", "displacement", "data_bytes", "extent", "runs")
+    assert done.rows("file_view", *fields) == [
+        (0, begin, 0, 0, 1000, 32, 1 << 40, "16+8x3/80,8589934592+8")
+    ]
 
 
 def test_file_systems_are_found_by_the_longest_mount_point():

@@ -20,7 +20,7 @@ class IoFlag(IntFlag):
     IMPLIED = 16  # not a call: page accesses to a mapped file, as far as they were seen
     WILL_NEED = 32  # of posix_fadvise: the data is going to be used
     DONT_NEED = 64  # of posix_fadvise: the data may go from memory
-    SCATTERED = 128  # through a file view with holes: only near `offset`, in more places than one
+    SCATTERED = 128  # through a file view with holes: in several places, the first at `offset`
 
 
 class MpiFlag(IntFlag):

@@ -73,8 +73,12 @@ static void arrays(void) {
         const int wide[] = {11, 13}, how[] = {hows[first], hows[second]};
         const int grid[] = {first == 2 ? 1 : 2, second == 2 ? 1 : 3};
         /* Blocks of ours together hold all rows and columns. */
-        const int of[] = {!own || first == 2 ? MPI_DISTRIBUTE_DFLT_DARG : first == 0 ? 7 : 2,
-                          !own || second == 2 ? MPI_DISTRIBUTE_DFLT_DARG : second == 0 ? 5 : 3};
+        const int of[] = {!own || first == 2 ? MPI_DISTRIBUTE_DFLT_DARG
+                          : first == 0       ? 7
+                                             : 2,
+                          !own || second == 2 ? MPI_DISTRIBUTE_DFLT_DARG
+                          : second == 0       ? 5
+                                              : 3};
         const int count = grid[0] * grid[1];
         MPI_Type_create_darray(count, rank % count, 2, wide, how, of, grid,
                                own ? MPI_ORDER_FORTRAN : MPI_ORDER_C, MPI_INT, &type);

@@ -1,18 +1,19 @@
-/* Each rank reads its own columns of a matrix of bytes through a file view with holes:
-   mpi_views FILE ROWS COLUMNS. The file is there. */
+/* Each rank reads columns of a matrix of bytes through a file view with holes:
+   mpi_views FILE ROWS COLUMNS own|same. The file is there. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, ranks;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (argc != 4) MPI_Abort(MPI_COMM_WORLD, 2);
+  if (argc != 5) MPI_Abort(MPI_COMM_WORLD, 2);
   const int rows = atoi(argv[2]), columns = atoi(argv[3]);
   int sizes[2] = {rows, columns}, parts[2] = {rows, columns / ranks};
-  int starts[2] = {0, rank * (columns / ranks)};
+  int starts[2] = {0, strcmp(argv[4], "own") == 0 ? rank * (columns / ranks) : 0};
   MPI_Datatype own;
   MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, MPI_BYTE, &own);
   MPI_Type_commit(&own);

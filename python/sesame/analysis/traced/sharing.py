@@ -71,9 +71,7 @@ def sharing_of(run: TracedRun) -> Sharing:
         requests_contended=requests,
         read_distinct=Union(reads.file, reads.offset, reads.offset + reads.bytes).lengths(files),
         read_once=_read_once(reads, files),
-        read_unlocated=np.bincount(
-            own.file, own.bytes * ((own.kind == READ) & ~own.known), files
-        ),
+        read_unlocated=np.bincount(own.file, own.bytes * ((own.kind == READ) & ~own.known), files),
         read_after_write=_read_after_write(reads, writes, files),
         read=_interleaving(known.where(known.kind == READ), files),
         write=_interleaving(known.where(known.kind == WRITE), files),

@@ -132,9 +132,7 @@ class FileViews:
             )
         )
 
-    def _by_filetype(
-        self, view: Array, offset: Array, size: Array
-    ) -> list[tuple[Array, Filetype]]:
+    def _by_filetype(self, view: Array, offset: Array, size: Array) -> list[tuple[Array, Filetype]]:
         """The accesses whose pieces are known, for each filetype."""
         has_view = (view >= 0) & (offset >= 0) & (size > 0)
         if not has_view.any():
