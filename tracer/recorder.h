@@ -36,12 +36,6 @@ typedef struct {
   uint64_t sleeps; /* how often it gave the processor up of its own accord */
 } SesameProcessorTime;
 
-/* Of a stream of stdio before a call on it: bytes read and not taken yet, taken and not written. */
-typedef struct {
-  int64_t unread;
-  int64_t unwritten;
-} SesameBuffered;
-
 typedef struct SesameStream SesameStream;
 struct SesameStream {
   uint8_t watched;     /* SESAME_IO, SESAME_MPI, or SESAME_WRITING */
@@ -53,7 +47,7 @@ struct SesameStream {
   uint64_t left;       /* ticks at which the thread came out of the call before */
   uint64_t long_ticks; /* after so many it is asked what processor time the thread had */
   SesameProcessorTime processor;
-  SesameBuffered buffered;
+  int64_t buffered;    /* of a stream of stdio before a call on it: see stdio_hooks.h */
   SesameClock clock;
   SesameThreadState* state;
   struct SesameBuffer* buffer; /* what the slow path knows about the stream */

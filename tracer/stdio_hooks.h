@@ -19,10 +19,13 @@ static inline int sesame_stream_file(const FILE* stream) {
   return stream->_flags & SESAME_STREAM_OF_FILE ? stream->_fileno : -1;
 }
 
-static inline SesameBuffered sesame_buffered(const FILE* stream) {
-  return (SesameBuffered){.unread = stream->_IO_read_end - stream->_IO_read_ptr,
-                          .unwritten = stream->_IO_write_ptr - stream->_IO_write_base};
+/* What the buffer holds: bytes read and not taken yet, or, below 0, taken and not written. */
+static inline int64_t sesame_buffered(const FILE* stream) {
+  if (stream->_flags & SESAME_STREAM_WRITES) return stream->_IO_write_base - stream->_IO_write_ptr;
+  return stream->_IO_read_end - stream->_IO_read_ptr;
 }
+
+static inline int64_t sesame_unwritten(int64_t buffered) { return buffered < 0 ? -buffered : 0; }
 
 /* Keeps what is buffered now for sesame_count_stream after the call. */
 static inline int sesame_watches_stream(const FILE* stream) {
@@ -35,22 +38,25 @@ static inline int sesame_watches_stream(const FILE* stream) {
 /* What the stream itself has read and written, which is in no record: the kernel has counted it. */
 void sesame_add_stream_bytes(int64_t read, int64_t written);
 
-/* After a call that gave `moved` bytes to the program or took them from it. */
+/* After a call that gave `moved` bytes to the program or took them from it. Mostly they went from the
+ * buffer or into it. */
 static inline void sesame_count_stream(const FILE* stream, size_t moved) {
-  SesameBuffered before = sesame_stream.buffered, now = sesame_buffered(stream);
-  int64_t written = before.unwritten - now.unwritten, read = 0;
+  const int64_t before = sesame_stream.buffered, now = sesame_buffered(stream);
+  if (__builtin_expect((int64_t)moved + now == before && (before ^ now) >= 0, 1)) return;
+  int64_t written = sesame_unwritten(before) - sesame_unwritten(now), read = 0;
   if (stream->_flags & SESAME_STREAM_WRITES) {
     written += (int64_t)moved;
   } else {
-    read = (int64_t)moved + now.unread - before.unread;
+    read = (int64_t)moved + now - (before > 0 ? before : 0);
   }
-  if (__builtin_expect((read | written) != 0, 0)) sesame_add_stream_bytes(read, written);
+  if ((read | written) != 0) sesame_add_stream_bytes(read, written);
 }
 
 /* After one that moves the position, or empties the buffer: a seek to outside the buffer reads
  * what is at the new position, if it reads at all. */
 static inline void sesame_count_emptied(const FILE* stream, int is_read_again) {
-  int64_t written = sesame_stream.buffered.unwritten - sesame_buffered(stream).unwritten;
+  int64_t written =
+      sesame_unwritten(sesame_stream.buffered) - sesame_unwritten(sesame_buffered(stream));
   int64_t read = is_read_again ? stream->_IO_read_end - stream->_IO_read_base : 0;
   if ((read | written) != 0) sesame_add_stream_bytes(read, written);
 }
