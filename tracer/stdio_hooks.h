@@ -38,8 +38,8 @@ static inline int sesame_watches_stream(const FILE* stream) {
 /* What the stream itself has read and written, which is in no record: the kernel has counted it. */
 void sesame_add_stream_bytes(int64_t read, int64_t written);
 
-/* After a call that gave `moved` bytes to the program or took them from it. Mostly they went from the
- * buffer or into it. */
+/* After a call that gave `moved` bytes to the program or took them from it. Mostly they went from
+ * the buffer or into it. */
 static inline void sesame_count_stream(const FILE* stream, size_t moved) {
   const int64_t before = sesame_stream.buffered, now = sesame_buffered(stream);
   if (__builtin_expect((int64_t)moved + now == before && (before ^ now) >= 0, 1)) return;
