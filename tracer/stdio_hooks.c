@@ -57,7 +57,7 @@ OPEN(_IO_popen, popen, (const char* command, const char* mode), (command, mode),
   SESAME_HOOK(FILE*, name, (const char* path, const char* mode, FILE* old)) {                \
     sesame_forget(sesame_stream_file(old));                                                  \
     if (!sesame_watches(SESAME_IO)) return SESAME_REAL(name)(path, mode, old);               \
-    sesame_add_stream_bytes(0, sesame_unwritten(sesame_buffered(old)));                              \
+    sesame_add_stream_bytes(0, sesame_unwritten(sesame_buffered(old)));                      \
     uint64_t begin = sesame_enter();                                                         \
     FILE* stream = SESAME_REAL(name)(path, mode, old);                                       \
     if (path != NULL) {                                                                      \
@@ -88,7 +88,7 @@ OPEN_DESCRIPTOR(_IO_fdopen)
     int file = sesame_stream_file(stream);                                        \
     sesame_forget(file);                                                          \
     if (file < 0 || !sesame_watches(SESAME_IO)) return SESAME_REAL(name)(stream); \
-    sesame_add_stream_bytes(0, sesame_unwritten(sesame_buffered(stream)));                \
+    sesame_add_stream_bytes(0, sesame_unwritten(sesame_buffered(stream)));        \
     uint64_t begin = sesame_enter();                                              \
     int result = SESAME_REAL(name)(stream);                                       \
     SESAME_RECORD_HANDLE(begin, call, file, result < 0);                          \
