@@ -1,5 +1,5 @@
-"""Processor time that `sesame` takes to start, verb by verb, beside bare Python and Python with the
-two libraries that each verb loads. Prints figures; never passes or fails."""
+"""Processor time of the help of each command and of short commands, beside bare Python and Python
+with the two libraries that each command loads. Prints figures; never passes or fails."""
 
 from __future__ import annotations
 
@@ -8,13 +8,23 @@ import statistics
 import subprocess
 import sys
 
-from sesame.cli import VERBS
+from sesame.cli import cli
+from sesame.cli.commands import words_of
 
 TIMES = 9
 FLOORS = {
     "python -c pass": ["-c", "pass"],
     "python -c 'import click, rich.console'": ["-c", "import click, rich.console"],
 }
+
+SHORT = [  # commands that do little
+    ("machine", "list"),
+    ("machine", "show", "paragon"),
+    ("machine", "check", "paragon"),
+    ("bench", "list"),
+    ("reproduce", "--list"),
+    ("measure", "flags"),
+]
 
 
 def cpu_s(arguments: list[str]) -> float:
@@ -26,11 +36,10 @@ def cpu_s(arguments: list[str]) -> float:
 
 def main() -> None:
     commands = dict(FLOORS)
-    for verb in ("", *VERBS):
-        words = [verb, "--help"] if verb else ["--help"]
+    for words in [*((*words, "--help") for words in words_of(cli)), *SHORT]:
         commands[" ".join(["sesame", *words])] = ["-m", "sesame", *words]
     times: dict[str, list[float]] = {name: [] for name in commands}
-    for _ in range(TIMES):  # in turn, so that other work on the machine meets all of them
+    for _ in range(TIMES):  # in turn, so that other work on the machine affects all alike
         for name, arguments in commands.items():
             times[name].append(cpu_s(arguments))
     for name, found in times.items():

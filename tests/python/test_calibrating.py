@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sesame import workloads
 from sesame.analysis.calibration import ComputeFit
 from sesame.cli import calibrate, calibrating
 from sesame.cli.calibrating import Session, busy_counts
@@ -46,7 +47,7 @@ def test_without_time_left_a_disturbed_part_is_doubtful(loads):
 
 def test_on_a_busy_machine_nothing_is_measured_or_written(monkeypatch, tmp_path):
     monkeypatch.setattr(calibrate, "load_of", lambda seconds: BUSY)
-    monkeypatch.setattr(calibrate, "find_compiler", lambda wanted: None)
+    monkeypatch.setattr(workloads, "find_compiler", lambda wanted: None)
     output = tmp_path / "here.toml"
     with pytest.raises(InputError, match=r"other processes used 0\.90 of 2") as error:
         calibrate.calibrate.main(["-o", str(output)], standalone_mode=False)

@@ -11,7 +11,8 @@ import sys
 import pytest
 
 import sesame as package
-from sesame.cli import VERBS
+from sesame.cli import cli
+from sesame.cli.commands import words_of
 from sesame.lazy import modules_of
 
 LARGE = {"asyncio", "fastapi", "hypercorn", "jinja2", "numpy", "plotly", "pyarrow", "scipy"}
@@ -25,8 +26,6 @@ finally:
     print(*sorted({LARGE!r} & set(sys.modules)), file=sys.stderr)
 """
 RING = ("--machine", "paragon", "--", "ring", "3")
-# `machine` is not among them: its help loads the commands that calibrate and check.
-QUICK = [verb for verb in VERBS if verb != "machine"]
 LAZY = (
     *("sesame.analysis.characterize", "sesame.analysis.explain", "sesame.datasets"),
     *("sesame.measurement", "sesame.simulation", "sesame.simulation.trace", "sesame.workloads"),
@@ -51,9 +50,9 @@ def loaded(environment, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("verb", QUICK)
-def test_help_loads_no_large_library(loaded, verb):
-    assert loaded(verb, "--help") == set()
+@pytest.mark.parametrize("words", list(words_of(cli)), ids=" ".join)
+def test_help_loads_no_large_library(loaded, words):
+    assert loaded(*words, "--help") == set()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""`sesame machine calibrate`"""
+"""`sesame machine calibrate`
+
+What is large is imported where it is used, so that the help comes quickly.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 
 from sesame import native
-from sesame.analysis.calibration import Calibration, machine_text
-from sesame.analysis.findings.messages import segment_sentences
-from sesame.analysis.segments import breaks_of
-from sesame.analysis.storage_fit import StorageFit, fit_storage, storage_sentences
-from sesame.cli.calibrating import Session, measure_kernel, measure_messages
-from sesame.cli.simulate import check_file
 from sesame.errors import InputError, OutputError
 from sesame.host_load import load_of
 from sesame.trust import Doubt
-from sesame.workloads import Compiler, build_workload, find_compiler, find_workload
-from sesame.workloads.storage_times import measure_storage
+
+if TYPE_CHECKING:
+    from sesame.analysis.calibration import Calibration
+    from sesame.analysis.storage_fit import StorageFit
+    from sesame.cli.calibrating import Session
+    from sesame.workloads import Compiler
 
 KERNELS = (("ep", ("--class", "S")), ("cg", ("--class", "W")), ("is", ("--class", "W")))
 BUDGET_S = 240.0
@@ -82,6 +83,11 @@ def calibrate(output: Path, **options: Any) -> None:
     \b
     sesame machine calibrate -o here.toml
     """
+    from sesame.analysis.calibration import machine_text
+    from sesame.analysis.storage_fit import storage_sentences
+    from sesame.cli.calibrating import Session
+    from sesame.workloads import find_compiler
+
     _check_output(output, force=options["force"])
     compiler = find_compiler(options["mpi"])
     console = Console(stderr=True, highlight=False)
@@ -119,6 +125,14 @@ def _measure(
     compiler: Compiler, options: dict[str, Any], session: Session
 ) -> tuple[Calibration, StorageFit | None, list[str]]:
     """The calibration and, for the user, what messages cost."""
+    from sesame.analysis.calibration import Calibration
+    from sesame.analysis.findings.messages import segment_sentences
+    from sesame.analysis.segments import breaks_of
+    from sesame.analysis.storage_fit import fit_storage
+    from sesame.cli.calibrating import measure_kernel, measure_messages
+    from sesame.workloads import build_workload, find_workload
+    from sesame.workloads.storage_times import measure_storage
+
     hosts = [host for host in options["hosts"].split(",") if host]
     messages = build_workload(find_workload("messages"), compiler)
     inside, reports = measure_messages(
@@ -156,6 +170,8 @@ def _measure(
 
 
 def _check_output(output: Path, *, force: bool) -> None:
+    from sesame.cli.simulate import check_file
+
     if output.suffix != ".toml":
         raise InputError(f"-o {output}: expected a name that ends with .toml")
     if output.exists() and not force:

@@ -1,4 +1,7 @@
-"""`sesame machine check`"""
+"""`sesame machine check`
+
+What is large is imported where it is used, so that the help comes quickly.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +10,20 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from sesame import native
-from sesame.analysis.against import Comparison, Recorded, compare, read_recorded
-from sesame.analysis.machine_doubts import doubts_of_machine
 from sesame.analysis.quantities import format_seconds
-from sesame.cli.simulate import parse_placement
 from sesame.errors import InputError, WorkloadError
 from sesame.machines import find_machine
-from sesame.simulation import Host, find_host, parse_compute
-from sesame.simulation import simulate as run_simulation
-from sesame.simulation.host import inspect_program
 from sesame.trust import Doubt
-from sesame.workloads import (
-    build_workload,
-    find_compiler,
-    find_workload,
-    in_extended_form,
-    run_simulated,
-)
+
+if TYPE_CHECKING:
+    from sesame.analysis.against import Comparison, Recorded
 
 
 @click.command()
@@ -69,11 +62,15 @@ def check(machine: str, data_sets: tuple[Path, ...], **options: Any) -> int:
     sesame machine check my.toml
     sesame machine check my.toml --against cg.sesame --against messages.sesame --within 10%
     """
+    from sesame.analysis.machine_doubts import doubts_of_machine
+
     path = find_machine(machine)
     model = native.read_machine(str(path))
     if not data_sets:
         _refuse_without_data(options)
         return _say(path, model, doubts_of_machine(path), as_json=options["as_json"])
+    from sesame.analysis.against import read_recorded
+
     within = None if options["within"] is None else _fraction(options["within"])
     recorded = [read_recorded(data_set) for data_set in data_sets]
     comparisons = [_compare(one, path, options) for one in recorded]
@@ -126,6 +123,19 @@ def _fraction(text: str) -> float:
 
 
 def _compare(recorded: Recorded, machine: Path, options: dict[str, Any]) -> Comparison:
+    from sesame.analysis.against import compare
+    from sesame.cli.simulate import parse_placement
+    from sesame.simulation import Host, find_host, parse_compute
+    from sesame.simulation import simulate as run_simulation
+    from sesame.simulation.host import inspect_program
+    from sesame.workloads import (
+        build_workload,
+        find_compiler,
+        find_workload,
+        in_extended_form,
+        run_simulated,
+    )
+
     # What the program itself does between messages is in the measured curve already.
     compute = options["compute"] or ("none" if recorded.curve is not None else "measured")
     built = build_workload(find_workload(recorded.workload), find_compiler(options["mpi"]))

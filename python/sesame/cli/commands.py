@@ -31,3 +31,11 @@ class Commands(MutableMapping[str, click.Command]):
 
     def __len__(self) -> int:
         return len({**self._places, **self._loaded})
+
+
+def words_of(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The words behind `sesame` of the command and of all below it; imports them."""
+    yield words
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
+            yield from words_of(below, (*words, name))
