@@ -3,7 +3,7 @@ what `json.loads` alone takes for the same lines.
 
     .venv/bin/python bench/import_dftracer.py [CALLS [FILES]]
 
-The last column is the wall-clock rate of the command: several files are read by several processes.
+The last column is the wall-clock rate of the command, which reads with a thread for each core.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import pytest
 
 from sesame.datasets import DataSet
 from sesame.errors import InputError, SesameError
-from sesame.exchange import dftracer, dftracer_file, import_trace
+from sesame.exchange import dftracer_file, import_trace
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "dftracer"
 # Call, file, handle, offset, size, bytes of each call of program.c.
@@ -253,20 +253,62 @@ def test_ranks_of_mpi_are_those_of_the_trace(newest, tmp_path):
     assert [(row["rank"], row["bytes"]) for row in rows] == [(0, 12), (1, 11), (2, 13)]
 
 
-def test_files_that_processes_read_side_by_side_make_the_same_run(tmp_path, monkeypatch):
-    (tmp_path / "t").mkdir()
-    for name in ("first.pfw.gz", "second.pfw"):
-        shutil.copy(GOLDEN / name, tmp_path / "t" / name)
-    import_trace(tmp_path / "t", tmp_path / "one.sesame")
-    monkeypatch.setattr(dftracer, "WORTH_PROCESSES", 0)
-    monkeypatch.setattr(dftracer.os, "sched_getaffinity", lambda _: {0, 1})
-    import_trace(tmp_path / "t", tmp_path / "two.sesame")
+def random_events(chance: random.Random, newest: bool) -> list[dict]:
+    """Calls of two processes on three files, in the newest form or that of before."""
+    names = ["open", "read", "write", "pread", "lseek", "close", "dup", "fseek", "stat", "fork"]
+    events = []
+    for number in range(2000):
+        name = chance.choice(names)
+        args = {"hhash": "node1" if newest else 77}
+        if name != "fork":
+            args["fhash"] = chance.choice(["a", "b", "c"] if newest else [1, 2, 3])
+        if name in ("read", "write", "pread"):
+            args |= {"count": 4096, "ret": chance.choice([-1, 100, 4096])}
+        if name in ("pread", "lseek", "fseek"):
+            args |= {"offset": chance.randrange(9999), "whence": chance.randrange(3)}
+        if name == "lseek":
+            args["ret"] = chance.randrange(9999)
+        pid = chance.choice([8, 9])
+        event = {"name": name, "cat": "POSIX", "pid": pid, "tid": pid + chance.randrange(2)}
+        events.append(event | {"ts": 5 * number, "dur": 3, "ph": 1 if newest else "X"})
+        events[-1]["args"] = args
+    head = {"cat": "dftracer", "pid": 8, "tid": 8, "ph": 4 if newest else "M", "name": "FH"}
+    named = [{**head, "args": {"name": f"/{key}", "value": key}} for key in ("a", "b", 1, 2)]
+    for event in named:
+        events.insert(chance.randrange(len(events)), event)
+    return events
+
+
+@pytest.mark.parametrize("newest", [True, False])
+@pytest.mark.parametrize("bad", [0, 3])
+def test_arrow_reads_what_single_events_say(newest, bad, tmp_path, monkeypatch):
+    """Also where some blocks have lines that are wrong."""
+    chance = random.Random(7)
+    text = [json.dumps(event) for event in random_events(chance, newest)]
+    odd = json.dumps({**json.loads(text[0]), "ph": 1 if newest else "X", "ts": "123", "dur": 1.5})
+    for line in ["{", odd, '{"ph": 1, "name": "\\ud800"}'][:bad]:
+        text.insert(chance.randrange(500, len(text)), line)
+    (tmp_path / "t.pfw").write_text("\n".join(text))
+    monkeypatch.setattr(dftracer_file, "BLOCK_BYTES", 20_000)
+    read: list[bool] = []
+    takes = dftracer_file._Reader._takes
+
+    def watched(self, future):
+        read.append(takes(self, future))
+        return read[-1]
+
+    monkeypatch.setattr(dftracer_file._Reader, "_takes", watched)
+    import_trace(tmp_path / "t.pfw", tmp_path / "arrow.sesame")
+    assert read.count(True) > 5
+    assert (read.count(False) > 0) == (bad > 0)
+    monkeypatch.setattr(dftracer_file.Types, "schema", lambda self: None)
+    import_trace(tmp_path / "t.pfw", tmp_path / "events.sesame")
+    arrow, events = (DataSet(tmp_path / f"{name}.sesame") for name in ("arrow", "events"))
     for name in ("io", "file", "process"):
-        assert (
-            DataSet(tmp_path / "one.sesame")
-            .table(name)
-            .equals(DataSet(tmp_path / "two.sesame").table(name))
-        )
+        assert arrow.table(name).equals(events.table(name))
+    assert arrow.info["raw"]["damage"] == events.info["raw"]["damage"]
+    offsets = arrow.table("io").column("offset").to_pylist()
+    assert sum(offset > 0 for offset in offsets) > 300
 
 
 @pytest.mark.parametrize("block", [1, 64, 1000])

@@ -2,27 +2,25 @@
 
 Three forms are about: the first has its numbers in quotation marks and paths in every event, the
 second has hashes of the paths and lines that explain them, the third has numbers for the phases.
-`dftracer_file` reads a file; several large ones are read at once, by processes of their own.
+`dftracer_file` reads a file.
 """
 
 from __future__ import annotations
 
-import os
 import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 import orjson
 
 from sesame.errors import InputError
-from sesame.exchange.dftracer_file import CELLS, FIELDS, Key, Part, Process, open_trace, read_part
+from sesame.exchange.dftracer_columns import Key
+from sesame.exchange.dftracer_file import CELLS, FIELDS, Part, Process, open_trace, read_part
 from sesame.exchange.record_file import (
     CELL,
     HEAD,
@@ -34,7 +32,6 @@ from sesame.exchange.record_file import (
 from sesame.exchange.traced import Batches, Columns, Traced, names
 
 SUFFIXES = ("*.pfw", "*.pfw.gz")
-WORTH_PROCESSES = 32 << 20  # bytes of all files; starting a process takes as long as some of them
 
 
 def recognises(path: Path) -> bool:
@@ -83,12 +80,7 @@ def _parts(files: list[Path]) -> Iterator[tuple[list[Part], list[Path]]]:
     """What each file has, and the files of their records' cells."""
     with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
         cells = [Path(folder) / str(number) for number in range(len(files))]
-        workers = min(len(files), len(os.sched_getaffinity(0)))
-        if workers < 2 or sum(file.stat().st_size for file in files) < WORTH_PROCESSES:
-            yield list(map(read_part, files, cells)), cells
-            return
-        with ProcessPoolExecutor(workers, get_context("fork")) as pool:
-            yield list(pool.map(read_part, files, cells)), cells
+        yield list(map(read_part, files, cells)), cells
 
 
 class _Run:

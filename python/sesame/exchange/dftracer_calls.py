@@ -20,6 +20,8 @@ MODES = {  # of fopen, as flags of open
     "a": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
 }
 
+MOST = 1 << 62  # of a position
+
 Arguments = dict[str, Any]
 Place = tuple[int, int, int, int]  # handle, offset, size, bytes
 
@@ -131,9 +133,14 @@ def _seek(owner: Owner, path: Any, opening: Opening | None, arguments: Arguments
 def check(call: str, arguments: Arguments) -> None:
     """Raises where a handler would: before anything is noted."""
     if call in OPENINGS:
-        flags_of_opening(arguments)
+        _in_bounds(flags_of_opening(arguments))
     for name in ("newpath_hash", "newpath"):
         hash(arguments.get(name))
     if call in SEEKS:
         for name in ("ret", "offset", "whence"):
-            int(arguments.get(name, 0))
+            _in_bounds(int(arguments.get(name, 0)))
+
+
+def _in_bounds(value: int) -> None:
+    if abs(value) > MOST:
+        raise OverflowError("a number beyond 62 bits")

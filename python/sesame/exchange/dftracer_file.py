@@ -1,40 +1,50 @@
 """One file of a DFTracer trace: its lines a block at a time, as columns of numbers.
 
-What of a block may be wrong is found before anything of it is noted; a block with a line that is no
-event is halved until that line is alone, and counted. Names and paths stay numbers and hashes here:
-`dftracer` makes one run of the files.
+Threads have Arrow read the next blocks while one is noted. What of a block may be wrong is found
+before anything of it is noted; of one that Arrow refuses the lines are read as single events, and
+those with a line that is no event are halved until that line is alone, and counted. Names and paths
+stay numbers and hashes here: `dftracer` makes one run of the files.
 """
 
 from __future__ import annotations
 
 import gc
 import gzip
+import os
 import zlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 
 from sesame.errors import InputError
-from sesame.exchange.dftracer_calls import (
-    CALLS_OF_FILES,
-    Opening,
-    call_name,
-    check,
-    handler_of,
-    is_transfer,
+from sesame.exchange.dftracer_calls import Handler, Opening, call_name, handler_of
+from sesame.exchange.dftracer_columns import (
+    COMPLETE,
+    LATEST,
+    MOST_PID,
+    Block,
+    Coded,
+    Event,
+    Ints,
+    Key,
+    Types,
+    coded_numbers,
+    in_range,
+    of_events,
+    read_lines,
 )
+from sesame.exchange.dftracer_positions import positions
 
-BLOCK_BYTES = 1 << 17  # of lines at once: their events stay in the processor's cache
+BLOCK_BYTES = 1 << 22  # of lines at once
+BLOCK_LINES = 512  # read as single events at once: they stay in the processor's cache
 LONGEST_LINE = 16 << 20
-COMPLETE = {"X", 1}
 METADATA = {"M", 4}
 OWN = "dftracer"  # the category of what the tracer says of itself
 NS_OF_UNIT = {"NS": 1, "US": 1000, "MS": 10**6, "S": 10**9}
@@ -42,15 +52,7 @@ NS_OF_UNIT = {"NS": 1, "US": 1000, "MS": 10**6, "S": 10**9}
 FIELDS = ("call", "file", "other_file", "handle", "offset", "size", "bytes")
 CELLS = 4 + len(FIELDS)
 NAMING = {"opendir", "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat"}
-MOST_PID = (1 << 31) - 1
-LATEST = 1 << 62  # ns
-NONE = -(1 << 62)  # an argument that is not there
-EVENT = itemgetter("name", "pid", "tid", "ts", "dur", "args")
 WRONG = (LookupError, TypeError, ArithmeticError, ValueError, AttributeError)
-
-Event = dict[str, Any]
-Ints = npt.NDArray[np.int64]
-Key = str | int  # of a path or a string: its hash, or itself
 
 
 @dataclass
@@ -124,22 +126,6 @@ class _Numbers(dict[Any, int]):
         return number
 
 
-@dataclass
-class _Columns:
-    """A block's calls on files, one element each."""
-
-    process: list[tuple[Key, int]]
-    tid: list[int]
-    begin: Ints
-    duration: Ints
-    name: list[str]
-    path: list[Key]
-    arguments: list[Event]
-    offset: Ints  # -1: not said
-    size: Ints
-    bytes: Ints
-
-
 class _Reader:
     def __init__(self, path: Path, out: BinaryIO) -> None:
         self._path = path
@@ -150,7 +136,8 @@ class _Reader:
         self._threads = _Numbers(self._add_thread)
         self._calls = _Numbers(self._add_call)
         self._files: dict[Key, int] = {"": -1}
-        self._handlers: dict[int, Any] = {}  # by number of the call; None: it has no position
+        self._handlers: list[Handler | None] = []  # by number of the call
+        self._types = Types()
 
     # Numbers
 
@@ -165,14 +152,9 @@ class _Reader:
         return len(threads) - 1
 
     def _add_call(self, name: str) -> int:
-        self._handlers[len(self.part.calls)] = handler_of(call_name(name))
+        self._handlers.append(handler_of(call_name(name)))
         self.part.calls.append(call_name(name))
         return len(self.part.calls) - 1
-
-    def _add_files(self, keys: list[Key], arguments: list[Event]) -> None:
-        if not self._files.keys() >= set(keys):
-            for key, one in zip(keys, arguments, strict=True):
-                self._file(key, is_hash="fhash" in one)
 
     def _file(self, key: Key, *, is_hash: bool) -> int:
         if key not in self._files:
@@ -183,39 +165,68 @@ class _Reader:
     # Lines
 
     def read(self) -> Part:
-        try:
-            for lines in self._blocks():
-                self.part.last_is_bad = False
-                self._take_lines(self.part.lines + 1, lines)
-                self.part.lines += len(lines)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            self.part.damage = f"the compressed data are damaged: {error}"
-        except OSError as error:
-            raise InputError(f"cannot read: {error.strerror}", path=str(self._path)) from error
+        workers = len(os.sched_getaffinity(0))
+        blocks: deque[tuple[bytes, int, Future[Block] | None]] = deque()
+        with ThreadPoolExecutor(workers) as pool:
+            for data, count in self._blocks():
+                schema = self._types.schema()
+                future = None if schema is None else pool.submit(read_lines, data, count, schema)
+                blocks.append((data, count, future))
+                while len(blocks) > (0 if future is None else workers):
+                    self._take_block(*blocks.popleft())
+            while blocks:
+                self._take_block(*blocks.popleft())
         return self.part
 
-    def _blocks(self) -> Iterator[list[bytes]]:
-        rest = b""
-        with open_trace(self._path) as file:
-            while True:
-                data = file.read1(BLOCK_BYTES)
-                if not data:
-                    break
-                *lines, rest = (rest + data).split(b"\n")
-                if len(rest) > LONGEST_LINE:
-                    raise InputError(
-                        f"a line of more than {LONGEST_LINE >> 20} MiB",
-                        path=str(self._path),
-                        line=self.part.lines + len(lines) + 1,
-                    )
-                if lines:
-                    yield lines
-        if rest:
-            yield [rest]
+    def _blocks(self) -> Iterator[tuple[bytes, int]]:
+        """Of whole lines, and how many. What is behind damaged data is missing."""
+        rest: list[bytes] = []
+        length = lines = 0
+        try:
+            with open_trace(self._path) as file:
+                while data := file.read1(BLOCK_BYTES):
+                    length += len(data)
+                    end = data.rfind(b"\n") + 1
+                    if end:
+                        block = b"".join((*rest, data[:end]))
+                        count = block.count(b"\n")
+                        yield block, count
+                        lines += count
+                        rest, length = [], len(data) - end
+                    rest.append(data[end:])
+                    if length > LONGEST_LINE:
+                        raise InputError(
+                            f"a line of more than {LONGEST_LINE >> 20} MiB",
+                            path=str(self._path),
+                            line=lines + 1,
+                        )
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.part.damage = f"the compressed data are damaged: {error}"
+            return
+        except OSError as error:
+            raise InputError(f"cannot read: {error.strerror}", path=str(self._path)) from error
+        if length:
+            yield b"".join(rest), 1
+
+    def _take_block(self, data: bytes, count: int, future: Future[Block] | None) -> None:
+        self.part.last_is_bad = False
+        if future is None or not self._takes(future):
+            lines = data.split(b"\n")[:count]
+            for at in range(0, count, BLOCK_LINES):
+                self._take_lines(self.part.lines + 1 + at, lines[at : at + BLOCK_LINES])
+        self.part.lines += count
+
+    def _takes(self, future: Future[Block]) -> bool:
+        try:
+            self._take(future.result())
+        except WRONG:
+            return False
+        return True
 
     def _take_lines(self, first: int, lines: list[bytes]) -> None:
         try:
-            self._take(_events(lines))
+            block, calls = of_events(_events(lines))
+            self._take(block)
         except WRONG as error:
             if len(lines) > 1:
                 half = len(lines) // 2
@@ -227,23 +238,28 @@ class _Reader:
             self.part.bad_lines += 1
             self.part.last_is_bad = True
         else:
+            self._types.learn(calls)
             self.part.last_is_bad &= not any(line.strip() for line in lines)
 
     # Events
 
-    def _take(self, events: list[Event]) -> None:
-        calls = [e for e in events if e["ph"] in COMPLETE and e["cat"] in CALLS_OF_FILES]
-        others: list[Callable[[], None]] = []
-        if len(calls) < len(events):
-            known = set(map(id, calls))
-            rest = [event for event in events if id(event) not in known]
-            self._find_unit(rest)
-            others = [self._other(event) for event in rest]
-        columns = self._columns(calls) if calls else None
+    def _take(self, block: Block) -> None:
+        self._find_unit(block.others)
+        others = [self._other(event) for event in block.others]
+        begin, duration = self._times(block)
         for note in others:
             note()
-        if columns is not None:
-            self._note(columns)
+        if len(block):
+            self._note(block, begin, duration)
+
+    def _times(self, block: Block) -> tuple[Ints, Ints]:
+        """In nanoseconds."""
+        longest = LATEST // self._unit_ns
+        begin, duration = (
+            in_range(values, longest) * self._unit_ns for values in (block.begin, block.duration)
+        )
+        in_range(begin + duration, LATEST)
+        return begin, duration
 
     def _find_unit(self, events: list[Event]) -> None:
         """Of times. It is said before the first of them, maybe in the same block."""
@@ -295,120 +311,68 @@ class _Reader:
         if version:  # 20003 is 2.0.3
             self.part.version = f"{version // 10000}.{version // 100 % 100}.{version % 100}"
 
-    def _columns(self, calls: list[Event]) -> _Columns:
-        try:
-            heads = list(map(EVENT, calls))
-        except KeyError:
-            for event in calls:
-                event.setdefault("args", {})
-            heads = list(map(EVENT, calls))
-        name, pid, tid, ts, dur, arguments = map(list, zip(*heads, strict=True))
-        gets = [one.get for one in arguments]
-        hosts, paths = _first_of(gets, "hhash", "hostname"), _first_of(gets, "fhash", "fname")
-        set(hosts), set(paths)  # whatever cannot be a key is found here
-        kinds = {one: is_transfer(one) for one in set(name)}
-        transfers = np.array([kinds[one] for one in name], bool)
-        if not all(kinds.values()):
-            for at in np.flatnonzero(~transfers).tolist():
-                check(call_name(name[at]), arguments[at])
+    def _note(self, block: Block, begin: Ints, duration: Ints) -> None:
+        cells = np.full((len(block), CELLS), -1, np.int64)
+        process = self._processes_of(block)
+        calls = np.array([self._calls[name] for name in block.name.values])[block.name.codes]
+        pairs = zip(block.path.values, block.is_hash, strict=True)
+        files = np.array([self._file(key, is_hash=is_hash) for key, is_hash in pairs])
+        cells[:, 0], cells[:, 1] = process, self._threads_of(process, block.tid)
+        cells[:, 2], cells[:, 3] = begin, duration
+        cells[:, 4], cells[:, 5] = calls, files[block.path.codes]
+        cells[:, 7], cells[:, 8], cells[:, 9], cells[:, 10] = self._positions(block, process, calls)
+        self._name_others(block, cells)
+        self._out.write(cells.tobytes())
+        self._note_processes(process, begin, begin + duration)
 
-        def number(key: str, default: int) -> Ints:
-            return _arguments(gets, key, default, transfers)
+    def _processes_of(self, block: Block) -> Ints:
+        both = coded_numbers(block.host.codes * (MOST_PID + 1) + block.pid)
+        pairs = (divmod(value, MOST_PID + 1) for value in both.values)
+        numbers = [self._processes[block.host.values[host], pid] for host, pid in pairs]
+        return np.array(numbers)[both.codes]
 
-        item = number("size", 1)
-        asked = _either(number("count", NONE), lambda: number("num", 0))
-        moved = _either(number("ret", NONE), lambda: number("ret_len", 0))
-        longest = LATEST // self._unit_ns
-        begin, duration = (_in_range(values, longest) * self._unit_ns for values in (ts, dur))
-        _in_range(begin + duration, LATEST)
-        pids = _in_range(pid, MOST_PID).tolist()
-        return _Columns(
-            list(zip(hosts, pids, strict=True)),
-            _in_range(tid, LATEST).tolist(),
-            begin,
-            duration,
-            name,
-            paths,
-            arguments,
-            np.where(transfers, np.maximum(number("offset", -1), -1), -1),
-            np.where(transfers, _product(np.maximum(asked, 0), item), 0),
-            np.where(transfers, _product(np.maximum(moved, 0), item), 0),
+    def _threads_of(self, process: Ints, tid: Ints) -> Ints:
+        tids = coded_numbers(tid)
+        both = _pairs(process, tids)
+        numbers = [self._threads[one, tids.values[code]] for one, code in both.values]
+        return np.array(numbers)[both.codes]
+
+    def _positions(self, block: Block, process: Ints, calls: Ints) -> tuple[Ints, ...]:
+        both = _pairs(process, block.path)
+        return positions(
+            block,
+            [self.part.processes[one] for one, _ in both.values],
+            [block.path.values[path] for _, path in both.values],
+            both.codes,
+            [self._handlers[calls[at]] for at in block.arguments],
         )
 
-    def _note(self, columns: _Columns) -> None:
-        count = len(columns.name)
-        self._add_files(columns.path, columns.arguments)
-        process = self._numbered(self._processes, columns.process)
-        call = [self._calls[name] for name in columns.name]
-        cells = np.full((count, CELLS), -1, np.int64)
-        cells[:, 0] = process
-        cells[:, 1] = self._numbered(self._threads, list(zip(process, columns.tid, strict=True)))
-        cells[:, 2], cells[:, 3] = columns.begin, columns.duration
-        cells[:, 4] = call
-        cells[:, 5] = [self._files[key] for key in columns.path]
-        found = self._positions(columns, process, call)
-        cells[:, 7], cells[:, 8], cells[:, 9], cells[:, 10] = found
-        self._name_others(columns, cells)
-        self._out.write(cells.tobytes())
-        self._note_processes(np.array(process), columns)
-
-    @staticmethod
-    def _numbered(numbers: _Numbers, keys: list[Any]) -> list[int]:
-        """Mostly all of a block are the same."""
-        if keys.count(keys[0]) == len(keys):
-            return [numbers[keys[0]]] * len(keys)
-        return [numbers[key] for key in keys]
-
-    def _name_others(self, columns: _Columns, cells: Ints) -> None:
+    def _name_others(self, block: Block, cells: Ints) -> None:
         """Directories, and the second file of what has two."""
-        if not set(columns.name).isdisjoint(NAMING):
-            for at in [at for at, name in enumerate(columns.name) if name in NAMING]:
-                arguments = columns.arguments[at]
-                hashed = arguments.get("newpath_hash")
-                other = arguments.get("newpath") if hashed is None else hashed
-                if other is not None:
-                    cells[at, 6] = self._file(other, is_hash=hashed is not None)
-                if columns.name[at] == "opendir":
-                    self.part.directories.add(int(cells[at, 5]))
-
-    def _positions(
-        self, columns: _Columns, process: list[int], call: list[int]
-    ) -> tuple[list[int], ...]:
-        """Handle, offset, size and bytes of each call; it moves the position of what is open."""
-        handles = [-1] * len(call)
-        offsets, moved = columns.offset.tolist(), columns.bytes.tolist()
-        sizes, handlers, processes = columns.size.tolist(), self._handlers, self.part.processes
-        for at, (number, one, path) in enumerate(zip(call, process, columns.path, strict=True)):
-            handler = handlers[number]
-            owner = processes[one]
-            opening = owner.openings.get(path)
-            if handler is None:  # a transfer
-                if opening is not None:
-                    handles[at] = opening.handle
-                    if offsets[at] < 0 <= opening.position:
-                        offsets[at] = opening.position
-                        opening.position += moved[at]
+        for at, arguments in block.arguments.items():
+            name = block.name.values[block.name.codes[at]]
+            if name not in NAMING:
                 continue
-            found = handler(owner, path, opening, columns.arguments[at])
-            handles[at], offsets[at], sizes[at], moved[at] = found
-        return handles, offsets, sizes, moved
+            hashed = arguments.get("newpath_hash")
+            other = arguments.get("newpath") if hashed is None else hashed
+            if other is not None:
+                cells[at, 6] = self._file(other, is_hash=hashed is not None)
+            if name == "opendir":
+                self.part.directories.add(int(cells[at, 5]))
 
-    def _note_processes(self, process: Ints, columns: _Columns) -> None:
-        end = columns.begin + columns.duration
-        for number in set(process.tolist()):
+    def _note_processes(self, process: Ints, begin: Ints, end: Ints) -> None:
+        for number in np.unique(process).tolist():
             mine, owner = process == number, self.part.processes[number]
-            owner.begin_ns = min(owner.begin_ns, int(columns.begin[mine].min()))
+            owner.begin_ns = min(owner.begin_ns, int(begin[mine].min()))
             owner.end_ns = max(owner.end_ns, int(end[mine].max()))
             owner.records += int(mine.sum())
 
 
-def _first_of(gets: list[Any], hashed: str, plain: str) -> list[Key]:
-    """The hash of a text, or the text itself; empty where there is neither."""
-    found = [get(hashed) for get in gets]
-    if None in found:
-        pairs = zip(found, gets, strict=True)
-        return [get(plain, "") if value is None else value for value, get in pairs]
-    return found
+def _pairs(numbers: Ints, others: Coded) -> Coded:
+    """A number and a code of each element as one column."""
+    count = len(others.values)
+    both = coded_numbers(numbers * count + others.codes)
+    return Coded([divmod(value, count) for value in both.values], both.codes)
 
 
 def _events(lines: list[bytes]) -> list[Event]:
@@ -433,47 +397,13 @@ def _said(error: Exception) -> str:
 def _process_key(pid: Any, arguments: Event) -> tuple[Key, int]:
     hashed = arguments.get("hhash")
     host = arguments.get("hostname", "") if hashed is None else hashed
-    return host, int(_in_range([pid], MOST_PID)[0])
+    number = int(pid)
+    if not 0 <= number <= MOST_PID:
+        raise ValueError("a pid beyond all")
+    return host, number
 
 
 def _in_time(ns: int) -> int:
     if not 0 <= ns < LATEST:
         raise ValueError(f"a time of {ns} ns")
     return ns
-
-
-def _ints(values: list[Any]) -> Ints:
-    try:
-        return np.array(values, np.int64)
-    except (TypeError, ValueError):
-        return np.array([int(value) for value in values], np.int64)
-
-
-def _in_range(values: Any, most: int) -> Ints:
-    numbers = values if isinstance(values, np.ndarray) else _ints(values)
-    if len(numbers) and (numbers.min() < 0 or numbers.max() > most):
-        raise ValueError("a number that is none of its kind")
-    return numbers
-
-
-def _arguments(gets: list[Any], key: str, default: int, wanted: npt.NDArray[np.bool_]) -> Ints:
-    """An argument of each call as a number; of those that are not wanted it may be anything."""
-    values = [get(key, default) for get in gets]
-    try:
-        return np.array(values, np.int64)
-    except (TypeError, ValueError, OverflowError):
-        pairs = zip(values, wanted.tolist(), strict=True)
-        return np.array([int(value) if is_so else default for value, is_so in pairs], np.int64)
-
-
-def _either(values: Ints, others: Callable[[], Ints]) -> Ints:
-    missing = values == NONE
-    return np.where(missing, others(), values) if missing.any() else values
-
-
-def _product(count: Ints, size: Ints) -> Ints:
-    if (size == 1).all():
-        return count
-    if (np.abs(count.astype(float) * size) > LATEST).any():
-        raise OverflowError("bytes beyond 62 bits")
-    return np.asarray(np.maximum(count * size, 0))

@@ -1,0 +1,83 @@
+"""Where DFTracer's calls on files read and write, from what is open.
+
+Only calls that transfer nothing, as openings and seeks, are looked at one by one. What a file's
+transfers between two of them move is a running sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sesame.exchange.dftracer_calls import MOST, Handler, Opening, Owner
+
+Ints = npt.NDArray[np.int64]
+
+
+class Calls(Protocol):
+    """What is asked of a block of calls, one element each."""
+
+    is_transfer: npt.NDArray[np.bool_]
+    offset: Ints  # -1: not said
+    size: Ints
+    bytes: Ints
+    arguments: dict[int, Any]  # of calls that transfer nothing
+
+
+def positions(
+    calls: Calls,
+    owners: Sequence[Owner],
+    paths: Sequence[Any],
+    keys: Ints,
+    handlers: Sequence[Handler | None],
+) -> tuple[Ints, ...]:
+    """Handle, offset, size and bytes of each call; moves the positions of what is open.
+
+    `keys` has a number for the process and file of each call, and `owners`, `paths` what the
+    number stands for. `handlers` are those of the calls that transfer nothing, in their order.
+    """
+    order = np.argsort(keys, kind="stable")
+    key, transfers, offset = keys[order], calls.is_transfer[order], calls.offset[order]
+    step = np.where(transfers & (offset < 0), calls.bytes[order], 0)
+    moved = np.cumsum(step)
+    before = moved - step
+    is_first = np.diff(key, prepend=-1) != 0
+    # A stretch is a file's call that is looked at, or its first, and the transfers behind it.
+    begins = is_first | ~transfers
+    starts = np.flatnonzero(begins)
+    ends = np.append(starts[1:], len(order))
+    stretch = np.cumsum(begins) - 1
+    lengths = moved[ends - 1] - before[starts]
+    handle, position = np.full(len(starts), -1), np.full(len(starts), -1)
+    found = [np.full(len(order), -1), offset, calls.size[order], calls.bytes[order]]
+    by_call = dict(zip(sorted(calls.arguments), handlers, strict=True))
+    for number in np.argsort(order[starts], kind="stable").tolist():
+        at, of = int(starts[number]), int(key[starts[number]])
+        call, owner, path = int(order[at]), owners[of], paths[of]
+        opening = owner.openings.get(path)
+        handler = by_call.get(call)
+        if handler is not None:
+            place = handler(owner, path, opening, calls.arguments[call])
+            for column, value in zip(found, place, strict=True):
+                column[at] = value
+            opening = owner.openings.get(path)
+        if opening is not None:
+            handle[number], position[number] = opening.handle, opening.position
+            _move(opening, int(lengths[number]))
+    known = position[stretch] >= 0
+    places = position[stretch] + before - before[starts][stretch]
+    found[0] = np.where(transfers, handle[stretch], found[0])
+    found[1] = np.where(transfers & known & (offset < 0), places, found[1])
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return tuple(column[back] for column in found)
+
+
+def _move(opening: Opening, moved: int) -> None:
+    if opening.position >= 0:
+        opening.position += moved
+        if opening.position > MOST:
+            opening.position = -1
