@@ -25,6 +25,24 @@ SESAME = [sys.executable, "-m", "sesame"]
 STAMPED = 'exec 9> "$STAMPS"; date +%s%N >&9; exec "$@"'
 
 
+def sesame(
+    arguments: list[str], *, cwd: Path | None = None, timeout_s: float | None = None
+) -> dict[str, Any]:
+    """What a command says with --json. In a session of its own: processors are shared among
+    sessions first, and mpiexec gives its ranks new ones, too."""
+    done = subprocess.run(
+        [*SESAME, arguments[0], "--json", *arguments[1:]],
+        check=True,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+        cwd=cwd,
+        timeout=timeout_s,
+    )
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
 def launched(ranks: int, command: list[str]) -> list[str]:
     return ["mpiexec.mpich", "-n", str(ranks), *command]
 
@@ -65,28 +83,13 @@ def traced_seconds(ranks: int, command: list[str], raw: Path) -> float:
 
 def data_set(raw: Path, output: Path, prune: str) -> dict[str, Any]:
     """The same recording can be pruned in several ways."""
-    arguments = ["trace", "--from-raw", str(raw), "-o", str(output), "--force", "--json"]
-    done = subprocess.run(
-        [*SESAME, *arguments, "--prune", prune], check=True, capture_output=True, text=True
-    )
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+    return sesame(["trace", "--from-raw", str(raw), "-o", str(output), "--force", "--prune", prune])
 
 
 def replay(run: Path, a: Path, b: Path) -> dict[str, float]:
     """The files of the run were below A; they are below a directory of B now."""
     with tempfile.TemporaryDirectory(dir=b) as directory:
-        arguments = ["replay", str(run), "--map", f"{a}={directory}", "--dir", directory, "--json"]
-        # Processors are shared among sessions first, and mpiexec gives its ranks new ones, too.
-        done = subprocess.run(
-            [*SESAME, *arguments],
-            check=True,
-            capture_output=True,
-            text=True,
-            start_new_session=True,
-        )
-    answer: dict[str, float] = json.loads(done.stdout)
-    return answer
+        return sesame(["replay", str(run), "--map", f"{a}={directory}", "--dir", directory])
 
 
 def error(predicted: list[float], real: list[float]) -> float:

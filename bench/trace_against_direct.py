@@ -13,21 +13,19 @@ and one-sided calls take from a trace the time that they took: see docs/models/t
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 from accuracy import build
+from runs import launched, sesame
 
 from sesame.workloads import build_workload, find_compiler, find_workload
 
-SESAME = [sys.executable, "-m", "sesame"]
 PATIENCE_S = 120
 # Small enough that all take a few minutes, and long enough to compute something.
 EXAMPLES: dict[str, tuple[int, list[str]]] = {
@@ -83,25 +81,34 @@ def main() -> None:
 
 def compare(name: str, machines: list[str], repeats: int, folder: Path) -> list[float]:
     ranks, command = program(name, folder)
-    launch = ["mpiexec.mpich", "-n", str(ranks), *command]
-    if (traced := run(["trace", "-o", "run.sesame", "--json", "--", *launch], folder)) is None:
+    launch = launched(ranks, command)
+    if answer(["trace", "-o", "run.sesame", "--", *launch], folder) is None:
         print(f"{name:14}cannot be traced")
         return []
-    del traced
     ratios = []
     for machine in machines:
-        direct = run(
-            ["simulate", "-n", str(ranks), "--machine", machine, "--json"]
+        direct = answer(
+            ["simulate", "-n", str(ranks), "--machine", machine]
             + (["--repeat", str(repeats)] if repeats > 1 else [])
             + ["--", *command],
             folder,
         )
-        played = run(["simulate", "run.sesame", "--machine", machine, "--json"], folder)
+        played = answer(["simulate", "run.sesame", "--machine", machine], folder)
         if direct is None or played is None:
             print(f"{name:14}{machine:12}cannot be simulated")
             continue
         ratios.append(show(name, machine, direct, played))
     return ratios
+
+
+def answer(arguments: list[str], folder: Path) -> dict[str, Any] | None:
+    """None where the command ends with an error, or does not end."""
+    try:
+        return sesame(arguments, cwd=folder, timeout_s=PATIENCE_S)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        said = error.stderr if isinstance(error, subprocess.CalledProcessError) else ""
+        print(f"  {' '.join(arguments[:4])}: {said.strip().splitlines()[-1:] or error}")
+        return None
 
 
 def program(name: str, folder: Path) -> tuple[int, list[str]]:
@@ -111,23 +118,6 @@ def program(name: str, folder: Path) -> tuple[int, list[str]]:
     ranks, options = WORKLOADS[name]
     built = build_workload(find_workload(name), find_compiler("mpicxx.mpich"))
     return ranks, [str(built.program), *options]
-
-
-def run(arguments: list[str], folder: Path) -> dict[str, Any] | None:
-    done = subprocess.run(
-        [*SESAME, *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode != 0 or not lines:
-        print(f"  {' '.join(arguments[:4])}: {done.stderr.strip().splitlines()[-1:]}")
-        return None
-    answer: dict[str, Any] = json.loads(lines[-1])
-    return answer
 
 
 def show(name: str, machine: str, direct: dict[str, Any], played: dict[str, Any]) -> float:
