@@ -12,6 +12,7 @@ from typing import Any
 from sesame import native
 from sesame.analysis.calibration import DOUBT, MEASURE_AGAIN, WIDEST
 from sesame.analysis.quantities import format_bytes, format_seconds, format_size
+from sesame.analysis.storage_doubts import storage_texts
 from sesame.errors import InputError
 from sesame.trust import Doubt, Reason
 
@@ -37,6 +38,7 @@ def doubts_of_machine(path: Path) -> list[Doubt]:
         for key, table in NAMES.items()
         for text in _network_doubts(model[key], table, LATENCIES[key], calibrated)
     ]
+    texts += storage_texts(path)
     constants = [
         Doubt(Reason.OUTSIDE_RANGE, f"{path}: {text}", MEASURE_AGAIN)
         for text in dict.fromkeys(texts)

@@ -4,33 +4,17 @@ docs/models/storage.md and docs/models/devices.md."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, replace
 
 from sesame.analysis.quantities import format_seconds, format_size
+from sesame.analysis.storage_line import Line, fit_device, fit_line
+from sesame.trust import Doubt, Reason
 from sesame.workloads.storage_limit import Limit
 from sesame.workloads.storage_times import BLOCK, READ_STEP, Curve, StorageTimes
 
 MOST_READ_AHEAD = 1024  # blocks
-HIGHEST_BANDWIDTH = 1e13  # bytes/s, where the size makes no difference
-SMALL, LARGE = 4, 3  # sizes, at either end of a curve
+MEASURE_AGAIN = "repeat it while nothing else uses the storage, or name another --dir"
 METADATA = ("open", "create", "close", "stat", "remove")
-
-
-@dataclass(frozen=True)
-class Line:
-    """latency + bytes / bandwidth; seconds and bytes."""
-
-    latency: float
-    slope: float
-
-    def at(self, size: float) -> float:
-        return self.latency + self.slope * size
-
-    @property
-    def bandwidth(self) -> float:
-        return min(1 / max(self.slope, 1e-300), HIGHEST_BANDWIDTH)
 
 
 @dataclass(frozen=True)
@@ -51,31 +35,22 @@ class StorageFit:
         writes = [size, *_commit_writes(self.journal)]
         return self.overhead + self.sync + sum(map(self.device_write.at, writes))
 
+    def lines(self) -> dict[str, Line]:
+        """By what was measured."""
+        return {
+            "writing to the page cache": self.to_cache,
+            "reading from the page cache": self.from_cache,
+            "writing to the device": self.device_write,
+            "reading from the device": self.device_read,
+        }
 
-def fit_line(curve: Curve) -> Line:
-    """Least squares of relative errors; neither part below zero."""
-    sizes, times = np.array(curve.sizes, float), np.array(curve.times)
-    matrix = np.stack([1 / times, sizes / times], axis=1)
-    (latency, slope), *_ = np.linalg.lstsq(matrix, np.ones(len(times)), rcond=None)
-    if latency < 0:
-        return Line(0.0, float(_mean_ratio(sizes / times)))
-    if slope < 0:
-        return Line(float(_mean_ratio(1 / times)), 0.0)
-    return Line(float(latency), float(slope))
-
-
-def fit_device(curve: Curve) -> Line:
-    """The bandwidth from the largest accesses, the latency from the smallest: those between may be
-    in a buffer, or what a rate limit had saved up."""
-    sizes, times = np.array(curve.sizes, float), np.array(curve.times)
-    slope = max(float(np.polyfit(sizes[-LARGE:], times[-LARGE:], 1)[0]), 0.0)
-    latency = float(np.median((times - slope * sizes)[:SMALL]))
-    return Line(max(latency, 0.0), slope)
-
-
-def _mean_ratio(column: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-    """The factor of one column that comes nearest to ones."""
-    return float(column.sum() / (column @ column))
+    def doubts(self) -> list[Doubt]:
+        where = self.times.directory
+        return [
+            Doubt(Reason.SCATTER, f"{where}: {what}: {text}", MEASURE_AGAIN)
+            for what, line in self.lines().items()
+            if (text := line.doubt()) is not None
+        ]
 
 
 def fit_storage(times: StorageTimes) -> StorageFit:
@@ -112,7 +87,7 @@ def _fit_writes(times: StorageTimes) -> tuple[Line, float]:
     commit = _commit_writes(times.journal)
     latency = fit_device(times.device_write).latency
     latency = min(latency, synced.latency / (1 + len(commit)))
-    line = Line(latency, synced.slope)
+    line = replace(synced, latency=latency)
     return line, max(synced.latency - latency - sum(map(line.at, commit)), 0.0)
 
 
@@ -240,4 +215,6 @@ def _duration(seconds: float) -> str:
 
 
 def _bandwidth(line: Line) -> str:
-    return f'"{float(f"{line.bandwidth:.4g}"):.0f} B/s"'
+    """With its interval, which `machine check` reads."""
+    value = f'"{float(f"{line.bandwidth:.4g}"):.0f} B/s"'
+    return f"{value}  # ± {100 * line.slope_share:.1f} % (residual {100 * line.residual:.1f} %)"

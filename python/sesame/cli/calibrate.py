@@ -18,7 +18,7 @@ from rich.console import Console
 
 from sesame import native
 from sesame.errors import InputError, OutputError
-from sesame.host_load import load_of
+from sesame.host_load import LoadWatch, load_of
 from sesame.trust import Doubt
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ def calibrate(output: Path, **options: Any) -> None:
     with console.status("measuring") as status:
         session = Session(options["budget"], tell=status.update, doubts=doubts)
         found, storage, said = _measure(compiler, options, session)
-    fits = [fit for fit in (found.inside, found.between, *found.kernels) if fit is not None]
+    fits = [
+        fit for fit in (found.inside, found.between, *found.kernels, storage) if fit is not None
+    ]
     doubts = session.doubts + [doubt for fit in fits for doubt in fit.doubts()]
     _refuse(doubts, output, options)
     _write(output, machine_text(replace(found, doubts=doubts)))
@@ -151,7 +153,14 @@ def _measure(
     storage = None
     if options["directory"] is not None:
         session.tell(f"measuring storage in {options['directory']}")
+        watch = LoadWatch()
         storage = fit_storage(measure_storage(options["directory"]))
+        # The kernel's threads work for the storage: only what the hypervisor took is told apart.
+        load = replace(watch.stop(), others_s=0.0)
+        session.doubts += [
+            replace(doubt, text=f"while storage was measured {doubt.text}")
+            for doubt in load.doubts()
+        ]
     found = Calibration(
         name=options["name"],
         host=platform.node(),
