@@ -219,7 +219,7 @@ class _Reader:
     def _takes(self, future: Future[Block]) -> bool:
         try:
             self._take(future.result())
-        except WRONG:
+        except (*WRONG, NotImplementedError):  # the last of Arrow, for what it cannot convert
             return False
         return True
 
