@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 
 from sesame.analysis.segments import (
     LEAST_POINTS,
@@ -194,6 +193,8 @@ def _least_errors(
     curve: _Curve, ends: list[int], donors: list[int], may_fall: Sequence[bool]
 ) -> tuple[Array, Array]:
     """Intercepts and slopes; `may_fall` for each break."""
+    from scipy.optimize import linprog  # large: only for who fits
+
     count, lines = len(curve.x), len(ends)
     unit = float(np.median(curve.scale))
     widths = np.array([max(curve.x[end - 1], 1.0) for end in ends])  # slopes count in unit / width
