@@ -7,6 +7,11 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include "core/base/check.h"
 #include "core/bindings/unwrap.h"
 #include "core/trace/directory_reader.h"
 #include "core/trace/reader.h"
@@ -50,27 +55,69 @@ nb::list record_type_list() {
   return types;
 }
 
-using ByteArray = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>;
+using FieldValues = nb::ndarray<nb::numpy>;
 
-// A numpy array that owns the bytes: none are copied.
-ByteArray as_array(std::vector<std::byte> bytes) {
-  auto* owned = new std::vector<std::byte>(std::move(bytes));
-  nb::capsule owner(owned,
-                    [](void* data) noexcept { delete static_cast<std::vector<std::byte>*>(data); });
-  return ByteArray(owned->data(), {owned->size()}, owner);
+// One field of each record, in memory of its own.
+std::unique_ptr<std::byte[]> values_of(const trace::RecordBatch& batch, size_t record_bytes,
+                                       const trace::FieldType& field) {
+  const size_t rows = batch.bytes.size() / record_bytes;
+  auto values = std::make_unique_for_overwrite<std::byte[]>(rows * field.size_bytes);
+  const std::byte* from = batch.bytes.data() + field.offset;
+  const auto copy = [&]<size_t kBytes>(std::integral_constant<size_t, kBytes>) {
+    std::byte* to = values.get();
+    for (size_t row = 0; row < rows; ++row, from += record_bytes, to += kBytes) {
+      std::memcpy(to, from, kBytes);
+    }
+  };
+  switch (field.size_bytes) {
+    case 2: copy(std::integral_constant<size_t, 2>()); break;
+    case 4: copy(std::integral_constant<size_t, 4>()); break;
+    default:
+      CHECK(field.size_bytes == 8);
+      copy(std::integral_constant<size_t, 8>());
+  }
+  return values;
 }
 
-// By type name (records as bytes, [(rank, rows), …] in their order), and whether nothing follows.
+FieldValues as_array(std::unique_ptr<std::byte[]> values, size_t rows, const trace::FieldType& field) {
+  std::byte* data = values.release();
+  nb::capsule owner(data, [](void* bytes) noexcept { delete[] static_cast<std::byte*>(bytes); });
+  using nb::dlpack::dtype_code;
+  const nb::dlpack::dtype type{
+      static_cast<uint8_t>(field.is_signed ? dtype_code::Int : dtype_code::UInt),
+      static_cast<uint8_t>(8 * field.size_bytes), 1};
+  return FieldValues(data, {rows}, owner, {}, type);
+}
+
+// By type name (values by field name, [(rank, rows), …] in their order), and whether nothing
+// follows. Python's other threads run meanwhile.
 nb::tuple read_batch(DirectoryReader& reader, size_t size_bytes) {
-  trace::DirectoryBatch batch = reader.read(size_bytes);
+  trace::DirectoryBatch batch;
+  std::vector<std::vector<std::unique_ptr<std::byte[]>>> columns(trace::record_types().size());
+  {
+    const nb::gil_scoped_release others;
+    batch = reader.read(size_bytes);
+    for (size_t i = 0; i < batch.records.size(); ++i) {
+      const trace::RecordType& type = *trace::find_record_type(batch.records[i].id);
+      for (const trace::FieldType& field : type.fields) {
+        columns[i].push_back(values_of(batch.records[i], type.size_bytes, field));
+      }
+    }
+  }
   nb::dict records;
   for (size_t i = 0; i < batch.records.size(); ++i) {
-    const std::string_view name = trace::find_record_type(batch.records[i].id)->name;
-    nb::list rows;
+    const trace::RecordType& type = *trace::find_record_type(batch.records[i].id);
+    const size_t rows = batch.records[i].bytes.size() / type.size_bytes;
+    nb::dict values;
+    for (size_t f = 0; f < type.fields.size(); ++f) {
+      const trace::FieldType& field = type.fields[f];
+      values[nb::str(field.name.data(), field.name.size())] =
+          as_array(std::move(columns[i][f]), rows, field);
+    }
+    nb::list runs;
     for (const trace::RankRows& run : batch.rows[i])
-      rows.append(nb::make_tuple(run.rank, run.rows));
-    records[nb::str(name.data(), name.size())] =
-        nb::make_tuple(as_array(std::move(batch.records[i].bytes)), rows);
+      runs.append(nb::make_tuple(run.rank, run.rows));
+    records[nb::str(type.name.data(), type.name.size())] = nb::make_tuple(values, runs);
   }
   return nb::make_tuple(records, batch.at_end);
 }
@@ -115,7 +162,7 @@ void register_trace(nb::module_& module) {
   nb::class_<Writer>(module, "TraceWriter")
       .def_static("open", &open_writer, "directory"_a, "ranks"_a, "call_names"_a,
                   "environment"_a = std::vector<std::pair<std::string, std::string>>{},
-                  "packet_bytes"_a = 16 * 1024)
+                  "packet_bytes"_a = trace::WriterOptions{}.packet_bytes)
       .def("append_calls", &append_all<sesame_call_record>, "rank"_a, "records"_a)
       .def("append_messages", &append_all<sesame_message_record>, "rank"_a, "records"_a)
       .def("append_file_calls", &append_all<sesame_file_call_record>, "rank"_a, "records"_a)

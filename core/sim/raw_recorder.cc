@@ -1,5 +1,7 @@
 #include "core/sim/raw_recorder.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -12,12 +14,20 @@ namespace {
 constexpr size_t kCalls = 256;
 
 // A total order: records that it does not tell apart are the same.
-bool completes_later(const sesame_message_record& a, const sesame_message_record& b) {
-  const auto key = [](const sesame_message_record& m) {
-    return std::tuple(m.receive_complete_ps, m.arrival_ps, m.send_ps, m.source, m.context, m.tag,
-                      m.bytes);
+bool completes_earlier(const sesame_message_record& a, const sesame_message_record& b) {
+  if (a.receive_complete_ps != b.receive_complete_ps) {
+    return a.receive_complete_ps < b.receive_complete_ps;
+  }
+  const auto rest = [](const sesame_message_record& m) {
+    return std::tuple(m.arrival_ps, m.send_ps, m.source, m.context, m.tag, m.bytes);
   };
-  return key(a) > key(b);
+  return rest(a) < rest(b);
+}
+
+// As many as half of the descriptors: simulated files need the others.
+size_t most_open_files() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 0;
 }
 
 int64_t end_of(const sesame_call_record& call) { return call.end_ps; }
@@ -31,6 +41,7 @@ Result<std::unique_ptr<RawRecorder>> RawRecorder::open(const std::string& direct
   trace::WriterOptions options;
   options.directory = directory;
   options.ranks = static_cast<uint32_t>(ranks);
+  options.open_files = most_open_files();
   for (int call = 0; call < mpi::kCallIds; ++call) {
     options.metadata.call_names.emplace_back(mpi::call_name(static_cast<mpi::CallId>(call)));
   }
@@ -83,9 +94,7 @@ void RawRecorder::record(const mpi::MessageRecord& message) {
     record.flags |= SESAME_MESSAGE_IN_NODE;
   }
   if (message.context % 2 == 1) record.flags |= SESAME_MESSAGE_OF_COLLECTIVE;
-  auto& pending = streams_[static_cast<size_t>(message.destination)].messages;
-  pending.push_back(record);
-  std::push_heap(pending.begin(), pending.end(), completes_later);
+  streams_[static_cast<size_t>(message.destination)].messages.push_back(record);
 }
 
 void RawRecorder::record(const mpi::IoRecord& call) {
@@ -127,25 +136,27 @@ bool RawRecorder::is_full(int rank) const {
 
 void RawRecorder::write_until(int rank_number, SimTime now) {
   const auto rank = static_cast<uint32_t>(rank_number);
-  for (const Call& call : streams_[rank].calls) {
+  auto& [messages, calls] = streams_[rank];
+  if (!std::ranges::is_sorted(messages, completes_earlier)) {
+    std::ranges::sort(messages, completes_earlier);
+  }
+  auto next = messages.begin();
+  const auto write_messages = [&](int64_t until_ps) {
+    for (; next != messages.end() && next->receive_complete_ps <= until_ps; ++next) {
+      writer_->append(rank, *next);
+    }
+  };
+  for (const Call& call : calls) {
     std::visit(
         [&](const auto& record) {
-          write_messages(rank, end_of(record));
+          write_messages(end_of(record));
           writer_->append(rank, record);
         },
         call);
   }
-  streams_[rank].calls.clear();
-  write_messages(rank, now.ps());
-}
-
-void RawRecorder::write_messages(uint32_t rank, int64_t until_ps) {
-  std::vector<sesame_message_record>& messages = streams_[rank].messages;
-  while (!messages.empty() && messages.front().receive_complete_ps <= until_ps) {
-    std::pop_heap(messages.begin(), messages.end(), completes_later);
-    writer_->append(rank, messages.back());
-    messages.pop_back();
-  }
+  calls.clear();
+  write_messages(now.ps());
+  messages.erase(messages.begin(), next);
 }
 
 Result<> RawRecorder::close() {

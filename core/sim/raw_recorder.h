@@ -42,14 +42,13 @@ class RawRecorder : public mpi::Recorder {
  private:
   using Call = std::variant<sesame_call_record, sesame_file_call_record>;
   struct Stream {
-    std::vector<sesame_message_record> messages;  // a heap, the earliest completion first
+    std::vector<sesame_message_record> messages;  // in any order
     std::vector<Call> calls;                      // in order
   };
 
   RawRecorder(std::unique_ptr<trace::Writer> writer, int ranks, const network::Network& network);
   uint16_t number_of_call(const char* name);
   int32_t number_of_file(std::string_view path);
-  void write_messages(uint32_t rank, int64_t until_ps);
 
   std::unique_ptr<trace::Writer> writer_;
   std::vector<Stream> streams_;

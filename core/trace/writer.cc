@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/trace/stream_format.h"
@@ -13,10 +14,8 @@
 namespace sesame::trace {
 
 struct Writer::Stream {
-  std::unique_ptr<std::byte[]> packet;  // null until the first record
-  size_t used = 0;                      // bytes of the packet; 0 when none is begun
-  uint64_t first_timestamp = 0;         // of the packet begun
-  uint64_t last_timestamp = 0;          // of the stream
+  uint64_t first_timestamp = 0;  // of the packet begun
+  uint64_t last_timestamp = 0;   // of the stream
   uint64_t packets = 0;
   uint64_t discarded = 0;
   uint64_t discarded_written = 0;  // as the last packet in the file says
@@ -70,6 +69,7 @@ Writer::Writer(WriterOptions options) : options_(std::move(options)), streams_(o
   }
   CHECK(options_.packet_bytes >= sizeof(PacketStart) + largest_event);
   CHECK(options_.packet_bytes <= kLargestPacketBytes);
+  packet_ = std::make_unique_for_overwrite<std::byte[]>(options_.packet_bytes);
 }
 
 Result<std::unique_ptr<Writer>> Writer::open(WriterOptions options) {
@@ -115,43 +115,43 @@ void Writer::append_bytes(uint32_t rank, uint8_t id, int64_t timestamp_ps, const
     ++discarded_;
     return;
   }
-  if (stream.used + sizeof(EventStart) + size > options_.packet_bytes) write_packet(rank, stream);
-  if (stream.used == 0) begin_packet(stream);
+  const size_t event = sizeof(EventStart) + size;
+  if (used_ > 0 && (rank != packet_rank_ || used_ + event > options_.packet_bytes)) write_packet();
+  if (used_ == 0) begin_packet(rank);
   // A stream's order is the order of appending: a receive that completed while its rank was
   // busy elsewhere is stamped with the time at which the stream has arrived.
   auto timestamp = static_cast<uint64_t>(std::max<int64_t>(timestamp_ps, 0));
   stream.last_timestamp = std::max(stream.last_timestamp, timestamp);
-  if (stream.used == sizeof(PacketStart)) stream.first_timestamp = stream.last_timestamp;
+  if (used_ == sizeof(PacketStart)) stream.first_timestamp = stream.last_timestamp;
   EventStart start{id, stream.last_timestamp};
-  std::memcpy(stream.packet.get() + stream.used, &start, sizeof start);
-  std::memcpy(stream.packet.get() + stream.used + sizeof start, record, size);
-  stream.used += sizeof start + size;
+  std::memcpy(packet_.get() + used_, &start, sizeof start);
+  std::memcpy(packet_.get() + used_ + sizeof start, record, size);
+  used_ += event;
 }
 
-void Writer::begin_packet(Stream& stream) {
-  if (!stream.packet) {
-    stream.packet = std::make_unique_for_overwrite<std::byte[]>(options_.packet_bytes);
-  }
-  stream.used = sizeof(PacketStart);
-  stream.first_timestamp = stream.last_timestamp;
+void Writer::begin_packet(uint32_t rank) {
+  packet_rank_ = rank;
+  used_ = sizeof(PacketStart);
+  streams_[rank].first_timestamp = streams_[rank].last_timestamp;
 }
 
-void Writer::write_packet(uint32_t rank, Stream& stream) {
+void Writer::write_packet() {
+  const uint32_t rank = packet_rank_;
+  Stream& stream = streams_[rank];
+  const size_t size = std::exchange(used_, 0);
   PacketStart start{kPacketMagic,
                     kStreamId,
                     rank,
                     stream.first_timestamp,
                     stream.last_timestamp,
-                    stream.used * 8,
-                    stream.used * 8,
+                    size * 8,
+                    size * 8,
                     stream.packets,
                     stream.discarded};
-  std::memcpy(stream.packet.get(), &start, sizeof start);
-  size_t size = stream.used;
-  stream.used = 0;
+  std::memcpy(packet_.get(), &start, sizeof start);
   int descriptor = descriptor_of(rank, stream);
   if (descriptor < 0) return;
-  if (int failed = write_all(descriptor, stream.packet.get(), size); failed != 0) {
+  if (int failed = write_all(descriptor, packet_.get(), size); failed != 0) {
     fail(options_.directory + "/" + stream_file_name(rank), failed);
   } else {
     ++stream.packets;
@@ -182,11 +182,15 @@ void Writer::fail(const std::string& path, int error_number) {
 Result<> Writer::close() {
   if (!closed_) {
     closed_ = true;
+    if (used_ > 0 && !failure_) write_packet();
+    used_ = 0;
     for (uint32_t rank = 0; rank < streams_.size(); ++rank) {
       Stream& stream = streams_[rank];
       // An empty packet tells of records lost at the end.
-      if (stream.used == 0 && stream.discarded > stream.discarded_written) begin_packet(stream);
-      if (stream.used > 0 && !failure_) write_packet(rank, stream);
+      if (stream.discarded > stream.discarded_written && !failure_) {
+        begin_packet(rank);
+        write_packet();
+      }
       if (stream.descriptor >= 0 && ::close(stream.descriptor) != 0) {
         fail(options_.directory + "/" + stream_file_name(rank), errno);
       }

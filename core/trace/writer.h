@@ -1,9 +1,10 @@
 // Writes a raw trace: a directory with the text file `metadata` and one stream file per rank.
 //
-// append() copies a record into the rank's packet buffer; it takes no lock and, after the rank's
-// first record, allocates nothing. A full packet is written to the rank's file. Only a bounded
-// number of files stay open, so 4,096 ranks need no more descriptors than 100. A rank that never
-// appends costs a few bytes and has no file.
+// append() copies a record into the packet buffer; it takes no lock and allocates nothing. The
+// packet is written to the rank's file when it is full or a record of another rank follows, so a
+// caller appends many records of a rank in a row. One buffer for all ranks stays in the processor's
+// cache. Only a bounded number of files stay open. A rank that never appends costs a few bytes and
+// has no file.
 //
 // A write that fails (a full disk) ends the recording: later records are counted as discarded,
 // and close() returns the error. Not safe for use by several threads at once.
@@ -26,8 +27,8 @@ struct WriterOptions {
   std::string directory;  // exists, is empty
   uint32_t ranks = 0;
   Metadata metadata;
-  size_t packet_bytes = 16 * 1024;  // buffer of each rank
-  size_t open_files = 128;          // at most so many descriptors stay open
+  size_t packet_bytes = 32 * 1024;
+  size_t open_files = 128;  // at most so many descriptors stay open
   // Bytes in all streams together after which records are discarded and counted.
   uint64_t limit_bytes = UINT64_MAX;
 };
@@ -65,13 +66,16 @@ class Writer {
   explicit Writer(WriterOptions options);
   void append_bytes(uint32_t rank, uint8_t id, int64_t timestamp_ps, const void* record,
                     size_t size);
-  void begin_packet(Stream& stream);
-  void write_packet(uint32_t rank, Stream& stream);
+  void begin_packet(uint32_t rank);
+  void write_packet();
   int descriptor_of(uint32_t rank, Stream& stream);
   void fail(const std::string& path, int error_number);
 
   WriterOptions options_;
   std::vector<Stream> streams_;
+  std::unique_ptr<std::byte[]> packet_;
+  size_t used_ = 0;           // bytes of the packet; 0 when none is begun
+  uint32_t packet_rank_ = 0;  // whose packet it is
   std::optional<Error> failure_;
   uint64_t discarded_ = 0;
   uint64_t written_bytes_ = 0;

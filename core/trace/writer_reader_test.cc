@@ -120,8 +120,10 @@ size_t open_descriptors() {
 TEST_F(RawTrace, KeepsFewFilesOpenForManyRanks) {
   auto writer = open_writer({.ranks = 4096, .packet_bytes = 256, .open_files = 10});
   size_t before = open_descriptors();
-  for (int round = 0; round < 20; ++round) {
-    for (uint32_t rank = 0; rank < 4096; ++rank) writer->append(rank, call(round + 1));
+  for (int round = 0; round < 20; round += 10) {
+    for (uint32_t rank = 0; rank < 4096; ++rank) {
+      for (int i = 1; i <= 10; ++i) writer->append(rank, call(round + i));
+    }
   }
   EXPECT_LE(open_descriptors(), before + 10);
   ASSERT_TRUE(writer->close().has_value());
@@ -129,6 +131,21 @@ TEST_F(RawTrace, KeepsFewFilesOpenForManyRanks) {
   EXPECT_EQ(stream_files(directory_)->at(4095), stream_path(4095));
   EXPECT_EQ(read_all(stream_path(5)).calls.size(), 20u);
   EXPECT_EQ(read_all(stream_path(4000)).calls.size(), 20u);
+}
+
+TEST_F(RawTrace, KeepsTheRecordsOfRanksThatTakeTurns) {
+  auto writer = open_writer({.ranks = 3});
+  for (int64_t i = 1; i <= 100; ++i) {
+    for (uint32_t rank = 0; rank < 3; ++rank) writer->append(rank, call(i * (rank + 1)));
+  }
+  ASSERT_TRUE(writer->close().has_value());
+  for (uint32_t rank = 0; rank < 3; ++rank) {
+    const Contents found = read_all(stream_path(rank));
+    ASSERT_EQ(found.calls.size(), 100u);
+    for (size_t i = 0; i < 100; ++i) {
+      EXPECT_EQ(found.calls[i].end_ps, static_cast<int64_t>((i + 1) * (rank + 1)));
+    }
+  }
 }
 
 TEST_F(RawTrace, CountsRecordsPastTheLimitAsDiscarded) {

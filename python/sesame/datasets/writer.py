@@ -1,4 +1,7 @@
-"""Writes a data set: first beside its place, then moved there, so that none is half-written."""
+"""Writes a data set: first beside its place, then moved there, so that none is half-written.
+
+What needs pyarrow is imported at its first use: it may load while the first records are made.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,16 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any
 
 from sesame.datasets.destination import check_destination
-from sesame.datasets.fields import RecordType
-from sesame.datasets.raw import RawSummary, convert_raw
-from sesame.datasets.schema import record_type
 from sesame.errors import OutputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sesame.datasets.fields import RecordType
+    from sesame.datasets.raw import RawSummary
 
 FORMAT_VERSION = 2
 
@@ -54,7 +57,7 @@ class DataSetWriter:
 
     def write_records(self, name: str, columns: dict[str, Any]) -> None:
         """The records of one type from columns by field name."""
-        self.write_described(record_type(name), columns)
+        self.write_described(self._type(name), columns)
 
     def write_described(self, described: RecordType, columns: dict[str, Any]) -> None:
         """The records of a type that only this data set has."""
@@ -62,9 +65,12 @@ class DataSetWriter:
 
     def write_batches(self, name: str, batches: Iterable[dict[str, Any]]) -> None:
         """The records of one type, a part at a time, for those that memory may not hold."""
-        self._write_batches(record_type(name), batches)
+        self._write_batches(self._type(name), batches)
 
     def _write_batches(self, described: RecordType, batches: Iterable[dict[str, Any]]) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         self._described[described.name] = described
         schema, rows = described.arrow_schema(), 0
         path = self.directory / f"{described.name}.parquet"
@@ -76,11 +82,15 @@ class DataSetWriter:
         self.rows[described.name] = rows
 
     def write_table(self, name: str, table: pa.Table) -> None:
+        import pyarrow.parquet as pq
+
         pq.write_table(table, self.directory / f"{name}.parquet", compression="zstd")
         self.rows[name] = table.num_rows
 
     def take_raw(self, *, keep: bool) -> RawSummary:
         """Converts the raw streams and, unless they are to be kept, removes them."""
+        from sesame.datasets.raw import convert_raw
+
         summary = convert_raw(self.raw, self.directory)
         self.rows.update(summary.rows)
         if not keep:
@@ -104,6 +114,8 @@ class DataSetWriter:
         self._finished = True
 
     def _type(self, name: str) -> RecordType:
+        from sesame.datasets.schema import record_type
+
         return self._described.get(name) or record_type(name)
 
     def _move_into_place(self) -> None:

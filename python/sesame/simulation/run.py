@@ -6,10 +6,12 @@ import platform
 import shutil
 import signal
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +57,8 @@ SCALARS = (
     "outcome_text",
 )
 MOST_FILES_NAMED = 3  # in a note
+# Loads pyarrow, which takes as long as a short simulation: it loads while the simulator runs.
+WRITING = "sesame.datasets.raw"
 
 
 @dataclass(frozen=True)
@@ -165,10 +169,10 @@ def simulate_into(
 ) -> RunResult:
     """Runs a scenario and finishes the data set with what it gave. `repeated`: what repeats of the
     run gave, for which this one stands."""
-    from sesame.simulation.storage import write_files_of_records
-
     begin = datetime.now(UTC)
     machine_file = scenario.machine.read_text(encoding="utf-8")
+    if scenario.compute.mode != "measured":  # measured times must not share the machine
+        threading.Thread(target=import_module, args=(WRITING,), daemon=True).start()
     outcome = _run(scenario, host, writer.directory, keep.records, progress, more)
     if repeated is not None:
         outcome = replace(outcome, doubts=repeated.doubts, estimate=repeated.estimate)
@@ -176,6 +180,8 @@ def simulate_into(
     (writer.directory / "result.json").unlink()
     raw = None
     if keep.records:
+        from sesame.simulation.storage import write_files_of_records
+
         raw = writer.take_raw(keep=keep.raw)
         write_files_of_records(writer, outcome.result)
     writer.finish(_info(scenario, outcome, machine_file, begin, raw, keep))
