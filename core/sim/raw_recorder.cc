@@ -36,12 +36,13 @@ int64_t end_of(const sesame_file_call_record& call) { return call.end_ps; }
 }  // namespace
 
 Result<std::unique_ptr<RawRecorder>> RawRecorder::open(const std::string& directory, int ranks,
-                                                       const std::string& machine,
+                                                       bool one_file, const std::string& machine,
                                                        const network::Network& network) {
   trace::WriterOptions options;
   options.directory = directory;
   options.ranks = static_cast<uint32_t>(ranks);
   options.open_files = most_open_files();
+  options.one_file = one_file;
   for (int call = 0; call < mpi::kCallIds; ++call) {
     options.metadata.call_names.emplace_back(mpi::call_name(static_cast<mpi::CallId>(call)));
   }

@@ -20,9 +20,10 @@ namespace sesame::sim {
 
 class RawRecorder : public mpi::Recorder {
  public:
-  // Streams for `ranks` ranks in the directory, which must exist.
+  // Streams for `ranks` ranks in the directory, which must exist; all in one file, or a file for
+  // each, as other tools read them.
   static Result<std::unique_ptr<RawRecorder>> open(const std::string& directory, int ranks,
-                                                   const std::string& machine,
+                                                   bool one_file, const std::string& machine,
                                                    const network::Network& network);
 
   void record(const mpi::CallRecord& call) override;

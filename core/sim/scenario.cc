@@ -92,6 +92,7 @@ Result<Scenario> from_json(const Json& json) {
   if (scenario.placement.starts_with("file:")) scenario.placement.erase(0, 5);
   scenario.output_directory = json.at("output_directory");
   scenario.record = json.value("record", false);
+  scenario.stream_files = json.value("stream_files", true);
   scenario.label_output = json.value("label_output", false);
   scenario.program_stdout_to_stderr = json.value("program_stdout", "stdout") == "stderr";
   scenario.private_libraries = json.value("private_libraries", scenario.private_libraries);

@@ -26,6 +26,7 @@ struct Scenario {
   std::string saved_compute;     // path that gets the measured times in that layout; empty: none
   std::string output_directory;  // exists; gets result.json and raw/
   bool record = false;
+  bool stream_files = true;  // of each rank; else one of all ranks
   bool label_output = false;
   bool program_stdout_to_stderr = false;
   uint64_t stack_bytes = 8 << 20;

@@ -183,8 +183,8 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
     if (mkdir(raw.c_str(), 0777) != 0 && errno != EEXIST) {
       return error_at(raw, 0, std::string("cannot make the directory: ") + std::strerror(errno));
     }
-    auto recorder = RawRecorder::open(raw, scenario.ranks, simulation->machine_.name,
-                                      simulation->world_->network);
+    auto recorder = RawRecorder::open(raw, scenario.ranks, !scenario.stream_files,
+                                      simulation->machine_.name, simulation->world_->network);
     if (!recorder) return std::unexpected(recorder.error());
     simulation->recorder_ = std::move(*recorder);
     simulation->world_->recorder = simulation->recorder_.get();

@@ -5,9 +5,9 @@
 namespace sesame::trace {
 
 Result<std::unique_ptr<DirectoryReader>> DirectoryReader::open(const std::string& directory) {
-  auto paths = stream_files(directory);
-  if (!paths) return std::unexpected(paths.error());
-  return std::unique_ptr<DirectoryReader>(new DirectoryReader(std::move(*paths)));
+  auto sources = stream_sources(directory);
+  if (!sources) return std::unexpected(sources.error());
+  return std::unique_ptr<DirectoryReader>(new DirectoryReader(std::move(*sources)));
 }
 
 DirectoryBatch DirectoryReader::read(size_t size_bytes) {
@@ -21,14 +21,17 @@ DirectoryBatch DirectoryReader::read(size_t size_bytes) {
     if (!done) damage_.push_back(done.error().to_string());
     if (!done || batch.at_end) end_stream();
   }
-  batch.at_end = !stream_ && next_path_ == paths_.size();
+  batch.at_end = !stream_ && next_source_ == sources_.size();
   return batch;
 }
 
 // False when there are no more streams.
 bool DirectoryReader::open_next() {
-  while (next_path_ < paths_.size()) {
-    auto opened = StreamReader::open(paths_[next_path_++]);
+  while (next_source_ < sources_.size()) {
+    StreamSource& source = sources_[next_source_++];
+    auto opened = source.packets.empty()
+                      ? StreamReader::open(source.path)
+                      : StreamReader::open(source.path, std::move(source.packets));
     if (opened) {
       stream_ = std::move(*opened);
       return true;

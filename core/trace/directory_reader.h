@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/trace/packet_index.h"
 #include "core/trace/reader.h"
 
 namespace sesame::trace {
@@ -34,13 +35,13 @@ class DirectoryReader {
   const std::vector<std::string>& damage() const { return damage_; }  // a line for each place
 
  private:
-  explicit DirectoryReader(std::vector<std::string> paths) : paths_(std::move(paths)) {}
+  explicit DirectoryReader(std::vector<StreamSource> sources) : sources_(std::move(sources)) {}
   bool open_next();
   void end_stream();
   void note_rows(DirectoryBatch& batch, const std::vector<size_t>& had) const;
 
-  std::vector<std::string> paths_;
-  size_t next_path_ = 0;
+  std::vector<StreamSource> sources_;
+  size_t next_source_ = 0;
   std::unique_ptr<StreamReader> stream_;  // null between streams
   uint64_t discarded_ = 0;
   std::vector<std::string> damage_;

@@ -51,6 +51,16 @@ Result<std::unique_ptr<StreamReader>> StreamReader::open(const std::string& path
   return std::unique_ptr<StreamReader>(new StreamReader(path, file));
 }
 
+Result<std::unique_ptr<StreamReader>> StreamReader::open(const std::string& path,
+                                                         std::vector<uint64_t> packets) {
+  auto reader = open(path);
+  if (reader) {
+    (*reader)->listed_ = std::move(packets);
+    std::setvbuf((*reader)->file_, nullptr, _IONBF, 0);  // seeking would discard what is buffered
+  }
+  return reader;
+}
+
 Result<StreamBatch> StreamReader::read(size_t size_bytes) {
   StreamBatch batch;
   if (auto done = read_into(batch, size_bytes); !done) return std::unexpected(done.error());
@@ -61,8 +71,8 @@ Result<> StreamReader::read_into(StreamBatch& batch, size_t size_bytes) {
   if (pending_) return std::unexpected(*pending_);
   batch.at_end = false;
   const size_t had = batch.size_bytes();
-  const uint64_t start = offset_;
-  while (offset_ - start < size_bytes) {
+  const uint64_t start = read_bytes_;
+  while (read_bytes_ - start < size_bytes) {
     auto more = read_packet(batch);
     if (!more) {
       pending_ = more.error();
@@ -77,8 +87,17 @@ Result<> StreamReader::read_into(StreamBatch& batch, size_t size_bytes) {
   return {};
 }
 
+// False when none of the list is left.
+bool StreamReader::find_packet() {
+  if (!listed_) return true;
+  if (packets_ == listed_->size()) return false;
+  offset_ = (*listed_)[packets_];
+  return std::fseek(file_, static_cast<long>(offset_), SEEK_SET) == 0;
+}
+
 // False at the end of the stream.
 Result<bool> StreamReader::read_packet(StreamBatch& batch) {
+  if (!find_packet()) return false;
   PacketStart start;
   size_t got = std::fread(&start, 1, sizeof start, file_);
   if (got == 0 && std::ferror(file_) == 0) return false;
@@ -93,6 +112,7 @@ Result<bool> StreamReader::read_packet(StreamBatch& batch) {
   if (auto taken = take_events(batch); !taken) return std::unexpected(taken.error());
   if (!whole) return damage("the stream is cut off");
   offset_ += start.packet_bits / 8;
+  read_bytes_ += start.packet_bits / 8;
   ++packets_;
   return true;
 }

@@ -139,35 +139,36 @@ void Writer::write_packet() {
   const uint32_t rank = packet_rank_;
   Stream& stream = streams_[rank];
   const size_t size = std::exchange(used_, 0);
-  PacketStart start{kPacketMagic,
-                    kStreamId,
-                    rank,
-                    stream.first_timestamp,
-                    stream.last_timestamp,
-                    size * 8,
-                    size * 8,
-                    stream.packets,
+  PacketStart start{kPacketMagic,          kStreamId, rank,     stream.first_timestamp,
+                    stream.last_timestamp, size * 8,  size * 8, stream.packets,
                     stream.discarded};
   std::memcpy(packet_.get(), &start, sizeof start);
   int descriptor = descriptor_of(rank, stream);
   if (descriptor < 0) return;
   if (int failed = write_all(descriptor, packet_.get(), size); failed != 0) {
-    fail(options_.directory + "/" + stream_file_name(rank), failed);
+    fail(path_of(rank), failed);
   } else {
     ++stream.packets;
     stream.discarded_written = start.events_discarded;
     written_bytes_ += size;
   }
-  if (stream.descriptor < 0) ::close(descriptor);
+  if (descriptor != stream.descriptor && descriptor != shared_descriptor_) ::close(descriptor);
+}
+
+std::string Writer::path_of(uint32_t rank) const {
+  return options_.directory + "/" + (options_.one_file ? kSharedFileName : stream_file_name(rank));
 }
 
 // The open file of the stream, kept open while few are; -1 after an error.
 int Writer::descriptor_of(uint32_t rank, Stream& stream) {
   if (stream.descriptor >= 0) return stream.descriptor;
-  std::string path = options_.directory + "/" + stream_file_name(rank);
+  if (shared_descriptor_ >= 0) return shared_descriptor_;
+  const std::string path = path_of(rank);
   int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor < 0) {
     fail(path, errno);
+  } else if (options_.one_file) {
+    shared_descriptor_ = descriptor;
   } else if (files_kept_open_ < options_.open_files) {
     stream.descriptor = descriptor;
     ++files_kept_open_;
@@ -192,10 +193,11 @@ Result<> Writer::close() {
         write_packet();
       }
       if (stream.descriptor >= 0 && ::close(stream.descriptor) != 0) {
-        fail(options_.directory + "/" + stream_file_name(rank), errno);
+        fail(path_of(rank), errno);
       }
       stream = Stream{};
     }
+    if (shared_descriptor_ >= 0 && ::close(shared_descriptor_) != 0) fail(path_of(0), errno);
   }
   if (failure_) return std::unexpected(*failure_);
   return {};

@@ -154,7 +154,7 @@ def simulate(
 ) -> RunResult:
     """Runs a scenario for its result only."""
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
-        return _run(scenario, host, Path(directory), False, progress, more)
+        return _run(scenario, host, Path(directory), Keep(records=False), progress, more)
 
 
 def simulate_into(
@@ -173,7 +173,7 @@ def simulate_into(
     machine_file = scenario.machine.read_text(encoding="utf-8")
     if scenario.compute.mode != "measured":  # measured times must not share the machine
         threading.Thread(target=import_module, args=(WRITING,), daemon=True).start()
-    outcome = _run(scenario, host, writer.directory, keep.records, progress, more)
+    outcome = _run(scenario, host, writer.directory, keep, progress, more)
     if repeated is not None:
         outcome = replace(outcome, doubts=repeated.doubts, estimate=repeated.estimate)
     _write_summaries(writer, outcome.result)
@@ -192,12 +192,13 @@ def _run(
     scenario: Scenario,
     host: Host,
     directory: Path,
-    record: bool,
+    keep: Keep,
     progress: Progress | None,
     more: dict[str, Any],
 ) -> RunResult:
     text = scenario.to_json()
-    text |= {"output_directory": str(directory.resolve()), "record": record}
+    text |= {"output_directory": str(directory.resolve()), "record": keep.records}
+    text["stream_files"] = keep.raw
     recorded_file = directory / "recorded_compute"
     doubts = list(scenario.doubts)
     if scenario.compute.times is not None:
@@ -211,7 +212,7 @@ def _run(
         write_recorded(times, recorded_file)
         text["compute"] = scenario.compute.to_json(recorded_file.resolve())
         text["compute"]["shared"] |= is_shared(recorded.info)
-    if record:
+    if keep.records:
         (directory / "raw").mkdir()
     watch = LoadWatch()
     try:
