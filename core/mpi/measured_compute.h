@@ -34,7 +34,7 @@ class MeasuredCompute {
   MeasuredCompute(bool keeps_times, bool samples_regions, SimTime short_limit)
       : short_limit_(short_limit), keeps_times_(keeps_times), samples_regions_(samples_regions) {}
 
-  // The computation before a call; `caller` is where the program goes on after it.
+  // The computation before a call; `caller` is where the program resumes after it.
   void add(const void* caller, SimTime host, bool polling) {
     if (keeps_times_) times_ps_.push_back(polling ? ~host.ps() : host.ps());
     if (samples_regions_) sample(caller, host);

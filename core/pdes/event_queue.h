@@ -22,14 +22,14 @@ enum class EventClass : uint8_t {
 };
 
 // The order among equal times. It must not depend on the order in which fibers run: an event that
-// a fiber may schedule before its time has come names its rank and its number there.
+// a fiber may schedule ahead of its time names its rank and its number there.
 struct EventOrder {
   EventClass kind;
   uint32_t rank;  // less than 2^24
   uint32_t number;
 
-  // Ranks come in a fixed order that scatters neighbours. In the order of their numbers, ranks that
-  // run in lock step would find disks and locks in a friendlier order than real ones do.
+  // Ranks are served in a fixed order that scatters neighbours. In the order of their numbers,
+  // ranks that run in lock step would find disks and locks in a friendlier order than real ones do.
   uint64_t key() const {
     constexpr uint32_t kGoldenRatio = 0x9e3779;  // of 2^24, and odd
     const uint64_t scattered = rank * kGoldenRatio & 0xffffff;
@@ -58,7 +58,7 @@ class EventQueue {
   SimTime earliest() const { return heap_.empty() ? SimTime::never() : heap_[0]->time_; }
 
   // Schedules an event of the class kModel, or moves it if it is scheduled already (it keeps its
-  // order among equals). Only events that fire, and fibers whose time has come, may call this.
+  // order among equals). Only events that fire, and fibers whose time is reached, may call this.
   void schedule(ConditionalEvent& event, SimTime time);
   // Schedules or moves the event; any fiber may call this at any time.
   void schedule(ConditionalEvent& event, SimTime time, EventOrder order);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kSwitchesPerTick = 1 << 14;
 
-// With thousands of fibers a fiber's memory is out of the cache by the time its turn comes. While
+// With thousands of fibers a fiber's memory is out of the cache by the time it runs. While
 // one runs, the stack lines that the next will return through are on their way, and of the one
 // after it the object that the fiber is part of.
 constexpr size_t kStackBytes = 16 * 64;

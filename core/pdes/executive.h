@@ -28,7 +28,7 @@ class Executive {
   // must not switch.
   using YieldHook = void (*)(void* context);
 
-  // `on_approach` is called for the fiber whose turn comes after the one that goes on now: it is
+  // `on_approach` is called for the fiber that runs after the one that resumes now: it is
   // in the cache, and what it points to can be loaded ahead.
   using ApproachHook = void (*)(const Fiber& next);
 
@@ -40,7 +40,7 @@ class Executive {
     yield_context_ = context;
   }
   // The size of the objects that the fibers are the first part of, as far as a fiber needs it
-  // whenever it goes on: loaded into the cache shortly before.
+  // whenever it resumes: loaded into the cache shortly before.
   void set_fiber_bytes(size_t bytes) { fiber_bytes_ = bytes; }
 
   // Ready fibers run in an order drawn from the seed from now on, not first in, first out. What a

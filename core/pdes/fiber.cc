@@ -76,7 +76,7 @@ Result<> StackPool::reserve_batch() {
   }
   char* first = static_cast<char*>(region);
   regions_.emplace_back(first, total);
-  // Huge pages would make each rank's few touched kilobytes cost two megabytes.
+  // Huge pages would make each rank's few kilobytes in use cost two megabytes.
   madvise(region, total, MADV_NOHUGEPAGE);
   for (size_t i = batch_; i-- > 0;) {
     char* base = first + i * stride + kGuardBytes;

@@ -1,6 +1,6 @@
 // A fiber: a thread of control with its own stack that runs until it gives way. A logical process
 // runs as one fiber; a switch saves eleven registers and takes about 5 ns. StackPool hands out the
-// stacks: address space only, guarded below, pages appear when touched.
+// stacks: address space only, guarded below, pages appear when used.
 // One thread uses a pool and its fibers.
 #pragma once
 
@@ -66,12 +66,12 @@ class Fiber {
 
   const Stack& stack() const { return stack_; }
 
-  // What the fiber will touch as soon as it goes on, a cache line each: loaded shortly before.
+  // What the fiber uses as soon as it resumes, a cache line each: loaded shortly before.
   // Forgotten when it has gone on.
   void will_touch(const void* line) {
     if (warm_count_ < kWarm) warm_[warm_count_++] = line;
   }
-  // The same, whenever it goes on.
+  // The same, whenever it resumes.
   void always_touches(const void* line) {
     if (always_count_ >= kWarm) return;
     will_touch(line);
