@@ -153,17 +153,20 @@ void World::start_strand(Rank& rank, SimTime now, std::function<void()> body) {
   strand->body = std::move(body);
   Strand* started = strand.get();
   rank.interface.add_helper(*started);
+  started->busy_index = static_cast<uint32_t>(busy_strands_.size());
   busy_strands_.push_back(std::move(strand));
   executive.make_ready(*started);
 }
 
 void World::park(Strand& strand) {
   strand.rank->interface.remove_helper(strand);
-  auto place = std::find_if(busy_strands_.begin(), busy_strands_.end(),
-                            [&strand](const auto& busy) { return busy.get() == &strand; });
-  CHECK(place != busy_strands_.end());
-  idle_strands_.push_back(std::move(*place));
-  *place = std::move(busy_strands_.back());
+  std::unique_ptr<Strand>& place = busy_strands_[strand.busy_index];
+  CHECK(place.get() == &strand);
+  idle_strands_.push_back(std::move(place));
+  if (&place != &busy_strands_.back()) {
+    place = std::move(busy_strands_.back());
+    place->busy_index = strand.busy_index;
+  }
   busy_strands_.pop_back();
   executive.block();
 }

@@ -66,6 +66,7 @@ struct Strand : pdes::Fiber {
   const RequestObject* waiting_request = nullptr;  // one of them, to explain a deadlock
   std::function<void()> body;                      // helper strands only
   int saved_errno = 0;
+  uint32_t busy_index = 0;  // helper strands only: where World has it while it runs
 };
 
 // Messages by size: class 0 holds empty ones, class k those of 2^(k-1) to 2^k - 1 bytes.
