@@ -32,7 +32,7 @@ std::vector<int> accept_at(Rank& rank, int port, const Members& mine) {
   Transfer asking = universe_transfer(rank, asking_tag(port));
   int peer = 0;
   asking.receive(&peer, 1, int_type(rank), MPI_ANY_SOURCE);
-  reach_now(self());
+  yield_until_now(self());
   const uint32_t context = kFirstContext + kInterContexts * rank.world.connections++;
   std::vector<int> list = {static_cast<int>(context)};
   list.insert(list.end(), mine.world_ranks().begin(), mine.world_ranks().end());
@@ -76,7 +76,7 @@ int check_string(const char* text, const char* what) {
 // answer.
 void ask_name_service() {
   Strand& strand = self();
-  reach_now(strand);
+  yield_until_now(strand);
   const network::MessageCost cost = strand.rank->world.network.cost(strand.rank->id, 0, 0);
   strand.now += (cost.send_overhead + cost.latency + cost.receive_overhead) * 2;
 }
@@ -93,7 +93,7 @@ int join_by_name(const char* port_name, int root, Comm comm, PortUse use, Comm* 
   int port = -1;
   // All ranks hear from the root of a name that is no port.
   if (object->rank == root && port_name != nullptr) {
-    reach_now(self());
+    yield_until_now(self());
     port = this_rank().world.ports.find(port_name).value_or(-1);
   }
   CommObject* joined = nullptr;
@@ -167,7 +167,7 @@ int Open_port(Info info, char* port_name) {
   InfoObject* hints;
   MPI_TRY(check_info(info, &hints));
   MPI_TRY(check_out(port_name, "port_name"));
-  reach_now(self());
+  yield_until_now(self());
   Rank& rank = this_rank();
   std::strcpy(port_name, Ports::name_of(rank.world.ports.open(rank.id)).c_str());
   return MPI_SUCCESS;
@@ -175,7 +175,7 @@ int Open_port(Info info, char* port_name) {
 
 int Close_port(const char* port_name) {
   MPI_TRY(check_string(port_name, "the port's name"));
-  reach_now(self());
+  yield_until_now(self());
   Rank& rank = this_rank();
   MPI_TRY(check_port(rank, rank.world.ports.find(port_name).value_or(-1), PortUse::kAccept));
   rank.world.ports.close(*rank.world.ports.find(port_name));

@@ -90,7 +90,7 @@ std::vector<int> start(std::vector<ProgramStart>& programs, const std::vector<in
                        int error, int* port) {
   Rank& rank = this_rank();
   if (error == MPI_SUCCESS) {
-    reach_now(self());
+    yield_until_now(self());
     *port = rank.world.ports.open(rank.id);
     if (const auto started = rank.world.hooks.spawn(programs, *port); !started) {
       rank.world.ports.close(*port);

@@ -114,7 +114,7 @@ void begin(const char* name) {
   if (strand.call_depth == 0) mpi::charge_compute(strand, mpi::ComputeEnd::kClock);
   strand.idle_polls = 0;
   call_of(strand) = {name, {}, strand.now, 0, false};
-  mpi::reach_now(strand);
+  mpi::yield_until_now(strand);
 }
 
 void record(const mpi::Strand& strand, const loader::FileCallNote& note) {
@@ -134,7 +134,7 @@ void end(const loader::FileCallNote& note) {
   if (g_world->recorder != nullptr && !call_of(strand).file.empty()) {
     record(strand, note);
     if (g_world->recorder->is_full(strand.rank->id)) {
-      mpi::reach_now(strand);
+      mpi::yield_until_now(strand);
       g_world->recorder->write_until(strand.rank->id, strand.now);
     }
   }
@@ -198,7 +198,7 @@ void* start(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes
 
 bool has_ended(void* ticket) {
   mpi::Strand& strand = mpi::self();
-  mpi::reach_now(strand);
+  mpi::yield_until_now(strand);
   const mpi::FileWait& wait = static_cast<Started*>(ticket)->wait;
   if (wait.is_done() && wait.at() <= strand.now) return true;
   mpi::charge_idle_poll(strand);

@@ -140,7 +140,7 @@ int File_sync(File fh) {
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [file](Transfer& transfer) {
     Strand& strand = self();
-    reach_now(strand);
+    yield_until_now(strand);
     const storage::Place& place = file->place();
     if (place.system != nullptr) {
       FileWait wait(strand);

@@ -8,7 +8,7 @@ storage::Client client_of(const Strand& strand) {
 }
 
 void spend_metadata(Strand& strand, const storage::Place& place, storage::MetadataCall call) {
-  reach_now(strand);
+  yield_until_now(strand);
   if (place.system == nullptr) return;
   FileWait wait(strand);
   place.system->metadata(strand.now, call, place.file, client_of(strand), wait);

@@ -60,7 +60,7 @@ int read_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted, u
   std::byte* data = sorted.data();
   while (windows.next(window, pieces)) {
     uint64_t moved = 0;
-    reach_now(strand);
+    yield_until_now(strand);
     MPI_TRY(move_bytes(file, storage::Direction::kRead, pieces, data, &moved));
     spend_access(strand, file, storage::Direction::kRead, {&window, 1});
     *valid += moved;
@@ -90,7 +90,7 @@ int write_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted) 
 
 int modify(Strand& strand, FileObject& file, Extent window, std::span<const Extent> pieces,
            std::byte* data) {
-  reach_now(strand);
+  yield_until_now(strand);
   spend_access(strand, file, storage::Direction::kRead, {&window, 1});
   uint64_t moved = 0;
   MPI_TRY(move_bytes(file, storage::Direction::kWrite, pieces, data, &moved));

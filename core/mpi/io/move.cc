@@ -133,7 +133,7 @@ void spend_access(Strand& strand, FileObject& file, storage::Direction direction
 // sees them is open in MPI, too.
 int move(Strand& strand, FileObject& file, storage::Direction direction,
          std::span<const Extent> extents, std::byte* data, uint64_t* moved) {
-  reach_now(strand);
+  yield_until_now(strand);
   MPI_TRY(move_bytes(file, direction, extents, data, moved));
   spend_access(strand, file, direction, extents);
   return MPI_SUCCESS;

@@ -87,7 +87,7 @@ int check_name(const char* name) {
 int open_one(const storage::Place& place, const std::string& name, int amode, bool creates,
              std::shared_ptr<RealFile>* real) {
   Strand& strand = self();
-  reach_now(strand);
+  yield_until_now(strand);
   OpenFlags flags;
   flags.writes = (amode & MPI_MODE_RDONLY) == 0;
   flags.create = creates && (amode & MPI_MODE_CREATE) != 0;

@@ -22,7 +22,7 @@ bool RangeLocks::is_held(Extent range) const {
 }
 
 void RangeLocks::lock(Strand& strand, Extent range) {
-  reach_now(strand);
+  yield_until_now(strand);
   const bool behind = std::ranges::any_of(
       waiting_, [range](const Waiter& waiter) { return overlap(waiter.range, range); });
   if (!behind && !is_held(range)) {

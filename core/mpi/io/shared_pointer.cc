@@ -22,7 +22,7 @@ constexpr int low_half(int64_t value) { return static_cast<int>(value & 0xffffff
 // The pointer as it is when the request is made; it moves on by so many items.
 int64_t take_shared(FileObject& file, int64_t items) {
   Strand& strand = self();
-  reach_now(strand);
+  yield_until_now(strand);
   const int64_t position = file.shared->shared_position;
   file.shared->shared_position += items;
   spend_metadata(strand, file.place(), storage::MetadataCall::kStat);

@@ -32,7 +32,7 @@ int move(Strand& strand, FileObject& file, storage::Direction direction,
 
 // The two halves of move(), for accesses in which the file system sees more than the caller wants,
 // as in data sieving: the bytes at no time, up to the first byte that is not there, and the time
-// alone, of a read up to the end of the file. Both after reach_now().
+// alone, of a read up to the end of the file. Both after yield_until_now().
 int move_bytes(FileObject& file, storage::Direction direction,
                std::span<const storage::Extent> extents, std::byte* data, uint64_t* moved);
 void spend_access(Strand& strand, FileObject& file, storage::Direction direction,

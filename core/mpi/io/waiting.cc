@@ -5,8 +5,6 @@
 
 namespace sesame::mpi {
 
-void reach_now(Strand& strand) { yield_until_now(strand); }
-
 void count_io(Strand& strand, SimTime duration) {
   Rank& rank = *strand.rank;
   if (&strand != &rank.main) return;

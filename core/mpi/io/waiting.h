@@ -3,14 +3,12 @@
 #pragma once
 
 #include "core/base/units.h"
+#include "core/mpi/messaging.h"
 #include "core/storage/access.h"
 
 namespace sesame::mpi {
 
 struct Strand;
-
-// Gives way until everything earlier than the strand's time has happened.
-void reach_now(Strand& strand);
 
 // Adds to the rank's time in I/O. Helper strands add nothing: their rank does something else.
 void count_io(Strand& strand, SimTime duration);

@@ -66,7 +66,7 @@ std::vector<Extent> beginning_of(std::span<const Extent> extents, uint64_t bytes
 int access_disk_directed(Strand& strand, Transfer& transfer, FileObject& file,
                          FileRequest& request) {
   MPI_TRY(collectives::barrier(transfer));
-  reach_now(strand);
+  yield_until_now(strand);
   SortedRequest sorted(request);
   uint64_t moved = 0;
   const int error = move_bytes(file, sorted.direction(), sorted.extents(), sorted.data(), &moved);

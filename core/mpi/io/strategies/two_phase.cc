@@ -160,7 +160,7 @@ WindowParts TwoPhase::take_window(int round) {
 // The file system sees the whole window, or without data sieving the runs in it.
 int TwoPhase::read_window(const WindowParts& parts, std::byte* buffer, uint64_t* valid) {
   if (parts.empty()) return MPI_SUCCESS;
-  reach_now(strand_);
+  yield_until_now(strand_);
   MPI_TRY(move_bytes(file_, storage::Direction::kRead, parts.runs, buffer, valid));
   const bool sieving = file_.sieves(sorted_.direction());
   spend_access(strand_, file_, storage::Direction::kRead,
