@@ -24,7 +24,8 @@ PROTOCOL_NAMES = ["eager", "rendezvous"]
 NUMBER_ENCODING = "DELTA_BINARY_PACKED"
 TIME_UNIT = "ps"
 
-Records = dict[str, np.ndarray[Any, Any]]  # values by field
+Values = np.ndarray[Any, Any]
+Records = dict[str, Values]  # by field
 
 
 @dataclass
@@ -34,7 +35,7 @@ class RawSummary:
     damage: list[str] = field(default_factory=list)
 
 
-def _taken(records: Records, rows: slice | np.ndarray[Any, Any]) -> Records:
+def _taken(records: Records, rows: slice | Values) -> Records:
     return {name: values[rows] for name, values in records.items()}
 
 
@@ -68,12 +69,12 @@ class _TableWriter:
             ranks = np.array([rank for rank, _ in runs], np.uint32)
             self._write(data, np.repeat(ranks, [rows for _, rows in runs]))
 
-    def _write(self, records: Records, ranks: Records) -> None:
+    def _write(self, records: Records, ranks: Values) -> None:
         columns = [self._column(name, records, ranks) for name in self._schema.names]
         self._file.write_table(pa.Table.from_arrays(columns, schema=self._schema))
         self.rows += len(ranks)
 
-    def _column(self, name: str, records: Records, ranks: Records) -> pa.Array:
+    def _column(self, name: str, records: Records, ranks: Values) -> pa.Array:
         if name == "rank":
             return pa.array(ranks)
         values = records[name]
@@ -117,7 +118,7 @@ class _IoWriter(_TableWriter):
         order = np.lexsort((-np.arange(count), -records["end_ps"], records["begin_ps"]))
         self._write(_taken(records, order), np.full(count, self._rank, np.uint32))
 
-    def _column(self, name: str, records: Records, ranks: Records) -> pa.Array:
+    def _column(self, name: str, records: Records, ranks: Values) -> pa.Array:
         kind = self._schema.field(name).type
         begin_ns = records["begin_ps"] // 1000
         if name == "begin_ns":
