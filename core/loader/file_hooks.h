@@ -40,6 +40,8 @@ struct FileCallNote {
 
 struct FileHooks {
   FilePath (*locate)(const std::string& path, PathUse use);
+  // The same for a look that changes nothing, before begin(): `file` and `backing` are not known.
+  FilePath (*resolve)(const std::string& path, bool follows_last);
 
   // Around each call. After begin() everything earlier has happened; the time from there to end()
   // is I/O. In between, those that wait: a call about names, moved data, a flush.

@@ -59,7 +59,7 @@ dirent* next_entry(FileList& list) {
   FilePath place;
   {
     const HostScope host;
-    place = file_hooks()->locate(list.directory.name + "/" + name, PathUse::kName);
+    place = file_hooks()->resolve(list.directory.name + "/" + name, false);
   }
   REAL(lstat)(place.path.c_str(), &status);
   list.entry.d_ino = status.st_ino;
@@ -155,7 +155,7 @@ void rank_seekdir(DIR* stream, long place) {
 }
 
 int rank_scandir(const char* path, dirent*** result, Choice chosen, EntryOrder order) {
-  if (!SERVES_RANK() || !locate(AT_FDCWD, path, PathUse::kLook).is_simulated())
+  if (!SERVES_RANK() || !resolve(AT_FDCWD, path, true).is_simulated())
     return REAL(scandir)(path, result, chosen, order);
   return scan(path, result, chosen, order);
 }

@@ -31,6 +31,8 @@ int stat_path(const char* call, int directory, const char* path, struct stat* re
 
 namespace {
 
+constexpr int kAnyKind = -1;  // for remove_path(): a file or a directory
+
 bool exists(const FilePath& place) {
   struct stat status;
   return REAL(lstat)(place.path.c_str(), &status) == 0;
@@ -201,6 +203,7 @@ int make_directory(const char* call, int directory, const char* path, mode_t mod
 
 int remove_path(const char* call, int directory, const char* path, int flags) {
   PathOperation operation(call, directory, path, PathUse::kReplace);
+  if (flags == kAnyKind) flags = is_directory(operation.path()) ? AT_REMOVEDIR : 0;
   if (!operation.is_simulated())
     return REAL(unlinkat)(operation.host_directory(), operation.host_path(), flags);
   if (operation.error() != 0) return operation.fail(operation.error());
@@ -288,9 +291,7 @@ int rank_unlinkat(int directory, const char* path, int flags) {
 }
 GLOBAL_NAME(unlinkat);
 int rank_remove(const char* path) {
-  if (!SERVES_RANK()) return REAL(remove)(path);
-  const FilePath place = locate(AT_FDCWD, path, PathUse::kName);
-  return remove_path("remove", AT_FDCWD, path, is_directory(place) ? AT_REMOVEDIR : 0);
+  return SERVES_RANK() ? remove_path("remove", AT_FDCWD, path, kAnyKind) : REAL(remove)(path);
 }
 GLOBAL_NAME(remove);
 

@@ -129,7 +129,7 @@ FILE* fail_stream(int code) {
 FILE* open_file_stream(const char* call, const char* path, const char* mode) {
   const int flags = flags_of(mode);
   if (flags < 0) return fail_stream(EINVAL);
-  const FilePath place = locate(AT_FDCWD, path, PathUse::kLook);
+  const FilePath place = resolve(AT_FDCWD, path, true);
   if (!place.is_simulated())
     return note_host_stream(REAL(fopen)(place.error != 0 ? path : place.path.c_str(), mode));
   const int fd = open_path(call, AT_FDCWD, path, flags, 0666);
@@ -215,8 +215,7 @@ GLOBAL_NAME(fdopen);
 FILE* rank_tmpfile() {
   if (!SERVES_RANK()) return REAL(tmpfile)();
   char path[] = P_tmpdir "/sesame-XXXXXX";
-  if (!locate(AT_FDCWD, path, PathUse::kLook).is_simulated())
-    return note_host_stream(REAL(tmpfile)());
+  if (!resolve(AT_FDCWD, path, true).is_simulated()) return note_host_stream(REAL(tmpfile)());
   const int fd = make_temporary("tmpfile", path, 0, 0);
   if (fd < 0) return nullptr;
   remove_path("tmpfile", AT_FDCWD, path, 0);

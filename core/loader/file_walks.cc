@@ -134,9 +134,7 @@ class Walk {
   std::set<std::pair<dev_t, ino_t>> seen_;  // directories, where links are followed
 };
 
-bool is_simulated(const char* root) {
-  return locate(AT_FDCWD, root, PathUse::kLook).is_simulated();
-}
+bool is_simulated(const char* root) { return resolve(AT_FDCWD, root, true).is_simulated(); }
 
 }  // namespace
 

@@ -76,7 +76,11 @@ const std::string& working_directory(RankProcess& process) {
   return process.working_directory;
 }
 
-FilePath locate(int directory, const char* path, PathUse use) {
+namespace {
+
+// Calls find(absolute path).
+template <typename Find>
+FilePath find_path(int directory, const char* path, const Find& find) {
   std::string whole;
   if (path[0] != '/') {
     whole = directory == AT_FDCWD ? working_directory(*current()) : path_of_descriptor(directory);
@@ -90,15 +94,27 @@ FilePath locate(int directory, const char* path, PathUse use) {
     return place;
   }
   const HostScope host;
-  return file_hooks()->locate(whole, use);
+  return find(whole);
+}
+
+}  // namespace
+
+FilePath locate(int directory, const char* path, PathUse use) {
+  return find_path(directory, path,
+                   [use](const std::string& whole) { return file_hooks()->locate(whole, use); });
+}
+
+FilePath resolve(int directory, const char* path, bool follows_last) {
+  return find_path(directory, path, [follows_last](const std::string& whole) {
+    return file_hooks()->resolve(whole, follows_last);
+  });
 }
 
 const int PathOperation::kWorkingDirectory = AT_FDCWD;
 
 PathOperation::PathOperation(const char* call, int directory, const char* path, PathUse use)
     : directory_(directory), given_(path) {
-  const bool follows = use == PathUse::kLook || use == PathUse::kChange;
-  place_ = locate(directory, path, follows ? PathUse::kLook : PathUse::kName);
+  place_ = resolve(directory, path, use == PathUse::kLook || use == PathUse::kChange);
   if (!place_.is_simulated()) return;
   operation_.emplace(call);
   place_ = locate(directory, path, use);

@@ -129,7 +129,9 @@ int with_path(const char* call, int directory, const char* path, PathUse use, Ca
   return operation.result(status);
 }
 
-// Where a path that a rank names leads, relative to a directory's descriptor or AT_FDCWD.
+// Where a path that a rank names leads, relative to a directory's descriptor or AT_FDCWD. The
+// first only looks, also outside of an operation.
+FilePath resolve(int directory, const char* path, bool follows_last);
 FilePath locate(int directory, const char* path, PathUse use);
 
 // Where the rank is, as it sees it.

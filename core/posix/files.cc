@@ -107,6 +107,11 @@ FilePath locate(const std::string& path, PathUse use) {
   return to_path(mounts().locate(path, node, to_use(use)), node);
 }
 
+FilePath resolve(const std::string& path, bool follows_last) {
+  const int node = node_of(mpi::this_rank());
+  return to_path(mounts().resolve(path, node, follows_last), node);
+}
+
 Call& call_of(const mpi::Strand& strand) { return g_calls[static_cast<size_t>(strand.rank->id)]; }
 
 void begin(const char* name) {
@@ -263,6 +268,7 @@ void linked(const FilePath& file, const FilePath& name) {
 const loader::FileHooks& file_hooks(mpi::World& world) {
   static loader::FileHooks hooks{
       .locate = locate,
+      .resolve = resolve,
       .begin = begin,
       .end = end,
       .metadata = metadata,

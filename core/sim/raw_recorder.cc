@@ -104,7 +104,8 @@ void RawRecorder::record(const mpi::IoRecord& call) {
   record.begin_ps = call.begin.ps();
   record.end_ps = call.end.ps();
   record.offset = call.offset;
-  record.size = call.size;
+  // Tables have signed numbers; what a program asks for can be more.
+  record.size = std::min(call.size, uint64_t{INT64_MAX});
   record.bytes = call.bytes;
   record.file = call.file.empty() ? -1 : number_of_file(call.file);
   record.handle = call.handle;

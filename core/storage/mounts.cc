@@ -299,15 +299,21 @@ std::optional<Place> Mounts::find(std::string_view path, int node, Use use) {
   return place;
 }
 
-Place Mounts::locate(std::string_view path, int node, Use use) {
+Place Mounts::resolve(std::string_view path, int node, bool follows_last) const {
   Place place;
-  const bool follows = use == Use::kLook || use == Use::kChange;
-  place.name = without_links(path, node, follows, &place.error);
+  place.name = without_links(path, node, follows_last, &place.error);
   place.path = place.name;
   const Mount* mount = mount_of(place.name);
   if (mount == nullptr || place.error != 0) return place;
   place.system = &system_of(*mount, node);
   place.path = existing(*mount, place.name, node, &place.is_original);
+  return place;
+}
+
+Place Mounts::locate(std::string_view path, int node, Use use) {
+  Place place = resolve(path, node, use == Use::kLook || use == Use::kChange);
+  if (place.system == nullptr) return place;
+  const Mount* mount = mount_of(place.name);
   place.backing = backing_of(*mount, place.name, node);
   place.block = groups_[mount->group].block;
   if (use == Use::kChange || use == Use::kReplace)

@@ -67,6 +67,9 @@ class Mounts {
   std::optional<Place> find(std::string_view path, int node, Use use = Use::kChange);
   // The same, with links followed also for a path on no mount: then `system` is null.
   Place locate(std::string_view path, int node, Use use);
+  // The same, but no file gets its number, by which it is laid out, and nothing is copied: also for
+  // a look before everything earlier has happened.
+  Place resolve(std::string_view path, int node, bool follows_last) const;
 
   // The names in a directory, without "." and "..".
   std::vector<std::string> list(const Place& directory, int node) const;

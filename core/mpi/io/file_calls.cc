@@ -59,7 +59,8 @@ int resize_together(File fh, Offset size, bool only_longer) {
   FileObject* file;
   MPI_TRY(check_file(fh, &file));
   MPI_TRY(check_writable(*file));
-  if (FileNote* note = note_file(*file)) note->size = static_cast<uint64_t>(size);
+  FileNote* note = note_file(*file);
+  if (note != nullptr && size >= 0) note->size = static_cast<uint64_t>(size);
   if (size < 0) return fail(MPI_ERR_ARG, "the size is negative: " + std::to_string(size));
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
