@@ -183,20 +183,43 @@ void Clients::send_run(Request& request) {
     piece->range = range;
     piece->fetch = std::exchange(cell_fetches_[range.cell], 0);
     piece->ionode = layout.ionode_of(range.cell);
-    send_piece(request, *piece, run.kind == PieceKind::kWrite ? range.bytes : 0);
+    send_piece(request, *piece);
   });
 }
 
-void Clients::send_piece(Request& request, Piece& piece, uint64_t bytes) {
-  const Client& client = request.access.client;
+void Clients::send_piece(Request& request, Piece& piece) {
   piece.system = &parts_;
   piece.request = &request;
   piece.file = request.access.file;
-  piece.node = client.node;
+  piece.node = request.access.client.node;
   ++request.parts;
-  const Flight flight = parts_.links.to_ionode(request.ready, client, piece.ionode,
-                                               parts_.parameters.message_header + bytes);
-  request.ready += flight.send_overhead;
+  request.ready += send(piece, request.ready);
+}
+
+uint64_t Clients::message_bytes(const Piece& piece) const {
+  const bool has_data = piece.kind == PieceKind::kWrite || piece.kind == PieceKind::kWriteBack ||
+                        piece.kind == PieceKind::kDemote;
+  return parts_.parameters.message_header + (has_data ? piece.range.bytes : 0);
+}
+
+// Gives the sender's CPU time. Interfaces and cards are not reserved ahead: other messages may be
+// ready before this one.
+SimTime Clients::send(Piece& piece, SimTime ready) {
+  const auto [at, send_overhead] =
+      parts_.links.departure(ready, piece.node, piece.ionode, message_bytes(piece));
+  if (parts_.links.is_local()) {
+    leave(piece, at);
+  } else {
+    parts_.events.schedule(piece, at);
+  }
+  return send_overhead;
+}
+
+void Clients::leave(Piece& piece, SimTime now) {
+  const Client client =
+      piece.request != nullptr ? piece.request->access.client : Client{.node = piece.node};
+  const Flight flight = parts_.links.leave(now, client, piece.ionode, message_bytes(piece));
+  piece.state = Piece::State::kToIonode;
   piece.transfer = flight.transfer;
   piece.receive_overhead = flight.receive_overhead;
   parts_.events.schedule(piece, flight.arrival);
@@ -228,11 +251,7 @@ void Clients::give_up(SimTime now, int node, PieceKind kind, BlockKey key) {
   piece->ionode = layout.ionode_of(piece->range.cell);
   if (kind == PieceKind::kWriteBack)
     ++parts_.caches.cnode_totals(parts_.caches.cnode_of(node)).written_back;
-  const Flight flight = parts_.links.to_ionode(now, {.node = node}, piece->ionode,
-                                               parts_.parameters.message_header + block);
-  piece->transfer = flight.transfer;
-  piece->receive_overhead = flight.receive_overhead;
-  parts_.events.schedule(*piece, flight.arrival);
+  send(*piece, now);
 }
 
 void Clients::receive(Piece& piece, SimTime now, SimTime transfer, SimTime overhead) {
@@ -269,7 +288,7 @@ void Clients::flush(SimTime now, FileId file, const Client& client, Completion& 
     piece->kind = PieceKind::kFlush;
     piece->range.cell = cell;
     piece->ionode = layout.ionode_of(cell);
-    send_piece(*request, *piece, 0);
+    send_piece(*request, *piece);
   }
   part_done(*request, request->ready);
 }

@@ -16,6 +16,8 @@ class Clients {
   void flush(SimTime now, FileId file, const Client& client, Completion& completion);
 
   void go_on(Request& request, SimTime now);
+  // The piece's message may leave now.
+  void leave(Piece& piece, SimTime now);
   // A message for the rank has arrived now.
   void receive(Piece& piece, SimTime now, SimTime transfer, SimTime overhead);
   void part_done(Request& request, SimTime at);
@@ -41,7 +43,9 @@ class Clients {
   void add_run(Request& request, PieceKind kind, uint64_t begin, uint64_t end);
   void send_run(Request& request);
   void await(Request& request, uint64_t fetch);
-  void send_piece(Request& request, Piece& piece, uint64_t bytes);
+  void send_piece(Request& request, Piece& piece);
+  SimTime send(Piece& piece, SimTime ready);
+  uint64_t message_bytes(const Piece& piece) const;
   void give_up(SimTime now, int node, PieceKind kind, BlockKey key);
   void give_up_victims(SimTime now, int node);
 

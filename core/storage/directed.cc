@@ -46,7 +46,7 @@ struct Share final : pdes::ConditionalEvent {
   std::vector<Item> items;  // by address
   size_t next = 0;
   Flight order;  // the message that starts it
-  bool has_arrived = false;
+  enum class State : uint8_t { kLeaving, kToIonode, kAtCpu } state = State::kLeaving;
   std::array<Buffer, 2> buffers;
 };
 
@@ -111,10 +111,10 @@ void Collective::send_orders(SimTime now) {
     if (share->items.empty()) continue;
     ++under_way;
     std::ranges::stable_sort(share->items, {}, &Item::address);
-    share->order = parts->links.to_ionode(ready, client, share->ionode->number(),
-                                          parts->parameters.message_header);
-    ready += share->order.send_overhead;
-    parts->events.schedule(*share, share->order.arrival);
+    const auto [at, send_overhead] = parts->links.departure(
+        ready, client.node, share->ionode->number(), parts->parameters.message_header);
+    ready += send_overhead;
+    parts->events.schedule(*share, at);
   }
   part_done(ready);
 }
@@ -136,15 +136,23 @@ void Collective::fire() {
 }
 
 void Share::fire() {
-  Links& links = collective->parts->links;
-  if (has_arrived) {
-    begin(time());
-    return;
+  const SimTime now = time();
+  Parts& parts = *collective->parts;
+  switch (state) {
+    case State::kLeaving:
+      order = parts.links.leave(now, collective->client, ionode->number(),
+                                parts.parameters.message_header);
+      state = State::kToIonode;
+      return parts.events.schedule(*this, order.arrival);
+    case State::kToIonode: {
+      const SimTime taken = parts.links.take_in_at_ionode(now, ionode->number(), order.transfer);
+      const SimTime cpu = order.receive_overhead + parts.parameters.server_overhead;
+      state = State::kAtCpu;
+      return parts.events.schedule(*this, ionode->use_cpu(taken, cpu));
+    }
+    case State::kAtCpu:
+      begin(now);
   }
-  has_arrived = true;
-  const SimTime taken = links.take_in_at_ionode(time(), ionode->number(), order.transfer);
-  const SimTime cpu = order.receive_overhead + collective->parts->parameters.server_overhead;
-  collective->parts->events.schedule(*this, ionode->use_cpu(taken, cpu));
 }
 
 void Share::begin(SimTime now) {
@@ -191,8 +199,8 @@ void Share::fetch_from_ranks(SimTime now, Buffer& buffer) {
   for (size_t i = buffer.first; i < buffer.end; ++i) {
     const Item& item = items[i];
     const Flight there = parts.links.from_ionode(now, number, item.client.node, header);
-    const Flight back = parts.links.to_ionode(there.arrival + there.receive_overhead, item.client,
-                                              number, header + item.bytes);
+    const Flight back = parts.links.answer(there.arrival + there.receive_overhead, item.client,
+                                           number, header + item.bytes);
     ionode->use_cpu(now, there.send_overhead + back.receive_overhead);
     const SimTime taken = parts.links.take_in_at_ionode(back.arrival, number, back.transfer);
     all_here = later(all_here, taken + back.receive_overhead);

@@ -39,6 +39,22 @@ TEST(FileSystem, ElementsOfOneAccessFollowEachOther) {
   EXPECT_EQ(file.bytes_read, 3 * kBlock);
 }
 
+// A message of MPI that is ready earlier does not wait for it.
+TEST(FileSystem, AnAccessTakesTheInterfaceWhenItsMessageIsReady) {
+  const StorageParameters parameters = plain();
+  Rig rig(parameters);
+  const Extent block{0, kBlock};
+  SimTime interface;
+  Told told;
+  rig.system().access({}, {Direction::kWrite, rig.file, {0, 0, &interface}, {&block, 1}}, told);
+  const SimTime ready = parameters.client_overhead + SimTime::from_ns(2'000);  // and overhead
+  rig.run_until(ready - SimTime::from_ps(1));
+  EXPECT_EQ(interface, SimTime());
+  rig.run_until(ready);
+  EXPECT_GT(interface, ready);
+  rig.finish(told);
+}
+
 // Two stripes on two I/O nodes: the rank sends two requests, and its interface takes one answer in
 // after the other.
 TEST(FileSystem, StripesAreServedAtTheSameTime) {

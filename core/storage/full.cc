@@ -10,11 +10,14 @@ namespace {
 
 // A metadata call: to the server, which is where the first I/O node is, and back.
 struct MetadataRequest final : pdes::ConditionalEvent, Pooled<MetadataRequest> {
-  enum class State : uint8_t { kToServer, kAtServer, kToClient, kDone };
+  enum class State : uint8_t { kLeaving, kToServer, kAtServer, kToClient, kDone };
 
   void fire() override {
     const SimTime now = time();
     switch (state) {
+      case State::kLeaving:
+        flight = parts->links.leave(now, client, 0, parts->parameters.message_header);
+        return go(State::kToServer, flight.arrival);
       case State::kToServer: {
         const SimTime taken = parts->links.take_in_at_ionode(now, 0, flight.transfer);
         return go(State::kAtServer,
@@ -42,7 +45,7 @@ struct MetadataRequest final : pdes::ConditionalEvent, Pooled<MetadataRequest> {
 
   Parts* parts = nullptr;
   MetadataServer* server = nullptr;
-  State state = State::kToServer;
+  State state = State::kLeaving;
   MetadataCall call{};
   FileId file{};
   Client client;
@@ -84,9 +87,9 @@ class Full : public FileSystem {
     request->client = client;
     request->completion = &completion;
     request->began = now;
-    request->flight = parts_.links.to_ionode(now + parts_.parameters.client_overhead, client, 0,
-                                             parts_.parameters.message_header);
-    request->go(MetadataRequest::State::kToServer, request->flight.arrival);
+    const SimTime ready = now + parts_.parameters.client_overhead;
+    request->go(MetadataRequest::State::kLeaving,
+                parts_.links.departure(ready, client.node, 0, parts_.parameters.message_header).at);
   }
   void flush(SimTime now, FileId file, const Client& client, Completion& completion) override {
     parts_.clients->flush(now, file, client, completion);

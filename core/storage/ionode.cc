@@ -9,6 +9,8 @@ namespace sesame::storage {
 
 void Piece::fire() {
   switch (state) {
+    case State::kLeaving:
+      return system->clients->leave(*this, time());
     case State::kToIonode:
       return system->ionodes[ionode]->arrive(*this, time());
     case State::kAtCpu:

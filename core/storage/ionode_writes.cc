@@ -123,8 +123,8 @@ void Ionode::tell(Piece& piece, SimTime now, int cnode, uint64_t bytes, uint64_t
   const int node = parts_.caches.node_of(cnode);
   const uint64_t header = parts_.parameters.message_header;
   const Flight there = parts_.links.from_ionode(now, number_, node, header + bytes);
-  const Flight back = parts_.links.to_ionode(there.arrival + there.receive_overhead, {.node = node},
-                                             number_, header);
+  const Flight back =
+      parts_.links.answer(there.arrival + there.receive_overhead, {.node = node}, number_, header);
   use_cpu(now, there.send_overhead + back.receive_overhead);
   piece.not_before = later(piece.not_before, back.arrival + back.receive_overhead);
 }

@@ -24,11 +24,14 @@ Links::Links(const machine::StorageParameters& parameters, const network::Networ
 
 // A large message to a node that waits for nothing else: its request and the clear-to-send are on
 // the way before the data is (docs/models/network.md).
+SimTime Links::may_start(SimTime ready, const network::MessageCost& cost) {
+  const SimTime sent = ready + cost.send_overhead;
+  return cost.rendezvous ? sent + cost.control_latency * 2 : sent;
+}
+
 // The card carries others while a rank keeps the gap between its own messages.
-Flight Links::fly(SimTime ready, SimTime& interface_free, SimTime& card_free,
+Flight Links::fly(SimTime may_start, SimTime& interface_free, SimTime& card_free,
                   const network::MessageCost& cost) {
-  SimTime may_start = ready + cost.send_overhead;
-  if (cost.rendezvous) may_start += cost.control_latency * 2;
   const SimTime start = later(later(may_start, interface_free), card_free);
   card_free = start + cost.transfer;
   interface_free = start + cost.injection;

@@ -19,27 +19,44 @@ struct Flight {
   SimTime receive_overhead;  // CPU time of the receiver
 };
 
+struct Departure {
+  SimTime at;             // when the message may leave, if the sender's interface is free
+  SimTime send_overhead;  // CPU time of the sender
+};
+
 class Links {
  public:
   Links(const machine::StorageParameters& parameters, const network::Network& network);
 
-  // Leaves at `ready` plus the send overhead or later. A client without an interface of its own is
-  // the node itself, its cache.
-  Flight to_ionode(SimTime ready, const Client& client, uint32_t ionode, uint64_t bytes) {
-    if (is_local_) return {ready, {}, {}, {}};
+  // A message from a compute node to an I/O node that is ready.
+  Departure departure(SimTime ready, int node, uint32_t ionode, uint64_t bytes) const {
+    if (is_local_) return {ready, {}};
+    const auto cost = network_->cost_between_nodes(node, attached_[ionode], 1, bytes);
+    return {may_start(ready, cost), cost.send_overhead};
+  }
+  // The same when simulated time has come to its departure: messages leave in this order. A client
+  // without an interface of its own is the node itself, its cache.
+  Flight leave(SimTime now, const Client& client, uint32_t ionode, uint64_t bytes) {
+    if (is_local_) return {now, {}, {}, {}};
     SimTime& card = node_out_[static_cast<size_t>(client.node)];
-    return fly(ready, client.interface_free != nullptr ? *client.interface_free : card, card,
+    return fly(now, client.interface_free != nullptr ? *client.interface_free : card, card,
                network_->cost_between_nodes(client.node, attached_[ionode], 1, bytes));
+  }
+  // What an I/O node asks a compute node for: interface and card are reserved ahead.
+  Flight answer(SimTime ready, const Client& client, uint32_t ionode, uint64_t bytes) {
+    return leave(departure(ready, client.node, ionode, bytes).at, client, ionode, bytes);
   }
   Flight from_ionode(SimTime ready, uint32_t ionode, int node, uint64_t bytes) {
     if (is_local_) return {ready, {}, {}, {}};
     SimTime& card = ionode_out_[ionode];
-    return fly(ready, card, card, network_->cost_between_nodes(attached_[ionode], node, 1, bytes));
+    const auto cost = network_->cost_between_nodes(attached_[ionode], node, 1, bytes);
+    return fly(may_start(ready, cost), card, card, cost);
   }
   Flight between_cnodes(SimTime ready, int from, int to, uint64_t bytes) {
     if (from == to) return {ready, {}, {}, {}};
     SimTime& card = node_out_[static_cast<size_t>(from)];
-    return fly(ready, card, card, network_->cost_between_nodes(from, to, 0, bytes));
+    const auto cost = network_->cost_between_nodes(from, to, 0, bytes);
+    return fly(may_start(ready, cost), card, card, cost);
   }
 
   // A message has arrived now: when it is taken in.
@@ -53,7 +70,8 @@ class Links {
   bool is_local() const { return is_local_; }
 
  private:
-  static Flight fly(SimTime ready, SimTime& interface_free, SimTime& card_free,
+  static SimTime may_start(SimTime ready, const network::MessageCost& cost);
+  static Flight fly(SimTime may_start, SimTime& interface_free, SimTime& card_free,
                     const network::MessageCost& cost);
   static SimTime take_in(SimTime now, SimTime& free, SimTime transfer) {
     return free = later(now, free + transfer);

@@ -63,13 +63,13 @@ enum class PieceKind : uint8_t {
 
 // What an I/O node has to do for a request, or for nobody.
 struct Piece final : pdes::ConditionalEvent, Completion, Pooled<Piece> {
-  enum class State : uint8_t { kToIonode, kAtCpu, kToClient };
+  enum class State : uint8_t { kLeaving, kToIonode, kAtCpu, kToClient };
   void fire() override;
   void done(SimTime at) override;  // the device or a fetch is done with part of it
   Parts* system = nullptr;
   Request* request = nullptr;  // null: nobody waits
   PieceKind kind = PieceKind::kRead;
-  State state = State::kToIonode;
+  State state = State::kLeaving;
   FileId file{};
   int node = 0;
   uint32_t ionode = 0;
