@@ -1,5 +1,5 @@
-// The tables that the dynamic section points to: symbols, versions, relocations. Nothing that they
-// say about their own size is believed: a count is compared with the file, a chain ends with the
+// The tables that the dynamic section points to: symbols, versions, relocations. Sizes that
+// they state are checked: a count is compared with the file, a chain ends with the
 // file, and together the names are no longer than a small multiple of the file.
 #include <algorithm>
 #include <cstring>

@@ -48,9 +48,8 @@ const Image* image_at(const RankProcess& process, uint32_t index) {
              : nullptr;
 }
 
-const std::string& interpreter_of(const RankProcess& process) {
-  static const std::string interpreter = process.images->images[0]->file.interpreter();
-  return interpreter;
+std::string interpreter_of(const RankProcess& process) {
+  return process.images->images[0]->file.interpreter();
 }
 
 // The rank's image of a library by the name that it is asked for, or by its file.
@@ -130,6 +129,7 @@ class GroupBuilder {
 
   Result<ImageGroup> build() {
     group_.begin = static_cast<uint32_t>(set_.images.size());
+    const uint64_t window_used = set_.thread_window_used;
     Result<> built = open_all();
     if (built) {
       group_.end = static_cast<uint32_t>(set_.images.size());
@@ -138,6 +138,7 @@ class GroupBuilder {
     }
     if (!built) {
       set_.images.resize(group_.begin);
+      set_.thread_window_used = window_used;
       return std::unexpected(built.error());
     }
     return std::move(group_);

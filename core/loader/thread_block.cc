@@ -110,7 +110,7 @@ void move_own_addresses(char* from, size_t size, ptrdiff_t distance) {
   }
 }
 
-// The kernel goes on writing to the simulator thread's, so that this one must not be believed.
+// The kernel updates the simulator thread's only: this copy is marked as not initialized.
 void forget_processor(char* pointer) {
   if (&__rseq_offset == nullptr || &__rseq_size == nullptr || __rseq_size == 0) return;
   constexpr int32_t kUninitialized[2] = {0, -1};  // cpu_id_start, cpu_id (linux/rseq.h)
@@ -121,7 +121,7 @@ void forget_processor(char* pointer) {
 
 Result<std::unique_ptr<ThreadBlock>> ThreadBlock::create() {
   if (Result<> found = find_host_block(); !found) return std::unexpected(found.error());
-  // What dlerror() has said is freed by whoever asks next: no copy may have it.
+  // What dlerror() has said is freed by the next call of it: no copy may have it.
   dlerror();
   dlerror();
   constexpr size_t kPage = 4096;

@@ -24,7 +24,7 @@ std::string name_of_op(Op op) {
   return is_own(op) ? "one of its own" : kOpNames[op - MPI_MAX];
 }
 
-// Collective calls on a file that differ in how they name the place work in practice.
+// Collective calls on a file that differ in how they name the offset work in practice.
 bool may_go_together(uint16_t a, uint16_t b) {
   return name_of_call(a).starts_with("MPI_File_") && name_of_call(b).starts_with("MPI_File_");
 }
@@ -34,20 +34,20 @@ bool may_go_together(uint16_t a, uint16_t b) {
 int CollectiveLog::compare(const CommObject& comm, const Entry& entry, uint16_t call,
                            const CollectiveSignature& mine) const {
   const CollectiveSignature& theirs = entry.signature;
-  const std::string other = "rank " + std::to_string(entry.first);
   const auto differ = [&](int error, const char* what, const std::string& first,
                           const std::string& second) {
-    return fail(error, std::string("the ranks ") + what + ": " + other + " " + first + ", rank " +
-                           std::to_string(comm.rank) + " " + second +
-                           (comm.name.empty() ? "" : " (ranks of " + comm.name + ")"));
+    return fail(error, std::string("the ranks ") + what + ": " +
+                           name_of_member(*comm.local, entry.first) + " " + first + ", " +
+                           name_of_member(*comm.local, comm.rank) + " " + second +
+                           (comm.name.empty() ? "" : " (on " + comm.name + ")"));
   };
   if (entry.call != call && !may_go_together(entry.call, call)) {
     return differ(MPI_ERR_OTHER, "are in different collectives", name_of_call(entry.call),
                   name_of_call(call));
   }
   if (theirs.root != mine.root) {
-    return differ(MPI_ERR_ROOT, "name different roots", std::to_string(theirs.root),
-                  std::to_string(mine.root));
+    return differ(MPI_ERR_ROOT, "name different roots", "root " + std::to_string(theirs.root),
+                  "root " + std::to_string(mine.root));
   }
   if (theirs.op != mine.op && !(is_own(theirs.op) && is_own(mine.op))) {
     return differ(MPI_ERR_OP, "bring different operations", name_of_op(theirs.op),
@@ -77,7 +77,7 @@ int CollectiveLog::enter(const CommObject& comm, uint32_t sequence,
   } else {
     error = compare(comm, entry, call, signature);
   }
-  // The last rank has been in all collectives before, whoever did not come to them.
+  // The last rank has entered all earlier collectives, even if others left some out.
   if (++entry.arrived == ranks_) {
     entries_.erase(entries_.begin(), entries_.begin() + static_cast<ptrdiff_t>(index) + 1);
     begin_ = sequence + 1;

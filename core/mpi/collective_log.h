@@ -1,5 +1,5 @@
-// What the ranks of a communicator bring to each of its collectives, so that those which do not fit
-// together are errors where they meet: the first rank to come tells what is expected of the others.
+// The arguments of each collective of a communicator, compared between its ranks: those of the first
+// rank to enter it are expected of the others, and a difference is an error of the other rank.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class CollectiveLog : public std::enable_shared_from_this<CollectiveLog> {
   CollectiveLog(const CollectiveLog&) = delete;
   CollectiveLog& operator=(const CollectiveLog&) = delete;
 
-  // A rank comes to the communicator's collective number `sequence`. An error with its detail where
+  // A rank enters the communicator's collective number `sequence`. An error with its detail where
   // it does not fit the first rank's.
   int enter(const CommObject& comm, uint32_t sequence, const CollectiveSignature& signature);
 

@@ -185,7 +185,7 @@ TEST(Comm, NonBlockingDuplicatesGetContextsOfTheirOwn) {
   });
 }
 
-// Every rank has both under way at once, and they meet in opposite orders.
+// Every rank has both outstanding at once, and completes them in opposite orders.
 TEST(Comm, NonBlockingDuplicatesMayBeginInAnyOrder) {
   on_ranks(4, [](int rank) {
     Comm parents[2], copies[2];

@@ -46,7 +46,8 @@ void InFlight::deliver(const Flight& flight) {
   count_message(world_, channel, message->source_world, message->bytes);
   message->arrival = later(message->arrival, channel.last_arrival);
   channel.last_arrival = message->arrival;
-  if (RequestObject* receive = matching.meet_receive(channel, message->context, message->tag)) {
+  if (RequestObject* receive =
+          matching.match_posted_receive(channel, message->context, message->tag)) {
     mpi::deliver(world_, flight.target, *receive, message);
   } else {
     matching.enqueue(channel, message);

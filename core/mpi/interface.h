@@ -3,7 +3,7 @@
 // (docs/decisions/0015-order-of-service.md). Equal times: the data of announced messages first, by
 // the time of the send, then what strands send, by strand.
 //
-// A message may be injected when no request that is ready earlier can come any more. Mostly that
+// A message may be injected when no request that is ready earlier can be made any more. Mostly that
 // is certain: only the strand that sends can ask. Otherwise a strand yields until its time has
 // come, and announced data waits for an event.
 #pragma once

@@ -29,8 +29,8 @@ bool has_receive_for(const Channel& channel, int tag) {
 
 }  // namespace
 
-RequestObject* Matching::meet_receive(Channel& channel, uint32_t context, int tag,
-                                      const QueuedMessage* queued) {
+RequestObject* Matching::match_posted_receive(Channel& channel, uint32_t context, int tag,
+                                              const QueuedMessage* queued) {
   RequestObject* previous = nullptr;
   RequestObject* receive = channel.first_receive;
   if (receive != nullptr) prefetch_whole(*receive);
@@ -105,7 +105,7 @@ void Matching::watch(const Selector& selector) {
   any_source_->watch(selector, table(selector.context));
 }
 
-QueuedMessage* Matching::meet_message_or_queue(RequestObject& receive) {
+QueuedMessage* Matching::match_message_or_queue(RequestObject& receive) {
   receive.order = next_order_++;
   receive.next = nullptr;
   if (receive.peer == MPI_ANY_SOURCE) {
@@ -169,7 +169,7 @@ void Matching::match_released() {
     from.is_held = 0;
     for (QueuedMessage *m = from.first_message, *next; m != nullptr; m = next) {
       next = m->next;
-      RequestObject* receive = meet_receive(from, m->context, m->tag, m);
+      RequestObject* receive = match_posted_receive(from, m->context, m->tag, m);
       if (receive == nullptr) continue;
       unlink(m);
       deliver(*world_, rank_, *receive, m);
@@ -204,7 +204,7 @@ QueuedMessage* Matching::find(const Selector& selector, SimTime by) {
   } else {
     m = channel(selector.context, selector.source).first_message;
     while (m != nullptr && !selector.accepts_tag(m->tag)) m = m->next;
-    // Those behind a claimed message may not overtake it, should the claim be met elsewhere.
+    // Those behind a claimed message may not overtake it, should the claim be settled elsewhere.
     if (m != nullptr && is_claimed(*m)) m = nullptr;
   }
   return m != nullptr && m->arrival <= by ? m : nullptr;

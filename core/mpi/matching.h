@@ -107,14 +107,14 @@ class Matching {
   // Starts loading messages that the program may be about to receive.
   void prefetch_messages() const { program_channels_.prefetch_messages(); }
 
-  // A message arrives: the receive that it meets (unlinked), or null when it has to be queued. If
+  // A message arrives: the receive that it matches (unlinked), or null: it has to be queued. If
   // it is queued already, only messages before it matter.
-  RequestObject* meet_receive(Channel& channel, uint32_t context, int tag,
-                              const QueuedMessage* queued = nullptr);
+  RequestObject* match_posted_receive(Channel& channel, uint32_t context, int tag,
+                                      const QueuedMessage* queued = nullptr);
   void enqueue(Channel& channel, QueuedMessage* message);
 
-  // A receive is posted: the message that it meets (unlinked), or null, and it is queued.
-  QueuedMessage* meet_message_or_queue(RequestObject& receive);
+  // A receive is posted: the message that it matches (unlinked), or null, and it is queued.
+  QueuedMessage* match_message_or_queue(RequestObject& receive);
 
   // Takes back a queued receive; false when it is not queued any more.
   bool withdraw(RequestObject& receive);

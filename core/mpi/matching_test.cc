@@ -158,7 +158,7 @@ class Simulated : public Recorder {
     message->tag = tag;
     message->sent = SimTime::from_ps(id);
     message->arrival = arrived;
-    if (RequestObject* receive = matching().meet_receive(channel, context, tag)) {
+    if (RequestObject* receive = matching().match_posted_receive(channel, context, tag)) {
       deliver(job_.world(), 0, *receive, message);
     } else {
       matching().enqueue(channel, message);
@@ -177,7 +177,7 @@ class Simulated : public Recorder {
     request->tag = receive.selector.tag;
     RequestObject& posted = *request;
     pending_.emplace_back(receive.id, std::move(request));
-    if (QueuedMessage* message = matching().meet_message_or_queue(posted)) {
+    if (QueuedMessage* message = matching().match_message_or_queue(posted)) {
       deliver(job_.world(), 0, posted, message);
     }
     note_matches();

@@ -114,7 +114,7 @@ void inject_announced(Outgoing& out, RequestObject& send, RequestObject& receive
   out.sender.interface.request(injection);
 }
 
-void meet_posted(Outgoing& out, RequestObject& send, RequestObject& receive) {
+void match_posted(Outgoing& out, RequestObject& send, RequestObject& receive) {
   __builtin_prefetch(receive.buffer, 1);
   __builtin_prefetch(receive.waiter, 1);
   const Count accepted = accept(receive, send.comm->rank, send.tag, out.bytes);
@@ -187,8 +187,9 @@ void send_at_once(Outgoing& out, RequestObject& request) {
   count_message(world, channel, out.sender.id, out.bytes);
   out.arrival = later(out.arrival, channel.last_arrival);
   channel.last_arrival = out.arrival;
-  if (RequestObject* receive = matching.meet_receive(channel, request.context, request.tag)) {
-    meet_posted(out, request, *receive);
+  if (RequestObject* receive =
+          matching.match_posted_receive(channel, request.context, request.tag)) {
+    match_posted(out, request, *receive);
   } else {
     queue_message(out, channel, request);
   }
@@ -255,7 +256,7 @@ void post_receive(Strand& strand, RequestObject& request) {
     complete(request, strand.now);
     return;
   }
-  if (QueuedMessage* message = rank.matching.meet_message_or_queue(request)) {
+  if (QueuedMessage* message = rank.matching.match_message_or_queue(request)) {
     deliver(rank.world, rank.id, request, message);
   }
 }

@@ -15,14 +15,18 @@ Rank& receiver_of(World& world, const RequestObject& receive) {
 
 std::string describe_peer(const RequestObject& receive) {
   const CommObject& comm = *receive.comm;
-  std::string text = "rank " + std::to_string((*comm.remote)[receive.status.MPI_SOURCE]);
+  std::string text = name_of_member(*comm.remote, receive.status.MPI_SOURCE);
   if (receive.context == comm.context) text += ", tag " + std::to_string(receive.status.MPI_TAG);
   return text;
 }
 
 }  // namespace
 
-// Whether the user is to be told.
+std::string name_of_member(const Members& group, int rank) {
+  return name_of_rank(*this_rank().world.ranks[static_cast<size_t>(group[rank])]);
+}
+
+// Whether to report it.
 static bool is_news(World& world, SignatureId first, SignatureId second) {
   std::set<std::pair<SignatureId, SignatureId>>& known = world.mismatches.types;
   return world.hooks.warn != nullptr && known.size() < kMostWarnings &&
@@ -33,10 +37,10 @@ void warn_of_types_in_collective(const CommObject& comm, uint16_t call, int firs
                                  SignatureId first_type, SignatureId type) {
   World& world = this_rank().world;
   if (!is_news(world, first_type, type)) return;
-  world.hooks.warn(
-      "the ranks bring different types to " + std::string(call_name(static_cast<CallId>(call))) +
-      ": rank " + std::to_string((*comm.local)[first]) + " " + describe_signature(first_type) +
-      ", rank " + std::to_string((*comm.local)[comm.rank]) + " " + describe_signature(type));
+  world.hooks.warn("the ranks bring different types to " +
+                   std::string(call_name(static_cast<CallId>(call))) + ": " +
+                   name_of_member(*comm.local, first) + " " + describe_signature(first_type) +
+                   ", " + name_of_member(*comm.local, comm.rank) + " " + describe_signature(type));
 }
 
 void warn_of_types(World& world, const RequestObject& receive, SignatureId sent) {
@@ -44,8 +48,7 @@ void warn_of_types(World& world, const RequestObject& receive, SignatureId sent)
   if (!is_news(world, sent, wanted)) return;
   const Rank& receiver = receiver_of(world, receive);
   const uint16_t call = receiver.main.call;
-  world.hooks.warn("rank " + std::to_string(receiver.id) + " receives " +
-                   describe_signature(wanted) +
+  world.hooks.warn(name_of_rank(receiver) + " receives " + describe_signature(wanted) +
                    (call != 0 ? std::string(" in ") + call_name(static_cast<CallId>(call)) : "") +
                    ", but " + describe_signature(sent) + " were sent (by " +
                    describe_peer(receive) + "): the bytes are taken for what they are not");

@@ -1,5 +1,5 @@
-// What a program's own ranks disagree in: reported where the data meet, since nothing after it can
-// be believed.
+// What a program's own ranks disagree in: reported where the data are matched, since the results
+// that follow are wrong.
 #pragma once
 
 #include <set>
@@ -13,7 +13,7 @@ namespace sesame::mpi {
 
 struct World;
 
-// Which disagreements the user has been told, so that each comes once.
+// Disagreements that have been reported, so that each is reported once.
 struct Mismatches {
   std::set<std::pair<SignatureId, SignatureId>> types;  // sent, received; or the first rank's
 };
@@ -30,6 +30,9 @@ inline void check_types(World& world, const RequestObject& receive, SignatureId 
 // The same for a rank of a communicator that brings another type to a collective than the first.
 [[gnu::cold]] void warn_of_types_in_collective(const CommObject& comm, uint16_t call, int first,
                                                SignatureId first_type, SignatureId type);
+
+// A rank of a group by its name in the run, which does not depend on the communicator.
+std::string name_of_member(const Members& group, int rank);
 
 // The message is longer than the receive: says so where the error is raised.
 [[gnu::cold]] void note_truncation(const RequestObject& receive, uint64_t bytes);

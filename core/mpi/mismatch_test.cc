@@ -156,28 +156,27 @@ TEST(Mismatch, OfCollectivesIsAnError) {
     CallScope call(rank == 2 ? CallId::Barrier : CallId::Bcast);
     return rank == 2 ? Barrier(MPI_COMM_WORLD) : Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
   };
-  EXPECT_EQ(
-      error_of(collective, MPI_ERR_OTHER),
-      "the ranks are in different collectives: rank 0 MPI_Bcast, rank 2 MPI_Barrier (ranks of "
-      "MPI_COMM_WORLD)");
+  EXPECT_EQ(error_of(collective, MPI_ERR_OTHER),
+            "the ranks are in different collectives: rank 0 MPI_Bcast, rank 2 MPI_Barrier (on "
+            "MPI_COMM_WORLD)");
 }
 
 TEST(Mismatch, OfRootsOperationsAndLengthsIsAnError) {
   int value[4] = {}, all[12] = {};
   EXPECT_EQ(error_of([&](int rank) { return Bcast(value, 1, MPI_INT, rank / 2, MPI_COMM_WORLD); },
                      MPI_ERR_ROOT),
-            "the ranks name different roots: rank 0 0, rank 2 1 (ranks of MPI_COMM_WORLD)");
+            "the ranks name different roots: rank 0 root 0, rank 2 root 1 (on MPI_COMM_WORLD)");
   EXPECT_EQ(error_of(
                 [&](int rank) {
                   return Allreduce(value, all, 1, MPI_INT, rank == 1 ? MPI_MAX : MPI_SUM,
                                    MPI_COMM_WORLD);
                 },
                 MPI_ERR_OP),
-            "the ranks bring different operations: rank 0 MPI_SUM, rank 1 MPI_MAX (ranks of "
+            "the ranks bring different operations: rank 0 MPI_SUM, rank 1 MPI_MAX (on "
             "MPI_COMM_WORLD)");
   EXPECT_EQ(error_of([&](int rank) { return Bcast(value, 1 + rank, MPI_INT, 0, MPI_COMM_WORLD); },
                      MPI_ERR_TRUNCATE),
-            "the ranks bring different amounts of data: rank 0 4 bytes, rank 1 8 bytes (ranks of "
+            "the ranks bring different amounts of data: rank 0 4 bytes, rank 1 8 bytes (on "
             "MPI_COMM_WORLD)");
   EXPECT_EQ(error_of(
                 [&](int rank) {
@@ -185,7 +184,7 @@ TEST(Mismatch, OfRootsOperationsAndLengthsIsAnError) {
                                 MPI_COMM_WORLD);
                 },
                 MPI_ERR_TRUNCATE),
-            "the ranks bring different amounts of data: rank 0 4 bytes, rank 1 8 bytes (ranks of "
+            "the ranks bring different amounts of data: rank 0 4 bytes, rank 1 8 bytes (on "
             "MPI_COMM_WORLD)");
   EXPECT_EQ(
       error_of([&](int) { return Allgather(value, 1, MPI_INT, all, 2, MPI_INT, MPI_COMM_WORLD); },
@@ -193,7 +192,20 @@ TEST(Mismatch, OfRootsOperationsAndLengthsIsAnError) {
       "the rank sends blocks of 4 bytes and receives such of 8");
 }
 
-TEST(Mismatch, OfLengthsByRankIsAnErrorWhereTheyMeet) {
+// Ranks are named as in the run, roots as in the communicator.
+TEST(Mismatch, OfASplitCommunicatorNamesRanksOfTheRun) {
+  EXPECT_EQ(error_of(
+                [](int rank) {
+                  Comm half = MPI_COMM_NULL;
+                  Comm_split(MPI_COMM_WORLD, rank > 0, rank, &half);
+                  int value = 0;
+                  return Bcast(&value, 1, MPI_INT, rank == 2, half);
+                },
+                MPI_ERR_ROOT),
+            "the ranks name different roots: rank 1 root 0, rank 2 root 1");
+}
+
+TEST(Mismatch, OfLengthsByRankIsAnErrorWhereTheyMatch) {
   int value[4] = {}, all[12] = {};
   const Count counts[] = {1, 3, 1};
   const Count displacements[] = {0, 1, 4};

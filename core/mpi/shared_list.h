@@ -1,4 +1,4 @@
-// A list of integers that all ranks of a collective come to know. A real MPI has a copy of it in
+// A list of integers that a collective gives to all its ranks. A real MPI has a copy of it in
 // every process; here there is one for all, or memory would grow with the square of the number of
 // ranks. The messages that spread it are simulated, but carry no data.
 #pragma once

@@ -1,5 +1,5 @@
 // MPI_Comm_spawn and MPI_Comm_spawn_multiple (MPI 4.1, section 11.7). The root has the simulator
-// start the ranks; parents and children then meet at a port, in the children's MPI_Init.
+// start the ranks; parents and children then connect at a port, in the children's MPI_Init.
 #include <algorithm>
 #include <charconv>
 #include <cstring>

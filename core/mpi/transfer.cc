@@ -4,6 +4,7 @@
 
 #include "core/mpi/errors.h"
 #include "core/mpi/messaging.h"
+#include "core/mpi/mismatch.h"
 #include "core/mpi/world.h"
 
 namespace sesame::mpi {
@@ -12,7 +13,7 @@ namespace {
 Strand& running() { return self(); }
 
 [[gnu::cold]] std::string describe_short_message(const RequestObject& receive) {
-  return "rank " + std::to_string(receive.status.MPI_SOURCE) + " sends " +
+  return name_of_member(*receive.comm->remote, receive.status.MPI_SOURCE) + " sends " +
          std::to_string(receive.status.byte_count()) + " bytes, of which this rank expects " +
          std::to_string(receive.count * receive.type->size());
 }

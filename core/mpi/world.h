@@ -49,7 +49,7 @@ struct Strand : pdes::Fiber {
     Strand* strand = nullptr;
   };
 
-  int outstanding = 0;         // requests still to complete before the strand goes on
+  int outstanding = 0;         // requests still to complete before the strand resumes
   bool awaits_any = false;     // any one completion wakes it, by the event below
   bool awaits_helper = false;  // a helper strand of the rank completes one of these requests
   Rank* rank = nullptr;
@@ -62,7 +62,7 @@ struct Strand : pdes::Fiber {
   int clock_reads = 0;                             // in a row, without a call of MPI between them
   int call_depth = 0;                              // > 0 while inside an MPI call
   uint16_t call = 0;                               // the CallId of the outermost call
-  const void* caller = nullptr;                    // where the program goes on after that call
+  const void* caller = nullptr;                    // where the program resumes after that call
   const RequestObject* waiting_request = nullptr;  // one of them, to explain a deadlock
   std::function<void()> body;                      // helper strands only
   int saved_errno = 0;
@@ -163,7 +163,7 @@ struct WorldHooks {
   const char* (*node_name)(int node) = nullptr;
   // Starts the ranks of a new job as the running rank asks; nothing is started after an Error.
   Result<> (*spawn)(std::vector<ProgramStart>& programs, int parent_port) = nullptr;
-  // Tells the user something that does not end the job; null: nobody is told.
+  // Reports something that does not end the job; null: it is not reported.
   void (*warn)(const std::string& text) = nullptr;
 };
 
@@ -214,7 +214,7 @@ struct World {
   // Starts `body` on a strand of its own beside the running one, at the same simulated time.
   void start_strand(Rank& rank, SimTime now, std::function<void()> body);
 
-  // What the running rank has sent goes on: called when it yields.
+  // Injects what the running rank has announced: called when it yields.
   void finish_sends();
 
   // A helper strand whose body has ended waits for the next one.

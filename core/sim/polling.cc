@@ -22,11 +22,16 @@
 namespace sesame::sim {
 namespace {
 
-constexpr int64_t kTickNs = 50'000'000;  // of processor time
-// What it takes to call it polling: so many samples, so many of which are equal to others.
+// All of these are choices, not measurements. They decide when the watch acts, not what is
+// predicted for a program whose loops make calls: a wrong guess costs a yield, which takes no
+// simulated time.
+constexpr int64_t kTickNs = 50'000'000;  // of processor time: short for a user, long for a sample
+// A loop polls after 8 samples of which 4 equal an earlier one: some samples of a loop with several
+// instructions differ, and one that computes changes its registers between two.
 constexpr size_t kSamples = 8;
 constexpr int kRepeats = 4;
-// When a rank without a call is mentioned: soon where computation takes no simulated time.
+// When a rank without a call is reported, 10 s and 60 s: sooner where computation takes no
+// simulated time, since a long computation is then unlikely.
 constexpr int kLongRunTicks = 10 * (1'000'000'000 / kTickNs);
 constexpr int kLongMeasuredRunTicks = 6 * kLongRunTicks;
 
@@ -176,7 +181,7 @@ void PollingWatch::mention_long_run(const mpi::Strand& strand, const void* instr
 void PollingWatch::end_in_vain(const mpi::Strand& strand, const void* instruction) {
   std::string text = mpi::name_of_rank(*strand.rank) +
                      " waits in a loop without a call for memory to change, at " +
-                     loader::describe_address(instruction) + ", but no other rank can go on";
+                     loader::describe_address(instruction) + ", but no other rank can run";
   world_.hooks.abort_job(1, text + "\n" + explain_deadlock(world_));
   __builtin_unreachable();
 }

@@ -1,4 +1,4 @@
-// MPI_Comm_spawn: more ranks, of the same or of other programs, while the run goes on.
+// MPI_Comm_spawn: more ranks, of the same or of other programs, during the run.
 #include <sys/stat.h>
 #include <unistd.h>
 

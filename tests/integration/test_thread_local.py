@@ -39,6 +39,34 @@ def plugin(tmp_path: Path, text: str, *flags: str) -> Path:
     return library
 
 
+FAILING = '''
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+__thread int own;
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int failed = 0;
+  for (int i = 0; i < 10; ++i) failed += dlopen(argv[1], RTLD_NOW) == NULL;
+  printf("failed %d opened %d\\n", failed, dlopen(argv[2], RTLD_NOW) != NULL);
+  MPI_Finalize();
+}
+'''
+
+
+def test_a_plugin_that_cannot_be_opened_keeps_no_room(compiled, simulate, tmp_path):
+    """Thread-local variables of each take over half of what ranks have for all."""
+    source = tmp_path / "opens.c"
+    source.write_text(FAILING)
+    large = "__thread char large[40000]; int absent(void); int use(void) { return large[0] %s; }"
+    flags = ("-ftls-model=initial-exec",)
+    failing = plugin(tmp_path, large % "+ absent()", *flags).rename(tmp_path / "failing.so")
+    fitting = plugin(tmp_path, large % "", *flags)
+    ours = simulate("-n", 2, *MACHINE, "--", compiled(str(source)), failing, fitting)
+    assert ours.status == 0, ours.stderr
+    assert ours.stdout == "failed 10 opened 1\n" * 2, ours.stderr
+
+
 def test_a_plugin_with_state_calls_mpi_for_its_rank(compiled, mpiexec, simulate, tmp_path):
     program = compiled(f"{FOLDER}/opens_plugin.c")
     library = plugin(

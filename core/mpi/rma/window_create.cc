@@ -50,7 +50,7 @@ char* allocate(size_t bytes) {
 }
 
 // Rank 0 makes what all share and tells the others where it is.
-std::shared_ptr<SharedWindow> meet(Transfer& transfer, int flavor) {
+std::shared_ptr<SharedWindow> share_window(Transfer& transfer, int flavor) {
   Circle circle(transfer);
   std::shared_ptr<SharedWindow> shared;
   std::vector<int> address(2);
@@ -125,7 +125,7 @@ int create(CommObject& comm, const Offer& offer, Win* win, void* baseptr) {
   *win = MPI_WIN_NULL;
   return run_collective(comm, [&](Transfer& transfer) {
     const uint32_t context = agree_with_all(rank, transfer, kIntraContexts);
-    std::shared_ptr<SharedWindow> shared = meet(transfer, offer.flavor);
+    std::shared_ptr<SharedWindow> shared = share_window(transfer, offer.flavor);
     Exposure& mine = shared->exposures[static_cast<size_t>(transfer.rank())];
     mine.base = offer.base;
     mine.size = offer.size;
