@@ -39,7 +39,7 @@ def plugin(tmp_path: Path, text: str, *flags: str) -> Path:
     return library
 
 
-FAILING = '''
+FAILING = """
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -51,18 +51,22 @@ int main(int argc, char** argv) {
   printf("failed %d opened %d\\n", failed, dlopen(argv[2], RTLD_NOW) != NULL);
   MPI_Finalize();
 }
-'''
+"""
 
 
 def test_a_plugin_that_cannot_be_opened_keeps_no_room(compiled, simulate, tmp_path):
     """Thread-local variables of each take over half of what ranks have for all."""
     source = tmp_path / "opens.c"
     source.write_text(FAILING)
-    large = "__thread char large[40000]; int absent(void); int use(void) { return large[0] %s; }"
-    flags = ("-ftls-model=initial-exec",)
-    failing = plugin(tmp_path, large % "+ absent()", *flags).rename(tmp_path / "failing.so")
-    fitting = plugin(tmp_path, large % "", *flags)
-    ours = simulate("-n", 2, *MACHINE, "--", compiled(str(source)), failing, fitting)
+    large = "__thread char large_%s[40000]; int use_%s(void) { return large_%s[0]; }"
+    flags = ("-ftls-model=initial-exec", "-Wl,--no-as-needed")
+    second = plugin(tmp_path, large.replace("%s", "second"), *flags).rename(tmp_path / "second.so")
+    needs = (str(second), f"-Wl,-rpath,{tmp_path}")
+    failing = plugin(tmp_path, large.replace("%s", "first"), *flags, *needs)
+    failing = failing.rename(tmp_path / "failing.so")
+    fitting = plugin(tmp_path, large.replace("%s", "fitting"), *flags)
+    private = ("--private-library", "second*")
+    ours = simulate("-n", 2, *MACHINE, *private, "--", compiled(str(source)), failing, fitting)
     assert ours.status == 0, ours.stderr
     assert ours.stdout == "failed 10 opened 1\n" * 2, ours.stderr
 
