@@ -4,9 +4,9 @@ A model of this machine is made by `sesame machine calibrate`, or given; then al
 under mpiexec and under the simulator with that model, in turns, at 2 ranks (bt and sp, which need
 square numbers, at 1). The fastest and the middle run of each are compared: what other tenants of
 the machine do makes runs slower, never faster, so the fastest ones say what the model is worth,
-and the spread of the real runs bounds what can be asked of the middle ones. Computation is measured
-while as many copies of the simulation compute as the real run has ranks, or with --slowdown one rank
-at a time and multiplied by the machine's node.slowdown.
+and the spread of the real runs bounds what can be asked of the middle ones. Computation is
+measured while as many copies of the simulation compute as the real run has ranks, or with
+--slowdown one rank at a time and multiplied by the machine's node.slowdown.
 
     python bench/npb_accuracy.py [--class W] [--repeat 7] [--machine here.toml] [--only cg,is]
 """

@@ -91,8 +91,8 @@ struct sk_buff {
 
 #pragma clang attribute pop
 
-/* Number and first argument of the call of the system that the registers were saved by; and how many
- * words the registers are that programs see (asm/ptrace.h). */
+/* Number and first argument of the call of the system that the registers were saved by; and how
+ * many words the registers are that programs see (asm/ptrace.h). */
 #if defined(__x86_64__)
 #define CALL_NUMBER(registers) ((registers)->orig_ax)
 #define FIRST_ARGUMENT(registers) ((registers)->di)

@@ -47,7 +47,7 @@ struct SesameStream {
   uint64_t left;       /* ticks at which the thread came out of the call before */
   uint64_t long_ticks; /* after so many it is asked what processor time the thread had */
   SesameProcessorTime processor;
-  int64_t buffered;    /* of a stream of stdio before a call on it: see stdio_hooks.h */
+  int64_t buffered; /* of a stream of stdio before a call on it: see stdio_hooks.h */
   SesameClock clock;
   SesameThreadState* state;
   struct SesameBuffer* buffer; /* what the slow path knows about the stream */

@@ -70,8 +70,12 @@ std::unique_ptr<std::byte[]> values_of(const trace::RecordBatch& batch, size_t r
     }
   };
   switch (field.size_bytes) {
-    case 2: copy(std::integral_constant<size_t, 2>()); break;
-    case 4: copy(std::integral_constant<size_t, 4>()); break;
+    case 2:
+      copy(std::integral_constant<size_t, 2>());
+      break;
+    case 4:
+      copy(std::integral_constant<size_t, 4>());
+      break;
     default:
       CHECK(field.size_bytes == 8);
       copy(std::integral_constant<size_t, 8>());
@@ -79,7 +83,8 @@ std::unique_ptr<std::byte[]> values_of(const trace::RecordBatch& batch, size_t r
   return values;
 }
 
-FieldValues as_array(std::unique_ptr<std::byte[]> values, size_t rows, const trace::FieldType& field) {
+FieldValues as_array(std::unique_ptr<std::byte[]> values, size_t rows,
+                     const trace::FieldType& field) {
   std::byte* data = values.release();
   nb::capsule owner(data, [](void* bytes) noexcept { delete[] static_cast<std::byte*>(bytes); });
   using nb::dlpack::dtype_code;

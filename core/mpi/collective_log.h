@@ -1,5 +1,6 @@
-// The arguments of each collective of a communicator, compared between its ranks: those of the first
-// rank to enter it are expected of the others, and a difference is an error of the other rank.
+// The arguments of each collective of a communicator, compared between its ranks: those of the
+// first rank to enter it are expected of the others, and a difference is an error of the other
+// rank.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The ports that ranks have opened to accept connections at, and the names that they have published
-// (MPI 4.1, sections 11.8.2 and 11.8.4). One for the run; a strand looks after it has yielded until now.
+// (MPI 4.1, sections 11.8.2 and 11.8.4). One for the run; a strand looks after it has yielded until
+// now.
 #pragma once
 
 #include <map>

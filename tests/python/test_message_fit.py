@@ -115,7 +115,8 @@ def test_a_line_is_known_where_its_two_constants_are_not(tmp_path):
 def test_a_curve_whose_lines_are_not_known_is_doubtful():
     generator = np.random.default_rng(3)
     times = np.where(X <= 4096, STEP[0] * np.exp(0.8 * generator.standard_normal(len(X))), STEP[0])
-    assert any("is not known within" in doubt.text for doubt in fit_network(with_times(times)).doubts())
+    doubts = fit_network(with_times(times)).doubts()
+    assert any("is not known within" in doubt.text for doubt in doubts)
 
 
 def test_runs_are_combined_by_their_medians():

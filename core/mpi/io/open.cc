@@ -151,7 +151,7 @@ int open_first(const Opening& opening, const storage::Place& place,
 int open_together(Circle& circle, Opening& opening) {
   const Rank& rank = this_rank();
   const std::string path = path_of(opening.name);
-  reach_now(self());  // files are numbered in order of time
+  yield_until_now(self());  // files are numbered in order of time
   const storage::Place place = locate(rank, path);
   std::vector<int> words(3);
   if (circle.me() == 0) {
@@ -267,7 +267,7 @@ int delete_file(const char* filename, Info info) {
   Strand& strand = self();
   const std::string path = path_of(filename);
   note_path(path);
-  reach_now(strand);
+  yield_until_now(strand);
   const storage::Place place = locate(*strand.rank, path);
   spend_metadata(strand, place, MetadataCall::kRemove);
   if (const int error = remove_real_file(place.path); error != 0) {

@@ -120,12 +120,13 @@ class NetworkFit:
         inside = sum(np.sum((self.sizes >= s.first) & (self.sizes <= s.last)) for s in open_)
         if inside > MOST_FAR_OFF * len(self.sizes):
             yield (
-                f"for {_percent(inside / len(self.sizes))} of the sizes the line's time is not known "
-                f"within ± {_percent(WIDEST)}"
+                f"for {_percent(inside / len(self.sizes))} of the sizes the line's time is not "
+                f"known within ± {_percent(WIDEST)}"
             )
         for name in (SEND, RECEIVE):
-            if (share := self.overhead_spread(name)) > WIDEST:
-                yield f"the {name} is known within ± {_percent(share)} of the latency"
+            spread = self.overhead_spread(name)
+            if spread > WIDEST:
+                yield f"the {name} is known within ± {_percent(spread)} of the latency"
         if max(self.send_overhead, self.receive_overhead, self.gap) <= 0:
             yield "sending, receiving and a stream of small messages took no time at all"
 
