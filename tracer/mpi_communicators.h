@@ -79,7 +79,7 @@ static void made(const Span* span, int call, int32_t parent, Comm comm) {
 static const SesameComm* meet(Comm comm) {
   if (comm == COMM_NULL) return &sesame_no_comm;
   uint64_t now = sesame_ticks();
-  made(&(Span){now, now}, SESAME_CALL_unknown, -1, comm);
+  made(&(Span){now, now, 0}, SESAME_CALL_unknown, -1, comm);
   return sesame_handle_find(&sesame_comms, KEY(comm));
 }
 

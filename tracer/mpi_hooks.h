@@ -3,8 +3,9 @@
 
 #include "mpi_call.h"
 #include "mpi_communicators.h"
-#include "mpi_files.h"
 #include "mpi_layout.h"
+
+#include "mpi_files.h" /* uses layouts */
 #include "mpi_lifetime.h"
 #include "mpi_requests.h"
 

@@ -22,7 +22,7 @@ static void put_self(void) {
   SesameComm* known = sesame_new_comm(1);
   Groups groups = examine(known, COMM_SELF);
   sesame_handle_put(&sesame_comms, KEY(COMM_SELF), known);
-  put_communicator((Span){now, now}, SESAME_CALL_unknown, -1, known, groups, 0);
+  put_communicator((Span){now, now, 0}, SESAME_CALL_unknown, -1, known, groups, 0);
 }
 
 static void initialized(Span span, int call) {
