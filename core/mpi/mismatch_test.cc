@@ -202,7 +202,7 @@ TEST(Mismatch, OfASplitCommunicatorNamesRanksOfTheRun) {
                   return Bcast(&value, 1, MPI_INT, rank == 2, half);
                 },
                 MPI_ERR_ROOT),
-            "the ranks name different roots: rank 1 root 0, rank 2 root 1");
+            "the ranks name different roots: rank 2 root 1, rank 1 root 0");
 }
 
 TEST(Mismatch, OfLengthsByRankIsAnErrorWhereTheyMatch) {
