@@ -7,9 +7,11 @@ import time
 
 import pytest
 
-from sesame.errors import InputError
+from sesame.errors import AlreadyReported, InputError
 from sesame.simulation import parse_compute
 from sesame.simulation.copies import computing_beside
+from sesame.workloads import find_workload, run_simulated
+from sesame.workloads.build import Built, Compiler
 
 SCENARIO = {"compute": {"mode": "measured", "save": None}}
 PATIENCE_S = 30.0
@@ -64,3 +66,24 @@ def test_the_number_of_copies_is_read():
     for text in ("measured:0", "measured:-1", "measured:two", "measured:"):
         with pytest.raises(InputError, match="expected measured, measured:COPIES"):
             parse_compute(text)
+
+
+def test_only_the_run_that_counts_writes_the_report_of_a_workload(tmp_path):
+    seen = []
+
+    def simulate(scenario):
+        seen.append(scenario)
+        raise AlreadyReported(1)
+
+    built = Built(find_workload("ep"), tmp_path / "ep", Compiler(tmp_path / "mpicxx", None))
+    with pytest.raises(AlreadyReported):
+        run_simulated(
+            built,
+            2,
+            ["--class", "S"],
+            machine=tmp_path / "machine.toml",
+            compute=parse_compute("measured:1"),
+            simulate=simulate,
+        )
+    assert "--report" in seen[0].arguments
+    assert seen[0].arguments_of_copies == ("--class", "S")

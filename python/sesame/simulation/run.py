@@ -216,7 +216,9 @@ def _run(
         (directory / "raw").mkdir()
     watch = LoadWatch()
     try:
-        with computing_beside(host.executable, text, scenario.compute.copies - 1, doubts):
+        own, copies = scenario.arguments_of_copies, scenario.compute.copies - 1
+        beside = text if own is None else text | {"arguments": list(own)}
+        with computing_beside(host.executable, beside, copies, doubts):
             run = host.run(text, directory, progress=progress, **more)
     finally:  # of simulated files for which nobody named a place
         shutil.rmtree(directory / "files", ignore_errors=True)

@@ -31,6 +31,7 @@ class Scenario:
     discard_data: bool = False  # of simulated files only the sizes are kept
     # What a traced run found; with it no file is seen that is really there.
     initial_files: tuple[tuple[str, int], ...] | None = None
+    arguments_of_copies: tuple[str, ...] | None = None  # that compute beside it; None: the same
     # Not for the host: what a person calls the run, where that is not its program, and what they
     # should know of it.
     trace: str | None = None

@@ -116,6 +116,7 @@ def run_simulated(
         scenario = Scenario(
             program=str(built.program),
             arguments=(*options, "--report", str(file)),
+            arguments_of_copies=tuple(options),  # they would all write the report
             ranks=ranks,
             machine=machine.resolve(),
             compute=compute,
