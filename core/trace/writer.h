@@ -78,7 +78,7 @@ class Writer {
   std::vector<Stream> streams_;
   int shared_descriptor_ = -1;  // of the one file
   std::unique_ptr<std::byte[]> packet_;
-  size_t used_ = 0;           // bytes of the packet; 0 when none is begun
+  size_t used_ = 0;           // bytes of the current packet; 0: there is none
   uint32_t packet_rank_ = 0;  // whose packet it is
   std::optional<Error> failure_;
   uint64_t discarded_ = 0;

@@ -101,16 +101,16 @@ struct fault_end {
   __u64 addr;
 };
 
-/* What is known of this thread's fault, which has ended. It may have begun before the programs were
- * there, or another thread has taken the slot: then it is known only where it was. */
-static __always_inline struct slot take_begin(const struct fault_end* ctx) {
+/* Takes this thread's fault out of its slot, at the fault's end. If the fault started before the
+ * programs were loaded, or another thread uses the slot, only the address is known. */
+static __always_inline struct slot take_fault(const struct fault_end* ctx) {
   const __u32 thread = this_thread();
   struct slot* slot = &slots[thread % SLOTS];
-  struct slot begun = {.where = ctx->addr};
-  if (slot->pid != thread || !slot->what) return begun;
-  begun = *slot;
+  struct slot fault = {.where = ctx->addr};
+  if (slot->pid != thread || !slot->what) return fault;
+  fault = *slot;
   slot->what = 0;
-  return begun;
+  return fault;
 }
 
 /* At the end of a fault, when the kernel counts it as read from a device or not: each is counted,
@@ -119,18 +119,18 @@ static __always_inline int end(const struct fault_end* ctx, bool is_major) {
   struct cells* mine = begin_run();
   /* Looked at once, so that points that are switched together count the same faults. */
   if (!mine || settings.paused) return 0;
-  const struct slot begun = take_begin(ctx);
+  const struct slot fault = take_fault(ctx);
   struct memory memory = {VM_UNKNOWN, false};
-  if (settings.finest > DETAIL_COUNT) memory = memory_at(begun.where);
+  if (settings.finest > DETAIL_COUNT) memory = memory_at(fault.where);
   __u64 now_ns = 0, duration_ns = 0;
-  if (begun.begin_ns) {
+  if (fault.begin_ns) {
     now_ns = bpf_ktime_get_ns();
-    duration_ns = time_since(begun.begin_ns, now_ns);
+    duration_ns = time_since(fault.begin_ns, now_ns);
   }
-  const __u32 point = point_of(begun.what, is_major, memory);
+  const __u32 point = point_of(fault.what, is_major, memory);
   note_in(mine, point, memory.class_, 0, duration_ns);
   note_in(mine, VM_TOTAL, memory.class_, 0, duration_ns);
-  trace(VM_TOTAL, memory.class_, now_ns, duration_ns, begun.where, 0, point);
+  trace(VM_TOTAL, memory.class_, now_ns, duration_ns, fault.where, 0, point);
   return 0;
 }
 
