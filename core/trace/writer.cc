@@ -14,7 +14,7 @@
 namespace sesame::trace {
 
 struct Writer::Stream {
-  uint64_t first_timestamp = 0;  // of the packet begun
+  uint64_t first_timestamp = 0;  // of the current packet
   uint64_t last_timestamp = 0;   // of the stream
   uint64_t packets = 0;
   uint64_t discarded = 0;
