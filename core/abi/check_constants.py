@@ -2,7 +2,7 @@
 
 usage: check_constants.py SOURCE_DIRECTORY mpich|mpiabi HEADER...
 
-mpich compares core/mpi/constants.h and tools.h with MPICH's mpi.h, mpiabi compares
+mpich compares core/mpi/objects/constants.h and tools.h with MPICH's mpi.h, mpiabi compares
 core/abi/mpiabi_constants.def with mpi_abi.h; and both compare types, and see that no constant of
 the header is forgotten. Headers that are not there are passed over; without any the check is
 skipped (exit status 77).

@@ -233,7 +233,7 @@ def write_entries(interface, functions, directory, files):
         path.write_text(
             "// Made from core/mpi/functions.table by generate_entries.py; do not edit.\n"
             f'#include "core/abi/{header}"\n#include "core/mpi/api.h"\n'
-            '#include "core/mpi/call.h"\n\n'
+            '#include "core/mpi/calls/call.h"\n\n'
             "namespace sesame::abi {\n\n"
             + "\n".join(texts[index * size : (index + 1) * size])
             + "\n}  // namespace sesame::abi\n"

@@ -18,7 +18,7 @@ def main():
         sys.exit(__doc__)
     lines = [
         "// Made from core/mpi/functions.table by generate_fakes.py; do not edit.",
-        '#include "core/mpi/api.h"\n#include "core/mpi/errors.h"\n',
+        '#include "core/mpi/api.h"\n#include "core/mpi/objects/errors.h"\n',
         "namespace sesame::mpi {\n",
     ]
     for function in read_functions(sys.argv[1]):

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/mpi/api.h"
-#include "core/mpi/errors.h"
+#include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {
 

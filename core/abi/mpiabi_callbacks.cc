@@ -2,7 +2,7 @@
 // layer below the standard's, which uses C functions only.
 #include "core/abi/mpiabi_translate.h"
 #include "core/abi/operation_chunks.h"
-#include "core/mpi/callbacks.h"
+#include "core/mpi/objects/callbacks.h"
 
 namespace sesame::abi {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstddef>
 
-#include "core/mpi/constants.h"
-#include "core/mpi/tools.h"
+#include "core/mpi/calls/tools.h"
+#include "core/mpi/objects/constants.h"
 
 namespace sesame::abi {
 

@@ -7,7 +7,7 @@
 
 #include "core/abi/mpiabi_translate.h"
 #include "core/mpi/api.h"
-#include "core/mpi/call.h"
+#include "core/mpi/calls/call.h"
 
 using namespace sesame::abi;
 

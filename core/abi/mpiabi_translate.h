@@ -11,7 +11,7 @@
 
 #include "core/abi/mpiabi_types.h"
 #include "core/abi/narrow.h"
-#include "core/mpi/callbacks.h"
+#include "core/mpi/objects/callbacks.h"
 
 namespace sesame::abi {
 

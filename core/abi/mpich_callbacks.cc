@@ -1,7 +1,7 @@
 // How functions of a program with the MPICH interface are called, C and Fortran.
 #include "core/abi/narrow.h"
 #include "core/abi/operation_chunks.h"
-#include "core/mpi/callbacks.h"
+#include "core/mpi/objects/callbacks.h"
 
 namespace sesame::abi {
 namespace {

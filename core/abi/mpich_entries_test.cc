@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/mpi/api.h"
-#include "core/mpi/call.h"
+#include "core/mpi/calls/call.h"
 
 using namespace sesame::mpi;
 

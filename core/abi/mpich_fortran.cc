@@ -2,9 +2,9 @@
 // top of our C functions) and its C++ layer need from below beside the functions of MPI. Their
 // names and arguments are those of MPICH 4; a program meets them only through these layers.
 #include "core/abi/narrow.h"
-#include "core/mpi/call.h"
-#include "core/mpi/callbacks.h"
-#include "core/mpi/tools.h"
+#include "core/mpi/calls/call.h"
+#include "core/mpi/calls/tools.h"
+#include "core/mpi/objects/callbacks.h"
 
 namespace sesame::abi {
 

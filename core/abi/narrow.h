@@ -5,7 +5,7 @@
 
 #include <climits>
 
-#include "core/mpi/constants.h"
+#include "core/mpi/objects/constants.h"
 
 // A function with the name that programs link to, and its second name for profiling tools.
 #define SESAME_ENTRY extern "C" __attribute__((visibility("default")))

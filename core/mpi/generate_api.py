@@ -13,8 +13,8 @@ API_HEADER = """\
 // Made from core/mpi/functions.table by generate_api.py; do not edit.
 //
 // The functions of MPI as the simulator has them inside: without prefix, counts always 64-bit,
-// handles and constants those of core/mpi/constants.h, classic functions and their large-count
-// twins one. They return an error class (MPI_SUCCESS, ...) or the code of an error that the program
+// handles and constants those of core/mpi/objects/constants.h, classic functions and their
+// large-count twins one. They return an error class (MPI_SUCCESS, ...) or the code of an error that the program
 // added, and call no error handler: the entry points do.
 //
 // Arrays and statuses may live in the entry point's frame: what a non-blocking or persistent
@@ -22,9 +22,9 @@ API_HEADER = """\
 // (also that of MPI_Comm_idup) are written before it returns. Buffers are the program's own.
 #pragma once
 
-#include "core/mpi/callbacks.h"
-#include "core/mpi/constants.h"
-#include "core/mpi/int_array.h"
+#include "core/mpi/objects/callbacks.h"
+#include "core/mpi/objects/constants.h"
+#include "core/mpi/objects/int_array.h"
 
 namespace sesame::mpi {
 

@@ -1,6 +1,7 @@
 """Makes what the player is compiled and linked with, from functions.table: declarations of the MPI
 functions in the MPICH binary interface, and a library that has their names, and that of the
-simulator's sesame_take_computation (core/mpi/call.cc), and does nothing. No MPI need be installed; the simulator's own functions take their place when the player runs.
+simulator's sesame_take_computation (core/mpi/calls/call.cc), and does nothing. No MPI need be
+installed; the simulator's own functions take their place when the player runs.
 
 usage: generate_interface.py TABLE HEADER LIBRARY_SOURCE
 """
@@ -30,7 +31,7 @@ def main():
     lines = [line for f in functions if not f.variadic for line in prototypes(f)]
     origin = "// Made from core/mpi/functions.table by generate_interface.py; do not edit.\n"
     Path(sys.argv[2]).write_text(
-        f'{origin}#pragma once\n\n#include "core/mpi/callbacks.h"\n\nnamespace sesame::mpi {{\n'
+        f'{origin}#pragma once\n\n#include "core/mpi/objects/callbacks.h"\n\nnamespace sesame::mpi {{\n'
         'extern "C" {\n\n' + "".join(f"{line};\n" for line in lines) + "\n}\n}  // namespace\n"
     )
     header = "core/player/" + Path(sys.argv[2]).name

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/mpi/call.h"
+#include "core/mpi/calls/call.h"
 #include "core/mpi/io/file_time.h"
-#include "core/mpi/messaging.h"
-#include "core/mpi/recorder.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/recorder.h"
 
 namespace sesame::posix {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/loader/file_hooks.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
 
 namespace sesame::posix {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/mpi/call_ids.h"
-#include "core/mpi/connection.h"
+#include "core/mpi/communicators/connection.h"
 #include "core/mpi/rma/window.h"
 
 namespace sesame::sim {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
 
 namespace sesame::sim {
 

@@ -15,8 +15,8 @@
 
 #include "core/base/check.h"
 #include "core/loader/loader.h"
-#include "core/mpi/call.h"
-#include "core/mpi/messaging.h"
+#include "core/mpi/calls/call.h"
+#include "core/mpi/messages/messaging.h"
 #include "core/sim/deadlock.h"
 
 namespace sesame::sim {

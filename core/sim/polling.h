@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <ctime>
 
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
 
 namespace sesame::sim {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/mpi/recorder.h"
+#include "core/mpi/messages/recorder.h"
 #include "core/network/network.h"
 #include "core/trace/writer.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
 
 namespace sesame::sim {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/mpi/compute_meter.h"
+#include "core/mpi/messages/compute_meter.h"
 
 namespace sesame::sim {
 

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <limits>
 
-#include "core/mpi/call.h"
-#include "core/mpi/environment.h"
+#include "core/mpi/calls/call.h"
+#include "core/mpi/calls/environment.h"
 #include "core/posix/files.h"
 #include "core/sim/deadlock.h"
 #include "core/sim/file_systems.h"

@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/loader/loader.h"
 #include "core/machine/machine.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
 #include "core/sim/raw_recorder.h"
 #include "core/sim/scenario.h"
 

@@ -1,5 +1,5 @@
 // Fakes of the functions that only a Fortran layer calls.
-#include "core/mpi/callbacks.h"
+#include "core/mpi/objects/callbacks.h"
 
 namespace sesame::mpi {
 

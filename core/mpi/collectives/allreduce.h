@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/mpi/collectives/blocks.h"
-#include "core/mpi/transfer.h"
+#include "core/mpi/messages/transfer.h"
 
 namespace sesame::mpi::collectives {
 

@@ -1,7 +1,7 @@
 // MPI_Barrier.
 #pragma once
 
-#include "core/mpi/transfer.h"
+#include "core/mpi/messages/transfer.h"
 
 namespace sesame::mpi::collectives {
 

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/mpi/constants.h"
-#include "core/mpi/datatype.h"
-#include "core/mpi/datatype_predefined.h"
-#include "core/mpi/op.h"
-#include "core/mpi/pack.h"
-#include "core/mpi/transfer.h"
+#include "core/mpi/messages/transfer.h"
+#include "core/mpi/objects/constants.h"
+#include "core/mpi/objects/datatype.h"
+#include "core/mpi/objects/datatype_predefined.h"
+#include "core/mpi/objects/op.h"
+#include "core/mpi/objects/pack.h"
 
 namespace sesame::mpi::collectives {
 

@@ -9,7 +9,7 @@
 #include "core/mpi/collectives/blocks.h"
 #include "core/mpi/collectives/thresholds.h"
 #include "core/mpi/collectives/workspace.h"
-#include "core/mpi/transfer.h"
+#include "core/mpi/messages/transfer.h"
 
 namespace sesame::mpi::collectives {
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/mpi/collectives/test_data.h"
-#include "core/mpi/comm.h"
+#include "core/mpi/objects/comm.h"
 
 namespace sesame::mpi {
 namespace {

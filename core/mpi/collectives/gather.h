@@ -3,7 +3,7 @@
 
 #include "core/mpi/collectives/blocks.h"
 #include "core/mpi/collectives/launch.h"
-#include "core/mpi/transfer.h"
+#include "core/mpi/messages/transfer.h"
 
 namespace sesame::mpi::collectives {
 

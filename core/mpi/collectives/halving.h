@@ -7,7 +7,7 @@
 #include <bit>
 
 #include "core/mpi/collectives/blocks.h"
-#include "core/mpi/transfer.h"
+#include "core/mpi/messages/transfer.h"
 
 namespace sesame::mpi::collectives {
 

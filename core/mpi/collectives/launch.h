@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/mpi/int_array.h"
-#include "core/mpi/transfer.h"
+#include "core/mpi/messages/transfer.h"
+#include "core/mpi/objects/int_array.h"
 
 namespace sesame::mpi::collectives {
 

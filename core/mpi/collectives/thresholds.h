@@ -4,7 +4,7 @@
 // variables of src/mpi/coll (names given below as CVAR).
 #pragma once
 
-#include "core/mpi/constants.h"
+#include "core/mpi/objects/constants.h"
 
 namespace sesame::mpi::collectives {
 

@@ -1,7 +1,7 @@
 #include "core/mpi/collectives/validate.h"
 
-#include "core/mpi/comm.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/comm.h"
 
 namespace sesame::mpi::collectives {
 namespace {

@@ -2,10 +2,10 @@
 // for people, and fills in what the checked arguments mean.
 #pragma once
 
-#include "core/mpi/arguments.h"
 #include "core/mpi/collectives/blocks.h"
 #include "core/mpi/collectives/launch.h"
-#include "core/mpi/errors.h"
+#include "core/mpi/messages/arguments.h"
+#include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi::collectives {
 

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/mpi/collectives/blocks.h"
-#include "core/mpi/request.h"
+#include "core/mpi/messages/request.h"
 
 namespace sesame::mpi::collectives {
 

@@ -1,7 +1,7 @@
 #include "core/mpi/collectives/allgather.h"
-#include "core/mpi/errors.h"
 #include "core/mpi/io/sorted_request.h"
 #include "core/mpi/io/strategies/strategies.h"
+#include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {
 namespace {

@@ -1,8 +1,8 @@
 // MPI_File_read and _write with explicit offsets and individual pointers (MPI 4.1, 14.4.2, 14.4.3).
 #include "core/mpi/api.h"
-#include "core/mpi/errors.h"
-#include "core/mpi/group.h"
 #include "core/mpi/io/file_call.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/group.h"
 
 namespace sesame::mpi {
 namespace {

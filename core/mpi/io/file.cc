@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "core/mpi/errhandler.h"
-#include "core/mpi/errors.h"
-#include "core/mpi/info.h"
 #include "core/mpi/io/file_errors.h"
 #include "core/mpi/io/seek.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errhandler.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/info.h"
 
 namespace sesame::mpi {
 

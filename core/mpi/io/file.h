@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "core/machine/storage.h"
-#include "core/mpi/comm.h"
-#include "core/mpi/constants.h"
-#include "core/mpi/datatype.h"
-#include "core/mpi/handle_table.h"
 #include "core/mpi/io/file_handle.h"
 #include "core/mpi/io/real_file.h"
-#include "core/mpi/request.h"
+#include "core/mpi/messages/request.h"
+#include "core/mpi/objects/comm.h"
+#include "core/mpi/objects/constants.h"
+#include "core/mpi/objects/datatype.h"
+#include "core/mpi/objects/handle_table.h"
 #include "core/storage/mounts.h"
 
 namespace sesame::mpi {

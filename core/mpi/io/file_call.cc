@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "core/mpi/arguments.h"
 #include "core/mpi/call_ids.h"
-#include "core/mpi/errors.h"
 #include "core/mpi/io/io_list.h"
 #include "core/mpi/io/range_locks.h"
 #include "core/mpi/io/representation.h"
 #include "core/mpi/io/strategies/strategies.h"
 #include "core/mpi/io/transfer_file.h"
-#include "core/mpi/messaging.h"
+#include "core/mpi/messages/arguments.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {
 namespace {

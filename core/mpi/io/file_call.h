@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "core/mpi/io/file.h"
-#include "core/mpi/transfer.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/transfer.h"
+#include "core/mpi/messages/world.h"
 #include "core/storage/access.h"
 
 namespace sesame::mpi {

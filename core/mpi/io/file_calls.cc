@@ -1,15 +1,15 @@
 // What is asked of a file as a whole: size, group, mode, atomicity, synchronisation, error
 // handlers (MPI 4.1, 14.2, 14.6, 9.3.3).
-#include "core/mpi/agree.h"
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/barrier.h"
-#include "core/mpi/errhandler.h"
-#include "core/mpi/errors.h"
-#include "core/mpi/group.h"
+#include "core/mpi/communicators/agree.h"
 #include "core/mpi/io/file_call.h"
 #include "core/mpi/io/file_errors.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/seek.h"
+#include "core/mpi/objects/errhandler.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/group.h"
 
 namespace sesame::mpi {
 namespace {

@@ -2,7 +2,7 @@
 // are those of calls that name no open file, unless the program gives MPI_FILE_NULL a handler.
 #pragma once
 
-#include "core/mpi/constants.h"
+#include "core/mpi/objects/constants.h"
 
 namespace sesame::mpi {
 

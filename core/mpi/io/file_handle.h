@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/mpi/constants.h"
+#include "core/mpi/objects/constants.h"
 
 namespace sesame::mpi {
 

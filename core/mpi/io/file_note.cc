@@ -1,7 +1,7 @@
 #include "core/mpi/io/file_note.h"
 
 #include "core/mpi/io/file.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
 
 namespace sesame::mpi {
 

@@ -4,7 +4,7 @@
 
 #include "core/mpi/io/file.h"
 #include "core/mpi/io/waiting.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
 #include "core/storage/access.h"
 
 namespace sesame::mpi {

@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "core/mpi/api.h"
-#include "core/mpi/errors.h"
-#include "core/mpi/group.h"
-#include "core/mpi/info.h"
 #include "core/mpi/io/file_call.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/group.h"
+#include "core/mpi/objects/info.h"
 
 namespace sesame::mpi {
 namespace {

@@ -5,12 +5,12 @@
 // so that nothing is lost whoever writes there meanwhile.
 #include <algorithm>
 
-#include "core/mpi/errors.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/range_locks.h"
 #include "core/mpi/io/sorted_request.h"
 #include "core/mpi/io/strategies/strategies.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/mpi/pack.h"
+#include "core/mpi/objects/pack.h"
 
 namespace sesame::mpi {
 namespace {

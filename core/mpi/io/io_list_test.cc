@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/mpi/datatype_create.h"
 #include "core/mpi/io/representation.h"
+#include "core/mpi/objects/datatype_create.h"
 #include "core/mpi/testing/simulated_job.h"
 
 namespace sesame::mpi {

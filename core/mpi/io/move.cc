@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/mpi/errors.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/transfer_file.h"
+#include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {
 namespace {

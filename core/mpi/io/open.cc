@@ -5,21 +5,21 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/mpi/agree.h"
 #include "core/mpi/api.h"
-#include "core/mpi/arguments.h"
 #include "core/mpi/collectives/barrier.h"
-#include "core/mpi/comm_create.h"
-#include "core/mpi/errhandler.h"
-#include "core/mpi/errors.h"
-#include "core/mpi/group.h"
-#include "core/mpi/info.h"
+#include "core/mpi/communicators/agree.h"
+#include "core/mpi/communicators/comm_create.h"
 #include "core/mpi/io/file_call.h"
 #include "core/mpi/io/file_errors.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/hints.h"
 #include "core/mpi/io/representation.h"
 #include "core/mpi/io/seek.h"
+#include "core/mpi/messages/arguments.h"
+#include "core/mpi/objects/errhandler.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/group.h"
+#include "core/mpi/objects/info.h"
 
 namespace sesame::mpi {
 namespace {

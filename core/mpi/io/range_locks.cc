@@ -4,7 +4,7 @@
 
 #include "core/base/check.h"
 #include "core/mpi/io/file_time.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
 
 namespace sesame::mpi {
 namespace {

@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "core/mpi/constants.h"
+#include "core/mpi/objects/constants.h"
 
 namespace sesame::mpi {
 namespace {

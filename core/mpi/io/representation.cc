@@ -6,13 +6,13 @@
 #include <cstring>
 
 #include "core/mpi/api.h"
-#include "core/mpi/datatype_create.h"
-#include "core/mpi/datatype_elements.h"
-#include "core/mpi/errhandler.h"
-#include "core/mpi/errors.h"
 #include "core/mpi/io/file_errors.h"
-#include "core/mpi/pack.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/datatype_create.h"
+#include "core/mpi/objects/datatype_elements.h"
+#include "core/mpi/objects/errhandler.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/pack.h"
 
 namespace sesame::mpi {
 namespace {

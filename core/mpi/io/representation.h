@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/mpi/callbacks.h"
-#include "core/mpi/constants.h"
-#include "core/mpi/datatype.h"
+#include "core/mpi/objects/callbacks.h"
+#include "core/mpi/objects/constants.h"
+#include "core/mpi/objects/datatype.h"
 
 namespace sesame::mpi {
 

@@ -1,11 +1,11 @@
 #include "core/mpi/io/shared_pointer.h"
 
-#include "core/mpi/agree.h"
 #include "core/mpi/api.h"
-#include "core/mpi/errors.h"
-#include "core/mpi/group.h"
+#include "core/mpi/communicators/agree.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/seek.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/group.h"
 
 namespace sesame::mpi {
 namespace {

@@ -2,10 +2,10 @@
 // the second waits for it. A handle has one under way at most.
 #include "core/mpi/api.h"
 #include "core/mpi/call_ids.h"
-#include "core/mpi/errors.h"
 #include "core/mpi/io/file_call.h"
 #include "core/mpi/io/shared_pointer.h"
-#include "core/mpi/messaging.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/mpi/io/file.h"
-#include "core/mpi/transfer.h"
+#include "core/mpi/messages/transfer.h"
 #include "core/storage/access.h"
 
 namespace sesame::mpi {

@@ -3,16 +3,16 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/barrier.h"
-#include "core/mpi/datatype_create.h"
-#include "core/mpi/errors.h"
-#include "core/mpi/group.h"
-#include "core/mpi/info.h"
 #include "core/mpi/io/file_call.h"
 #include "core/mpi/io/hints.h"
 #include "core/mpi/io/io_list.h"
 #include "core/mpi/io/representation.h"
 #include "core/mpi/io/seek.h"
-#include "core/mpi/pack.h"
+#include "core/mpi/objects/datatype_create.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/group.h"
+#include "core/mpi/objects/info.h"
+#include "core/mpi/objects/pack.h"
 
 namespace sesame::mpi {
 namespace {

@@ -1,7 +1,7 @@
 #include "core/mpi/io/waiting.h"
 
-#include "core/mpi/messaging.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/world.h"
 
 namespace sesame::mpi {
 

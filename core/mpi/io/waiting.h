@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/base/units.h"
-#include "core/mpi/messaging.h"
+#include "core/mpi/messages/messaging.h"
 #include "core/storage/access.h"
 
 namespace sesame::mpi {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "core/mpi/arguments.h"
-#include "core/mpi/errors.h"
-#include "core/mpi/group.h"
-#include "core/mpi/messaging.h"
+#include "core/mpi/messages/arguments.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/group.h"
 #include "core/mpi/rma/epoch.h"
-#include "core/mpi/world.h"
 
 namespace sesame::mpi {
 namespace {

@@ -2,11 +2,11 @@
 #include <cstring>
 
 #include "core/mpi/api.h"
-#include "core/mpi/arguments.h"
-#include "core/mpi/datatype_predefined.h"
-#include "core/mpi/errors.h"
+#include "core/mpi/messages/arguments.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/datatype_predefined.h"
+#include "core/mpi/objects/errors.h"
 #include "core/mpi/rma/access.h"
-#include "core/mpi/world.h"
 
 namespace sesame::mpi {
 namespace {

@@ -1,8 +1,8 @@
 // What MPI_Accumulate and its relatives do at the target (MPI 4.1, section 12.3.4).
 #include <vector>
 
-#include "core/mpi/datatype_predefined.h"
-#include "core/mpi/pack.h"
+#include "core/mpi/objects/datatype_predefined.h"
+#include "core/mpi/objects/pack.h"
 #include "core/mpi/rma/operation.h"
 
 namespace sesame::mpi {

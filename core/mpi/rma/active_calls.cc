@@ -4,13 +4,13 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/barrier.h"
-#include "core/mpi/datatype_predefined.h"
-#include "core/mpi/errors.h"
-#include "core/mpi/group.h"
-#include "core/mpi/messaging.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/transfer.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/datatype_predefined.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/group.h"
 #include "core/mpi/rma/epoch.h"
-#include "core/mpi/transfer.h"
-#include "core/mpi/world.h"
 
 namespace sesame::mpi {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/mpi/errors.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/mpi/messages/world.h"
 #include "core/mpi/rma/operation.h"
-#include "core/mpi/world.h"
 
 namespace sesame::mpi {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "core/base/units.h"
-#include "core/mpi/constants.h"
+#include "core/mpi/objects/constants.h"
 
 namespace sesame::mpi {
 

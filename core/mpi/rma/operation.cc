@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-#include "core/mpi/messaging.h"
-#include "core/mpi/pack.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/pack.h"
 
 namespace sesame::mpi {
 

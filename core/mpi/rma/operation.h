@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "core/base/pool.h"
-#include "core/mpi/datatype.h"
-#include "core/mpi/op.h"
+#include "core/mpi/objects/datatype.h"
+#include "core/mpi/objects/op.h"
 #include "core/mpi/rma/window.h"
 #include "core/pdes/event_queue.h"
 

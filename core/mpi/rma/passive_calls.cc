@@ -3,11 +3,11 @@
 #include <numeric>
 
 #include "core/mpi/api.h"
-#include "core/mpi/errors.h"
-#include "core/mpi/messaging.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
 #include "core/mpi/rma/epoch.h"
 #include "core/mpi/rma/lock_message.h"
-#include "core/mpi/world.h"
 
 namespace sesame::mpi {
 namespace {

@@ -2,12 +2,12 @@
 
 #include <cstdlib>
 
-#include "core/mpi/arguments.h"
-#include "core/mpi/attributes.h"
-#include "core/mpi/errhandler.h"
-#include "core/mpi/errors.h"
-#include "core/mpi/messaging.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/arguments.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/attributes.h"
+#include "core/mpi/objects/errhandler.h"
+#include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {
 namespace {

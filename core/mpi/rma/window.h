@@ -9,11 +9,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/mpi/comm.h"
-#include "core/mpi/constants.h"
-#include "core/mpi/handle_table.h"
-#include "core/mpi/info.h"
-#include "core/mpi/request.h"
+#include "core/mpi/messages/request.h"
+#include "core/mpi/objects/comm.h"
+#include "core/mpi/objects/constants.h"
+#include "core/mpi/objects/handle_table.h"
+#include "core/mpi/objects/info.h"
 #include "core/mpi/rma/lock_queue.h"
 
 namespace sesame::mpi {

@@ -2,10 +2,10 @@
 #include <cstring>
 
 #include "core/mpi/api.h"
-#include "core/mpi/errors.h"
-#include "core/mpi/group.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/group.h"
 #include "core/mpi/rma/window.h"
-#include "core/mpi/world.h"
 
 namespace sesame::mpi {
 

@@ -2,18 +2,18 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "core/mpi/agree.h"
 #include "core/mpi/api.h"
-#include "core/mpi/arguments.h"
-#include "core/mpi/attributes.h"
 #include "core/mpi/collectives/barrier.h"
-#include "core/mpi/comm_create.h"
-#include "core/mpi/errors.h"
-#include "core/mpi/group.h"
+#include "core/mpi/communicators/agree.h"
+#include "core/mpi/communicators/comm_create.h"
+#include "core/mpi/messages/arguments.h"
+#include "core/mpi/messages/transfer.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/attributes.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/group.h"
 #include "core/mpi/rma/epoch.h"
 #include "core/mpi/rma/window.h"
-#include "core/mpi/transfer.h"
-#include "core/mpi/world.h"
 
 namespace sesame::mpi {
 namespace {

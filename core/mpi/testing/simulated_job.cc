@@ -6,7 +6,7 @@
 #include "core/base/check.h"
 #include "core/machine/machine.h"
 #include "core/mpi/api.h"
-#include "core/mpi/callbacks.h"
+#include "core/mpi/objects/callbacks.h"
 
 namespace sesame::mpi {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/base/units.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
 
 namespace sesame::mpi::testing {
 

@@ -1,8 +1,8 @@
 """How sure measured computation is: what its own samples say, and what else the machine did.
 
 The simulator compares samples of the same region, the computation between two places in the
-program that call MPI (core/mpi/measured_compute.h). docs/models/uncertainty.md has the meaning of
-the figures and the limits from which on they are doubts.
+program that call MPI (core/mpi/messages/measured_compute.h). docs/models/uncertainty.md has the
+meaning of the figures and the limits from which on they are doubts.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "core/mpi/collectives/barrier.h"
-#include "core/mpi/errors.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/sorted_request.h"
 #include "core/mpi/io/strategies/strategies.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {
 

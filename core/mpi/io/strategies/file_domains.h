@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/mpi/comm.h"
+#include "core/mpi/objects/comm.h"
 #include "core/network/network.h"
 #include "core/storage/access.h"
 

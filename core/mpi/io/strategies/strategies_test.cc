@@ -8,10 +8,10 @@
 #include <random>
 #include <set>
 
-#include "core/mpi/arguments.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/strategies/file_domains.h"
 #include "core/mpi/io/transfer_file.h"
+#include "core/mpi/messages/arguments.h"
 #include "core/mpi/testing/simulated_job.h"
 
 namespace sesame::mpi {

@@ -6,17 +6,17 @@
 #include <cstring>
 #include <limits>
 
-#include "core/mpi/agree.h"
 #include "core/mpi/collectives/allreduce.h"
 #include "core/mpi/collectives/alltoall.h"
 #include "core/mpi/collectives/workspace.h"
-#include "core/mpi/errors.h"
+#include "core/mpi/communicators/agree.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/sorted_request.h"
 #include "core/mpi/io/strategies/aggregation.h"
 #include "core/mpi/io/strategies/file_domains.h"
 #include "core/mpi/io/strategies/strategies.h"
-#include "core/mpi/world.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
 
 namespace sesame::mpi {
 namespace {

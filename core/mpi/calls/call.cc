@@ -1,0 +1,194 @@
+#include "core/mpi/calls/call.h"
+
+#include <utility>
+
+#include "core/mpi/communicators/session.h"
+#include "core/mpi/io/file_errors.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/objects/errhandler.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/object_tables.h"
+#include "core/mpi/rma/window.h"
+
+namespace sesame::mpi {
+namespace {
+
+// Polls with less work than this between them are one wait.
+constexpr SimTime kIdleWork = SimTime::from_ns(2000);
+
+}  // namespace
+
+bool is_polling(CallId id) {
+  switch (id) {
+    case CallId::Test:
+    case CallId::Testall:
+    case CallId::Testany:
+    case CallId::Testsome:
+    case CallId::Iprobe:
+    case CallId::Improbe:
+    case CallId::Request_get_status:
+    case CallId::Request_get_status_all:
+    case CallId::Request_get_status_any:
+    case CallId::Request_get_status_some:
+    case CallId::Win_test:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Polls, and what programs repeat while they wait for others to change the memory of a window.
+static bool may_be_repeated(CallId id) {
+  switch (id) {
+    case CallId::Win_flush:
+    case CallId::Win_flush_all:
+    case CallId::Win_flush_local:
+    case CallId::Win_flush_local_all:
+    case CallId::Win_sync:
+      return true;
+    default:
+      return is_polling(id);
+  }
+}
+
+SimTime charge_compute(Strand& strand, ComputeEnd end) {
+  Rank& rank = *strand.rank;
+  const ComputeMeter& meter = rank.world.meter;
+  SimTime host;
+  SimTime target;
+  switch (meter.options().mode) {
+    case ComputeMode::kMeasured:
+      host = rank.world.meter.measure();
+      target = meter.scale(host, rank.slowdown);
+      break;
+    case ComputeMode::kNone:
+      break;
+    case ComputeMode::kFixed:
+      if (end == ComputeEnd::kCall) target = meter.options().fixed;
+      break;
+    case ComputeMode::kRecorded:
+      host = rank.recorded.take(end);
+      target = meter.scale(host, rank.slowdown);
+      break;
+  }
+  strand.now += target;
+  rank.computed += target;
+  rank.compute_before_call += host;
+  return target;
+}
+
+void charge_before_polling(Strand& strand, SimTime polled) {
+  Rank& rank = *strand.rank;
+  if (rank.world.meter.options().mode != ComputeMode::kMeasured) return;
+  const SimTime measured = rank.world.meter.measure();
+  if (measured <= polled) return;
+  const SimTime host = measured - polled;
+  const SimTime target = rank.world.meter.scale(host, rank.slowdown);
+  strand.now += target;
+  rank.computed += target;
+  rank.compute_before_call += host;
+}
+
+// For the player of a traced run (core/player): recorded computation stands before MPI calls, and
+// what it does there, a call on a file, is none. It belongs to the next call's record, and the call
+// profile does not show what the traced program did not call.
+extern "C" [[gnu::used, gnu::visibility("default")]] int sesame_take_computation() {
+  Strand& strand = self();
+  if (charge_compute(strand, ComputeEnd::kCall) > kIdleWork) strand.idle_polls = 0;
+  resume_compute(strand);
+  return strand.rank->id;
+}
+
+void resume_compute(Strand& strand) { strand.rank->world.meter.resume(); }
+
+void CallScope::enter() {
+  const bool polling = is_polling(id_);
+  const SimTime computed = charge_compute(strand_, polling ? ComputeEnd::kPoll : ComputeEnd::kCall);
+  if (!may_be_repeated(id_) || computed > kIdleWork) strand_.idle_polls = 0;
+  if (id_ != CallId::Wtime) strand_.clock_reads = 0;
+  strand_.call = static_cast<uint16_t>(id_);
+  begin_ = strand_.now;
+  Rank& rank = *strand_.rank;
+  rank.call_bytes = 0;
+  rank.call_peer = -1;
+  rank.call_tag = 0;
+  rank.call_context = 0;
+}
+
+void CallScope::leave() {
+  Rank& rank = *strand_.rank;
+  CallProfile::Entry& entry = rank.profile.at(static_cast<uint16_t>(id_));
+  ++entry.count;
+  entry.time += strand_.now - begin_;
+  entry.bytes += rank.call_bytes;
+  if (rank.world.recorder != nullptr) {
+    rank.world.recorder->record(CallRecord{rank.id, static_cast<uint16_t>(id_), begin_, strand_.now,
+                                           rank.compute_before_call, rank.call_peer, rank.call_tag,
+                                           rank.call_context, rank.call_bytes, is_polling(id_)});
+    if (rank.file_note != nullptr) record_file_call();
+    if (rank.world.recorder->is_full(rank.id)) {
+      yield_until_now(strand_);
+      rank.world.recorder->write_until(rank.id, strand_.now);
+    }
+  }
+  if (rank.measured != nullptr) {
+    rank.measured->add(strand_.caller, rank.compute_before_call, is_polling(id_));
+  }
+  rank.compute_before_call = SimTime::zero();
+  strand_.call = 0;
+  resume_compute(strand_);
+}
+
+void CallScope::record_file_call() {
+  Rank& rank = *strand_.rank;
+  const std::unique_ptr<FileNote> note = std::move(rank.file_note);
+  rank.world.recorder->record(IoRecord{
+      .rank = rank.id,
+      .call = call_name(id_),
+      .file = note->path,
+      .begin = begin_,
+      .end = strand_.now,
+      .handle = note->opening,
+      .offset = note->offset,
+      .size = note->size,
+      .bytes = note->bytes,
+      .error = static_cast<uint16_t>(note->error),
+      .collective = note->collective,
+      .asynchronous = note->asynchronous,
+  });
+}
+
+int CallScope::raise(int error, CommObject* comm) {
+  // The error of an operation on a file, met in MPI_Wait or the like, is the file's.
+  if (File file = std::exchange(strand_.rank->failed_file, nullptr)) {
+    return raise_on_file(error, file);
+  }
+  return raise_error(comm, error, call_name(id_));
+}
+
+int CallScope::raise_on_comm(int error, Comm comm) {
+  return raise(error, find_comm(*strand_.rank, comm));
+}
+
+int CallScope::raise_on_win(int error, Win win) {
+  const WindowObject* window = find_window(*strand_.rank, win);
+  if (window == nullptr) return raise(error, nullptr);
+  return raise_with(window->errhandler, win, error, call_name(id_));
+}
+
+int CallScope::raise_on_file(int error, File file) {
+  return raise_file_error(file, error, call_name(id_));
+}
+
+int CallScope::raise_on_session(int error, Session session) {
+  return raise_session_error(session, error, call_name(id_));
+}
+
+void CallScope::not_implemented() {
+  const Rank& rank = *strand_.rank;
+  rank.world.hooks.abort_job(1, name_of_rank(rank) + " called " + call_name(id_) +
+                                    ", which the simulated MPI does not have yet");
+  __builtin_unreachable();
+}
+
+}  // namespace sesame::mpi

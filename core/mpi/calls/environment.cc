@@ -1,0 +1,140 @@
+// Beginning and end of the job, clocks, memory and the name of the node (MPI 4.1, chapters 9, 11).
+#include "core/mpi/calls/environment.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "core/mpi/api.h"
+#include "core/mpi/calls/call.h"
+#include "core/mpi/communicators/connection.h"
+#include "core/mpi/messages/arguments.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/object_tables.h"
+
+namespace sesame::mpi {
+namespace {
+
+// What reading a clock costs the program: about what the vDSO's clock_gettime takes on current
+// x86-64 processors (20 to 30 ns). It also makes loops that wait for the clock come to an end when
+// compute time does not count.
+constexpr SimTime kClockReadCost = SimTime::from_ns(25);
+
+// A program that reads clocks in a row, without a call of MPI between, may be waiting for memory
+// that another rank changes: it yields from time to time, so that the others get as far. One that
+// sleeps always does.
+constexpr int kReadsPerYield = 64;
+
+void count_clock_reads(Strand& strand, int reads) {
+  strand.clock_reads += reads;
+  if (strand.clock_reads < kReadsPerYield) return;
+  strand.clock_reads = 0;
+  schedule_wake(strand, strand.now);
+  strand.rank->world.executive.block();
+}
+
+// The program reads a clock or sleeps, which takes the time `duration`. Inside calls of MPI other
+// than MPI_Wtime, which charge computation themselves, it does not yield.
+SimTime pass_time(SimTime duration, int reads) {
+  Strand& strand = self();
+  const bool is_own_call = strand.call == static_cast<uint16_t>(CallId::Wtime);
+  if (strand.call_depth > (is_own_call ? 1 : 0)) return strand.now += duration;
+  if (!is_own_call) charge_compute(strand, ComputeEnd::kClock);
+  const SimTime now = strand.now += duration;
+  count_clock_reads(strand, reads);
+  if (!is_own_call) resume_compute(strand);
+  return now;
+}
+
+}  // namespace
+
+SimTime read_clock() { return pass_time(kClockReadCost, 1); }
+
+void sleep_for(SimTime duration) { pass_time(duration, kReadsPerYield); }
+
+int Init(int*, char***) {
+  int provided = 0;
+  return Init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &provided);
+}
+
+int Init_thread(int*, char***, int required, int* provided) {
+  Rank& rank = this_rank();
+  if (rank.initialized) return fail(MPI_ERR_OTHER, "MPI_Init has been called already");
+  create_world_communicators(rank);
+  if (rank.job.parent_port >= 0) MPI_TRY(connect_to_parents(rank));
+  rank.initialized = true;
+  // Only the thread that started the program may call: MPI_THREAD_FUNNELED at most.
+  rank.thread_level = required < MPI_THREAD_FUNNELED ? required : MPI_THREAD_FUNNELED;
+  *provided = rank.thread_level;
+  return MPI_SUCCESS;
+}
+
+int Finalize() {
+  Rank& rank = this_rank();
+  if (!rank.initialized || rank.finalized) {
+    return fail(MPI_ERR_OTHER, rank.finalized ? "MPI_Finalize has been called already"
+                                              : "MPI_Init has not been called");
+  }
+  const int error = delete_self_attributes(rank);
+  rank.finalized = true;
+  return error;
+}
+
+int Initialized(int* flag) {
+  *flag = this_rank().initialized ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int Finalized(int* flag) {
+  *flag = this_rank().finalized ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int Query_thread(int* provided) {
+  *provided = this_rank().thread_level;
+  return MPI_SUCCESS;
+}
+
+int Is_thread_main(int* flag) {
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
+int Abort(Comm, int errorcode) {
+  const Rank& rank = this_rank();
+  rank.world.hooks.abort_job(
+      errorcode == 0 ? 1 : errorcode & 0xff,
+      name_of_rank(rank) + " called MPI_Abort with code " + std::to_string(errorcode));
+  return MPI_SUCCESS;
+}
+
+double Wtime() { return read_clock().seconds(); }
+double Wtick() { return 1e-9; }
+
+int Get_processor_name(char* name, int* length) {
+  const Rank& rank = this_rank();
+  const char* node = rank.world.hooks.node_name(rank.world.network.node_of(rank.id));
+  std::strncpy(name, node, MPI_MAX_PROCESSOR_NAME - 1);
+  name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
+  *length = static_cast<int>(std::strlen(name));
+  return MPI_SUCCESS;
+}
+
+// Target machines have no hardware description finer than their nodes.
+int Get_hw_resource_info(Info* hw_info) { return Info_create(hw_info); }
+
+int Alloc_mem(Aint size, Info, void* baseptr) {
+  if (size < 0) return fail(MPI_ERR_ARG, "the size is negative");
+  void* memory = std::malloc(size == 0 ? 1 : static_cast<size_t>(size));
+  if (memory == nullptr) return fail(MPI_ERR_NO_MEM, "out of memory");
+  *static_cast<void**>(baseptr) = memory;
+  return MPI_SUCCESS;
+}
+
+int Free_mem(void* base) {
+  std::free(base);
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,196 @@
+#include "core/mpi/communicators/agree.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/mpi/messages/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+const DatatypeObject& int_type() { return *this_rank().datatypes.find(MPI_INT); }
+
+void take_greater(std::span<int> values, std::span<const int> others) {
+  for (size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], others[i]);
+}
+
+// Agreements draw their numbers from this many series.
+constexpr uint32_t kSeries = 32;
+constexpr uint32_t kSeriesStep = 4;  // as many contexts as one agreement takes at most
+
+// The least free number in a series that depends on who asks and how often it has failed.
+uint32_t proposal_apart(uint32_t next_free, uint64_t identity, uint64_t attempt) {
+  uint64_t mixed = (identity + attempt * 0x632be59bd9b4e019ull) * 0x9e3779b97f4a7c15ull;
+  mixed ^= mixed >> 32;
+  const auto series = static_cast<uint32_t>(mixed % kSeries) * kSeriesStep;
+  constexpr uint32_t kPeriod = kSeries * kSeriesStep;
+  return next_free + (series + kPeriod - next_free % kPeriod) % kPeriod;
+}
+
+}  // namespace
+
+Circle::Circle(Transfer& transfer)
+    : transfer_(transfer), size_(transfer.size()), me_(transfer.rank()), int_type_(int_type()) {}
+
+Circle::Circle(Transfer& transfer, MembersRef members, int me)
+    : transfer_(transfer),
+      members_(std::move(members)),
+      size_(members_->size()),
+      me_(me),
+      int_type_(int_type()) {}
+
+int Circle::peer(int number) const {
+  return members_ == nullptr ? number : transfer_.comm().local->rank_of((*members_)[number]);
+}
+
+void Circle::send(std::span<const int> values, int to) {
+  transfer_.send(values.data(), static_cast<Count>(values.size()), int_type_, peer(to));
+}
+
+void Circle::receive(std::span<int> values, int from) {
+  transfer_.receive(values.data(), static_cast<Count>(values.size()), int_type_, peer(from));
+}
+
+// Recursive doubling among the greatest power of two; the first ranks beyond it fold in pairs.
+void Circle::maximum(std::span<int> values) {
+  const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(size_)));
+  const int extra = size_ - power;
+  std::vector<int> others(values.size());
+  const bool folded = me_ < 2 * extra;
+  if (folded && me_ % 2 == 0) {
+    send(values, me_ + 1);
+    receive(values, me_ + 1);
+    return;
+  }
+  if (folded) {
+    receive(others, me_ - 1);
+    take_greater(values, others);
+  }
+  const int place = folded ? me_ / 2 : me_ - extra;
+  for (int mask = 1; mask < power; mask *= 2) {
+    const int other = place ^ mask;
+    const int partner = other < extra ? other * 2 + 1 : other + extra;
+    transfer_.send_receive(values.data(), static_cast<Count>(values.size()), int_type_,
+                           peer(partner), others.data(), static_cast<Count>(others.size()),
+                           int_type_, peer(partner));
+    take_greater(values, others);
+  }
+  if (folded) send(values, me_ - 1);
+}
+
+// In round k everyone has 2^k blocks in a row, its own first, and gets as many from behind. At the
+// end everyone has heard from all, so that all have put their values into the list.
+SharedListRef Circle::gather_to_all(std::span<const int> mine) {
+  const size_t block = mine.size();
+  const CommObject& comm = transfer_.comm();
+  SharedListRef all = this_rank().world.gatherings.join(
+      {comm.context, transfer_.tag(), (*comm.local)[0]}, block * static_cast<size_t>(size_));
+  std::copy(mine.begin(), mine.end(),
+            all->values.begin() + static_cast<ptrdiff_t>(block) * static_cast<ptrdiff_t>(me_));
+  for (int have = 1; have < size_; have *= 2) {
+    const int more = std::min(have, size_ - have);
+    transfer_.send_receive_length(static_cast<Count>(block) * more, int_type_,
+                                  peer((me_ - have + size_) % size_), peer((me_ + have) % size_));
+  }
+  return all;
+}
+
+template <typename Receive, typename Send>
+void Circle::follow_tree(int root, Receive receive, Send send) {
+  const int place = (me_ - root + size_) % size_;
+  int mask = 1;
+  while (mask < size_ && (place & mask) == 0) mask *= 2;
+  if (place != 0) receive((me_ - mask + size_) % size_);
+  for (mask /= 2; mask > 0; mask /= 2) {
+    if (place + mask < size_) send((me_ + mask) % size_);
+  }
+}
+
+void Circle::broadcast_fixed(std::span<int> values, int root) {
+  follow_tree(
+      root, [&](int from) { receive(values, from); }, [&](int to) { send(values, to); });
+}
+
+void Circle::broadcast(std::vector<int>& values, int root) {
+  int length = static_cast<int>(values.size());
+  broadcast_fixed(std::span(&length, 1), root);
+  values.resize(static_cast<size_t>(length));
+  if (length > 0) broadcast_fixed(values, root);
+}
+
+// The root tells where the list is, and keeps a reference for everyone until all have theirs: it
+// may be through before the others.
+SharedListRef Circle::broadcast_shared(std::vector<int> values, int root) {
+  struct Parcel {
+    SharedListRef list;
+    int wanted;
+  };
+  Parcel* parcel = nullptr;
+  int words[3] = {static_cast<int>(values.size()), 0, 0};
+  if (me_ == root) {
+    parcel = new Parcel{std::make_shared<SharedList>(), size_};
+    parcel->list->values = std::move(values);
+    const auto address = reinterpret_cast<uintptr_t>(parcel);
+    words[1] = static_cast<int>(address >> 32);
+    words[2] = static_cast<int>(address & 0xffffffff);
+  }
+  broadcast_fixed(words, root);
+  parcel = reinterpret_cast<Parcel*>(static_cast<uintptr_t>(static_cast<uint32_t>(words[1])) << 32 |
+                                     static_cast<uint32_t>(words[2]));
+  SharedListRef list = parcel->list;
+  if (--parcel->wanted == 0) delete parcel;
+  if (const int length = words[0]; length > 0) {
+    follow_tree(
+        root, [&](int from) { transfer_.receive_length(length, int_type_, peer(from)); },
+        [&](int to) { transfer_.send_length(length, int_type_, peer(to)); });
+  }
+  return list;
+}
+
+std::vector<int> exchange_lists(Transfer& transfer, const std::vector<int>& mine, int peer) {
+  const DatatypeObject& type = int_type();
+  const int my_length = static_cast<int>(mine.size());
+  int length = 0;
+  transfer.send_receive(&my_length, 1, type, peer, &length, 1, type, peer);
+  std::vector<int> theirs(static_cast<size_t>(length));
+  transfer.send_receive(mine.data(), my_length, type, peer, theirs.data(), length, type, peer);
+  return theirs;
+}
+
+SharedListRef exchange_between_groups(Transfer& inter, const std::vector<int>& mine) {
+  Transfer local = inter.local();
+  std::vector<int> theirs;
+  if (inter.rank() == 0) theirs = exchange_lists(inter, mine, 0);
+  return Circle(local).broadcast_shared(std::move(theirs), 0);
+}
+
+void maximum_of_both_groups(Transfer& inter, std::span<int> values) {
+  Transfer local = inter.local();
+  Circle circle(local);
+  circle.maximum(values);
+  const SharedListRef theirs = exchange_between_groups(inter, {values.begin(), values.end()});
+  for (size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], theirs->values[i]);
+}
+
+uint32_t agree_on_context(Rank& rank, uint32_t count, AgreementKind kind,
+                          const std::function<void(std::span<int>)>& maximum) {
+  int& under_way = rank.objects.agreements;
+  const bool contended = kind.concurrent || under_way > 0;
+  ++under_way;
+  for (uint64_t attempt = 0;; ++attempt) {
+    const bool apart = kind.concurrent || attempt > 0;
+    const uint32_t mine =
+        apart ? proposal_apart(rank.next_context, kind.identity, attempt) : rank.next_context;
+    int proposal[2] = {static_cast<int>(mine), contended ? 1 : 0};
+    maximum(proposal);
+    const auto context = static_cast<uint32_t>(proposal[0]);
+    int refused = context < rank.next_context ? 1 : 0;
+    if (refused == 0) rank.next_context = context + count;
+    if (proposal[1] != 0) maximum(std::span(&refused, 1));
+    if (refused != 0) continue;
+    --under_way;
+    return context;
+  }
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,83 @@
+#include "core/mpi/messages/arguments.h"
+
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/object_tables.h"
+
+namespace sesame::mpi {
+namespace {
+
+[[gnu::cold]] int bad_comm(Comm handle) {
+  const Rank& rank = this_rank();
+  if (!rank.initialized) return fail(MPI_ERR_COMM, "MPI_Init has not been called");
+  if (rank.finalized) return fail(MPI_ERR_COMM, "MPI_Finalize has been called already");
+  return fail(MPI_ERR_COMM, handle == MPI_COMM_NULL ? "the communicator is MPI_COMM_NULL"
+                                                    : "no such communicator, or it was freed");
+}
+
+[[gnu::cold]] int bad_type(Datatype datatype, const DatatypeObject* type) {
+  if (datatype == MPI_DATATYPE_NULL) return fail(MPI_ERR_TYPE, "the datatype is MPI_DATATYPE_NULL");
+  return fail(MPI_ERR_TYPE, type == nullptr ? "no such datatype, or it was freed"
+                                            : "the datatype is not committed");
+}
+
+[[gnu::cold]] int bad_rank(const CommObject& comm, int peer) {
+  return fail(MPI_ERR_RANK, "rank " + std::to_string(peer) +
+                                " is not in the communicator, which has " +
+                                std::to_string(comm.remote_size()) + " ranks");
+}
+
+}  // namespace
+
+int check_comm(Comm handle, CommObject** comm) {
+  *comm = find_comm(this_rank(), handle);
+  return *comm != nullptr ? MPI_SUCCESS : bad_comm(handle);
+}
+
+int check_buffer(const void* buffer, Count count, Datatype datatype, const DatatypeObject** type) {
+  if (count < 0) [[unlikely]] {
+    return fail(MPI_ERR_COUNT, "the count is negative: " + std::to_string(count));
+  }
+  *type = this_rank().datatypes.find(datatype);
+  if (*type == nullptr || !(*type)->is_committed()) [[unlikely]]
+    return bad_type(datatype, *type);
+  if (buffer == nullptr && count > 0 && (*type)->is_contiguous() && (*type)->size() > 0 &&
+      (*type)->is_predefined()) [[unlikely]] {
+    return fail(MPI_ERR_BUFFER, "the buffer is a null pointer");
+  }
+  return MPI_SUCCESS;
+}
+
+int check_message_buffer(const void* buffer, Count count, Datatype datatype,
+                         const DatatypeObject** type) {
+  if (count != 0) [[likely]]
+    return check_buffer(buffer, count, datatype, type);
+  const DatatypeTable& types = this_rank().datatypes;
+  *type = types.find(datatype);
+  if (*type == nullptr) *type = types.find(MPI_BYTE);
+  return MPI_SUCCESS;
+}
+
+int check_peer(const CommObject& comm, int peer, int tag, Direction direction) {
+  const bool receive = direction == Direction::kReceive;
+  if (peer < 0 || peer >= comm.remote_size()) {
+    if (peer != MPI_PROC_NULL && !(receive && peer == MPI_ANY_SOURCE)) return bad_rank(comm, peer);
+  }
+  if (tag < 0 && !(receive && tag == MPI_ANY_TAG)) {
+    return fail(MPI_ERR_TAG, "the tag is negative: " + std::to_string(tag));
+  }
+  return MPI_SUCCESS;
+}
+
+int check_request(Request handle, RequestObject** request) {
+  Rank& rank = this_rank();
+  if (handle == kSentRequest) {
+    *request = &rank.world.sent;
+    return MPI_SUCCESS;
+  }
+  *request = rank.requests.find(handle);
+  if (*request != nullptr) return MPI_SUCCESS;
+  return fail(MPI_ERR_REQUEST, "no such request, or it was freed");
+}
+
+}  // namespace sesame::mpi

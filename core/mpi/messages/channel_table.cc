@@ -1,0 +1,34 @@
+#include "core/mpi/messages/channel_table.h"
+
+namespace sesame::mpi {
+
+Channel& ChannelTable::at(uint64_t key) {
+  Channel* channel = find(key);
+  return channel != nullptr ? *channel : insert(key);
+}
+
+Channel& ChannelTable::insert(uint64_t key) {
+  if (2 * (used_ + 1) > mask_ + 1) grow();
+  ++used_;
+  uint32_t slot = first_slot(key);
+  while (slots_[slot].key != Channel::kNone) slot = (slot + 1) & mask_;
+  slots_[slot].key = key;
+  return slots_[slot];
+}
+
+void ChannelTable::grow() {
+  auto larger = std::make_unique<Channel[]>(size_t{2} * (mask_ + 1));
+  const uint32_t old_mask = mask_;
+  mask_ = 2 * mask_ + 1;
+  for (uint32_t old = 0; old <= old_mask; ++old) {
+    const Channel& channel = slots_[old];
+    if (channel.key == Channel::kNone) continue;
+    uint32_t slot = first_slot(channel.key);
+    while (larger[slot].key != Channel::kNone) slot = (slot + 1) & mask_;
+    larger[slot] = channel;
+  }
+  far_ = std::move(larger);
+  slots_ = far_.get();
+}
+
+}  // namespace sesame::mpi

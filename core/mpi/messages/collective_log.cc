@@ -1,0 +1,104 @@
+#include "core/mpi/messages/collective_log.h"
+
+#include <memory>
+#include <string>
+
+#include "core/mpi/call_ids.h"
+#include "core/mpi/messages/mismatch.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
+
+namespace sesame::mpi {
+namespace {
+
+constexpr const char* kOpNames[] = {
+    "MPI_MAX", "MPI_MIN",  "MPI_SUM",  "MPI_PROD",   "MPI_LAND",   "MPI_BAND",    "MPI_LOR",
+    "MPI_BOR", "MPI_LXOR", "MPI_BXOR", "MPI_MINLOC", "MPI_MAXLOC", "MPI_REPLACE", "MPI_NO_OP"};
+
+std::string name_of_call(uint16_t call) { return call_name(static_cast<CallId>(call)); }
+
+bool is_own(Op op) { return op != MPI_OP_NULL && (op < MPI_MAX || op > MPI_NO_OP); }
+
+std::string name_of_op(Op op) {
+  if (op == MPI_OP_NULL) return "none";
+  return is_own(op) ? "one of its own" : kOpNames[op - MPI_MAX];
+}
+
+// Collective calls on a file that differ in how they name the offset work in practice.
+bool may_go_together(uint16_t a, uint16_t b) {
+  return name_of_call(a).starts_with("MPI_File_") && name_of_call(b).starts_with("MPI_File_");
+}
+
+}  // namespace
+
+int CollectiveLog::compare(const CommObject& comm, const Entry& entry, uint16_t call,
+                           const CollectiveSignature& mine) const {
+  const CollectiveSignature& theirs = entry.signature;
+  const auto differ = [&](int error, const char* what, const std::string& first,
+                          const std::string& second) {
+    return fail(error, std::string("the ranks ") + what + ": " +
+                           name_of_member(*comm.local, entry.first) + " " + first + ", " +
+                           name_of_member(*comm.local, comm.rank) + " " + second +
+                           (comm.name.empty() ? "" : " (on " + comm.name + ")"));
+  };
+  if (entry.call != call && !may_go_together(entry.call, call)) {
+    return differ(MPI_ERR_OTHER, "are in different collectives", name_of_call(entry.call),
+                  name_of_call(call));
+  }
+  if (theirs.root != mine.root) {
+    return differ(MPI_ERR_ROOT, "name different roots", "root " + std::to_string(theirs.root),
+                  "root " + std::to_string(mine.root));
+  }
+  if (theirs.op != mine.op && !(is_own(theirs.op) && is_own(mine.op))) {
+    return differ(MPI_ERR_OP, "bring different operations", name_of_op(theirs.op),
+                  name_of_op(mine.op));
+  }
+  if (theirs.bytes != mine.bytes && theirs.bytes != CollectiveSignature::kAnyBytes &&
+      mine.bytes != CollectiveSignature::kAnyBytes) {
+    return differ(MPI_ERR_TRUNCATE, "bring different amounts of data",
+                  std::to_string(theirs.bytes) + " bytes", std::to_string(mine.bytes) + " bytes");
+  }
+  if (mine.bytes > 0 && theirs.bytes == mine.bytes &&
+      !do_signatures_agree(theirs.type, mine.type, static_cast<uint64_t>(mine.bytes))) {
+    warn_of_types_in_collective(comm, call, entry.first, theirs.type, mine.type);
+  }
+  return MPI_SUCCESS;
+}
+
+int CollectiveLog::enter(const CommObject& comm, uint32_t sequence,
+                         const CollectiveSignature& signature) {
+  const uint16_t call = self().call;
+  const size_t index = sequence - begin_;
+  if (index >= entries_.size()) entries_.resize(index + 1);
+  Entry& entry = entries_[index];
+  int error = MPI_SUCCESS;
+  if (entry.arrived == 0) {
+    entry = {call, comm.rank, 0, signature};
+  } else {
+    error = compare(comm, entry, call, signature);
+  }
+  // The last rank has entered all earlier collectives, even if others left some out.
+  if (++entry.arrived == ranks_) {
+    entries_.erase(entries_.begin(), entries_.begin() + static_cast<ptrdiff_t>(index) + 1);
+    begin_ = sequence + 1;
+  }
+  return error;
+}
+
+int enter_collective_log(CommObject& comm, uint32_t sequence,
+                         const CollectiveSignature& signature) {
+  if (comm.is_inter || comm.size() == 1) return MPI_SUCCESS;
+  if (comm.collective_log == nullptr) {
+    CollectiveLogs& logs = this_rank().world.collective_logs;
+    const auto [place, is_new] = logs.try_emplace({comm.context, comm.local.get()});
+    if (is_new) {
+      comm.collective_log = std::make_shared<CollectiveLog>(logs, place, comm.size());
+      place->second = comm.collective_log.get();
+    } else {
+      comm.collective_log = place->second->shared_from_this();
+    }
+  }
+  return comm.collective_log->enter(comm, sequence, signature);
+}
+
+}  // namespace sesame::mpi

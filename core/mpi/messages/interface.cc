@@ -1,0 +1,166 @@
+#include "core/mpi/messages/interface.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/base/check.h"
+#include "core/mpi/messages/buffered.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/world.h"
+
+namespace sesame::mpi {
+
+// What else than the running strand may send. One event serves the earliest injection.
+struct Interface::Contention : pdes::ConditionalEvent {
+  explicit Contention(Interface& owner) : interface(owner) {}
+  void fire() override {
+    interface.inject_first();
+    interface.settle();
+  }
+
+  Interface& interface;
+  std::vector<Injection*> waiting;  // the first one last
+  int announced = 0;                // messages whose receive is not known
+  SimTime announced_from;           // no data of theirs can be ready before
+  std::vector<Strand*> helpers;
+  int file_accesses = 0;
+};
+
+namespace {
+
+// Messages of the same channel keep their order.
+bool is_before(const Injection& a, const Injection& b) {
+  const auto key = [](const Injection& i) {
+    return std::tuple(i.ready, i.record.sent, i.record.destination, i.record.context);
+  };
+  return key(a) < key(b);
+}
+
+}  // namespace
+
+Interface::Interface(Rank& rank) : rank_(rank) {}
+
+Interface::~Interface() = default;
+
+Interface::Contention& Interface::contention() {
+  if (contention_ == nullptr) contention_ = std::make_unique<Contention>(*this);
+  return *contention_;
+}
+
+// A strand that waits for a helper of its own rank sends nothing before that one ends.
+bool Interface::may_send_before(const Strand& strand, SimTime time) const {
+  return strand.now < time && !strand.awaits_helper && !(&strand == &rank_.main && rank_.ended);
+}
+
+bool Interface::is_next(const Strand& strand) const {
+  const Contention& others = *contention_;
+  const SimTime after = strand.now + SimTime::from_ps(1);
+  if (others.file_accesses > 0) return false;
+  if (others.announced > 0 && others.announced_from <= strand.now) return false;
+  if (!others.waiting.empty() && others.waiting.back()->ready <= strand.now) return false;
+  if (&strand != &rank_.main && may_send_before(rank_.main, after)) return false;
+  return std::ranges::none_of(others.helpers, [&](const Strand* helper) {
+    return helper != &strand && may_send_before(*helper, after);
+  });
+}
+
+bool Interface::is_next(const Injection& injection) const {
+  const Contention& others = *contention_;
+  if (others.file_accesses > 0) return false;
+  if (others.announced > 0 && others.announced_from <= injection.ready) return false;
+  const Strand* sender = injection.send != nullptr ? injection.send->waiter : nullptr;
+  if (sender != nullptr && sender->awaits_any) sender = nullptr;
+  const auto contends = [&](const Strand* strand) {
+    return strand != sender && may_send_before(*strand, injection.ready);
+  };
+  return !contends(&rank_.main) && std::ranges::none_of(others.helpers, contends);
+}
+
+SimTime Interface::inject(Strand& strand, SimTime injection) {
+  await_turn(strand);
+  return reserve(strand.now, injection);
+}
+
+void Interface::yield_until_next(Strand& strand) {
+  if (!is_next(strand)) yield_until_now(strand);
+}
+
+void Interface::announce(SimTime ready) {
+  Contention& others = contention();
+  others.announced_from = others.announced == 0 ? ready : std::min(others.announced_from, ready);
+  ++others.announced;
+  ++contenders_;
+}
+
+void Interface::forget_announcement() {
+  --contention_->announced;
+  --contenders_;
+}
+
+void Interface::request(Injection* injection) {
+  std::vector<Injection*>& waiting = contention().waiting;
+  const auto place = std::ranges::lower_bound(
+      waiting, injection, [](const Injection* a, const Injection* b) { return is_before(*b, *a); });
+  waiting.insert(place, injection);
+  ++contenders_;
+  // The sender itself mostly waits for the message soon, and then the event is not needed.
+  World& world = rank_.world;
+  const bool sender_runs =
+      !world.executive.is_firing() && pdes::current_fiber != nullptr && self().rank == &rank_;
+  if (sender_runs && (world.unsettled == nullptr || world.unsettled == this)) {
+    world.unsettled = this;
+  } else {
+    settle();
+  }
+}
+
+void Interface::settle() {
+  std::vector<Injection*>& waiting = contention_->waiting;
+  while (!waiting.empty() && is_next(*waiting.back())) inject_first();
+  pdes::EventQueue& events = rank_.world.executive.events();
+  if (waiting.empty()) {
+    events.withdraw(*contention_);
+  } else if (!contention_->is_scheduled() || contention_->time() != waiting.back()->ready) {
+    events.schedule(*contention_, waiting.back()->ready,
+                    {pdes::EventClass::kInterface, static_cast<uint32_t>(rank_.id), 0});
+  }
+}
+
+void Interface::inject_first() {
+  const std::unique_ptr<Injection> first(contention_->waiting.back());
+  contention_->waiting.pop_back();
+  --contenders_;
+  const SimTime start = reserve(first->ready, first->cost.injection);
+  RequestObject& receive = *first->receive;
+  first->record.arrived = start + first->cost.latency + first->cost.transfer;
+  const SimTime received = later(first->record.arrived, receive.posted);
+  first->record.received = received + receive.overhead();
+  if (first->send != nullptr) complete(*first->send, start + first->cost.injection);
+  if (rank_.world.recorder != nullptr) rank_.world.recorder->record(first->record);
+  if (first->attached != nullptr) {
+    release_buffer(*first->attached, static_cast<Count>(first->record.bytes), received);
+  }
+  complete(receive, received);
+}
+
+void Interface::add_helper(Strand& strand) {
+  contention().helpers.push_back(&strand);
+  ++contenders_;
+}
+
+void Interface::remove_helper(Strand& strand) {
+  CHECK(std::erase(contention_->helpers, &strand) == 1);
+  --contenders_;
+}
+
+void Interface::begin_file_access() {
+  ++contention().file_accesses;
+  ++contenders_;
+}
+
+void Interface::end_file_access() {
+  --contention_->file_accesses;
+  --contenders_;
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,274 @@
+#include "core/mpi/messages/matching.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/world.h"
+
+namespace sesame::mpi {
+
+namespace {
+
+// Whether the receive would take one of the channel's messages before `end` (null: any of them).
+bool accepts_earlier(const Channel& channel, const RequestObject& receive,
+                     const QueuedMessage* end) {
+  const QueuedMessage* m = channel.first_message;
+  while (m != end && receive.tag != MPI_ANY_TAG && receive.tag != m->tag) m = m->next;
+  return m != end;
+}
+
+bool has_receive_for(const Channel& channel, int tag) {
+  const RequestObject* receive = channel.first_receive;
+  while (receive != nullptr && receive->tag != tag && receive->tag != MPI_ANY_TAG) {
+    receive = receive->next;
+  }
+  return receive != nullptr;
+}
+
+}  // namespace
+
+RequestObject* Matching::match_posted_receive(Channel& channel, uint32_t context, int tag,
+                                              const QueuedMessage* queued) {
+  RequestObject* previous = nullptr;
+  RequestObject* receive = channel.first_receive;
+  if (receive != nullptr) prefetch_whole(*receive);
+  while (receive != nullptr && receive->tag != tag && receive->tag != MPI_ANY_TAG) {
+    previous = receive;
+    receive = receive->next;
+  }
+  if (receive == nullptr) return nullptr;
+  if (any_source_ != nullptr) [[unlikely]] {
+    const RequestObject* claim = any_source_->first_for(context, tag);
+    if ((claim != nullptr && claim->order < receive->order) ||
+        (channel.is_held && accepts_earlier(channel, *receive, queued))) {
+      hold(channel);
+      return nullptr;
+    }
+  }
+  remove_receive(channel, previous, receive);
+  return receive;
+}
+
+void Matching::remove_receive(Channel& channel, RequestObject* previous, RequestObject* receive) {
+  (previous == nullptr ? channel.first_receive : previous->next) = receive->next;
+  if (channel.last_receive == receive) channel.last_receive = previous;
+  receive->next = nullptr;
+}
+
+void Matching::enqueue(Channel& channel, QueuedMessage* message) {
+  QueuedMessage* previous = channel.last_message;
+  message->next = nullptr;
+  (previous == nullptr ? channel.first_message : previous->next) = message;
+  channel.last_message = message;
+  if (any_source_ != nullptr) {
+    any_source_->add(*message, previous);
+    if (claim_on(*message) != nullptr) schedule_event();
+  }
+  if (probe_ != nullptr && probe_->selector.accepts(*message)) schedule_probe();
+}
+
+void Matching::unlink(QueuedMessage* message) {
+  if (any_source_ != nullptr) any_source_->remove(*message);
+  Channel& from = channel(message->context, message->source);
+  QueuedMessage* previous = nullptr;
+  for (QueuedMessage* m = from.first_message; m != message; m = m->next) previous = m;
+  (previous == nullptr ? from.first_message : previous->next) = message->next;
+  if (from.last_message == message) from.last_message = previous;
+  message->next = nullptr;
+}
+
+bool Matching::take_back(QueuedMessage* message) {
+  if (is_claimed(*message)) return false;
+  unlink(message);
+  return true;
+}
+
+// Whether a posted receive is going to have the queued message, or perhaps, if another does not.
+bool Matching::is_claimed(const QueuedMessage& message) {
+  if (any_source_ == nullptr) return false;
+  if (claim_on(message) != nullptr) return true;
+  const Channel& from = channel(message.context, message.source);
+  return from.is_held && has_receive_for(from, message.tag);
+}
+
+// Its messages are looked at again when a receive from any source is gone.
+void Matching::hold(Channel& channel) {
+  if (channel.is_held) return;
+  channel.is_held = 1;
+  held_.push_back(channel.key);
+}
+
+void Matching::watch(const Selector& selector) {
+  if (any_source_ == nullptr) any_source_ = std::make_unique<AnySource>();
+  any_source_->watch(selector, table(selector.context));
+}
+
+QueuedMessage* Matching::match_message_or_queue(RequestObject& receive) {
+  receive.order = next_order_++;
+  receive.next = nullptr;
+  if (receive.peer == MPI_ANY_SOURCE) {
+    receive.wildcard_queued = true;
+    watch(selector_of(receive));
+    any_source_->post(receive);
+    schedule_event();
+    return nullptr;
+  }
+  Channel& from = channel(receive.context, receive.peer);
+  for (QueuedMessage* message = from.first_message; message != nullptr; message = message->next) {
+    if (receive.tag != MPI_ANY_TAG && receive.tag != message->tag) continue;
+    if (is_claimed(*message)) {  // by a receive posted before
+      hold(from);
+      break;
+    }
+    unlink(message);
+    return message;
+  }
+  (from.last_receive == nullptr ? from.first_receive : from.last_receive->next) = &receive;
+  from.last_receive = &receive;
+  return nullptr;
+}
+
+void Matching::schedule_event() {
+  pdes::EventQueue& events = world_->executive.events();
+  if (const QueuedMessage* earliest = any_source_->next_for_receives()) {
+    events.schedule(event_, earliest->arrival,
+                    {pdes::EventClass::kMatch, static_cast<uint32_t>(rank_), 0});
+  } else {
+    events.withdraw(event_);
+  }
+}
+
+// Nothing can arrive before the earliest message any more, so its match is certain.
+void Matching::settle_earliest() {
+  QueuedMessage* message = any_source_->next_for_receives();
+  CHECK(message != nullptr);
+  // Of messages of one channel that arrive at the same time the first sent is matched.
+  message = channel(message->context, message->source).first_message;
+  while (claim_on(*message) == nullptr) message = message->next;
+  RequestObject* receive = claim_on(*message);
+  remove_any_source(*receive);
+  unlink(message);
+  deliver(*world_, rank_, *receive, message);
+  match_released();
+}
+
+void Matching::remove_any_source(RequestObject& receive) {
+  any_source_->remove(receive);
+  receive.wildcard_queued = false;
+}
+
+// Once an any-source receive is gone, messages that it held back may fit receives that name their
+// source. The order of the channels is that of their keys, whichever was held back first.
+void Matching::match_released() {
+  std::vector<uint64_t> held = std::exchange(held_, {});
+  std::sort(held.begin(), held.end());
+  for (uint64_t key : held) {
+    Channel& from = *table(ChannelTable::context_of(key)).find(key);
+    from.is_held = 0;
+    for (QueuedMessage *m = from.first_message, *next; m != nullptr; m = next) {
+      next = m->next;
+      RequestObject* receive = match_posted_receive(from, m->context, m->tag, m);
+      if (receive == nullptr) continue;
+      unlink(m);
+      deliver(*world_, rank_, *receive, m);
+    }
+  }
+  schedule_event();
+  schedule_probe();
+}
+
+bool Matching::withdraw(RequestObject& receive) {
+  if (receive.complete) return false;
+  if (receive.wildcard_queued) {
+    remove_any_source(receive);
+    match_released();
+    return true;
+  }
+  Channel& from = channel(receive.context, receive.peer);
+  RequestObject* previous = nullptr;
+  for (RequestObject* r = from.first_receive; r != nullptr; previous = r, r = r->next) {
+    if (r != &receive) continue;
+    remove_receive(from, previous, r);
+    if (from.is_held) match_released();  // those posted after it may have a message now
+    return true;
+  }
+  return false;
+}
+
+QueuedMessage* Matching::find(const Selector& selector, SimTime by) {
+  QueuedMessage* m = nullptr;
+  if (selector.source == MPI_ANY_SOURCE) {
+    m = find_from_any(selector);
+  } else {
+    m = channel(selector.context, selector.source).first_message;
+    while (m != nullptr && !selector.accepts_tag(m->tag)) m = m->next;
+    // Those behind a claimed message may not overtake it, should the claim be settled elsewhere.
+    if (m != nullptr && is_claimed(*m)) m = nullptr;
+  }
+  return m != nullptr && m->arrival <= by ? m : nullptr;
+}
+
+QueuedMessage* Matching::find_from_any(const Selector& selector) {
+  watch(selector);
+  if (!held_.empty()) return find_among_held(selector);
+  QueuedMessage* m = any_source_->next_unclaimed(selector);
+  if (m == nullptr) return nullptr;
+  m = channel(m->context, m->source).first_message;
+  while (!selector.accepts_tag(m->tag) || is_claimed(*m)) m = m->next;
+  return m;
+}
+
+// Receives that name their source claim messages, too, which the heaps do not know: look at all.
+QueuedMessage* Matching::find_among_held(const Selector& selector) {
+  QueuedMessage* best = nullptr;
+  table(selector.context).visit([&](const Channel& from) {
+    if (ChannelTable::context_of(from.key) != selector.context) return;
+    QueuedMessage* m = from.first_message;
+    while (m != nullptr && (!selector.accepts_tag(m->tag) || is_claimed(*m))) m = m->next;
+    if (m != nullptr && (best == nullptr || arrives_before(*m, *best))) best = m;
+  });
+  return best;
+}
+
+void Matching::Probe::fire() { strand->rank->world.executive.make_ready(*strand); }
+
+// The waiting probe resumes when the first message that it may see arrives, or at its latest.
+void Matching::schedule_probe() {
+  if (probe_ == nullptr || probe_->strand == nullptr) return;
+  SimTime time = probe_->latest;
+  const QueuedMessage* message = find(probe_->selector, SimTime::never());
+  if (message != nullptr) time = std::min(time, message->arrival);
+  pdes::EventQueue& events = world_->executive.events();
+  if (time == SimTime::never()) {
+    events.withdraw(*probe_);
+  } else {
+    events.schedule(
+        *probe_, time,
+        {pdes::EventClass::kWake, static_cast<uint32_t>(rank_), probe_->strand->number});
+  }
+}
+
+SimTime Matching::sleep_until_arrival(const Selector& selector, SimTime latest) {
+  if (probe_ == nullptr) probe_ = std::make_unique<Probe>();
+  probe_->selector = selector;
+  probe_->latest = latest;
+  probe_->strand = &self();
+  schedule_probe();
+  world_->executive.block();
+  probe_->strand = nullptr;
+  return probe_->time();
+}
+
+QueuedMessage* Matching::wait_for(const Selector& selector) {
+  if (selector.source != MPI_ANY_SOURCE) {
+    if (QueuedMessage* message = find(selector, SimTime::never())) return message;
+  }
+  for (;;) {
+    const SimTime known = sleep_until_arrival(selector, SimTime::never());
+    if (QueuedMessage* message = find(selector, known)) return message;
+  }
+}
+
+}  // namespace sesame::mpi

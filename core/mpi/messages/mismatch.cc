@@ -1,0 +1,64 @@
+#include "core/mpi/messages/mismatch.h"
+
+#include "core/mpi/call_ids.h"
+#include "core/mpi/messages/world.h"
+
+namespace sesame::mpi {
+namespace {
+
+constexpr size_t kMostWarnings = 8;
+
+Rank& receiver_of(World& world, const RequestObject& receive) {
+  const CommObject& comm = *receive.comm;
+  return *world.ranks[static_cast<size_t>((*comm.local)[comm.rank])];
+}
+
+std::string describe_peer(const RequestObject& receive) {
+  const CommObject& comm = *receive.comm;
+  std::string text = name_of_member(*comm.remote, receive.status.MPI_SOURCE);
+  if (receive.context == comm.context) text += ", tag " + std::to_string(receive.status.MPI_TAG);
+  return text;
+}
+
+}  // namespace
+
+std::string name_of_member(const Members& group, int rank) {
+  return name_of_rank(*this_rank().world.ranks[static_cast<size_t>(group[rank])]);
+}
+
+// Whether to report it.
+static bool is_news(World& world, SignatureId first, SignatureId second) {
+  std::set<std::pair<SignatureId, SignatureId>>& known = world.mismatches.types;
+  return world.hooks.warn != nullptr && known.size() < kMostWarnings &&
+         known.emplace(first, second).second;
+}
+
+void warn_of_types_in_collective(const CommObject& comm, uint16_t call, int first,
+                                 SignatureId first_type, SignatureId type) {
+  World& world = this_rank().world;
+  if (!is_news(world, first_type, type)) return;
+  world.hooks.warn("the ranks bring different types to " +
+                   std::string(call_name(static_cast<CallId>(call))) + ": " +
+                   name_of_member(*comm.local, first) + " " + describe_signature(first_type) +
+                   ", " + name_of_member(*comm.local, comm.rank) + " " + describe_signature(type));
+}
+
+void warn_of_types(World& world, const RequestObject& receive, SignatureId sent) {
+  const SignatureId wanted = receive.type->signature();
+  if (!is_news(world, sent, wanted)) return;
+  const Rank& receiver = receiver_of(world, receive);
+  const uint16_t call = receiver.main.call;
+  world.hooks.warn(name_of_rank(receiver) + " receives " + describe_signature(wanted) +
+                   (call != 0 ? std::string(" in ") + call_name(static_cast<CallId>(call)) : "") +
+                   ", but " + describe_signature(sent) + " were sent (by " +
+                   describe_peer(receive) + "): the bytes are taken for what they are not");
+}
+
+void note_truncation(const RequestObject& receive, uint64_t bytes) {
+  receiver_of(this_rank().world, receive).error_detail =
+      "the message of " + std::to_string(bytes) + " bytes from " + describe_peer(receive) +
+      " is longer than the receive, which takes " +
+      std::to_string(receive.count * receive.type->size());
+}
+
+}  // namespace sesame::mpi

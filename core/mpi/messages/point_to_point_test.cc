@@ -1,0 +1,133 @@
+#include <gtest/gtest.h>
+
+#include "core/mpi/api.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/testing/simulated_job.h"
+
+namespace sesame::mpi {
+namespace {
+
+using testing::SimulatedJob;
+
+// MPICH does not look at the type of an empty message (its test recvnull).
+TEST(PointToPoint, AnEmptyMessageNeedsNoDatatype) {
+  SimulatedJob job(2);
+  job.run([](int rank) {
+    Status status{};
+    EXPECT_EQ(
+        Recv(nullptr, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, MPI_ANY_TAG, MPI_COMM_WORLD, &status),
+        MPI_SUCCESS);
+    EXPECT_EQ(status.MPI_SOURCE, MPI_PROC_NULL);
+    Request request = MPI_REQUEST_NULL;
+    ASSERT_EQ(Irecv(nullptr, 0, MPI_DATATYPE_NULL, 1 - rank, 0, MPI_COMM_WORLD, &request),
+              MPI_SUCCESS);
+    EXPECT_EQ(Send(nullptr, 0, MPI_DATATYPE_NULL, 1 - rank, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+    EXPECT_EQ(Wait(&request, &status), MPI_SUCCESS);
+    EXPECT_EQ(status.MPI_SOURCE, 1 - rank);
+    EXPECT_EQ(Recv(nullptr, 1, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status),
+              MPI_ERR_TYPE);
+    EXPECT_EQ(Recv(nullptr, -1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status), MPI_ERR_COUNT);
+  });
+}
+
+// Lets the rank do nothing for a while.
+void pause(SimTime time) {
+  Strand& strand = self();
+  strand.now += time;
+  schedule_wake(strand, strand.now);
+  strand.rank->world.executive.block();
+}
+
+// A receive overhead of more picoseconds than 32 bits hold: the message takes its latency all the
+// same, whichever side comes first.
+void expect_time_of_message(const std::string& network, int cores) {
+  for (const SimTime receiver_pause : {SimTime::zero(), SimTime::from_ns(50'000'000)}) {
+    SimulatedJob job(2, network, cores);
+    job.run([receiver_pause](int rank) {
+      char byte = 0;
+      if (rank == 0) {
+        Send(&byte, 1, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+      } else {
+        const SimTime begin = self().now;
+        if (receiver_pause > SimTime::zero()) pause(receiver_pause);
+        Recv(&byte, 1, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        // Of the 20 ms, 5 are the receiver's, which begin when it is there; a byte takes 1 ns more.
+        const SimTime arrival = SimTime::from_ns(15'000'001);
+        EXPECT_EQ((self().now - begin).ps(),
+                  (later(arrival, receiver_pause) + SimTime::from_ns(5'000'000)).ps());
+      }
+    });
+  }
+}
+
+TEST(PointToPoint, LongOverheadsCountInFullBetweenNodesAndInside) {
+  const std::string slow =
+      "latency = \"20 ms\"\nbandwidth = \"1 GB/s\"\nreceive_overhead = \"5 ms\"\n";
+  const std::string fast = "latency = \"1 us\"\nbandwidth = \"1 GB/s\"\n";
+  const std::string crossbar = "[topology]\nkind = \"crossbar\"\n";
+  expect_time_of_message("[network]\n" + slow + crossbar, 1);
+  expect_time_of_message("[node.network]\n" + slow + "[network]\n" + fast + crossbar, 2);
+}
+
+// Whether the send of rank 0 that `receiver` is about, cancelled 100 us after it began, was.
+bool is_cancelled(void (*receiver)()) {
+  bool result = false;
+  SimulatedJob job(2);
+  job.run([&](int rank) {
+    if (rank == 1) return receiver();
+    int value = 7;
+    Request request = MPI_REQUEST_NULL;
+    Issend(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+    pause(SimTime::from_ns(100'000));
+    EXPECT_EQ(Cancel(&request), MPI_SUCCESS);
+    Status status{};
+    EXPECT_EQ(Wait(&request, &status), MPI_SUCCESS);
+    result = status.cancelled();
+    // So that the receiver's wait for what was cancelled ends.
+    if (result) Send(&value, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+  });
+  return result;
+}
+
+TEST(PointToPoint, ASendThatNobodyHasMetIsCancelled) {
+  EXPECT_TRUE(is_cancelled([] {
+    int value = 0;
+    Recv(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    EXPECT_EQ(value, 7);
+  }));
+}
+
+TEST(PointToPoint, ASendThatAMatchedProbeHasTakenIsNotCancelled) {
+  EXPECT_FALSE(is_cancelled([] {
+    Message message = MPI_MESSAGE_NULL;
+    Mprobe(0, 0, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    pause(SimTime::from_ns(200'000));
+    int value = 0;
+    EXPECT_EQ(Mrecv(&value, 1, MPI_INT, &message, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(value, 7);
+  }));
+}
+
+// The receive has no certain match before the message arrives, but it will have this one.
+TEST(PointToPoint, ASendThatAReceiveFromAnySourceWaitsForIsNotCancelled) {
+  SimulatedJob job(2);
+  job.run([](int rank) {
+    int value = rank == 0 ? 7 : 0;
+    if (rank == 1) {
+      EXPECT_EQ(Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                MPI_SUCCESS);
+      EXPECT_EQ(value, 7);
+      return;
+    }
+    pause(SimTime::from_ns(10'000));
+    Request request = MPI_REQUEST_NULL;
+    Issend(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+    EXPECT_EQ(Cancel(&request), MPI_SUCCESS);
+    Status status{};
+    EXPECT_EQ(Wait(&request, &status), MPI_SUCCESS);
+    EXPECT_FALSE(status.cancelled());
+  });
+}
+
+}  // namespace
+}  // namespace sesame::mpi

@@ -1,0 +1,196 @@
+// MPI_Probe and its relatives, and receives of matched messages (MPI 4.1, section 3.8).
+#include "core/mpi/api.h"
+#include "core/mpi/messages/arguments.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
+
+namespace sesame::mpi {
+namespace {
+
+void give_message_status(const QueuedMessage& message, Status* status) {
+  if (status == MPI_STATUS_IGNORE) return;
+  const int error = status->MPI_ERROR;
+  *status = Status{0, 0, message.source, message.tag, error};
+  status->set_byte_count(static_cast<Count>(message.bytes));
+}
+
+void give_no_process_status(Status* status) {
+  if (status == MPI_STATUS_IGNORE) return;
+  const int error = status->MPI_ERROR;
+  *status = Status{0, 0, MPI_PROC_NULL, MPI_ANY_TAG, error};
+}
+
+int check_selector(int source, int tag, Comm handle, CommObject** comm) {
+  MPI_TRY(check_comm(handle, comm));
+  return check_peer(**comm, source, tag, Direction::kReceive);
+}
+
+QueuedMessage* wait_for_message(Strand& strand, const Selector& selector) {
+  QueuedMessage* message = strand.rank->matching.wait_for(selector);
+  if (message->arrival > strand.now) {
+    strand.waited += message->arrival - strand.now;
+    strand.now = message->arrival;
+  }
+  return message;
+}
+
+// The message if one has arrived by now; otherwise a poll in vain.
+QueuedMessage* poll_for_message(Strand& strand, const Selector& selector) {
+  Matching& matching = strand.rank->matching;
+  // One from a named source that is there already stays the first of its channel.
+  QueuedMessage* message =
+      selector.source == MPI_ANY_SOURCE ? nullptr : matching.find(selector, strand.now);
+  if (message == nullptr) {
+    yield_until_now(strand);
+    message = matching.find(selector, strand.now);
+  }
+  if (message != nullptr) {
+    strand.idle_polls = 0;
+    return message;
+  }
+  const SimTime latest = charge_idle_poll(strand);
+  if (latest > strand.now) {
+    const SimTime woken = later(matching.sleep_until_arrival(selector, latest), strand.now);
+    strand.waited += woken - strand.now;
+    strand.now = woken;
+  }
+  return nullptr;
+}
+
+int check_message(Message handle, QueuedMessage** message) {
+  MessageHolder* holder = this_rank().messages.find(handle);
+  if (holder == nullptr) return fail(MPI_ERR_REQUEST, "no such message handle");
+  *message = holder->message;
+  return MPI_SUCCESS;
+}
+
+Message hold_message(Strand& strand, QueuedMessage* message, CommObject& comm) {
+  strand.rank->matching.unlink(message);
+  if (message->sender() != nullptr) message->sender()->queued = nullptr;  // too late to cancel it
+  auto* holder = new MessageHolder;
+  holder->message = message;
+  holder->comm = &comm;
+  retain(&comm);
+  return strand.rank->messages.add(holder);
+}
+
+// Describes the receive of a held message and lets go of the handle.
+int take_held(RequestObject& request, void* buffer, Count count, Datatype datatype, Message* handle,
+              QueuedMessage** message) {
+  const DatatypeObject* type = nullptr;
+  MPI_TRY(check_message_buffer(buffer, count, datatype, &type));
+  MPI_TRY(check_message(*handle, message));
+  Rank& rank = this_rank();
+  MessageHolder* holder = rank.messages.remove(*handle);
+  describe_operation(request, RequestObject::Kind::kReceive, buffer, count, *type,
+                     (*message)->source, (*message)->tag, *holder->comm);
+  release(holder);
+  *handle = MPI_MESSAGE_NULL;
+  rank.call_peer = (*message)->source_world;
+  rank.call_bytes = (*message)->bytes;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int Probe(int source, int tag, Comm handle, Status* status) {
+  CommObject* comm = nullptr;
+  MPI_TRY(check_selector(source, tag, handle, &comm));
+  if (source == MPI_PROC_NULL) {
+    give_no_process_status(status);
+    return MPI_SUCCESS;
+  }
+  give_message_status(*wait_for_message(self(), {comm->context, source, tag}), status);
+  return MPI_SUCCESS;
+}
+
+int Iprobe(int source, int tag, Comm handle, int* flag, Status* status) {
+  CommObject* comm = nullptr;
+  MPI_TRY(check_selector(source, tag, handle, &comm));
+  *flag = 1;
+  if (source == MPI_PROC_NULL) {
+    give_no_process_status(status);
+    return MPI_SUCCESS;
+  }
+  const QueuedMessage* message = poll_for_message(self(), {comm->context, source, tag});
+  *flag = message != nullptr ? 1 : 0;
+  if (message != nullptr) give_message_status(*message, status);
+  return MPI_SUCCESS;
+}
+
+int Mprobe(int source, int tag, Comm handle, Message* message_handle, Status* status) {
+  CommObject* comm = nullptr;
+  MPI_TRY(check_selector(source, tag, handle, &comm));
+  if (source == MPI_PROC_NULL) {
+    give_no_process_status(status);
+    *message_handle = MPI_MESSAGE_NO_PROC;
+    return MPI_SUCCESS;
+  }
+  Strand& strand = self();
+  QueuedMessage* message = wait_for_message(strand, {comm->context, source, tag});
+  give_message_status(*message, status);
+  *message_handle = hold_message(strand, message, *comm);
+  return MPI_SUCCESS;
+}
+
+int Improbe(int source, int tag, Comm handle, int* flag, Message* message_handle, Status* status) {
+  CommObject* comm = nullptr;
+  MPI_TRY(check_selector(source, tag, handle, &comm));
+  *flag = 1;
+  if (source == MPI_PROC_NULL) {
+    give_no_process_status(status);
+    *message_handle = MPI_MESSAGE_NO_PROC;
+    return MPI_SUCCESS;
+  }
+  Strand& strand = self();
+  QueuedMessage* message = poll_for_message(strand, {comm->context, source, tag});
+  *flag = message != nullptr ? 1 : 0;
+  if (message == nullptr) {
+    *message_handle = MPI_MESSAGE_NULL;
+    return MPI_SUCCESS;
+  }
+  give_message_status(*message, status);
+  *message_handle = hold_message(strand, message, *comm);
+  return MPI_SUCCESS;
+}
+
+int Mrecv(void* buf, Count count, Datatype datatype, Message* handle, Status* status) {
+  if (*handle == MPI_MESSAGE_NO_PROC) {
+    give_no_process_status(status);
+    *handle = MPI_MESSAGE_NULL;
+    return MPI_SUCCESS;
+  }
+  RequestObject request;
+  QueuedMessage* message = nullptr;
+  MPI_TRY(take_held(request, buf, count, datatype, handle, &message));
+  Strand& strand = self();
+  receive_matched(strand, request, message);
+  await(strand, request);
+  if (status != MPI_STATUS_IGNORE) {
+    request.status.MPI_ERROR = status->MPI_ERROR;
+    *status = request.status;
+  }
+  return request.error;
+}
+
+int Imrecv(void* buf, Count count, Datatype datatype, Message* handle, Request* out) {
+  auto request = std::make_unique<RequestObject>();
+  Strand& strand = self();
+  if (*handle == MPI_MESSAGE_NO_PROC) {
+    request->kind = RequestObject::Kind::kReceive;
+    request->status = Status{0, 0, MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS};
+    *handle = MPI_MESSAGE_NULL;
+    complete(*request, strand.now);
+  } else {
+    QueuedMessage* message = nullptr;
+    MPI_TRY(take_held(*request, buf, count, datatype, handle, &message));
+    request->hold_objects();
+    receive_matched(strand, *request, message);
+  }
+  *out = strand.rank->requests.add(request.get());
+  request.release();
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,190 @@
+#include "core/mpi/messages/transfer.h"
+
+#include <array>
+
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/mismatch.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
+
+namespace sesame::mpi {
+namespace {
+
+Strand& running() { return self(); }
+
+[[gnu::cold]] std::string describe_short_message(const RequestObject& receive) {
+  return name_of_member(*receive.comm->remote, receive.status.MPI_SOURCE) + " sends " +
+         std::to_string(receive.status.byte_count()) + " bytes, of which this rank expects " +
+         std::to_string(receive.count * receive.type->size());
+}
+
+}  // namespace
+
+// A receive inside a collective is as long as what is sent to it, or the ranks disagree.
+void Transfer::note(const RequestObject& request) {
+  if (error_ != MPI_SUCCESS) return;
+  error_ = request.error;
+  if (request.kind != RequestObject::Kind::kReceive || request.peer == MPI_PROC_NULL) return;
+  const Count expected = request.count * request.type->size();
+  if (error_ == MPI_SUCCESS && request.status.byte_count() != expected) [[unlikely]]
+    error_ = fail(MPI_ERR_TRUNCATE, describe_short_message(request));
+}
+
+// The simulator's own operations on requests live on the stack of the collective.
+void Transfer::start(RequestObject& request, RequestObject::Kind kind, const void* buffer,
+                     Count count, const DatatypeObject& type, int peer, bool carries_data) {
+  describe_operation(request, kind, const_cast<void*>(buffer), count, type, peer, tag_, comm_);
+  request.context = comm_.context + 1;
+  request.carries_data = carries_data;
+  if (kind == RequestObject::Kind::kSend) {
+    post_send(running(), request);
+  } else {
+    post_receive(running(), request);
+  }
+}
+
+void Transfer::start_send(RequestObject& request, const void* buffer, Count count,
+                          const DatatypeObject& type, int to) {
+  start(request, RequestObject::Kind::kSend, buffer, count, type, to, true);
+}
+
+void Transfer::start_receive(RequestObject& request, void* buffer, Count count,
+                             const DatatypeObject& type, int from) {
+  start(request, RequestObject::Kind::kReceive, buffer, count, type, from, true);
+}
+
+void Transfer::send(const void* buffer, Count count, const DatatypeObject& type, int to) {
+  RequestObject request;
+  start_send(request, buffer, count, type, to);
+  await(running(), request);
+}
+
+void Transfer::receive(void* buffer, Count count, const DatatypeObject& type, int from) {
+  RequestObject request;
+  start_receive(request, buffer, count, type, from);
+  await(running(), request);
+  note(request);
+}
+
+void Transfer::send_receive(const void* send_buffer, Count send_count,
+                            const DatatypeObject& send_type, int to, void* receive_buffer,
+                            Count receive_count, const DatatypeObject& receive_type, int from) {
+  RequestObject receive;
+  RequestObject send;
+  start_receive(receive, receive_buffer, receive_count, receive_type, from);
+  start_send(send, send_buffer, send_count, send_type, to);
+  RequestObject* both[] = {&receive, &send};
+  await_all(running(), both);
+  note(receive);
+}
+
+void Transfer::send_length(Count count, const DatatypeObject& type, int to) {
+  RequestObject request;
+  start(request, RequestObject::Kind::kSend, nullptr, count, type, to, false);
+  await(running(), request);
+}
+
+void Transfer::receive_length(Count count, const DatatypeObject& type, int from) {
+  RequestObject request;
+  start(request, RequestObject::Kind::kReceive, nullptr, count, type, from, false);
+  await(running(), request);
+  note(request);
+}
+
+void Transfer::send_receive_length(Count count, const DatatypeObject& type, int to, int from) {
+  RequestObject receive;
+  RequestObject send;
+  start(receive, RequestObject::Kind::kReceive, nullptr, count, type, from, false);
+  start(send, RequestObject::Kind::kSend, nullptr, count, type, to, false);
+  RequestObject* both[] = {&receive, &send};
+  await_all(running(), both);
+  note(receive);
+}
+
+void Transfer::take_copy_time(Count bytes) {
+  Strand& strand = running();
+  strand.now += strand.rank->world.network.copy_time(static_cast<uint64_t>(bytes));
+}
+
+void Transfer::wait_all(std::span<RequestObject> requests) {
+  std::array<RequestObject*, 32> few;
+  std::vector<RequestObject*> many;
+  std::span<RequestObject*> pointers(few);
+  if (requests.size() > few.size()) {
+    many.resize(requests.size());
+    pointers = many;
+  }
+  for (size_t i = 0; i < requests.size(); ++i) pointers[i] = &requests[i];
+  await_all(running(), pointers.first(requests.size()));
+  for (const RequestObject& request : requests) note(request);
+}
+
+// The number of the communicator's next collective, which is the tag of its messages.
+static int next_tag(CommObject& comm, const CollectiveSignature& signature, int* tag) {
+  const uint32_t sequence = comm.next_collective++;
+  *tag = static_cast<int>(sequence);
+  return enter_collective_log(comm, sequence, signature);
+}
+
+int run_collective(CommObject& comm, const CollectiveBody& body,
+                   const CollectiveSignature& signature) {
+  int tag;
+  MPI_TRY(next_tag(comm, signature, &tag));
+  Transfer transfer(comm, tag);
+  const int error = body(transfer);
+  return error != MPI_SUCCESS ? error : transfer.error();
+}
+
+namespace {
+
+// Runs the body beside the program; the request completes where the strand's clock ends.
+void launch(RequestObject& request, const CollectiveBody& body, int tag) {
+  CommObject& comm = *request.comm;
+  Strand& caller = self();
+  caller.rank->world.start_strand(*caller.rank, caller.now, [&request, body, &comm, tag] {
+    Transfer transfer(comm, tag);
+    const int error = body(transfer);
+    request.error = error != MPI_SUCCESS ? error : transfer.error();
+    complete(request, self().now);
+  });
+}
+
+RequestObject* new_collective_request(CommObject& comm) {
+  auto* request = new RequestObject;
+  request->kind = RequestObject::Kind::kCollective;
+  request->comm = &comm;
+  request->status = Status{0, 0, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_SUCCESS};
+  request->hold_objects();
+  return request;
+}
+
+}  // namespace
+
+int start_collective(CommObject& comm, CollectiveBody body, Request* handle,
+                     const CollectiveSignature& signature) {
+  int tag;
+  MPI_TRY(next_tag(comm, signature, &tag));
+  RequestObject* request = new_collective_request(comm);
+  *handle = this_rank().requests.add(request);
+  launch(*request, body, tag);
+  return MPI_SUCCESS;
+}
+
+int prepare_collective(CommObject& comm, CollectiveBody body, Request* handle,
+                       const CollectiveSignature& signature) {
+  // All ranks make these requests in one order but may start them in any (MPI 4.1, section 6.13):
+  // the tag belongs to the request.
+  int tag;
+  MPI_TRY(next_tag(comm, signature, &tag));
+  RequestObject* request = new_collective_request(comm);
+  request->persistent = true;
+  request->active = false;
+  request->extra = std::make_unique<RequestExtra>();
+  request->extra->start_collective = [body = std::move(body), tag](RequestObject& started) {
+    launch(started, body, tag);
+  };
+  *handle = this_rank().requests.add(request);
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,182 @@
+#include "core/mpi/messages/world.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace sesame::mpi {
+namespace {
+
+constexpr size_t kHelperStackBytes = 256 * 1024;
+
+// Address space is set aside for so many, some kilobytes each.
+constexpr int kMostSpawned = 1 << 16;
+
+uint64_t content_hash(const std::vector<int>& values) {
+  uint64_t hash = 0xcbf29ce484222325ull ^ values.size();
+  for (int value : values) {
+    hash = (hash ^ static_cast<uint32_t>(value)) * 0x100000001b3ull;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+void run_helper(pdes::Fiber* fiber) {
+  auto* strand = static_cast<Strand*>(fiber);
+  for (;;) {
+    strand->body();
+    strand->body = nullptr;
+    strand->rank->world.park(*strand);
+  }
+}
+
+}  // namespace
+
+void Strand::Wake::fire() { strand->rank->world.executive.make_ready(*strand); }
+
+Rank::Rank(World& owner, Job& job_in, int id_in)
+    : world(owner), id(id_in), interface(*this), job(job_in) {
+  matching.set_owner(owner, id);
+  main.rank = this;
+  // Contexts 0 to 3 belong to MPI_COMM_WORLD and MPI_COMM_SELF.
+  next_context = 4;
+}
+
+Rank::~Rank() = default;
+
+std::string name_of_rank(const Rank& rank) {
+  std::string name = "rank " + std::to_string(rank.id);
+  if (rank.job.number == 0) return name;
+  return name + " (rank " + std::to_string(rank.id - rank.job.first_rank) +
+         " of those spawned as " + rank.program + ")";
+}
+
+World::World(network::Network network_in, int rank_count)
+    : network(std::move(network_in)),
+      in_flight(*this),
+      rank_block(sizeof(Rank) * static_cast<size_t>(rank_count + kMostSpawned)),
+      helper_stacks(kHelperStackBytes, 16) {
+  executive.set_yield_hook([](void* world) { static_cast<World*>(world)->finish_sends(); }, this);
+  executive.set_approach_hook([](const pdes::Fiber& next) {
+    static_cast<const Strand&>(next).rank->matching.prefetch_messages();
+  });
+  sent.kind = RequestObject::Kind::kSend;
+  sent.complete = true;
+  CHECK(add_ranks(rank_count, SimTime::zero()) != nullptr);
+  universe_size = rank_count;
+  const Rank& first = *ranks.front();
+  executive.set_fiber_bytes(
+      static_cast<size_t>(static_cast<const char*>(first.matching.end_of_hot()) -
+                          reinterpret_cast<const char*>(&first)));
+}
+
+World::~World() = default;
+
+Job* World::add_ranks(int count, SimTime begin) {
+  const auto total = static_cast<size_t>(size() + count);
+  if (!rank_block.extend_to(sizeof(Rank) * total)) return nullptr;
+  Job& job = jobs.emplace_back();
+  job.number = static_cast<int>(jobs.size()) - 1;
+  job.first_rank = size();
+  job.size = count;
+  job.begin = begin;
+  ranks.reserve(total);
+  auto* block = static_cast<Rank*>(rank_block.data());
+  for (int id = job.first_rank; id < job.first_rank + count; ++id) {
+    ranks.emplace_back(new (block + id) Rank(*this, job, id))->main.now = begin;
+  }
+  return &job;
+}
+
+Job* World::add_job(const std::vector<int>& nodes, SimTime begin, int parent_port) {
+  Job* job = add_ranks(static_cast<int>(nodes.size()), begin);
+  if (job == nullptr) return nullptr;
+  network.add_ranks(nodes);
+  job->parent_port = parent_port;
+  return job;
+}
+
+const MembersRef& World::everyone() {
+  if (everyone_ == nullptr || everyone_->size() != size()) {
+    std::vector<int> all(ranks.size());
+    std::iota(all.begin(), all.end(), 0);
+    everyone_ = intern(std::move(all));
+  }
+  return everyone_;
+}
+
+void World::finish_sends() {
+  in_flight.deliver_all();
+  if (unsettled != nullptr) std::exchange(unsettled, nullptr)->settle();
+}
+
+MembersRef World::intern(std::vector<int> world_ranks) {
+  const uint64_t hash = content_hash(world_ranks);
+  auto [begin, end] = interned_.equal_range(hash);
+  for (auto entry = begin; entry != end;) {
+    MembersRef members = entry->second.lock();
+    if (members == nullptr) {
+      entry = interned_.erase(entry);
+    } else if (members->world_ranks() == world_ranks) {
+      return members;
+    } else {
+      ++entry;
+    }
+  }
+  auto members = std::make_shared<const Members>(std::move(world_ranks));
+  interned_.emplace(hash, members);
+  return members;
+}
+
+void World::start_strand(Rank& rank, SimTime now, std::function<void()> body) {
+  std::unique_ptr<Strand> strand;
+  if (idle_strands_.empty()) {
+    strand = std::make_unique<Strand>();
+    Result<pdes::Stack> stack = helper_stacks.take();
+    if (!stack) hooks.abort_job(1, stack.error().to_string());
+    strand->prepare(*stack, run_helper);
+  } else {
+    strand = std::move(idle_strands_.back());
+    idle_strands_.pop_back();
+  }
+  strand->rank = &rank;
+  strand->number = ++rank.helpers;
+  strand->now = now;
+  strand->idle_polls = 0;
+  strand->waited = SimTime::zero();
+  strand->call_depth = 1;  // what it calls back is inside the collective
+  strand->body = std::move(body);
+  Strand* started = strand.get();
+  rank.interface.add_helper(*started);
+  started->busy_index = static_cast<uint32_t>(busy_strands_.size());
+  busy_strands_.push_back(std::move(strand));
+  executive.make_ready(*started);
+}
+
+void World::park(Strand& strand) {
+  strand.rank->interface.remove_helper(strand);
+  std::unique_ptr<Strand>& place = busy_strands_[strand.busy_index];
+  CHECK(place.get() == &strand);
+  idle_strands_.push_back(std::move(place));
+  if (&place != &busy_strands_.back()) {
+    place = std::move(busy_strands_.back());
+    place->busy_index = strand.busy_index;
+  }
+  busy_strands_.pop_back();
+  executive.block();
+}
+
+Strand& no_strand() {
+  std::fputs(
+      "sesame: a thread that the program started itself called MPI\n"
+      "hint: only the thread that started the program may call MPI in a simulation\n",
+      stderr);
+  std::_Exit(2);
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,77 @@
+// Groups and communicators as one rank sees them. The list of a group's members is shared by all
+// ranks (World::intern); everything else is the rank's own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/pool.h"
+#include "core/mpi/objects/constants.h"
+#include "core/mpi/objects/handle_table.h"
+
+namespace sesame::mpi {
+
+class AttributeSet;
+class CollectiveLog;
+struct AttachedBuffer;
+struct ErrhandlerObject;
+struct InfoObject;
+struct Topology;
+struct WindowObject;
+
+// World ranks in group order; immutable. Also carries other lists that ranks share (the arrays of a
+// graph topology).
+class Members {
+ public:
+  explicit Members(std::vector<int> world_ranks);
+
+  int size() const { return static_cast<int>(world_ranks_.size()); }
+  int operator[](int rank) const { return world_ranks_[static_cast<size_t>(rank)]; }
+  // The position of a world rank, MPI_UNDEFINED if it is not a member. O(log n).
+  int rank_of(int world_rank) const;
+  const std::vector<int>& world_ranks() const { return world_ranks_; }
+
+ private:
+  std::vector<int> world_ranks_;
+  bool ascends_ = false;
+  mutable std::vector<std::pair<int, int>> by_world_rank_;  // made when needed, if not ascending
+};
+using MembersRef = std::shared_ptr<const Members>;
+
+struct GroupObject : Counted {
+  Group handle = MPI_GROUP_NULL;
+  MembersRef members;
+  int my_rank = MPI_UNDEFINED;
+};
+
+struct CommObject : Counted, Pooled<CommObject> {
+  Comm handle = MPI_COMM_NULL;
+  // Two matching contexts: messages of the program in `context`, of collectives in `context` + 1.
+  uint32_t context = 0;
+  int rank = 0;  // in the local group
+  MembersRef local;
+  MembersRef remote;  // whom messages go to: the other group, or `local` in an intra-communicator
+  bool is_inter = false;
+  bool low_group = false;            // inter-communicator: whose members come first in a merge
+  CommObject* local_comm = nullptr;  // inter-communicator: the local group's own communicator
+  uint32_t next_collective = 0;      // sequence number of the next collective: its tag
+  std::shared_ptr<CollectiveLog> collective_log;  // all ranks', from the first collective on
+
+  std::string name;
+  ErrhandlerObject* errhandler = nullptr;
+  std::unique_ptr<AttributeSet> attributes;
+  std::unique_ptr<Topology> topology;
+  InfoObject* info = nullptr;
+  std::unique_ptr<AttachedBuffer> attached_buffer;  // for buffered sends
+  WindowObject* window = nullptr;                   // whose duplicate this is, if of one
+
+  CommObject();
+  ~CommObject();
+
+  int size() const { return local->size(); }
+  int remote_size() const { return remote->size(); }
+};
+
+}  // namespace sesame::mpi

@@ -1,0 +1,29 @@
+// The type map itself: every basic element of a type in order, with its kind and place. For what
+// cannot work on bytes alone: conversion between representations.
+#pragma once
+
+#include "core/mpi/objects/datatype.h"
+#include "core/mpi/objects/datatype_predefined.h"
+
+namespace sesame::mpi {
+
+// Calls f(basic type object, offset, count) for each run of `count` adjacent basic elements of
+// `copies` copies of `type`, until f returns false. Returns whether it reached the end.
+template <typename F>
+bool for_each_element(const DatatypeObject& type, Aint offset, Count copies, F&& f) {
+  const TypeShape& shape = type.shape();
+  if (type.bounds().element_count == 0 || copies == 0) return true;
+  if (shape.kind == TypeShape::Kind::kBasic) return f(type, offset, copies);
+  for (Count copy = 0; copy < copies; ++copy) {
+    const Aint start = offset + copy * type.extent();
+    for (Count i = 0; i < shape.count; ++i) {
+      if (!for_each_element(shape.block_type(i), start + shape.block_displacement(i),
+                            shape.block_length(i), f)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace sesame::mpi

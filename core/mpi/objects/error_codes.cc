@@ -1,0 +1,171 @@
+// Error classes and codes that a program adds, and the MPI functions about error codes.
+#include <algorithm>
+#include <cstring>
+
+#include "core/mpi/api.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errhandler.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/group.h"
+
+namespace sesame::mpi {
+namespace {
+
+ErrorCodes& error_codes(Rank& rank) {
+  if (rank.objects.error_codes == nullptr) {
+    rank.objects.error_codes = std::make_unique<ErrorCodes>();
+  }
+  return *rank.objects.error_codes;
+}
+
+bool is_known(Rank& rank, int code) {
+  if (is_error_class(code)) return true;
+  return rank.objects.error_codes != nullptr && rank.objects.error_codes->text_of(code) != nullptr;
+}
+
+int no_such_code(int code) {
+  return fail(MPI_ERR_ARG, std::to_string(code) + " is no error code that the program added");
+}
+
+}  // namespace
+
+int ErrorCodes::add_class() {
+  entries_[next_].error_class = next_;
+  return next_++;
+}
+
+int ErrorCodes::add_code(int error_class) {
+  entries_[next_].error_class = error_class;
+  return next_++;
+}
+
+int ErrorCodes::set_text(int code, std::string text) {
+  auto place = entries_.find(code);
+  if (place == entries_.end()) return MPI_ERR_ARG;
+  place->second.text = std::move(text);
+  place->second.has_text = true;
+  return MPI_SUCCESS;
+}
+
+int ErrorCodes::remove_text(int code) {
+  auto place = entries_.find(code);
+  if (place == entries_.end() || !place->second.has_text) return MPI_ERR_ARG;
+  place->second.text.clear();
+  place->second.has_text = false;
+  return MPI_SUCCESS;
+}
+
+int ErrorCodes::remove_class(int error_class) {
+  auto place = entries_.find(error_class);
+  if (place == entries_.end() || place->second.error_class != error_class) return MPI_ERR_ARG;
+  for (const auto& [code, entry] : entries_) {
+    if (code != error_class && entry.error_class == error_class) return MPI_ERR_ARG;
+  }
+  entries_.erase(place);
+  return MPI_SUCCESS;
+}
+
+int ErrorCodes::remove_code(int code) {
+  auto place = entries_.find(code);
+  if (place == entries_.end() || place->second.error_class == code) return MPI_ERR_ARG;
+  entries_.erase(place);
+  return MPI_SUCCESS;
+}
+
+int ErrorCodes::class_of(int code) const {
+  auto place = entries_.find(code);
+  return place != entries_.end() ? place->second.error_class : MPI_ERR_UNKNOWN;
+}
+
+const char* ErrorCodes::text_of(int code) const {
+  auto place = entries_.find(code);
+  return place != entries_.end() ? place->second.text.c_str() : nullptr;
+}
+
+void note_reason(Rank& rank, int error, std::string reason) {
+  error_codes(rank).note_reason(error, std::move(reason));
+}
+
+std::string error_text(Rank& rank, int code) {
+  if (!is_error_class(code) && rank.objects.error_codes != nullptr) {
+    if (const char* text = rank.objects.error_codes->text_of(code); text != nullptr) return text;
+  }
+  return error_class_text(code);
+}
+
+int Add_error_class(int* errorclass) {
+  MPI_TRY(check_out(errorclass, "errorclass"));
+  Rank& rank = this_rank();
+  *errorclass = rank.objects.last_used_code = error_codes(rank).add_class();
+  return MPI_SUCCESS;
+}
+
+int Add_error_code(int errorclass, int* errorcode) {
+  MPI_TRY(check_out(errorcode, "errorcode"));
+  Rank& rank = this_rank();
+  if (!is_error_class(errorclass) && error_codes(rank).class_of(errorclass) != errorclass) {
+    return fail(MPI_ERR_ARG, std::to_string(errorclass) + " is no error class");
+  }
+  *errorcode = rank.objects.last_used_code = error_codes(rank).add_code(errorclass);
+  return MPI_SUCCESS;
+}
+
+int Add_error_string(int errorcode, const char* string) {
+  if (string == nullptr) return fail(MPI_ERR_ARG, "the text is a null pointer");
+  if (std::strlen(string) >= MPI_MAX_ERROR_STRING) {
+    return fail(MPI_ERR_ARG, "the text is longer than MPI_MAX_ERROR_STRING");
+  }
+  const int error = error_codes(this_rank()).set_text(errorcode, string);
+  return error == MPI_SUCCESS ? error : no_such_code(errorcode);
+}
+
+int Remove_error_class(int errorclass) {
+  const int error = error_codes(this_rank()).remove_class(errorclass);
+  if (error == MPI_SUCCESS) return error;
+  return fail(MPI_ERR_ARG, std::to_string(errorclass) +
+                               " is no error class that the program added, or has error codes");
+}
+
+int Remove_error_code(int errorcode) {
+  const int error = error_codes(this_rank()).remove_code(errorcode);
+  return error == MPI_SUCCESS ? error : no_such_code(errorcode);
+}
+
+int Remove_error_string(int errorcode) {
+  const int error = error_codes(this_rank()).remove_text(errorcode);
+  if (error == MPI_SUCCESS) return error;
+  return fail(MPI_ERR_ARG, "the program added no text for " + std::to_string(errorcode));
+}
+
+int Error_class(int errorcode, int* errorclass) {
+  MPI_TRY(check_out(errorclass, "errorclass"));
+  const Rank& rank = this_rank();
+  if (is_error_class(errorcode)) {
+    *errorclass = errorcode;
+  } else if (rank.objects.error_codes != nullptr) {
+    *errorclass = rank.objects.error_codes->class_of(errorcode);
+  } else {
+    *errorclass = MPI_ERR_UNKNOWN;
+  }
+  return MPI_SUCCESS;
+}
+
+int Error_string(int errorcode, char* string, int* resultlen) {
+  MPI_TRY(check_out(string, "string"));
+  MPI_TRY(check_out(resultlen, "resultlen"));
+  Rank& rank = this_rank();
+  if (!is_known(rank, errorcode)) {
+    return fail(MPI_ERR_ARG, std::to_string(errorcode) + " is no error code");
+  }
+  std::string text = error_text(rank, errorcode);
+  if (const ErrorCodes* codes = rank.objects.error_codes.get()) {
+    const std::string reason = codes->reason_of(errorcode);
+    if (!reason.empty()) text += ": " + reason;
+  }
+  text.resize(std::min<size_t>(text.size(), MPI_MAX_ERROR_STRING - 1));
+  std::strcpy(string, text.c_str());
+  *resultlen = static_cast<int>(text.size());
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::mpi

@@ -1,0 +1,225 @@
+#include "core/mpi/objects/info.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/mpi/api.h"
+#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/group.h"
+
+namespace sesame::mpi {
+namespace {
+
+int check_key(const char* key) {
+  if (key == nullptr) return fail(MPI_ERR_INFO_KEY, "the key is a null pointer");
+  const size_t length = std::strlen(key);
+  if (length == 0) return fail(MPI_ERR_INFO_KEY, "the key is empty");
+  if (length <= MPI_MAX_INFO_KEY) return MPI_SUCCESS;
+  return fail(MPI_ERR_INFO_KEY, "the key has " + std::to_string(length) + " characters, at most " +
+                                    std::to_string(MPI_MAX_INFO_KEY) + " are allowed");
+}
+
+// An info that is not MPI_INFO_NULL.
+int check_object(Info handle, InfoObject** info) {
+  MPI_TRY(check_info(handle, info));
+  if (*info != nullptr) return MPI_SUCCESS;
+  return fail(MPI_ERR_INFO, "the info is MPI_INFO_NULL");
+}
+
+int check_changeable(Info handle, InfoObject** info) {
+  MPI_TRY(check_object(handle, info));
+  if (handle != MPI_INFO_ENV) return MPI_SUCCESS;
+  return fail(MPI_ERR_INFO, "MPI_INFO_ENV cannot be changed or freed");
+}
+
+void describe_environment(const Rank& rank, InfoObject& info) {
+  info.set("maxprocs", std::to_string(rank.job.size));
+  if (rank.world.hooks.node_name != nullptr) {
+    info.set("host", rank.world.hooks.node_name(rank.world.network.node_of(rank.id)));
+  }
+}
+
+}  // namespace
+
+const std::string* InfoObject::find(std::string_view key) const {
+  for (const auto& [name, value] : entries) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+void InfoObject::set(std::string_view key, std::string_view value) {
+  for (auto& [name, old] : entries) {
+    if (name == key) {
+      old = value;
+      return;
+    }
+  }
+  entries.emplace_back(key, value);
+}
+
+InfoObject* find_info(Rank& rank, Info handle) {
+  if (handle != MPI_INFO_ENV) return rank.objects.infos.find(handle);
+  InfoObject*& environment = rank.objects.environment;
+  if (environment == nullptr) {
+    environment = new InfoObject;
+    describe_environment(rank, *environment);
+  }
+  return environment;
+}
+
+int check_info(Info handle, InfoObject** info) {
+  *info = nullptr;
+  if (handle == MPI_INFO_NULL) return MPI_SUCCESS;
+  *info = find_info(this_rank(), handle);
+  return *info != nullptr ? MPI_SUCCESS : fail(MPI_ERR_INFO, "no such info, or it was freed");
+}
+
+Info publish_info(Rank& rank, const InfoObject* contents) {
+  auto* info = new InfoObject;
+  if (contents != nullptr) info->entries = contents->entries;
+  return rank.objects.infos.add(info);
+}
+
+int Info_create(Info* info) {
+  MPI_TRY(check_out(info, "info"));
+  *info = publish_info(this_rank(), nullptr);
+  return MPI_SUCCESS;
+}
+
+int Info_create_env(int argc, char** argv, Info* info) {
+  MPI_TRY(check_out(info, "info"));
+  Rank& rank = this_rank();
+  InfoObject contents;
+  if (argc > 0 && argv != nullptr && argv[0] != nullptr) {
+    contents.set("command", argv[0]);
+    std::string arguments;
+    for (int i = 1; i < argc && argv[i] != nullptr; ++i) {
+      if (i > 1) arguments += ' ';
+      arguments += argv[i];
+    }
+    if (!arguments.empty()) contents.set("argv", arguments.substr(0, MPI_MAX_INFO_VAL - 1));
+  }
+  describe_environment(rank, contents);
+  *info = publish_info(rank, &contents);
+  return MPI_SUCCESS;
+}
+
+int Info_dup(Info info, Info* newinfo) {
+  InfoObject* object;
+  MPI_TRY(check_object(info, &object));
+  MPI_TRY(check_out(newinfo, "newinfo"));
+  *newinfo = publish_info(this_rank(), object);
+  return MPI_SUCCESS;
+}
+
+int Info_free(Info* info) {
+  MPI_TRY(check_out(info, "info"));
+  InfoObject* object;
+  MPI_TRY(check_changeable(*info, &object));
+  release(this_rank().objects.infos.remove(*info));
+  *info = MPI_INFO_NULL;
+  return MPI_SUCCESS;
+}
+
+int Info_set(Info info, const char* key, const char* value) {
+  InfoObject* object;
+  MPI_TRY(check_changeable(info, &object));
+  MPI_TRY(check_key(key));
+  if (value == nullptr) return fail(MPI_ERR_INFO_VALUE, "the value is a null pointer");
+  if (std::strlen(value) > MPI_MAX_INFO_VAL) {
+    return fail(MPI_ERR_INFO_VALUE, "the value has " + std::to_string(std::strlen(value)) +
+                                        " characters, at most " + std::to_string(MPI_MAX_INFO_VAL) +
+                                        " are allowed");
+  }
+  object->set(key, value);
+  return MPI_SUCCESS;
+}
+
+int Info_delete(Info info, const char* key) {
+  InfoObject* object;
+  MPI_TRY(check_changeable(info, &object));
+  MPI_TRY(check_key(key));
+  auto place = std::find_if(object->entries.begin(), object->entries.end(),
+                            [key](const auto& entry) { return entry.first == key; });
+  if (place == object->entries.end()) {
+    return fail(MPI_ERR_INFO_NOKEY, "the info has no key '" + std::string(key) + "'");
+  }
+  object->entries.erase(place);
+  return MPI_SUCCESS;
+}
+
+int Info_get_nkeys(Info info, int* nkeys) {
+  InfoObject* object;
+  MPI_TRY(check_object(info, &object));
+  MPI_TRY(check_out(nkeys, "nkeys"));
+  *nkeys = static_cast<int>(object->entries.size());
+  return MPI_SUCCESS;
+}
+
+int Info_get_nthkey(Info info, int n, char* key) {
+  InfoObject* object;
+  MPI_TRY(check_object(info, &object));
+  MPI_TRY(check_out(key, "key"));
+  if (n < 0 || n >= static_cast<int>(object->entries.size())) {
+    return fail(MPI_ERR_ARG, "key " + std::to_string(n) + " of an info with " +
+                                 std::to_string(object->entries.size()) + " keys");
+  }
+  std::strcpy(key, object->entries[static_cast<size_t>(n)].first.c_str());
+  return MPI_SUCCESS;
+}
+
+int Info_get_valuelen(Info info, const char* key, int* valuelen, int* flag) {
+  InfoObject* object;
+  MPI_TRY(check_object(info, &object));
+  MPI_TRY(check_key(key));
+  MPI_TRY(check_out(flag, "flag"));
+  const std::string* found = object->find(key);
+  *flag = found != nullptr;
+  if (found != nullptr && valuelen != nullptr) *valuelen = static_cast<int>(found->size());
+  return MPI_SUCCESS;
+}
+
+int Info_get(Info info, const char* key, int valuelen, char* value, int* flag) {
+  InfoObject* object;
+  MPI_TRY(check_object(info, &object));
+  MPI_TRY(check_key(key));
+  MPI_TRY(check_out(flag, "flag"));
+  if (valuelen < 0) {
+    return fail(MPI_ERR_ARG, "the length for the value is negative: " + std::to_string(valuelen));
+  }
+  const std::string* found = object->find(key);
+  *flag = found != nullptr;
+  if (found == nullptr) return MPI_SUCCESS;
+  MPI_TRY(check_out(value, "value"));
+  const size_t length = std::min(found->size(), static_cast<size_t>(valuelen));
+  std::memcpy(value, found->data(), length);
+  value[length] = '\0';
+  return MPI_SUCCESS;
+}
+
+// `buflen` counts the terminating null character, in and out.
+int Info_get_string(Info info, const char* key, int* buflen, char* value, int* flag) {
+  InfoObject* object;
+  MPI_TRY(check_object(info, &object));
+  MPI_TRY(check_key(key));
+  MPI_TRY(check_out(buflen, "buflen"));
+  MPI_TRY(check_out(flag, "flag"));
+  if (*buflen < 0) {
+    return fail(MPI_ERR_ARG, "the length of the buffer is negative: " + std::to_string(*buflen));
+  }
+  const std::string* found = object->find(key);
+  *flag = found != nullptr;
+  if (found == nullptr) return MPI_SUCCESS;
+  if (*buflen > 0) {
+    MPI_TRY(check_out(value, "value"));
+    const size_t length = std::min(found->size(), static_cast<size_t>(*buflen) - 1);
+    std::memcpy(value, found->data(), length);
+    value[length] = '\0';
+  }
+  *buflen = static_cast<int>(found->size()) + 1;
+  return MPI_SUCCESS;
+}
+
+}  // namespace sesame::mpi
