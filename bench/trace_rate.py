@@ -22,7 +22,15 @@ import numpy as np
 import pyarrow as pa
 from message_rate import build, sesame_run
 
-from sesame.datasets import DataSet, DataSetWriter, record_type
+from sesame.datasets import (
+    DataSet,
+    DataSetWriter,
+    HostMachine,
+    Info,
+    Instrument,
+    Kind,
+    record_type,
+)
 from sesame.simulation import plan_run
 
 CALLS_PER_ROUND = 9  # 4 receives, 4 sends, 1 wait
@@ -75,7 +83,18 @@ def write_trace(path: Path, ranks: int, rounds: int) -> int:
         arrays = [pa.array(table[f.name]).cast(f.type) for f in schema]
         writer.write_table("mpi", pa.Table.from_arrays(arrays, schema=schema))
         writer.write_records("process", processes(ranks, length * 2 * CALL_NS))
-        writer.finish({"title": "halo"})
+        writer.finish(
+            Info(
+                kind=Kind.TRACED,
+                title="halo",
+                instrument=Instrument.ours("sesame trace"),
+                host=HostMachine.here(),
+                begin_time="2026-01-01T00:00:00+00:00",
+                ranks=ranks,
+                result={"outcome": "completed"},
+                raw={},
+            )
+        )
     return len(rank)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from sesame.datasets import DataSet, DataSetWriter, record_type
 from sesame.datasets.traced import IoFlag, MpiFlag
+from some_info import some_info
 
 OF_COLLECTIVE = 2  # flag of a message
 STARTS = {"MPI_Isend", "MPI_Irecv"}
@@ -30,7 +31,7 @@ def write_traced(path: Path, tables: dict[str, list[dict[str, Any]]]) -> Path:
                 for field in record_type(name).fields
             }
             writer.write_records(name, columns)
-        writer.finish({"title": "traced", "command": ["traced"]})
+        writer.finish(some_info(title="traced", command=["traced"]))
     return path
 
 

@@ -1,5 +1,5 @@
 // A plan: what each thread of a traced run did, ready to be repeated. Python makes it of a data
-// set (python/sesame/replay/plan.py) and it is mapped as it lies in the file. Times are
+// set (python/sesame/replaying/plan.py) and it is mapped as it lies in the file. Times are
 // nanoseconds. All structs are little-endian and without padding of the compiler's.
 #pragma once
 

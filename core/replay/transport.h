@@ -1,5 +1,5 @@
 // How processes of one replay tell each other of events. In one process there is nobody to tell.
-// With several, an MPI does it: python/sesame/replay/mpi_transport.c, built with the user's MPI
+// With several, an MPI does it: python/sesame/replaying/mpi_transport.c, built with the user's MPI
 // compiler and loaded when it is needed, so that Sesame itself is linked to no MPI.
 #pragma once
 

@@ -1,10 +1,36 @@
-"""Predicts how a parallel program behaves on a machine that you do not have yet."""
+"""Predicts how a parallel program behaves on a machine that you do not have yet.
+
+    import sesame
+
+    run = sesame.open("run.sesame")
+    run.findings()
+    run.sql("select * from io limit 5")
+
+Names are loaded at their first use, so that `import sesame` is quick.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sesame.api.data_set import DataSet, open
+
+    __version__: str
+
+__all__ = ["DataSet", "__version__", "open"]
 
 
-def __getattr__(name: str) -> str:
-    """`__version__`, looked up when asked for: reading package metadata takes 50 ms."""
-    if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return _version()
+    from sesame.lazy import names_of
+
+    return names_of(__name__)(name)
+
+
+def _version() -> str:
+    """Looked up when asked for: reading package metadata takes 50 ms."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -10,8 +10,8 @@ from typing import Any
 
 from traced_run import CREATE, NS, TracedRun
 
-from sesame.replay.events import AFTER, ARRIVE, WAIT
-from sesame.replay.schedule import Schedule
+from sesame.replaying.events import AFTER, ARRIVE, WAIT
+from sesame.replaying.schedule import Schedule
 
 TRANSFER = 7_000  # ns of any communication beside waiting
 COLLECTIVES = ("MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Scan", "MPI_Allreduce")

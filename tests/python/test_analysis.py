@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from sesame.analysis.timeline import OVER, add_intervals, bin_timeline
 from sesame.cli.summary import print_curve
 from sesame.datasets import DataSet, DataSetWriter, record_type
 from sesame.simulation import Point, RunResult, Sweep, points_of
+from some_info import some_info
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_report_is_one_file_that_needs_no_network(run_path, tmp_path):
 
 def test_report_escapes_what_the_user_wrote(run_path, tmp_path):
     data_set = DataSet(run_path)
-    data_set.info["title"] = "<script>alert(1)</script>"
+    data_set.info = replace(data_set.info, title="<script>alert(1)</script>")
     write_report(data_set, tmp_path / "r.html")
     assert "<script>alert(1)" not in (tmp_path / "r.html").read_text()
 
@@ -215,7 +216,7 @@ def data_set_with_files(path):
         totals = {"name": ["MPI_File_write_at", "MPI_Comm_rank", "MPI_Send"], "count": [1, 1, 2]}
         totals |= {"time_s": [5e-9, 0.0, 1e-9], "bytes": [9, 0, 9], "max_rank_time_s": [5e-9, 0, 0]}
         writer.write_records("call_total", totals)
-        writer.finish({"ranks": 2})
+        writer.finish(some_info("simulated", ranks=2))
     return DataSet(path)
 
 

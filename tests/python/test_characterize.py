@@ -24,6 +24,7 @@ from sesame.analysis.characterize.locality import Locality, fewest
 from sesame.analysis.characterize.profile import READS, WRITES
 from sesame.datasets import DataSet, DataSetWriter, Field, RecordType
 from sesame.errors import InputError
+from some_info import some_info
 
 SECOND = 10**9
 
@@ -51,7 +52,7 @@ def write_requests(path: Path, sector, *, duration_s=None, **more) -> Path:
     with DataSetWriter(path, force=True) as writer:
         writer.write_batches("block_request", [columns])
         result = {} if duration_s is None else {"result": {"duration_s": duration_s}}
-        writer.finish({"title": "t", **result})
+        writer.finish(some_info("imported", **result))
     return path
 
 
@@ -247,13 +248,13 @@ def source_of_kernel(path: Path, table: pa.Table, end_ns: int | None = None) -> 
         if end_ns is not None:
             summary = RecordType("kernel_summary", "sums", (Field("end_ns", "int64", "ns", ""),))
             writer.write_described(summary, {"end_ns": [end_ns]})
-        writer.finish({"title": "t"})
+        writer.finish(some_info("measured"))
     return path
 
 
 def test_a_data_set_without_requests_says_what_it_needs(tmp_path):
     with DataSetWriter(tmp_path / "none.sesame") as writer:
-        writer.finish({"title": "t"})
+        writer.finish(some_info())
     with pytest.raises(InputError, match="expected records of type block_request, kernel_event"):
         open_source(DataSet(tmp_path / "none.sesame"))
     path = write_requests(tmp_path / "f.sesame", [0], operation=["flush"], bytes=[0])

@@ -15,6 +15,7 @@ from sesame.datasets import DataSet, DataSetWriter
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError, SesameError
 from sesame.exchange import export_data_set, import_trace, record_file
+from some_info import some_info
 
 NONBLOCKING = int(MpiFlag.NONBLOCKING)
 IO_FIELDS = (
@@ -167,7 +168,7 @@ def simulated(path: Path) -> Path:
         messages |= {"destination": [1, 0], "tag": [3, -1], "context": [2, 4]}
         messages |= {"protocol": ["eager"] * 2, "flags": [0, 2]}
         writer.write_records("message", messages)
-        writer.finish({"title": "simulated", "ranks": 2, "command": ["a.out"]})
+        writer.finish(some_info("simulated", title="simulated", ranks=2, command=["a.out"]))
     return path
 
 
@@ -255,7 +256,7 @@ def test_without_the_library_it_says_what_to_install(monkeypatch, tmp_path):
 def test_a_data_set_without_calls_is_refused(tmp_path):
     with DataSetWriter(tmp_path / "bench.sesame") as writer:
         writer.write_records("figure", {"name": ["x"], "value": [1.0], "unit": ["s"]})
-        writer.finish({"title": "a workload"})
+        writer.finish(some_info("bench", title="a workload"))
     for format_name in ("otf2", "chrome"):
         with pytest.raises(SesameError, match="there are no records of calls in it"):
             export_data_set(tmp_path / "bench.sesame", format_name, tmp_path / "out")

@@ -15,6 +15,7 @@ from sesame.datasets import DataSet, DataSetWriter
 from sesame.errors import InputError, SesameError
 from sesame.exchange import EXPORTS, export_data_set, import_trace
 from sesame.exchange.sddf_reader import Attributes, Data, read_packets
+from some_info import some_info
 
 SDDF = ("sddf", "sddf-binary")
 
@@ -118,7 +119,7 @@ def test_sddf_keeps_any_text_and_any_number(form, tmp_path):
     values = [0.1, -1e-300, 1e300, 12345678901234567890.0, -0.0, 3.0]
     with DataSetWriter(tmp_path / "run.sesame") as writer:
         writer.write_records("figure", {"name": texts, "value": values, "unit": ["s"] * 6})
-        writer.finish({"title": 'a "title"'})
+        writer.finish(some_info("bench", title='a "title"'))
     export_data_set(tmp_path / "run.sesame", form, tmp_path / "run.sddf")
     packets = list(read_packets(tmp_path / "run.sddf"))
     found = [packet.values for packet in packets if isinstance(packet, Data)]
@@ -201,7 +202,7 @@ def test_sddf_refuses_numbers_that_it_cannot_hold(tmp_path):
     with DataSetWriter(tmp_path / "run.sesame") as writer:
         pairs = {"source": [0], "destination": [1], "messages": [1], "bytes": [(1 << 53) + 1]}
         writer.write_records("pair", pairs)
-        writer.finish({"title": "large"})
+        writer.finish(some_info("simulated", title="large"))
     with pytest.raises(InputError, match=r"bytes has numbers above 2\^53"):
         export_data_set(tmp_path / "run.sesame", "sddf", tmp_path / "run.sddf")
     assert not (tmp_path / "run.sddf").exists()

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from traced_run import NS, TracedRun
 
-from sesame.replay.doubts import doubts
-from sesame.replay.player import Played
-from sesame.replay.records import read_trace
-from sesame.replay.schedule import Style, make_schedule
-from sesame.replay.targets import Target
+from sesame.replaying.doubts import doubts
+from sesame.replaying.player import Played
+from sesame.replaying.records import read_trace
+from sesame.replaying.schedule import Style, make_schedule
+from sesame.replaying.targets import Target
 from sesame.trust import Reason
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from traced_run import CREATE, TracedRun
 
-from sesame.replay.records import read_trace
-from sesame.replay.schedule import Style, make_schedule
-from sesame.replay.targets import Needed, Target
+from sesame.replaying.records import read_trace
+from sesame.replaying.schedule import Style, make_schedule
+from sesame.replaying.targets import Needed, Target
 
 READ_ONLY = os.O_RDONLY
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from traced_run import NS, TracedRun
 
-from sesame.replay.preempted import Lost
-from sesame.replay.records import order_of, read_trace
-from sesame.replay.schedule import Schedule, Style, make_schedule
-from sesame.replay.targets import Target
+from sesame.replaying.preempted import Lost
+from sesame.replaying.records import order_of, read_trace
+from sesame.replaying.schedule import Schedule, Style, make_schedule
+from sesame.replaying.targets import Target
 
 
 def schedule_of(run: TracedRun, tmp_path: Path, **style: float) -> Schedule:

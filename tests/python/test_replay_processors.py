@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from traced_run import NS, TracedRun
 
-from sesame.replay.processors import keeps_processor
-from sesame.replay.records import read_trace
-from sesame.replay.schedule import Style, make_schedule
-from sesame.replay.targets import Target
+from sesame.replaying.processors import keeps_processor
+from sesame.replaying.records import read_trace
+from sesame.replaying.schedule import Style, make_schedule
+from sesame.replaying.targets import Target
 
 
 def kept(tmp_path: Path, run: TracedRun) -> list[bool]:

@@ -11,10 +11,10 @@ from traced_run import CREATE, NS, TracedRun
 
 from sesame.datasets.traced import MpiFlag
 from sesame.errors import InputError
-from sesame.replay.calls import call_numbers
-from sesame.replay.records import read_trace
-from sesame.replay.schedule import Schedule, Style, make_schedule
-from sesame.replay.targets import Target
+from sesame.replaying.calls import call_numbers
+from sesame.replaying.records import read_trace
+from sesame.replaying.schedule import Schedule, Style, make_schedule
+from sesame.replaying.targets import Target
 from sesame.traced.members import members_of
 
 COLLECTIVE, NESTED = 8, 1

@@ -11,6 +11,7 @@ from sesame.analysis.report import write_report
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.measurement import columns
 from sesame.measurement.processors import STATES
+from some_info import some_info
 
 S = 10**9
 
@@ -33,7 +34,8 @@ def page(path: Path, usage: dict | None = None, **rows: list[dict]) -> str:
         for record in ("kernel_summary", "measurement_cost", "cpu_time"):
             writer.write_records(record, columns(record, rows.get(record, [])))
         info = {"title": "kernel measurement", "left_out": {"vm.total": "no tracepoint"}}
-        writer.finish(info if usage is None else {**info, "command_usage": usage})
+        known = {} if usage is None else {"command_usage": usage}
+        writer.finish(some_info("measured", **info, **known))
     write_report(DataSet(path / "m.sesame"), path / "m.html")
     return re.sub(r"<script.*?</script>", "", (path / "m.html").read_text(), flags=re.S)
 

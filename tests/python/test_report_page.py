@@ -7,6 +7,7 @@ import math
 import re
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ from sesame.analysis.report.tables import Column, table_html
 from sesame.analysis.report.traced_tables import rank_columns
 from sesame.analysis.study import study_run
 from sesame.datasets import DataSet, DataSetWriter
+from some_info import some_info
 
 HEADINGS = re.compile(r"<h2>(.*?)</h2>")
 
@@ -104,7 +106,8 @@ def test_discarded_records_and_processes_cut_off_stand_on_top(page):
 
 def test_what_pruning_left_out_is_said(tmp_path):
     data_set = rank_zero_writer().write(tmp_path / "run.sesame")
-    data_set.info["result"] |= {"pruning": "causal", "kept": 5, "dropped": 4321}
+    result = {**data_set.info.result, "pruning": "causal", "kept": 5, "dropped": 4321}
+    data_set.info = replace(data_set.info, result=result)
     write_report(data_set, tmp_path / "r.html")
     assert "Pruning left out 4,321 MPI calls" in (tmp_path / "r.html").read_text()
 
@@ -263,10 +266,10 @@ def test_report_has_no_numbers_of_simulated_runs(sesame, run_path):
 def test_report_of_another_data_set_says_what_it_expected(sesame, tmp_path):
     with DataSetWriter(tmp_path / "b.sesame") as writer:
         writer.write_records("figure", {"name": ["x"], "value": [1.0], "unit": ["s"]})
-        writer.finish({"kind": "other", "result": {}})
+        writer.finish(some_info())
     done = sesame("report", "b.sesame")
     assert done.status == 2
-    assert "neither a traced nor a simulated run" in done.stderr
+    assert "nothing to report on in this traced data set" in done.stderr
     assert "there are records of type figure" in done.stderr
     assert not (tmp_path / "b.html").exists()
 

@@ -29,6 +29,7 @@ from sesame.analysis.traced.timeline import READING, WRITING, bin_calls, calls_o
 from sesame.datasets import DataSet, DataSetWriter, record_type
 from sesame.errors import InputError
 from sesame.traced import io_calls
+from some_info import some_info
 
 MIB = 1 << 20
 ROOT = Path(__file__).resolve().parents[2]
@@ -448,7 +449,8 @@ def counters(path, rows: list[dict], ranks: int, run: MadeRun | None = None) -> 
             writer.write_table("io", made._table("io"))
         writer.write_records("file", made._files())
         writer.write_records("process", made._processes())
-        writer.finish({"ranks": ranks, "instrument": {"name": "darshan"}, "command": []})
+        instrument = {"name": "darshan", "version": "3"}
+        writer.finish(some_info("imported", ranks=ranks, instrument=instrument))
     return DataSet(path)
 
 

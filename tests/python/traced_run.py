@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame.datasets import DataSetWriter, record_type
+from some_info import some_info
 
 NS = 1_000_000
 CREATE = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
@@ -75,7 +76,7 @@ class TracedRun:
                 fields = record_type(name).arrow_schema().names
                 writer.write_records(name, {f: [row[f] for row in rows] for f in fields})
             info = {"title": "a traced run", "ranks": len(self._processes)}
-            writer.finish(info if result is None else {**info, "result": result})
+            writer.finish(some_info(**info, result=result or {}))
         return path
 
     @staticmethod

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sesame.datasets import DataSet, DataSetWriter, record_type
+from some_info import some_info
 
 US = 1_000
 MS = 1_000_000
@@ -104,16 +105,12 @@ class MadeRun:
                 if name not in without:
                     writer.write_records(name, columns)
             writer.finish(
-                {
-                    "kind": "trace",
-                    "title": f"made-up run of {self.ranks} ranks",
-                    "instrument": {"name": "sesame trace", "version": "test"},
-                    "host": {"name": "here", "system": "Linux"},
-                    "ranks": self.ranks,
-                    "begin_time": "2026-01-01T00:00:00+00:00",
-                    "command": ["mpiexec", "-n", str(self.ranks), "./app"],
-                    "result": {"outcome": "completed"},
-                }
+                some_info(
+                    title=f"made-up run of {self.ranks} ranks",
+                    instrument={"name": "sesame trace", "version": "test"},
+                    ranks=self.ranks,
+                    command=["mpiexec", "-n", str(self.ranks), "./app"],
+                )
             )
         return DataSet(path)
 

@@ -34,8 +34,9 @@ PYTHON_FLOORS = [
     {"simulation", "tracing"},
     {"workloads", "measurement"},
     {"reproduction"},
-    {"analysis", "replay"},
+    {"analysis", "replaying"},
     {"exchange"},
+    {"api"},
     {"cli"},
     {"__main__"},
 ]
@@ -117,8 +118,10 @@ def test_imports_never_run_upward():
     wrong = []
     for path in (p for p in PYTHON if short(p).startswith("python/sesame/")):
         room = path.relative_to(ROOT / "python/sesame").parts[0].removesuffix(".py")
+        # The front door names what is in the api and imports it at its first use.
+        door = "api" if room == "__init__" else room
         for module in imported_modules(path):
-            if not is_lower(python_room(module), room, PYTHON_FLOORS):
+            if not is_lower(python_room(module), door, PYTHON_FLOORS):
                 wrong.append(f"{short(path)} imports {module}")
     assert wrong == []
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sesame.datasets import DataSet
+from sesame.datasets import DataSet, Kind
 from sesame.errors import InputError
 
 CURVES = {"messages": ("ping_pong", "size", "median")}  # table, axis, value
@@ -52,8 +52,8 @@ class Comparison:
 
 def read_recorded(path: Path) -> Recorded:
     data_set = DataSet(path)
-    kind, result = data_set.info.get("kind"), data_set.info.get("result", {})
-    if kind != "bench":
+    result = data_set.info.result
+    if data_set.kind is not Kind.BENCH:
         raise InputError("expected a data set of `sesame bench run`", path=str(path / "info.json"))
     if "options" not in result:
         raise InputError(

@@ -30,7 +30,7 @@ def info(path: Path, fields: bool, as_json: bool) -> None:
 
     data_set = DataSet(path)
     if as_json:
-        click.echo(json.dumps(data_set.info, indent=2))
+        click.echo(json.dumps(data_set.info.as_json(), indent=2))
         return
     console = Console(highlight=False)
     study = study_run(data_set) if is_traced(data_set) else None

@@ -268,7 +268,9 @@ def record(
         ended = recording.finish()
         if recording.is_empty:
             raise SesameError("no node has measured anything")
-        written = write_data_set(output, journal.path, force=force)
+        written = write_data_set(
+            output, journal.path, instrument="sesame measure record", force=force
+        )
     click.echo(f"{output}: {', '.join(written)}", err=True)
     _report([a if a.error else b for a, b in zip(begun, ended, strict=True)])
     return result

@@ -18,7 +18,7 @@ from sesame.analysis.quantities import format_bytes, format_count, format_second
 from sesame.errors import InputError
 
 if TYPE_CHECKING:
-    from sesame.replay.schedule import Style
+    from sesame.replaying.schedule import Style
 
 MOST_CALLS = 8
 MOST_DIFFERING = 5
@@ -74,13 +74,13 @@ def replay(run: Path, **options: Any) -> int:
     sesame replay run.sesame --dir /mnt/new
     """
     from sesame.datasets import DataSetWriter, check_destination
-    from sesame.replay.doubts import doubts
-    from sesame.replay.player import Options, play
-    from sesame.replay.records import read_trace, what_it_holds
-    from sesame.replay.result import figures, write_result
-    from sesame.replay.schedule import make_schedule
-    from sesame.replay.targets import Target
-    from sesame.replay.transport import share_of_environment
+    from sesame.replaying.doubts import doubts
+    from sesame.replaying.player import Options, play
+    from sesame.replaying.records import read_trace, what_it_holds
+    from sesame.replaying.result import figures, write_result
+    from sesame.replaying.schedule import make_schedule
+    from sesame.replaying.targets import Target
+    from sesame.replaying.transport import share_of_environment
 
     begin = datetime.now(UTC)
     style = _style(options)
@@ -122,7 +122,7 @@ def replay(run: Path, **options: Any) -> int:
 
 
 def _style(options: dict[str, Any]) -> Style:
-    from sesame.replay.schedule import Style
+    from sesame.replaying.schedule import Style
 
     if options["scale_compute"] < 0:
         raise InputError("--scale-compute: expected a number that is not negative")

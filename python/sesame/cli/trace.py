@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -188,16 +189,13 @@ def _make(
         def show(share: float) -> None:
             line.update(f"making the data set: {100 * share:.0f} %")
 
-        info = collate(raw, writer, prune=options["prune"], progress=show)
-        if command:
-            info["command"] = list(command)
-        info["result"]["exit_status"] = status
+        info = collate(raw, writer, prune=options["prune"], progress=show, command=command)
+        info = replace(info, result={**info.result, "exit_status": status})
         if command and options["keep_raw"]:
             shutil.copytree(raw, writer.raw, copy_function=_link_or_copy)
-            info["raw"]["directory"] = "raw"
+            info = replace(info, raw={**(info.raw or {}), "directory": "raw"})
         writer.finish(info)
-    result: dict[str, Any] = info["result"]
-    return result
+    return dict(info.result)
 
 
 def _print_result(path: Path, result: dict[str, Any], *, as_json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def facts(data_set: DataSet) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in pairs if value not in (None, "")]
 
 
-def doubts_of(info: dict[str, Any]) -> list[str]:
+def doubts_of(info: Mapping[str, Any]) -> list[str]:
     """The reasons to doubt a run that its record itself knows, as `reason: what was seen`."""
     found = info.get("result", {}).get("doubts") or []
     return [f"{doubt['reason']}: {doubt['text']}" for doubt in found]

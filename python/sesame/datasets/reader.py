@@ -3,35 +3,51 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sesame.datasets.info import Info, Kind
 from sesame.datasets.writer import FORMAT_VERSION
 from sesame.errors import InputError
 
+READABLE_VERSIONS = (2, FORMAT_VERSION)
+
 
 class DataSet:
-    """A data set on disk: `info` is info.json; records are read when they are asked for."""
+    """A data set on disk: `info` is info.json; records are read when they are asked for.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.info = _read_info(path)
+    Raises InputError where there is no data set, or one that this version cannot read.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.info = _read_info(self.path)
 
     @property
-    def record_types(self) -> dict[str, dict[str, Any]]:
-        types: dict[str, dict[str, Any]] = self.info["record_types"]
-        return types
+    def kind(self) -> Kind:
+        return self.info.kind
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of its record types, each a table."""
+        return tuple(self.record_types)
+
+    @property
+    def record_types(self) -> Mapping[str, Any]:
+        """By name: meaning, file, rows, and fields with name, type, unit and meaning."""
+        return self.info.record_types
 
     def has(self, name: str) -> bool:
         """Whether there are any records of this type."""
         return bool(self.record_types.get(name, {}).get("rows", 0))
 
     def table(self, name: str, columns: list[str] | None = None) -> pa.Table:
-        """All records of a type."""
+        """All records of a type, as stored: times are integers of ns or ps, exact. The field
+        metadata has unit and meaning. Raises InputError for a name that is not in `tables`."""
         with self._open(name) as file:
             return self._guard(name, lambda: file.read(columns=columns))
 
@@ -75,7 +91,7 @@ class DataSet:
             ) from error
 
 
-def _read_info(path: Path) -> dict[str, Any]:
+def _read_info(path: Path) -> Info:
     file = path / "info.json"
     try:
         info = json.loads(file.read_text(encoding="utf-8"))
@@ -94,10 +110,16 @@ def _read_info(path: Path) -> dict[str, Any]:
         raise InputError(f"not JSON: {error}", path=str(file), line=line) from error
     if not isinstance(info, dict) or not isinstance(info.get("record_types"), dict):
         raise InputError("this is not the info.json of a data set", path=str(file))
-    if info.get("format_version") != FORMAT_VERSION:
+    if info.get("format_version") not in READABLE_VERSIONS:
+        expected = " or ".join(map(str, READABLE_VERSIONS))
         raise InputError(
-            f"data set format {info.get('format_version')}, expected {FORMAT_VERSION}",
+            f"data set format {info.get('format_version')}, expected {expected}",
             path=str(file),
             hint="read it with the version of sesame that wrote it",
         )
-    return info
+    try:
+        return Info.from_json(info)
+    except ValueError as error:
+        raise InputError(
+            str(error), path=str(file), hint="read it with the version of sesame that wrote it"
+        ) from error

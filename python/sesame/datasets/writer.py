@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sesame.datasets.fields import RecordType
+    from sesame.datasets.info import Info
     from sesame.datasets.raw import RawSummary
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 class DataSetWriter:
@@ -97,14 +99,20 @@ class DataSetWriter:
             shutil.rmtree(self.raw)
         return summary
 
-    def finish(self, info: dict[str, Any]) -> None:
-        """Writes info.json and moves the whole to its place."""
+    def finish(self, info: Info) -> None:
+        """Writes info.json and moves the data set to its path.
+
+        Raises ValueError when the info lacks what its kind requires: then nothing is written.
+        """
+        if missing := info.missing():
+            raise ValueError(f"info of a {info.kind} data set lacks {', '.join(missing)}")
         described = {
             name: {**self._type(name).to_json(), "file": f"{name}.parquet", "rows": rows}
             for name, rows in sorted(self.rows.items())
         }
         head = {"format": "sesame data set", "format_version": FORMAT_VERSION}
-        text = json.dumps({**head, **info, "record_types": described}, indent=2) + "\n"
+        whole = replace(info, record_types=described)
+        text = json.dumps({**head, **whole.as_json()}, indent=2) + "\n"
         (self.directory / "info.json").write_text(text, encoding="utf-8")
         # mkdtemp gives a directory that only its owner can read.
         umask = os.umask(0)

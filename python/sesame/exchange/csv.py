@@ -24,7 +24,7 @@ def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
         for name in data_set.record_types:
             records += _write_table(data_set, name, folder / f"{name}.csv")
         _write_fields(data_set, folder / FIELDS)
-        info = json.dumps(data_set.info, indent=2) + "\n"
+        info = json.dumps(data_set.info.as_json(), indent=2) + "\n"
         (folder / "info.json").write_text(info, encoding="utf-8")
     return records
 

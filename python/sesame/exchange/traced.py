@@ -11,8 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-import sesame
-from sesame.datasets import DataSetWriter, RecordType, record_type
+from sesame.datasets import (
+    DataSetWriter,
+    HostMachine,
+    Info,
+    Instrument,
+    Kind,
+    RecordType,
+    record_type,
+)
 from sesame.datasets.describe import count_of
 from sesame.datasets.traced import IoFlag, outcome_of
 
@@ -158,33 +165,25 @@ def _result(traced: Traced, rows: Mapping[str, int]) -> dict[str, Any]:
     return result
 
 
-def _host(processes: Columns) -> str:
+def _host(processes: Columns) -> HostMachine:
     hosts = dict.fromkeys(str(host) for host in np.asarray(processes.get("host", ())) if host)
-    first = next(iter(hosts), "")
-    return first if len(hosts) < 2 else f"{first} and {len(hosts) - 1} more"
+    return HostMachine.of_nodes(list(hosts))
 
 
-def _info(traced: Traced, source: str, result: dict[str, Any]) -> dict[str, Any]:
+def _info(traced: Traced, source: str, result: dict[str, Any]) -> Info:
     program = traced.command[0].rsplit("/", 1)[-1] if traced.command else "a program"
-    info: dict[str, Any] = {
-        "kind": "import",
-        "title": traced.title
+    begin = None if traced.begin is None else traced.begin.isoformat(timespec="seconds")
+    return Info(
+        kind=Kind.IMPORTED,
+        title=traced.title
         or f"{program} on {count_of(traced.ranks, 'rank')}, traced by {traced.tool}",
-        "description": f"Imported from {source}.",
-        "contact": "",
-        "instrument": {"name": traced.tool, "version": traced.version},
-        "importer": {"name": "sesame import", "version": sesame.__version__},
-        "host": {"name": _host(traced.tables.get("process", {})), "system": ""},
-        "ranks": traced.ranks,
-        "command": traced.command,
-        "result": result,
-        "raw": {
-            "format": traced.tool,
-            "directory": None,
-            "discarded": 0,
-            "damage": traced.damage,
-        },
-    }
-    if traced.begin is not None:
-        info["begin_time"] = traced.begin.isoformat(timespec="seconds")
-    return info
+        description=f"Imported from {source}.",
+        instrument=Instrument(traced.tool, traced.version),
+        importer=Instrument.ours("sesame import"),
+        host=_host(traced.tables.get("process", {})),
+        ranks=traced.ranks,
+        begin_time=begin,
+        command=traced.command,
+        result=result,
+        raw={"format": traced.tool, "directory": None, "discarded": 0, "damage": traced.damage},
+    )

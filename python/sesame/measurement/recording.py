@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sesame.datasets import DataSetWriter
+from sesame.datasets import DataSetWriter, HostMachine, Info, Instrument, Kind
 from sesame.errors import OutputError
 from sesame.measurement.clocks import estimate
 from sesame.measurement.providers import opened
@@ -54,25 +55,33 @@ def record_kernel(
             status = _pull_while(lambda: work(environment), session, wanted.interval_s)
             usage = _usage_since(before, begin_s)
         since_1970 = estimate(time.time_ns)
-        info: dict[str, Any] = {
-            "title": "kernel measurement",
-            "command": list(command),
+        begin_ns = session.begin_ns + since_1970.offset_ns
+        more: dict[str, Any] = {
             "budget": wanted.budget,
             "left_out": session.left_out,
             "command_usage": usage,
             "begin_monotonic_ns": session.begin_ns,
-            "begin_realtime_ns": session.begin_ns + since_1970.offset_ns,
+            "begin_realtime_ns": begin_ns,
         }
         for record, rows in session.rows.items():
             writer.write_records(record, columns(record, rows))
         if trace is not None:
-            info["events"] = trace.counts()
+            more["events"] = trace.counts()
             events = read_events(spool, probes, session.node, session.begin_ns)
             writer.write_batches("kernel_event", events)
+        info = Info(
+            kind=Kind.MEASURED,
+            title="kernel measurement",
+            instrument=Instrument.ours("sesame measure run"),
+            host=HostMachine.here(with_processors=True),
+            begin_time=datetime.fromtimestamp(begin_ns / 1e9, UTC).isoformat(),
+            command=command,
+            more=more,
+        )
         writer.finish(info)
     if trace is not None and trace.trouble is not None:
         raise OutputError(f"{output}: cannot write all events: {trace.trouble.strerror}")
-    return Recorded(status, session.rows, info.get("events"))
+    return Recorded(status, session.rows, more.get("events"))
 
 
 def _usage_since(before: resource.struct_rusage, begin_s: float) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,7 +91,7 @@ def doubts_of_recorded(data_set: DataSet) -> list[Doubt]:
     ]
 
 
-def is_shared(info: dict[str, Any]) -> bool:
+def is_shared(info: Mapping[str, Any]) -> bool:
     """Whether the times of a data set hold what ranks of a node cost each other."""
     compute = info.get("scenario", {}).get("compute", {})
     return isinstance(compute, dict) and bool(compute.get("shared", False))

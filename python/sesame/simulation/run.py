@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 import signal
 import tempfile
@@ -15,9 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import sesame
 from sesame import native
 from sesame.datasets.describe import count_of
+from sesame.datasets.info import HostMachine, Info, Instrument, Kind
 from sesame.errors import AlreadyReported, Interrupted, SimulationError
 from sesame.host_load import LoadWatch
 from sesame.simulation.compute import (
@@ -184,7 +183,7 @@ def simulate_into(
 
         raw = writer.take_raw(keep=keep.raw)
         write_files_of_records(writer, outcome.result)
-    writer.finish(_info(scenario, outcome, machine_file, begin, raw, keep))
+    writer.finish(info_of_run(scenario, outcome, machine_file, begin, raw, keep))
     return outcome
 
 
@@ -285,39 +284,37 @@ def _write_rows(writer: DataSetWriter, name: str, fields: tuple[str, ...], rows:
     writer.write_records(name, dict(zip(fields, map(list, columns), strict=True)))
 
 
-def _info(
+def info_of_run(
     scenario: Scenario,
     outcome: RunResult,
     machine_file: str,
     begin: datetime,
     raw: RawSummary | None,
     keep: Keep,
-) -> dict[str, Any]:
+) -> Info:
     machine, ranks = outcome.result["machine"], outcome.result["ranks"]
-    info: dict[str, Any] = {
-        "title": f"{scenario.name} on {count_of(ranks, 'simulated rank')} of {machine}",
-        "description": "A simulated run: times are those of the target system, not of the host.",
-        "contact": "",
-        "instrument": {"name": "sesame simulate", "version": sesame.__version__},
-        "target_system": {"name": machine, "machine_file": machine_file},
-        "host": {"name": platform.node(), "system": platform.platform()},
-        "ranks": ranks,
-        "begin_time": begin.isoformat(timespec="seconds"),
-        "command": scenario.command,
-        "compute": str(scenario.compute),
-        "seed": scenario.seed,
-        "scenario": scenario.to_json(),
-        "result": outcome.scalars,
-    }
-    if notes := [*scenario.notes, *outcome.notes]:
-        info["notes"] = notes
-    if outcome.doubts:
-        info["doubts"] = [doubt.as_json() for doubt in outcome.doubts]
-    if raw is not None:
-        info["raw"] = {
+    return Info(
+        kind=Kind.SIMULATED,
+        title=f"{scenario.name} on {count_of(ranks, 'simulated rank')} of {machine}",
+        description="A simulated run: times are those of the target system, not of the host.",
+        instrument=Instrument.ours("sesame simulate"),
+        target_system={"name": machine, "machine_file": machine_file},
+        host=HostMachine.here(),
+        ranks=ranks,
+        begin_time=begin.isoformat(timespec="seconds"),
+        command=scenario.command,
+        compute=str(scenario.compute),
+        seed=scenario.seed,
+        scenario=scenario.to_json(),
+        result=outcome.scalars,
+        notes=[*scenario.notes, *outcome.notes],
+        doubts=[doubt.as_json() for doubt in outcome.doubts],
+        raw=None
+        if raw is None
+        else {
             "format": "CTF 1.8",
             "directory": "raw" if keep.raw else None,
             "discarded": raw.discarded,
             "damage": raw.damage,
-        }
-    return info
+        },
+    )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sesame import __version__, native
-from sesame.datasets import DataSetWriter, record_type
+from sesame import native
+from sesame.datasets import DataSetWriter, HostMachine, Info, Instrument, Kind, record_type
 from sesame.datasets.traced import outcome_of
 from sesame.tracing.completeness import doubts, unseen
 from sesame.tracing.filesystems import FileSystems
@@ -30,8 +29,10 @@ def collate(
     prune: str = "none",
     progress: Callable[[float], None] | None = None,
     threads: int | None = None,
-) -> dict[str, Any]:
-    """Writes the tables; gives the parts of info.json that the trace knows.
+    command: Sequence[str] = (),
+) -> Info:
+    """Writes the tables; gives the info of the run. `command` is what was traced, where it is
+    known; else that of rank 0 is taken.
 
     `progress` is called with the share done, from 0 to 1.
     """
@@ -55,19 +56,18 @@ def collate(
         writer.write_records("file_view", run.views)
     discarded = sum(process["discarded"] for process in processes)
     damage = run.damage
-    return {
-        "instrument": {"name": "sesame trace", "version": __version__},
-        "host": _host(),
-        "command": _command(processes),
-        "ranks": run.ranks or len(processes),
-        **_begin(run.begin_ns, first_seen),
-        "raw": {
-            "format": "CTF 1.8",
-            "directory": None,
-            "discarded": discarded,
-            "damage": damage,
-        },
-        "result": {
+    command = list(command) or _command(processes)
+    return Info(
+        kind=Kind.TRACED,
+        title=f"{_program(command)}, traced",
+        instrument=Instrument.ours("sesame trace"),
+        host=HostMachine.here(with_processors=True),
+        command=command,
+        ranks=run.ranks or len(processes),
+        begin_time=_begin_time(run.begin_ns, first_seen),
+        more={"begin_realtime_ns": run.begin_ns},
+        raw={"format": "CTF 1.8", "directory": None, "discarded": discarded, "damage": damage},
+        result={
             **_trust(processes, damage, discarded),
             "duration_s": run.duration_ns / 1e9,
             "processes": len(processes),
@@ -80,22 +80,19 @@ def collate(
             "damage": damage,
             "postprocess_s": time.monotonic() - begun,
         },
-    }
+    )
 
 
-def _host() -> dict[str, Any]:
-    """With the processors that the command could use: fewer than ranks disturb each other."""
-    return {
-        "name": platform.node(),
-        "system": platform.platform(),
-        "processors": len(os.sched_getaffinity(0)),
-    }
-
-
-def _begin(begin_ns: int, first_seen: float) -> dict[str, Any]:
+def _begin_time(begin_ns: int, first_seen: float) -> str:
     """The first process writes the metadata; one that is killed soon may leave nothing else."""
-    begin = datetime.fromtimestamp(begin_ns / 1e9 or first_seen, UTC)
-    return {"begin_time": begin.isoformat(), "begin_realtime_ns": begin_ns}
+    return datetime.fromtimestamp(begin_ns / 1e9 or first_seen, UTC).isoformat()
+
+
+def _program(command: Sequence[str]) -> str:
+    """The program's name: of `mpiexec -n 4 ./app input` it is app; else the first word's."""
+    programs = [word for word in command if "/" in word and Path(word).is_file()]
+    launched = [word for word in programs if word != command[0]]
+    return Path((launched or [*command, "a run"])[0]).name
 
 
 def _write_rows(

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import platform
 from datetime import datetime
 from typing import Any
 
-import sesame
-from sesame.datasets import DataSetWriter, Field, RecordType
+from sesame.datasets import (
+    DataSetWriter,
+    Field,
+    HostMachine,
+    Info,
+    Instrument,
+    Kind,
+    RecordType,
+)
 from sesame.datasets.describe import count_of
 from sesame.workloads.run import BenchRun
 
@@ -44,26 +50,25 @@ def _type_of(values: list[Any]) -> str:
     return "text" if values and isinstance(values[0], str) else "float64"
 
 
-def _info(run: BenchRun, begin: datetime) -> dict[str, Any]:
+def _info(run: BenchRun, begin: datetime) -> Info:
     report = run.report
     target: dict[str, Any] = {"name": run.machine}
     if run.machine_file is not None:
         target["machine_file"] = run.machine_file.read_text(encoding="utf-8")
     keys = ("workload", "verified", "why_not_verified", "time_s", "parameters", "findings")
-    return {
-        "kind": "bench",
-        "title": f"{report['workload']} on {count_of(report['ranks'], 'rank')} of {run.machine}",
-        "description": "A workload that checks its own answer.",
-        "contact": "",
-        "instrument": {"name": "sesame bench", "version": sesame.__version__},
-        "target_system": target,
-        "host": {"name": platform.node(), "system": platform.platform()},
-        "ranks": report["ranks"],
-        "begin_time": begin.isoformat(timespec="seconds"),
-        "command": run.command,
-        "result": {
+    return Info(
+        kind=Kind.BENCH,
+        title=f"{report['workload']} on {count_of(report['ranks'], 'rank')} of {run.machine}",
+        description="A workload that checks its own answer.",
+        instrument=Instrument.ours("sesame bench"),
+        target_system=target,
+        host=HostMachine.here(),
+        ranks=report["ranks"],
+        begin_time=begin.isoformat(timespec="seconds"),
+        command=run.command,
+        result={
             **{key: report[key] for key in keys if key in report},
             "options": list(run.options),
             **run.simulated,
         },
-    }
+    )

@@ -18,10 +18,6 @@ OF_EVERY_RUN = ("figure", "check")
 BAND = "Lines are medians, bands the range of the repetitions."
 
 
-def is_bench(data_set: DataSet) -> bool:
-    return data_set.info.get("kind") == "bench"
-
-
 def write_bench(data_set: DataSet, path: Path) -> None:
     """The page of one run, from its data set alone."""
     info = data_set.info

@@ -26,10 +26,6 @@ TIMES = ("begin_ns", "end_ns")
 INTERVALS = ("kernel_summary", "measurement_cost", "cpu_time", "kernel_pull", "kernel_trace")
 
 
-def is_measured(data_set: DataSet) -> bool:
-    return any(data_set.has(name) for name in INTERVALS)
-
-
 def write_measured(data_set: DataSet, path: Path) -> None:
     nodes, seconds = _extent(data_set)
     summary = data_set.table("kernel_summary") if data_set.has("kernel_summary") else None

@@ -12,10 +12,14 @@ from sesame.analysis.report import traced_tables
 from sesame.analysis.report.findings import findings_section
 from sesame.analysis.report.page import Headline, Section, template, write_page
 from sesame.analysis.report.tables import rows_left_out
-from sesame.analysis.study import Study
+from sesame.analysis.study import Study, study_run
 from sesame.datasets import DataSet, describe
 
 MOST_OFFSET_PLOTS = 4
+
+
+def write_traced_run(data_set: DataSet, path: Path) -> None:
+    write_traced(data_set, study_run(data_set), path)
 
 
 def write_traced(data_set: DataSet, study: Study, path: Path) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sesame.analysis.calls import call_class
 from sesame.analysis.traced.intervals import Array
 from sesame.analysis.traced.views import MOST_PIECES, NO_VIEWS, FileViews
-from sesame.datasets import DataSet
+from sesame.datasets import RUNS_WITH_CALLS, DataSet
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
 from sesame.traced.io_calls import COPIES, READ, WRITE, io_kind, io_layer
@@ -190,8 +190,9 @@ def is_traced(data_set: DataSet) -> bool:
     A simulated run has a predicted time and, where its program used simulated files, records of
     type io all the same.
     """
-    is_simulated = "predicted_time_s" in data_set.info.get("result", {})
-    return not is_simulated and _has_any(data_set, "io", "mpi", "process", "file_total")
+    return data_set.kind in RUNS_WITH_CALLS and _has_any(
+        data_set, "io", "mpi", "process", "file_total"
+    )
 
 
 def _has_any(data_set: DataSet, *names: str) -> bool:

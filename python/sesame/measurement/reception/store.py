@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from sesame.datasets import DataSet, DataSetWriter
+from sesame.datasets import DataSet, DataSetWriter, HostMachine, Info, Instrument, Kind
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement.events import Block
 from sesame.measurement.pulls import RECORDS, Pull, Records
@@ -161,8 +161,10 @@ class Store:
         new.replace(self._folder / RECEIVED)
 
 
-def write_data_set(target: Path, journal: Path, *, force: bool = False) -> list[str]:
-    """Gives the nodes' names."""
+def write_data_set(
+    target: Path, journal: Path, *, instrument: str = "sesame receive", force: bool = False
+) -> list[str]:
+    """Gives the nodes' names. `instrument` is the verb that gathered the journal."""
     begin = min(one.begin_ns + one.offset.offset_ns for one in _parcels(journal))
     nodes = sorted({one.node for one in _parcels(journal)})
     with DataSetWriter(target, force=force) as writer:
@@ -174,8 +176,15 @@ def write_data_set(target: Path, journal: Path, *, force: bool = False) -> list[
             events = (one.columns(begin) for one in blocks(journal))
             writer.write_batches("kernel_event", events)
         moment = datetime.fromtimestamp(begin / 1e9, UTC).isoformat()
-        info = {"title": "kernel measurement", "begin": moment, "nodes": nodes}
-        writer.finish(info | {"journal": journal.name})
+        info = Info(
+            kind=Kind.MEASURED,
+            title="kernel measurement",
+            instrument=Instrument.ours(instrument),
+            host=HostMachine.of_nodes(nodes),
+            begin_time=moment,
+            more={"nodes": nodes, "journal": journal.name},
+        )
+        writer.finish(info)
     return nodes
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sesame.replay.events import AFTER, WAIT, Links
-from sesame.replay.records import Order, Trace
+from sesame.replaying.events import AFTER, WAIT, Links
+from sesame.replaying.records import Order, Trace
 from sesame.traced.groups import Array
 
 USE, CREATE, REMOVE = 0, 1, 2

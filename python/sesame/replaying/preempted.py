@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sesame.replay.records import Order, Trace
+from sesame.replaying.records import Order, Trace
 from sesame.traced.groups import Array
 
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from sesame.errors import AlreadyReported, Interrupted, ReplayError
 from sesame.installed import find_installed
-from sesame.replay.plan import Share, layout, write_plan
-from sesame.replay.schedule import Schedule
-from sesame.replay.targets import Layout
-from sesame.replay.transport import build_transport
+from sesame.replaying.plan import Share, layout, write_plan
+from sesame.replaying.schedule import Schedule
+from sesame.replaying.targets import Layout
+from sesame.replaying.transport import build_transport
 from sesame.traced.groups import Array
 
 INCOMPLETE = 3

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sesame.datasets.traced import IoFlag, MpiFlag
-from sesame.replay.events import AFTER, ARRIVE, WAIT, Links
-from sesame.replay.records import Order, Trace
+from sesame.replaying.events import AFTER, ARRIVE, WAIT, Links
+from sesame.replaying.records import Order, Trace
 from sesame.traced.calls import Pattern, pattern_of
 from sesame.traced.groups import Array, number_in_group
 

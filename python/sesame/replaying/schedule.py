@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sesame.datasets.traced import MpiFlag
-from sesame.replay import calls
-from sesame.replay.collectives import Collectives, link_collective_io, link_collectives
-from sesame.replay.events import AFTER, ARRIVE, WAIT, Links
-from sesame.replay.issued import Issued, choose_issued, roles_on_names
-from sesame.replay.messages import Matched, link_messages
-from sesame.replay.needed import what_is_needed
-from sesame.replay.precedence import link_threads, link_uses, uses_of_handles, uses_of_names
-from sesame.replay.preempted import Lost
-from sesame.replay.records import Order, Trace, order_of
-from sesame.replay.targets import Needed, Target
+from sesame.replaying import calls
+from sesame.replaying.collectives import Collectives, link_collective_io, link_collectives
+from sesame.replaying.events import AFTER, ARRIVE, WAIT, Links
+from sesame.replaying.issued import Issued, choose_issued, roles_on_names
+from sesame.replaying.messages import Matched, link_messages
+from sesame.replaying.needed import what_is_needed
+from sesame.replaying.precedence import link_threads, link_uses, uses_of_handles, uses_of_names
+from sesame.replaying.preempted import Lost
+from sesame.replaying.records import Order, Trace, order_of
+from sesame.replaying.targets import Needed, Target
 from sesame.traced.groups import Array
 
 POLLS_NS = 20_000  # polls that follow each other so fast are a wait

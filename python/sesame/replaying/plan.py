@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sesame.datasets.traced import IoFlag
-from sesame.replay import calls
-from sesame.replay.events import AFTER, ARRIVE, WAIT
-from sesame.replay.processors import keeps_processor
-from sesame.replay.records import Order
-from sesame.replay.schedule import Operations, Schedule
+from sesame.replaying import calls
+from sesame.replaying.events import AFTER, ARRIVE, WAIT
+from sesame.replaying.processors import keeps_processor
+from sesame.replaying.records import Order
+from sesame.replaying.schedule import Operations, Schedule
 from sesame.traced.groups import Array
 
 

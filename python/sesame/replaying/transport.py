@@ -11,7 +11,7 @@ from pathlib import Path
 
 import sesame
 from sesame.errors import BuildError, InputError
-from sesame.replay.plan import Share
+from sesame.replaying.plan import Share
 from sesame.workloads import find_compiler
 
 # What launchers tell their processes: MPICH and others with PMI, Open MPI.
@@ -82,7 +82,7 @@ def _source() -> Path:
     """In the package when it is installed; in a source tree at its root."""
     packages = [Path(entry).resolve() for entry in sesame.__path__]
     module = Path(__file__).resolve().parent
-    for root in [*(p / "replay/sources" for p in packages), module.parents[2]]:
+    for root in [*(p / "replaying/sources" for p in packages), module.parents[2]]:
         if (root / SOURCE).is_file():
             return root / SOURCE
     raise BuildError(f"{SOURCE} is missing", hint="install sesame again")

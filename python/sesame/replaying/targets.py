@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sesame.errors import InputError, OutputError
-from sesame.replay.records import TracedFile
+from sesame.replaying.records import TracedFile
 
 SYSTEM = ("/proc", "/sys", "/dev", "/run")
 SHARED_MEMORY = "/dev/shm"

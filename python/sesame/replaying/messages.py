@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sesame.datasets.traced import MpiFlag
-from sesame.replay.events import ARRIVE, WAIT, Links
-from sesame.replay.records import Order, Trace
+from sesame.replaying.events import ARRIVE, WAIT, Links
+from sesame.replaying.records import Order, Trace
 from sesame.traced.calls import is_buffered_send, is_exchange, is_probe, is_receive, is_send
 from sesame.traced.groups import Array, number_in_group
 from sesame.traced.messages import Ends, match

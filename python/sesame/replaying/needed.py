@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sesame.replay import calls
-from sesame.replay.issued import Issued, roles_on_names
-from sesame.replay.precedence import CREATE
-from sesame.replay.records import Trace
-from sesame.replay.targets import Needed
+from sesame.replaying import calls
+from sesame.replaying.issued import Issued, roles_on_names
+from sesame.replaying.precedence import CREATE
+from sesame.replaying.records import Trace
+from sesame.replaying.targets import Needed
 from sesame.traced.groups import Array
 
 OF_DIRECTORIES = ("opendir", "fdopendir", "readdir", "mkdir", "rmdir")

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sesame.replay.player import Played
-from sesame.replay.preempted import Lost
-from sesame.replay.schedule import Schedule, Style
+from sesame.replaying.player import Played
+from sesame.replaying.preempted import Lost
+from sesame.replaying.schedule import Schedule, Style
 from sesame.trust import Doubt, Reason
 
 # Of the computation, or of the replay's time: as much as makes a machine busy (host_load).

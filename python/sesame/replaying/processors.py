@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sesame.replay.preempted import Lost
-from sesame.replay.schedule import Schedule
+from sesame.replaying.preempted import Lost
+from sesame.replaying.schedule import Schedule
 from sesame.traced.groups import Array
 
 # A process that computes, or asks its MPI again and again for messages, is near 1; one that sleeps

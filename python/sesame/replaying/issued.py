@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sesame.datasets.traced import IoFlag
-from sesame.replay import calls
-from sesame.replay.precedence import CREATE, REMOVE, USE
-from sesame.replay.records import Order, Trace, contained_in_earlier
-from sesame.replay.targets import Target, is_replayed
+from sesame.replaying import calls
+from sesame.replaying.precedence import CREATE, REMOVE, USE
+from sesame.replaying.records import Order, Trace, contained_in_earlier
+from sesame.replaying.targets import Target, is_replayed
 from sesame.traced.calls import is_completion
 from sesame.traced.groups import Array
 from sesame.traced.io_calls import MPI_IO, io_layer

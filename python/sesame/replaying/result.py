@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
@@ -11,12 +10,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-import sesame
-from sesame.datasets import DataSet, DataSetWriter, record_type
-from sesame.replay import calls
-from sesame.replay.player import Played
-from sesame.replay.records import Table
-from sesame.replay.schedule import Schedule, Style
+from sesame.datasets import (
+    DataSet,
+    DataSetWriter,
+    HostMachine,
+    Info,
+    Instrument,
+    Kind,
+    record_type,
+)
+from sesame.replaying import calls
+from sesame.replaying.player import Played
+from sesame.replaying.records import Table
+from sesame.replaying.schedule import Schedule, Style
 from sesame.traced.groups import Array
 
 COMPUTED_NS = 100_000  # a gap from which on an operation counts as one after computation
@@ -314,17 +320,16 @@ def _write_warped(
     writer.write_table(name, pa.Table.from_pydict(columns, schema=schema))
 
 
-def _info(source: DataSet, answer: dict[str, Any], begin: datetime) -> dict[str, Any]:
-    title = source.info.get("title", source.path.name)
-    return {
-        "title": f"replay of {title}",
-        "description": "A traced run, replayed on a real file system. I/O was done here; times of "
+def _info(source: DataSet, answer: dict[str, Any], begin: datetime) -> Info:
+    return Info(
+        kind=Kind.REPLAYED,
+        title=f"replay of {source.info.title or source.path.name}",
+        description="A traced run, replayed on a real file system. I/O was done here; times of "
         "communication follow from the order of the recording.",
-        "contact": "",
-        "instrument": {"name": "sesame replay", "version": sesame.__version__},
-        "host": {"name": platform.node(), "system": platform.platform()},
-        "ranks": source.info.get("ranks"),
-        "begin_time": begin.astimezone(UTC).isoformat(timespec="seconds"),
-        "command": source.info.get("command", []),
-        "result": {**answer, "outcome": "completed" if answer["complete"] else "incomplete"},
-    }
+        instrument=Instrument.ours("sesame replay"),
+        host=HostMachine.here(),
+        ranks=source.info.ranks or 0,
+        begin_time=begin.astimezone(UTC).isoformat(timespec="seconds"),
+        command=source.info.command,
+        result={**answer, "outcome": "completed" if answer["complete"] else "incomplete"},
+    )

@@ -1,0 +1,41 @@
+"""What a data set means, in sentences: the findings of each kind of run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sesame.analysis.quantities import format_seconds
+
+if TYPE_CHECKING:
+    from sesame.datasets import DataSet
+
+
+def of_traced(data_set: DataSet) -> list[str]:
+    """The findings of the report, with what to do about them."""
+    from sesame.analysis.study import study_run
+
+    return [f"{one.sentence} {one.hint}".strip() for one in study_run(data_set).findings]
+
+
+def of_simulated(data_set: DataSet) -> list[str]:
+    """Where the predicted time goes, and how far the model can be trusted for this run."""
+    from sesame.analysis.explain import explain, why_not
+    from sesame.analysis.explain.explanation import PS
+
+    doubts = [f"doubtful: {one['reason']}: {one['text']}" for one in data_set.info.doubts]
+    if (reason := why_not(data_set)) is not None:
+        return [*doubts, f"The prediction is not explained: {reason}."]
+    explained = explain(data_set)
+    whole = max(explained.end_ps, 1)
+    parts = [
+        f"{100 * part.time_ps / whole:.1f} % of the time of rank {explained.rank}, the slowest, "
+        f"is {part.name} ({format_seconds(part.time_ps * PS)})."
+        for part in explained.parts
+        if part.time_ps > 0
+    ]
+    return [*doubts, *parts, *(f"limit: {limit.text}" for limit in explained.limits)]
+
+
+def of_bench(data_set: DataSet) -> list[str]:
+    """What the workload's own analysis found."""
+    return [str(sentence) for sentence in data_set.info.result.get("findings", [])]

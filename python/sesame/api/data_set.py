@@ -1,0 +1,125 @@
+"""A data set as programs and notebooks use it: tables, queries, findings, pages, plots."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sesame.datasets import reader
+from sesame.datasets.destination import is_data_set
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import polars as pl
+
+
+class DataSet(reader.DataSet):
+    """A data set: what one run, series, measurement or experiment recorded.
+
+    `kind` says what it is, `info` is info.json, typed and as a mapping, `tables` names its tables.
+    `table(name)` gives one as stored (Arrow, times as integers of ns or ps); `to_pandas`,
+    `to_polars` and `sql` give times in seconds: a column `begin_ns` or `begin_ps` is `begin_s`.
+
+    >>> run = sesame.open("run.sesame")
+    >>> run.sql("select call, sum(duration_s) from io group by call")
+    """
+
+    def to_pandas(self, name: str, *, exact: bool = False) -> pd.DataFrame:
+        """A table as a pandas data frame, times in seconds; with `exact` as stored.
+
+        Raises InputError where there is no such table, or pandas is not installed.
+        """
+        from sesame.datasets.frames import to_pandas
+
+        return to_pandas(self, name, exact=exact)
+
+    def to_polars(self, name: str, *, exact: bool = False) -> pl.DataFrame:
+        """A table as a Polars data frame, times in seconds; with `exact` as stored.
+
+        Raises InputError where there is no such table, or Polars is not installed.
+        """
+        from sesame.datasets.frames import to_polars
+
+        return to_polars(self, name, exact=exact)
+
+    def sql(self, query: str, *, exact: bool = False) -> duckdb.DuckDBPyRelation:
+        """Runs a SELECT of DuckDB over the tables, times in seconds; with `exact` as stored.
+
+        The files are read where they are and as far as the query needs. The result shows itself as
+        a table; `.df()` gives pandas, `.pl()` Polars, `.arrow()` Arrow, `.fetchall()` tuples.
+        Raises InputError for a wrong query, or where DuckDB is not installed.
+        """
+        from sesame.datasets.frames import run_sql
+
+        return run_sql(self, query, exact=exact)
+
+    def findings(self) -> list[str]:
+        """What the data mean, in sentences, the most important first; may be empty.
+
+        Raises InputError where the tables that its kind needs are missing.
+        """
+        from sesame.analysis.views import sentences_of
+
+        return sentences_of(self)
+
+    def report(self, path: str | Path) -> Path:
+        """Writes a page on it, one HTML file that needs no network, over what is there.
+
+        Raises InputError where its kind has no report, OutputError where it cannot be written.
+        """
+        from sesame.analysis.views import write_page
+
+        write_page(self, Path(path))
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return f"<sesame.DataSet {self.kind}: {self.info.title or self.path.name}>"
+
+    def _repr_html_(self) -> str:
+        from sesame.api.shown import html_of
+
+        return html_of(self)
+
+
+def open(path: str | Path) -> DataSet:
+    """Opens a data set, or a log of another tool, which is imported on the way.
+
+    `path` is a data set (NAME.sesame), or what `sesame import` reads: a Darshan log, a DFTracer
+    trace, an OTF2 archive, a block trace. An import is kept in a temporary directory for as long
+    as the data set is in use; to keep it, use `sesame import`.
+    Raises InputError where it is neither, or damaged.
+    """
+    path = Path(path)
+    if is_data_set(path) or not path.exists() or _is_broken_data_set(path):
+        return DataSet(path)
+
+    def write(target: Path) -> None:
+        from sesame.exchange import import_trace
+
+        import_trace(path, target)
+
+    return made_in_passing(write)
+
+
+def made_in_passing(write: Callable[[Path], object]) -> DataSet:
+    """The data set that `write(path)` writes, in a temporary directory that goes with it."""
+    folder = tempfile.mkdtemp(prefix="sesame-")
+    target = Path(folder) / "run.sesame"
+    try:
+        write(target)
+        data_set = DataSet(target)
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    weakref.finalize(data_set, shutil.rmtree, folder, ignore_errors=True)
+    return data_set
+
+
+def _is_broken_data_set(path: Path) -> bool:
+    """Its reader says best what is wrong with it."""
+    return path.is_dir() and path.suffix == ".sesame"
