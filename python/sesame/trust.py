@@ -23,6 +23,7 @@ class Reason(StrEnum):
     DISTURBED_INPUT = "disturbed input"
     INCOMPLETE_INPUT = "incomplete input"
     MODEL_LIMIT = "model limit"
+    NOT_COMPARABLE = "not comparable"
 
 
 @dataclass(frozen=True)

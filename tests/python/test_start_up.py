@@ -27,7 +27,8 @@ finally:
 """
 RING = ("--machine", "paragon", "--", "ring", "3")
 LAZY = (
-    *("sesame.analysis.characterize", "sesame.analysis.explain", "sesame.datasets"),
+    *("sesame.analysis.characterize", "sesame.analysis.explain", "sesame.comparison"),
+    "sesame.datasets",
     *("sesame.measurement", "sesame.simulation", "sesame.simulation.trace", "sesame.workloads"),
 )
 

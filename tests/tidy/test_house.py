@@ -35,7 +35,7 @@ PYTHON_FLOORS = [
     {"workloads", "measurement"},
     {"reproduction"},
     {"analysis", "replaying"},
-    {"exchange"},
+    {"exchange", "comparison"},
     {"api"},
     {"cli"},
     {"__main__"},

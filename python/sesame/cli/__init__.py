@@ -23,6 +23,7 @@ VERBS = {
     "import": "sesame.cli.import_:import_command",
     "export": "sesame.cli.export:export",
     "report": "sesame.cli.report:report",
+    "diff": "sesame.cli.diff:diff",
     "replay": "sesame.cli.replay:replay",
     "reproduce": "sesame.cli.reproduce:reproduce",
     "measure": "sesame.cli.measure:measure",

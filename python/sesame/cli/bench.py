@@ -193,7 +193,7 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
 
 def _check_outputs(ours: dict[str, Any]) -> None:
     """Before a run that may be long: can its output be written?"""
-    from sesame.cli.simulate import check_file
+    from sesame.cli.outputs import check_file
 
     if ours["output"] is not None:
         check_destination(ours["output"], force=ours["force"])

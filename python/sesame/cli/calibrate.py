@@ -179,7 +179,7 @@ def _measure(
 
 
 def _check_output(output: Path, *, force: bool) -> None:
-    from sesame.cli.simulate import check_file
+    from sesame.cli.outputs import check_file
 
     if output.suffix != ".toml":
         raise InputError(f"-o {output}: expected a name that ends with .toml")

@@ -62,7 +62,7 @@ def reproduce(
     if report is not None:
         if report.suffix != ".html":
             raise InputError(f"--report {report}: expected a name that ends with .html")
-        from sesame.cli.simulate import check_file
+        from sesame.cli.outputs import check_file
 
         check_file(report)
     console = Console(stderr=True, highlight=False)

@@ -6,7 +6,6 @@ Reports, plots and data sets are imported where they are asked for, so that a ru
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
@@ -20,6 +19,7 @@ from rich.console import Console
 from sesame import native
 from sesame.analysis.scaling import scalings_of
 from sesame.cli.explain_summary import print_explanation
+from sesame.cli.outputs import check_file
 from sesame.cli.progress import ProgressLine
 from sesame.cli.series import Series
 from sesame.cli.summary import (
@@ -436,19 +436,6 @@ def check_storage(options: dict[str, Any], scenario: Scenario) -> None:
                 path=str(scenario.machine),
                 hint="add the table to the machine file; docs/formats/machine.md has its keys",
             )
-
-
-def check_file(path: Path) -> None:
-    """A file that is written over without asking, once it is known to be writable."""
-    if path.is_dir():
-        raise OutputError(f"{path}: this is a directory")
-    try:
-        with tempfile.TemporaryFile(dir=path.parent) as file:
-            file.write(b"\0" * 4096)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot write there: {error.strerror}") from error
-    if path.exists() and not os.access(path, os.W_OK):
-        raise OutputError(f"{path}: cannot write over it")
 
 
 def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> int:

@@ -37,7 +37,8 @@ def combined(runs: Sequence[RunResult]) -> RunResult:
     chosen = runs[median_run(runs)]
     if len(runs) == 1:
         return chosen
-    estimate = median_of([run.result["predicted_time_s"] for run in runs])
+    times = tuple(float(run.result["predicted_time_s"]) for run in runs)
+    estimate = median_of(times)
     # That samples scatter inside a run is what repeats answer.
     of_runs = [[d for d in run.doubts if d.reason != Reason.SCATTER] for run in runs]
     doubts = [*merged(of_runs, "repeats"), *estimate.doubts]
@@ -46,4 +47,5 @@ def combined(runs: Sequence[RunResult]) -> RunResult:
         text = f"the interval of {len(runs)} repeats reaches {width} to either side of the median"
         doubts.append(Doubt(Reason.SCATTER, text, MORE_HINT))
     failed = next((run for run in runs if run.exit_status), chosen)
-    return replace(failed, doubts=tuple(doubts), estimate=replace(estimate, doubts=tuple(doubts)))
+    estimate = replace(estimate, doubts=tuple(doubts))
+    return replace(failed, doubts=tuple(doubts), estimate=estimate, repeats_s=times)

@@ -76,6 +76,7 @@ class RunResult:
     measuring: Measuring | None = None
     doubts: tuple[Doubt, ...] = ()
     estimate: Estimate | None = None  # of the predicted time, when the run was repeated
+    repeats_s: tuple[float, ...] = ()  # the times of the repeats, as they came
 
     @property
     def predicted_s(self) -> float:
@@ -93,7 +94,7 @@ class RunResult:
             # Its doubts are among those of the run.
             described = self.estimate.as_json()
             del described["doubts"]
-            scalars["predicted_time"] = described
+            scalars["predicted_time"] = {**described, "values": list(self.repeats_s)}
         if self.measuring is not None:
             scalars["measuring"] = self.measuring.as_json()
         return scalars
@@ -174,7 +175,12 @@ def simulate_into(
         threading.Thread(target=import_module, args=(WRITING,), daemon=True).start()
     outcome = _run(scenario, host, writer.directory, keep, progress, more)
     if repeated is not None:
-        outcome = replace(outcome, doubts=repeated.doubts, estimate=repeated.estimate)
+        outcome = replace(
+            outcome,
+            doubts=repeated.doubts,
+            estimate=repeated.estimate,
+            repeats_s=repeated.repeats_s,
+        )
     _write_summaries(writer, outcome.result)
     (writer.directory / "result.json").unlink()
     raw = None

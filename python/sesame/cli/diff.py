@@ -1,0 +1,55 @@
+"""`sesame diff`
+
+What is large is imported where it is used, so that the command starts quickly.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    metavar="FILE.html",
+    help="Write a page with all calls and ranks.",
+)
+@click.argument("first", metavar="A")
+@click.argument("others", metavar="B [C …]", nargs=-1, required=True)
+def diff(first: str, others: tuple[str, ...], as_json: bool, report: Path | None) -> None:
+    """Compare data sets: what takes longer, and whether more than noise.
+
+    A, B, … are data sets of simulated, traced, imported or replayed runs, or of workloads. Each is
+    compared with A. Several runs of one side give an interval: name them with commas between, or a
+    directory that holds them.
+
+    \b
+    sesame diff before.sesame after.sesame
+    sesame diff real.sesame predicted.sesame --report difference.html
+    sesame diff old1.sesame,old2.sesame,old3.sesame new1.sesame,new2.sesame,new3.sesame
+    """
+    from sesame.cli.outputs import check_file
+    from sesame.comparison import compare, write_difference
+
+    if report is not None:
+        check_file(report)
+    found = compare(*(_paths(side) for side in (first, *others)))
+    if as_json:
+        click.echo(json.dumps(found.as_json()))
+    else:
+        from sesame.cli.diff_summary import print_difference
+
+        print_difference(found)
+    if report is not None:
+        write_difference(found, report)
+        click.echo(f"report: {report}", err=True)
+
+
+def _paths(text: str) -> list[str]:
+    """A name with a comma is that of a data set where there is one."""
+    return [text] if Path(text).exists() else text.split(",")

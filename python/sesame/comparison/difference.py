@@ -1,0 +1,249 @@
+"""What differs between sides, and whether they can be compared at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sesame.analysis.traced.intervals import Array
+from sesame.comparison.ratio import Ratio, ratio_of
+from sesame.comparison.side import Part, Paths, Side, mean_of, read_sides
+from sesame.machines.values import differing_values
+from sesame.trust import Doubt, Reason
+
+QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One call, or the computation. Tuples have an entry for each side; `ratios` and `change_s`
+    for each but the first, which they are relative to. Times are means over ranks, in seconds."""
+
+    name: str
+    mean_s: tuple[float, ...]
+    count: tuple[float, ...]
+    bytes: tuple[float, ...]
+    ratios: tuple[Ratio | None, ...]
+    rank: int | None  # the rank whose time changed most, of the side that changed most
+
+    @property
+    def change_s(self) -> tuple[float, ...]:
+        return tuple(mean - self.mean_s[0] for mean in self.mean_s[1:])
+
+    @property
+    def largest_s(self) -> float:
+        return max((abs(change) for change in self.change_s), default=0.0)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of workloads; None where a side has none of this name."""
+
+    name: str
+    unit: str
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The answer of `compare`. Every other side is compared with the first."""
+
+    sides: tuple[Side, ...]
+    ratios: tuple[Ratio | None, ...]  # of the whole time, for each side but the first
+    doubts: tuple[Doubt, ...]
+
+    @property
+    def without_start(self) -> bool:
+        """Whether times are without MPI_Init, MPI_Finalize and what is outside of them."""
+        return self.sides[0].run.without_start
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """What differs most first."""
+        of_sides = [side.parts() for side in self.sides]
+        names = dict.fromkeys(name for parts in of_sides for name in parts)
+        found = [self._change(name, [parts.get(name) for parts in of_sides]) for name in names]
+        return tuple(sorted(found, key=lambda change: -change.largest_s))
+
+    @cached_property
+    def rank_s(self) -> Array | None:
+        """Times by side and rank, in seconds; None where the numbers of ranks differ or times by
+        rank are not known."""
+        times = [side.run.rank_s for side in self.sides]
+        if len({len(one) for one in times}) > 1 or len(times[0]) == 0:
+            return None
+        return np.array(times)
+
+    def quantiles_s(self) -> list[list[float]] | None:
+        """For each side the least, quartiles and largest of its ranks' times."""
+        if any(len(side.run.rank_s) == 0 for side in self.sides):
+            return None
+        return [np.quantile(side.run.rank_s, QUANTILES).tolist() for side in self.sides]
+
+    def ranks_by_change(self) -> list[int]:
+        """Numbers of ranks, those whose time differs most from the first side's first."""
+        if self.rank_s is None:
+            return []
+        change = np.abs(self.rank_s[1:] - self.rank_s[0]).max(axis=0)
+        return [int(rank) for rank in np.argsort(-change, kind="stable")]
+
+    @cached_property
+    def machine_values(self) -> list[tuple[str, list[str | None]]]:
+        """Keys of the machine files that differ, with each side's value."""
+        return differing_values([side.run.machine_values for side in self.sides])
+
+    @cached_property
+    def settings(self) -> list[tuple[str, list[str]]]:
+        """How the runs were made, where that differs."""
+        rows: list[dict[str, str]] = [
+            {
+                "kind": side.run.kind.value,
+                "program": side.run.program,
+                "arguments": " ".join(side.run.arguments),
+                "ranks": str(side.run.ranks),
+                "machine": side.run.machine,
+                **side.run.settings,
+            }
+            for side in self.sides
+        ]
+        names = dict.fromkeys(name for row in rows for name in row)
+        table = [(name, [row.get(name, "") for row in rows]) for name in names]
+        return [(name, values) for name, values in table if len(set(values) - {""}) > 1]
+
+    @cached_property
+    def figures(self) -> list[Figure]:
+        """Of workloads."""
+        of_sides = [side.run.figures for side in self.sides]
+        units = {name: unit for figures in of_sides for name, (_, unit) in figures.items()}
+        return [
+            Figure(name, unit, tuple(f[name][0] if name in f else None for f in of_sides))
+            for name, unit in units.items()
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, as plain data; times in seconds."""
+        from sesame.comparison.as_json import difference_as_json
+
+        return difference_as_json(self)
+
+    def report(self, path: Path | str) -> None:
+        """Writes the page."""
+        from sesame.comparison.page import write_difference
+
+        write_difference(self, Path(path))
+
+    def _change(self, name: str, parts: Sequence[Part | None]) -> Change:
+        base = parts[0]
+        ratios = []
+        for side, part in zip(self.sides[1:], parts[1:], strict=True):
+            before = (0.0,) if base is None else base.mean_s
+            after = (0.0,) if part is None else part.mean_s
+            ratios.append(_ratio(self.sides[0], side, before, after))
+        return Change(
+            name,
+            tuple(mean_of(part) for part in parts),
+            tuple(0.0 if part is None else part.count for part in parts),
+            tuple(0.0 if part is None else part.bytes for part in parts),
+            tuple(ratios),
+            _most_changed_rank(parts),
+        )
+
+
+def compare(*sides: Paths) -> Difference:
+    """Compares data sets with the first of them: simulated, traced, imported or replayed runs, or
+    runs of workloads. A side is a path, or several of runs of the same: a list, or a directory.
+
+    Real runs are compared with predicted ones from the end of MPI_Init to the beginning of
+    MPI_Finalize of each rank. `doubts` says what makes the comparison unsound. Raises InputError
+    where a path is no data set, or of a kind that cannot be compared.
+    """
+    return compare_sides(read_sides(sides))
+
+
+def compare_sides(sides: Sequence[Side]) -> Difference:
+    """The same of what `read_sides` has read."""
+    base = sides[0]
+    ratios = [_ratio(base, side, base.samples_s, side.samples_s) for side in sides[1:]]
+    doubts = [*_not_comparable(sides), *_of_runs(sides)]
+    doubts += dict.fromkeys(doubt for ratio in ratios if ratio for doubt in ratio.doubts)
+    return Difference(tuple(sides), tuple(ratios), tuple(doubts))
+
+
+def _ratio(old: Side, new: Side, before: Sequence[float], after: Sequence[float]) -> Ratio | None:
+    """Two runs that repeat one recorded computation differ in nothing that was measured."""
+    same = bool(old.recording) and old.recording == new.recording
+    return ratio_of(before, after, old_exact=old.exact or same, new_exact=new.exact or same)
+
+
+def _most_changed_rank(parts: Sequence[Part | None]) -> int | None:
+    times = [None if part is None else part.rank_s for part in parts]
+    lengths = {len(one) for one in times if one is not None}
+    if len(lengths) != 1 or lengths == {0}:
+        return None
+    zeros = np.zeros(lengths.pop())
+    known = np.array([zeros if one is None else one for one in times])
+    change = np.abs(known[1:] - known[0]).max(axis=0)
+    return int(change.argmax()) if change.any() else None
+
+
+def _not_comparable(sides: Sequence[Side]) -> Iterator[Doubt]:
+    """Reasons not to take a difference for what it looks like."""
+    programs = [
+        Path(side.run.program).name
+        for side in sides
+        if side.run.program and not side.run.program.endswith(".sesame")
+    ]
+    yield from _differing(programs, "programs differ", "compare runs of one program")
+    ranks = [f"{side.run.ranks:,}" for side in sides]
+    yield from _differing(
+        ranks, "numbers of ranks differ", "times are means over ranks, and no rank is compared"
+    )
+    left_out = [side for side in sides if not _has_computation(side)]
+    if 0 < len(left_out) < len(sides):
+        modes = [f"{side.label} (--compute {side.run.settings['compute']})" for side in left_out]
+        yield Doubt(
+            Reason.NOT_COMPARABLE,
+            f"the computation is not that of the program in {', '.join(modes)}",
+            "compare runs of the same --compute",
+        )
+    for side in sides:
+        for what, of in _SAME_INSIDE.items():
+            values = list(dict.fromkeys(of(run) for run in side.runs))
+            if len(values) > 1:
+                text = f"the runs of {side.label} are not of the same: {what} {', '.join(values)}"
+                yield Doubt(Reason.NOT_COMPARABLE, text, "give them as sides of their own")
+
+
+_SAME_INSIDE: dict[str, Callable[[Any], str]] = {
+    "kind": lambda run: str(run.kind.value),
+    "program": lambda run: Path(run.program).name,
+    "arguments": lambda run: " ".join(run.arguments),
+    "ranks": lambda run: str(run.ranks),
+    "machine": lambda run: str(run.machine),
+}
+
+
+def _has_computation(side: Side) -> bool:
+    mode = side.run.settings.get("compute", "")
+    return mode != "none" and not mode.startswith("fixed")
+
+
+def _differing(values: Sequence[str], what: str, hint: str) -> Iterator[Doubt]:
+    if len(set(values)) > 1:
+        yield Doubt(Reason.NOT_COMPARABLE, f"{what}: {', '.join(dict.fromkeys(values))}", hint)
+
+
+def _of_runs(sides: Sequence[Side]) -> Iterator[Doubt]:
+    told: set[tuple[str, Reason, str]] = set()
+    for side in sides:
+        for run in side.runs:
+            for doubt in run.doubts:
+                key = (side.label, doubt.reason, doubt.text)
+                if key not in told:
+                    told.add(key)
+                    yield Doubt(doubt.reason, f"{side.label}: {doubt.text}", doubt.hint)

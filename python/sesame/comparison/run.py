@@ -1,0 +1,132 @@
+"""A run as a comparison sees it: its time by rank and by call, whatever kind of data set it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sesame.analysis.traced.intervals import Array
+from sesame.datasets import RUNS_WITH_CALLS, DataSet, Kind
+from sesame.errors import InputError
+from sesame.trust import Doubt, Reason
+
+COMPUTATION = "computation"
+# Calls of a real run whose time is the launcher's and the library's start, which no model predicts.
+STARTING = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Totals by call. `seconds` by rank has a row for each name, or is None where only sums over
+    all ranks are known; `sum_s` are these sums."""
+
+    names: tuple[str, ...]
+    count: Array
+    bytes: Array
+    sum_s: Array
+    seconds: Array | None
+
+    def of(self, name: str) -> int | None:
+        """The row of a name."""
+        return self.names.index(name) if name in self.names else None
+
+
+NO_CALLS = Calls((), np.zeros(0), np.zeros(0), np.zeros(0), None)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One data set. Times in seconds, of the whole run or of what `read_run` was asked for."""
+
+    path: Path
+    kind: Kind
+    title: str
+    program: str
+    arguments: tuple[str, ...]
+    ranks: int
+    time_s: float
+    samples_s: tuple[float, ...]  # times of repeats; of a run without them its time
+    without_start: bool  # see read_run
+    exact: bool  # the same command gives the same time again
+    recording: str  # which recorded computation it repeats; "" for none
+    rank_s: Array  # time of each rank
+    computation_s: Array | None  # of each rank; None where it is not known
+    calls: Calls = NO_CALLS
+    figures: dict[str, tuple[float, str]] = field(default_factory=dict)  # name: value, unit
+    machine: str = ""
+    machine_values: dict[str, str] | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+    doubts: tuple[Doubt, ...] = ()
+
+
+def read_run(data_set: DataSet, *, without_start: bool = False) -> Run:
+    """What is to be compared. `without_start`: on each rank only what lies between the end of
+    MPI_Init and the beginning of MPI_Finalize, so that real and predicted runs are of the same."""
+    from sesame.comparison.measured import read_bench, read_traced
+    from sesame.comparison.simulated import read_simulated
+
+    match data_set.kind:
+        case Kind.BENCH:
+            return read_bench(data_set)
+        case Kind.SIMULATED:
+            return read_simulated(data_set, without_start=without_start)
+        case kind if kind in RUNS_WITH_CALLS:
+            return read_traced(data_set, without_start=without_start)
+    raise InputError(
+        f"a {data_set.kind} data set: expected a simulated, traced, imported or replayed run, or a "
+        "run of a workload",
+        path=str(data_set.path),
+    )
+
+
+def call_name(name: str) -> str:
+    """The one name of a call's forms: `MPI_Send` for PMPI_Send and MPI_Send_c."""
+    plain = name.removeprefix("P") if name.startswith("PMPI_") else name
+    return plain.removesuffix("_c") if plain.startswith("MPI_") else plain
+
+
+def program_of(command: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The program of a command and its arguments, without the launcher (mpiexec, srun) in front
+    and its options."""
+    words = list(command)
+    if not words:
+        return "", ()
+    if re.fullmatch(r"mpiexec\S*|mpirun\S*|srun|aprun|jsrun", Path(words[0]).name):
+        words = _behind_launcher(words[1:])
+    return (words[0], tuple(words[1:])) if words else ("", ())
+
+
+def _behind_launcher(words: list[str]) -> list[str]:
+    """From the first word on that is a file, or that is no option and no option's value."""
+    for i, word in enumerate(words):
+        if word == "--":
+            return words[i + 1 :]
+        of_option = i > 0 and words[i - 1].startswith("-") and "=" not in words[i - 1]
+        if not word.startswith("-") and ("/" in word or not of_option):
+            return words[i:]
+    return []
+
+
+def doubts_of_run(info: Mapping[str, Any]) -> list[Doubt]:
+    """Those that the data set has itself, and that something of it was lost."""
+    result, raw = info.get("result") or {}, info.get("raw") or {}
+    described = [*(info.get("doubts") or []), *(result.get("doubts") or [])]
+    found = [
+        Doubt(Reason(doubt["reason"]), doubt["text"], doubt.get("hint"))
+        for doubt in described
+        if doubt.get("reason") in set(Reason)
+    ]
+    if raw.get("discarded") or raw.get("damage"):
+        lost = [f"{raw['discarded']:,} records were lost"] if raw.get("discarded") else []
+        text = "; ".join([*lost, *map(str, raw.get("damage") or [])])
+        found.append(Doubt(Reason.INCOMPLETE_INPUT, text))
+    outcome, status = result.get("outcome", "completed"), result.get("exit_status", 0)
+    if outcome not in ("completed", "complete", "incomplete", "", None) or status:
+        text = f"the run ended with exit status {status} ({outcome})"
+        found.append(Doubt(Reason.INCOMPLETE_INPUT, text, "compare runs that end by themselves"))
+    return found

@@ -1,0 +1,191 @@
+"""Reads a simulated run for a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sesame.analysis.timeline import own_file_calls
+from sesame.analysis.traced.intervals import Array
+from sesame.comparison.run import (
+    STARTING,
+    Calls,
+    Run,
+    call_name,
+    doubts_of_run,
+    program_of,
+)
+from sesame.datasets import DataSet
+from sesame.errors import InputError
+from sesame.machines.values import machine_values
+from sesame.trust import Doubt, Reason
+
+EXACT_COMPUTE = ("none", "fixed")
+
+
+def read_simulated(data_set: DataSet, *, without_start: bool) -> Run:
+    """See `read_run`."""
+    info = data_set.info
+    if without_start and not data_set.has("call"):
+        raise InputError(
+            "it has no records of calls, which a comparison with a real run needs",
+            path=str(data_set.path),
+            hint="simulate it again without --no-records",
+        )
+    ranks = data_set.table("rank").to_pydict()
+    begin, end = _spans(data_set, ranks, without_start=without_start)
+    calls = _calls(data_set, len(end), without_start=without_start)
+    times, result = end - begin, info["result"]
+    in_calls = np.array(ranks["communication_s"]) + np.array(ranks["wait_s"])
+    computation = np.array(ranks["compute_s"])
+    if without_start or calls.seconds is not None:
+        in_calls = np.zeros(len(end)) if calls.seconds is None else calls.seconds.sum(axis=0)
+        computation = np.maximum(times - in_calls, 0)
+    program, arguments = program_of(info.get("command", []))
+    scenario, estimate = info.get("scenario", {}), result.get("predicted_time", {})
+    time_s = float(times.max()) if without_start else float(result["predicted_time_s"])
+    mode = (scenario.get("compute") or {}).get("mode", "")
+    return Run(
+        path=data_set.path,
+        kind=data_set.kind,
+        title=str(info.get("title", "")),
+        program=program,
+        arguments=arguments,
+        ranks=len(end),
+        time_s=time_s,
+        samples_s=(time_s,) if without_start else tuple(estimate.get("values") or (time_s,)),
+        without_start=without_start,
+        exact=mode in EXACT_COMPUTE,
+        recording="" if estimate else _recording(info, mode),
+        rank_s=times,
+        computation_s=computation,
+        calls=calls,
+        machine=str(result.get("machine", "")),
+        machine_values=machine_values(
+            info.get("target_system", {}).get("machine_file", ""), scenario.get("overrides", [])
+        ),
+        settings=_settings(info, scenario),
+        doubts=(*doubts_of_run(info), *_left_out(estimate, without_start)),
+    )
+
+
+def _recording(info: Mapping[str, Any], mode: str) -> str:
+    """A traced run repeats its own computation, and a program that of the data set it names."""
+    command = info.get("command") or [""]
+    return f"{info.get('compute')} {command[0]}" if mode == "recorded" else ""
+
+
+def _settings(info: Mapping[str, Any], scenario: dict[str, Any]) -> dict[str, str]:
+    environment = scenario.get("environment") or {}
+    named = {
+        "compute": info.get("compute"),
+        "placement": scenario.get("placement"),
+        "seed": info.get("seed"),
+        "discard data": scenario.get("discard_data"),
+        "environment": " ".join(f"{k}={v}" for k, v in sorted(environment.items())),
+    }
+    return {name: str(value) for name, value in named.items() if value not in (None, "")}
+
+
+def _left_out(estimate: dict[str, Any], without_start: bool) -> list[Doubt]:
+    if without_start and estimate:
+        text = "of its repeats only the one with the median time is compared with a real run"
+        return [Doubt(Reason.FEW_SAMPLES, text)]
+    return []
+
+
+def _spans(
+    data_set: DataSet, ranks: dict[str, list[float]], *, without_start: bool
+) -> tuple[Array, Array]:
+    begin = np.array(ranks.get("begin_s") or [0.0] * len(ranks["end_s"]))
+    end = np.array(ranks["end_s"])
+    if without_start:
+        for rank, call, at, to in _starting_calls(data_set):
+            if call == "MPI_Finalize":
+                end[rank] = at
+            else:
+                begin[rank] = to
+    return begin, end
+
+
+def _starting_calls(data_set: DataSet) -> list[tuple[int, str, float, float]]:
+    found = []
+    for batch in data_set.batches("call", ["rank", "call", "begin_ps", "end_ps"]):
+        column = batch.column("call")
+        numbers = [i for i, name in enumerate(column.dictionary.to_pylist()) if name in STARTING]
+        chosen = np.flatnonzero(np.isin(column.indices.to_numpy(), numbers))
+        rows = batch.take(chosen).to_pylist()
+        found += [
+            (row["rank"], row["call"], row["begin_ps"] * 1e-12, row["end_ps"] * 1e-12)
+            for row in rows
+        ]
+    return found
+
+
+@dataclass
+class Sums:
+    """Adds calls up, by name and rank."""
+
+    ranks: int
+
+    def __post_init__(self) -> None:
+        self.names: dict[str, int] = {}
+        self.seconds, self.count, self.bytes = (np.zeros((0, self.ranks)) for _ in range(3))
+
+    def add(self, names: list[str], call: Array, rank: Array, seconds: Array, size: Array) -> None:
+        """`call` counts in `names`."""
+        used = [self.names.setdefault(call_name(name), len(self.names)) for name in names]
+        row = np.array(used or [0], np.int64)[call]
+        cells = len(self.names) * self.ranks
+        at = row * self.ranks + rank.astype(np.int64)
+        grown = [
+            np.vstack([table, np.zeros((len(self.names) - len(table), self.ranks))])
+            for table in (self.seconds, self.count, self.bytes)
+        ]
+        shape = (len(self.names), self.ranks)
+        added = [
+            np.bincount(at, weights, cells).reshape(shape) for weights in (seconds, None, size)
+        ]
+        self.seconds, self.count, self.bytes = (
+            old + new for old, new in zip(grown, added, strict=True)
+        )
+
+    def calls(self, *, without: tuple[str, ...] = ()) -> Calls:
+        """Those that were made, but `without` some."""
+        kept = [i for n, i in self.names.items() if n not in without and self.count[i].any()]
+        names = list(self.names)
+        return Calls(
+            tuple(names[i] for i in kept),
+            self.count[kept].sum(axis=1),
+            self.bytes[kept].sum(axis=1),
+            self.seconds[kept].sum(axis=1),
+            self.seconds[kept],
+        )
+
+
+def _calls(data_set: DataSet, ranks: int, *, without_start: bool) -> Calls:
+    if not data_set.has("call"):
+        table = data_set.table("call_total").to_pydict()
+        count, size, seconds = (
+            np.array(table[name], float) for name in ("count", "bytes", "time_s")
+        )
+        return Calls(tuple(table["name"]), count, size, seconds, None)
+    sums = Sums(ranks)
+    for batch in data_set.batches("call", ["rank", "call", "begin_ps", "end_ps", "bytes"]):
+        begin, end = batch.column("begin_ps").to_numpy(), batch.column("end_ps").to_numpy()
+        sums.add(
+            batch.column("call").dictionary.to_pylist(),
+            batch.column("call").indices.to_numpy(),
+            batch.column("rank").to_numpy(),
+            (end - begin) * 1e-12,
+            batch.column("bytes").to_numpy(),
+        )
+    files = own_file_calls(data_set)
+    if files is not None and len(files["rank"]):
+        names, call = np.unique(files["call"].astype(str), return_inverse=True)
+        seconds = (files["end_ps"] - files["begin_ps"]) * 1e-12
+        sums.add(names.tolist(), call, files["rank"], seconds, files["bytes"])
+    return sums.calls(without=STARTING if without_start else ())

@@ -1,0 +1,303 @@
+"""`sesame diff`: differences of runs whose times are known, and what makes them unsound."""
+
+from __future__ import annotations
+
+import random
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from traced_run import TracedRun
+
+from sesame.comparison import compare
+from sesame.comparison.ratio import dropped_pairs, ratio_of
+from sesame.comparison.run import call_name, program_of
+from sesame.errors import InputError
+from sesame.machines import find_machine
+from sesame.machines.values import differing_values, machine_key, machine_values
+from sesame.trust import Reason
+from tutorials import DOCS, commands_of
+
+RANKS, ROUNDS = 8, 20
+
+
+@pytest.fixture
+def simulated(sesame, tmp_path):
+    """Makes a data set of the stand-in's ring program."""
+
+    def run(name: str, *options: str, program: str = "ring", ranks: int = RANKS) -> Path:
+        words = ["simulate", "-n", str(ranks), "--machine", "paragon", "-o", f"{name}.sesame"]
+        outcome = sesame(*words, *options, "--", program, str(ROUNDS))
+        assert outcome.status == 0, outcome.stderr
+        return tmp_path / f"{name}.sesame"
+
+    return run
+
+
+# Two-sided critical values of U for 5 % (Mann and Whitney 1947; in every table of the test).
+@pytest.mark.parametrize(
+    ("old", "new", "critical"),
+    [
+        (3, 3, -1),
+        (4, 4, 0),
+        (3, 5, 0),
+        (5, 5, 2),
+        (6, 8, 8),
+        (8, 8, 13),
+        (10, 10, 23),
+        (20, 20, 127),
+    ],
+)
+def test_interval_is_that_of_the_table_of_mann_and_whitney(old, new, critical):
+    assert dropped_pairs(old, new) == dropped_pairs(new, old) == critical
+
+
+def test_interval_of_a_ratio_holds_the_true_one_as_often_as_it_says():
+    draw = random.Random(1)
+    held = 0
+    for _ in range(400):
+        old = [draw.lognormvariate(0, 0.2) for _ in range(7)]
+        new = [1.5 * draw.lognormvariate(0, 0.2) for _ in range(7)]
+        ratio = ratio_of(old, new, old_exact=False, new_exact=False)
+        held += ratio.low <= 1.5 <= ratio.high
+    assert 0.93 <= held / 400 <= 0.99  # 95 % and, since U is whole, a little more
+
+
+def test_one_run_a_side_says_nothing_of_noise():
+    ratio = ratio_of([1.0], [1.1], old_exact=False, new_exact=False)
+    assert (ratio.value, ratio.low, ratio.verdict) == (1.1, None, "unknown")
+    assert [doubt.reason for doubt in ratio.doubts] == [Reason.FEW_SAMPLES]
+
+
+def test_two_runs_a_side_are_too_few_to_call_it_slower():
+    ratio = ratio_of([1.0, 1.1], [2.0, 2.1], old_exact=False, new_exact=False)
+    assert ratio.low > 1.8
+    assert ratio.verdict == "unknown"
+
+
+def test_runs_that_repeat_exactly_differ_exactly():
+    assert ratio_of([2.0], [1.0], old_exact=True, new_exact=True).verdict == "faster"
+    assert ratio_of([2.0], [2.0], old_exact=True, new_exact=True).verdict == "same"
+    assert ratio_of([], [2.0], old_exact=True, new_exact=True) is None
+    assert ratio_of([0.0], [2.0], old_exact=True, new_exact=True) is None
+
+
+def test_changes_add_up_to_that_of_the_mean_rank(simulated):
+    before = simulated("before", "--compute", "fixed:10us")
+    after = simulated("after", "--compute", "fixed:30us", "--set", "network.latency=200us")
+    found = compare(before, after)
+    change = (found.rank_s[1] - found.rank_s[0]).mean()
+    assert sum(change.change_s[0] for change in found.changes) == pytest.approx(change, rel=1e-9)
+    sizes = [change.largest_s for change in found.changes]
+    assert sizes == sorted(sizes, reverse=True)
+    [computation] = [c for c in found.changes if c.name == "computation"]
+    assert computation.mean_s[1] / computation.mean_s[0] == pytest.approx(3, rel=1e-9)
+    assert found.ratios[0].verdict == "slower"
+    assert found.ratios[0].exact
+    assert found.ratios[0].value == found.sides[1].time.value / found.sides[0].time.value
+    assert found.doubts == ()
+    assert found.machine_values == [
+        ("network.latency", [machine_values(_paragon())["network.latency"], "200us"])
+    ]
+    assert found.settings == [("compute", ["fixed:10us", "fixed:30us"])]
+
+
+def _paragon() -> str:
+    return find_machine("paragon").read_text()
+
+
+def test_equal_runs_do_not_differ(simulated, sesame):
+    simulated("a", "--compute", "none")
+    simulated("b", "--compute", "none")
+    outcome = sesame("diff", "a.sesame", "b.sesame")
+    assert outcome.status == 0
+    assert "the same" in outcome.stdout
+    assert "setting" not in outcome.stdout
+
+
+def test_sums_alone_are_compared_by_call(simulated):
+    found = compare(
+        simulated("a", "--compute", "none", "--no-records"),
+        simulated("b", "--compute", "none", "--no-records", "--set", "network.latency=200us"),
+    )
+    change = (found.rank_s[1] - found.rank_s[0]).mean()
+    assert change > 1e-4
+    assert sum(c.change_s[0] for c in found.changes) == pytest.approx(change, rel=1e-6)
+    assert all(c.rank is None for c in found.changes if c.name != "computation")
+
+
+def test_runs_of_other_programs_and_ranks_are_not_comparable(simulated):
+    found = compare(
+        simulated("a", "--compute", "none"),
+        simulated("b", "--compute", "none", program="other", ranks=4),
+    )
+    texts = [doubt.text for doubt in found.doubts if doubt.reason == Reason.NOT_COMPARABLE]
+    assert texts == ["programs differ: ring, other", "numbers of ranks differ: 8, 4"]
+    assert found.rank_s is None
+    assert found.ranks_by_change() == []
+    assert found.as_json()["ranks"] is None
+
+
+def test_computation_that_one_side_leaves_out_is_said(simulated):
+    found = compare(simulated("a", "--compute", "none"), simulated("b"))
+    [doubt] = [d for d in found.doubts if d.reason == Reason.NOT_COMPARABLE]
+    assert doubt.text == "the computation is not that of the program in A (--compute none)"
+
+
+def test_repeats_are_samples(simulated):
+    found = compare(simulated("a", "--repeat", "7"), [simulated("b", "--repeat", "7")])
+    assert [len(side.samples_s) for side in found.sides] == [7, 7]
+    assert found.ratios[0].low is not None
+    assert not found.ratios[0].exact
+
+
+def real_run(path: Path, slow: float = 1.0) -> Path:
+    """Two ranks that start for a second, compute 10 ms and send for 4."""
+    run = TracedRun(2, ends=(3000, 3000))
+    for rank in range(2):
+        run.mpi(rank, 5, 1000, "MPI_Init")
+        run.mpi(rank, 1015, 4 * slow, "MPI_Send", bytes=100)
+        run.mpi(rank, 1015 + 4 * slow, 0, "MPI_Comm_rank", flags=128)
+        run.mpi(rank, 1015 + 4 * slow, 900, "MPI_Finalize")
+    return run.write(path)
+
+
+def test_a_real_run_is_compared_without_its_start(simulated, tmp_path):
+    found = compare(real_run(tmp_path / "real.sesame"), simulated("predicted", ranks=2))
+    assert found.without_start
+    assert found.sides[0].time.value == pytest.approx(14e-3)
+    parts = found.sides[0].parts()
+    assert {name: part.mean_s[0] for name, part in parts.items()} == {
+        "computation": pytest.approx(10e-3),
+        "MPI_Send": pytest.approx(4e-3),
+    }
+    assert not {"MPI_Init", "MPI_Finalize"} & {change.name for change in found.changes}
+
+
+def test_two_real_runs_are_compared_whole(tmp_path):
+    found = compare(real_run(tmp_path / "a.sesame"), real_run(tmp_path / "b.sesame", slow=2))
+    assert not found.without_start
+    assert found.sides[0].time.value == pytest.approx(3.0)
+    assert found.changes[0].name in ("MPI_Send", "computation")
+    assert found.changes[0].largest_s == pytest.approx(4e-3)
+
+
+def test_several_runs_of_a_side_by_commas_and_by_directory(sesame, tmp_path):
+    for side, slow in (("old", 1.0), ("new", 2.0)):
+        (tmp_path / side).mkdir()
+        for i in range(4):
+            real_run(tmp_path / side / f"{i}.sesame", slow + i / 100)
+    commas = [",".join(f"{side}/{i}.sesame" for i in range(4)) for side in ("old", "new")]
+    by_name, by_directory = (
+        sesame("diff", *commas, "--json"),
+        sesame("diff", "old", "new", "--json"),
+    )
+    assert by_name.json == by_directory.json
+    [send] = [c for c in by_name.json["changes"] if c["name"] == "MPI_Send"]
+    assert send["ratios"][0]["verdict"] == "slower"
+    assert send["ratios"][0]["low"] == pytest.approx(2.0 / 1.03)
+    assert send["ratios"][0]["high"] == pytest.approx(2.03 / 1.0)
+
+
+def test_runs_of_one_side_that_are_not_of_the_same(simulated):
+    runs = [simulated("a", "--compute", "none"), simulated("b", "--compute", "none", ranks=4)]
+    found = compare(runs, runs[0])
+    assert "the runs of A are not of the same: ranks 8, 4" in [d.text for d in found.doubts]
+
+
+def test_a_failed_run_is_incomplete(sesame, simulated, tmp_path):
+    words = ["simulate", "-n", "8", "--machine", "paragon", "--compute", "none", "-o", "b.sesame"]
+    assert sesame(*words, "--", "failing", str(ROUNDS)).status == 3
+    found = compare(simulated("a", "--compute", "none"), tmp_path / "b.sesame")
+    assert Reason.INCOMPLETE_INPUT in [doubt.reason for doubt in found.doubts]
+
+
+def test_what_cannot_be_compared_is_refused(sesame, run_path, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for words, message in (
+        (("nothing.sesame", str(run_path)), "this is no data set"),
+        ((str(run_path), "empty"), "neither a data set nor a directory of data sets"),
+        ((str(run_path), str(run_path), "--report", "no/d.html"), "cannot write there"),
+    ):
+        outcome = sesame("diff", *words)
+        assert outcome.status == 2
+        assert message in outcome.stderr
+        assert outcome.stderr.count("error: ") == 1
+    with pytest.raises(InputError, match="two data sets or more"):
+        compare(run_path)
+
+
+def test_the_page_holds_what_the_json_has(sesame, simulated, tmp_path):
+    simulated("a", "--compute", "none")
+    simulated("b", "--compute", "none", "--set", "network.latency=200us")
+    outcome = sesame("diff", "a.sesame", "b.sesame", "--json", "--report", "d.html")
+    assert outcome.status == 0
+    assert "report: d.html" in outcome.stderr
+    page = (tmp_path / "d.html").read_text()
+    for change in outcome.json["changes"]:
+        assert change["name"] in page
+    for text in ("What differs most", "Ranks", "Machine files", "network.latency", "200us"):
+        assert text in page
+    assert len(outcome.json["rank_quantiles_s"][0]) == 5
+
+
+@pytest.mark.parametrize(
+    ("command", "program", "arguments"),
+    [
+        (["./app", "a", "b"], "./app", ("a", "b")),
+        (["mpiexec", "-n", "4", "./app", "-n", "2"], "./app", ("-n", "2")),
+        (["/usr/bin/mpirun.mpich", "--bind-to=core", "-np", "4", "app", "x"], "app", ("x",)),
+        (["srun", "-N2", "--", "app"], "app", ()),
+        ([], "", ()),
+    ],
+)
+def test_programs_are_found_behind_launchers(command, program, arguments):
+    assert program_of(command) == (program, arguments)
+
+
+def test_forms_of_a_call_are_one():
+    names = ("MPI_Send", "PMPI_Send", "MPI_Send_c", "PMPI_Send_c")
+    assert {call_name(name) for name in names} == {"MPI_Send"}
+    assert call_name("pread") == "pread"
+
+
+def test_values_of_machines_are_compared_and_not_their_text():
+    text = 'name = "a"\n[network]\nlatency = "1.5 us"\nbandwidth = "8 Gbit/s"\n'
+    same = 'name = "b"\n[network]\nlatency = "1500 ns"\nbandwidth = "1 GB/s"  # the same\n'
+    assert machine_key(text) == machine_key(same)
+    assert machine_key(text, ["network.latency=1500ns"]) == machine_key(text)
+    assert machine_key(text, ["network.latency=2us"]) != machine_key(text)
+    assert differing_values([machine_values(text), machine_values(same)]) == []
+    other = machine_values(text, ["network.latency=2us", "network.bandwidth="])
+    assert differing_values([machine_values(text), other, None]) == [
+        ("network.latency", ["1.5 us", "2us", None]),
+        ("network.bandwidth", ["8 Gbit/s", None, None]),
+    ]
+
+
+def test_the_tutorial_runs(sesame, tmp_path):
+    for side, slow in (("old", 1.0), ("new", 2.0)):
+        (tmp_path / f"{side}-runs").mkdir()
+        for i in range(1, 5):
+            real_run(tmp_path / f"{side}{i}.sesame", slow + i / 100)
+            real_run(tmp_path / f"{side}-runs/{i}.sesame", slow + i / 100)
+    real_run(tmp_path / "real.sesame")
+    words = ["simulate", "-n", "2", "--machine", "paragon", "-o", "predicted.sesame", "--", "./app"]
+    assert sesame(*words).status == 0
+    lines = commands_of("tutorial-diff.md")
+    assert len(lines) > 6
+    for line in lines:
+        outcome = sesame(*shlex.split(line)[1:])
+        assert outcome.status == 0, f"{line}\n{outcome.stdout}{outcome.stderr}"
+    assert (tmp_path / "difference.html").stat().st_size > 1000
+
+
+def test_the_python_of_the_tutorial_runs(sesame, tmp_path, monkeypatch, capsys):
+    for line in commands_of("tutorial-diff.md")[:2]:
+        assert sesame(*shlex.split(line)[1:]).status == 0
+    monkeypatch.chdir(tmp_path)
+    [code] = re.findall(r"```python\n(.*?)```", (DOCS / "tutorial-diff.md").read_text(), re.S)
+    exec(compile(code, "tutorial-diff.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines()[-1] in ("slower", "faster", "same")
+    assert (tmp_path / "difference.html").is_file()
