@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import functools
-import json
 import os
 import resource
 import shutil
@@ -18,46 +17,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.command_line import SESAME, Outcome, run
 
 from sesame.workloads import build_workload, find_compiler, find_workload
 
 ROOT = Path(__file__).resolve().parents[2]
-SESAME = [sys.executable, "-c", "from sesame.cli import main; main()"]
 VENV_BIN = Path(sys.executable).parent
-
-
-@dataclass
-class Outcome:
-    status: int
-    stdout: str
-    stderr: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.stdout)
-
-    def assert_refused(self, message: str) -> None:
-        """Wrong input is said once, whatever the number of ranks."""
-        assert self.status == 2, self.stdout + self.stderr
-        assert self.stderr.count("error: ") == 1
-        assert message in self.stderr
-
-
-def run(command: list[str], cwd: Path, timeout: float = 300, stdin: str | None = None) -> Outcome:
-    # The C library's output buffers make the order of ranks' lines a matter of chance otherwise.
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        timeout=timeout,
-        check=False,
-        input=stdin if stdin is not None else "",
-    )
-    return Outcome(done.returncode, done.stdout, done.stderr)
 
 
 # Simulated files in the working directory are those that are there, and stay when the run ends.

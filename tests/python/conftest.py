@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.command_line import SESAME, Outcome, run
 
 HERE = Path(__file__).parent
-SESAME = [sys.executable, "-c", "from sesame.cli import main; main()"]
-
-
-@dataclass
-class Outcome:
-    status: int
-    stdout: str
-    stderr: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.stdout)
 
 
 @pytest.fixture(scope="session")
@@ -49,20 +34,10 @@ def environment(fake_bin: Path) -> dict[str, str]:
 def sesame(environment: dict[str, str], tmp_path: Path) -> Callable[..., Outcome]:
     """Runs the command line in an empty directory, with the stand-in as the simulator."""
 
-    def run(*arguments: str, stdin: str | None = None) -> Outcome:
-        done = subprocess.run(
-            [*SESAME, *arguments],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=environment,
-            input=stdin,
-            timeout=60,
-            check=False,
-        )
-        return Outcome(done.returncode, done.stdout, done.stderr)
+    def execute(*arguments: str, stdin: str | None = None) -> Outcome:
+        return run([*SESAME, *arguments], tmp_path, 60, stdin, environment)
 
-    return run
+    return execute
 
 
 @pytest.fixture(scope="session")
@@ -72,7 +47,8 @@ def run_path(fake_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     command = ["simulate", "-n", "8", "--machine", "paragon", "-o", str(path), "--keep-raw"]
     command += ["--", "ring", "20"]
     environment = {**os.environ, "SESAME_BIN": str(fake_bin)}
-    subprocess.run([*SESAME, *command], check=True, capture_output=True, env=environment)
+    done = run([*SESAME, *command], path.parent, env=environment)
+    assert done.status == 0, done.stderr
     yield path
 
 
