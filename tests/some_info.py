@@ -19,8 +19,8 @@ WHOLE: dict[str, Any] = {
     "raw": {},
 }
 RESULTS: dict[str, dict[str, Any]] = {
-    "simulated": {"predicted_time_s": 1.0},
-    "series": {"axis": "ranks"},
+    "simulated": {"predicted_time_s": 1.0, "outcome": "completed"},
+    "series": {"varied": ["ranks"]},
     "traced": {"outcome": "completed"},
     "imported": {"outcome": "completed"},
     "replayed": {"outcome": "completed"},

@@ -74,7 +74,6 @@ def test_failing_program_gives_its_status_and_still_a_data_set(sesame, tmp_path)
         (["--env", "NAME", "--", "ring"], "--env NAME: expected NAME=VALUE"),
         (["--stack-size", "much", "--", "ring"], "much"),
         (["--plot", "curve.png", "--", "ring"], "--plot draws a series"),
-        (["-n", "1,2", "-o", "a.sesame", "--", "ring"], "this is a series"),
         (["-n", "1,2", "--plot", "curve.gif", "--", "ring"], ".png or .svg"),
         (["--", "not-mpi"], "not-mpi: this is not an MPI program"),
         (["--", "refused"], "refused: more ranks than mappings"),

@@ -39,3 +39,37 @@ def of_simulated(data_set: DataSet) -> list[str]:
 def of_bench(data_set: DataSet) -> list[str]:
     """What the workload's own analysis found."""
     return [str(sentence) for sentence in data_set.info.result.get("findings", [])]
+
+
+def of_series(data_set: DataSet) -> list[str]:
+    """The fastest point, and the speed-up and efficiency on the most ranks."""
+    from sesame.analysis.scaling import scalings_of
+    from sesame.simulation.series import read_series
+
+    runs = read_series(data_set)
+    best, run = min(runs, key=lambda pair: pair[1].predicted_s)
+    found = [f"{best} is the fastest of {len(runs)}: {format_seconds(run.predicted_s)}."]
+    scaled = [
+        (point, s)
+        for (point, _), s in zip(runs, scalings_of(runs), strict=True)
+        if s is not None and point.ranks > s.base_ranks
+    ]
+    if scaled:
+        point, most = max(scaled, key=lambda pair: pair[0].ranks)
+        found.append(
+            f"{point}: speed-up {most.speed_up:.2f} over {most.base_ranks}, "
+            f"{100 * most.efficiency:.0f} % of the ideal."
+        )
+    doubts = [f"doubtful: {one['reason']}: {one['text']}" for one in data_set.info.doubts]
+    return [*doubts, *found]
+
+
+def of_reproduced(data_set: DataSet) -> list[str]:
+    """The findings of the report, and whether each comes out here."""
+    from sesame.reproduction.stored import read_outcomes
+
+    return [
+        f"{outcome.name}: {'comes out' if judged.comes_out else 'does not come out'}: {judged.text}"
+        for outcome in read_outcomes(data_set)
+        for judged in outcome.judgements
+    ]

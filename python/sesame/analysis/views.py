@@ -39,7 +39,9 @@ _TRACED = View(
 )
 VIEWS: dict[Kind, View] = {
     Kind.SIMULATED: View(
-        "sesame.analysis.report.simulated:write_simulated", "sesame.analysis.sentences:of_simulated"
+        "sesame.analysis.report.simulated:write_simulated",
+        "sesame.analysis.sentences:of_simulated",
+        ("rank",),
     ),
     Kind.TRACED: _TRACED,
     Kind.IMPORTED: _TRACED,
@@ -52,11 +54,22 @@ VIEWS: dict[Kind, View] = {
         "`sesame characterize` reports on requests to disks",
     ),
     Kind.BENCH: View(
-        "sesame.analysis.report.bench:write_bench", "sesame.analysis.sentences:of_bench"
+        "sesame.analysis.report.bench:write_bench",
+        "sesame.analysis.sentences:of_bench",
+        ("figure",),
     ),
-    Kind.SERIES: View(None),
-    Kind.CHARACTERISED: View(None),
-    Kind.REPRODUCED: View(None),
+    Kind.SERIES: View(
+        "sesame.analysis.report.stored:write_series",
+        "sesame.analysis.sentences:of_series",
+        ("point",),
+        needs_rows=True,
+    ),
+    Kind.CHARACTERISED: View(None, hint="`sesame characterize` reports on a trace of requests"),
+    Kind.REPRODUCED: View(
+        "sesame.analysis.report.stored:write_reproduced",
+        "sesame.analysis.sentences:of_reproduced",
+        ("finding",),
+    ),
 }
 
 
@@ -67,7 +80,11 @@ def write_page(data_set: DataSet, path: Path) -> None:
     """
     view = _view_of(data_set)
     if view.page is None:
-        raise InputError(f"no report of a {data_set.kind} data set", path=str(data_set.path))
+        raise InputError(
+            f"there is no report of {data_set.kind} data sets",
+            path=str(data_set.path),
+            hint=view.hint,
+        )
     pkgutil.resolve_name(view.page)(data_set, path)
 
 

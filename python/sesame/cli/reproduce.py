@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from sesame.datasets import check_destination
 from sesame.errors import InputError
 from sesame.host_load import LoadWatch, load_of
 from sesame.trust import Doubt
@@ -31,6 +33,14 @@ LOOK_S = 0.5
 @click.command()
 @click.argument("name", required=False)
 @click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="NAME.sesame",
+    help="Write a data set: findings, curves and tables.",
+)
+@click.option("--force", is_flag=True, help="Write over an existing data set.")
+@click.option(
     "--report",
     type=click.Path(path_type=Path),
     metavar="FILE.html",
@@ -40,7 +50,14 @@ LOOK_S = 0.5
 @click.option("--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for C++ to build with.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def reproduce(
-    name: str | None, report: Path | None, listed: bool, mpi: str | None, as_json: bool
+    name: str | None,
+    output: Path | None,
+    report: Path | None,
+    listed: bool,
+    mpi: str | None,
+    *,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Run the experiments of a published report again, and compare.
 
@@ -65,14 +82,24 @@ def reproduce(
         from sesame.cli.outputs import check_file
 
         check_file(report)
+    if output is not None:
+        check_destination(output, force=force)
+    begin = datetime.now(UTC)
     console = Console(stderr=True, highlight=False)
     if isinstance(found, Observation):
         outcomes = [_observe(found, mpi, console)]
     else:
         results = _run(found, mpi, console)
         outcomes = [experiment.outcome(results) for experiment in found]
+    facts = [] if isinstance(found, Observation) else _facts(found)
+    if output is not None:
+        from sesame.datasets import DataSetWriter
+        from sesame.reproduction.stored import write_outcomes
+
+        with DataSetWriter(output, force=force) as writer:
+            write_outcomes(writer, outcomes, begin, facts=facts)
+        console.print(f"data set: {output}", soft_wrap=True, markup=False)
     if report is not None:
-        facts = [] if isinstance(found, Observation) else _facts(found)
         from sesame.analysis.reproduction import write_reproduction
 
         write_reproduction(outcomes, facts, report)

@@ -9,6 +9,7 @@ import json
 import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,7 @@ from sesame.cli.traced import (
     surroundings,
     write_inputs,
 )
-from sesame.datasets import check_destination
+from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError, OutputError
 from sesame.machines import find_machine
 from sesame.simulation import (
@@ -56,6 +57,7 @@ from sesame.simulation import (
 )
 from sesame.simulation import simulate as run_simulation
 from sesame.simulation.host import inspect_program
+from sesame.simulation.series import write_series
 from sesame.trust import Doubt, merged
 
 if TYPE_CHECKING:
@@ -85,7 +87,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     "--output",
     type=click.Path(path_type=Path),
     metavar="NAME.sesame",
-    help="Write a data set: every call and message.",
+    help="Write a data set: every call and message; of a series the figures of each run.",
 )
 @click.option(
     "--report",
@@ -375,11 +377,6 @@ def _variable(text: str) -> tuple[str, str]:
 def _check_outputs(options: dict[str, Any], compute: Compute, *, series: bool) -> None:
     """Before a run that may be long: can its output be written?"""
     if options["output"] is not None:
-        if series:
-            raise InputError(
-                "-o writes the data set of one run, and this is a series",
-                hint="--report, --plot or --json keep a series",
-            )
         check_destination(options["output"], force=options["force"])
     if options["explain"] and series:
         raise InputError(
@@ -525,8 +522,6 @@ def _run_with_progress(
         host, more = line.host(executable, **streams), line.run_options()
         if path is None:
             return run_simulation(scenario, host, **more)
-        from sesame.datasets import DataSetWriter
-
         with DataSetWriter(path, force=force) as writer:
             return simulate_into(writer, scenario, host, keep, repeated=repeated, **more)
 
@@ -535,6 +530,7 @@ def _run_series(
     options: dict[str, Any], scenario: Scenario, executable: Path, points: list[Point]
 ) -> int:
     console = Console(stderr=True, highlight=False)
+    begin = datetime.now(UTC)
     with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
         series = Series(executable, console, Path(folder), repeats=options["repeat"])
         runs = list(series.run(points, lambda p: replace(scenario, **_of_point(scenario, p))))
@@ -546,6 +542,10 @@ def _run_series(
     print_curve(console, runs)
     print_notes(console, notes[len(scenario.notes) :])
     print_doubts(console, doubts)
+    if options["output"] is not None:
+        with DataSetWriter(options["output"], force=options["force"]) as writer:
+            write_series(writer, scenario, runs, begin, notes=notes, doubts=doubts)
+        console.print(f"data set: {options['output']}", soft_wrap=True, markup=False)
     if options["plot"] is not None:
         from sesame.analysis.curve import write_plot
 

@@ -39,8 +39,8 @@ _ALL = ("title", "instrument.name", "instrument.version", "host.name", "begin_ti
 _SIMULATED = ("ranks", "target_system.name", "target_system.machine_file", "scenario")
 # What an info.json must have, by keys; `a.b` is the key b of a.
 REQUIRED: dict[Kind, tuple[str, ...]] = {
-    Kind.SIMULATED: (*_ALL, *_SIMULATED, "compute", "result.predicted_time_s"),
-    Kind.SERIES: (*_ALL, "target_system.name", "scenario", "result.axis"),
+    Kind.SIMULATED: (*_ALL, *_SIMULATED, "compute", "result.predicted_time_s", "result.outcome"),
+    Kind.SERIES: (*_ALL, "target_system.name", "scenario", "result.varied"),
     Kind.TRACED: (*_ALL, "ranks", "result.outcome", "raw"),
     # Not every tool says where and when it recorded.
     Kind.IMPORTED: ("title", "instrument.name", "importer.name", "ranks", "result.outcome", "raw"),

@@ -1,0 +1,123 @@
+"""A small data set of every kind, each written by what writes it in earnest where that is quick."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+from darshan_writer import LogContents, Record, write_log
+from test_bench import REPORT, built_with
+from test_replay import in_this_process, writer
+from traced_run import TracedRun
+
+from conftest import SESAME
+from sesame.datasets import DataSetWriter
+from sesame.exchange import import_trace
+from sesame.measurement.session import columns
+from sesame.reproduction import Arrow, Band, Bar, Diagram, Judgement, Lanes, Outcome, Table
+from sesame.reproduction.stored import write_outcomes
+from sesame.trust import Doubt, Reason
+from sesame.workloads import run_here, write_run
+from some_info import some_info
+
+OUTCOME = Outcome(
+    "some",
+    "title",
+    "source",
+    [Judgement("it rises", False, "since it falls", "3 of 4"), Judgement("it ends", True)],
+    [Table("counts", ["", "n"], [["a", "17"]])],
+    [
+        Diagram("one", "x", "y", {"c": [(1.0, 2.0), (4.0, 8.0)], "d": []}, is_logarithmic=True),
+        Diagram("two", "x", "y", {"c": [(0.0, 0.5)]}, bands=[Band(0, 1, "sleeping")]),
+        Lanes(
+            "three",
+            "ms",
+            ["a", "b"],
+            [Bar("a", 0.0, 2.0, "call", "MPI_Init")],
+            [Arrow("a", 0.0, "b", 1.0, "8 bytes")],
+        ),
+    ],
+    commands=["some command"],
+    runs=[{"command": "some command", "time_s": 1.0}],
+    doubts=[Doubt(Reason.BUSY_HOST, "others ran", "wait")],
+)
+
+
+def write_every_kind(folder: Path, simulators: Path) -> dict[str, Path]:
+    """The paths by what each is: a kind, and where a kind has several forms, more words."""
+    (folder / "bench").mkdir()
+    made = {
+        "simulated": _simulate(folder / "simulated.sesame", simulators, "2"),
+        "series": _simulate(folder / "series.sesame", simulators, "1,2"),
+        "traced": writer().write(folder / "traced.sesame"),
+        "traced, nothing done": TracedRun().write(folder / "idle.sesame"),
+        "imported": _import(folder),
+        "replayed": _replay(folder),
+        "measured": _measure(folder / "measured.sesame"),
+        "bench": _bench(folder / "bench"),
+        "characterised": _empty(folder / "characterised.sesame", "characterised"),
+        "reproduced": _reproduce(folder / "reproduced.sesame"),
+    }
+    # A kind without a single table must be answered, too.
+    for kind in ("simulated", "traced", "measured", "bench", "series"):
+        made[f"{kind}, no tables"] = _empty(folder / f"empty-{kind}.sesame", kind)
+    return made
+
+
+def _simulate(path: Path, simulators: Path, ranks: str) -> Path:
+    command = [*SESAME, "simulate", "-n", ranks, "--machine", "paragon", "-o", str(path)]
+    command += ["ring", "3"]
+    environment = {**os.environ, "SESAME_BIN": str(simulators)}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    return path
+
+
+def _import(folder: Path) -> Path:
+    write_log(folder / "job.darshan", LogContents(1, {7: "/data/out"}, [Record("POSIX", 7, 0)]))
+    path = folder / "imported.sesame"
+    import_trace(folder / "job.darshan", path)
+    return path
+
+
+def _replay(folder: Path) -> Path:
+    target, path = folder / "target", folder / "replayed.sesame"
+    target.mkdir()
+    run = writer(count=2).write(folder / "to-replay.sesame")
+    done = in_this_process("replay", str(run), "--dir", str(target), "-o", str(path), "--json")
+    assert done.status == 0, done.stderr
+    return path
+
+
+def _measure(path: Path) -> Path:
+    second = 10**9
+    times = {"begin_ns": 0, "end_ns": second, "node": "here"}
+    counted = {"subsystem": "fs", "point": "read", "class": "ext4", "at_least_bytes": 0}
+    counted |= {"below_bytes": 0, "count": 3, "bytes": 30, "timed": 0, "duration_ns": 0}
+    counted |= {"max_duration_ns": 0, "detail": 1, "active_ns": second}
+    cost = {"subsystem": "fs", "detail": 1, "active_ns": second, "events": 3, "estimated_ns": 9}
+    with DataSetWriter(path) as made:
+        for name, row in (("kernel_summary", counted), ("measurement_cost", cost)):
+            made.write_records(name, columns(name, [times | row]))
+        made.finish(some_info("measured", title="kernel measurement", command=["true"]))
+    return path
+
+
+def _bench(folder: Path) -> Path:
+    run = run_here(built_with(folder, REPORT, 0), 2, [], output_to_stderr=True)
+    with DataSetWriter(folder / "cg.sesame") as made:
+        write_run(made, run, datetime.now(UTC))
+    return folder / "cg.sesame"
+
+
+def _reproduce(path: Path) -> Path:
+    with DataSetWriter(path) as made:
+        write_outcomes(made, [OUTCOME], datetime.now(UTC), facts=[("simulated runs", "7")])
+    return path
+
+
+def _empty(path: Path, kind: str) -> Path:
+    with DataSetWriter(path) as made:
+        made.finish(some_info(kind))
+    return path

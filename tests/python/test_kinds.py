@@ -1,0 +1,145 @@
+"""Every verb that reads a data set answers for every kind, or says in a sentence why it cannot."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from every_kind import OUTCOME, write_every_kind
+from test_replay import in_this_process
+
+import sesame as library
+from sesame.analysis.views import VIEWS
+from sesame.datasets import DataSet, Kind, all_record_types
+from sesame.errors import InputError
+from sesame.exchange import EXPORTS
+from sesame.reproduction.stored import read_outcomes
+from sesame.simulation.series import read_series
+
+KINDS = [
+    *(kind.value for kind in Kind),
+    "traced, nothing done",
+    *(f"{kind}, no tables" for kind in ("simulated", "traced", "measured", "bench", "series")),
+]
+FORMAT = Path(__file__).resolve().parents[2] / "docs/formats/dataset.md"
+# Words behind `sesame`; IN is the data set, OUT a path to write.
+VERBS = [
+    ("info", "IN"),
+    ("info", "IN", "--fields"),
+    ("info", "IN", "--json"),
+    ("report", "IN", "-o", "OUT.html"),
+    ("report", "IN", "-o", "OUT.html", "--json", "-"),
+    *(("export", "IN", "--to", name, "-o", "OUT") for name in EXPORTS),
+    ("export", "IN", "--to", "chrome", "-o", "OUT", "--kernel", "IN"),
+    ("characterize", "IN"),
+    ("characterize", "--baseline", "IN", "--compare", "IN"),
+    ("replay", "IN", "--dir", "target", "--json"),
+    ("simulate", "--machine", "paragon", "IN"),
+    ("simulate", "--machine", "paragon", "--compute", "recorded:IN", "/bin/true"),
+    ("machine", "check", "paragon", "--against", "IN"),
+]
+# Where an answer is expected; everywhere else one may be refused.
+ANSWERED = {
+    "info": set(KINDS),
+    "report": {kind for kind in KINDS if kind != "characterised" and "no tables" not in kind},
+}
+
+
+@pytest.fixture(scope="module")
+def every_kind(fake_bin, tmp_path_factory) -> dict[str, Path]:
+    return write_every_kind(tmp_path_factory.mktemp("kinds"), fake_bin)
+
+
+def test_there_is_one_of_every_kind(every_kind):
+    assert list(every_kind) and set(every_kind) == set(KINDS)
+    for name, path in every_kind.items():
+        assert DataSet(path).kind == name.partition(",")[0]
+    assert set(VIEWS) == set(Kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_every_verb_on_every_kind(every_kind, tmp_path, monkeypatch, verb, kind):
+    monkeypatch.chdir(tmp_path)
+    Path("target").mkdir()
+    shutil.copytree(every_kind[kind], "in.sesame")
+    words = [word.replace("IN", "in.sesame").replace("OUT", "out") for word in verb]
+    done = in_this_process(*words)  # raises what is no error of ours
+    left = {path.name for path in tmp_path.iterdir()} - {"target", "in.sesame"}
+    if done.status in (None, 0):
+        assert left == ({"out.html"} if "OUT.html" in verb else {"out"} if "OUT" in verb else set())
+        return
+    assert done.status == 2, done.stderr
+    assert left == set()
+    assert done.stdout == ""
+    sentence = done.stderr.partition("\nhint: ")[0]
+    assert sentence and "\n" not in sentence.strip(), done.stderr
+    if verb == ("info", "IN") or (verb[0] == "report" and "--json" not in verb):
+        assert kind not in ANSWERED[verb[0]], done.stderr
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_method_on_every_kind(every_kind, tmp_path, kind):
+    data_set = library.open(every_kind[kind])
+    assert "<table>" in data_set._repr_html_()
+    for name in data_set.tables:
+        frame = data_set.to_pandas(name)
+        assert len(frame) == data_set.sql(f'select * from "{name}"').shape[0]
+        assert list(frame.columns) == data_set.to_polars(name).columns
+    for use in (data_set.findings, lambda: data_set.report(tmp_path / "page.html")):
+        try:
+            use()
+        except InputError as error:
+            assert str(data_set.path) in error.message
+            assert kind not in ANSWERED["report"], error
+
+
+def test_a_series_is_read_as_it_was_written(every_kind):
+    runs = read_series(DataSet(every_kind["series"]))
+    assert [point.ranks for point, _ in runs] == [1, 2]
+    table = DataSet(every_kind["series"]).table("point")
+    times = table.column("predicted_time_s").to_pylist()
+    assert [run.predicted_s for _, run in runs] == times
+    assert all(run.result["outcome"] == "completed" for _, run in runs)
+
+
+def test_reproduced_experiments_are_read_as_they_were_written(every_kind):
+    [read] = read_outcomes(DataSet(every_kind["reproduced"]))
+    assert json.dumps(asdict(read)) == json.dumps(asdict(OUTCOME))
+
+
+def documented_tables() -> dict[str, dict[str, str]]:
+    """By kind and table the mark in the matrix of the format's page."""
+    lines = FORMAT.read_text().partition("\n## Tables\n")[2].splitlines()
+    rows = [line.strip("|").split("|") for line in lines if line.startswith("|")]
+    kinds = [cell.strip() for cell in rows[0][1:]]
+    found: dict[str, dict[str, str]] = {kind: {} for kind in kinds}
+    for row in rows[2 : next(i for i, row in enumerate(rows) if len(row) == 2)]:
+        for table in re.findall(r"`(\w+)`", row[0]):
+            for kind, mark in zip(kinds, row[1:], strict=True):
+                if mark.strip():
+                    found[kind][table] = mark.strip()
+    return found
+
+
+def test_the_page_says_which_tables_each_kind_has(every_kind):
+    documented = documented_tables()
+    assert list(documented) == [kind.value for kind in Kind]
+    known = {"point", "finding", "curve", "bar", "arrow"}  # which have no fixed fields
+    assert {t for some in documented.values() for t in some} - known == set(all_record_types())
+    for name, path in every_kind.items():
+        if "," in name:
+            continue
+        there, said = set(DataSet(path).tables), documented[name]
+        assert {table for table, mark in said.items() if mark == "●"} <= there, name
+        own = {"phases", "convergence"} if name == "bench" else set()
+        assert there - own <= set(said), name
+
+
+@pytest.mark.parametrize("query", re.findall(r"```sql\n(.*?)```", FORMAT.read_text(), re.S))
+def test_queries_of_the_page_run(every_kind, query):
+    assert library.open(every_kind["traced"]).sql(query).fetchall()
