@@ -6,17 +6,21 @@ JOBS ?= $(shell nproc)
 PACKAGES := build-essential cmake ninja-build python3-venv python3-dev libtomlplusplus-dev \
   nlohmann-json3-dev libgtest-dev gfortran mpich libmpich-dev babeltrace2 libcli11-dev otf2-tools \
   openmpi-bin libopenmpi-dev clang libbpf-dev
-# Programs of others that tests run, and tools that they compare with.
-TEST_PACKAGES := blktrace hdf5-tools libhdf5-mpich-dev mocassin scalapack-mpi-test
+# Third-party programs that tests run, and tools that they compare with; more for the long tests.
+TEST_PACKAGES := blktrace chromium e2fsprogs fio git hdf5-tools iproute2 libhdf5-mpich-dev \
+  linux-perf mocassin netpipe-mpich2 openssl perl scalapack-mpi-test sqlite3 strace systemd \
+  util-linux vim
+LONG_TEST_PACKAGES := busybox-static qemu-system-x86
 CXX_FILES = $(shell git ls-files '*.cc' '*.h' | grep -v '/generated/')
 
-.PHONY: help setup build build-tests test test-long demo bench lint format sanitize clean
+.PHONY: help setup build build-tests test test-fast test-long demo bench lint format sanitize clean
 
 help:
 	@echo "make setup      install what building needs (Debian packages if root, and $(VENV))"
 	@echo "make build      build what is used"
 	@echo "make build-tests  the C++ tests, too"
 	@echo "make test       build, then all tests but the long ones"
+	@echo "make test-fast  build, then the tests that need no rights and no real MPI runs"
 	@echo "make test-long  all tests"
 	@echo "make demo       predict a real program on two machines; writes demo/report.html"
 	@echo "make bench      measure the simulator's speed; prints ratios"
@@ -31,8 +35,12 @@ $(VENV)/.ready: pyproject.toml tools/setup.sh
 	@bash tools/setup.sh $(VENV) $(PACKAGES)
 	@touch $@
 
-$(VENV)/.ready-to-test: $(VENV)/.ready
+$(VENV)/.ready-to-test: $(VENV)/.ready Makefile
 	@bash tools/setup.sh $(VENV) $(TEST_PACKAGES) || echo "tests skip what is not there" >&2
+	@touch $@
+
+$(VENV)/.ready-to-test-long: $(VENV)/.ready-to-test
+	@bash tools/setup.sh $(VENV) $(LONG_TEST_PACKAGES) || echo "tests skip what is not there" >&2
 	@touch $@
 
 INSTALL = CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(PYTHON) -m pip install --quiet --no-build-isolation \
@@ -47,7 +55,10 @@ build-tests: setup
 test: build-tests $(VENV)/.ready-to-test
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS)
 
-test-long: build-tests $(VENV)/.ready-to-test
+test-fast: build-tests $(VENV)/.ready-to-test
+	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --fast
+
+test-long: build-tests $(VENV)/.ready-to-test-long
 	@$(PYTHON) tools/run_tests.py --jobs $(JOBS) --long
 
 demo: build

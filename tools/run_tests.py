@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# The folders of tests that need no rights, no MPI run and no kernel.
+FAST = ["tests/python", "tests/tidy"]
 PYTEST_STATUS = {
     2: ": interrupted, or a test file could not be loaded",
     3: ": an error inside pytest",
@@ -70,9 +72,10 @@ def run_ctest(results: Path, jobs: int, count: Count) -> None:
 
 def run_pytest(results: Path, options: argparse.Namespace, count: Count) -> None:
     command = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={results}"]
-    # By file: what a file has built is built once.
-    command += ["--numprocesses", str(options.jobs), "--dist", "loadfile"]
+    # Who has no tests left takes half of another one's: files stay together for the most part.
+    command += ["--numprocesses", str(options.jobs), "--dist", "worksteal"]
     command += [] if options.long else ["-m", "not long"]
+    command += FAST if options.fast else []
     command += options.pytest_arguments
     status = subprocess.run(command, check=False, cwd=ROOT).returncode
     before = len(count.failed)
@@ -86,6 +89,7 @@ def run_pytest(results: Path, options: argparse.Namespace, count: Count) -> None
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--long", action="store_true", help="also the tests that take minutes")
+    parser.add_argument("--fast", action="store_true", help="only the tests that are fast")
     at_once = os.cpu_count() or 1
     parser.add_argument("-j", "--jobs", type=int, default=at_once, help="tests at the same time")
     parser.add_argument("pytest_arguments", nargs="*", help="passed on to pytest")

@@ -1,7 +1,7 @@
 """What the integration tests share: real compilers, real mpiexec, the real simulator.
 
 Programs are compiled once in a session. A test whose tool is not installed is skipped, and says
-which one; packages that programs come from are installed where apt-get is permitted.
+which one.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.built_programs import build_program
 from tests.command_line import SESAME, Outcome, run
 
+from sesame.errors import SesameError
+from sesame.measurement import LoadedProbes
 from sesame.workloads import build_workload, find_compiler, find_workload
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,9 +65,8 @@ MPIS = {
 
 
 @pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+def compiled() -> Callable[..., Path]:
     """compiled(source, mpi="debian", flags=()): the program made from one of our sources."""
-    folder = tmp_path_factory.mktemp("programs")
 
     @functools.cache
     def compile_program(source: str, mpi: str = "debian", flags: tuple[str, ...] = ()) -> Path:
@@ -72,11 +74,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         compiler = MPIS[mpi].compilers.get(path.suffix[1:])
         if compiler is None or shutil.which(compiler) is None:
             pytest.skip(f"{MPIS[mpi].name} has no compiler for {path.suffix} here")
-        program = folder / f"{path.stem}-{mpi}-{abs(hash(flags)) % 10000}"
-        command = [compiler, "-O2", "-w", *flags, str(path), "-o", str(program), "-lm"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return program
+        name = f"{path.stem}-{mpi}"
+        return build_program(name, path, compiler, "-O2", "-w", *flags, str(path), "-lm")
 
     return compile_program
 
@@ -120,7 +119,7 @@ def program(cache: Path) -> Callable[[str], Path]:
     if shutil.which(wrapper) is None or not Path("/usr/include/CLI").is_dir():
         pytest.skip("needs Debian's MPICH and libcli11-dev")
     compiler = find_compiler(wrapper)
-    return lambda name: build_workload(find_workload(name), compiler).program
+    return functools.cache(lambda name: build_workload(find_workload(name), compiler).program)
 
 
 @pytest.fixture(scope="session")
@@ -161,6 +160,28 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     yield place
     # Processes that are being ended may still hold a file.
     subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.fixture(scope="session")
+def kernel_probes() -> None:
+    """Skips where this kernel takes no probes. Collecting tests loads none."""
+    if os.geteuid() != 0:
+        pytest.skip("probes need root")
+    if not Path("/sys/kernel/btf/vmlinux").exists():
+        pytest.skip("this kernel does not describe its structures (no /sys/kernel/btf/vmlinux)")
+    try:
+        LoadedProbes("task").close()
+    except (SesameError, OSError) as error:
+        pytest.skip(f"this kernel takes no probes: {error}")
+
+
+@pytest.fixture(scope="session")
+def network_namespaces(kernel_probes: None) -> None:
+    """Skips where daemons cannot have network namespaces, and probes, of their own."""
+    if shutil.which("ip") is None:
+        pytest.skip("network namespaces need iproute2")
+    if subprocess.run(["unshare", "--net", "true"], check=False).returncode != 0:
+        pytest.skip("no network namespaces here")
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ Each daemon sees the events of the whole machine, since namespaces share its ker
 
 from __future__ import annotations
 
-import ctypes
-import os
 import secrets
 import shutil
 import signal
@@ -15,23 +13,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from conftest import SESAME, Outcome, run
-from sesame.errors import SesameError
-from sesame.measurement import LoadedProbes
-
-CLONE_NEWNET = 0x40000000
-
-
-def why_not() -> str:
-    if os.geteuid() != 0 or shutil.which("ip") is None:
-        return "namespaces take root and iproute2"
-    try:
-        LoadedProbes("fs").close()
-    except (SesameError, OSError) as error:
-        return f"this kernel takes no probes: {error}"
-    child = os.fork()
-    if child == 0:
-        os._exit(ctypes.CDLL(None).unshare(CLONE_NEWNET) and 1)
-    return "" if os.waitpid(child, 0)[1] == 0 else "no network namespaces here"
 
 
 def ip(*words: str) -> None:

@@ -83,7 +83,7 @@ def test_a_wrong_machine_file_is_answered_with_file_and_line(line, said, tmp_pat
     kept = [old for old in machine.read_text().splitlines() if not old.startswith(key + " ")]
     machine.write_text("\n".join([*kept, line]) + "\n")
     number = len(kept) + 1
-    outcome = simulate("-n", 2, "--machine", machine, "--", "NPmpich2")
+    outcome = simulate("-n", 2, "--machine", machine, "--", "true")
     assert outcome.status == 2
     assert f"mine.toml:{number}:" in outcome.stderr
     assert said in outcome.stderr
@@ -213,7 +213,7 @@ def test_ctrl_c_ends_a_run_at_once_and_leaves_nothing(tmp_path):
         ("replay", ["{}", "--dir", "."]),
         ("import", ["{}", "-o", "run.sesame"]),
         ("export", ["{}", "--to", "csv", "-o", "run-csv"]),
-        ("simulate", ["-n", "2", "--machine", "{}", "--", "NPmpich2"]),
+        ("simulate", ["-n", "2", "--machine", "{}", "--", "true"]),
     ],
 )
 def test_a_path_that_the_system_refuses_is_said_without_a_stack_trace(verb, arguments, tmp_path):

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 import pytest
-from networks import Network, why_not
+from networks import Network
 
 from conftest import SESAME, run
 from sesame.analysis.quantities import format_count
 from sesame.datasets import DataSet
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "all there")
+pytestmark = pytest.mark.usefixtures("network_namespaces")
 
 READ_ALWAYS = "import os, sys\nf = os.open('/dev/zero', os.O_RDONLY)\nwhile True: os.read(f, 7)"
 READ_SOMETIMES = READ_ALWAYS.replace("os", "time, os", 1).replace(

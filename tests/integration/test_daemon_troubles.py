@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from networks import why_not
 
 from conftest import SESAME, Outcome, run
 from sesame.datasets import DataSet
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "all there")
+pytestmark = pytest.mark.usefixtures("network_namespaces")
 
 EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
 READS = "import os\nf = os.open('/dev/zero', os.O_RDONLY)\nfor _ in range(20_000): os.read(f, 7)"

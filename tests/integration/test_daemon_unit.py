@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from networks import why_not
 
 from conftest import ROOT, VENV_BIN
 
 UNIT = ROOT / "control/sesamed.service"
-pytestmark = pytest.mark.skipif(
-    bool(why_not()) or shutil.which("setpriv") is None, reason=why_not() or "takes setpriv"
-)
+pytestmark = [
+    pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv"),
+    pytest.mark.usefixtures("network_namespaces"),
+]
 
 
 @pytest.fixture(scope="module")

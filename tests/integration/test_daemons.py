@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from networks import Network, why_not
+from networks import Network
 
 from conftest import SESAME, run
 from sesame.datasets import DataSet
 from tutorials import commands_of
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "all there")
+pytestmark = pytest.mark.usefixtures("network_namespaces")
 
 KEPT = (1 << 39) | (1 << 38)  # CAP_BPF, CAP_PERFMON
 FSYNCS = 3000

@@ -19,7 +19,7 @@ VIEWS = 11 + 2 + 18  # of mpi_view_places.c
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path, tmp_path)
+    return Bench(tmp_path)
 
 
 @EVERY_MPI

@@ -18,8 +18,6 @@ import pyarrow.parquet as pq
 import pytest
 from tests.tutorials import commands_of
 
-from sesame.errors import SesameError
-from sesame.installed import find_installed
 from sesame.measurement import (
     Detail,
     Session,
@@ -31,22 +29,7 @@ from sesame.measurement import (
 ROOT = Path(__file__).resolve().parents[2]
 SESAME = [sys.executable, "-m", "sesame"]
 
-
-def _why_not() -> str | None:
-    if os.geteuid() != 0:
-        return "probes need root"
-    if not Path("/sys/kernel/btf/vmlinux").exists():
-        return "this kernel does not describe its structures (no /sys/kernel/btf/vmlinux)"
-    try:
-        find_installed("libsesame-probes.so")
-        with loaded(["task"]):
-            return None
-    except SesameError as error:
-        return str(error)
-
-
-REASON = _why_not()
-pytestmark = pytest.mark.skipif(REASON is not None, reason=REASON or "")
+pytestmark = pytest.mark.usefixtures("kernel_probes")
 
 
 def all_points(*names: str) -> set[tuple[str, int]]:

@@ -6,13 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.integration.test_measure import REASON
 
 from sesame.measurement import Cost, Detail, Session, Wanted, account, loaded, measure_requests
 from sesame.measurement.cost import ANOTHER_CALL, calibrate
 from sesame.measurement.governor import CostTable
 
-pytestmark = pytest.mark.skipif(REASON is not None, reason=REASON or "")
+pytestmark = pytest.mark.usefixtures("kernel_probes")
 
 
 def test_costs_of_requests_are_the_kernels_own_account(monkeypatch, tmp_path):

@@ -21,13 +21,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.integration.kernel_counters import MAJOR_FAULTS, MINOR_FAULTS, Bounds, Event, Watch
-from tests.integration.test_measure import REASON, all_points
+from tests.integration.test_measure import all_points
 
 from sesame.installed import find_installed
 from sesame.measurement import Detail, Session, TraceWriter, Wanted, loaded, subsystems
 from sesame.measurement.probes import EVENT
 
-pytestmark = pytest.mark.skipif(REASON is not None, reason=REASON or "")
+pytestmark = pytest.mark.usefixtures("kernel_probes")
 
 
 def _ends_of(calls: str) -> list[Event]:

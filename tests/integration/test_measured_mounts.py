@@ -12,9 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.integration.test_measure import REASON
 
-pytestmark = pytest.mark.skipif(REASON is not None, reason=REASON or "")
+pytestmark = pytest.mark.usefixtures("kernel_probes")
 
 # What scripts here begin with. `pulled` gives events and bytes that were written since the last
 # pull, by class.

@@ -67,14 +67,9 @@ KNOWN: Counted = {
 }
 
 
-@pytest.fixture(scope="session")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("counted-programs")
-
-
 @pytest.fixture
-def bench(programs: Path, tmp_path: Path) -> Bench:
-    return Bench(programs, tmp_path)
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
 
 
 @contextmanager

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 
 import pytest
-from tests.integration.test_measure import REASON
 
 from sesame.measurement.cost import Load, run_load
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.probes import MET, SPENT, Probes, loaded, subsystems
 from sesame.measurement.pump import EventPump
 
-pytestmark = pytest.mark.skipif(REASON is not None, reason=REASON or "")
+pytestmark = pytest.mark.usefixtures("kernel_probes")
 
 INTERVAL_S = 0.05
 READ = Load("read", 2_000, "fs", {})

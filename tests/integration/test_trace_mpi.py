@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.built_programs import build_program
 from traced_mpi import MPIS, PROGRAMS, ROOT, Bench, Run, find_compiler, functions_of, library_of
 
 EVERY_MPI = pytest.mark.parametrize("mpi", MPIS)
@@ -19,14 +20,9 @@ FORTRAN_MPI = pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
 NO_FUNCTIONS = re.compile(r"MPI_\w+_(FN|F90|IGNORE|HANDLES|EMPTY)|MPI_UNWEIGHTED")
 
 
-@pytest.fixture(scope="session")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("traced-programs")
-
-
 @pytest.fixture
-def bench(programs: Path, tmp_path: Path) -> Bench:
-    return Bench(programs, tmp_path)
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
 
 
 def load(path: str) -> ModuleType:
@@ -103,9 +99,9 @@ def test_every_recorded_function_makes_a_record(mpi, bench, table):
 
 
 @pytest.fixture(scope="module", params=MPIS)
-def values(request, programs, tmp_path_factory) -> tuple[str, Run]:
+def values(request, tmp_path_factory) -> tuple[str, Run]:
     """The program with known values, under each MPI."""
-    bench = Bench(programs, tmp_path_factory.mktemp("values"))
+    bench = Bench(tmp_path_factory.mktemp("values"))
     run = bench.run(request.param, 2, bench.compile("mpi_values.c", request.param))
     assert run.status == 0, run.stderr
     return request.param, run
@@ -258,10 +254,8 @@ def test_threads_of_the_library_leave_no_records(mpi, bench):
 @EVERY_MPI
 def test_mpi_that_is_loaded_late_is_recorded(mpi, bench):
     plugin = bench.compile("mpi_plugin.c", mpi, "-shared", "-fPIC")
-    program = bench.programs / "late"
-    if not program.exists():
-        command = ["cc", "-w", PROGRAMS / "mpi_late.c", "-o", program, "-ldl"]
-        subprocess.run(command, check=True)
+    source = PROGRAMS / "mpi_late.c"
+    program = build_program("late", source, "cc", "-w", str(source), "-ldl")
     run = bench.run(mpi, 2, program, plugin)
     assert (run.status, run.stdout.split()) == (0, ["2", "2"]), run.stderr
     assert [r.bytes for r in run.of("MPI_Allreduce")] == [4, 4]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from raw_records import Record, read_records, tracing
+from tests.built_programs import build_program
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests/programs/trace"
@@ -87,20 +88,15 @@ def _without_compiler(mpi: str, suffix: str) -> str:
 class Bench:
     """Compiles programs once, and runs them in a folder of the test."""
 
-    def __init__(self, programs: Path, folder: Path) -> None:
-        self.programs = programs
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def compile(self, source: str, mpi: str, *flags: str, name: str = "") -> Path:
         path = ROOT / source if "/" in source else PROGRAMS / source
         compiler = find_compiler(mpi, path.suffix)
-        program = self.programs / f"{name or path.stem}-{mpi}"
-        if not program.exists():
-            more = FORTRAN if path.suffix == ".f90" else ()
-            command = [compiler, "-O2", "-w", *more, str(path), "-o", str(program), *flags, "-lm"]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
-        return program
+        more = FORTRAN if path.suffix == ".f90" else ()
+        words = ("-O2", "-w", *more, str(path), *flags, "-lm")
+        return build_program(f"{name or path.stem}-{mpi}", path, compiler, *words)
 
     def run(
         self, mpi: str, ranks: int, *command: str | Path, traced: bool = True, **more: str
