@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sesame.analysis.curve import curve_figure, ideal_line, speed_up_curves_of, speed_up_figure
+from sesame.analysis.curve import curve_chart, ideal_line, speed_up_chart, speed_up_curves_of
 from sesame.analysis.scaling import scalings_of
 from sesame.simulation import Point, RunResult
 from sesame.trust import Estimate
@@ -56,17 +56,19 @@ def test_a_series_of_one_number_of_ranks_has_none():
 
 def test_intervals_are_error_bars():
     runs = [(Point(1), run_of(4.0, 0.4)), (Point(2), run_of(2.0, 0.2))]
-    bars = curve_figure(runs).data[0].error_y
-    assert bars.array == pytest.approx((0.4, 0.2))
+    curve = curve_chart(runs).marks[0]
+    assert curve["errors"]
+    assert curve["low"] == pytest.approx([3.6, 1.8])
+    assert curve["high"] == pytest.approx([4.4, 2.2])
     low, high = 3.6 / 2.2, 4.4 / 1.8
     scaling = scalings_of(runs)[1]
     assert (scaling.low, scaling.high) == (pytest.approx(low), pytest.approx(high))
-    assert not curve_figure(RUNS).data[0].error_y.visible
+    assert "low" not in curve_chart(RUNS).marks[0]
 
 
 def test_the_ideal_line_is_drawn_and_ranks_are_numbers():
-    figure = speed_up_figure(RUNS)
-    assert [trace.name for trace in figure.data] == ["speed-up", "ideal"]
-    assert figure.data[1].y == (1.0, 2.0, 8.0, 64.0)
-    assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
-    assert figure.data[0].x == (1, 2, 8, 64)
+    chart = speed_up_chart(RUNS)
+    assert [mark["name"] for mark in chart.marks] == ["simulated", "ideal"]
+    assert chart.marks[1]["y"] == (1.0, 2.0, 8.0, 64.0)
+    assert chart.axes["x"]["log"] and chart.axes["y"]["log"]
+    assert chart.marks[0]["x"] == [1, 2, 8, 64]

@@ -87,11 +87,11 @@ def test_devices_with_slices_of_different_length_are_drawn_over_the_same_time():
         "length_s": np.array([1.0, 1.0, 1.0, 4.0, 4.0]),
         "busy_s": np.array([1.0, 0.5, 1.0, 4.0, 2.0]),
     }
-    first, second = activity_plot(found, "ionode").figure.data
-    assert first.name == "I/O node 0"
-    assert list(first.x) == list(second.x) == [0, 4, 8]
-    assert list(first.y) == [37.5, 25, 25]  # 1.5 and 1 of 4 seconds; the end again
-    assert list(second.y) == [100, 50, 50]
+    first, second = activity_plot(found, "ionode").chart.marks
+    assert first["name"] == "I/O node 0"
+    assert list(first["x"]) == list(second["x"]) == [0, 4, 8]
+    assert list(first["y"]) == [37.5, 25, 25]  # 1.5 and 1 of 4 seconds; the end again
+    assert list(second["y"]) == [100, 50, 50]
 
 
 def test_page_of_a_series_has_curves_of_storage(sesame, tmp_path):

@@ -15,7 +15,7 @@ from sesame.cli import cli
 from sesame.cli.commands import words_of
 from sesame.lazy import modules_of
 
-LARGE = {"asyncio", "fastapi", "hypercorn", "jinja2", "numpy", "plotly", "pyarrow", "scipy"}
+LARGE = {"asyncio", "fastapi", "hypercorn", "jinja2", "numpy", "pyarrow", "scipy"}
 # The last line on stderr names the large libraries that a command has loaded.
 PROGRAM = f"""
 import sys
@@ -84,7 +84,7 @@ def test_reading_a_data_set_needs_them_only(loaded, run_path, arguments):
 
 def test_a_page_loads_what_draws_it(loaded):
     """What finds nothing above would find it if it were there."""
-    assert {"jinja2", "plotly"} <= loaded("simulate", "--report", "run.html", *RING)
+    assert {"jinja2"} <= loaded("simulate", "--report", "run.html", *RING)
 
 
 @pytest.mark.parametrize("name", LAZY)

@@ -26,7 +26,7 @@ CORE_FLOORS = [
 ]
 PYTHON_FLOORS = [
     {"errors", "trust", "lazy", "__init__"},
-    {"host_load"},
+    {"host_load", "web"},
     {"native", "installed"},
     {"control"},
     {"machines", "datasets"},

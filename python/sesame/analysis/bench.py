@@ -13,11 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import plotly.graph_objects as go
-
-from sesame.analysis.curve import COLOURS
-from sesame.analysis.plots import GRID, LAYOUT, new_figure
 from sesame.analysis.quantities import format_quantity
+from sesame.web.chart import Chart, curve_colour
 
 Table = dict[str, dict[str, Any]]  # columns by name: unit, values
 
@@ -227,60 +224,47 @@ def _series_name(column: str, table: Table, values: dict[str, Any]) -> str:
     return ", ".join([column, *parts])
 
 
-def panel_figure(panel: Panel) -> go.Figure:
+def panel_chart(panel: Panel) -> Chart:
     """Bars over names, lines with bands over numbers. A logarithmic axis leaves out zeros."""
-    named = any(isinstance(value, str) for line in panel.lines for value in line.x)
-    figure = new_figure(380, margin={**LAYOUT["margin"], "t": 40})
-    many = len(panel.lines) > len(COLOURS)
+    names = [value for line in panel.lines for value in line.x if isinstance(value, str)]
+    chart = Chart(380, legend=True)
+    if names:
+        _add_bars(chart, panel, list(dict.fromkeys(names)))
+        return chart
     for i, line in enumerate(panel.lines):
-        colour = _shade(i, len(panel.lines)) if many else COLOURS[i % len(COLOURS)]
-        if named:
-            _add_bars(figure, line, colour)
-        else:
-            _add_line(figure, line, colour)
-    figure.update_xaxes(title=panel.axis_title, **GRID)
-    figure.update_yaxes(title=panel.unit or "value", **GRID)
-    if panel.axis_unit and _wants_logarithms(value for line in panel.lines for value in line.x):
-        figure.update_xaxes(type="log")
-    if not named and _wants_logarithms(value for line in panel.lines for value in line.y):
-        figure.update_yaxes(type="log")
-    elif panel.unit:
-        figure.update_yaxes(rangemode="tozero")
-    figure.update_layout(showlegend=True)
-    return figure
+        _add_line(chart, line, curve_colour(i, len(panel.lines)))
+    places = (value for line in panel.lines for value in line.x)
+    is_size = panel.axis_unit in ("B", "byte")
+    is_spread = bool(panel.axis_unit) and _wants_logarithms(places)
+    chart.x(panel.axis_title, log=is_spread, bytes=is_size)
+    is_log = _wants_logarithms(value for line in panel.lines for value in line.y)
+    chart.y(panel.unit or "value", log=is_log, zero=bool(panel.unit) and not is_log)
+    return chart
 
 
-def _add_bars(figure: go.Figure, line: Line, colour: str) -> None:
-    above = [high - y for high, y in zip(line.high, line.y, strict=True)]
-    below = [y - low for low, y in zip(line.low, line.y, strict=True)]
-    bars: dict[str, Any] = {"x": line.x, "y": line.y, "name": line.name}
-    if line.has_range:
-        bars["error_y"] = {"array": above, "arrayminus": below, "thickness": 1}
-    figure.add_bar(**bars, marker={"color": colour})
-
-
-def _add_line(figure: go.Figure, line: Line, colour: str) -> None:
-    if line.has_range:
-        figure.add_scatter(
-            x=[*line.x, *line.x[::-1]],
-            y=[*line.high, *line.low[::-1]],
-            fill="toself",
-            fillcolor=colour,
-            opacity=0.15,
-            line={"width": 0},
-            hoverinfo="skip",
-            showlegend=False,
+def _add_bars(chart: Chart, panel: Panel, names: list[str]) -> None:
+    """Those of one name side by side."""
+    width = 0.8 / len(panel.lines)
+    for i, line in enumerate(panel.lines):
+        at = [names.index(value) for value in line.x]
+        ranges = {"low": line.low, "high": line.high} if line.has_range else {}
+        chart.columns(
+            line.name,
+            [place + (i + 0.5) * width - 0.4 for place in at],
+            line.y,
+            curve_colour(i, len(panel.lines)),
+            width=width,
+            at=at,
+            **ranges,
         )
-    style: dict[str, Any] = {"color": colour, "dash": "dot" if line.is_fit else "solid"}
+    chart.x(panel.axis_title, names=names, grid=False)
+    chart.y(panel.unit or "value", zero=True)
+
+
+def _add_line(chart: Chart, line: Line, colour: str) -> None:
+    ranges = {"low": line.low, "high": line.high} if line.has_range else {}
     few = len(line.x) <= 64 and not line.is_fit
-    mode = "lines+markers" if few else "lines"
-    figure.add_scatter(x=line.x, y=line.y, mode=mode, name=line.name, line=style)
-
-
-def _shade(number: int, count: int) -> str:
-    """From pale to dark blue: neighbours in a family of curves."""
-    share = number / max(count - 1, 1)
-    return f"hsl(205, {40 + 50 * share:.0f}%, {78 - 56 * share:.0f}%)"
+    chart.line(line.name, line.x, line.y, colour, dashed=line.is_fit, points=few, **ranges)
 
 
 def _wants_logarithms(values: Iterable[float]) -> bool:

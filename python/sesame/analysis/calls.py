@@ -12,8 +12,8 @@ CLASS_NAMES = (
     "file access",
     "other calls",
 )
-# Colour-blind safe (Okabe and Ito, 2008); computation is pale, since it is what one wants to see.
-CLASS_COLOURS = ("#cfe3d4", "#0072b2", "#d55e00", "#cc79a7", "#e69f00", "#999999")
+# Names of colours of pages; computation is pale, since it is what one wants to see.
+CLASS_COLOURS = ("pale", "blue", "vermillion", "purple", "orange", "grey")
 IO_COLOUR = CLASS_COLOURS[FILE_ACCESS]
 
 _POINT_TO_POINT = ("send", "recv", "probe", "start")

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import plotly.graph_objects as go
-
 from sesame.analysis.ordinates import PREDICTED, Ordinate, Runs
-from sesame.analysis.plots import GRID, LAYOUT, time_unit
 from sesame.analysis.scaling import interval_of, scalings_of
 from sesame.datasets.describe import count_of
 from sesame.errors import InputError, OutputError
 from sesame.simulation import RunResult
+from sesame.web.chart import Chart, curve_colour, time_unit
 
+# Of pictures that matplotlib draws; those of pages are names.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1d2733")
 IDEAL_COLOUR = "#5b6b7b"
 RANKS = "ranks"
@@ -84,28 +83,21 @@ def _scale(runs: Runs, ordinate: Ordinate) -> tuple[float, str]:
     return factor, f"{ordinate.title} ({unit})"
 
 
-def curve_figure(runs: Runs, ordinate: Ordinate = PREDICTED) -> go.Figure:
+def curve_chart(runs: Runs, ordinate: Ordinate = PREDICTED) -> Chart:
     factor, title = _scale(runs, ordinate)
-    figure = _figure_of(runs, curves_of(runs, ordinate), factor, ordinate.title)
-    figure.update_yaxes(title=title, rangemode="tozero", **GRID)
-    return figure
+    chart = _chart_of(runs, curves_of(runs, ordinate), factor)
+    chart.y(title, zero=True)
+    return chart
 
 
-def speed_up_figure(runs: Runs) -> go.Figure:
+def speed_up_chart(runs: Runs) -> Chart:
     """The speed-up with the ideal line, both axes logarithmic: ideal is straight at any scale."""
-    figure = _figure_of(runs, speed_up_curves_of(runs), 1.0, "speed-up")
+    chart = _chart_of(runs, speed_up_curves_of(runs), 1.0)
     ideal = ideal_line(runs)
-    figure.add_scatter(
-        x=[ranks for ranks, _ in ideal],
-        y=[speed_up for _, speed_up in ideal],
-        mode="lines",
-        name="ideal",
-        line={"color": IDEAL_COLOUR, "dash": "dash"},
-        hovertemplate="ideal on %{x}: %{y:.4g}<extra></extra>",
-    )
-    figure.update_layout(showlegend=True)
-    figure.update_yaxes(title=f"speed-up over {count_of(ideal[0][0], 'rank')}", type="log", **GRID)
-    return figure
+    ranks, speed_ups = zip(*ideal, strict=True)
+    chart.line("ideal", ranks, speed_ups, "soft", dashed=True)
+    chart.y(f"speed-up over {count_of(ideal[0][0], 'rank')}", log=True)
+    return chart
 
 
 def ideal_line(runs: Runs) -> list[tuple[int, float]]:
@@ -113,32 +105,29 @@ def ideal_line(runs: Runs) -> list[tuple[int, float]]:
     return [(ranks, ranks / counts[0]) for ranks in counts]
 
 
-def _figure_of(runs: Runs, curves: dict[str, list[Dot]], factor: float, title: str) -> go.Figure:
-    figure = go.Figure()
-    figure.update_layout(**{**LAYOUT, "height": 420})
+def _chart_of(runs: Runs, curves: dict[str, list[Dot]], factor: float) -> Chart:
+    chart = Chart(420)
     axis = axis_of(runs)
+    # Settings come with units, so they stand side by side as they were given.
+    names = list(dict.fromkeys(dot.at for dots in curves.values() for dot in dots))
     for i, (name, dots) in enumerate(curves.items()):
-        figure.add_scatter(
-            x=[int(dot.at) if axis == RANKS else dot.at for dot in dots],
-            y=[dot.value * factor for dot in dots],
-            error_y=_bars(dots, factor),
-            mode="lines+markers",
-            name=name or title,
-            line={"color": COLOURS[i % len(COLOURS)]},
-            hovertemplate=f"{axis} %{{x}}: %{{y:.4g}}<extra></extra>",
-        )
+        colour = curve_colour(i, len(curves))
+        bars: dict[str, Any] = {}
+        if any(dot.low < dot.high for dot in dots):
+            bars = {
+                "low": [dot.low * factor for dot in dots],
+                "high": [dot.high * factor for dot in dots],
+                "errors": True,
+            }
+        places = [int(dot.at) if axis == RANKS else names.index(dot.at) for dot in dots]
+        values = [dot.value * factor for dot in dots]
+        chart.line(name or "simulated", places, values, colour, points=True, **bars)
     if axis == RANKS:
         counts = sorted({point.ranks for point, _ in runs})
-        figure.update_xaxes(title=axis, type="log", tickvals=counts, **GRID)
-    else:  # values come with units, so they stand side by side as they were given
-        figure.update_xaxes(title=axis, type="category", **GRID)
-    return figure
-
-
-def _bars(dots: Sequence[Dot], factor: float) -> dict[str, object]:
-    """Error bars to both ends of the intervals; invisible where there is none."""
-    up, down = _reaches(dots, factor)
-    return {"array": up, "arrayminus": down, "visible": any(up) or any(down)}
+        chart.x(axis, log=True, ticks=[[count, f"{count:,}"] for count in counts])
+    else:
+        chart.x(axis, names=names)
+    return chart
 
 
 def _reaches(dots: Sequence[Dot], factor: float) -> tuple[list[float], list[float]]:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import cycle
+from html import escape
 from pathlib import Path
 
-import plotly.graph_objects as go
-
-from sesame.analysis.curve import COLOURS
-from sesame.analysis.plots import new_figure
-from sesame.analysis.report.page import Headline, Section, figure_html, template, write_page
 from sesame.reproduction import Diagram, Lanes, Outcome
+from sesame.web.chart import SERIES, Chart
+from sesame.web.page import Headline, Section, template, write_page
 
-# Of phases behind curves, paler than these.
-BAND_OPACITY = 0.13
-MOST_NAMED_BANDS = 14
 LANE_HEIGHT = 34
 
 
@@ -43,87 +37,65 @@ def write_reproduction(
 def _section(outcome: Outcome) -> Section:
     words = template("reproduction.html").render(outcome=outcome)
     figures = "".join(
-        f"<h3>{diagram.title}</h3>{figure_html(figure_of(diagram))}" for diagram in outcome.diagrams
+        f"<h3>{escape(diagram.title)}</h3>{chart_of(diagram).html(diagram.title)}"
+        for diagram in outcome.diagrams
     )
     return Section(f"{outcome.name}: {outcome.title}", outcome.source, words + figures)
 
 
-def figure_of(diagram: Diagram | Lanes) -> go.Figure:
+def chart_of(diagram: Diagram | Lanes) -> Chart:
     return _curves(diagram) if isinstance(diagram, Diagram) else _lanes(diagram)
 
 
-def _curves(diagram: Diagram) -> go.Figure:
-    figure = new_figure(340)
-    mode = "lines+markers" if diagram.has_lines else "markers"
-    if diagram.bands:
-        mode = "lines"
-    for (name, points), colour in zip(diagram.curves.items(), cycle(COLOURS), strict=False):
-        figure.add_scatter(
-            x=[place for place, _ in points],
-            y=[value for _, value in points],
-            mode=mode,
-            name=name,
-            line={"color": colour},
-            marker={"color": colour, "size": 5},
-            hovertemplate=f"{diagram.axis} %{{x}}: %{{y:.4g}}<extra>{name}</extra>",
-        )
+def _curves(diagram: Diagram) -> Chart:
+    chart = Chart(340)
     names = list(dict.fromkeys(band.name for band in diagram.bands))
-    for band in diagram.bands:
-        figure.add_vrect(
-            x0=band.begin,
-            x1=band.end,
-            fillcolor=COLOURS[(2 + names.index(band.name)) % len(COLOURS)],
-            opacity=BAND_OPACITY,
-            line_width=0,
-            annotation={"text": band.name, "textangle": -90, "font": {"size": 10}}
-            if len(diagram.bands) <= MOST_NAMED_BANDS
-            else None,
+    if diagram.bands:
+        chart.regions(
+            [band.name for band in diagram.bands],
+            [band.begin for band in diagram.bands],
+            [band.end for band in diagram.bands],
+            [_colour(2 + names.index(band.name)) for band in diagram.bands],
         )
-    kind = "log" if diagram.is_logarithmic else "linear"
-    figure.update_xaxes(title=diagram.axis, type=kind)
-    figure.update_yaxes(title=diagram.ordinate, type=kind)
-    if not diagram.is_logarithmic:
-        figure.update_yaxes(rangemode="tozero")
-    return figure
+    for i, (name, points) in enumerate(diagram.curves.items()):
+        x, y = [place for place, _ in points], [value for _, value in points]
+        if diagram.has_lines or diagram.bands:
+            chart.line(name, x, y, _colour(i), points=not diagram.bands)
+        else:
+            chart.points(name, x, y, _colour(i))
+    chart.x(diagram.axis, log=diagram.is_logarithmic)
+    chart.y(diagram.ordinate, log=diagram.is_logarithmic, zero=not diagram.is_logarithmic)
+    return chart
 
 
-def _lanes(lanes: Lanes) -> go.Figure:
-    figure = new_figure(120 + LANE_HEIGHT * len(lanes.lanes), barmode="overlay", bargap=0.3)
+def _colour(number: int) -> str:
+    return SERIES[number % len(SERIES)]
+
+
+def _lanes(lanes: Lanes) -> Chart:
+    chart = Chart(120 + LANE_HEIGHT * len(lanes.lanes))
     place = {name: number for number, name in enumerate(lanes.lanes)}
-    kinds = dict.fromkeys(bar.kind for bar in lanes.bars)
-    for kind, colour in zip(kinds, cycle(COLOURS), strict=False):
+    for i, kind in enumerate(dict.fromkeys(bar.kind for bar in lanes.bars)):
         bars = [bar for bar in lanes.bars if bar.kind == kind]
-        figure.add_bar(
-            orientation="h",
-            base=[bar.begin for bar in bars],
-            x=[bar.end - bar.begin for bar in bars],
-            y=[place[bar.lane] for bar in bars],
-            text=[bar.text for bar in bars],
-            textposition="none",
-            name=kind,
-            marker={"color": colour, "line": {"width": 0}},
-            hovertemplate="%{text} at %{base:.6g}, %{x:.4g} long<extra></extra>",
+        chart.spans(
+            kind,
+            [place[bar.lane] for bar in bars],
+            [bar.begin for bar in bars],
+            [bar.end - bar.begin for bar in bars],
+            _colour(i),
+            texts=[bar.text for bar in bars],
         )
-    x: list[float | None] = []
-    y: list[float | None] = []
-    for arrow in lanes.arrows:
-        x += [arrow.begin, arrow.end, None]
-        y += [place[arrow.source], place[arrow.destination], None]
-    if x:
-        figure.add_scatter(
-            x=x, y=y, mode="lines", name="messages", line={"color": "#1d2733", "width": 1}
+    if lanes.arrows:
+        chart.links(
+            "messages",
+            [arrow.begin for arrow in lanes.arrows],
+            [place[arrow.source] for arrow in lanes.arrows],
+            [arrow.end for arrow in lanes.arrows],
+            [place[arrow.destination] for arrow in lanes.arrows],
+            "ink",
+            arrows=True,
+            texts=[arrow.text for arrow in lanes.arrows],
         )
-        figure.add_scatter(
-            x=[arrow.end for arrow in lanes.arrows],
-            y=[place[arrow.destination] for arrow in lanes.arrows],
-            text=[arrow.text for arrow in lanes.arrows],
-            mode="markers",
-            showlegend=False,
-            marker={"color": "#1d2733", "size": 5},
-            hovertemplate="%{text}<extra></extra>",
-        )
-    figure.update_xaxes(title=lanes.axis)
-    figure.update_yaxes(
-        tickvals=list(place.values()), ticktext=list(place), autorange="reversed", showgrid=False
-    )
-    return figure
+    chart.x(lanes.axis)
+    chart.y("", names=list(place), reversed=True, grid=False)
+    return chart

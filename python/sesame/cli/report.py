@@ -39,11 +39,11 @@ def report(path: Path, output: Path | None, json_path: Path | None) -> None:
     sesame report run.sesame -o report.html
     """
     from sesame.analysis.report import write_report
-    from sesame.analysis.report.page import write_whole
     from sesame.analysis.report.traced_json import traced_json
     from sesame.analysis.study import study_run
     from sesame.analysis.traced.load import is_traced
     from sesame.datasets import DataSet
+    from sesame.web.page import write_whole
 
     data_set = DataSet(path)
     page = output or path.with_suffix(".html")

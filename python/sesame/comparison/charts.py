@@ -6,33 +6,38 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sesame.analysis.chart import Chart
-from sesame.analysis.plots import time_unit
 from sesame.comparison.difference import Change, Difference
+from sesame.comparison.in_words import signed_seconds
+from sesame.web.chart import Chart, curve_colour, time_unit
 
-# Distinct for colour-blind people (Okabe and Ito, 2008).
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MOST_BARS = 12
 
 
 def changes_chart(difference: Difference, changes: Sequence[Change]) -> str:
     """Bars of how much longer or shorter each call takes than on the first side."""
-    shown = list(changes[:MOST_BARS])[::-1]
+    shown = changes[:MOST_BARS]
     factor, unit = time_unit(max(change.largest_s for change in shown))
-    sides = difference.sides[1:]
-    chart = Chart(120 + 24 * len(shown) * len(sides), barmode="group")
-    for i, side in enumerate(sides):
-        chart.add(
-            "bar",
-            orientation="h",
-            x=[change.change_s[i] * factor for change in shown],
-            y=[change.name for change in shown],
-            name=f"{side.label} - {difference.sides[0].label}",
-            marker={"color": COLOURS[(i + 1) % len(COLOURS)]},
+    labels = [side.label for side in difference.sides]
+    others, count = labels[1:], len(labels)
+    names = [
+        change.name if len(others) == 1 else f"{change.name}, {label}"
+        for change in shown
+        for label in others
+    ]
+    chart = Chart(max(150, 60 + 26 * len(names)))
+    for i, label in enumerate(others):
+        seconds = np.array([change.change_s[i] for change in shown])
+        chart.spans(
+            f"{label} - {labels[0]}",
+            np.arange(len(shown)) * len(others) + i,
+            np.minimum(seconds, 0) * factor,
+            np.abs(seconds) * factor,
+            curve_colour(i + 1, count),
+            texts=[signed_seconds(one) for one in seconds],
         )
-    chart.x(f"mean time of a rank, difference ({unit})", zeroline=True)
-    chart.y("", automargin=True)
-    return chart.html()
+    chart.x(f"mean time of a rank, difference ({unit})", zero=True)
+    chart.y("call", names=names, reversed=True, grid=False)
+    return chart.html("how much longer or shorter each call takes")
 
 
 def ranks_chart(difference: Difference) -> str:
@@ -40,15 +45,14 @@ def ranks_chart(difference: Difference) -> str:
     longest = max(float(side.run.rank_s.max()) for side in difference.sides)
     factor, unit = time_unit(longest)
     chart = Chart(340)
-    for side, colour in zip(difference.sides, COLOURS * len(difference.sides), strict=False):
-        chart.add(
-            "scatter",
-            mode="lines+markers" if side.run.ranks <= 64 else "lines",
-            x=np.arange(side.run.ranks),
-            y=side.run.rank_s * factor,
-            name=side.label,
-            line={"color": colour, "shape": "hvh"},
+    for i, side in enumerate(difference.sides):
+        chart.line(
+            side.label,
+            np.arange(side.run.ranks),
+            side.run.rank_s * factor,
+            curve_colour(i, len(difference.sides)),
+            points=side.run.ranks <= 64,
         )
-    chart.x("rank")
-    chart.y(f"time ({unit})", rangemode="tozero")
-    return chart.html()
+    chart.x("rank", whole=True)
+    chart.y(f"time ({unit})", zero=True)
+    return chart.html("time of each rank")

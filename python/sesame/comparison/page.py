@@ -11,11 +11,11 @@ from sesame.analysis.quantities import (
     format_quantity,
     format_seconds,
 )
-from sesame.analysis.report.page import Headline, Section, write_page
-from sesame.analysis.report.tables import Column, rows_left_out, table_html
 from sesame.comparison.charts import changes_chart, ranks_chart
 from sesame.comparison.difference import Difference
 from sesame.comparison.in_words import in_words, percent, signed_seconds
+from sesame.web.page import Headline, Section, write_page
+from sesame.web.table import Column, rows_left_out, table_html
 
 ABOUT_CHANGES = (
     "Mean over ranks of the time in each call and of computation; together they are the mean time "

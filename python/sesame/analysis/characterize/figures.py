@@ -16,16 +16,15 @@ from sesame.analysis.characterize.profile import (
     WRITES,
     Profile,
 )
-from sesame.analysis.chart import Chart
-from sesame.analysis.plots import time_unit
+from sesame.analysis.plots import Plot
 from sesame.analysis.quantities import format_bytes, format_size
-from sesame.analysis.traced_plots import READ_COLOUR, WRITE_COLOUR, Plot
+from sesame.analysis.traced_plots import READ_COLOUR, WRITE_COLOUR
 from sesame.datasets.block import SECTOR_BYTES
+from sesame.web.chart import Chart, stacked, time_unit
 
 COLOURS = (READ_COLOUR, WRITE_COLOUR)
 WORDS = ("reads", "writes")
 MOST_HOT = 3000
-MANY = "Blues"
 
 
 def place_axis(p: Profile) -> tuple[float, str]:
@@ -39,16 +38,19 @@ def size_plot(p: Profile) -> Plot:
     """Figures 2 to 5."""
     chart, factor = _over_time(p)
     used = np.array(sorted(p.sizes))
-    powers = 2.0 ** np.arange(int(math.log2(used[0])), math.ceil(math.log2(used[-1])) + 1)
-    ticks = {"tickvals": powers, "ticktext": [format_size(int(size)) for size in powers]}
-    chart.y("request size", type="log", **ticks)
+    lowest, highest = int(math.log2(used[0])), int(math.log2(used[-1]))
     if p.points:
+        powers = 2.0 ** np.arange(lowest, math.ceil(math.log2(used[-1])) + 1)
+        ticks = [[size, format_size(int(size))] for size in powers.tolist()]
+        chart.y("request size", log=True, ticks=ticks)
         _scatter(chart, p, factor, "bytes", 1.0)
         return Plot(chart, "Each request is a point.")
-    lowest, highest = int(math.log2(used[0])), int(math.log2(used[-1]))
-    rows = p.size_over_time[lowest : highest + 1]
-    _cells(chart, p, rows, 2.0 ** (np.arange(lowest, highest + 1) + 0.5), factor)
-    return Plot(chart, "Sizes in powers of two; the darker a cell, the more requests (logarithm).")
+    names = [format_size(1 << power) for power in range(lowest, highest + 1)]
+    chart.y("request size", names=names)
+    _cells(chart, p, p.size_over_time[lowest : highest + 1], (-0.5, 1.0), factor)
+    return Plot(
+        chart, "Sizes in powers of two; the stronger a cell, the more requests (logarithm)."
+    )
 
 
 def place_plot(p: Profile) -> Plot:
@@ -60,21 +62,21 @@ def place_plot(p: Profile) -> Plot:
         _scatter(chart, p, factor, "position", scale)
         return Plot(chart, "Each request is a point, where it begins.")
     step = p.extent * scale / PLACE_CELLS
-    _cells(chart, p, p.place_over_time, (np.arange(PLACE_CELLS) + 0.5) * step, factor)
-    return Plot(chart, "The darker a cell, the more requests begin in it (logarithm).")
+    _cells(chart, p, p.place_over_time, (0.0, step), factor)
+    return Plot(chart, "In a stronger cell more requests begin (logarithm).")
 
 
 def band_plot(p: Profile) -> Plot:
     """Figure 7."""
     scale, title = place_axis(p)
-    chart = Chart(320, barmode="stack", bargap=0.1)
+    chart = Chart(320)
     width = p.band_bytes * scale
     middle = (np.arange(p.bands.shape[1]) + 0.5) * width
-    for kind in (READS, WRITES):
-        share = 100 * p.bands[kind] / p.total
-        _bars(chart, middle, share, kind, width=width)
+    shares = [100 * p.bands[kind] / p.total for kind in (READS, WRITES)]
+    for kind, base in zip((READS, WRITES), stacked(shares), strict=True):
+        chart.columns(WORDS[kind], middle, shares[kind], COLOURS[kind], base=base, width=width)
     chart.x(title, range=[0, p.bands.shape[1] * width])
-    chart.y("% of the requests")
+    chart.y("% of the requests", zero=True)
     of = f"{p.band_bytes // SECTOR_BYTES:,} sectors" if p.source.is_disk else format_bytes(width)
     return Plot(chart, f"Bands of {of}.")
 
@@ -86,12 +88,9 @@ def hot_plot(p: Profile) -> Plot:
     hot = p.locality.hottest(MOST_HOT)
     x = np.array([place for place, _ in hot]) * scale
     y = np.array([count for _, count in hot]) / p.span_s
-    stems_x = np.column_stack((x, x, np.full(len(x), np.nan))).ravel()
-    stems_y = np.column_stack((np.zeros(len(x)), y, np.full(len(x), np.nan))).ravel()
-    line = {"color": READ_COLOUR, "width": 1}
-    chart.add("scatter", x=stems_x, y=stems_y, mode="lines", line=line, connectgaps=False)
+    chart.links("", x, np.zeros(len(x)), x, y, READ_COLOUR, arrows=False)
     chart.x(title, range=[0, p.extent * scale])
-    chart.y("accesses each second", rangemode="tozero")
+    chart.y("accesses each second", zero=True)
     left = len(p.locality.counts) - len(hot)
     unit = format_size(p.locality.unit)
     note = f"Requests that begin in the same {unit}, over the whole time."
@@ -101,22 +100,21 @@ def hot_plot(p: Profile) -> Plot:
 def rate_plot(p: Profile) -> Plot:
     chart, factor = _over_time(p)
     cell_s = p.span_s / TIME_CELLS
-    x = (np.arange(TIME_CELLS) + 0.5) * cell_s * factor
+    x = np.arange(TIME_CELLS + 1) * cell_s * factor
     for kind in (READS, WRITES):
-        line = {"color": COLOURS[kind], "width": 1, "shape": "hvh"}
         y = p.over_time[kind] / max(cell_s, 1e-9)
-        chart.add("scatter", x=x, y=y, mode="lines", line=line, name=WORDS[kind])
-    chart.y("requests each second", rangemode="tozero")
+        chart.line(WORDS[kind], x, np.append(y, y[-1]), COLOURS[kind], stepped=True, width=1.2)
+    chart.y("requests each second", zero=True)
     return Plot(chart)
 
 
 def depth_plot(p: Profile) -> Plot:
-    chart = Chart(280, bargap=0.1)
+    chart = Chart(280)
     most = int(p.depths.nonzero()[0].max())
     x = np.arange(most + 1)
-    chart.add("bar", x=x, y=100 * p.depths[: most + 1] / p.total, marker={"color": READ_COLOUR})
-    chart.x("requests at the device when one is issued, that one among them", rangemode="tozero")
-    chart.y("% of the requests")
+    chart.columns("", x, 100 * p.depths[: most + 1] / p.total, READ_COLOUR, width=0.9)
+    chart.x("requests at the device when one is issued, that one among them", whole=True)
+    chart.y("% of the requests", zero=True)
     return Plot(chart, f"{DEPTHS - 1} stands for more, too." if most == DEPTHS - 1 else "")
 
 
@@ -128,9 +126,8 @@ def latency_plot(p: Profile) -> Plot:
     for kind in (READS, WRITES):
         if counts := int(p.latencies[kind].sum()):
             share = 100 * np.cumsum(p.latencies[kind, low:high]) / counts
-            line = {"color": COLOURS[kind], "shape": "hv"}
-            chart.add("scatter", x=ends, y=share, mode="lines", line=line, name=WORDS[kind])
-    chart.x("time until it was done (ms)", type="log")
+            chart.line(WORDS[kind], ends, share, COLOURS[kind], stepped=True)
+    chart.x("time until it was done (ms)", log=True)
     chart.y("% of the requests", range=[0, 101])
     return Plot(chart)
 
@@ -149,17 +146,15 @@ def _scatter(chart: Chart, p: Profile, factor: float, name: str, scale: float) -
     for kind in (READS, WRITES):
         here = write == kind
         if here.any():
-            marker = {"color": COLOURS[kind], "size": 4, "opacity": 0.7}
-            x, y = time[here] * (factor * 1e-9), value[here]
-            chart.add("scattergl", x=x, y=y, mode="markers", marker=marker, name=WORDS[kind])
+            x = time[here] * (factor * 1e-9)
+            chart.points(WORDS[kind], x, value[here], COLOURS[kind], size=4)
 
 
-def _cells(chart: Chart, p: Profile, counts: Any, y: Any, factor: float) -> None:
-    x = (np.arange(TIME_CELLS) + 0.5) * (p.span_s / TIME_CELLS * factor)
+def _cells(
+    chart: Chart, p: Profile, counts: Any, place: tuple[float, float], factor: float
+) -> None:
+    """`place`: where the first row begins and how large each is."""
     z = np.where(counts > 0, np.log10(np.maximum(counts, 1)) + 0.3, np.nan).astype(np.float32)
-    chart.add("heatmap", x=x, y=y, z=z, colorscale=MANY, zmin=0, showscale=False, hoverinfo="x+y")
-
-
-def _bars(chart: Chart, x: Any, y: Any, kind: int, **more: Any) -> None:
-    marker = {"color": COLOURS[kind], "line": {"width": 0}}
-    chart.add("bar", x=x, y=y, marker=marker, name=WORDS[kind], **more)
+    shown = counts.astype(np.int32).ravel()
+    time = (0.0, p.span_s / TIME_CELLS * factor)
+    chart.amounts(z, time, place, colour=READ_COLOUR, counts=shown, unit="requests")

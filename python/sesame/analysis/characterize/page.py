@@ -13,12 +13,12 @@ from sesame.analysis.characterize.compare import Comparison, Part
 from sesame.analysis.characterize.findings import find
 from sesame.analysis.characterize.profile import CLASS_NAMES, READS, SHARE, WRITES, Profile
 from sesame.analysis.findings_io.found import percent
+from sesame.analysis.plots import Plot
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds, format_size
-from sesame.analysis.report.page import Headline, Section, template, write_page
-from sesame.analysis.report.tables import Column, table_html
 from sesame.analysis.report.traced_tables import figure
-from sesame.analysis.traced_plots import Plot
 from sesame.datasets.block import SECTOR_BYTES
+from sesame.web.page import Headline, Section, template, write_page
+from sesame.web.table import Column, table_html
 
 MOST_HOT = 20
 MOST_SIZES = 12
@@ -196,7 +196,7 @@ def _sections(p: Profile, of: str = "") -> list[Section]:
 
 
 def _drawn(title: str, about: str, plot: Plot) -> Section:
-    return Section(title, about, plot.chart.html(), plot.note)
+    return Section(title, about, plot.chart.html(title), plot.note)
 
 
 def _findings(p: Profile, of: str) -> Section:

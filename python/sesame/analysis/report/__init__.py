@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from sesame.lazy import names_of
 
 if TYPE_CHECKING:
-    from sesame.analysis.report.page import TEMPLATES
     from sesame.analysis.report.simulated import write_sweep_report
     from sesame.analysis.study import Study
     from sesame.datasets import DataSet
 else:
     __getattr__ = names_of(__name__)
 
-__all__ = ["TEMPLATES", "write_report", "write_sweep_report"]
+__all__ = ["write_report", "write_sweep_report"]
 
 
 def write_report(data_set: DataSet, path: Path, study: Study | None = None) -> None:

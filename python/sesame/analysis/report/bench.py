@@ -7,11 +7,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from sesame.analysis.bench import Panel, Table, panel_figure, panels_of
+from sesame.analysis.bench import Panel, Table, panel_chart, panels_of
 from sesame.analysis.quantities import format_quantity, format_seconds
-from sesame.analysis.report.page import Headline, Section, figure_html, write_page
-from sesame.analysis.report.tables import Column, rows_left_out, table_html
 from sesame.datasets import DataSet, describe
+from sesame.web.page import Headline, Section, write_page
+from sesame.web.table import Column, rows_left_out, table_html
 
 VERDICTS = {True: "answer verified", False: "WRONG ANSWER", None: "answer not compared"}
 OF_EVERY_RUN = ("figure", "check")
@@ -66,7 +66,7 @@ def _findings(sentences: list[str]) -> Section:
 def _plot(panel: Panel) -> Section:
     about = panel.about or f"By {panel.axis}."
     note = BAND if any(line.has_range for line in panel.lines) else ""
-    return Section(panel.title, about, figure_html(panel_figure(panel)), note)
+    return Section(panel.title, about, panel_chart(panel).html(panel.title), note)
 
 
 def _checks(data_set: DataSet) -> Section:

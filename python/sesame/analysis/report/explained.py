@@ -5,8 +5,8 @@ from __future__ import annotations
 from sesame.analysis.explain import explain
 from sesame.analysis.explain.explanation import PS, why_not
 from sesame.analysis.quantities import format_seconds
-from sesame.analysis.report.page import Section, template
 from sesame.datasets import DataSet
+from sesame.web.page import Section, template
 
 
 def explained_sections(data_set: DataSet) -> list[Section]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sesame.analysis.findings_io.found import Finding, percent
-from sesame.analysis.report.page import Section, template
 from sesame.analysis.report.traced_tables import figure
 from sesame.analysis.study import Study
+from sesame.web.page import Section, template
 
 MATTERS = 0.01  # of the time of all ranks; findings about less come second
 

@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sesame.analysis.plots import LAYOUT, new_figure
+from sesame.analysis.plots import bar_list
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
-from sesame.analysis.report.page import Headline, Section, figure_html, write_page
-from sesame.analysis.report.tables import Column, rows_left_out, table_html
 from sesame.datasets import DataSet, describe
+from sesame.web.chart import SERIES, Chart, curve_colour
+from sesame.web.page import Headline, Section, write_page
+from sesame.web.table import Column, rows_left_out, table_html
 
 MOST_LINES = 12
 # Of an interval, in which counting was on: switching takes a little.
@@ -84,7 +85,7 @@ def _own_processes(data_set: DataSet, summary: pa.Table | None) -> list[Section]
         for key, title, show in USAGE
     ]
     columns = [
-        Column("", [title for title, _, _ in rows]),
+        Column("quantity", [title for title, _, _ in rows]),
         Column("this command", [own for _, own, _ in rows]),
         Column("whole system", [whole for _, _, whole in rows]),
     ]
@@ -158,31 +159,34 @@ def _rates(summary: pa.Table) -> Section:
     by_interval = named.group_by(["name", *TIMES]).aggregate([("count", "sum")])
     if len({*summary["end_ns"].to_pylist()}) == 1:
         return _single_interval(by_interval, most, totals.num_rows)
-    figure = new_figure(380)
-    for line in most:
+    chart = Chart(380, legend=True)
+    for i, line in enumerate(most):
         rows = by_interval.filter(pc.equal(by_interval["name"], line)).sort_by("begin_ns")
         begin, end = rows["begin_ns"].to_numpy(), rows["end_ns"].to_numpy()
         rate = rows["count_sum"].to_numpy() / (1e-9 * (end - begin).clip(1))
-        figure.add_scatter(x=1e-9 * end, y=rate, mode="lines+markers", name=line)
-    figure.update_xaxes(title="time (s)")
-    figure.update_yaxes(title="events per second", rangemode="tozero")
+        colour, dashed = curve_colour(i % len(SERIES), len(SERIES)), i >= len(SERIES)
+        chart.line(line, 1e-9 * end, rate, colour, points=True, dashed=dashed)
+    chart.x("time (s)")
+    chart.y("events per second", zero=True)
     left = totals.num_rows - len(most)
     note = f"The {len(most)} points with most events; {left} more are in the table." if left else ""
-    return Section("Events over time", "Each point of a line is a pull.", figure_html(figure), note)
+    return Section(
+        "Events over time",
+        "Each point of a line is a pull.",
+        chart.html("Events per second of each point"),
+        note,
+    )
 
 
 def _single_interval(counts: pa.Table, most: list[str], points: int) -> Section:
     """Of a run that was over before a second pull there is no course to draw."""
     of = dict(zip(counts["name"].to_pylist(), counts["count_sum"].to_pylist(), strict=True))
-    shown = most[::-1]
-    figure = new_figure(80 + 24 * len(shown), margin={**LAYOUT["margin"], "l": 200})
-    figure.add_bar(orientation="h", x=[of[name] for name in shown], y=shown)
-    figure.update_xaxes(title="events")
+    chart = bar_list(most, [of[name] for name in most], "events", "point")
     note = "The run was shorter than two intervals; --interval 0.1 shows its course."
     if points > len(most):
         note += f" {points - len(most)} more points are in the table."
     about = "How often each point was passed, by all processes."
-    return Section("Events", about, figure_html(figure), note)
+    return Section("Events", about, chart.html("Events of each point"), note)
 
 
 def _points(summary: pa.Table) -> Section:

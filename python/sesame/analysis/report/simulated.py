@@ -11,14 +11,13 @@ from typing import Any
 
 from sesame import native
 from sesame.analysis import plots
-from sesame.analysis.curve import curve_figure, speed_up_figure
+from sesame.analysis.curve import curve_chart, speed_up_chart
 from sesame.analysis.machine_table import parameter_rows, ping_pong_rows
 from sesame.analysis.measuring import CONFIDENCE, interval_in_words, measuring_rows
 from sesame.analysis.ordinates import PREDICTED as PREDICTED_TIME
-from sesame.analysis.ordinates import Ordinate, ordinates_of
+from sesame.analysis.ordinates import ordinates_of
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report.explained import explained_sections
-from sesame.analysis.report.page import Headline, Section, figure_html, template, write_page
 from sesame.analysis.report.storage import storage_sections
 from sesame.analysis.scaling import interval_of, scalings_of
 from sesame.analysis.timeline import rank_spans
@@ -26,6 +25,7 @@ from sesame.datasets import DataSet, describe
 from sesame.errors import InputError
 from sesame.simulation import Point, RunResult, Scenario
 from sesame.trust import Doubt, Estimate
+from sesame.web.page import Headline, Section, template, write_page
 
 PREDICTED = "predicted time on the target machine"
 SPEED_UP_ABOUT = (
@@ -81,7 +81,7 @@ def write_sweep_report(
         Section(
             ordinate.title.capitalize(),
             "Each point is one simulated run.",
-            figure_html(curve_figure(runs, ordinate)),
+            curve_chart(runs, ordinate).html(ordinate.title.capitalize()),
         )
         for ordinate in ordinates_of(runs)
     ]
@@ -90,7 +90,8 @@ def write_sweep_report(
         bars = f"Each point is the median of {repeats} runs; bars are {CONFIDENCE} intervals."
         curves[0] = replace(curves[0], about=bars)
     if any(scalings_of(runs)):
-        curves.insert(1, Section("Speed-up", SPEED_UP_ABOUT, figure_html(speed_up_figure(runs))))
+        html = speed_up_chart(runs).html("Speed-up over ranks")
+        curves.insert(1, Section("Speed-up", SPEED_UP_ABOUT, html))
     write_page(
         path,
         title=f"{program} on {machine}: a series of {len(runs)} runs",
@@ -113,31 +114,30 @@ def write_sweep_report(
 
 
 def _runs(runs: Sequence[tuple[Point, RunResult]]) -> Section:
+    rows = _run_rows(runs)
+    shown = [title for title in rows[0] if any(row[title] for row in rows)]
+    table = [[row[title] for title in shown] for row in rows]
+    return Section("Runs", "", template("runs.html").render(head=shown, rows=table))
+
+
+def _run_rows(runs: Sequence[tuple[Point, RunResult]]) -> list[dict[str, str]]:
+    """A row for each run, by the titles of its columns; "" where nothing is known."""
     storage = [ordinate for ordinate in ordinates_of(runs) if ordinate is not PREDICTED_TIME]
-    html = template("runs.html").render(
-        runs=_run_rows(runs, storage),
-        storage=[ordinate.title for ordinate in storage],
-        repeated=any(run.estimate for _, run in runs),
-        scales=any(scalings_of(runs)),
-    )
-    return Section("Runs", "", html)
-
-
-def _run_rows(
-    runs: Sequence[tuple[Point, RunResult]], storage: Sequence[Ordinate]
-) -> list[dict[str, Any]]:
+    repeated = any(run.estimate for _, run in runs)
     return [
         {
-            "storage": [ordinate.show(run) for ordinate in storage],
-            "ranks": point.ranks,
+            "ranks": str(point.ranks),
             "settings": ", ".join(point.overrides),
             "predicted": format_seconds(run.predicted_s),
-            "interval": " to ".join(map(format_seconds, interval_of(run))),
-            "speed_up": f"{scaling.speed_up:.2f}" if scaling else "",
+            f"{CONFIDENCE} interval": " to ".join(map(format_seconds, interval_of(run)))
+            if repeated
+            else "",
+            "speed-up": f"{scaling.speed_up:.2f}" if scaling else "",
             "efficiency": f"{100 * scaling.efficiency:.0f} %" if scaling else "",
+            **{ordinate.title: ordinate.show(run) for ordinate in storage},
             "messages": format_count(run.result["messages"]),
-            "bytes": format_bytes(run.result["bytes"]),
-            "wall": format_seconds(run.result["wall_time_s"]),
+            "data": format_bytes(run.result["bytes"]),
+            "simulated in": format_seconds(run.result["wall_time_s"]),
             "outcome": run.result["outcome"],
         }
         for (point, run), scaling in zip(runs, scalings_of(runs), strict=True)
@@ -181,7 +181,7 @@ def _sections(data_set: DataSet) -> list[Section]:
         if data_set.has(record_type):
             plot = draw(data_set)
             note = plot.note + _loss(data_set, record_type)
-            sections.append(Section(title, about, figure_html(plot.figure), note))
+            sections.append(Section(title, about, plot.chart.html(title), note))
     return [*explained_sections(data_set), *sections, *storage_sections(data_set)]
 
 

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from sesame.analysis.findings_io.found import percent
-from sesame.analysis.plots import Plot, new_figure, time_unit
+from sesame.analysis.plots import Plot
 from sesame.analysis.quantities import format_bytes, format_seconds
 from sesame.analysis.report.findings import findings_section
-from sesame.analysis.report.page import Section, figure_html
-from sesame.analysis.report.tables import Column, rows_left_out, table_html
 from sesame.analysis.study import study_run
 from sesame.analysis.traced.intervals import Array
 from sesame.datasets import DataSet
@@ -23,6 +21,9 @@ from sesame.datasets.storage import (
     STORAGE_FILE,
     STORAGE_IONODE,
 )
+from sesame.web.chart import Chart, curve_colour, time_unit
+from sesame.web.page import Section
+from sesame.web.table import Column, rows_left_out, table_html
 
 MOST_CURVES = 16  # devices of more I/O nodes are drawn as their mean, least and most
 
@@ -169,7 +170,7 @@ def _activity(data_set: DataSet) -> list[Section]:
                 {name: np.asarray(found[name])[rows] for name in found.values}, owner
             )
             about = "The part of each slice of simulated time in which the device worked."
-            sections.append(Section(title, about, figure_html(plot.figure), plot.note))
+            sections.append(Section(title, about, plot.chart.html(title), plot.note))
     return sections
 
 
@@ -183,24 +184,20 @@ def activity_plot(found: dict[str, Array], owner: str) -> Plot:
     np.add.at(used, (row, slot), found["busy_s"] / length)
     used = used[:, [*range(used.shape[1]), -1]]  # the last step has an end, too
     factor, unit = time_unit(length * used.shape[1])
-    figure = new_figure(320)
+    chart = Chart(320)
     names = "I/O node" if owner == "ionode" else "node"
     if len(numbers) <= MOST_CURVES:
         curves = [(f"{names} {number}", used[i]) for i, number in enumerate(numbers)]
     else:
         curves = [("most", used.max(0)), ("mean", used.mean(0)), ("least", used.min(0))]
-    for name, values in curves:
-        figure.add_scatter(
-            x=np.arange(used.shape[1]) * length * factor,
-            y=100 * values,
-            mode="lines",
-            line={"shape": "hv"},
-            name=name,
-        )
-    figure.update_xaxes(title=f"simulated time ({unit})")
-    figure.update_yaxes(title="device busy (%)", rangemode="tozero")
+    begins = np.arange(used.shape[1]) * length * factor
+    for i, (name, values) in enumerate(curves):
+        colour = curve_colour(i, len(curves))
+        chart.line(name, begins, 100 * values, colour, stepped=True)
+    chart.x(f"simulated time ({unit})")
+    chart.y("device busy (%)", zero=True)
     note = "" if len(numbers) <= MOST_CURVES else f"Of {len(numbers)} {names}s together."
-    return Plot(figure, note)
+    return Plot(chart, note)
 
 
 def _share(part: Array, whole: Array) -> Array:

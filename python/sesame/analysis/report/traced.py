@@ -7,13 +7,14 @@ from pathlib import Path
 
 from sesame.analysis import traced_plots
 from sesame.analysis.findings_io.found import percent
+from sesame.analysis.plots import Plot
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
 from sesame.analysis.report import traced_tables
 from sesame.analysis.report.findings import findings_section
-from sesame.analysis.report.page import Headline, Section, template, write_page
-from sesame.analysis.report.tables import rows_left_out
 from sesame.analysis.study import Study, study_run
 from sesame.datasets import DataSet, describe
+from sesame.web.page import Headline, Section, template, write_page
+from sesame.web.table import rows_left_out
 
 MOST_OFFSET_PLOTS = 4
 
@@ -88,8 +89,8 @@ def _sections(study: Study) -> list[Section]:
     return sections
 
 
-def _drawn(title: str, about: str, plot: traced_plots.Plot) -> Section:
-    return Section(title, about, plot.chart.html(), plot.note)
+def _drawn(title: str, about: str, plot: Plot) -> Section:
+    return Section(title, about, plot.chart.html(title), plot.note)
 
 
 def _ranks(study: Study) -> Section:
@@ -107,7 +108,7 @@ def _ranks(study: Study) -> Section:
         "Where the time of each process went: a moment is of I/O when any of its threads is in a "
         "call on files, else of MPI when any is in MPI. Click a title, or press Enter on it, to "
         "sort.",
-        plot.chart.html() + traced_tables.rank_table(study),
+        plot.chart.html("Time of each rank") + traced_tables.rank_table(study),
         note + rows_left_out(len(study.activity.span)),
     )
 
@@ -137,7 +138,8 @@ def _offsets(study: Study) -> list[Section]:
     for file in top:
         plot = traced_plots.offset_plot(run, file)
         html += f"<h3>{template('text.html').render(text=run.files.path[file])}</h3>"
-        html += f'{plot.chart.html()}<p class="note">{plot.note}</p>'
+        label = f"Offsets of requests in {run.files.path[file]} over time"
+        html += f'{plot.chart.html(label)}<p class="note">{plot.note}</p>'
     about = "Offset of requests in the files with most data, over time."
     return [Section("Where in the files", about, html)] if html else []
 
@@ -151,7 +153,7 @@ def _requests(study: Study) -> Section:
         "Requests",
         "Sizes, order and alignment of what reaches the file system as far as it was recorded: "
         "below MPI-IO the calls that it made.",
-        plot.chart.html() + traced_tables.request_table(bottom),
+        plot.chart.html("Sizes of requests") + traced_tables.request_table(bottom),
         "Consecutive: begins where the one before ended. Strided: at the same distance as the one "
         "before. Sequential: further on, at another distance. Random: further back.",
     )

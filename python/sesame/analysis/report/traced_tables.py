@@ -8,13 +8,13 @@ import numpy as np
 
 from sesame.analysis.calls import CLASS_NAMES
 from sesame.analysis.quantities import format_bytes, format_seconds
-from sesame.analysis.report.tables import Column, table_html
 from sesame.analysis.study import Study
 from sesame.analysis.traced.intervals import Array
 from sesame.analysis.traced.patterns import PATTERN_NAMES, SMALL_CLASSES
 from sesame.analysis.traced.totals import Totals, share, sizes
 from sesame.datasets.traced import IoFlag
 from sesame.traced.io_calls import KIND_NAMES, LAYER_NAMES
+from sesame.web.table import Column, table_html
 
 MOST_FILES = 500
 MOST_WAITS = 30
@@ -212,7 +212,7 @@ def request_rows(totals: Totals) -> dict[str, list[Any]]:
 def request_table(totals: Totals) -> str:
     rows = request_rows(totals)
     requests = np.array(rows["requests"])
-    columns = [Column("", rows["direction"]), Column("requests", rows["requests"], count)]
+    columns = [Column("direction", rows["direction"]), Column("requests", rows["requests"], count)]
     for pattern in PATTERN_NAMES:
         columns.append(Column(pattern, _part(np.array(rows[pattern]), requests), percent))
     wrong = _part(np.array(rows["unaligned"]), np.array(rows["alignable"]))

@@ -23,13 +23,15 @@ STATE_NAMES = (
     *calls.CLASS_NAMES[calls.POINT_TO_POINT : calls.OTHER],
     "other MPI",
 )
-# Colour-blind safe (Okabe and Ito, 2008); what is neither I/O nor MPI is pale.
+# What is neither I/O nor MPI is pale.
 STATE_COLOURS = (
     calls.CLASS_COLOURS[calls.COMPUTE],
-    "#009e73",
-    "#e69f00",
-    "#f0e442",
-    *calls.CLASS_COLOURS[calls.POINT_TO_POINT :],
+    "green",
+    "orange",
+    "yellow",
+    *calls.CLASS_COLOURS[calls.POINT_TO_POINT : calls.FILE_ACCESS],
+    "sky",  # calls of MPI-IO that are known as calls of MPI only
+    calls.CLASS_COLOURS[calls.OTHER],
 )
 VISIBLE = 0.1  # of a cell's time in calls shows them, since a run's I/O may be a small part
 

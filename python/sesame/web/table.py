@@ -1,4 +1,4 @@
-"""Tables of a page: what a click or a key sorts, without network."""
+"""Tables of a page, which a click or a key sorts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from sesame.analysis.traced.intervals import Array
+import numpy as np
 
 NUMBERS = ' class="n"'
 MOST_ROWS = 2000  # more make a page slow; they are in the JSON
@@ -15,10 +15,10 @@ MOST_ROWS = 2000  # more make a page slow; they are in the JSON
 
 @dataclass(frozen=True)
 class Column:
-    """`values` sort; `format` says how they are shown. Text columns have no format."""
+    """`values` sort; `format` makes the text of each. Text columns have no format."""
 
     title: str
-    values: Sequence[Any] | Array
+    values: Sequence[Any] | np.ndarray[Any, Any]
     format: Callable[[Any], str] | None = None
     hint: str = ""  # what the title means
 

@@ -1,4 +1,4 @@
-// Sorts tables by a click on a title, and gives plots the colours of the page.
+// Sorts a table by a click on a title, or Enter on it; empty cells stay last.
 "use strict";
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells];
@@ -22,24 +22,10 @@ for (const table of document.querySelectorAll("table.sortable")) {
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
       rows.sort((a, b) => {
         const [x, y] = [key(a, column), key(b, column)];
-        if (Number.isNaN(x) || Number.isNaN(y)) return compare(x, y); // empty cells stay last
+        if (Number.isNaN(x) || Number.isNaN(y)) return compare(x, y);
         return up ? compare(x, y) : compare(y, x);
       });
       body.append(...rows);
     });
   });
 }
-
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const paint = () => {
-  const style = getComputedStyle(document.documentElement);
-  const colour = (name) => style.getPropertyValue(name).trim();
-  for (const plot of document.querySelectorAll(".plotly-graph-div")) {
-    const change = { "font.color": colour("--ink"), plot_bgcolor: colour("--card") };
-    for (const axis of Object.keys(plot.layout || {}).filter((k) => /^[xy]axis/.test(k)))
-      change[`${axis}.gridcolor`] = colour("--grid");
-    Plotly.relayout(plot, change);
-  }
-};
-addEventListener("load", () => { if (dark.matches) paint(); });
-dark.addEventListener("change", paint);

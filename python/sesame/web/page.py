@@ -1,0 +1,125 @@
+"""A page: one file of HTML that needs nothing else, or the same text from a server."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+import sesame
+from sesame.errors import OutputError
+
+FOLDER = Path(__file__).parent
+TEMPLATES = FOLDER / "templates"
+ASSETS = FOLDER / "assets"
+STYLES = ("uplot/uPlot.min.css", "style.css")
+SCRIPTS = ("uplot/uPlot.iife.min.js", "marks.js", "chart.js", "table.js")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page. `html` is trusted; the rest is text, which the page escapes."""
+
+    title: str
+    about: str
+    html: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The figure that a reader looks for first, and what it is."""
+
+    value: str
+    meaning: str
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of a file of assets/."""
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
+    """The Content-Security-Policy of a page with these styles and scripts: nothing else runs or is
+    loaded, and only its own server is asked."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"style-src {_hashes(styles)}",
+            f"script-src {_hashes(scripts)}",
+            "img-src data:",
+            "connect-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+def _hashes(texts: Sequence[str]) -> str:
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in texts]
+    return " ".join(f"'sha256-{digest.decode()}'" for digest in digests)
+
+
+def columns_for(cards: int, most: int) -> int:
+    """Columns of a grid of cards, at most `most`: few rows, and none with one card
+    (up to 12 cards)."""
+    by_rows = sorted(range(2, most + 1), key=lambda columns: (-(-cards // columns), columns))
+    return next((columns for columns in by_rows if cards % columns != 1), by_rows[0])
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        undefined=jinja2.ChainableUndefined,
+    )
+    environment.filters["columns"] = columns_for
+    return environment
+
+
+def template(name: str) -> jinja2.Template:
+    return _environment().get_template(name)
+
+
+def render(name: str, *, scripts: Sequence[str] = (), **content: Any) -> str:
+    """The page that a template of templates/ makes; `scripts` are texts of its own."""
+    styles = [asset(one) for one in STYLES]
+    every = [*(asset(one) for one in SCRIPTS), *scripts]
+    return template(name).render(
+        **content,
+        version=sesame.__version__,
+        styles=styles,
+        page_scripts=every,
+        policy=policy(styles, every),
+    )
+
+
+def write_page(path: Path, **content: Any) -> None:
+    """Writes a report. `content`: title, subtitle (a command), headline, outcome ("completed" or
+    what went wrong) and outcome_text, doubts, alerts, cards (pairs of name and value), sections,
+    machine, facts (pairs). Raises OutputError."""
+    write_whole(path, render("report.html", **content))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Whole or not at all: beside its place first."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot write: {error.strerror}") from error
+    finally:
+        with suppress(OSError):  # it is not there, or the error above says more
+            partial.unlink()

@@ -1,0 +1,106 @@
+"""A real browser for tests of pages, and axe-core, which finds what people with other senses or a
+keyboard cannot use."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tarfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+AXE = "axe-core@4.14.1"
+SIZES = ((1400, "light"), (390, "dark"))
+
+
+@contextmanager
+def chromium(program: str) -> Iterator[Browser]:
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=sandbox)
+        yield browser
+        browser.close()
+
+
+def axe_script() -> str:
+    """axe-core as npm gives it, kept for later tests."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sesame-tests"
+    script = cache / f"{AXE}.js"
+    if not script.exists():
+        if shutil.which("npm") is None:
+            pytest.skip("npm is not installed: apt-get install npm")
+        cache.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(
+            ["npm", "pack", "--silent", AXE], cwd=cache, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            pytest.skip(f"npm pack {AXE}: {done.stderr.strip()[:200]}")
+        with tarfile.open(cache / done.stdout.split()[-1]) as package:
+            member = package.extractfile("package/axe.min.js")
+            assert member is not None
+            partial = script.with_suffix(f".{os.getpid()}")
+            partial.write_bytes(member.read())
+            partial.replace(script)
+    return script.read_text(encoding="utf-8")
+
+
+@dataclass
+class Seen:
+    """What was wrong with a page of one size and colour scheme."""
+
+    problems: list[str]
+    charts: int
+    drawn: int
+
+
+DRAW_ALL = """async () => {
+  for (const part of document.querySelectorAll("section, figure")) {
+    part.scrollIntoView();
+    await new Promise((done) => setTimeout(done, 15));
+  }
+  scrollTo(0, 0);
+}"""
+CUT = """() => [...document.querySelectorAll("h1, h2, h3, p, li, dd, dt, summary, .axis-title")]
+  .filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1)
+  .map((one) => `cut: ${one.textContent.slice(0, 60)}`)"""
+
+
+def look(browser: Browser, url: str, axe: str, width: int, scheme: Any) -> Seen:
+    """Opens a page, draws all its charts and says what is wrong with it."""
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: problems.append(message.text))
+    page.goto(url)
+    page.evaluate(DRAW_ALL)
+    time.sleep(0.1)
+    problems += faults(page, axe)
+    charts = page.locator("figure.chart").count()
+    drawn = page.locator("figure.chart canvas").count()
+    page.close()
+    return Seen(problems, charts, drawn)
+
+
+def faults(page: Page, axe: str) -> list[str]:
+    """Serious findings of axe, what is wider than the window, texts that are cut."""
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    serious = [
+        f"{one['id']}: {one['help']}: {one['nodes'][0]['html'][:200]}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    return [
+        *serious,
+        *([f"{wide} pixels wider than the window"] if wide > 0 else []),
+        *page.evaluate(CUT),
+    ]
