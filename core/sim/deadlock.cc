@@ -101,7 +101,7 @@ std::string explain_deadlock(const mpi::World& world) {
     if (rank->ended) continue;
     if (++blocked > kMostListed) continue;
     const Strand& strand = rank->main;
-    lines += "\n  " + mpi::name_of_rank(*rank) + " in " +
+    lines += "\n  " + rank->name() + " in " +
              (strand.call_depth > 0 ? name_of(strand.call) : "its program");
     const RequestObject* request = strand.waiting_request;
     const Strand* helper = nullptr;

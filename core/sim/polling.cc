@@ -156,7 +156,7 @@ void PollingWatch::yield(mpi::Strand& strand, const void* instruction) {
 
 void PollingWatch::mention_polling(const mpi::Strand& strand, const void* instruction) {
   if (std::exchange(mentioned_polling_, true)) return;
-  say("sesame: " + mpi::name_of_rank(*strand.rank) +
+  say("sesame: " + strand.rank->name() +
       " waits in a loop without a call for memory to change, at " +
       loader::describe_address(instruction) +
       ": its clock follows the other ranks' events\n"
@@ -170,7 +170,7 @@ void PollingWatch::mention_long_run(const mpi::Strand& strand, const void* instr
   const bool is_alone = std::ranges::all_of(
       world_.ranks, [&](const auto& rank) { return rank.get() == strand.rank || rank->ended; });
   if (is_alone || std::exchange(mentioned_long_run_, true)) return;
-  say("sesame: " + mpi::name_of_rank(*strand.rank) + " has run for " +
+  say("sesame: " + strand.rank->name() + " has run for " +
       std::to_string(ticks_ * (kTickNs / 1'000'000) / 1000) +
       " s of processor time without a call, now at " + loader::describe_address(instruction) +
       ", while the other ranks wait\n"
@@ -179,7 +179,7 @@ void PollingWatch::mention_long_run(const mpi::Strand& strand, const void* instr
 }
 
 void PollingWatch::end_in_vain(const mpi::Strand& strand, const void* instruction) {
-  std::string text = mpi::name_of_rank(*strand.rank) +
+  std::string text = strand.rank->name() +
                      " waits in a loop without a call for memory to change, at " +
                      loader::describe_address(instruction) + ", but no other rank can run";
   world_.hooks.abort_job(1, text + "\n" + explain_deadlock(world_));

@@ -115,8 +115,8 @@ struct Hooks {
     auto started = running->spawn(programs, parent_port);
     if (!started) {
       const loader::HostScope host;
-      std::fprintf(stderr, "sesame: %s: %s: %s\n", mpi::name_of_rank(mpi::this_rank()).c_str(),
-                   current_call(), started.error().to_string().c_str());
+      std::fprintf(stderr, "sesame: %s: %s: %s\n", mpi::this_rank().name().c_str(), current_call(),
+                   started.error().to_string().c_str());
       return error("no rank could be started");
     }
     return {};
@@ -349,15 +349,13 @@ void Simulation::judge() {
   for (const auto& rank : world_->ranks) {
     if (rank->exit_status == 0) continue;
     return conclude(Outcome::kFailed, rank->exit_status,
-                    mpi::name_of_rank(*rank) + " ended with exit status " +
-                        std::to_string(rank->exit_status) +
+                    rank->name() + " ended with exit status " + std::to_string(rank->exit_status) +
                         (deadlock.empty() ? "" : "\n" + deadlock));
   }
   if (!deadlock.empty()) return conclude(Outcome::kDeadlock, 1, deadlock);
   for (const auto& rank : world_->ranks) {
     if (!rank->initialized || rank->finalized) continue;
-    return conclude(Outcome::kFailed, 1,
-                    mpi::name_of_rank(*rank) + " ended without calling MPI_Finalize");
+    return conclude(Outcome::kFailed, 1, rank->name() + " ended without calling MPI_Finalize");
   }
 }
 

@@ -24,6 +24,16 @@ CORE_FLOORS = [
     {"sim"},
     {"bindings"},
 ]
+# The modules of core/mpi in the same way. Its tests may use all of them.
+MPI_FLOORS = [
+    {"objects"},
+    {"messages"},
+    {"communicators"},
+    {"collectives"},
+    {"rma", "io"},
+    {"calls"},
+    {"testing"},
+]
 PYTHON_FLOORS = [
     {"errors", "trust", "lazy", "__init__"},
     {"host_load", "web"},
@@ -89,6 +99,50 @@ def test_includes_never_run_upward():
             if not is_lower(included.split("/")[1], room, CORE_FLOORS):
                 wrong.append(f"{short(path)} includes {included}")
     assert wrong == []
+
+
+def test_modules_of_mpi_depend_one_way():
+    wrong = []
+    modules = set().union(*MPI_FLOORS)
+    for path in CORE:
+        name = path.relative_to(ROOT).parts
+        is_test = path.stem.endswith("_test") or path.name == "test_data.h"
+        if name[1] != "mpi" or is_test:
+            continue
+        assert name[2] in modules, f"{short(path)} is in none of the modules"
+        for included in INCLUDE.findall(path.read_text()):
+            parts = included.split("/")
+            if parts[1] == "mpi" and len(parts) > 3 and not is_lower(parts[2], name[2], MPI_FLOORS):
+                wrong.append(f"{short(path)} includes {included}")
+    assert wrong == []
+
+
+def include_cycle(includes: dict[str, list[str]]) -> list[str]:
+    """The first circle of files that include each other, or nothing."""
+    done: set[str] = set()
+
+    def search(name: str, path: list[str]) -> list[str]:
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done:
+            return []
+        for included in includes.get(name, []):
+            if cycle := search(included, [*path, name]):
+                return cycle
+        done.add(name)
+        return []
+
+    return next((cycle for name in includes if (cycle := search(name, []))), [])
+
+
+def test_the_search_for_cycles_finds_one():
+    assert include_cycle({"a": ["b"], "b": ["c"], "c": []}) == []
+    assert include_cycle({"a": ["b"], "b": ["c"], "c": ["b"]}) == ["b", "c", "b"]
+
+
+def test_headers_do_not_include_each_other_in_a_circle():
+    headers = {short(p): INCLUDE.findall(p.read_text()) for p in CORE if p.suffix == ".h"}
+    assert include_cycle(headers) == []
 
 
 # What a table names for pkgutil.resolve_name is imported as well: sesame.cli.info:info.

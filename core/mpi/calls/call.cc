@@ -2,12 +2,13 @@
 
 #include <utility>
 
-#include "core/mpi/communicators/session.h"
 #include "core/mpi/io/file_errors.h"
+#include "core/mpi/io/file_note.h"
+#include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/object_tables.h"
+#include "core/mpi/objects/session.h"
 #include "core/mpi/rma/window.h"
 
 namespace sesame::mpi {
@@ -141,7 +142,7 @@ void CallScope::leave() {
 
 void CallScope::record_file_call() {
   Rank& rank = *strand_.rank;
-  const std::unique_ptr<FileNote> note = std::move(rank.file_note);
+  const std::shared_ptr<FileNote> note = std::move(rank.file_note);
   rank.world.recorder->record(IoRecord{
       .rank = rank.id,
       .call = call_name(id_),
@@ -186,8 +187,8 @@ int CallScope::raise_on_session(int error, Session session) {
 
 void CallScope::not_implemented() {
   const Rank& rank = *strand_.rank;
-  rank.world.hooks.abort_job(1, name_of_rank(rank) + " called " + call_name(id_) +
-                                    ", which the simulated MPI does not have yet");
+  rank.world.hooks.abort_job(
+      1, rank.name() + " called " + call_name(id_) + ", which the simulated MPI does not have yet");
   __builtin_unreachable();
 }
 

@@ -7,11 +7,11 @@
 #include "core/mpi/api.h"
 #include "core/mpi/calls/call.h"
 #include "core/mpi/communicators/connection.h"
+#include "core/mpi/communicators/predefined.h"
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
-#include "core/mpi/objects/object_tables.h"
 
 namespace sesame::mpi {
 namespace {
@@ -105,7 +105,7 @@ int Abort(Comm, int errorcode) {
   const Rank& rank = this_rank();
   rank.world.hooks.abort_job(
       errorcode == 0 ? 1 : errorcode & 0xff,
-      name_of_rank(rank) + " called MPI_Abort with code " + std::to_string(errorcode));
+      rank.name() + " called MPI_Abort with code " + std::to_string(errorcode));
   return MPI_SUCCESS;
 }
 

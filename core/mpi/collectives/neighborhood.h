@@ -6,8 +6,8 @@
 
 #include "core/mpi/collectives/exchange.h"
 #include "core/mpi/collectives/launch.h"
-#include "core/mpi/communicators/topology.h"
 #include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/topology.h"
 
 namespace sesame::mpi::collectives {
 

@@ -1,7 +1,7 @@
 // Cartesian topologies (MPI 4.1, section 8.5).
 #include "core/mpi/api.h"
 #include "core/mpi/communicators/comm_create.h"
-#include "core/mpi/communicators/topology.h"
+#include "core/mpi/communicators/topology_create.h"
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/transfer.h"
 #include "core/mpi/objects/errors.h"
@@ -48,42 +48,7 @@ std::unique_ptr<Topology> grid_topology(CartesianTopology grid, int rank) {
   return topology;
 }
 
-// Into [0, dim); Euclid's remainder.
-int wrap(int coordinate, int dim) {
-  const int rest = coordinate % dim;
-  return rest < 0 ? rest + dim : rest;
-}
-
 }  // namespace
-
-std::vector<int> CartesianTopology::coords_of(int rank) const {
-  std::vector<int> result(dims.size());
-  for (size_t i = dims.size(); i-- > 0;) {
-    result[i] = rank % dims[i];
-    rank /= dims[i];
-  }
-  return result;
-}
-
-int CartesianTopology::rank_at(std::span<const int> coords_in) const {
-  int rank = 0;
-  for (size_t i = 0; i < dims.size(); ++i) rank = rank * dims[i] + coords_in[i];
-  return rank;
-}
-
-int CartesianTopology::neighbor(int direction, int displacement) const {
-  const auto axis = static_cast<size_t>(direction);
-  const long long target = static_cast<long long>(coords[axis]) + displacement;
-  std::vector<int> place = coords;
-  if (target >= 0 && target < dims[axis]) {
-    place[axis] = static_cast<int>(target);
-  } else if (periods[axis] != 0) {
-    place[axis] = wrap(static_cast<int>(target % dims[axis]), dims[axis]);
-  } else {
-    return MPI_PROC_NULL;
-  }
-  return rank_at(place);
-}
 
 int check_cartesian(Comm handle, CommObject** comm, const CartesianTopology** topology) {
   MPI_TRY(check_comm(handle, comm));
@@ -199,7 +164,7 @@ int Cart_rank(Comm comm, const int* coords, int* rank) {
                                    std::to_string(grid->dims[i]) +
                                    " places of a dimension that is not periodic");
     }
-    place[i] = wrap(coords[i], grid->dims[i]);
+    place[i] = wrap_coordinate(coords[i], grid->dims[i]);
   }
   *rank = grid->rank_at(place);
   return MPI_SUCCESS;

@@ -8,7 +8,6 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/communicators/agree.h"
-#include "core/mpi/communicators/topology.h"
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/buffered.h"
 #include "core/mpi/messages/world.h"
@@ -17,6 +16,7 @@
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/group.h"
 #include "core/mpi/objects/info.h"
+#include "core/mpi/objects/topology.h"
 
 namespace sesame::mpi {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/communicators/agree.h"
+#include "core/mpi/messages/arguments.h"
 #include "core/mpi/testing/simulated_job.h"
 
 namespace sesame::mpi {

@@ -7,8 +7,10 @@
 #include "core/mpi/api.h"
 #include "core/mpi/communicators/agree.h"
 #include "core/mpi/communicators/comm_create.h"
-#include "core/mpi/io/waiting.h"
+#include "core/mpi/communicators/ports.h"
+#include "core/mpi/communicators/predefined.h"
 #include "core/mpi/messages/arguments.h"
+#include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/group.h"
@@ -43,7 +45,7 @@ std::vector<int> accept_at(Rank& rank, int port, const Members& mine) {
 }
 
 std::vector<int> connect_to(Rank& rank, int port, const Members& mine) {
-  const int owner = rank.world.ports.owner_of(port);
+  const int owner = ports_of(rank.world).owner_of(port);
   Transfer asking = universe_transfer(rank, asking_tag(port));
   asking.send(&rank.id, 1, int_type(rank), owner);
   std::vector<int> list = {0};
@@ -54,12 +56,12 @@ std::vector<int> connect_to(Rank& rank, int port, const Members& mine) {
 
 // What only the root can tell, before it waits for the other side.
 int check_port(const Rank& rank, int port, PortUse use) {
-  const Ports& ports = rank.world.ports;
+  const Ports& ports = ports_of(rank.world);
   if (port < 0 || !ports.is_open(port)) return fail(MPI_ERR_PORT, "no open port has this name");
   const int owner = ports.owner_of(port);
   if (use == PortUse::kAccept && owner != rank.id) {
     return fail(MPI_ERR_PORT, "the port was opened by rank " + std::to_string(owner) +
-                                  ", expected by the root, " + name_of_rank(rank));
+                                  ", expected by the root, " + rank.name());
   }
   if (use == PortUse::kConnect && owner == rank.id) {
     return fail(MPI_ERR_PORT, "the root would connect to its own port");
@@ -94,7 +96,7 @@ int join_by_name(const char* port_name, int root, Comm comm, PortUse use, Comm* 
   // All ranks hear from the root of a name that is no port.
   if (object->rank == root && port_name != nullptr) {
     yield_until_now(self());
-    port = this_rank().world.ports.find(port_name).value_or(-1);
+    port = ports_of(this_rank().world).find(port_name).value_or(-1);
   }
   CommObject* joined = nullptr;
   MPI_TRY(join_at_port(*object, root, port, use, &joined));
@@ -147,16 +149,15 @@ int connect_to_parents(Rank& rank) {
 std::string describe_connection(const Rank& rank, const RequestObject& request) {
   if (request.comm == nullptr || request.comm != rank.objects.universe) return "";
   const int port = request.tag / kTagsPerPort;
-  const World& world = rank.world;
-  if (port >= world.ports.size()) return "";  // not an exchange of this kind
-  const int owner = world.ports.owner_of(port);
+  World& world = rank.world;
+  if (port >= ports_of(world).size()) return "";  // not an exchange of this kind
+  const int owner = ports_of(world).owner_of(port);
   const std::string name = Ports::name_of(port);
   for (const Job& job : world.jobs) {
     if (job.parent_port != port) continue;
-    return owner == rank.id
-               ? " waits for the ranks that it spawned to initialise MPI"
-               : " waits for " + name_of_rank(*world.ranks[static_cast<size_t>(owner)]) +
-                     ", which spawned it";
+    return owner == rank.id ? " waits for the ranks that it spawned to initialise MPI"
+                            : " waits for " + world.ranks[static_cast<size_t>(owner)]->name() +
+                                  ", which spawned it";
   }
   return owner == rank.id ? " waits for a connection to its port " + name
                           : " waits for rank " + std::to_string(owner) +
@@ -169,7 +170,7 @@ int Open_port(Info info, char* port_name) {
   MPI_TRY(check_out(port_name, "port_name"));
   yield_until_now(self());
   Rank& rank = this_rank();
-  std::strcpy(port_name, Ports::name_of(rank.world.ports.open(rank.id)).c_str());
+  std::strcpy(port_name, Ports::name_of(ports_of(rank.world).open(rank.id)).c_str());
   return MPI_SUCCESS;
 }
 
@@ -177,8 +178,8 @@ int Close_port(const char* port_name) {
   MPI_TRY(check_string(port_name, "the port's name"));
   yield_until_now(self());
   Rank& rank = this_rank();
-  MPI_TRY(check_port(rank, rank.world.ports.find(port_name).value_or(-1), PortUse::kAccept));
-  rank.world.ports.close(*rank.world.ports.find(port_name));
+  MPI_TRY(check_port(rank, ports_of(rank.world).find(port_name).value_or(-1), PortUse::kAccept));
+  ports_of(rank.world).close(*ports_of(rank.world).find(port_name));
   return MPI_SUCCESS;
 }
 
@@ -200,7 +201,8 @@ int Publish_name(const char* service_name, Info info, const char* port_name) {
   MPI_TRY(check_string(service_name, "the service's name"));
   MPI_TRY(check_string(port_name, "the port's name"));
   ask_name_service();
-  const auto [entry, is_new] = this_rank().world.ports.published.emplace(service_name, port_name);
+  const auto [entry, is_new] =
+      ports_of(this_rank().world).published.emplace(service_name, port_name);
   if (is_new) return MPI_SUCCESS;
   return fail(MPI_ERR_SERVICE, "the service '" + entry->first + "' is published already");
 }
@@ -211,7 +213,7 @@ int Lookup_name(const char* service_name, Info info, char* port_name) {
   MPI_TRY(check_string(service_name, "the service's name"));
   MPI_TRY(check_out(port_name, "port_name"));
   ask_name_service();
-  const auto& published = this_rank().world.ports.published;
+  const auto& published = ports_of(this_rank().world).published;
   const auto entry = published.find(std::string_view(service_name));
   if (entry == published.end()) {
     return fail(MPI_ERR_NAME, "no service '" + std::string(service_name) + "' is published");
@@ -227,7 +229,7 @@ int Unpublish_name(const char* service_name, Info info, const char* port_name) {
   MPI_TRY(check_string(service_name, "the service's name"));
   MPI_TRY(check_string(port_name, "the port's name"));
   ask_name_service();
-  auto& published = this_rank().world.ports.published;
+  auto& published = ports_of(this_rank().world).published;
   const auto entry = published.find(std::string_view(service_name));
   if (entry == published.end()) {
     return fail(MPI_ERR_SERVICE, "no service '" + std::string(service_name) + "' is published");

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "core/mpi/api.h"
-#include "core/mpi/communicators/topology.h"
+#include "core/mpi/communicators/topology_create.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/group.h"
 

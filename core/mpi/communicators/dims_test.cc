@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include "core/mpi/communicators/topology.h"
+#include "core/mpi/communicators/topology_create.h"
 
 namespace sesame::mpi {
 namespace {

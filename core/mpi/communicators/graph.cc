@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/mpi/api.h"
-#include "core/mpi/communicators/topology.h"
+#include "core/mpi/communicators/topology_create.h"
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"

@@ -1,5 +1,7 @@
 #include "core/mpi/communicators/ports.h"
 
+#include "core/mpi/messages/world.h"
+
 #include <charconv>
 
 namespace sesame::mpi {
@@ -30,6 +32,11 @@ std::optional<int> Ports::find(std::string_view name) const {
     return std::nullopt;
   }
   return port;
+}
+
+Ports& ports_of(World& world) {
+  if (world.ports == nullptr) world.ports = std::make_shared<Ports>();
+  return *world.ports;
 }
 
 }  // namespace sesame::mpi

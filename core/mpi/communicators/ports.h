@@ -11,6 +11,8 @@
 
 namespace sesame::mpi {
 
+struct World;
+
 class Ports {
  public:
   // A port that this rank, and no other, may accept at.
@@ -34,5 +36,8 @@ class Ports {
   };
   std::vector<Port> ports_;
 };
+
+// Those of the run; made when first asked for.
+Ports& ports_of(World& world);
 
 }  // namespace sesame::mpi

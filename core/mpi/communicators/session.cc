@@ -1,5 +1,4 @@
-#include "core/mpi/communicators/session.h"
-
+// MPI sessions: process sets, and communicators made from groups.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -7,11 +6,13 @@
 #include "core/mpi/api.h"
 #include "core/mpi/communicators/agree.h"
 #include "core/mpi/communicators/comm_create.h"
+#include "core/mpi/communicators/predefined.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/group.h"
 #include "core/mpi/objects/info.h"
+#include "core/mpi/objects/session.h"
 
 namespace sesame::mpi {
 namespace {
@@ -148,24 +149,6 @@ int create_from_groups(Group local_group, int local_leader, Group remote_group, 
 }
 
 }  // namespace
-
-SessionObject::~SessionObject() {
-  release(errhandler);
-  release(info);
-}
-
-int check_session(Session handle, SessionObject** session) {
-  *session = this_rank().objects.sessions.find(handle);
-  if (*session != nullptr) return MPI_SUCCESS;
-  return fail(MPI_ERR_SESSION, handle == MPI_SESSION_NULL ? "the session is MPI_SESSION_NULL"
-                                                          : "no such session, or it was finalized");
-}
-
-int raise_session_error(Session session, int error, const char* function_name) {
-  const SessionObject* object = this_rank().objects.sessions.find(session);
-  if (object == nullptr) return raise_error(nullptr, error, function_name);
-  return raise_with(object->errhandler, session, error, function_name);
-}
 
 int Session_init(Info info, Errhandler errhandler, Session* session) {
   ErrhandlerObject* handler = nullptr;

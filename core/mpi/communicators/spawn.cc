@@ -7,8 +7,9 @@
 #include "core/mpi/api.h"
 #include "core/mpi/communicators/agree.h"
 #include "core/mpi/communicators/connection.h"
-#include "core/mpi/io/waiting.h"
+#include "core/mpi/communicators/ports.h"
 #include "core/mpi/messages/arguments.h"
+#include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/transfer.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/callbacks.h"
@@ -91,9 +92,9 @@ std::vector<int> start(std::vector<ProgramStart>& programs, const std::vector<in
   Rank& rank = this_rank();
   if (error == MPI_SUCCESS) {
     yield_until_now(self());
-    *port = rank.world.ports.open(rank.id);
+    *port = ports_of(rank.world).open(rank.id);
     if (const auto started = rank.world.hooks.spawn(programs, *port); !started) {
-      rank.world.ports.close(*port);
+      ports_of(rank.world).close(*port);
       for (ProgramStart& program : programs) program.started = 0;
       error = fail(MPI_ERR_SPAWN, started.error().message);
     }
@@ -142,7 +143,7 @@ int spawn(CommObject& comm, int root, std::vector<ProgramStart> programs,
   }
   CommObject* joined = nullptr;
   MPI_TRY(join_at_port(comm, root, port, PortUse::kAccept, &joined));
-  if (comm.rank == root) this_rank().world.ports.close(port);
+  if (comm.rank == root) ports_of(this_rank().world).close(port);
   *intercomm = joined->handle;
   return MPI_SUCCESS;
 }

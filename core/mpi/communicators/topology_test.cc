@@ -1,7 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "core/mpi/api.h"
-#include "core/mpi/communicators/topology.h"
+#include "core/mpi/communicators/topology_create.h"
+#include "core/mpi/messages/arguments.h"
 #include "core/mpi/testing/simulated_job.h"
 
 namespace sesame::mpi {

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "core/mpi/io/file_errors.h"
+#include "core/mpi/io/file_note.h"
+#include "core/mpi/io/file_tables.h"
 #include "core/mpi/io/seek.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errhandler.h"
@@ -19,7 +21,9 @@ FileObject::~FileObject() {
   release(info);
 }
 
-FileObject* find_file(File handle) { return this_rank().objects.files.find(file_number(handle)); }
+FileObject* find_file(File handle) {
+  return file_tables(this_rank()).files.find(file_number(handle));
+}
 
 int check_file(File handle, FileObject** file) {
   *file = find_file(handle);
@@ -32,7 +36,7 @@ int raise_file_error(File handle, int error, const char* function_name) {
   if (FileNote* note = current_note()) note->error = error;
   const FileObject* file = find_file(handle);
   const ErrhandlerObject* handler =
-      file != nullptr ? file->errhandler : this_rank().objects.file_errhandler;
+      file != nullptr ? file->errhandler : file_tables(this_rank()).errhandler;
   using Kind = ErrhandlerObject::Kind;
   const Kind kind = handler != nullptr ? handler->kind : Kind::kReturn;
   if (kind != Kind::kReturn && kind != Kind::kFile) {

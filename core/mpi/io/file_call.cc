@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/mpi/call_ids.h"
+#include "core/mpi/io/file_note.h"
 #include "core/mpi/io/io_list.h"
 #include "core/mpi/io/range_locks.h"
 #include "core/mpi/io/representation.h"
@@ -72,7 +73,7 @@ int access_locked(Strand& strand, FileObject& file, FileRequest& request) {
   }
   range.bytes = end - range.offset;
   const storage::Place& place = file.place();
-  RangeLocks& locks = strand.rank->world.file_locks[{place.system, place.file}];
+  RangeLocks& locks = locks_of(strand.rank->world, place.system, place.file);
   locks.lock(strand, range);
   const int error = access_by_element(strand, file, request);
   locks.unlock(strand, range);

@@ -5,6 +5,8 @@
 #include "core/mpi/communicators/agree.h"
 #include "core/mpi/io/file_call.h"
 #include "core/mpi/io/file_errors.h"
+#include "core/mpi/io/file_note.h"
+#include "core/mpi/io/file_tables.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/seek.h"
 #include "core/mpi/objects/errhandler.h"
@@ -156,7 +158,7 @@ int File_set_errhandler(File handle, Errhandler errhandler) {
   FileObject* file = nullptr;
   if (handle != nullptr) MPI_TRY(check_file(handle, &file));
   ErrhandlerObject*& place =
-      file != nullptr ? file->errhandler : this_rank().objects.file_errhandler;
+      file != nullptr ? file->errhandler : file_tables(this_rank()).errhandler;
   return set_errhandler(place, errhandler, ErrhandlerObject::Kind::kFile);
 }
 
@@ -165,7 +167,7 @@ int File_get_errhandler(File handle, Errhandler* errhandler) {
   if (handle != nullptr) MPI_TRY(check_file(handle, &file));
   MPI_TRY(check_out(errhandler, "errhandler"));
   ErrhandlerObject* handler =
-      file != nullptr ? file->errhandler : this_rank().objects.file_errhandler;
+      file != nullptr ? file->errhandler : file_tables(this_rank()).errhandler;
   *errhandler = handler == nullptr ? MPI_ERRORS_RETURN : hand_out_errhandler(handler);
   return MPI_SUCCESS;
 }

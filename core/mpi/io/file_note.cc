@@ -8,7 +8,7 @@ namespace sesame::mpi {
 FileNote* note_path(const std::string& path) {
   Rank& rank = this_rank();
   if (rank.world.recorder == nullptr) return nullptr;
-  rank.file_note = std::make_unique<FileNote>();
+  rank.file_note = std::make_shared<FileNote>();
   rank.file_note->path = path;
   return rank.file_note.get();
 }

@@ -6,6 +6,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/io/file_call.h"
+#include "core/mpi/io/file_note.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/group.h"

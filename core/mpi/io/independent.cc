@@ -71,7 +71,7 @@ int read_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted, u
 
 int write_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted) {
   const storage::Place& place = file.place();
-  RangeLocks& locks = strand.rank->world.file_locks[{place.system, place.file}];
+  RangeLocks& locks = locks_of(strand.rank->world, place.system, place.file);
   Windows windows(sorted, file.collective.ind_wr_buffer_size);
   Extent window;
   std::vector<Extent> pieces;

@@ -11,6 +11,8 @@
 #include "core/mpi/communicators/comm_create.h"
 #include "core/mpi/io/file_call.h"
 #include "core/mpi/io/file_errors.h"
+#include "core/mpi/io/file_note.h"
+#include "core/mpi/io/file_tables.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/hints.h"
 #include "core/mpi/io/representation.h"
@@ -200,15 +202,15 @@ FileObject* make_object(Opening& opening, const CommObject& parent, uint32_t con
   file->shared = std::move(opening.shared);
   file->real = std::move(opening.real);
   file->amode = opening.amode;
-  file->opening = rank.objects.openings++;
+  file->opening = file_tables(rank).openings++;
   file->collective = file->shared->collective;
   const DatatypeRef byte(rank.datatypes.find(MPI_BYTE));
   file->view = {0, byte, byte, &native_representation(), byte, byte};
-  file->errhandler = rank.objects.file_errhandler;
+  file->errhandler = file_tables(rank).errhandler;
   retain(file->errhandler);
   file->info = new InfoObject;
   take_file_hints(*file, opening.hints);
-  file->handle = file_handle(rank.objects.files.add(file));
+  file->handle = file_handle(file_tables(rank).files.add(file));
   return file;
 }
 
@@ -318,7 +320,7 @@ int File_close(File* fh) {
     MPI_TRY(collectives::barrier(transfer));
     return file->shared->delete_on_close ? remove_at_close(strand, *file) : MPI_SUCCESS;
   });
-  release(this_rank().objects.files.remove(file_number(*fh)));
+  release(file_tables(this_rank()).files.remove(file_number(*fh)));
   *fh = nullptr;
   return error;
 }

@@ -59,4 +59,9 @@ void RangeLocks::unlock(Strand& strand, Extent range) {
   waiting_ = std::move(still_waiting);
 }
 
+RangeLocks& locks_of(World& world, const storage::FileSystem* system, storage::FileId file) {
+  if (world.file_locks == nullptr) world.file_locks = std::make_shared<FileLocks>();
+  return (*world.file_locks)[{system, file}];
+}
+
 }  // namespace sesame::mpi

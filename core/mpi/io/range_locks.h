@@ -14,6 +14,7 @@
 namespace sesame::mpi {
 
 struct Strand;
+struct World;
 
 class RangeLocks {
  public:
@@ -33,6 +34,9 @@ class RangeLocks {
 };
 
 // By file, since one file can be open several times.
-using FileLocks = std::map<std::pair<const storage::FileSystem*, storage::FileId>, RangeLocks>;
+struct FileLocks : std::map<std::pair<const storage::FileSystem*, storage::FileId>, RangeLocks> {};
+
+// The locks of this file; made when first asked for.
+RangeLocks& locks_of(World& world, const storage::FileSystem* system, storage::FileId file);
 
 }  // namespace sesame::mpi

@@ -7,6 +7,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/io/file_errors.h"
+#include "core/mpi/io/file_tables.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/datatype_create.h"
 #include "core/mpi/objects/datatype_elements.h"
@@ -221,7 +222,7 @@ int register_representation(const char* name, Function read, Function write, Fun
   if (extent == nullptr) {
     return fail(MPI_ERR_ARG, "the function for the extent of datatypes in files is null");
   }
-  rank.objects.representations.push_back(std::make_unique<Representation>(
+  file_tables(rank).representations.push_back(std::make_unique<Representation>(
       Representation{name, Kind::kUser, read, write, extent, extra_state, large}));
   return MPI_SUCCESS;
 }
@@ -234,7 +235,8 @@ const Representation* find_representation(const Rank& rank, std::string_view nam
   const std::string text(name);
   for (const Representation& known : kPredefined)
     if (strcasecmp(known.name.c_str(), text.c_str()) == 0) return &known;
-  for (const auto& known : rank.objects.representations)
+  if (rank.objects.files == nullptr) return nullptr;
+  for (const auto& known : rank.objects.files->representations)
     if (known->name == name) return known.get();
   return nullptr;
 }

@@ -3,6 +3,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/call_ids.h"
 #include "core/mpi/io/file_call.h"
+#include "core/mpi/io/file_note.h"
 #include "core/mpi/io/shared_pointer.h"
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/objects/errors.h"

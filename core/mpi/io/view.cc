@@ -4,6 +4,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/barrier.h"
 #include "core/mpi/io/file_call.h"
+#include "core/mpi/io/file_note.h"
 #include "core/mpi/io/hints.h"
 #include "core/mpi/io/io_list.h"
 #include "core/mpi/io/representation.h"

@@ -29,6 +29,13 @@ namespace {
 
 }  // namespace
 
+CommObject* find_comm(Rank& rank, Comm handle) {
+  if (handle == MPI_COMM_WORLD) [[likely]]
+    return rank.objects.world;
+  if (handle == MPI_COMM_SELF) return rank.objects.self;
+  return rank.objects.comms.find(handle);
+}
+
 int check_comm(Comm handle, CommObject** comm) {
   *comm = find_comm(this_rank(), handle);
   return *comm != nullptr ? MPI_SUCCESS : bad_comm(handle);

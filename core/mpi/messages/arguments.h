@@ -7,11 +7,14 @@
 namespace sesame::mpi {
 
 struct CommObject;
+struct Rank;
 struct RequestObject;
 class DatatypeObject;
 
 enum class Direction { kSend, kReceive };
 
+// Null when the handle is not that of a communicator which the rank holds.
+CommObject* find_comm(Rank& rank, Comm handle);
 int check_comm(Comm handle, CommObject** comm);
 // The type must be committed, the count not negative, a buffer there if there is data.
 int check_buffer(const void* buffer, Count count, Datatype datatype, const DatatypeObject** type);

@@ -7,22 +7,13 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/mpi/objects/attached_buffer.h"
 #include "core/mpi/objects/constants.h"
 
 namespace sesame::mpi {
 
 class DatatypeObject;
 struct RequestObject;
-struct Strand;
-
-struct AttachedBuffer {
-  void* address = nullptr;
-  Count size = 0;
-  bool automatic = false;  // MPI_BUFFER_AUTOMATIC: as large as need be
-  Count in_use = 0;
-  SimTime last_release;
-  Strand* waiter = nullptr;  // in MPI_Buffer_detach or _flush
-};
 
 // Takes space for the message from the communicator's buffer or the rank's, or fails with
 // MPI_ERR_BUFFER.

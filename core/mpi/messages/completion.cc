@@ -4,6 +4,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/messages/arguments.h"
+#include "core/mpi/messages/buffered.h"
 #include "core/mpi/messages/generalized.h"
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/messages/world.h"

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/base/check.h"
+#include "core/mpi/messages/buffered.h"
 #include "core/mpi/messages/mismatch.h"
 #include "core/mpi/messages/recorder.h"
 #include "core/mpi/messages/world.h"

@@ -23,7 +23,7 @@ std::string describe_peer(const RequestObject& receive) {
 }  // namespace
 
 std::string name_of_member(const Members& group, int rank) {
-  return name_of_rank(*this_rank().world.ranks[static_cast<size_t>(group[rank])]);
+  return this_rank().world.ranks[static_cast<size_t>(group[rank])]->name();
 }
 
 // Whether to report it.
@@ -48,7 +48,7 @@ void warn_of_types(World& world, const RequestObject& receive, SignatureId sent)
   if (!is_news(world, sent, wanted)) return;
   const Rank& receiver = receiver_of(world, receive);
   const uint16_t call = receiver.main.call;
-  world.hooks.warn(name_of_rank(receiver) + " receives " + describe_signature(wanted) +
+  world.hooks.warn(receiver.name() + " receives " + describe_signature(wanted) +
                    (call != 0 ? std::string(" in ") + call_name(static_cast<CallId>(call)) : "") +
                    ", but " + describe_signature(sent) + " were sent (by " +
                    describe_peer(receive) + "): the bytes are taken for what they are not");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/mpi/objects/info.h"
 
 namespace sesame::mpi {
 namespace {
@@ -40,7 +41,7 @@ void run_helper(pdes::Fiber* fiber) {
 void Strand::Wake::fire() { strand->rank->world.executive.make_ready(*strand); }
 
 Rank::Rank(World& owner, Job& job_in, int id_in)
-    : world(owner), id(id_in), interface(*this), job(job_in) {
+    : ObjectOwner(id_in), world(owner), interface(*this), job(job_in) {
   matching.set_owner(owner, id);
   main.rank = this;
   // Contexts 0 to 3 belong to MPI_COMM_WORLD and MPI_COMM_SELF.
@@ -49,12 +50,30 @@ Rank::Rank(World& owner, Job& job_in, int id_in)
 
 Rank::~Rank() = default;
 
-std::string name_of_rank(const Rank& rank) {
-  std::string name = "rank " + std::to_string(rank.id);
-  if (rank.job.number == 0) return name;
-  return name + " (rank " + std::to_string(rank.id - rank.job.first_rank) +
-         " of those spawned as " + rank.program + ")";
+std::string Rank::name() const {
+  std::string name = "rank " + std::to_string(id);
+  if (job.number == 0) return name;
+  return name + " (rank " + std::to_string(id - job.first_rank) + " of those spawned as " +
+         program + ")";
 }
+
+MembersRef Rank::intern(std::vector<int> world_ranks) {
+  return world.intern(std::move(world_ranks));
+}
+
+void Rank::describe_environment(InfoObject& info) const {
+  info.set("maxprocs", std::to_string(job.size));
+  if (world.hooks.node_name != nullptr) {
+    info.set("host", world.hooks.node_name(world.network.node_of(id)));
+  }
+}
+
+void Rank::abort_job(const std::string& why) {
+  world.hooks.abort_job(1, why);
+  __builtin_unreachable();
+}
+
+ObjectOwner& this_owner() { return this_rank(); }
 
 World::World(network::Network network_in, int rank_count)
     : network(std::move(network_in)),

@@ -1,16 +1,16 @@
 #include "core/mpi/objects/attributes.h"
 
-#include "core/mpi/messages/world.h"
 #include "core/mpi/objects/comm.h"
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/object_tables.h"
 
 namespace sesame::mpi {
 namespace {
 
 // Codes that the program added pass through, others could be anything.
 int user_function_failed(const char* which, int error) {
-  const ErrorCodes* added = this_rank().objects.error_codes.get();
+  const ErrorCodes* added = this_owner().objects.error_codes.get();
   const bool known = added != nullptr && added->text_of(error) != nullptr;
   return fail(known ? error : MPI_ERR_OTHER, "the program's attribute " + std::string(which) +
                                                  " function returned " + std::to_string(error));

@@ -14,7 +14,6 @@
 namespace sesame::mpi {
 
 struct CommObject;
-struct Rank;
 
 // The largest tag, which MPI_TAG_UB reports.
 inline constexpr int kTagUpperBound = 0x7fffffff;
@@ -69,19 +68,11 @@ class AttributeSet {
   std::vector<std::unique_ptr<Attribute>> entries_;
 };
 
-// Keyvals of any owner: what MPI_Comm_create_keyval and its relatives do.
-int create_keyval(AttributeOwner owner, Function copy, Function remove, void* extra_state,
-                  int* keyval);
-int free_keyval(AttributeOwner owner, int* keyval);
-
 // The two bits of a keyval's handle that tell what its attributes hang on.
 inline constexpr int kKeyvalOwnerMask = 0x03c00000;
 
 // For MPI_Comm_dup and MPI_Comm_free.
 int copy_attributes(const CommObject& from, CommObject& to);
 int delete_attributes(CommObject& comm);
-// For MPI_Type_dup and MPI_Type_free.
-int copy_type_attributes(Rank& rank, Datatype from, Datatype to);
-int delete_type_attributes(Rank& rank, Datatype datatype);
 
 }  // namespace sesame::mpi

@@ -1,10 +1,10 @@
 #include "core/mpi/objects/comm.h"
 
-#include "core/mpi/communicators/topology.h"
-#include "core/mpi/messages/buffered.h"
+#include "core/mpi/objects/attached_buffer.h"
 #include "core/mpi/objects/attributes.h"
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/info.h"
+#include "core/mpi/objects/topology.h"
 
 namespace sesame::mpi {
 

@@ -15,7 +15,7 @@
 namespace sesame::mpi {
 
 struct CommObject;
-struct Rank;
+struct ObjectOwner;
 
 struct ErrhandlerObject : Counted {
   enum class Kind : uint8_t { kFatal, kAbort, kReturn, kComm, kWin, kFile, kSession };
@@ -26,7 +26,7 @@ struct ErrhandlerObject : Counted {
 };
 
 // Null when the handle is not that of an error handler.
-ErrhandlerObject* find_errhandler(Rank& rank, Errhandler handle);
+ErrhandlerObject* find_errhandler(ObjectOwner& owner, Errhandler handle);
 // An error unless the handle may be attached to an object of this kind.
 int check_errhandler(Errhandler handle, ErrhandlerObject::Kind kind, ErrhandlerObject** errhandler);
 // The object at `place` gets this handler from now on.
@@ -79,9 +79,9 @@ Errhandler hand_out_errhandler(ErrhandlerObject* errhandler);
 
 // What MPI_Error_string adds to the text of this error, the last one of a file that the program was
 // given back.
-void note_reason(Rank& rank, int error, std::string reason);
+void note_reason(ObjectOwner& owner, int error, std::string reason);
 
 // The text of a class or code, predefined or added by the program.
-std::string error_text(Rank& rank, int code);
+std::string error_text(ObjectOwner& owner, int code);
 
 }  // namespace sesame::mpi

@@ -1,4 +1,5 @@
 #include "core/mpi/objects/errhandler.h"
+#include "core/mpi/messages/arguments.h"
 
 #include <gtest/gtest.h>
 

@@ -3,24 +3,25 @@
 #include <cstring>
 
 #include "core/mpi/api.h"
-#include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errhandler.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/group.h"
+#include "core/mpi/objects/object_tables.h"
 
 namespace sesame::mpi {
 namespace {
 
-ErrorCodes& error_codes(Rank& rank) {
-  if (rank.objects.error_codes == nullptr) {
-    rank.objects.error_codes = std::make_unique<ErrorCodes>();
+ErrorCodes& error_codes(ObjectOwner& owner) {
+  if (owner.objects.error_codes == nullptr) {
+    owner.objects.error_codes = std::make_unique<ErrorCodes>();
   }
-  return *rank.objects.error_codes;
+  return *owner.objects.error_codes;
 }
 
-bool is_known(Rank& rank, int code) {
+bool is_known(ObjectOwner& owner, int code) {
   if (is_error_class(code)) return true;
-  return rank.objects.error_codes != nullptr && rank.objects.error_codes->text_of(code) != nullptr;
+  return owner.objects.error_codes != nullptr &&
+         owner.objects.error_codes->text_of(code) != nullptr;
 }
 
 int no_such_code(int code) {
@@ -82,31 +83,31 @@ const char* ErrorCodes::text_of(int code) const {
   return place != entries_.end() ? place->second.text.c_str() : nullptr;
 }
 
-void note_reason(Rank& rank, int error, std::string reason) {
-  error_codes(rank).note_reason(error, std::move(reason));
+void note_reason(ObjectOwner& owner, int error, std::string reason) {
+  error_codes(owner).note_reason(error, std::move(reason));
 }
 
-std::string error_text(Rank& rank, int code) {
-  if (!is_error_class(code) && rank.objects.error_codes != nullptr) {
-    if (const char* text = rank.objects.error_codes->text_of(code); text != nullptr) return text;
+std::string error_text(ObjectOwner& owner, int code) {
+  if (!is_error_class(code) && owner.objects.error_codes != nullptr) {
+    if (const char* text = owner.objects.error_codes->text_of(code); text != nullptr) return text;
   }
   return error_class_text(code);
 }
 
 int Add_error_class(int* errorclass) {
   MPI_TRY(check_out(errorclass, "errorclass"));
-  Rank& rank = this_rank();
-  *errorclass = rank.objects.last_used_code = error_codes(rank).add_class();
+  ObjectOwner& owner = this_owner();
+  *errorclass = owner.objects.last_used_code = error_codes(owner).add_class();
   return MPI_SUCCESS;
 }
 
 int Add_error_code(int errorclass, int* errorcode) {
   MPI_TRY(check_out(errorcode, "errorcode"));
-  Rank& rank = this_rank();
-  if (!is_error_class(errorclass) && error_codes(rank).class_of(errorclass) != errorclass) {
+  ObjectOwner& owner = this_owner();
+  if (!is_error_class(errorclass) && error_codes(owner).class_of(errorclass) != errorclass) {
     return fail(MPI_ERR_ARG, std::to_string(errorclass) + " is no error class");
   }
-  *errorcode = rank.objects.last_used_code = error_codes(rank).add_code(errorclass);
+  *errorcode = owner.objects.last_used_code = error_codes(owner).add_code(errorclass);
   return MPI_SUCCESS;
 }
 
@@ -115,35 +116,35 @@ int Add_error_string(int errorcode, const char* string) {
   if (std::strlen(string) >= MPI_MAX_ERROR_STRING) {
     return fail(MPI_ERR_ARG, "the text is longer than MPI_MAX_ERROR_STRING");
   }
-  const int error = error_codes(this_rank()).set_text(errorcode, string);
+  const int error = error_codes(this_owner()).set_text(errorcode, string);
   return error == MPI_SUCCESS ? error : no_such_code(errorcode);
 }
 
 int Remove_error_class(int errorclass) {
-  const int error = error_codes(this_rank()).remove_class(errorclass);
+  const int error = error_codes(this_owner()).remove_class(errorclass);
   if (error == MPI_SUCCESS) return error;
   return fail(MPI_ERR_ARG, std::to_string(errorclass) +
                                " is no error class that the program added, or has error codes");
 }
 
 int Remove_error_code(int errorcode) {
-  const int error = error_codes(this_rank()).remove_code(errorcode);
+  const int error = error_codes(this_owner()).remove_code(errorcode);
   return error == MPI_SUCCESS ? error : no_such_code(errorcode);
 }
 
 int Remove_error_string(int errorcode) {
-  const int error = error_codes(this_rank()).remove_text(errorcode);
+  const int error = error_codes(this_owner()).remove_text(errorcode);
   if (error == MPI_SUCCESS) return error;
   return fail(MPI_ERR_ARG, "the program added no text for " + std::to_string(errorcode));
 }
 
 int Error_class(int errorcode, int* errorclass) {
   MPI_TRY(check_out(errorclass, "errorclass"));
-  const Rank& rank = this_rank();
+  const ObjectOwner& owner = this_owner();
   if (is_error_class(errorcode)) {
     *errorclass = errorcode;
-  } else if (rank.objects.error_codes != nullptr) {
-    *errorclass = rank.objects.error_codes->class_of(errorcode);
+  } else if (owner.objects.error_codes != nullptr) {
+    *errorclass = owner.objects.error_codes->class_of(errorcode);
   } else {
     *errorclass = MPI_ERR_UNKNOWN;
   }
@@ -153,12 +154,12 @@ int Error_class(int errorcode, int* errorclass) {
 int Error_string(int errorcode, char* string, int* resultlen) {
   MPI_TRY(check_out(string, "string"));
   MPI_TRY(check_out(resultlen, "resultlen"));
-  Rank& rank = this_rank();
-  if (!is_known(rank, errorcode)) {
+  ObjectOwner& owner = this_owner();
+  if (!is_known(owner, errorcode)) {
     return fail(MPI_ERR_ARG, std::to_string(errorcode) + " is no error code");
   }
-  std::string text = error_text(rank, errorcode);
-  if (const ErrorCodes* codes = rank.objects.error_codes.get()) {
+  std::string text = error_text(owner, errorcode);
+  if (const ErrorCodes* codes = owner.objects.error_codes.get()) {
     const std::string reason = codes->reason_of(errorcode);
     if (!reason.empty()) text += ": " + reason;
   }

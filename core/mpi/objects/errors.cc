@@ -1,11 +1,10 @@
 #include "core/mpi/objects/errors.h"
-
-#include "core/mpi/messages/world.h"
+#include "core/mpi/objects/object_tables.h"
 
 namespace sesame::mpi {
 
 int fail(int error_class, std::string detail) {
-  this_rank().error_detail = std::move(detail);
+  this_owner().error_detail = std::move(detail);
   return error_class;
 }
 

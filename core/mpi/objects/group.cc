@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/mpi/api.h"
-#include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
+#include "core/mpi/objects/object_tables.h"
 
 namespace sesame::mpi {
 namespace {
@@ -74,8 +74,8 @@ int include(const GroupObject& group, const std::vector<int>& ranks, Group* newg
   std::vector<int> members;
   members.reserve(ranks.size());
   for (int rank : ranks) members.push_back((*group.members)[rank]);
-  Rank& rank = this_rank();
-  *newgroup = publish_group(rank, rank.world.intern(std::move(members)));
+  ObjectOwner& owner = this_owner();
+  *newgroup = publish_group(owner, owner.intern(std::move(members)));
   return MPI_SUCCESS;
 }
 
@@ -86,8 +86,8 @@ int exclude(const GroupObject& group, const std::vector<int>& ranks, Group* newg
   for (int i = 0; i < group.members->size(); ++i) {
     if (!chosen[static_cast<size_t>(i)]) members.push_back((*group.members)[i]);
   }
-  Rank& rank = this_rank();
-  *newgroup = publish_group(rank, rank.world.intern(std::move(members)));
+  ObjectOwner& owner = this_owner();
+  *newgroup = publish_group(owner, owner.intern(std::move(members)));
   return MPI_SUCCESS;
 }
 
@@ -108,29 +108,29 @@ int check_out(const void* address, const char* what) {
 }
 
 int check_group(Group handle, GroupObject** group) {
-  Rank& rank = this_rank();
+  ObjectOwner& owner = this_owner();
   if (handle == MPI_GROUP_EMPTY) {
-    GroupObject*& empty = rank.objects.empty_group;
+    GroupObject*& empty = owner.objects.empty_group;
     if (empty == nullptr) {
       empty = new GroupObject;
       empty->handle = MPI_GROUP_EMPTY;
-      empty->members = rank.world.intern({});
+      empty->members = owner.intern({});
     }
     *group = empty;
     return MPI_SUCCESS;
   }
-  *group = rank.objects.groups.find(handle);
+  *group = owner.objects.groups.find(handle);
   if (*group != nullptr) return MPI_SUCCESS;
   return fail(MPI_ERR_GROUP, handle == MPI_GROUP_NULL ? "the group is MPI_GROUP_NULL"
                                                       : "no such group, or it was freed");
 }
 
-Group publish_group(Rank& rank, MembersRef members) {
+Group publish_group(ObjectOwner& owner, MembersRef members) {
   if (members->size() == 0) return MPI_GROUP_EMPTY;
   auto* group = new GroupObject;
-  group->my_rank = members->rank_of(rank.id);
+  group->my_rank = members->rank_of(owner.id);
   group->members = std::move(members);
-  group->handle = rank.objects.groups.add(group);
+  group->handle = owner.objects.groups.add(group);
   return group->handle;
 }
 
@@ -154,7 +154,7 @@ int Group_free(Group* group) {
   MPI_TRY(check_out(group, "group"));
   GroupObject* object;
   MPI_TRY(check_group(*group, &object));
-  if (*group != MPI_GROUP_EMPTY) release(this_rank().objects.groups.remove(*group));
+  if (*group != MPI_GROUP_EMPTY) release(this_owner().objects.groups.remove(*group));
   *group = MPI_GROUP_NULL;
   return MPI_SUCCESS;
 }
@@ -238,8 +238,8 @@ int Group_union(Group group1, Group group2, Group* newgroup) {
   std::vector<int> members = one->members->world_ranks();
   const std::vector<int> added = select(*two->members, *one->members, false);
   members.insert(members.end(), added.begin(), added.end());
-  Rank& rank = this_rank();
-  *newgroup = publish_group(rank, rank.world.intern(std::move(members)));
+  ObjectOwner& owner = this_owner();
+  *newgroup = publish_group(owner, owner.intern(std::move(members)));
   return MPI_SUCCESS;
 }
 
@@ -247,8 +247,8 @@ int Group_intersection(Group group1, Group group2, Group* newgroup) {
   GroupObject *one, *two;
   MPI_TRY(check_groups(group1, group2, &one, &two));
   MPI_TRY(check_out(newgroup, "newgroup"));
-  Rank& rank = this_rank();
-  *newgroup = publish_group(rank, rank.world.intern(select(*one->members, *two->members, true)));
+  ObjectOwner& owner = this_owner();
+  *newgroup = publish_group(owner, owner.intern(select(*one->members, *two->members, true)));
   return MPI_SUCCESS;
 }
 
@@ -256,8 +256,8 @@ int Group_difference(Group group1, Group group2, Group* newgroup) {
   GroupObject *one, *two;
   MPI_TRY(check_groups(group1, group2, &one, &two));
   MPI_TRY(check_out(newgroup, "newgroup"));
-  Rank& rank = this_rank();
-  *newgroup = publish_group(rank, rank.world.intern(select(*one->members, *two->members, false)));
+  ObjectOwner& owner = this_owner();
+  *newgroup = publish_group(owner, owner.intern(select(*one->members, *two->members, false)));
   return MPI_SUCCESS;
 }
 

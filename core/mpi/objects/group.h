@@ -6,12 +6,12 @@
 
 namespace sesame::mpi {
 
-struct Rank;
+struct ObjectOwner;
 
 // MPI_SUCCESS and the object, or MPI_ERR_GROUP with a detail.
 int check_group(Group handle, GroupObject** group);
 // MPI_GROUP_EMPTY when there are no members.
-Group publish_group(Rank& rank, MembersRef members);
+Group publish_group(ObjectOwner& owner, MembersRef members);
 
 // MPI_ERR_ARG with a detail when an address for a result is null.
 int check_out(const void* address, const char* what);

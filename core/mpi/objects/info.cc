@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "core/mpi/api.h"
-#include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/group.h"
+#include "core/mpi/objects/object_tables.h"
 
 namespace sesame::mpi {
 namespace {
@@ -33,13 +33,6 @@ int check_changeable(Info handle, InfoObject** info) {
   return fail(MPI_ERR_INFO, "MPI_INFO_ENV cannot be changed or freed");
 }
 
-void describe_environment(const Rank& rank, InfoObject& info) {
-  info.set("maxprocs", std::to_string(rank.job.size));
-  if (rank.world.hooks.node_name != nullptr) {
-    info.set("host", rank.world.hooks.node_name(rank.world.network.node_of(rank.id)));
-  }
-}
-
 }  // namespace
 
 const std::string* InfoObject::find(std::string_view key) const {
@@ -59,12 +52,12 @@ void InfoObject::set(std::string_view key, std::string_view value) {
   entries.emplace_back(key, value);
 }
 
-InfoObject* find_info(Rank& rank, Info handle) {
-  if (handle != MPI_INFO_ENV) return rank.objects.infos.find(handle);
-  InfoObject*& environment = rank.objects.environment;
+InfoObject* find_info(ObjectOwner& owner, Info handle) {
+  if (handle != MPI_INFO_ENV) return owner.objects.infos.find(handle);
+  InfoObject*& environment = owner.objects.environment;
   if (environment == nullptr) {
     environment = new InfoObject;
-    describe_environment(rank, *environment);
+    owner.describe_environment(*environment);
   }
   return environment;
 }
@@ -72,25 +65,25 @@ InfoObject* find_info(Rank& rank, Info handle) {
 int check_info(Info handle, InfoObject** info) {
   *info = nullptr;
   if (handle == MPI_INFO_NULL) return MPI_SUCCESS;
-  *info = find_info(this_rank(), handle);
+  *info = find_info(this_owner(), handle);
   return *info != nullptr ? MPI_SUCCESS : fail(MPI_ERR_INFO, "no such info, or it was freed");
 }
 
-Info publish_info(Rank& rank, const InfoObject* contents) {
+Info publish_info(ObjectOwner& owner, const InfoObject* contents) {
   auto* info = new InfoObject;
   if (contents != nullptr) info->entries = contents->entries;
-  return rank.objects.infos.add(info);
+  return owner.objects.infos.add(info);
 }
 
 int Info_create(Info* info) {
   MPI_TRY(check_out(info, "info"));
-  *info = publish_info(this_rank(), nullptr);
+  *info = publish_info(this_owner(), nullptr);
   return MPI_SUCCESS;
 }
 
 int Info_create_env(int argc, char** argv, Info* info) {
   MPI_TRY(check_out(info, "info"));
-  Rank& rank = this_rank();
+  ObjectOwner& owner = this_owner();
   InfoObject contents;
   if (argc > 0 && argv != nullptr && argv[0] != nullptr) {
     contents.set("command", argv[0]);
@@ -101,8 +94,8 @@ int Info_create_env(int argc, char** argv, Info* info) {
     }
     if (!arguments.empty()) contents.set("argv", arguments.substr(0, MPI_MAX_INFO_VAL - 1));
   }
-  describe_environment(rank, contents);
-  *info = publish_info(rank, &contents);
+  owner.describe_environment(contents);
+  *info = publish_info(owner, &contents);
   return MPI_SUCCESS;
 }
 
@@ -110,7 +103,7 @@ int Info_dup(Info info, Info* newinfo) {
   InfoObject* object;
   MPI_TRY(check_object(info, &object));
   MPI_TRY(check_out(newinfo, "newinfo"));
-  *newinfo = publish_info(this_rank(), object);
+  *newinfo = publish_info(this_owner(), object);
   return MPI_SUCCESS;
 }
 
@@ -118,7 +111,7 @@ int Info_free(Info* info) {
   MPI_TRY(check_out(info, "info"));
   InfoObject* object;
   MPI_TRY(check_changeable(*info, &object));
-  release(this_rank().objects.infos.remove(*info));
+  release(this_owner().objects.infos.remove(*info));
   *info = MPI_INFO_NULL;
   return MPI_SUCCESS;
 }

@@ -11,7 +11,7 @@
 
 namespace sesame::mpi {
 
-struct Rank;
+struct ObjectOwner;
 
 struct InfoObject : Counted {
   std::vector<std::pair<std::string, std::string>> entries;
@@ -21,10 +21,10 @@ struct InfoObject : Counted {
 };
 
 // The object of a handle (MPI_INFO_ENV included); null for MPI_INFO_NULL and what is not an info.
-InfoObject* find_info(Rank& rank, Info handle);
+InfoObject* find_info(ObjectOwner& owner, Info handle);
 // An error unless the handle is MPI_INFO_NULL or a valid info. *info is null for MPI_INFO_NULL.
 int check_info(Info handle, InfoObject** info);
 // Gives the program a new info object with these entries.
-Info publish_info(Rank& rank, const InfoObject* contents);
+Info publish_info(ObjectOwner& owner, const InfoObject* contents);
 
 }  // namespace sesame::mpi

@@ -1,6 +1,6 @@
 // The MPI objects that one rank holds besides datatypes, operations and requests: communicators,
 // groups, error handlers, infos, keyvals, sessions and the error codes that the program added.
-// Owned by the Rank; one thread.
+// Owned by the rank; one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,20 @@ namespace sesame::mpi {
 
 class ErrorCodes;
 struct ErrhandlerObject;
-struct FileObject;
+struct FileTables;
 struct InfoObject;
 struct KeyvalObject;
-struct Rank;
-struct Representation;
 struct SessionObject;
-class Transfer;
-struct WindowObject;
+struct WindowTable;
 
 struct ObjectTables {
   ObjectTables();
   ~ObjectTables();
 
-  // The program's communicators; null until create_world_communicators().
+  // Null until create_world_communicators() (communicators/predefined.h).
   CommObject* world = nullptr;
   CommObject* self = nullptr;
-  CommObject* universe = nullptr;  // see universe_transfer()
+  CommObject* universe = nullptr;  // communicators/predefined.h
   CommObject* parent = nullptr;    // of MPI_Comm_get_parent; `comms` owns it
   HandleTable<CommObject, 0x84000000, 0, 4> comms;
 
@@ -51,29 +48,38 @@ struct ObjectTables {
 
   HandleTable<SessionObject, 0xb8000000> sessions;
 
-  HandleTable<WindowObject, 0xa0000000> windows;
-  HandleTable<FileObject, 0xb4000000> files;
-  int openings = 0;                             // of files, so far
-  ErrhandlerObject* file_errhandler = nullptr;  // of MPI_FILE_NULL; null: MPI_ERRORS_RETURN
-  std::vector<std::unique_ptr<Representation>> representations;  // that the program registered
+  // Made by one-sided communication and MPI-IO at their first use. Shared pointers, since they can
+  // delete what is not defined here; nothing else holds them.
+  std::shared_ptr<WindowTable> windows;
+  std::shared_ptr<FileTables> files;
 
   std::unique_ptr<ErrorCodes> error_codes;  // null until there is something to keep
   int last_used_code = MPI_ERR_LASTCODE;    // predefined attributes are addresses of integers
   int agreements = 0;                       // on context ids, under way (agree.h)
 };
 
-// Null when the handle is not that of a communicator which the rank holds.
-CommObject* find_comm(Rank& rank, Comm handle);
+// What a rank is to its objects: it holds them and answers what they ask. Rank derives from it.
+struct ObjectOwner {
+  explicit ObjectOwner(int number) : id(number) {}
 
-// Makes MPI_COMM_WORLD and MPI_COMM_SELF of the rank, if they are not there yet.
-void create_world_communicators(Rank& rank);
+  const int id;  // among all ranks of the run
+  ObjectTables objects;
+  std::string error_detail;  // what the last failed call says about itself
 
-// Messages among all ranks of the run by their numbers, for those that have no communicator in
-// common yet. The tag keeps the exchanges apart.
-Transfer universe_transfer(Rank& rank, int tag);
+  // "rank 5", for messages to the user.
+  virtual std::string name() const = 0;
+  // The one shared copy of this list of ranks of the run.
+  virtual MembersRef intern(std::vector<int> world_ranks) = 0;
+  // Fills in what MPI_INFO_ENV has.
+  virtual void describe_environment(InfoObject& info) const = 0;
+  // Ends the run, with a text for the user.
+  [[noreturn]] virtual void abort_job(const std::string& why) = 0;
 
-// What MPI_Finalize does first: deletes the attributes of MPI_COMM_SELF, the last one set first.
-// Returns the error of a delete function.
-int delete_self_attributes(Rank& rank);
+ protected:
+  ~ObjectOwner() = default;
+};
+
+// The rank that runs on this thread; defined where ranks are.
+ObjectOwner& this_owner();
 
 }  // namespace sesame::mpi

@@ -57,7 +57,10 @@ WindowObject::~WindowObject() {
   release(errhandler);
 }
 
-WindowObject* find_window(Rank& rank, Win handle) { return rank.objects.windows.find(handle); }
+WindowObject* find_window(Rank& rank, Win handle) {
+  const WindowTable* windows = rank.objects.windows.get();
+  return windows != nullptr ? windows->find(handle) : nullptr;
+}
 
 int check_window(Win handle, WindowObject** window) {
   *window = find_window(this_rank(), handle);

@@ -115,6 +115,9 @@ struct WindowObject : Counted {
   Exposure& exposure(int target) { return shared->exposures[static_cast<size_t>(target)]; }
 };
 
+// The windows of one rank.
+struct WindowTable : HandleTable<WindowObject, 0xa0000000> {};
+
 // Adds these hints (null for none) to the window's; those that no MPI knows are dropped.
 void take_window_hints(WindowObject& window, const InfoObject* info);
 

@@ -137,7 +137,8 @@ int create(CommObject& comm, const Offer& offer, Win* win, void* baseptr) {
     collectives::barrier_dissemination(transfer);
     WindowObject* window = new_window(rank, comm, offer, context);
     window->shared = std::move(shared);
-    window->handle = rank.objects.windows.add(window);
+    if (rank.objects.windows == nullptr) rank.objects.windows = std::make_shared<WindowTable>();
+    window->handle = rank.objects.windows->add(window);
     *win = window->handle;
     return MPI_SUCCESS;
   });
@@ -293,7 +294,7 @@ int Win_free(Win* win) {
     collectives::barrier_dissemination(transfer);
     return MPI_SUCCESS;
   });
-  rank.objects.windows.remove(*win);
+  rank.objects.windows->remove(*win);
   discard(rank, window->comm);
   *win = MPI_WIN_NULL;
   release(window);

@@ -1,4 +1,4 @@
-#include "core/mpi/communicators/topology.h"
+#include "core/mpi/communicators/topology_create.h"
 
 #include "core/mpi/api.h"
 #include "core/mpi/communicators/comm_create.h"
@@ -9,31 +9,6 @@
 #include "core/mpi/objects/group.h"
 
 namespace sesame::mpi {
-namespace {
-
-// MPI 4.1, section 8.6: dimension by dimension, the neighbour below, then the one above.
-Neighbors neighbors_in(const CartesianTopology& grid) {
-  Neighbors neighbors;
-  for (int direction = 0; direction < grid.ndims(); ++direction) {
-    neighbors.sources.push_back(grid.neighbor(direction, -1));
-    neighbors.sources.push_back(grid.neighbor(direction, 1));
-  }
-  neighbors.destinations = neighbors.sources;
-  return neighbors;
-}
-
-}  // namespace
-
-Neighbors neighbors_of(const CommObject& comm) {
-  const Topology* topology = comm.topology.get();
-  if (const auto* grid = shape_of<CartesianTopology>(topology)) return neighbors_in(*grid);
-  if (const auto* graph = shape_of<GraphTopology>(topology)) {
-    const std::span<const int> list = graph->neighbors(comm.rank);
-    return {{list.begin(), list.end()}, {list.begin(), list.end()}};
-  }
-  const auto& graph = std::get<DistGraphTopology>(topology->shape);
-  return {graph.sources, graph.destinations};
-}
 
 int check_parent(Comm handle, CommObject** comm) {
   MPI_TRY(check_comm(handle, comm));

@@ -9,7 +9,6 @@ namespace sesame::mpi {
 
 struct ErrhandlerObject;
 struct InfoObject;
-struct Rank;
 
 struct SessionObject : Counted {
   Session handle = MPI_SESSION_NULL;

@@ -1,5 +1,6 @@
 // The MPI functions on datatypes, packing and reduction operations, as calls of the running rank.
 #include "core/mpi/api.h"
+#include "core/mpi/calls/attribute_calls.h"
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/attributes.h"

@@ -14,6 +14,9 @@ namespace sesame::mpi {
 
 struct CommObject;
 
+// The coordinate modulo `dim`, in [0, dim) for negative ones, too. REQUIRES: dim > 0.
+int wrap_coordinate(int coordinate, int dim);
+
 struct CartesianTopology {
   std::vector<int> dims;
   std::vector<int> periods;  // 0 or 1
@@ -57,16 +60,6 @@ const Shape* shape_of(const Topology* topology) {
   return topology != nullptr ? std::get_if<Shape>(&topology->shape) : nullptr;
 }
 
-// An intra-communicator and its topology of this kind, or MPI_ERR_TOPOLOGY.
-int check_cartesian(Comm handle, CommObject** comm, const CartesianTopology** topology);
-
-// Gives the first `ranks` ranks of the parent a new communicator with this topology and leaves
-// *newcomm of the others as it is. Collective over the parent.
-int create_with_topology(CommObject& parent, int ranks, std::unique_ptr<Topology> topology,
-                         Comm* newcomm);
-// An intra-communicator to make a topology on.
-int check_parent(Comm handle, CommObject** comm);
-
 // Whom a neighbourhood collective receives from and sends to, in the order of its buffers; may hold
 // MPI_PROC_NULL (edges of a grid that is not periodic).
 struct Neighbors {
@@ -75,10 +68,5 @@ struct Neighbors {
 };
 // REQUIRES: the communicator has a topology.
 Neighbors neighbors_of(const CommObject& comm);
-
-// MPI_Dims_create on plain values: fills the entries that are 0, largest first, so that the product
-// is `nodes`. Balanced as MPICH has it: the least difference between the largest and the smallest,
-// then the greatest smallest one. False when the fixed entries do not divide `nodes`.
-bool create_dims(int nodes, std::span<int> dims);
 
 }  // namespace sesame::mpi

@@ -1,4 +1,5 @@
-// The MPI functions on keyvals and attributes of communicators and datatypes.
+#include "core/mpi/calls/attribute_calls.h"
+
 #include "core/base/check.h"
 #include "core/mpi/api.h"
 #include "core/mpi/messages/arguments.h"
@@ -145,8 +146,7 @@ int check_type(Datatype datatype, AttributeSet** set) {
   return MPI_SUCCESS;
 }
 
-}  // namespace
-
+// Keyvals of any owner: what MPI_Comm_create_keyval and its relatives do.
 int create_keyval(AttributeOwner owner, Function copy, Function remove, void* extra_state,
                   int* keyval) {
   MPI_TRY(check_out(keyval, "the keyval"));
@@ -170,6 +170,8 @@ int free_keyval(AttributeOwner owner, int* keyval) {
   *keyval = MPI_KEYVAL_INVALID;
   return MPI_SUCCESS;
 }
+
+}  // namespace
 
 void Keyval_set_proxies(int keyval, Function copy_proxy, Function delete_proxy) {
   KeyvalObject* object = this_rank().objects.keyvals.find(keyval & ~kKeyvalOwnerMask);

@@ -1,0 +1,31 @@
+// What one rank has of MPI-IO: its open files, the error handler of MPI_FILE_NULL and the data
+// representations that the program registered. The rank owns it; made at its first use.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/mpi/io/file.h"
+#include "core/mpi/io/representation.h"
+#include "core/mpi/objects/errhandler.h"
+#include "core/mpi/objects/handle_table.h"
+
+namespace sesame::mpi {
+
+struct Rank;
+
+struct FileTables {
+  FileTables() = default;
+  ~FileTables() { release(errhandler); }
+  FileTables(const FileTables&) = delete;
+  FileTables& operator=(const FileTables&) = delete;
+
+  HandleTable<FileObject, 0xb4000000> files;
+  int openings = 0;                        // so far
+  ErrhandlerObject* errhandler = nullptr;  // of MPI_FILE_NULL; null: MPI_ERRORS_RETURN
+  std::vector<std::unique_ptr<Representation>> representations;
+};
+
+FileTables& file_tables(Rank& rank);
+
+}  // namespace sesame::mpi
