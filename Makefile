@@ -11,7 +11,7 @@ TEST_PACKAGES := blktrace chromium e2fsprogs fio git hdf5-tools iproute2 libhdf5
   linux-perf mocassin netpipe-mpich2 openssl perl scalapack-mpi-test sqlite3 strace systemd \
   util-linux vim
 LONG_TEST_PACKAGES := busybox-static qemu-system-x86
-CXX_FILES = $(shell git ls-files '*.cc' '*.h' | grep -v '/generated/')
+CXX_FILES = $(shell git ls-files '*.cc' '*.h' 'tracer/*.inc' | grep -v '/generated/')
 
 .PHONY: help setup build build-tests test test-fast test-long demo bench lint format sanitize clean
 

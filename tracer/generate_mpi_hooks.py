@@ -3,8 +3,8 @@
 usage: generate_mpi_hooks.py FUNCTIONS.TABLE SHAPES.TABLE OUTPUT_DIRECTORY
 
 Writes mpi_calls.def, the names of recorded calls; mpi_symbols.def, the symbols that the tracer
-defines; mpi_hooks_made.h, the hooks whose shape follows from the kinds of their arguments; and
-mpi_counts_made.h, the hooks that count calls. Hooks are compiled once for each binary interface,
+defines; mpi_hooks_made.inc, the hooks whose shape follows from the kinds of their arguments; and
+mpi_counts_made.inc, the hooks that count calls. Hooks are compiled once for each binary interface,
 with its types. Points of measurement are in mpi_points.h, and in mpi_points.json for who reads.
 """
 
@@ -440,8 +440,8 @@ def write_hooks(functions: list[Function], shapes: dict[str, Shape], directory: 
         macro = f"SESAME_{name[:-1].upper()}"
         text = "".join(f"{macro}({line})\n" for line in lines)
         (directory / f"mpi_{name}.def").write_text(NOTE + text)
-    (directory / "mpi_hooks_made.h").write_text(NOTE + "\n" + "\n".join(hooks))
-    (directory / "mpi_counts_made.h").write_text(NOTE + "\n" + "\n".join(counts))
+    (directory / "mpi_hooks_made.inc").write_text(NOTE + "\n" + "\n".join(hooks))
+    (directory / "mpi_counts_made.inc").write_text(NOTE + "\n" + "\n".join(counts))
     write_points(counted, directory)
 
 

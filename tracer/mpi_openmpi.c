@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-#include "mpi_hooks.h"
+#include "mpi_hooks.inc"
 
 void* sesame_openmpi_objects[8];
 

@@ -74,6 +74,12 @@ def short(path: Path) -> str:
 
 CORE = tracked("core/*.cc", "core/*.h", "core/*.c", "core/*.S")
 WORKLOADS = tracked("workloads/*.cc", "workloads/*.h")
+# What is loaded into programs and kernels.
+LOADED = tracked(
+    *(f"{room}/*.{kind}" for room in ("tracer", "probes", "control") for kind in ("c", "h", "inc"))
+)
+# All that they may know of the core: the list of traced calls and its records in C.
+LOADED_MAY_INCLUDE = {"core/trace/shapes.def", "core/trace/shapes.h"}
 PYTHON = tracked("python/*.py", "tests/*.py", "tools/*.py", "bench/*.py")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"(core/[^"]+)"', re.M)
 
@@ -88,6 +94,7 @@ def is_lower(used: str, user: str, floors: list[set[str]]) -> bool:
 
 def test_there_is_something_to_check():
     assert len(CORE) > 50
+    assert len(LOADED) > 60
     assert len(PYTHON) > 30
 
 
@@ -117,6 +124,38 @@ def test_modules_of_mpi_depend_one_way():
     assert wrong == []
 
 
+INCLUDE_ANY = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+
+
+def included_files(path: Path) -> list[str]:
+    """The files of ours that it includes, by their path from the root or beside it."""
+    return [
+        next((short(p) for p in (ROOT / name, path.parent / name) if p.is_file()), name)
+        for name in INCLUDE_ANY.findall(path.read_text())
+    ]
+
+
+def test_what_is_loaded_includes_only_its_own_folder_and_raw_records():
+    wrong = []
+    for path in LOADED:
+        room = path.relative_to(ROOT).parts[0]
+        for included in included_files(path):
+            is_own = "/" not in included or included.startswith(f"{room}/")
+            if not is_own and included not in LOADED_MAY_INCLUDE:
+                wrong.append(f"{short(path)} includes {included}")
+    assert wrong == []
+
+
+def test_functions_that_are_compiled_several_times_are_no_headers():
+    """A header that others include defines no functions but inline ones; mpi_hooks.inc does."""
+    wrong = []
+    for path in (p for p in LOADED if p.suffix == ".h" and not p.name.endswith(".bpf.h")):
+        wrong += [
+            f"{short(path)}: {head}" for head, _ in cxx_functions(path) if "inline" not in head
+        ]
+    assert wrong == []
+
+
 def include_cycle(includes: dict[str, list[str]]) -> list[str]:
     """The first circle of files that include each other, or nothing."""
     done: set[str] = set()
@@ -141,8 +180,8 @@ def test_the_search_for_cycles_finds_one():
 
 
 def test_headers_do_not_include_each_other_in_a_circle():
-    headers = {short(p): INCLUDE.findall(p.read_text()) for p in CORE if p.suffix == ".h"}
-    assert include_cycle(headers) == []
+    headers = [p for p in [*CORE, *LOADED] if p.suffix in (".h", ".inc")]
+    assert include_cycle({short(p): included_files(p) for p in headers}) == []
 
 
 # What a table names for pkgutil.resolve_name is imported as well: sesame.cli.info:info.
@@ -228,7 +267,7 @@ def test_every_python_module_is_imported():
 def test_no_file_is_too_long():
     long = {
         short(path): length
-        for path in [*CORE, *WORKLOADS, *PYTHON]
+        for path in [*CORE, *WORKLOADS, *LOADED, *PYTHON]
         if (length := len(path.read_text().splitlines())) > MOST_LINES
     }
     assert long == {}
@@ -265,7 +304,8 @@ def python_functions(path: Path) -> list[tuple[str, int]]:
 def test_no_function_is_longer_than_a_screen():
     long: dict[str, int] = {}
     names = []
-    for path in [*(p for p in CORE if p.suffix in (".cc", ".h", ".c")), *WORKLOADS, *PYTHON]:
+    native = [p for p in [*CORE, *WORKLOADS, *LOADED] if p.suffix != ".S"]
+    for path in [*native, *PYTHON]:
         functions = python_functions(path) if path.suffix == ".py" else cxx_functions(path)
         for name, length in functions:
             if length > MOST_FUNCTION_LINES:
@@ -277,7 +317,9 @@ def test_no_function_is_longer_than_a_screen():
 
 
 def test_names_say_something():
-    wrong = [short(path) for path in [*CORE, *WORKLOADS, *PYTHON] if BANNED.search(path.stem)]
+    wrong = [
+        short(path) for path in [*CORE, *WORKLOADS, *LOADED, *PYTHON] if BANNED.search(path.stem)
+    ]
     for path in CORE:
         for name in re.findall(r"^\s*(?:class|struct|namespace)\s+(\w+)", path.read_text(), re.M):
             snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
@@ -293,7 +335,7 @@ def test_names_say_something():
 
 
 def test_every_header_opens_with_what_it_is():
-    headers = [path for path in [*CORE, *WORKLOADS] if path.suffix == ".h"]
+    headers = [p for p in [*CORE, *WORKLOADS, *LOADED] if p.suffix in (".h", ".inc")]
     assert [short(p) for p in headers if not p.read_text().startswith(("//", "/*"))] == []
 
 

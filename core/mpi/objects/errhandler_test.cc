@@ -1,9 +1,9 @@
 #include "core/mpi/objects/errhandler.h"
-#include "core/mpi/messages/arguments.h"
 
 #include <gtest/gtest.h>
 
 #include "core/mpi/api.h"
+#include "core/mpi/messages/arguments.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/object_tables.h"
 #include "core/mpi/testing/simulated_job.h"
