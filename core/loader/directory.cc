@@ -48,13 +48,13 @@ int move_kernel_to(RankProcess& process, const char* path) {
 
 // On a mount only our own idea of the place changes: every path of the rank is made whole first.
 int move_to(RankProcess& process, const char* path) {
-  PathOperation operation("chdir", AT_FDCWD, path, PathUse::kLook);
+  PathOperation operation("chdir", AT_FDCWD, path, PathIntent::kRead);
   if (!operation.is_simulated()) return move_kernel_to(process, operation.host_path());
   if (operation.error() != 0) return operation.fail(operation.error());
   struct stat status;
-  if (REAL(stat)(operation.real_path(), &status) != 0) return operation.fail_look(errno);
-  if (!S_ISDIR(status.st_mode)) return operation.fail_look(ENOTDIR);
-  operation.metadata(FileCall::kStat);
+  if (REAL(stat)(operation.real_path(), &status) != 0) return operation.fail_lookup(errno);
+  if (!S_ISDIR(status.st_mode)) return operation.fail_lookup(ENOTDIR);
+  operation.charge_metadata(MetadataCall::kStat);
   process.working_directory = operation.path().name;
   return operation.result(0);
 }
@@ -89,7 +89,7 @@ int rank_fchdir(int directory) {
   RankProcess* process = current();
   if (process == nullptr) return REAL(fchdir)(directory);
   if (const OpenFile* open = open_file(directory))
-    return move_to(*process, open->file.name.c_str());
+    return move_to(*process, open->path().name.c_str());
   swap_directories_from_now_on();
   if (REAL(fchdir)(directory) != 0) return -1;
   process->working_directory.clear();

@@ -25,20 +25,20 @@ Pending* find_pending(const aiocb* request) {
   return found == g_pending.end() ? nullptr : &found->second;
 }
 
-int start_request(const aiocb* request, bool is_write) {
+int start_request(const aiocb* request, Direction direction) {
   const iovec part{const_cast<void*>(request->aio_buf), request->aio_nbytes};
   Pending& pending = g_pending[request];
   pending = {};
-  const Pieces pieces{&part, 1, request->aio_offset, 0};
-  pending.result = start_transfer(request->aio_fildes, is_write, pieces, &pending.ticket);
+  const IoVector data{&part, 1, request->aio_offset, 0};
+  pending.result = start_transfer(request->aio_fildes, direction, data, &pending.ticket);
   if (pending.result < 0) pending.error = errno;
   return 0;
 }
 
 bool has_ended(Pending& pending) {
   if (pending.ticket == nullptr) return true;
-  if (!file_hooks()->has_ended(pending.ticket)) return false;
-  file_hooks()->await(pending.ticket);
+  if (!file_hooks()->is_done(pending.ticket)) return false;
+  file_hooks()->wait_for(pending.ticket);
   pending.ticket = nullptr;
   return true;
 }
@@ -46,7 +46,7 @@ bool has_ended(Pending& pending) {
 void await(Pending& pending) {
   if (pending.ticket == nullptr) return;
   FileOperation operation("aio_suspend");
-  file_hooks()->await(pending.ticket);
+  file_hooks()->wait_for(pending.ticket);
   pending.ticket = nullptr;
 }
 
@@ -56,12 +56,12 @@ extern "C" {
 
 int rank_aio_read(aiocb* request) {
   if (open_file(request->aio_fildes) == nullptr) return REAL(aio_read)(request);
-  return start_request(request, false);
+  return start_request(request, Direction::kRead);
 }
 
 int rank_aio_write(aiocb* request) {
   if (open_file(request->aio_fildes) == nullptr) return REAL(aio_write)(request);
-  return start_request(request, true);
+  return start_request(request, Direction::kWrite);
 }
 
 // Ends when all that was written is on the devices: waits for that.

@@ -14,8 +14,8 @@
 namespace sesame::loader {
 namespace {
 
-PathUse change_of(int flags) {
-  return (flags & AT_SYMLINK_NOFOLLOW) != 0 ? PathUse::kReplace : PathUse::kChange;
+PathIntent change_of(int flags) {
+  return (flags & AT_SYMLINK_NOFOLLOW) != 0 ? PathIntent::kUnlink : PathIntent::kWrite;
 }
 
 int set_mode(const char* call, int directory, const char* path, mode_t mode, int flags) {
@@ -83,12 +83,12 @@ int rank_utime(const char* path, const utimbuf* times) {
 // Room and use are those of the file system that holds the backing.
 int rank_statfs(const char* path, struct statfs* result) {
   if (!SERVES_RANK()) return REAL(statfs)(path, result);
-  return with_path("statfs", AT_FDCWD, path, PathUse::kLook,
+  return with_path("statfs", AT_FDCWD, path, PathIntent::kRead,
                    [=](int, const char* p) { return REAL(statfs)(p, result); });
 }
 int rank_statvfs(const char* path, struct statvfs* result) {
   if (!SERVES_RANK()) return REAL(statvfs)(path, result);
-  return with_path("statvfs", AT_FDCWD, path, PathUse::kLook,
+  return with_path("statvfs", AT_FDCWD, path, PathIntent::kRead,
                    [=](int, const char* p) { return REAL(statvfs)(p, result); });
 }
 GLOBAL_NAME(statvfs);

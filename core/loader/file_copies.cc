@@ -85,7 +85,7 @@ void write_back(const char* call, void* address, size_t size, bool forget) {
   }
   for (const auto& [mapping, bytes] : found) {
     FileOperation operation(call);
-    operation.moved(mapping.open->file, true, mapping.offset, bytes);
+    operation.charge_access(*mapping.open, Direction::kWrite, mapping.offset, bytes);
   }
 }
 
@@ -138,12 +138,13 @@ int rank_fallocate(int fd, int mode, off_t offset, off_t size) {
 void* rank_mmap(void* address, size_t size, int protection, int flags, int fd, off_t offset) {
   void* const place = REAL(mmap)(address, size, protection, flags, fd, offset);
   if (place == MAP_FAILED || (flags & MAP_ANONYMOUS) != 0 || open_file(fd) == nullptr) return place;
-  const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
+  const std::shared_ptr<OpenFile> open = keep_open(fd);
   if ((flags & MAP_TYPE) != MAP_PRIVATE && (protection & PROT_WRITE) != 0)
     g_mappings[reinterpret_cast<uintptr_t>(place)] = {open, size, static_cast<uint64_t>(offset)};
   FileOperation operation("mmap");
   const uint64_t bytes = bytes_mapped(fd, size, offset);
-  if (bytes > 0) operation.moved(open->file, false, static_cast<uint64_t>(offset), bytes);
+  if (bytes > 0)
+    operation.charge_access(*open, Direction::kRead, static_cast<uint64_t>(offset), bytes);
   operation.result(0);
   return place;
 }

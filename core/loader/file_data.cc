@@ -14,14 +14,17 @@
 namespace sesame::loader {
 namespace {
 
+// The kernel moves no more in one call (MAX_RW_COUNT).
+constexpr uint64_t kMostBytes = 0x7ffff000;
+
 uint64_t size_of(int fd) {
   struct stat status;
   return REAL(fstat)(fd, &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
 }
 
-uint64_t bytes_of(const Pieces& pieces) {
+uint64_t bytes_of(const IoVector& data) {
   uint64_t bytes = 0;
-  for (int i = 0; i < pieces.count; ++i) bytes += pieces.parts[i].iov_len;
+  for (int i = 0; i < data.count; ++i) bytes += data.parts[i].iov_len;
   return bytes;
 }
 
@@ -31,50 +34,49 @@ bool is_regular(int fd) {
 }
 
 // Where a write begins: at the end of the file with O_APPEND.
-uint64_t write_offset(int fd, const Pieces& pieces) {
+uint64_t write_offset(int fd, const IoVector& data) {
   const int flags = fcntl(fd, F_GETFL);
   if ((flags & O_APPEND) != 0) return size_of(fd);
-  return static_cast<uint64_t>(pieces.offset >= 0 ? pieces.offset : REAL(lseek)(fd, 0, SEEK_CUR));
+  return static_cast<uint64_t>(data.offset >= 0 ? data.offset : REAL(lseek)(fd, 0, SEEK_CUR));
 }
 
-// Only the size, and where the descriptor stands. A descriptor that cannot be written to says so.
-ssize_t pretend_to_write(int fd, const Pieces& pieces, uint64_t begin, uint64_t bytes) {
-  if (REAL(write)(fd, nullptr, 0) < 0) return -1;
-  const uint64_t end = begin + bytes;
-  if (end > size_of(fd) && REAL(ftruncate)(fd, static_cast<off_t>(end)) != 0) return -1;
-  if (pieces.offset < 0) REAL(lseek)(fd, static_cast<off_t>(end), SEEK_SET);
-  return static_cast<ssize_t>(bytes);
+ssize_t write_to_host(int fd, const IoVector& data) {
+  if (data.offset < 0 && data.flags == 0) return REAL(writev)(fd, data.parts, data.count);
+  return REAL(pwritev2)(fd, data.parts, data.count, data.offset, data.flags);
 }
 
-ssize_t really_write(int fd, const Pieces& pieces) {
-  if (pieces.offset < 0 && pieces.flags == 0) return REAL(writev)(fd, pieces.parts, pieces.count);
-  return REAL(pwritev2)(fd, pieces.parts, pieces.count, pieces.offset, pieces.flags);
+// The cache of the rank's node need not keep these bytes; 0: all from the offset on.
+void drop_from_cache(const ResolvedPath& path, uint64_t offset, uint64_t bytes) {
+  path.system->drop(path.file, path.node, offset, bytes == 0 ? UINT64_MAX : offset + bytes);
 }
 
 // The bytes of a read, at once.
-ssize_t read_bytes(int fd, const Pieces& pieces) {
-  if (pieces.offset < 0 && pieces.flags == 0) return REAL(readv)(fd, pieces.parts, pieces.count);
-  return REAL(preadv2)(fd, pieces.parts, pieces.count, pieces.offset, pieces.flags);
+ssize_t read_bytes(int fd, const IoVector& data) {
+  if (data.offset < 0 && data.flags == 0) return REAL(readv)(fd, data.parts, data.count);
+  return REAL(preadv2)(fd, data.parts, data.count, data.offset, data.flags);
 }
 
 // The bytes of a write, at once; where they begin. There is room for all of them or none.
-ssize_t write_bytes(int fd, const FilePath& file, const Pieces& pieces, uint64_t* begin) {
-  const uint64_t bytes = bytes_of(pieces);
+ssize_t write_bytes(int fd, const OpenFile& file, const IoVector& data, uint64_t* begin) {
+  const uint64_t bytes = bytes_of(data);
   *begin = 0;
-  if (bytes == 0 || !is_regular(fd)) return really_write(fd, pieces);
-  *begin = write_offset(fd, pieces);
-  const uint64_t size = size_of(fd);
+  if (bytes == 0 || !is_regular(fd)) return write_to_host(fd, data);
+  // A write of nothing tells whether the descriptor may be written to.
+  if (file.discards_data() && REAL(write)(fd, nullptr, 0) < 0) return -1;
+  *begin = write_offset(fd, data);
   const uint64_t end = *begin + bytes;
-  if (end > size && !file_hooks()->resize(file, end)) {
-    errno = ENOSPC;
+  if (const int error = file.reserve(fd, end); error != 0) {
+    errno = error;
     return -1;
   }
-  const ssize_t count = file_hooks()->discards_data ? pretend_to_write(fd, pieces, *begin, bytes)
-                                                    : really_write(fd, pieces);
-  if (count != static_cast<ssize_t>(bytes) && end > size) {
+  if (file.discards_data()) {
+    if (data.offset < 0) REAL(lseek)(fd, static_cast<off_t>(end), SEEK_SET);
+    return static_cast<ssize_t>(bytes);
+  }
+  const ssize_t count = write_to_host(fd, data);
+  if (count < static_cast<ssize_t>(std::min(bytes, kMostBytes))) {
     const int error = errno;
-    file_hooks()->failed(file, count < 0 ? error : ENOSPC);  // the host took a part only
-    file_hooks()->resize(file, size_of(fd));
+    file.write_failed(fd, count < 0 ? error : ENOSPC);  // the host took a part only
     errno = error;
   }
   return count;
@@ -84,59 +86,55 @@ ssize_t write_bytes(int fd, const FilePath& file, const Pieces& pieces, uint64_t
 
 // Nothing is asked of the host's own devices.
 int flush_file(const char* call, int fd) {
-  const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
+  const std::shared_ptr<OpenFile> open = keep_open(fd);
   FileOperation operation(call);
-  operation.flush(open->file);
+  operation.charge_flush(*open);
   return operation.result(0);
 }
 
-ssize_t read_file(const char* call, int fd, const Pieces& pieces) {
-  const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
+ssize_t read_file(const char* call, int fd, const IoVector& data) {
+  const std::shared_ptr<OpenFile> open = keep_open(fd);
   FileOperation operation(call);
-  const off_t at = pieces.offset >= 0 ? pieces.offset : REAL(lseek)(fd, 0, SEEK_CUR);
-  const ssize_t count = read_bytes(fd, pieces);
-  operation.asked_for(at, bytes_of(pieces));
+  const off_t at = data.offset >= 0 ? data.offset : REAL(lseek)(fd, 0, SEEK_CUR);
+  const ssize_t count = read_bytes(fd, data);
+  operation.asked_for(at, bytes_of(data));
   if (count > 0)
-    operation.moved(open->file, false, static_cast<uint64_t>(at), static_cast<uint64_t>(count));
+    operation.charge_access(*open, Direction::kRead, static_cast<uint64_t>(at),
+                            static_cast<uint64_t>(count));
   return operation.result(count);
 }
 
-ssize_t write_file(const char* call, int fd, const Pieces& pieces) {
-  const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
+ssize_t write_file(const char* call, int fd, const IoVector& data) {
+  const std::shared_ptr<OpenFile> open = keep_open(fd);
   FileOperation operation(call);
   uint64_t begin = 0;
-  const ssize_t count = write_bytes(fd, open->file, pieces, &begin);
-  operation.asked_for(static_cast<int64_t>(begin), bytes_of(pieces));
-  if (count > 0) operation.moved(open->file, true, begin, static_cast<uint64_t>(count));
+  const ssize_t count = write_bytes(fd, *open, data, &begin);
+  operation.asked_for(static_cast<int64_t>(begin), bytes_of(data));
+  if (count > 0)
+    operation.charge_access(*open, Direction::kWrite, begin, static_cast<uint64_t>(count));
   return operation.result(count);
 }
 
-ssize_t start_transfer(int fd, bool is_write, const Pieces& pieces, void** ticket) {
-  const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
+ssize_t start_transfer(int fd, Direction direction, const IoVector& data, void** ticket) {
+  const std::shared_ptr<OpenFile> open = keep_open(fd);
+  const bool is_write = direction == Direction::kWrite;
   FileOperation operation(is_write ? "aio_write" : "aio_read");
-  auto at = static_cast<uint64_t>(pieces.offset);
-  const ssize_t count =
-      is_write ? write_bytes(fd, open->file, pieces, &at) : read_bytes(fd, pieces);
-  operation.asked_for(static_cast<int64_t>(at), bytes_of(pieces));
+  auto at = static_cast<uint64_t>(data.offset);
+  const ssize_t count = is_write ? write_bytes(fd, *open, data, &at) : read_bytes(fd, data);
+  operation.asked_for(static_cast<int64_t>(at), bytes_of(data));
   if (count > 0)
-    *ticket = file_hooks()->start(open->file, is_write, at, static_cast<uint64_t>(count));
+    *ticket = operation.start_access(*open, direction, at, static_cast<uint64_t>(count));
   return operation.result(count);
 }
 
 int truncate_file(const char* call, int fd, off_t size) {
-  const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
+  const std::shared_ptr<OpenFile> open = keep_open(fd);
   FileOperation operation(call);
-  const uint64_t before = size_of(fd);
-  if (size >= 0 && !file_hooks()->resize(open->file, static_cast<uint64_t>(size)))
-    return operation.fail(ENOSPC);
-  const int status = REAL(ftruncate)(fd, size);
-  if (status != 0 && size >= 0) {
-    const int error = errno;
-    file_hooks()->resize(open->file, before);
-    errno = error;
-  }
-  operation.metadata(open->file, FileCall::kStat);
-  return operation.result(status);
+  int error = EINVAL;  // of a size below 0
+  if (size >= 0) error = open->resize(fd, static_cast<uint64_t>(size));
+  if (error == ENOSPC) return operation.fail(error);
+  operation.charge_metadata(open->path(), MetadataCall::kStat);
+  return error == 0 ? operation.result(0) : operation.fail(error);
 }
 
 extern "C" {
@@ -182,9 +180,9 @@ int rank_fdatasync(int fd) {
 int rank_posix_fadvise(int fd, off_t offset, off_t bytes, int advice) {
   const int error = REAL(posix_fadvise)(fd, offset, bytes, advice);
   if (error != 0 || advice != POSIX_FADV_DONTNEED || open_file(fd) == nullptr) return error;
-  const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
   FileOperation operation("posix_fadvise");
-  file_hooks()->drop(open->file, static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes));
+  drop_from_cache(open_file(fd)->path(), static_cast<uint64_t>(offset),
+                  static_cast<uint64_t>(bytes));
   return operation.result(0);
 }
 

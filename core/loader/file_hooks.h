@@ -1,80 +1,39 @@
-// What the loader needs from the simulator for files on simulated file systems. The bytes of such a
-// file are really in a file of the host; descriptors of it are the host's. Each call does what it
-// does there, at a moment when all earlier calls of all ranks have done theirs; how long it takes
-// is up to the simulator. Called while a rank is active, for that rank.
+// FileHooks: what the loader needs from the simulator to serve a program's POSIX and stdio calls on
+// simulated files. Names, bytes and room are the file layer's (core/storage); the hooks are the
+// calling rank's side: when a call begins and ends, and how long its requests take.
+//
+// The simulator sets them once (SimulationHooks::files). They are called while a rank is active,
+// for that rank, on its own stack; those that charge time block it.
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
+
+#include "core/storage/file_call_record.h"
+#include "core/storage/open_file.h"
 
 namespace sesame::loader {
 
-// What is about to be done with a path: the same as storage::Use.
-enum class PathUse : uint8_t { kLook, kChange, kName, kReplace };
-
-enum class FileCall : uint8_t { kOpen, kCreate, kClose, kStat, kRemove };
-
-// Where a path leads.
-struct FilePath {
-  void* system = nullptr;  // the simulator's own; null: the path is the host's
-  uint32_t file = 0;       // likewise
-  int node = 0;
-  std::string path;          // for the host's kernel
-  std::string backing;       // where a new file of that name is made
-  std::string name;          // for the program: absolute, without links
-  bool is_original = false;  // a real file that only may be read
-  uint64_t block = 4096;     // bytes of a block of the file system
-  int error = 0;             // an errno value: the path cannot be used
-
-  bool is_simulated() const { return system != nullptr; }
-};
-
-// What a call was about, for its record.
-struct FileCallNote {
-  int64_t result = 0;
-  int error = 0;        // errno of a call that failed
-  int64_t offset = -1;  // of the first byte; -1: none
-  uint64_t size = 0;    // bytes asked for; the flags of an opening
-};
-
 struct FileHooks {
-  FilePath (*locate)(const std::string& path, PathUse use);
-  // The same for a look that changes nothing, before begin(): `file` and `backing` are not known.
-  FilePath (*resolve)(const std::string& path, bool follows_last);
+  storage::Mounts* mounts = nullptr;  // outlives the ranks
+  int (*node)() = nullptr;            // of the rank
 
-  // Around each call. After begin() everything earlier has happened; the time from there to end()
-  // is I/O. In between, those that wait: a call about names, moved data, a flush.
-  void (*begin)(const char* call);
-  void (*end)(const FileCallNote& note);
-  void (*metadata)(const FilePath& file, FileCall call);
-  void (*moved)(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes);
-  void (*flush)(const FilePath& file);
-  // Moved data whose time goes on beside the rank: begun, whether it has ended by now, waited for.
-  void* (*start)(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes);
-  bool (*has_ended)(void* ticket);
-  void (*await)(void* ticket);
+  // Around each call. begin() returns when everything earlier in simulated time has happened, and
+  // sets begin_ps; end() sets end_ps and keeps the record. The time between them is I/O.
+  void (*begin)(storage::FileCallRecord& record) = nullptr;
+  void (*end)(storage::FileCallRecord& record) = nullptr;
 
-  // The file is about to have this size; false: there is no room for it.
-  bool (*resize)(const FilePath& file, uint64_t bytes);
-  // A descriptor of it has been made, or the last of them closed.
-  void (*opened)(const FilePath& file);
-  void (*closed)(const FilePath& file);
+  // Between begin() and end(): block the rank for one request to the file system.
+  void (*charge_metadata)(const storage::ResolvedPath& path, storage::MetadataCall call) = nullptr;
+  void (*charge_access)(const storage::OpenFile& file, storage::Direction direction,
+                        const storage::Extent& extent) = nullptr;
+  void (*charge_flush)(const storage::OpenFile& file) = nullptr;
 
-  // Names: what is in a directory; a real directory is copied, so that it can be renamed (errno);
-  // what has become of names. A removed file's bytes go with the last descriptor.
-  std::vector<std::string> (*list)(const FilePath& directory);
-  int (*copy_all)(const FilePath& directory);
-  void (*removed)(const FilePath& name);
-  void (*renamed)(const FilePath& from, const FilePath& to);
-  void (*linked)(const FilePath& file, const FilePath& name);
-
-  bool discards_data;  // sizes only: nothing is written, zeros are read
-  // The host's kernel could not write its bytes, although there was room (errno).
-  void (*failed)(const FilePath& file, int error);
-
-  // The cache of the rank's node need not keep these bytes; 0: all from the offset on.
-  void (*drop)(const FilePath& file, uint64_t offset, uint64_t bytes);
+  // Asynchronous transfers: start one between begin() and end(), test it, wait for its end. The
+  // ticket is released by wait_for().
+  void* (*start_access)(const storage::OpenFile& file, storage::Direction direction,
+                        const storage::Extent& extent) = nullptr;
+  bool (*is_done)(void* ticket) = nullptr;
+  void (*wait_for)(void* ticket) = nullptr;
 };
 
 }  // namespace sesame::loader

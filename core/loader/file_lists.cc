@@ -21,7 +21,7 @@ namespace {
 
 struct FileList {
   int fd = -1;
-  FilePath directory;
+  ResolvedPath directory;
   std::vector<std::string> names;
   size_t next = 0;
   dirent entry{};
@@ -34,9 +34,9 @@ FileList* find_list(DIR* stream) {
   return found == g_lists.end() ? nullptr : found->second.get();
 }
 
-std::vector<std::string> names_of(const FilePath& directory) {
+std::vector<std::string> names_of(const ResolvedPath& directory) {
   const HostScope host;
-  std::vector<std::string> names = file_hooks()->list(directory);
+  std::vector<std::string> names = mounts().list(directory);
   names.insert(names.end(), {".", ".."});
   std::ranges::sort(names);
   return names;
@@ -45,7 +45,7 @@ std::vector<std::string> names_of(const FilePath& directory) {
 DIR* list_of(int fd) {
   auto list = std::make_unique<FileList>();
   list->fd = fd;
-  list->directory = open_file(fd)->file;
+  list->directory = open_file(fd)->path();
   list->names = names_of(list->directory);
   auto* stream = reinterpret_cast<DIR*>(list.get());
   g_lists[stream] = std::move(list);
@@ -56,12 +56,12 @@ dirent* next_entry(FileList& list) {
   if (list.next == list.names.size()) return nullptr;
   const std::string& name = list.names[list.next++];
   struct stat status {};
-  FilePath place;
+  ResolvedPath found;
   {
     const HostScope host;
-    place = file_hooks()->resolve(list.directory.name + "/" + name, false);
+    found = mounts().resolve(list.directory.name + "/" + name, list.directory.node, false);
   }
-  REAL(lstat)(place.path.c_str(), &status);
+  REAL(lstat)(found.host_path.c_str(), &status);
   list.entry.d_ino = status.st_ino;
   list.entry.d_off = static_cast<off_t>(list.next);
   list.entry.d_type = IFTODT(status.st_mode);

@@ -19,13 +19,14 @@ int stat_path(const char* call, int directory, const char* path, struct stat* re
   if (path[0] == '\0' && (flags & AT_EMPTY_PATH) != 0 && open_file(directory) != nullptr)
     return describe_file(directory, result);
   const bool follows = (flags & AT_SYMLINK_NOFOLLOW) == 0;
-  PathOperation operation(call, directory, path, follows ? PathUse::kLook : PathUse::kName);
+  PathOperation operation(call, directory, path,
+                          follows ? PathIntent::kRead : PathIntent::kReadLink);
   if (!operation.is_simulated())
     return REAL(fstatat)(operation.host_directory(), operation.host_path(), result, flags);
   if (operation.error() != 0) return operation.fail(operation.error());
   const int status = REAL(lstat)(operation.real_path(), result);
   if (status == 0) result->st_blksize = static_cast<blksize_t>(operation.path().block);
-  operation.metadata(FileCall::kStat);
+  operation.charge_metadata(MetadataCall::kStat);
   return operation.result(status);
 }
 
@@ -33,100 +34,102 @@ namespace {
 
 constexpr int kAnyKind = -1;  // for remove_path(): a file or a directory
 
-bool exists(const FilePath& place) {
+bool exists(const ResolvedPath& path) {
   struct stat status;
-  return REAL(lstat)(place.path.c_str(), &status) == 0;
+  return REAL(lstat)(path.host_path.c_str(), &status) == 0;
 }
 
-bool is_directory(const FilePath& place) {
+bool is_directory(const ResolvedPath& path) {
   struct stat status;
-  return REAL(lstat)(place.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  return REAL(lstat)(path.host_path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-void forget_name(const FilePath& place) {
+void forget_name(const ResolvedPath& path) {
   const HostScope host;
-  file_hooks()->removed(place);
+  mounts().removed(path);
 }
 
-std::vector<std::string> names_in(const FilePath& place) {
+std::vector<std::string> names_in(const ResolvedPath& path) {
   const HostScope host;
-  return file_hooks()->list(place);
+  return mounts().list(path);
 }
 
 int make_name(const char* call, int directory, const char* path,
               int (*make)(int, const char*, const void*), const void* argument) {
-  PathOperation operation(call, directory, path, PathUse::kReplace);
+  PathOperation operation(call, directory, path, PathIntent::kUnlink);
   if (!operation.is_simulated())
     return make(operation.host_directory(), operation.host_path(), argument);
   if (operation.error() != 0) return operation.fail(operation.error());
-  if (operation.path().is_original) return operation.fail_look(EEXIST);
+  if (operation.path().is_original) return operation.fail_lookup(EEXIST);
   const int status = make(AT_FDCWD, operation.real_path(), argument);
-  operation.metadata(status == 0 ? FileCall::kCreate : FileCall::kStat);
+  operation.charge_metadata(status == 0 ? MetadataCall::kCreate : MetadataCall::kStat);
   return operation.result(status);
 }
 
-int copy_all(const FilePath& place) {
+int copy_originals(const ResolvedPath& path) {
   const HostScope host;
-  return file_hooks()->copy_all(place);
+  return mounts().copy_originals(path);
 }
 
 // Whether the name may be given to something else; an errno value.
-int refuse_to_replace(const FilePath& source, const FilePath& target, unsigned flags) {
+int refuse_to_replace(const ResolvedPath& source, const ResolvedPath& target, unsigned flags) {
   if (!exists(target)) return 0;
   if ((flags & RENAME_NOREPLACE) != 0) return EEXIST;
-  if ((flags & RENAME_EXCHANGE) != 0) return copy_all(target);
+  if ((flags & RENAME_EXCHANGE) != 0) return copy_originals(target);
   if (is_directory(source) != is_directory(target)) return is_directory(source) ? ENOTDIR : EISDIR;
   return is_directory(target) && !names_in(target).empty() ? ENOTEMPTY : 0;
 }
 
 int rename_path(const char* call, int from_directory, const char* from, int to_directory,
                 const char* to, unsigned flags) {
-  PathOperation operation(call, from_directory, from, PathUse::kReplace);
-  const FilePath& source = operation.path();
-  const FilePath target = locate(to_directory, to, PathUse::kReplace);
+  PathOperation operation(call, from_directory, from, PathIntent::kUnlink);
+  const ResolvedPath& source = operation.path();
+  const ResolvedPath target = locate(to_directory, to, PathIntent::kUnlink);
   if (!operation.is_simulated() && !target.is_simulated())
     return REAL(renameat2)(operation.host_directory(), operation.host_path(), AT_FDCWD,
-                           target.path.c_str(), flags);
+                           target.host_path.c_str(), flags);
   if (!operation.is_simulated() || source.system != target.system) {
     errno = EXDEV;
     return -1;
   }
   if (target.error != 0) return operation.fail(target.error);
-  if (!exists(source)) return operation.fail_look(ENOENT);
+  if (!exists(source)) return operation.fail_lookup(ENOENT);
   if (source.name == target.name) return operation.result(0);
   int error = refuse_to_replace(source, target, flags);
-  if (error == 0) error = copy_all(source);
-  if (error != 0) return operation.fail_look(error);
+  if (error == 0) error = copy_originals(source);
+  if (error != 0) return operation.fail_lookup(error);
   const bool replaces = exists(target) && (flags & RENAME_EXCHANGE) == 0;
   const int status =
       REAL(renameat2)(AT_FDCWD, source.backing.c_str(), AT_FDCWD, target.backing.c_str(), flags);
   if (status == 0) {
     if (replaces) forget_name(target);
     const HostScope host;
-    file_hooks()->renamed(source, target);
+    mounts().renamed(source, target);
   }
-  operation.metadata(FileCall::kRemove);
+  operation.charge_metadata(MetadataCall::kRemove);
   return operation.result(status);
 }
 
 int link_path(const char* call, int from_directory, const char* from, int to_directory,
               const char* to, int flags) {
-  const PathUse use = (flags & AT_SYMLINK_FOLLOW) != 0 ? PathUse::kChange : PathUse::kReplace;
-  PathOperation operation(call, from_directory, from, use);
-  const FilePath target = locate(to_directory, to, PathUse::kReplace);
+  const PathIntent intent =
+      (flags & AT_SYMLINK_FOLLOW) != 0 ? PathIntent::kWrite : PathIntent::kUnlink;
+  PathOperation operation(call, from_directory, from, intent);
+  const ResolvedPath target = locate(to_directory, to, PathIntent::kUnlink);
   if (!operation.is_simulated() && !target.is_simulated())
     return REAL(linkat)(operation.host_directory(), operation.host_path(), AT_FDCWD,
-                        target.path.c_str(), flags);
+                        target.host_path.c_str(), flags);
   if (!operation.is_simulated() || operation.path().system != target.system) {
     errno = EXDEV;
     return -1;
   }
-  if (exists(target)) return operation.fail_look(EEXIST);
-  if (is_directory(operation.path())) return operation.fail_look(EPERM);
-  if (const int error = copy_all(operation.path()); error != 0) return operation.fail_look(error);
+  if (exists(target)) return operation.fail_lookup(EEXIST);
+  if (is_directory(operation.path())) return operation.fail_lookup(EPERM);
+  if (const int error = copy_originals(operation.path()); error != 0)
+    return operation.fail_lookup(error);
   const int status = REAL(link)(operation.path().backing.c_str(), target.backing.c_str());
-  if (status == 0) file_hooks()->linked(operation.path(), target);
-  operation.metadata(FileCall::kCreate);
+  if (status == 0) mounts().linked(operation.path(), target);
+  operation.charge_metadata(MetadataCall::kCreate);
   return operation.result(status);
 }
 
@@ -135,13 +138,14 @@ int describe_path_extended(int directory, const char* path, int flags, unsigned 
   const bool follows = (flags & AT_SYMLINK_NOFOLLOW) == 0;
   if (path[0] == '\0' && open_file(directory) != nullptr)
     return REAL(statx)(directory, path, flags, mask, result);
-  PathOperation operation("statx", directory, path, follows ? PathUse::kLook : PathUse::kName);
+  PathOperation operation("statx", directory, path,
+                          follows ? PathIntent::kRead : PathIntent::kReadLink);
   if (!operation.is_simulated())
     return REAL(statx)(operation.host_directory(), operation.host_path(), flags, mask, result);
   if (operation.error() != 0) return operation.fail(operation.error());
   const int status = REAL(statx)(AT_FDCWD, operation.real_path(), flags, mask, result);
   if (status == 0) result->stx_blksize = static_cast<uint32_t>(operation.path().block);
-  operation.metadata(FileCall::kStat);
+  operation.charge_metadata(MetadataCall::kStat);
   return operation.result(status);
 }
 
@@ -151,7 +155,7 @@ int truncate_path(const char* path, off_t size) {
   const int status =
       open_file(fd) != nullptr ? truncate_file("truncate", fd, size) : REAL(ftruncate)(fd, size);
   const int error = errno;
-  set_open_file(fd, nullptr);
+  set_descriptor(fd, {});
   REAL(close)(fd);
   errno = error;
   return status;
@@ -160,21 +164,21 @@ int truncate_path(const char* path, off_t size) {
 }  // namespace
 
 ssize_t read_link(const char* call, int directory, const char* path, char* buffer, size_t size) {
-  PathOperation operation(call, directory, path, PathUse::kName);
+  PathOperation operation(call, directory, path, PathIntent::kReadLink);
   if (!operation.is_simulated())
     return REAL(readlinkat)(operation.host_directory(), operation.host_path(), buffer, size);
   if (operation.error() != 0) return operation.fail(operation.error());
   const ssize_t length = REAL(readlink)(operation.real_path(), buffer, size);
-  operation.metadata(FileCall::kStat);
+  operation.charge_metadata(MetadataCall::kStat);
   return operation.result(length);
 }
 
 char* real_path(const char* path, char* resolved) {
-  PathOperation operation("realpath", AT_FDCWD, path, PathUse::kLook);
+  PathOperation operation("realpath", AT_FDCWD, path, PathIntent::kRead);
   if (!operation.is_simulated()) return REAL(realpath)(operation.host_path(), resolved);
   int error = operation.error();
   if (error == 0 && !exists(operation.path())) error = ENOENT;
-  operation.metadata(FileCall::kStat);
+  operation.charge_metadata(MetadataCall::kStat);
   if (error != 0) {
     errno = error;
     return nullptr;
@@ -184,11 +188,11 @@ char* real_path(const char* path, char* resolved) {
 }
 
 int describe_file(int fd, struct stat* result) {
-  const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
+  const std::shared_ptr<OpenFile> open = keep_open(fd);
   FileOperation operation("fstat");
   const int status = REAL(fstat)(fd, result);
-  if (status == 0) result->st_blksize = static_cast<blksize_t>(open->file.block);
-  operation.metadata(open->file, FileCall::kStat);
+  if (status == 0) result->st_blksize = static_cast<blksize_t>(open->path().block);
+  operation.charge_metadata(open->path(), MetadataCall::kStat);
   return operation.result(status);
 }
 
@@ -202,20 +206,21 @@ int make_directory(const char* call, int directory, const char* path, mode_t mod
 }
 
 int remove_path(const char* call, int directory, const char* path, int flags) {
-  PathOperation operation(call, directory, path, PathUse::kReplace);
+  PathOperation operation(call, directory, path, PathIntent::kUnlink);
   if (flags == kAnyKind) flags = is_directory(operation.path()) ? AT_REMOVEDIR : 0;
   if (!operation.is_simulated())
     return REAL(unlinkat)(operation.host_directory(), operation.host_path(), flags);
   if (operation.error() != 0) return operation.fail(operation.error());
-  const FilePath& place = operation.path();
-  if (!exists(place)) return operation.fail_look(ENOENT);
+  const ResolvedPath& found = operation.path();
+  if (!exists(found)) return operation.fail_lookup(ENOENT);
   const bool wants_directory = (flags & AT_REMOVEDIR) != 0;
-  if (is_directory(place) != wants_directory)
-    return operation.fail_look(wants_directory ? ENOTDIR : EISDIR);
-  if (wants_directory && !names_in(place).empty()) return operation.fail_look(ENOTEMPTY);
-  const int status = place.is_original ? 0 : REAL(unlinkat)(AT_FDCWD, place.path.c_str(), flags);
-  if (status == 0) forget_name(place);
-  operation.metadata(FileCall::kRemove);
+  if (is_directory(found) != wants_directory)
+    return operation.fail_lookup(wants_directory ? ENOTDIR : EISDIR);
+  if (wants_directory && !names_in(found).empty()) return operation.fail_lookup(ENOTEMPTY);
+  const int status =
+      found.is_original ? 0 : REAL(unlinkat)(AT_FDCWD, found.host_path.c_str(), flags);
+  if (status == 0) forget_name(found);
+  operation.charge_metadata(MetadataCall::kRemove);
   return operation.result(status);
 }
 
@@ -259,21 +264,22 @@ GLOBAL_NAME(statx);
 
 int rank_access(const char* path, int mode) {
   if (!SERVES_RANK()) return REAL(access)(path, mode);
-  return with_path("access", AT_FDCWD, path, PathUse::kLook, [mode](int directory, const char* p) {
-    return REAL(faccessat)(directory, p, mode, 0);
-  });
+  return with_path(
+      "access", AT_FDCWD, path, PathIntent::kRead,
+      [mode](int directory, const char* p) { return REAL(faccessat)(directory, p, mode, 0); });
 }
 GLOBAL_NAME(access);
 int rank_eaccess(const char* path, int mode) {
   if (!SERVES_RANK()) return REAL(eaccess)(path, mode);
-  return with_path("eaccess", AT_FDCWD, path, PathUse::kLook, [mode](int directory, const char* p) {
-    return REAL(faccessat)(directory, p, mode, AT_EACCESS);
-  });
+  return with_path("eaccess", AT_FDCWD, path, PathIntent::kRead,
+                   [mode](int directory, const char* p) {
+                     return REAL(faccessat)(directory, p, mode, AT_EACCESS);
+                   });
 }
 int rank_faccessat(int directory, const char* path, int mode, int flags) {
   if (!SERVES_RANK()) return REAL(faccessat)(directory, path, mode, flags);
   return with_path(
-      "faccessat", directory, path, PathUse::kLook,
+      "faccessat", directory, path, PathIntent::kRead,
       [mode, flags](int d, const char* p) { return REAL(faccessat)(d, p, mode, flags); });
 }
 

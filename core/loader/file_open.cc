@@ -14,12 +14,12 @@
 namespace sesame::loader {
 namespace {
 
-PathUse use_of(int flags) {
+PathIntent intent_of(int flags) {
   const bool changes = (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
   const bool follows =
       (flags & O_NOFOLLOW) == 0 && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
-  if (changes) return PathUse::kChange;
-  return follows ? PathUse::kLook : PathUse::kName;
+  if (changes) return PathIntent::kWrite;
+  return follows ? PathIntent::kRead : PathIntent::kReadLink;
 }
 
 // Names for temporary files, the same in every run.
@@ -32,7 +32,7 @@ void fill_in(char* place, const RankProcess& process, uint64_t attempt) {
 int share_file(int from, int to) {
   if (to < 0) return to;
   const auto index = static_cast<size_t>(from);
-  set_open_file(to, index < g_open_files.size() ? g_open_files[index] : nullptr);
+  set_descriptor(to, index < g_descriptors.size() ? g_descriptors[index] : Descriptor{});
   return to;
 }
 
@@ -63,39 +63,41 @@ int make_temporary(const char* call, char* path, int suffix, int flags) {
 }
 
 int open_path(const char* call, int directory, const char* path, int flags, mode_t mode) {
-  PathOperation operation(call, directory, path, use_of(flags));
+  PathOperation operation(call, directory, path, intent_of(flags));
   if (!operation.is_simulated())
     return REAL(openat)(operation.host_directory(), operation.host_path(), flags, mode);
   if (operation.error() != 0) return operation.fail(operation.error());
   operation.asked_for(static_cast<uint64_t>(flags));
-  const FilePath& file = operation.path();
+  const ResolvedPath& found = operation.path();
   struct stat before;
-  const bool existed = REAL(lstat)(file.path.c_str(), &before) == 0;
-  const int fd = REAL(open)(file.path.c_str(), flags & ~O_DIRECT, mode);
+  const bool existed = REAL(lstat)(found.host_path.c_str(), &before) == 0;
+  const int fd = REAL(open)(found.host_path.c_str(), flags & ~O_DIRECT, mode);
   if (fd < 0) {
-    operation.metadata(FileCall::kStat);
+    operation.charge_metadata(MetadataCall::kStat);
     return operation.result(fd);
   }
-  if (existed && S_ISREG(before.st_mode) && (flags & O_TRUNC) != 0) file_hooks()->resize(file, 0);
-  set_open_file(fd, std::make_shared<OpenFile>(file));
-  operation.metadata(existed ? FileCall::kOpen : FileCall::kCreate);
+  auto file = std::make_shared<OpenFile>(&mounts(), found);
+  if (existed && S_ISREG(before.st_mode) && (flags & O_TRUNC) != 0) file->truncated();
+  set_descriptor(fd, {std::move(file), current()->rank});
+  operation.charge_metadata(existed ? MetadataCall::kOpen : MetadataCall::kCreate);
   return operation.result(fd);
 }
 
 int close_descriptor(int fd) {
-  const std::shared_ptr<OpenFile> open = g_open_files[static_cast<size_t>(fd)];
+  const std::shared_ptr<OpenFile> open = keep_open(fd);
   FileOperation operation("close");
-  set_open_file(fd, nullptr);
+  set_descriptor(fd, {});
   const int status = REAL(close)(fd);
-  operation.metadata(open->file, FileCall::kClose);
+  operation.charge_metadata(open->path(), MetadataCall::kClose);
   return operation.result(status);
 }
 
 void close_files(const RankProcess& process) {
-  for (size_t fd = 0; fd < g_open_files.size(); ++fd) {
-    if (g_open_files[fd] == nullptr || g_open_files[fd]->rank != process.rank) continue;
+  for (size_t fd = 0; fd < g_descriptors.size(); ++fd) {
+    Descriptor& descriptor = g_descriptors[fd];
+    if (descriptor.file == nullptr || descriptor.rank != process.rank) continue;
     REAL(close)(static_cast<int>(fd));
-    g_open_files[fd] = nullptr;
+    descriptor = {};
   }
 }
 

@@ -100,7 +100,7 @@ FILE* stream_of(int fd, const char* mode) {
   auto stream = std::make_unique<FileStream>();
   stream->rank = current()->rank;
   stream->fd = fd;
-  const size_t block = open_file(fd)->file.block;
+  const size_t block = open_file(fd)->path().block;
   stream->buffer = std::make_unique<char[]>(block);
   FILE* file = fopencookie(stream.get(), plain_mode(mode).c_str(),
                            {read_cookie, write_cookie, seek_cookie, close_cookie});
@@ -129,9 +129,9 @@ FILE* fail_stream(int code) {
 FILE* open_file_stream(const char* call, const char* path, const char* mode) {
   const int flags = flags_of(mode);
   if (flags < 0) return fail_stream(EINVAL);
-  const FilePath place = resolve(AT_FDCWD, path, true);
-  if (!place.is_simulated())
-    return note_host_stream(REAL(fopen)(place.error != 0 ? path : place.path.c_str(), mode));
+  const ResolvedPath found = resolve(AT_FDCWD, path, true);
+  if (!found.is_simulated())
+    return note_host_stream(REAL(fopen)(found.error != 0 ? path : found.host_path.c_str(), mode));
   const int fd = open_path(call, AT_FDCWD, path, flags, 0666);
   return fd < 0 ? nullptr : stream_of(fd, mode);
 }
@@ -172,8 +172,6 @@ int descriptor_of_stream(FILE* file) {
   const FileStream* stream = find_stream(file);
   return stream == nullptr ? -1 : stream->fd;
 }
-
-bool is_file_stream(FILE* file) { return descriptor_of_stream(file) >= 0; }
 
 int close_file_stream(FILE* file) {
   const auto found = g_streams.find(file);

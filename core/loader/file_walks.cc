@@ -99,7 +99,7 @@ class Walk {
     if (fd < 0) return false;
     if (const OpenFile* open = open_file(fd)) {
       const HostScope host;
-      *names = file_hooks()->list(open->file);
+      *names = mounts().list(open->path());
     } else {  // a link has led to the host's files
       const HostScope host;
       std::error_code problem;

@@ -9,7 +9,7 @@
 
 namespace sesame::loader {
 
-std::vector<std::shared_ptr<OpenFile>> g_open_files;
+std::vector<Descriptor> g_descriptors;
 
 namespace {
 
@@ -17,7 +17,7 @@ namespace {
 bool is_forked() { return REAL(getpid)() != host_pid(); }
 
 std::string path_of_descriptor(int fd) {
-  if (const OpenFile* open = open_file(fd)) return open->file.name;
+  if (const OpenFile* open = open_file(fd)) return open->path().name;
   char path[PATH_MAX];
   const std::string link = "/proc/self/fd/" + std::to_string(fd);
   const ssize_t length = REAL(readlink)(link.c_str(), path, sizeof path);
@@ -26,46 +26,58 @@ std::string path_of_descriptor(int fd) {
 
 }  // namespace
 
-OpenFile::OpenFile(FilePath opened) : file(std::move(opened)), rank(current()->rank) {
-  file_hooks()->opened(file);
-}
-OpenFile::~OpenFile() { file_hooks()->closed(file); }
-
-void set_open_file(int fd, std::shared_ptr<OpenFile> file) {
+void set_descriptor(int fd, Descriptor descriptor) {
   const auto index = static_cast<size_t>(fd);
-  if (index >= g_open_files.size()) {
-    if (file == nullptr) return;
-    g_open_files.resize(index + 1);
+  if (index >= g_descriptors.size()) {
+    if (descriptor.file == nullptr) return;
+    g_descriptors.resize(index + 1);
   }
-  g_open_files[index] = std::move(file);
+  g_descriptors[index] = std::move(descriptor);
 }
 
 FileOperation::FileOperation(const char* call) {
-  if (!is_forked()) file_hooks()->begin(call);
+  record_.name = call;
+  if (!is_forked()) file_hooks()->begin(record_);
 }
 FileOperation::~FileOperation() {
   const int error = errno;
-  if (note_.result < 0) note_.error = error;
-  if (!is_forked()) file_hooks()->end(note_);
-  errno = note_.result < 0 ? error : error_before_;
+  if (failed_) record_.error = static_cast<uint16_t>(error);
+  if (!is_forked()) file_hooks()->end(record_);
+  errno = failed_ ? error : error_before_;
 }
 
-void FileOperation::metadata(const FilePath& file, FileCall call) {
+void FileOperation::charge_metadata(const ResolvedPath& path, MetadataCall call) {
+  if (is_forked()) return;
   const int error = errno;
-  if (!is_forked()) file_hooks()->metadata(file, call);
+  record_.path = path.name;
+  file_hooks()->charge_metadata(path, call);
   errno = error;
 }
 
-void FileOperation::moved(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes) {
+void FileOperation::charge_access(const OpenFile& file, Direction direction, uint64_t offset,
+                                  uint64_t bytes) {
+  if (is_forked()) return;
   const int error = errno;
-  if (!is_forked()) file_hooks()->moved(file, is_write, offset, bytes);
+  record_.path = file.path().name;
+  record_.bytes += bytes;
+  file_hooks()->charge_access(file, direction, {offset, bytes});
   errno = error;
 }
 
-void FileOperation::flush(const FilePath& file) {
+void FileOperation::charge_flush(const OpenFile& file) {
+  if (is_forked()) return;
   const int error = errno;
-  if (!is_forked()) file_hooks()->flush(file);
+  record_.path = file.path().name;
+  file_hooks()->charge_flush(file);
   errno = error;
+}
+
+void* FileOperation::start_access(const OpenFile& file, Direction direction, uint64_t offset,
+                                  uint64_t bytes) {
+  record_.path = file.path().name;
+  record_.bytes = bytes;
+  record_.flags |= SESAME_FILE_CALL_ASYNCHRONOUS;
+  return file_hooks()->start_access(file, direction, {offset, bytes});
 }
 
 const std::string& working_directory(RankProcess& process) {
@@ -80,44 +92,46 @@ namespace {
 
 // Calls find(absolute path).
 template <typename Find>
-FilePath find_path(int directory, const char* path, const Find& find) {
+ResolvedPath find_path(int directory, const char* path, const Find& find) {
   std::string whole;
   if (path[0] != '/') {
     whole = directory == AT_FDCWD ? working_directory(*current()) : path_of_descriptor(directory);
     whole += '/';
   }
   whole += path;
-  FilePath place;
   if (whole[0] != '/' || path[0] == '\0') {  // as the kernel answers: a bad descriptor, no path
-    place.path = path;
-    place.error = path[0] == '\0' ? ENOENT : EBADF;
-    return place;
+    ResolvedPath found;
+    found.host_path = path;
+    found.error = path[0] == '\0' ? ENOENT : EBADF;
+    return found;
   }
+  const int node = file_hooks()->node();
   const HostScope host;
-  return find(whole);
+  return find(whole, node);
 }
 
 }  // namespace
 
-FilePath locate(int directory, const char* path, PathUse use) {
-  return find_path(directory, path,
-                   [use](const std::string& whole) { return file_hooks()->locate(whole, use); });
+ResolvedPath locate(int directory, const char* path, PathIntent intent) {
+  return find_path(directory, path, [intent](const std::string& whole, int node) {
+    return mounts().locate(whole, node, intent);
+  });
 }
 
-FilePath resolve(int directory, const char* path, bool follows_last) {
-  return find_path(directory, path, [follows_last](const std::string& whole) {
-    return file_hooks()->resolve(whole, follows_last);
+ResolvedPath resolve(int directory, const char* path, bool follows_last) {
+  return find_path(directory, path, [follows_last](const std::string& whole, int node) {
+    return mounts().resolve(whole, node, follows_last);
   });
 }
 
 const int PathOperation::kWorkingDirectory = AT_FDCWD;
 
-PathOperation::PathOperation(const char* call, int directory, const char* path, PathUse use)
+PathOperation::PathOperation(const char* call, int directory, const char* path, PathIntent intent)
     : directory_(directory), given_(path) {
-  place_ = resolve(directory, path, use == PathUse::kLook || use == PathUse::kChange);
-  if (!place_.is_simulated()) return;
+  path_ = resolve(directory, path, intent == PathIntent::kRead || intent == PathIntent::kWrite);
+  if (!path_.is_simulated()) return;
   operation_.emplace(call);
-  place_ = locate(directory, path, use);
+  path_ = locate(directory, path, intent);
 }
 
 }  // namespace sesame::loader

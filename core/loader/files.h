@@ -1,5 +1,7 @@
-// Descriptors of files on simulated file systems, and what the calls about them have in common.
-// Internal to the loader.
+// A program's POSIX and stdio calls on simulated files: the table of their descriptors, and what
+// the calls have in common. The host's file has the bytes and answers the call; the file layer
+// (core/storage) has names and room; FileHooks let the call's time pass. Internal to the loader.
+// Functions return what the C library's do: -1 and errno for an error.
 #pragma once
 
 #include <sys/types.h>
@@ -21,27 +23,35 @@ extern const char etext;
 
 namespace sesame::loader {
 
-// One open file: what descriptors that were duplicated from each other have in common.
-struct OpenFile {
-  FilePath file;
-  int rank = 0;
-  explicit OpenFile(FilePath opened);
-  ~OpenFile();
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
+using storage::Direction;
+using storage::FileCallRecord;
+using storage::MetadataCall;
+using storage::OpenFile;
+using storage::PathIntent;
+using storage::ResolvedPath;
+
+// A descriptor of a file on a simulated file system. Duplicates share the open file.
+struct Descriptor {
+  std::shared_ptr<OpenFile> file;  // null: the descriptor is not of such a file
+  int rank = 0;                    // that opened it
 };
 
-// By descriptor; empty where there are no simulated file systems.
-extern std::vector<std::shared_ptr<OpenFile>> g_open_files;
+// By number; empty where there are no simulated file systems.
+extern std::vector<Descriptor> g_descriptors;
 
 inline OpenFile* open_file(int fd) {
-  return static_cast<size_t>(fd) < g_open_files.size() && current() != nullptr
-             ? g_open_files[static_cast<size_t>(fd)].get()
+  return static_cast<size_t>(fd) < g_descriptors.size() && current() != nullptr
+             ? g_descriptors[static_cast<size_t>(fd)].file.get()
              : nullptr;
 }
-void set_open_file(int fd, std::shared_ptr<OpenFile> file);
+// The same, kept open while a call goes on; the descriptor must be of such a file.
+inline std::shared_ptr<OpenFile> keep_open(int fd) {
+  return g_descriptors[static_cast<size_t>(fd)].file;
+}
+void set_descriptor(int fd, Descriptor descriptor);
 
 inline const FileHooks* file_hooks() { return hooks().files; }
+inline storage::Mounts& mounts() { return *file_hooks()->mounts; }
 
 // Whether a call comes from a rank's program or a library, and there are simulated file systems:
 // the simulator's own code, which runs while a rank is active, means the host's files.
@@ -51,7 +61,9 @@ inline bool is_host_code(const void* address) {
 #define SERVES_RANK() \
   (file_hooks() != nullptr && current() != nullptr && !is_host_code(__builtin_return_address(0)))
 
-// One call, from where everything earlier has happened to its end. Keeps errno.
+// One call on a file: begins when everything earlier in simulated time has happened, lets the time
+// of its requests pass, and leaves a record at its end. Calls that succeed leave errno alone. In a
+// child that a rank has forked no simulated time passes.
 class FileOperation {
  public:
   explicit FileOperation(const char* call);
@@ -59,19 +71,23 @@ class FileOperation {
   FileOperation(const FileOperation&) = delete;
   FileOperation& operator=(const FileOperation&) = delete;
 
-  void metadata(const FilePath& file, FileCall call);
-  void moved(const FilePath& file, bool is_write, uint64_t offset, uint64_t bytes);
-  void flush(const FilePath& file);
+  void charge_metadata(const ResolvedPath& path, MetadataCall call);
+  // `bytes` have been moved at this offset.
+  void charge_access(const OpenFile& file, Direction direction, uint64_t offset, uint64_t bytes);
+  void charge_flush(const OpenFile& file);
+  // The same as charge_access() for a transfer that goes on after the call: a ticket for the hooks.
+  void* start_access(const OpenFile& file, Direction direction, uint64_t offset, uint64_t bytes);
 
-  // What the call gives back.
+  // What the call returns.
   template <typename T>
   T result(T value) {
-    note_.result = static_cast<int64_t>(value);
+    failed_ = value < T{};
     return value;
   }
+  // For the record: what the call asks for.
   void asked_for(int64_t offset, uint64_t size) {
-    note_.offset = offset;
-    note_.size = size;
+    record_.offset = offset;
+    record_.size = size;
   }
   int fail(int code) {
     errno = code;
@@ -79,34 +95,35 @@ class FileOperation {
   }
 
  private:
-  FileCallNote note_;
-  int error_before_ = errno;  // calls that succeed leave it alone
+  FileCallRecord record_;
+  bool failed_ = false;
+  int error_before_ = errno;
 };
 
-// A call about a path. It waits for everything earlier only when the path is simulated.
+// A call about a path. It is a FileOperation only when the path is simulated.
 class PathOperation {
  public:
-  PathOperation(const char* call, int directory, const char* path, PathUse use);
+  PathOperation(const char* call, int directory, const char* path, PathIntent intent);
 
-  bool is_simulated() const { return place_.is_simulated(); }
-  const FilePath& path() const { return place_; }
-  const char* real_path() const { return place_.path.c_str(); }
-  int error() const { return place_.error; }
+  bool is_simulated() const { return path_.is_simulated(); }
+  const ResolvedPath& path() const { return path_; }
+  const char* real_path() const { return path_.host_path.c_str(); }
+  int error() const { return path_.error; }
 
   // What to give the host's kernel for a path that is not simulated.
-  int host_directory() const { return place_.error != 0 ? directory_ : kWorkingDirectory; }
-  const char* host_path() const { return place_.error != 0 ? given_ : place_.path.c_str(); }
+  int host_directory() const { return path_.error != 0 ? directory_ : kWorkingDirectory; }
+  const char* host_path() const { return path_.error != 0 ? given_ : path_.host_path.c_str(); }
 
-  void metadata(FileCall call) { operation_->metadata(place_, call); }
+  void charge_metadata(MetadataCall call) { operation_->charge_metadata(path_, call); }
   void asked_for(uint64_t size) { operation_->asked_for(-1, size); }
   template <typename T>
   T result(T value) {
     return operation_->result(value);
   }
   int fail(int code) { return operation_->fail(code); }
-  // Nothing came of it but a look at a name.
-  int fail_look(int code) {
-    metadata(FileCall::kStat);
+  // Fails after a request that looked up the name.
+  int fail_lookup(int code) {
+    charge_metadata(MetadataCall::kStat);
     return fail(code);
   }
 
@@ -114,42 +131,42 @@ class PathOperation {
   static const int kWorkingDirectory;
   int directory_;
   const char* given_;
-  FilePath place_;
+  ResolvedPath path_;
   std::optional<FileOperation> operation_;
 };
 
 // A call that asks or changes something about an existing file by its path.
 template <typename Call>
-int with_path(const char* call, int directory, const char* path, PathUse use, Call real) {
-  PathOperation operation(call, directory, path, use);
+int with_path(const char* call, int directory, const char* path, PathIntent intent, Call real) {
+  PathOperation operation(call, directory, path, intent);
   if (!operation.is_simulated()) return real(operation.host_directory(), operation.host_path());
   if (operation.error() != 0) return operation.fail(operation.error());
   const int status = real(operation.host_directory(), operation.real_path());
-  operation.metadata(FileCall::kStat);
+  operation.charge_metadata(MetadataCall::kStat);
   return operation.result(status);
 }
 
-// Where a path that a rank names leads, relative to a directory's descriptor or AT_FDCWD. The
-// first only looks, also outside of an operation.
-FilePath resolve(int directory, const char* path, bool follows_last);
-FilePath locate(int directory, const char* path, PathUse use);
+// Where a path that a rank names leads, relative to a directory's descriptor or AT_FDCWD. resolve()
+// has no side effects and may be called outside of an operation (Mounts::resolve).
+ResolvedPath resolve(int directory, const char* path, bool follows_last);
+ResolvedPath locate(int directory, const char* path, PathIntent intent);
 
 // Where the rank is, as it sees it.
 const std::string& working_directory(RankProcess& process);
 
-// The calls themselves, without a look at who calls.
+// The calls themselves, whoever the caller is.
 int open_path(const char* call, int directory, const char* path, int flags, mode_t mode);
 int close_descriptor(int fd);
-struct Pieces {
+struct IoVector {
   const iovec* parts;
   int count;
   off_t offset;  // -1: where the descriptor stands
   int flags = 0;
 };
-ssize_t read_file(const char* call, int fd, const Pieces& pieces);
-ssize_t write_file(const char* call, int fd, const Pieces& pieces);
-// A transfer at an offset whose time goes on by itself; *ticket is null when it has none.
-ssize_t start_transfer(int fd, bool is_write, const Pieces& pieces, void** ticket);
+ssize_t read_file(const char* call, int fd, const IoVector& data);
+ssize_t write_file(const char* call, int fd, const IoVector& data);
+// Starts an asynchronous transfer at an offset; *ticket is null when it takes no time.
+ssize_t start_transfer(int fd, Direction direction, const IoVector& data, void** ticket);
 int flush_file(const char* call, int fd);
 int truncate_file(const char* call, int fd, off_t size);
 int describe_file(int fd, struct stat* result);
@@ -163,7 +180,6 @@ int remove_path(const char* call, int directory, const char* path, int flags);
 // Streams of files on simulated file systems (file_streams.cc).
 FILE* open_file_stream(const char* call, const char* path, const char* mode);
 FILE* reopen_file_stream(const char* path, const char* mode, FILE* file);
-bool is_file_stream(FILE* file);
 int descriptor_of_stream(FILE* file);  // -1: not such a stream
 int close_file_stream(FILE* file);
 void flush_file_streams(const RankProcess& process);

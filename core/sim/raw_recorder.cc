@@ -98,23 +98,13 @@ void RawRecorder::record(const mpi::MessageRecord& message) {
   streams_[static_cast<size_t>(message.destination)].messages.push_back(record);
 }
 
-void RawRecorder::record(const mpi::IoRecord& call) {
-  const auto rank = static_cast<uint32_t>(call.rank);
-  sesame_file_call_record record{};
-  record.begin_ps = call.begin.ps();
-  record.end_ps = call.end.ps();
-  record.offset = call.offset;
+void RawRecorder::record(int rank, const storage::FileCallRecord& call) {
+  sesame_file_call_record record = call;
   // Tables have signed numbers; what a program asks for can be more.
   record.size = std::min(call.size, uint64_t{INT64_MAX});
-  record.bytes = call.bytes;
-  record.file = call.file.empty() ? -1 : number_of_file(call.file);
-  record.handle = call.handle;
-  record.call = number_of_call(call.call);
-  record.error = call.error;
-  if (call.nested) record.flags |= SESAME_FILE_CALL_NESTED;
-  if (call.asynchronous) record.flags |= SESAME_FILE_CALL_ASYNCHRONOUS;
-  if (call.collective) record.flags |= SESAME_FILE_CALL_COLLECTIVE;
-  streams_[rank].calls.emplace_back(record);
+  record.file = call.path.empty() ? -1 : number_of_file(call.path);
+  record.call = number_of_call(call.name);
+  streams_[static_cast<size_t>(rank)].calls.emplace_back(record);
 }
 
 uint16_t RawRecorder::number_of_call(const char* name) {

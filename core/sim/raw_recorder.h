@@ -28,7 +28,7 @@ class RawRecorder : public mpi::Recorder {
 
   void record(const mpi::CallRecord& call) override;
   void record(const mpi::MessageRecord& message) override;
-  void record(const mpi::IoRecord& call) override;
+  void record(int rank, const storage::FileCallRecord& call) override;
   // Streams for so many more ranks.
   void add_ranks(int ranks);
   bool is_full(int rank) const override;

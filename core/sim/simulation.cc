@@ -13,10 +13,10 @@
 
 #include "core/mpi/calls/call.h"
 #include "core/mpi/calls/environment.h"
-#include "core/posix/files.h"
 #include "core/sim/deadlock.h"
 #include "core/sim/file_systems.h"
 #include "core/sim/polling.h"
+#include "core/sim/program_files.h"
 #include "core/sim/program_output.h"
 #include "core/sim/recorded_compute.h"
 #include "core/sim/result.h"
@@ -254,7 +254,7 @@ void Simulation::set_hooks() {
   hooks.node_name = Hooks::node_name;
   hooks.write_output = write_program_output;
   hooks.current_call = Hooks::current_call;
-  if (world_->mounts != nullptr) hooks.files = &posix::file_hooks(*world_);
+  if (world_->mounts != nullptr) hooks.files = &program_file_hooks(*world_);
   hooks.epoch_ns =
       scenario_.compute == mpi::ComputeMode::kMeasured ? wall_epoch_ns() : kFixedEpochNs;
   loader::set_hooks(hooks);

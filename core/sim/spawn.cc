@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "core/machine/placement.h"
-#include "core/posix/files.h"
 #include "core/sim/file_systems.h"
 #include "core/sim/simulation.h"
 
@@ -192,7 +191,6 @@ Result<> Simulation::start_spawned(std::vector<ProgramStart>& programs, int pare
   mpi::Job* job = world_->add_job(*nodes, now + machine_.spawn_time, parent_port);
   if (job == nullptr) return error("the run has too many ranks already");
   if (recorder_ != nullptr) recorder_->add_ranks(job->size);
-  if (world_->mounts != nullptr) posix::file_hooks(*world_);  // makes room for their calls
   const std::vector<int> taken = occupied_cores(now);
   for (size_t i = 0; i < copies->size(); ++i) {
     Loaded& copy = (*copies)[i];

@@ -243,7 +243,7 @@ std::string Mounts::without_links(std::string_view given, int node, bool follow_
   return path;
 }
 
-// Directories that are really there have their likes in the backing before something is made there.
+// Mirrors parent directories of the host into the backing store before an entry is created there.
 int Mounts::make_parents(const Mount& mount, const std::string& path, int node) const {
   if (!mount.shows_originals || path.size() <= mount.path.size()) return 0;
   const std::string parent = path.substr(0, path.rfind('/'));
@@ -277,7 +277,7 @@ Mounts::Names& Mounts::names_of(const Mount& mount, int node) {
   return groups_[mount.group].names[mount.is_local ? static_cast<size_t>(node) : 0];
 }
 
-// A file that is there before the run takes room from its first use on.
+// A file that was there before the run takes room from its first use on.
 FileId Mounts::id_of(const Mount& mount, const std::string& path, int node,
                      const std::string& bytes) {
   Names& names = names_of(mount, node);
@@ -285,6 +285,9 @@ FileId Mounts::id_of(const Mount& mount, const std::string& path, int node,
   FileSystem& system = system_of(mount, node);
   const FileId file = system.find_file(path);
   names.emplace(path, file);
+  // A removed file that is still open has this number, too: they share room from now on.
+  if (const auto use = uses_->find({&system, file}); use != uses_->end())
+    use->second.is_removed = false;
   struct stat status;
   if (stat(bytes.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
     system.resize(file, static_cast<uint64_t>(status.st_size));
@@ -293,48 +296,44 @@ FileId Mounts::id_of(const Mount& mount, const std::string& path, int node,
   return file;
 }
 
-std::optional<Place> Mounts::find(std::string_view path, int node, Use use) {
-  Place place = locate(path, node, use);
-  if (place.system == nullptr && place.error == 0) return std::nullopt;
-  return place;
+ResolvedPath Mounts::resolve(std::string_view path, int node, bool follows_last) const {
+  ResolvedPath found;
+  found.node = node;
+  found.name = without_links(path, node, follows_last, &found.error);
+  found.host_path = found.name;
+  const Mount* mount = mount_of(found.name);
+  if (mount == nullptr || found.error != 0) return found;
+  found.system = &system_of(*mount, node);
+  found.host_path = existing(*mount, found.name, node, &found.is_original);
+  return found;
 }
 
-Place Mounts::resolve(std::string_view path, int node, bool follows_last) const {
-  Place place;
-  place.name = without_links(path, node, follows_last, &place.error);
-  place.path = place.name;
-  const Mount* mount = mount_of(place.name);
-  if (mount == nullptr || place.error != 0) return place;
-  place.system = &system_of(*mount, node);
-  place.path = existing(*mount, place.name, node, &place.is_original);
-  return place;
-}
-
-Place Mounts::locate(std::string_view path, int node, Use use) {
-  Place place = resolve(path, node, use == Use::kLook || use == Use::kChange);
-  if (place.system == nullptr) return place;
-  const Mount* mount = mount_of(place.name);
-  place.backing = backing_of(*mount, place.name, node);
-  place.block = groups_[mount->group].block;
-  if (use == Use::kChange || use == Use::kReplace)
-    place.error = make_parents(*mount, place.name, node);
-  if (use == Use::kChange && place.is_original && place.error == 0) {
-    place.error = copy(place.path, place.backing);
-    place.path = place.backing;
-    place.is_original = false;
+ResolvedPath Mounts::locate(std::string_view path, int node, PathIntent intent) {
+  const bool is_write = intent == PathIntent::kWrite;
+  ResolvedPath found = resolve(path, node, is_write || intent == PathIntent::kRead);
+  if (!found.is_simulated()) return found;
+  const Mount* mount = mount_of(found.name);
+  found.backing = backing_of(*mount, found.name, node);
+  found.block = groups_[mount->group].block;
+  if (is_write || intent == PathIntent::kUnlink)
+    found.error = make_parents(*mount, found.name, node);
+  if (is_write && found.is_original && found.error == 0) {
+    found.error = copy(found.host_path, found.backing);
+    found.host_path = found.backing;
+    found.is_original = false;
   }
-  // Directories, and names of nothing, are the file system's own business.
-  const bool is_meant = use == Use::kChange || is_file(place.path);
-  const std::string& subject = is_meant ? place.name : mount->path;
-  place.file = id_of(*mount, subject, node, place.path);
-  return place;
+  // Directories and names of nothing have no number of their own: that of the mount's root is used.
+  const bool has_number = is_write || is_file(found.host_path);
+  const std::string& subject = has_number ? found.name : mount->path;
+  found.file = id_of(*mount, subject, node, found.host_path);
+  return found;
 }
 
-std::vector<std::string> Mounts::list(const Place& directory, int node) const {
+std::vector<std::string> Mounts::list(const ResolvedPath& directory) const {
   std::vector<std::string> names;
   const Mount* mount = mount_of(directory.name);
   if (mount == nullptr) return names;
-  add_names(backing_of(*mount, directory.name, node), &names);
+  add_names(backing_of(*mount, directory.name, directory.node), &names);
   if (!mount->shows_originals || is_hidden(directory.name)) return names;
   std::vector<std::string> originals;
   add_names(directory.name, &originals);
@@ -345,45 +344,59 @@ std::vector<std::string> Mounts::list(const Place& directory, int node) const {
   return names;
 }
 
-int Mounts::copy_all(const std::string& name, int node) {
-  const Place place = locate(name, node, Use::kReplace);
-  const Mount* mount = mount_of(place.name);
-  if (mount == nullptr || place.error != 0 || !mount->shows_originals) return place.error;
-  if (place.is_original) {
-    if (const int error = copy(place.path, place.backing); error != 0) return error;
+int Mounts::copy_originals(const ResolvedPath& path) {
+  const ResolvedPath found = locate(path.name, path.node, PathIntent::kUnlink);
+  const Mount* mount = mount_of(found.name);
+  if (mount == nullptr || found.error != 0 || !mount->shows_originals) return found.error;
+  if (found.is_original) {
+    if (const int error = copy(found.host_path, found.backing); error != 0) return error;
   }
-  for (const std::string& inside : list(place, node))
-    if (const int error = copy_all(place.name + "/" + inside, node); error != 0) return error;
+  for (const std::string& inside : list(found)) {
+    ResolvedPath entry;
+    entry.name = found.name + "/" + inside;
+    entry.node = path.node;
+    if (const int error = copy_originals(entry); error != 0) return error;
+  }
   return 0;
 }
 
-bool Mounts::removed(const Place& place, int node) {
-  const Mount* mount = mount_of(place.name);
+bool Mounts::forget_name(const ResolvedPath& path) {
+  const Mount* mount = mount_of(path.name);
   if (mount == nullptr) return false;
-  if (mount->shows_originals && exists(place.name)) removed_.insert(place.name);
-  Names& names = names_of(*mount, node);
-  return names.erase(place.name) != 0 &&
-         std::ranges::none_of(names, [&](const auto& e) { return e.second == place.file; });
+  if (mount->shows_originals && exists(path.name)) removed_.insert(path.name);
+  Names& names = names_of(*mount, path.node);
+  return names.erase(path.name) != 0 &&
+         std::ranges::none_of(names, [&](const auto& e) { return e.second == path.file; });
 }
 
-void Mounts::renamed(const Place& from, const Place& to, int node) {
+void Mounts::removed(const ResolvedPath& path) {
+  if (!forget_name(path)) return;
+  const auto use = uses_->find({path.system, path.file});
+  if (use == uses_->end()) {
+    path.system->remove(path.file);
+  } else {
+    use->second.is_removed = true;
+  }
+}
+
+void Mounts::renamed(const ResolvedPath& from, const ResolvedPath& to) {
   const Mount* mount = mount_of(from.name);
   if (mount == nullptr) return;
-  Names& names = names_of(*mount, node);
+  Names& names = names_of(*mount, from.node);
   std::vector<std::pair<std::string, FileId>> moved;
   for (const auto& [name, file] : names)
     if (lies_under(name, from.name)) moved.emplace_back(name.substr(from.name.size()), file);
-  removed(from, node);
+  forget_name(from);
   for (const auto& [rest, file] : moved) {
     names.erase(from.name + rest);
     names[to.name + rest] = file;
   }
 }
 
-void Mounts::note_failure(const std::string& path, int error) {
+void Mounts::note_host_failure(const std::string& host_path, int error) {
   const bool is_of_host = error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
   if (failure_ || !is_of_host) return;
-  failure_ = error_at(path, 0,
+  failure_ = error_at(host_path, 0,
                       std::string("cannot keep the bytes of this simulated file: ") +
                           strerrordesc_np(error) +
                           "; the prediction is wrong from here on, since the program went on "
@@ -393,8 +406,8 @@ void Mounts::note_failure(const std::string& path, int error) {
                  .error();
 }
 
-void Mounts::linked(const Place& file, const Place& name, int node) {
-  if (const Mount* mount = mount_of(name.name)) names_of(*mount, node)[name.name] = file.file;
+void Mounts::linked(const ResolvedPath& file, const ResolvedPath& name) {
+  if (const Mount* mount = mount_of(name.name)) names_of(*mount, file.node)[name.name] = file.file;
 }
 
 }  // namespace sesame::storage

@@ -1,10 +1,21 @@
-// Where simulated files are: which paths lie on which simulated file system, and where their real
-// bytes are kept. A mount's bytes lie in a directory of the run (the backing), node-local ones in
-// one for each node. On the mount of the working directory, files that are really there can be
-// seen too: before one is changed it is copied to the backing, the original stays as it is.
+// Mounts: which paths are on which simulated file system, where the bytes of simulated files are
+// kept on the host, and what becomes of names.
+//
+// The bytes of a mount are in host files below one directory of the run (the backing store); a
+// node-local mount has a subdirectory for each node. Through the mount of the working directory the
+// program also sees the files that are there on the host (originals); one is copied to the backing
+// store before it is changed, the original stays as it is.
+//
+// To use a path: resolve it with locate(), open `host_path` on the host, and make an OpenFile
+// (open_file.h) of the result for room and time. After the host has removed, renamed or linked a
+// name, say so with removed(), renamed() or linked().
+//
+// Paths are absolute. Sizes are bytes. Errors of calls that a program can make are errno values (0:
+// success); wrong options of the user are an Error. All calls are made on the simulation's thread.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,76 +29,90 @@
 
 namespace sesame::storage {
 
-// What is about to be done with a path: decides whether a link at its end is followed, and whether
-// a file that is really there is copied first.
-enum class Use {
-  kLook,     // read, list, ask about it
-  kChange,   // write to it or make it
-  kName,     // ask about the name itself, which may be a link
-  kReplace,  // remove the name, or give it to something else
+// What the caller is about to do with a path. Decides whether a link at its end is followed, and
+// whether an original is copied first.
+enum class PathIntent : uint8_t {
+  kRead,      // read, list or stat the file; follows a link
+  kReadLink,  // stat or read the name itself, which may be a link
+  kWrite,     // write, create or change the file; follows a link, copies an original
+  kUnlink,    // remove the name, or give it to another file
 };
 
-struct Place {
-  FileSystem* system = nullptr;  // which model's time it takes
-  FileId file{};
-  std::string path;          // of the real bytes
-  std::string backing;       // where they would be if they were in the backing
-  std::string name;          // as the program could call it: absolute, without links
-  bool is_original = false;  // really there and not in the backing: not to be changed
-  uint64_t block = 4096;     // bytes of the file system's block
-  int error = 0;             // an errno value: it cannot be used
+// Where a path leads for a process on `node`.
+struct ResolvedPath {
+  FileSystem* system = nullptr;  // models its time and room; null: a file of the host, with neither
+  FileId file{};                 // how `system` knows it
+  int node = 0;                  // of the process that asked
+  std::string host_path;         // of the bytes on the host
+  std::string backing;           // where they are, or would be, in the backing store
+  std::string name;              // as the program could write it: absolute, without links
+  bool is_original = false;      // a file of the host that is only read, not in the backing store
+  uint64_t block = 4096;         // bytes of the file system's block
+  int error = 0;                 // an errno value: the path cannot be used
+
+  bool is_simulated() const { return system != nullptr; }
 };
+
+// What all openings of one simulated file have in common.
+struct FileUse {
+  int openings = 0;
+  bool is_removed = false;  // its last name is gone; its room goes with the last opening
+};
+using FileUses = std::map<std::pair<FileSystem*, FileId>, FileUse>;
 
 class Mounts {
  public:
   struct Options {
     std::string directory;          // the backing; made if need be
     std::string working_directory;  // what "." means
-    bool discard_data = false;      // sizes are kept, contents read as zeros
-    bool shows_originals = true;    // files of the working directory that are really there
+    bool discard_data = false;      // keep sizes only: contents read as zeros
+    bool shows_originals = true;    // files of the host in the working directory are seen
   };
 
-  // Takes the file systems that the machine has; either may be absent.
   static Result<std::unique_ptr<Mounts>> create(Options options);
+  // Mounts a file system that all nodes share, or one for each node. `block` is what stat reports.
   Result<> add(std::vector<std::string> mounts, std::unique_ptr<FileSystem> shared,
                uint64_t block = 4096);
   Result<> add_local(std::vector<std::string> mounts,
                      std::vector<std::unique_ptr<FileSystem>> by_node, uint64_t block = 4096);
 
-  // Before the run there is a file of so many zeros, on every node where the mount is local; of -1
-  // bytes only the directory that it lies in. Nothing for a path on no mount. Where the mount is
-  // local, nodes before `first_node` are left alone.
+  // Makes a file of so many zero bytes before the run, on every node from `first_node` on where the
+  // mount is local; with -1 bytes only its directory. Does nothing for a path on no mount.
   Result<> prepare(std::string_view path, int64_t bytes, int first_node = 0) const;
 
-  // Local file systems of nodes that come into use later; `make` gives that of a node. The number
-  // of nodes that had one before.
+  // Adds the local file systems of nodes that come into use later; `make` makes that of a node.
+  // Returns the number of nodes that had one before.
   int add_nodes(int nodes, const std::function<std::unique_ptr<FileSystem>(int node)>& make);
 
-  // Where an absolute path is for a rank on this node; nothing: it is on no mount.
-  std::optional<Place> find(std::string_view path, int node, Use use = Use::kChange);
-  // The same, with links followed also for a path on no mount: then `system` is null.
-  Place locate(std::string_view path, int node, Use use);
-  // The same, but no file gets its number, by which it is laid out, and nothing is copied: also for
-  // a look before everything earlier has happened.
-  Place resolve(std::string_view path, int node, bool follows_last) const;
+  // Where an absolute path leads. A file gets its number, by which it is laid out, at its first
+  // locate(): call it when everything earlier in simulated time has happened.
+  ResolvedPath locate(std::string_view path, int node, PathIntent intent);
+  // The same without side effects: `file` and `backing` are not set, nothing is copied. May be
+  // called at any time.
+  ResolvedPath resolve(std::string_view path, int node, bool follows_last) const;
 
-  // The names in a directory, without "." and "..".
-  std::vector<std::string> list(const Place& directory, int node) const;
-  // The backing holds all of a directory (or file) that is really there, for it to be renamed.
-  // Returns an errno value.
-  int copy_all(const std::string& name, int node);
+  // The names in a directory, without "." and "..", in no order.
+  std::vector<std::string> list(const ResolvedPath& directory) const;
+  // Copies a file or directory tree of originals to the backing store, so that it can be renamed
+  // there. Returns an errno value.
+  int copy_originals(const ResolvedPath& path);
 
-  // The name is gone from the backing, if it was there: what is really there is not seen any more.
-  // Whether that was the last name of its file.
-  bool removed(const Place& place, int node);
-  void renamed(const Place& from, const Place& to, int node);
-  // Another name for the same file.
-  void linked(const Place& file, const Place& name, int node);
+  // The name has been removed from the backing store, if it was there; an original of that name is
+  // not seen any more. When it was the last name of its file, the file's room is given back: at
+  // once, or at the last closed().
+  void removed(const ResolvedPath& path);
+  // `from` has been renamed to `to` in the backing store, in place of what `to` was.
+  void renamed(const ResolvedPath& from, const ResolvedPath& to);
+  // `name` is another name for `file`.
+  void linked(const ResolvedPath& file, const ResolvedPath& name);
+
+  // How often each file is open. OpenFile counts here, through a weak pointer: files may be closed
+  // after the mounts are gone.
+  const std::shared_ptr<FileUses>& uses() const { return uses_; }
 
   const Options& options() const { return options_; }
 
-  // Calls visit(group, index, system) for every file system; a local one has the number of its node
-  // as index.
+  // Calls visit(group, index, system) for every file system; the index of a local one is its node.
   template <typename Visit>
   void visit(const Visit& visit) const {
     for (size_t group = 0; group < groups_.size(); ++group)
@@ -96,10 +121,10 @@ class Mounts {
   }
   bool discards_data() const { return options_.discard_data; }
 
-  // The host could not do something with the bytes of a simulated file that the simulated file
-  // system can: from then on the program sees what it would not see on the target machine. Others
-  // than a lack of room and broken devices are the program's own errors.
-  void note_failure(const std::string& path, int error);
+  // The host could not store bytes that the simulated file system has room for: from then on the
+  // program sees what it would not see on the target machine. Only a lack of space and device
+  // errors of the host count; other errno values are the program's own errors.
+  void note_host_failure(const std::string& host_path, int error);
   // The first one, for the user.
   const std::optional<Error>& failure() const { return failure_; }
 
@@ -123,7 +148,7 @@ class Mounts {
   const Mount* mount_of(std::string_view path) const;
   std::string backing_of(const Mount& mount, std::string_view path, int node) const;
   bool is_hidden(std::string_view path) const;
-  // The path of the bytes as they are now, and whether it is the original's.
+  // The host path of the bytes as they are now, and whether it is the original's.
   std::string existing(const Mount& mount, const std::string& path, int node,
                        bool* is_original) const;
   std::string without_links(std::string_view path, int node, bool follow_last, int* error) const;
@@ -131,6 +156,8 @@ class Mounts {
   int copy(const std::string& from, const std::string& to) const;
   Names& names_of(const Mount& mount, int node);
   FileSystem& system_of(const Mount& mount, int node) const;
+  // Forgets the name; whether it was the last one of its file.
+  bool forget_name(const ResolvedPath& path);
   FileId id_of(const Mount& mount, const std::string& path, int node, const std::string& bytes);
 
   Options options_;
@@ -138,6 +165,7 @@ class Mounts {
   std::vector<Mount> mounts_;  // longest path first
   std::unordered_set<std::string> removed_;
   std::optional<Error> failure_;
+  std::shared_ptr<FileUses> uses_ = std::make_shared<FileUses>();
 };
 
 // An absolute path without ".", ".." and empty parts.

@@ -53,8 +53,8 @@ class MountsTest : public testing::Test {
     return make_file_system(parameters, *network_, events_, 1);
   }
   std::string work(const std::string& name) const { return (work_ / name).string(); }
-  Place at(const std::string& path, Use use, int node = 0) {
-    return mounts_->locate(path, node, use);
+  ResolvedPath at(const std::string& path, PathIntent intent, int node = 0) {
+    return mounts_->locate(path, node, intent);
   }
 
   fs::path root_;
@@ -73,85 +73,86 @@ TEST(Normalise, TakesDotsAndEmptyPartsOut) {
 
 TEST_F(MountsTest, TheLongestMountHasThePath) {
   make(backing_);
-  EXPECT_EQ(at("/pfs/a", Use::kChange).path, backing_ / "pfs/a");
-  EXPECT_EQ(at("/pfs/local/a", Use::kChange).path, backing_ / "pfs/local/node-0/a");
-  EXPECT_EQ(at(work("a"), Use::kChange).path, backing_ / "a");
-  EXPECT_EQ(at("/pfs/a", Use::kChange).block, 65536u);
-  EXPECT_FALSE(mounts_->find("/pfsother/a", 0));
-  EXPECT_FALSE(mounts_->find("/etc/hosts", 0));
+  EXPECT_EQ(at("/pfs/a", PathIntent::kWrite).host_path, backing_ / "pfs/a");
+  EXPECT_EQ(at("/pfs/local/a", PathIntent::kWrite).host_path, backing_ / "pfs/local/node-0/a");
+  EXPECT_EQ(at(work("a"), PathIntent::kWrite).host_path, backing_ / "a");
+  EXPECT_EQ(at("/pfs/a", PathIntent::kWrite).block, 65536u);
+  EXPECT_FALSE(at("/pfsother/a", PathIntent::kWrite).is_simulated());
+  EXPECT_FALSE(at("/etc/hosts", PathIntent::kWrite).is_simulated());
   EXPECT_TRUE(fs::is_directory(backing_ / "pfs"));
 }
 
 TEST_F(MountsTest, ALocalMountIsAnotherOneOnEachNode) {
   make(backing_);
-  const Place zero = at("/pfs/local/a", Use::kChange, 0);
-  const Place one = at("/pfs/local/a", Use::kChange, 1);
+  const ResolvedPath zero = at("/pfs/local/a", PathIntent::kWrite, 0);
+  const ResolvedPath one = at("/pfs/local/a", PathIntent::kWrite, 1);
   EXPECT_NE(zero.system, one.system);
-  EXPECT_NE(zero.path, one.path);
-  EXPECT_EQ(at("/pfs/a", Use::kChange, 0).path, at("/pfs/a", Use::kChange, 1).path);
+  EXPECT_NE(zero.host_path, one.host_path);
+  EXPECT_EQ(at("/pfs/a", PathIntent::kWrite, 0).host_path,
+            at("/pfs/a", PathIntent::kWrite, 1).host_path);
 }
 
 TEST_F(MountsTest, ARealFileIsReadInPlaceAndCopiedBeforeItIsChanged) {
   put(work_ / "input/data", "original");
   make(backing_);
-  const Place look = at(work("input/data"), Use::kLook);
+  const ResolvedPath look = at(work("input/data"), PathIntent::kRead);
   EXPECT_TRUE(look.is_original);
-  EXPECT_EQ(look.path, work("input/data"));
+  EXPECT_EQ(look.host_path, work("input/data"));
   EXPECT_FALSE(fs::exists(backing_ / "input"));
 
-  const Place change = at(work("input/data"), Use::kChange);
+  const ResolvedPath change = at(work("input/data"), PathIntent::kWrite);
   EXPECT_FALSE(change.is_original);
-  EXPECT_EQ(change.path, backing_ / "input/data");
+  EXPECT_EQ(change.host_path, backing_ / "input/data");
   EXPECT_EQ(change.file, look.file);
-  EXPECT_EQ(contents(change.path), "original");
-  put(change.path, "changed");
+  EXPECT_EQ(contents(change.host_path), "original");
+  put(change.host_path, "changed");
   EXPECT_EQ(contents(work_ / "input/data"), "original");
-  EXPECT_EQ(at(work("input/data"), Use::kLook).path, backing_ / "input/data");
+  EXPECT_EQ(at(work("input/data"), PathIntent::kRead).host_path, backing_ / "input/data");
 }
 
 TEST_F(MountsTest, AListShowsBothAndNotWhatWasRemoved) {
   put(work_ / "d/real", "1");
   put(work_ / "d/gone", "2");
   make(backing_);
-  put(at(work("d/made"), Use::kChange).path, "3");
-  const Place gone = at(work("d/gone"), Use::kReplace);
-  EXPECT_TRUE(mounts_->removed(gone, 0));
-  std::vector<std::string> names = mounts_->list(at(work("d"), Use::kLook), 0);
+  put(at(work("d/made"), PathIntent::kWrite).host_path, "3");
+  const ResolvedPath gone = at(work("d/gone"), PathIntent::kUnlink);
+  mounts_->removed(gone);
+  std::vector<std::string> names = mounts_->list(at(work("d"), PathIntent::kRead));
   std::ranges::sort(names);
   EXPECT_EQ(names, (std::vector<std::string>{"made", "real"}));
-  EXPECT_FALSE(at(work("d/gone"), Use::kLook).is_original);
+  EXPECT_FALSE(at(work("d/gone"), PathIntent::kRead).is_original);
   EXPECT_TRUE(fs::exists(work_ / "d/gone"));
 }
 
 TEST_F(MountsTest, ARemovedDirectoryDoesNotComeBackWithItsContents) {
   put(work_ / "d/a", "1");
   make(backing_);
-  mounts_->removed(at(work("d/a"), Use::kReplace), 0);
-  mounts_->removed(at(work("d"), Use::kReplace), 0);
-  fs::create_directory(at(work("d"), Use::kReplace).backing);
-  EXPECT_TRUE(mounts_->list(at(work("d"), Use::kLook), 0).empty());
+  mounts_->removed(at(work("d/a"), PathIntent::kUnlink));
+  mounts_->removed(at(work("d"), PathIntent::kUnlink));
+  fs::create_directory(at(work("d"), PathIntent::kUnlink).backing);
+  EXPECT_TRUE(mounts_->list(at(work("d"), PathIntent::kRead)).empty());
 }
 
 TEST_F(MountsTest, ARenamedDirectoryTakesItsRealFilesAlong) {
   put(work_ / "d/sub/a", "text");
   make(backing_);
-  const FileId file = at(work("d/sub/a"), Use::kLook).file;
-  ASSERT_EQ(mounts_->copy_all(work("d"), 0), 0);
-  const Place from = at(work("d"), Use::kReplace);
-  const Place to = at(work("e"), Use::kReplace);
+  const FileId file = at(work("d/sub/a"), PathIntent::kRead).file;
+  ASSERT_EQ(mounts_->copy_originals(at(work("d"), PathIntent::kUnlink)), 0);
+  const ResolvedPath from = at(work("d"), PathIntent::kUnlink);
+  const ResolvedPath to = at(work("e"), PathIntent::kUnlink);
   fs::rename(from.backing, to.backing);
-  mounts_->renamed(from, to, 0);
-  EXPECT_EQ(contents(at(work("e/sub/a"), Use::kLook).path), "text");
-  EXPECT_EQ(at(work("e/sub/a"), Use::kLook).file, file);
-  EXPECT_FALSE(fs::exists(at(work("d/sub/a"), Use::kLook).path));
+  mounts_->renamed(from, to);
+  EXPECT_EQ(contents(at(work("e/sub/a"), PathIntent::kRead).host_path), "text");
+  EXPECT_EQ(at(work("e/sub/a"), PathIntent::kRead).file, file);
+  EXPECT_FALSE(fs::exists(at(work("d/sub/a"), PathIntent::kRead).host_path));
 }
 
 TEST_F(MountsTest, WhereTheBackingIsTheDirectoryItselfNothingIsCopied) {
   put(work_ / "data", "original");
   make(work_);
-  const Place place = at(work("data"), Use::kChange);
+  const ResolvedPath place = at(work("data"), PathIntent::kWrite);
   EXPECT_FALSE(place.is_original);
-  EXPECT_EQ(place.path, work("data"));
+  EXPECT_EQ(place.host_path, work("data"));
   EXPECT_TRUE(fs::is_directory(work_ / "pfs"));
 }
 
@@ -159,26 +160,26 @@ TEST_F(MountsTest, LinksAreFollowedAsTheProgramSeesThem) {
   make(backing_);
   fs::create_symlink("/pfs/target", backing_ / "link");
   fs::create_symlink("loop", backing_ / "loop");
-  EXPECT_EQ(at(work("link"), Use::kChange).path, backing_ / "pfs/target");
-  EXPECT_EQ(at(work("link"), Use::kName).path, backing_ / "link");
-  EXPECT_EQ(at(work("loop"), Use::kLook).error, ELOOP);
+  EXPECT_EQ(at(work("link"), PathIntent::kWrite).host_path, backing_ / "pfs/target");
+  EXPECT_EQ(at(work("link"), PathIntent::kReadLink).host_path, backing_ / "link");
+  EXPECT_EQ(at(work("loop"), PathIntent::kRead).error, ELOOP);
   // The working directory by another name is the working directory.
   fs::create_directory_symlink(work_, root_ / "alias");
-  EXPECT_EQ(at((root_ / "alias/x").string(), Use::kChange).path, backing_ / "x");
+  EXPECT_EQ(at((root_ / "alias/x").string(), PathIntent::kWrite).host_path, backing_ / "x");
 }
 
 TEST_F(MountsTest, DiscardedDataKeepsTheSizeOfACopiedFile) {
   put(work_ / "data", "original");
   make(backing_, true);
-  const Place place = at(work("data"), Use::kChange);
-  EXPECT_EQ(contents(place.path), std::string(8, '\0'));
+  const ResolvedPath place = at(work("data"), PathIntent::kWrite);
+  EXPECT_EQ(contents(place.host_path), std::string(8, '\0'));
 }
 
 TEST_F(MountsTest, AFileThatIsThereTakesRoom) {
   put(work_ / "data", std::string(600, 'x'));
   make(backing_, false, 1000);
-  const Place place = at(work("data"), Use::kLook);
-  const Place other = at("/pfs/other", Use::kChange);
+  const ResolvedPath place = at(work("data"), PathIntent::kRead);
+  const ResolvedPath other = at("/pfs/other", PathIntent::kWrite);
   EXPECT_FALSE(other.system->resize(other.file, 500));
   EXPECT_TRUE(place.system->resize(place.file, 400));
   EXPECT_TRUE(other.system->resize(other.file, 500));
@@ -208,10 +209,10 @@ TEST_F(MountsTest, FilesOfBeforeTheRunArePreparedOnEveryNode) {
 TEST_F(MountsTest, RealFilesCanBeLeftOutOfSight) {
   put(work_ / "data", "original");
   make(backing_);
-  EXPECT_TRUE(at(work("data"), Use::kLook).is_original);
+  EXPECT_TRUE(at(work("data"), PathIntent::kRead).is_original);
   auto mounts = Mounts::create({backing_, work_, false, false});
   ASSERT_TRUE((*mounts)->add({"."}, system(plain())));
-  EXPECT_EQ((*mounts)->locate(work("data"), 0, Use::kLook).path, backing_ / "data");
+  EXPECT_EQ((*mounts)->locate(work("data"), 0, PathIntent::kRead).host_path, backing_ / "data");
 }
 
 }  // namespace

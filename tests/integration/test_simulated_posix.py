@@ -103,6 +103,18 @@ def test_a_full_file_system_says_so(compiled, simulate, machine):
     assert "note: a simulated file system was full" in ours.stderr
 
 
+def test_an_open_file_keeps_its_room_after_its_name_is_gone(compiled, simulate, machine):
+    program = compiled("tests/programs/files/unlinked.c")
+    ours = simulate("-n", 1, "--machine", machine('capacity = "1 MB"'), "--", program)
+    assert ours.status == 0, ours.stdout + ours.stderr
+    assert values(ours.stdout) == {
+        "mpi_open": -1,
+        "mpi_closed": 600000,
+        "posix_open": -1,
+        "posix_closed": 600000,
+    }
+
+
 def test_a_full_disk_of_the_host_is_not_taken_for_a_simulated_one(
     compiled, simulate, machine, small_disk
 ):

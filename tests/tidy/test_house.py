@@ -20,7 +20,6 @@ CORE_FLOORS = [
     {"storage"},
     {"mpi", "replay"},
     {"abi", "loader", "player"},
-    {"posix"},
     {"sim"},
     {"bindings"},
 ]

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "core/mpi/io/file_errors.h"
-#include "core/mpi/io/file_note.h"
 #include "core/mpi/messages/arguments.h"
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/objects/errhandler.h"
@@ -126,7 +125,7 @@ void CallScope::leave() {
     rank.world.recorder->record(CallRecord{rank.id, static_cast<uint16_t>(id_), begin_, strand_.now,
                                            rank.compute_before_call, rank.call_peer, rank.call_tag,
                                            rank.call_context, rank.call_bytes, is_polling(id_)});
-    if (rank.file_note != nullptr) record_file_call();
+    if (rank.file_record != nullptr) record_file_call();
     if (rank.world.recorder->is_full(rank.id)) {
       yield_until_now(strand_);
       rank.world.recorder->write_until(rank.id, strand_.now);
@@ -142,21 +141,11 @@ void CallScope::leave() {
 
 void CallScope::record_file_call() {
   Rank& rank = *strand_.rank;
-  const std::shared_ptr<FileNote> note = std::move(rank.file_note);
-  rank.world.recorder->record(IoRecord{
-      .rank = rank.id,
-      .call = call_name(id_),
-      .file = note->path,
-      .begin = begin_,
-      .end = strand_.now,
-      .handle = note->opening,
-      .offset = note->offset,
-      .size = note->size,
-      .bytes = note->bytes,
-      .error = static_cast<uint16_t>(note->error),
-      .collective = note->collective,
-      .asynchronous = note->asynchronous,
-  });
+  const std::unique_ptr<storage::FileCallRecord> record = std::move(rank.file_record);
+  record->name = call_name(id_);
+  record->begin_ps = begin_.ps();
+  record->end_ps = strand_.now.ps();
+  rank.world.recorder->record(rank.id, *record);
 }
 
 int CallScope::raise(int error, CommObject* comm) {

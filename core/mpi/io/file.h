@@ -11,19 +11,19 @@
 
 #include "core/machine/storage.h"
 #include "core/mpi/io/file_handle.h"
-#include "core/mpi/io/real_file.h"
 #include "core/mpi/messages/request.h"
 #include "core/mpi/objects/comm.h"
 #include "core/mpi/objects/constants.h"
 #include "core/mpi/objects/datatype.h"
 #include "core/mpi/objects/handle_table.h"
-#include "core/storage/mounts.h"
+#include "core/storage/open_file.h"
 
 namespace sesame::mpi {
 
 struct DirectedCall;
 struct ErrhandlerObject;
 struct InfoObject;
+class RangeLocks;
 
 // A collective call that some ranks of a file have made and others not yet.
 struct CollectiveCall {
@@ -33,13 +33,13 @@ struct CollectiveCall {
 };
 
 struct SharedFile : std::enable_shared_from_this<SharedFile> {
-  std::string name;                    // as the program wrote it
-  std::string path;                    // absolute
-  std::vector<storage::Place> places;  // by rank: a node-local file system has one for each node
+  std::string name;  // as the program wrote it
+  std::string path;  // absolute
+  // Of the bytes, by rank: a node-local file system has a file on each node.
+  std::vector<std::string> host_paths;
   machine::CollectiveParameters collective;  // before any hints
   int64_t shared_position = 0;               // in elementary items of the view
   bool delete_on_close = false;
-  bool discards_data = false;
   // Collective calls by their order, from number `first_call` on.
   std::deque<CollectiveCall> calls;
   uint64_t first_call = 0;
@@ -73,7 +73,7 @@ struct FileObject : Counted {
   File handle{};
   CommObject* comm = nullptr;  // the file's own, a duplicate of the one it was opened with
   std::shared_ptr<SharedFile> shared;
-  std::shared_ptr<RealFile> real;  // its bytes
+  std::shared_ptr<storage::PositionalFile> open;  // its bytes and room
   FileView view;
   int64_t position = 0;  // in elementary items of the view
   int amode = 0;
@@ -97,8 +97,13 @@ struct FileObject : Counted {
     return direction == storage::Direction::kRead ? read_sieving : write_sieving;
   }
   bool sieves(storage::Direction direction) const { return sieving(direction) != Choice::kDisable; }
-  const storage::Place& place() const { return shared->places[static_cast<size_t>(comm->rank)]; }
+  const storage::ResolvedPath& path() const { return open->path(); }
+  // Whether no rank before this one has the same file of the host: then it acts for those that do.
+  bool is_first_of_host_file() const;
 };
+
+// Ranges of the file that ranks have locked, whatever handle they have.
+RangeLocks& locks_of(const FileObject& file);
 
 // Null unless the handle is that of an open file of the running rank.
 FileObject* find_file(File handle);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/mpi/call_ids.h"
-#include "core/mpi/io/file_note.h"
+#include "core/mpi/io/file_record.h"
 #include "core/mpi/io/io_list.h"
 #include "core/mpi/io/range_locks.h"
 #include "core/mpi/io/representation.h"
@@ -72,8 +72,7 @@ int access_locked(Strand& strand, FileObject& file, FileRequest& request) {
     end = std::max(end, extent.offset + extent.bytes);
   }
   range.bytes = end - range.offset;
-  const storage::Place& place = file.place();
-  RangeLocks& locks = locks_of(strand.rank->world, place.system, place.file);
+  RangeLocks& locks = locks_of(file);
   locks.lock(strand, range);
   const int error = access_by_element(strand, file, request);
   locks.unlock(strand, range);
@@ -148,7 +147,8 @@ int take_file_call(File handle, storage::Direction direction, Pointer pointer, c
   call->count = count;
   call->type = DatatypeRef(type);
   call->items = item == 0 ? 0 : bytes / item;
-  if (FileNote* note = note_file(*call->file)) note->size = static_cast<uint64_t>(bytes);
+  if (storage::FileCallRecord* record = begin_file_record(*call->file))
+    record->size = static_cast<uint64_t>(bytes);
   this_rank().call_bytes += static_cast<uint64_t>(bytes);
   this_rank().call_context = call->file->comm->context;
   return MPI_SUCCESS;
@@ -204,28 +204,28 @@ std::unique_ptr<RequestObject> start_split_body(FileObject& file, FileBody body)
 namespace {
 
 // What the program's own line of control has moved.
-int note_moved(const FileCall& call, int error, const Status& moved, Status* status) {
+int record_moved(const FileCall& call, int error, const Status& moved, Status* status) {
   if (error != MPI_SUCCESS) return error;
   set_bytes(status, moved.byte_count());
-  if (FileNote* note = current_note()) {
-    note->offset = byte_offset(call.file->view, call.position);
-    note->bytes = static_cast<uint64_t>(moved.byte_count());
+  if (storage::FileCallRecord* record = current_file_record()) {
+    record->offset = byte_offset(call.file->view, call.position);
+    record->bytes = static_cast<uint64_t>(moved.byte_count());
   }
   return MPI_SUCCESS;
 }
 
-void note_started(const FileCall& call) {
-  FileNote* note = current_note();
-  if (note == nullptr) return;
-  note->offset = byte_offset(call.file->view, call.position);
-  note->asynchronous = true;
+void record_started(const FileCall& call) {
+  storage::FileCallRecord* record = current_file_record();
+  if (record == nullptr) return;
+  record->offset = byte_offset(call.file->view, call.position);
+  record->flags |= SESAME_FILE_CALL_ASYNCHRONOUS;
 }
 
 }  // namespace
 
 int run_alone(const FileCall& call, Status* status) {
   Status moved{};
-  return note_moved(call, run_file_call(call, nullptr, &moved), moved, status);
+  return record_moved(call, run_file_call(call, nullptr, &moved), moved, status);
 }
 
 int run_together(const FileCall& call, Status* status) {
@@ -233,18 +233,18 @@ int run_together(const FileCall& call, Status* status) {
   Status moved{};
   const int error = run_collective(
       *call.file->comm, [&](Transfer& transfer) { return run_file_call(call, &transfer, &moved); });
-  return note_moved(call, error, moved, status);
+  return record_moved(call, error, moved, status);
 }
 
 int start_alone(const FileCall& call, Request* request) {
-  note_started(call);
+  record_started(call);
   return start_file_body(
       *call.file, [call](Status* status) { return run_file_call(call, nullptr, status); }, request);
 }
 
 int start_together(const FileCall& call, Request* request) {
   MPI_TRY(enter_collective(*call.file));
-  note_started(call);
+  record_started(call);
   CommObject& comm = *call.file->comm;
   const int tag = static_cast<int>(comm.next_collective++);
   return start_file_body(
@@ -261,7 +261,8 @@ int enter_collective(FileObject& file) {
     return fail(MPI_ERR_IO, std::string("a split collective call is under way on the file: ") +
                                 name_of(file.split.begun));
   }
-  if (FileNote* note = current_note()) note->collective = true;
+  if (storage::FileCallRecord* record = current_file_record())
+    record->flags |= SESAME_FILE_CALL_COLLECTIVE;
   SharedFile& shared = *file.shared;
   const Strand& strand = self();
   const uint64_t number = file.collective_calls++;

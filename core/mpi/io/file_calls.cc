@@ -5,7 +5,7 @@
 #include "core/mpi/communicators/agree.h"
 #include "core/mpi/io/file_call.h"
 #include "core/mpi/io/file_errors.h"
-#include "core/mpi/io/file_note.h"
+#include "core/mpi/io/file_record.h"
 #include "core/mpi/io/file_tables.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/seek.h"
@@ -33,43 +33,29 @@ int check_same(Circle& circle, Offset value, const char* what) {
   return fail(MPI_ERR_NOT_SAME, std::string("not all ranks give the same ") + what);
 }
 
-// One rank of each place does it: the first.
-bool is_first_of_place(const FileObject& file) {
-  const auto& places = file.shared->places;
-  for (int other = 0; other < file.comm->rank; ++other) {
-    if (places[static_cast<size_t>(other)].path == file.place().path) return false;
-  }
-  return true;
-}
-
 int resize(Strand& strand, FileObject& file, uint64_t bytes, bool only_longer) {
-  spend_metadata(strand, file.place(), MetadataCall::kStat);
+  yield_until_now(strand);
+  charge_metadata(strand, file.path(), MetadataCall::kStat);
   uint64_t now = 0;
   MPI_TRY(file_bytes(file, &now));
   if (bytes == now || (only_longer && bytes < now)) return MPI_SUCCESS;
-  const storage::Place& place = file.place();
-  if (place.system != nullptr && !place.system->resize(place.file, bytes)) {
-    return fail(MPI_ERR_NO_SPACE, "the file system has no room for " + file.shared->name);
-  }
-  if (const int error = file.real->resize(bytes); error != 0) {
-    return fail(file_error_class(error), "cannot set the size of " + file.shared->name);
-  }
-  return MPI_SUCCESS;
+  const int error = file.open->resize(bytes);
+  return error == 0 ? MPI_SUCCESS : fail_host_call("set the size of", file.shared->name, error);
 }
 
 int resize_together(File fh, Offset size, bool only_longer) {
   FileObject* file;
   MPI_TRY(check_file(fh, &file));
   MPI_TRY(check_writable(*file));
-  FileNote* note = note_file(*file);
-  if (note != nullptr && size >= 0) note->size = static_cast<uint64_t>(size);
+  storage::FileCallRecord* record = begin_file_record(*file);
+  if (record != nullptr && size >= 0) record->size = static_cast<uint64_t>(size);
   if (size < 0) return fail(MPI_ERR_ARG, "the size is negative: " + std::to_string(size));
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
     Circle circle(transfer);
     MPI_TRY(check_same(circle, size, "size"));
     int error[1] = {MPI_SUCCESS};
-    if (is_first_of_place(*file)) {
+    if (file->is_first_of_host_file()) {
       error[0] = resize(self(), *file, static_cast<uint64_t>(size), only_longer);
     }
     const int mine = error[0];
@@ -88,8 +74,10 @@ int File_get_size(File fh, Offset* size) {
   FileObject* file;
   MPI_TRY(check_file(fh, &file));
   MPI_TRY(check_out(size, "size"));
-  note_file(*file);
-  spend_metadata(self(), file->place(), MetadataCall::kStat);
+  begin_file_record(*file);
+  Strand& strand = self();
+  yield_until_now(strand);
+  charge_metadata(strand, file->path(), MetadataCall::kStat);
   uint64_t bytes = 0;
   MPI_TRY(file_bytes(*file, &bytes));
   *size = static_cast<Offset>(bytes);
@@ -115,7 +103,7 @@ int File_get_amode(File fh, int* amode) {
 int File_set_atomicity(File fh, int flag) {
   FileObject* file;
   MPI_TRY(check_file(fh, &file));
-  note_file(*file);
+  begin_file_record(*file);
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
     Circle circle(transfer);
@@ -139,17 +127,12 @@ int File_sync(File fh) {
   if (file->pending > 0) {
     return fail(MPI_ERR_FILE, "a non-blocking or split call on the file is under way");
   }
-  note_file(*file);
+  begin_file_record(*file);
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [file](Transfer& transfer) {
     Strand& strand = self();
     yield_until_now(strand);
-    const storage::Place& place = file->place();
-    if (place.system != nullptr) {
-      FileWait wait(strand);
-      place.system->flush(strand.now, place.file, client_of(strand), wait);
-      wait.wait();
-    }
+    charge_flush(strand, file->path());
     return collectives::barrier(transfer);
   });
 }

@@ -7,11 +7,26 @@ storage::Client client_of(const Strand& strand) {
   return {rank.id, rank.world.network.node_of(rank.id), &rank.interface.free()};
 }
 
-void spend_metadata(Strand& strand, const storage::Place& place, storage::MetadataCall call) {
-  yield_until_now(strand);
-  if (place.system == nullptr) return;
+void charge_metadata(Strand& strand, const storage::ResolvedPath& path,
+                     storage::MetadataCall call) {
+  if (!path.is_simulated()) return;
   FileWait wait(strand);
-  place.system->metadata(strand.now, call, place.file, client_of(strand), wait);
+  path.system->metadata(strand.now, call, path.file, client_of(strand), wait);
+  wait.wait();
+}
+
+void charge_access(Strand& strand, const storage::ResolvedPath& path,
+                   const storage::Access& access) {
+  if (!path.is_simulated()) return;
+  FileWait wait(strand);
+  path.system->access(strand.now, access, wait);
+  wait.wait();
+}
+
+void charge_flush(Strand& strand, const storage::ResolvedPath& path) {
+  if (!path.is_simulated()) return;
+  FileWait wait(strand);
+  path.system->flush(strand.now, path.file, client_of(strand), wait);
   wait.wait();
 }
 

@@ -6,7 +6,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/io/file_call.h"
-#include "core/mpi/io/file_note.h"
+#include "core/mpi/io/file_record.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errors.h"
 #include "core/mpi/objects/group.h"
@@ -108,9 +108,9 @@ void show_hints(FileObject& file) {
   info.set("ind_wr_buffer_size", std::to_string(parameters.ind_wr_buffer_size));
   info.set("sesame_collective", name_of(parameters.strategy));
   info.set("sesame_group_size", std::to_string(parameters.group_size));
-  const storage::Place& place = file.place();
-  if (place.system == nullptr) return;
-  if (const auto striping = place.system->striping(place.file)) {
+  const storage::ResolvedPath& path = file.path();
+  if (!path.is_simulated()) return;
+  if (const auto striping = path.system->striping(path.file)) {
     info.set("striping_factor", std::to_string(striping->factor));
     info.set("striping_unit", std::to_string(striping->unit));
     info.set("start_iodevice", std::to_string(*striping->first));
@@ -152,7 +152,7 @@ int File_set_info(File fh, Info info) {
   MPI_TRY(check_file(fh, &file));
   InfoObject* hints;
   MPI_TRY(check_info(info, &hints));
-  note_file(*file);
+  begin_file_record(*file);
   MPI_TRY(enter_collective(*file));
   take_file_hints(*file, hints);
   return MPI_SUCCESS;

@@ -62,7 +62,7 @@ int read_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted, u
     uint64_t moved = 0;
     yield_until_now(strand);
     MPI_TRY(move_bytes(file, storage::Direction::kRead, pieces, data, &moved));
-    spend_access(strand, file, storage::Direction::kRead, {&window, 1});
+    charge_access_time(strand, file, storage::Direction::kRead, {&window, 1});
     *valid += moved;
     data += bytes_of(pieces);
   }
@@ -70,15 +70,14 @@ int read_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted, u
 }
 
 int write_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted) {
-  const storage::Place& place = file.place();
-  RangeLocks& locks = locks_of(strand.rank->world, place.system, place.file);
+  RangeLocks& locks = locks_of(file);
   Windows windows(sorted, file.collective.ind_wr_buffer_size);
   Extent window;
   std::vector<Extent> pieces;
   std::byte* data = sorted.data();
   while (windows.next(window, pieces)) {
     locks.lock(strand, window);
-    const int error = modify(strand, file, window, pieces, data);
+    const int error = read_modify_write(strand, file, window, pieces, data);
     locks.unlock(strand, window);
     MPI_TRY(error);
     data += bytes_of(pieces);
@@ -88,13 +87,13 @@ int write_sieved(Strand& strand, FileObject& file, const SortedRequest& sorted) 
 
 }  // namespace
 
-int modify(Strand& strand, FileObject& file, Extent window, std::span<const Extent> pieces,
-           std::byte* data) {
+int read_modify_write(Strand& strand, FileObject& file, Extent window,
+                      std::span<const Extent> pieces, std::byte* data) {
   yield_until_now(strand);
-  spend_access(strand, file, storage::Direction::kRead, {&window, 1});
+  charge_access_time(strand, file, storage::Direction::kRead, {&window, 1});
   uint64_t moved = 0;
   MPI_TRY(move_bytes(file, storage::Direction::kWrite, pieces, data, &moved));
-  spend_access(strand, file, storage::Direction::kWrite, {&window, 1});
+  charge_access_time(strand, file, storage::Direction::kWrite, {&window, 1});
   return MPI_SUCCESS;
 }
 

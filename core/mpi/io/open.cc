@@ -2,7 +2,6 @@
 #include <fcntl.h>
 
 #include <bit>
-#include <cstring>
 #include <filesystem>
 
 #include "core/mpi/api.h"
@@ -11,7 +10,7 @@
 #include "core/mpi/communicators/comm_create.h"
 #include "core/mpi/io/file_call.h"
 #include "core/mpi/io/file_errors.h"
-#include "core/mpi/io/file_note.h"
+#include "core/mpi/io/file_record.h"
 #include "core/mpi/io/file_tables.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/hints.h"
@@ -27,6 +26,8 @@ namespace sesame::mpi {
 namespace {
 
 using storage::MetadataCall;
+using storage::PositionalFile;
+using storage::ResolvedPath;
 
 constexpr int kAccessModes = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR;
 constexpr int kAllModes = kAccessModes | MPI_MODE_CREATE | MPI_MODE_EXCL |
@@ -63,14 +64,17 @@ std::string path_of(const char* name) {
   return std::filesystem::absolute(without_driver(name)).lexically_normal().string();
 }
 
-// A file of the host has its own path and no model.
-storage::Place locate(const Rank& rank, const std::string& path) {
+ResolvedPath locate(const Rank& rank, const std::string& path) {
   storage::Mounts* mounts = rank.world.mounts.get();
+  ResolvedPath found;
   if (mounts != nullptr) {
-    if (auto place = mounts->find(path, rank.world.network.node_of(rank.id))) return *place;
+    const int node = rank.world.network.node_of(rank.id);
+    found = mounts->locate(path, node, storage::PathIntent::kWrite);
   }
+  if (found.is_simulated()) return found;
   note_host_file(rank.world, path);
-  return {nullptr, {}, path};
+  found.host_path = path;
+  return found;
 }
 
 // Errors of what a call names before there is a file.
@@ -80,24 +84,20 @@ int check_name(const char* name) {
   return MPI_SUCCESS;
 }
 
-[[gnu::cold]] int open_failure(int error, const std::string& name) {
-  return fail(file_error_class(error),
-              "cannot open " + name + ": " + std::string(strerrordesc_np(error)));
-}
-
-// One rank's opening: takes the model's time and gives the real file.
-int open_one(const storage::Place& place, const std::string& name, int amode, bool creates,
-             std::shared_ptr<RealFile>* real) {
+// Opens the file for one rank, which takes the model's time.
+int open_one(const ResolvedPath& path, const std::string& name, int amode, bool creates,
+             std::shared_ptr<PositionalFile>* open) {
   Strand& strand = self();
   yield_until_now(strand);
-  OpenFlags flags;
-  flags.writes = (amode & MPI_MODE_RDONLY) == 0;
-  flags.create = creates && (amode & MPI_MODE_CREATE) != 0;
-  flags.exclusive = flags.create && (amode & MPI_MODE_EXCL) != 0;
-  const bool is_new = flags.create && !real_file_exists(place.path);
-  const int error = open_real_file(place.path, flags, real);
-  spend_metadata(strand, place, is_new ? MetadataCall::kCreate : MetadataCall::kOpen);
-  return error == 0 ? MPI_SUCCESS : open_failure(error, name);
+  storage::OpenMode mode;
+  mode.writes = (amode & MPI_MODE_RDONLY) == 0;
+  mode.create = creates && (amode & MPI_MODE_CREATE) != 0;
+  mode.exclusive = mode.create && (amode & MPI_MODE_EXCL) != 0;
+  const bool is_new = mode.create && !storage::host_file_exists(path.host_path);
+  const int error = PositionalFile::open(strand.rank->world.mounts.get(), path, mode, open);
+  yield_until_now(strand);
+  charge_metadata(strand, path, is_new ? MetadataCall::kCreate : MetadataCall::kOpen);
+  return error == 0 ? MPI_SUCCESS : fail_host_call("open", name, error);
 }
 
 // The arguments of one rank's call, and what becomes of it.
@@ -106,7 +106,7 @@ struct Opening {
   int amode;
   InfoObject* hints;
   std::shared_ptr<SharedFile> shared;
-  std::shared_ptr<RealFile> real;
+  std::shared_ptr<PositionalFile> open;
 };
 
 // The greatest error class that any rank has met.
@@ -131,19 +131,18 @@ std::shared_ptr<SharedFile> new_shared(const Opening& opening, int ranks) {
   const World& world = this_rank().world;
   auto shared = std::make_shared<SharedFile>();
   shared->name = opening.name;
-  shared->places.resize(static_cast<size_t>(ranks));
+  shared->host_paths.resize(static_cast<size_t>(ranks));
   shared->collective = world.collective_io;
   shared->delete_on_close = (opening.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
-  shared->discards_data = world.mounts != nullptr && world.mounts->discards_data();
   return shared;
 }
 
-int open_first(const Opening& opening, const storage::Place& place,
-               std::shared_ptr<RealFile>* real) {
-  MPI_TRY(open_one(place, opening.name, opening.amode, true, real));
-  const bool may_be_new = (opening.amode & MPI_MODE_CREATE) != 0 && place.system != nullptr;
+int open_first(const Opening& opening, const ResolvedPath& path,
+               std::shared_ptr<PositionalFile>* open) {
+  MPI_TRY(open_one(path, opening.name, opening.amode, true, open));
+  const bool may_be_new = (opening.amode & MPI_MODE_CREATE) != 0 && path.is_simulated();
   if (may_be_new && opening.hints != nullptr) {
-    place.system->set_striping(place.file, striping_wanted(*opening.hints));
+    path.system->set_striping(path.file, striping_wanted(*opening.hints));
   }
   return MPI_SUCCESS;
 }
@@ -154,17 +153,16 @@ int open_together(Circle& circle, Opening& opening) {
   const Rank& rank = this_rank();
   const std::string path = path_of(opening.name);
   yield_until_now(self());  // files are numbered in order of time
-  const storage::Place place = locate(rank, path);
+  const ResolvedPath found = locate(rank, path);
   std::vector<int> words(3);
   if (circle.me() == 0) {
     opening.shared = new_shared(opening, circle.size());
     opening.shared->path = path;
-    opening.shared->discards_data &= place.system != nullptr;
-    words[0] = open_first(opening, place, &opening.real);
+    words[0] = open_first(opening, found, &opening.open);
     const auto address = reinterpret_cast<uintptr_t>(opening.shared.get());
     words[1] = static_cast<int>(address >> 32);
     words[2] = static_cast<int>(address & 0xffffffff);
-    opening.shared->places[0] = place;
+    opening.shared->host_paths[0] = found.host_path;
   }
   circle.broadcast(words, 0);
   if (words[0] != MPI_SUCCESS) {
@@ -176,11 +174,11 @@ int open_together(Circle& circle, Opening& opening) {
                          static_cast<uint32_t>(words[2]);
     opening.shared = reinterpret_cast<SharedFile*>(address)->shared_from_this();
     // On a node of its own the file may have to be made again.
-    const bool creates = place.path != opening.shared->places[0].path;
-    opening.shared->places[static_cast<size_t>(circle.me())] = place;
+    const bool creates = found.host_path != opening.shared->host_paths[0];
+    opening.shared->host_paths[static_cast<size_t>(circle.me())] = found.host_path;
     int amode = opening.amode;
     if (creates) amode &= ~MPI_MODE_EXCL;
-    error = open_one(place, opening.name, amode, creates, &opening.real);
+    error = open_one(found, opening.name, amode, creates, &opening.open);
   }
   return worst_of_all(circle, error);
 }
@@ -200,7 +198,7 @@ FileObject* make_object(Opening& opening, const CommObject& parent, uint32_t con
   auto* file = new FileObject;
   file->comm = file_comm(parent, context, opening.shared->name);
   file->shared = std::move(opening.shared);
-  file->real = std::move(opening.real);
+  file->open = std::move(opening.open);
   file->amode = opening.amode;
   file->opening = file_tables(rank).openings++;
   file->collective = file->shared->collective;
@@ -214,16 +212,16 @@ FileObject* make_object(Opening& opening, const CommObject& parent, uint32_t con
   return file;
 }
 
-void note_opening(const Opening& opening) {
-  FileNote* note = note_path(path_of(opening.name));
-  if (note == nullptr) return;
+void record_opening(const Opening& opening) {
+  storage::FileCallRecord* record = begin_file_record(path_of(opening.name));
+  if (record == nullptr) return;
   const int access = (opening.amode & MPI_MODE_RDWR) != 0     ? O_RDWR
                      : (opening.amode & MPI_MODE_WRONLY) != 0 ? O_WRONLY
                                                               : O_RDONLY;
-  note->size =
+  record->size =
       static_cast<uint64_t>(access | ((opening.amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) |
                             ((opening.amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0));
-  note->collective = true;
+  record->flags |= SESAME_FILE_CALL_COLLECTIVE;
 }
 
 int open_file(Comm comm, const char* filename, int amode, Info info, File* fh) {
@@ -236,7 +234,7 @@ int open_file(Comm comm, const char* filename, int amode, Info info, File* fh) {
   int error = check_name(filename);
   if (error == MPI_SUCCESS) error = check_amode(amode);
   if (error == MPI_SUCCESS) error = check_info(info, &opening.hints);
-  if (error == MPI_SUCCESS) note_opening(opening);
+  if (error == MPI_SUCCESS) record_opening(opening);
   return run_collective(*parent, [&](Transfer& transfer) {
     Circle circle(transfer);
     MPI_TRY(agree_on_amode(circle, opening, error));
@@ -250,16 +248,16 @@ int open_file(Comm comm, const char* filename, int amode, Info info, File* fh) {
       file->shared->shared_position = static_cast<int64_t>(bytes);
     }
     *fh = file->handle;
-    if (FileNote* note = current_note()) note->opening = file->opening;
+    if (storage::FileCallRecord* record = current_file_record()) record->handle = file->opening;
     return MPI_SUCCESS;
   });
 }
 
-// The file at this place is gone; on the mount of the working directory a real one is hidden.
-void forget(const Rank& rank, const storage::Place& place) {
-  if (place.system == nullptr) return;
-  const int node = rank.world.network.node_of(rank.id);
-  if (rank.world.mounts->removed(place, node)) place.system->remove(place.file);
+// Removes the file from the host and from the mounts. Returns an errno value.
+int remove_file(const Rank& rank, const ResolvedPath& path) {
+  const int error = storage::remove_host_file(path.host_path);
+  if (error == 0 && path.is_simulated()) rank.world.mounts->removed(path);
+  return error;
 }
 
 int delete_file(const char* filename, Info info) {
@@ -268,27 +266,21 @@ int delete_file(const char* filename, Info info) {
   MPI_TRY(check_info(info, &hints));
   Strand& strand = self();
   const std::string path = path_of(filename);
-  note_path(path);
+  begin_file_record(path);
   yield_until_now(strand);
-  const storage::Place place = locate(*strand.rank, path);
-  spend_metadata(strand, place, MetadataCall::kRemove);
-  if (const int error = remove_real_file(place.path); error != 0) {
-    return fail(file_error_class(error),
-                std::string("cannot delete ") + filename + ": " + strerrordesc_np(error));
-  }
-  forget(*strand.rank, place);
-  return MPI_SUCCESS;
+  const ResolvedPath found = locate(*strand.rank, path);
+  yield_until_now(strand);
+  charge_metadata(strand, found, MetadataCall::kRemove);
+  const int error = remove_file(*strand.rank, found);
+  return error == 0 ? MPI_SUCCESS : fail_host_call("delete", filename, error);
 }
 
-// The first rank with this place removes the file; all have closed it.
+// The first rank with this file of the host removes it; all have closed it.
 int remove_at_close(Strand& strand, const FileObject& file) {
-  const storage::Place& mine = file.place();
-  for (int other = 0; other < file.comm->rank; ++other) {
-    if (file.shared->places[static_cast<size_t>(other)].path == mine.path) return MPI_SUCCESS;
-  }
-  spend_metadata(strand, mine, MetadataCall::kRemove);
-  remove_real_file(mine.path);
-  forget(*strand.rank, mine);
+  if (!file.is_first_of_host_file()) return MPI_SUCCESS;
+  yield_until_now(strand);
+  charge_metadata(strand, file.path(), MetadataCall::kRemove);
+  remove_file(*strand.rank, file.path());
   return MPI_SUCCESS;
 }
 
@@ -312,11 +304,12 @@ int File_close(File* fh) {
   if (file->pending > 0) {
     return fail(MPI_ERR_FILE, "a non-blocking or split call on the file is under way");
   }
-  note_file(*file);
+  begin_file_record(*file);
   MPI_TRY(enter_collective(*file));
   const int error = run_collective(*file->comm, [file](Transfer& transfer) {
     Strand& strand = self();
-    spend_metadata(strand, file->place(), MetadataCall::kClose);
+    yield_until_now(strand);
+    charge_metadata(strand, file->path(), MetadataCall::kClose);
     MPI_TRY(collectives::barrier(transfer));
     return file->shared->delete_on_close ? remove_at_close(strand, *file) : MPI_SUCCESS;
   });

@@ -1,12 +1,15 @@
-// What is kept of files that are open.
+// What is kept of files that are open: hints in use, and room on a file system that fills up.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "core/mpi/api.h"
-#include "core/mpi/io/real_file.h"
 #include "core/mpi/testing/simulated_job.h"
+#include "core/storage/mounts.h"
 
 namespace sesame::mpi {
 namespace {
@@ -47,27 +50,81 @@ TEST(OpenFiles, BuffersLongerThanThereCanBeAreAsLongAsPossible) {
   });
 }
 
-TEST(OpenFiles, NothingIsKeptOfFilesThatWereClosed) {
-  const size_t before = count_of_real_files();
-  const std::string path = test_path("kept");
-  for (int i = 0; i < 3; ++i) {
-    const std::string name = path + "-" + std::to_string(i);
-    std::shared_ptr<RealFile> first, second;
-    ASSERT_EQ(open_real_file(name, {.writes = true, .create = true}, &first), 0);
-    ASSERT_EQ(open_real_file(name, {.writes = true}, &second), 0);
-    EXPECT_EQ(first, second) << "they share a descriptor";
-    EXPECT_EQ(count_of_real_files(), before + 1);
-    first = nullptr;
-    EXPECT_EQ(count_of_real_files(), before + 1);
-    remove_real_file(name);
-    // Another file by the same name: the first one's end must not forget it.
-    ASSERT_EQ(open_real_file(name, {.writes = true, .create = true}, &first), 0);
-    EXPECT_NE(first, second);
-    second = nullptr;
-    EXPECT_EQ(count_of_real_files(), before + 1);
-    remove_real_file(name);
+// A job of two ranks on a machine whose /pfs has room for 1,000,000 bytes.
+class SmallFileSystem : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = test_path("small-file-system");
+    World& world = job_.world();
+    world.mounts = std::move(*storage::Mounts::create({directory_, "/tmp", false, false}));
+    machine::StorageParameters parameters;
+    parameters.detail = machine::Detail::kAnalytic;
+    parameters.capacity = 1'000'000;
+    parameters.analytic_latency = SimTime::from_ns(1000);
+    parameters.analytic_bandwidth = 1e9;
+    ASSERT_TRUE(world.mounts->add(
+        {"/pfs"},
+        storage::make_file_system(parameters, world.network, world.executive.events(), 1)));
   }
-  EXPECT_EQ(count_of_real_files(), before);
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  static File open_alone(const char* path) {
+    File file = nullptr;
+    EXPECT_EQ(File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file),
+              MPI_SUCCESS);
+    return file;
+  }
+  static int write(File file, int bytes) {
+    const std::vector<char> data(static_cast<size_t>(bytes));
+    return File_write_at(file, 0, data.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+  }
+
+  std::string directory_;
+  SimulatedJob job_{2};
+};
+
+TEST_F(SmallFileSystem, ADeletedFileKeepsItsRoomUntilTheLastRankClosesIt) {
+  job_.run([](int rank) {
+    File file = nullptr;
+    ASSERT_EQ(File_open(MPI_COMM_WORLD, "/pfs/one", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                        &file),
+              MPI_SUCCESS);
+    if (rank == 0) {
+      EXPECT_EQ(write(file, 600'000), MPI_SUCCESS);
+      ASSERT_EQ(File_delete("/pfs/one", MPI_INFO_NULL), MPI_SUCCESS);
+      File other = open_alone("/pfs/two");
+      EXPECT_EQ(write(other, 600'000), MPI_ERR_NO_SPACE);
+      EXPECT_EQ(write(other, 400'000), MPI_SUCCESS);
+      File_close(&other);
+    }
+    File_close(&file);
+    if (rank == 0) {
+      File other = open_alone("/pfs/two");
+      EXPECT_EQ(write(other, 1'000'000), MPI_SUCCESS);
+      File_close(&other);
+    }
+  });
+}
+
+TEST_F(SmallFileSystem, AWriteThatTheHostRefusesKeepsNoRoom) {
+  job_.run([](int rank) {
+    if (rank != 0) return;
+    File file = open_alone("/pfs/one");
+    auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit limit{100'000, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    EXPECT_EQ(write(file, 600'000), MPI_ERR_NO_SPACE);
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    // The host has taken 100,000 bytes.
+    File other = open_alone("/pfs/two");
+    EXPECT_EQ(write(other, 900'001), MPI_ERR_NO_SPACE);
+    EXPECT_EQ(write(other, 900'000), MPI_SUCCESS);
+    File_close(&other);
+    File_close(&file);
+  });
 }
 
 }  // namespace

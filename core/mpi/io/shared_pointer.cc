@@ -2,7 +2,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/communicators/agree.h"
-#include "core/mpi/io/file_note.h"
+#include "core/mpi/io/file_record.h"
 #include "core/mpi/io/file_time.h"
 #include "core/mpi/io/seek.h"
 #include "core/mpi/objects/errors.h"
@@ -26,7 +26,8 @@ int64_t take_shared(FileObject& file, int64_t items) {
   yield_until_now(strand);
   const int64_t position = file.shared->shared_position;
   file.shared->shared_position += items;
-  spend_metadata(strand, file.place(), storage::MetadataCall::kStat);
+  yield_until_now(strand);
+  charge_metadata(strand, file.path(), storage::MetadataCall::kStat);
   return position;
 }
 
@@ -52,7 +53,8 @@ int start(File fh, storage::Direction direction, const void* buf, Count count, D
           Request* request) {
   FileCall call;
   MPI_TRY(take(fh, direction, buf, count, datatype, &call));
-  if (FileNote* note = current_note()) note->asynchronous = true;
+  if (storage::FileCallRecord* record = current_file_record())
+    record->flags |= SESAME_FILE_CALL_ASYNCHRONOUS;
   return start_file_body(
       *call.file, [call](Status* status) { return run_shared(call, status); }, request);
 }
@@ -66,7 +68,8 @@ int order(File fh, storage::Direction direction, const void* buf, Count count, D
   MPI_TRY(run_collective(*call.file->comm,
                          [&](Transfer& transfer) { return run_ordered(call, transfer, &moved); }));
   set_bytes(status, moved.byte_count());
-  if (FileNote* note = current_note()) note->bytes = static_cast<uint64_t>(moved.byte_count());
+  if (storage::FileCallRecord* record = current_file_record())
+    record->bytes = static_cast<uint64_t>(moved.byte_count());
   return MPI_SUCCESS;
 }
 
@@ -120,7 +123,7 @@ int File_write_ordered(File fh, const void* buf, Count count, Datatype datatype,
 int File_seek_shared(File fh, Offset offset, int whence) {
   FileObject* file = nullptr;
   MPI_TRY(check_file(fh, &file));
-  note_file(*file);
+  begin_file_record(*file);
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
     Circle circle(transfer);
@@ -147,7 +150,7 @@ int File_get_position_shared(File fh, Offset* offset) {
   FileObject* file = nullptr;
   MPI_TRY(check_file(fh, &file));
   MPI_TRY(check_out(offset, "offset"));
-  note_file(*file);
+  begin_file_record(*file);
   *offset = take_shared(*file, 0);
   return MPI_SUCCESS;
 }

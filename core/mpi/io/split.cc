@@ -3,7 +3,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/call_ids.h"
 #include "core/mpi/io/file_call.h"
-#include "core/mpi/io/file_note.h"
+#include "core/mpi/io/file_record.h"
 #include "core/mpi/io/shared_pointer.h"
 #include "core/mpi/messages/messaging.h"
 #include "core/mpi/objects/errors.h"
@@ -24,7 +24,8 @@ int begin(FileCall call, Body body) {
   MPI_TRY(enter_collective(file));
   CommObject& comm = *file.comm;
   const int tag = static_cast<int>(comm.next_collective++);
-  if (FileNote* note = current_note()) note->asynchronous = true;
+  if (storage::FileCallRecord* record = current_file_record())
+    record->flags |= SESAME_FILE_CALL_ASYNCHRONOUS;
   file.split.begun = self().call;
   file.split.buffer = call.buffer;
   file.split.request = start_split_body(file, [call, body, &comm, tag](Status* status) {
@@ -60,7 +61,7 @@ int begin_ordered(File fh, storage::Direction direction, const void* buf, Count 
 int end(File fh, CallId first_half, const void* buf, Status* status) {
   FileObject* file = nullptr;
   MPI_TRY(check_file(fh, &file));
-  note_file(*file);
+  begin_file_record(*file);
   SplitCall& split = file->split;
   const char* name = call_name(first_half);
   if (split.begun != static_cast<uint16_t>(first_half)) {

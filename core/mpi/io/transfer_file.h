@@ -35,8 +35,8 @@ int move(Strand& strand, FileObject& file, storage::Direction direction,
 // alone, of a read up to the end of the file. Both after yield_until_now().
 int move_bytes(FileObject& file, storage::Direction direction,
                std::span<const storage::Extent> extents, std::byte* data, uint64_t* moved);
-void spend_access(Strand& strand, FileObject& file, storage::Direction direction,
-                  std::span<const storage::Extent> extents);
+void charge_access_time(Strand& strand, FileObject& file, storage::Direction direction,
+                        std::span<const storage::Extent> extents);
 
 // MPI_File_read, _write and their like: with data sieving where that is asked for.
 int access_independent(Strand& strand, FileObject& file, FileRequest& request);

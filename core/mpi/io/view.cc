@@ -4,7 +4,7 @@
 #include "core/mpi/api.h"
 #include "core/mpi/collectives/barrier.h"
 #include "core/mpi/io/file_call.h"
-#include "core/mpi/io/file_note.h"
+#include "core/mpi/io/file_record.h"
 #include "core/mpi/io/hints.h"
 #include "core/mpi/io/io_list.h"
 #include "core/mpi/io/representation.h"
@@ -113,7 +113,8 @@ int File_set_view(File fh, Offset disp, Datatype etype, Datatype filetype, const
   MPI_TRY(check_info(info, &hints));
   FileView view;
   MPI_TRY(take_view(*file, disp, etype, filetype, datarep, &view));
-  if (FileNote* note = note_file(*file)) note->offset = view.displacement;
+  if (storage::FileCallRecord* record = begin_file_record(*file))
+    record->offset = view.displacement;
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
     MPI_TRY(collectives::barrier(transfer));
@@ -188,7 +189,8 @@ int File_seek(File fh, Offset offset, int whence) {
   MPI_TRY(check_file(fh, &file));
   MPI_TRY(check_explicit(*file));
   MPI_TRY(find_target(*file, file->position, offset, whence, &file->position));
-  if (FileNote* note = note_file(*file)) note->offset = byte_offset(file->view, file->position);
+  if (storage::FileCallRecord* record = begin_file_record(*file))
+    record->offset = byte_offset(file->view, file->position);
   return MPI_SUCCESS;
 }
 

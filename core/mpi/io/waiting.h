@@ -1,5 +1,5 @@
-// How a strand waits for a file system: what it asks is asked when everything earlier has happened,
-// and its clock goes on to where the answer is there. That time is the rank's time in I/O.
+// FileWait: how a strand waits for one request to a file system. The strand's clock advances to the
+// completion time; that time counts as the rank's time in I/O.
 #pragma once
 
 #include "core/base/units.h"
@@ -10,19 +10,20 @@ namespace sesame::mpi {
 
 struct Strand;
 
-// Adds to the rank's time in I/O. Helper strands add nothing: their rank does something else.
+// Adds to the rank's time in I/O. Strands of non-blocking calls add nothing: their rank does
+// something else meanwhile.
 void count_io(Strand& strand, SimTime duration);
 
-// The end of one thing that was asked of a file system. Not waiting is for things that go on by
-// themselves: then it must live until it is done.
+// The completion of one request, which the strand can wait for or test. Must live until it is done.
 class FileWait : public storage::Completion {
  public:
   explicit FileWait(Strand& strand);
   void done(SimTime at) override;
 
-  // Blocks the strand until it is done, and moves its clock there.
+  // Blocks the strand until the request is done; its clock is not earlier than that then.
   void wait();
   bool is_done() const { return is_done_; }
+  // When it was done: once is_done().
   SimTime at() const { return at_; }
 
  private:

@@ -216,7 +216,7 @@ class Simulated : public Recorder {
   }
 
   void record(const CallRecord&) override {}
-  void record(const IoRecord&) override {}
+  void record(int, const storage::FileCallRecord&) override {}
   bool is_full(int) const override { return false; }
   void write_until(int, SimTime) override {}
   void record(const MessageRecord& message) override {

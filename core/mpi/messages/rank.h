@@ -21,10 +21,10 @@
 #include "core/mpi/objects/object_tables.h"
 #include "core/mpi/objects/op.h"
 #include "core/pdes/executive.h"
+#include "core/storage/file_call_record.h"
 
 namespace sesame::mpi {
 
-struct FileNote;
 struct Rank;
 struct World;
 
@@ -113,9 +113,9 @@ struct alignas(64) Rank final : ObjectOwner {
   uint32_t helpers = 0;             // helper strands started so far
   Strand* memory_poller = nullptr;  // waits for others to change the rank's memory
   int thread_level = MPI_THREAD_SINGLE;
-  std::shared_ptr<FileNote> file_note;              // of the running call, while recording
-  File failed_file = nullptr;                       // whose request ended with an error
-  std::unique_ptr<AttachedBuffer> attached_buffer;  // for buffered sends
+  std::unique_ptr<storage::FileCallRecord> file_record;  // of the running call, while recording
+  File failed_file = nullptr;                            // whose request ended with an error
+  std::unique_ptr<AttachedBuffer> attached_buffer;       // for buffered sends
 
   // "rank 5", or "rank 5 (rank 1 of those spawned as ./worker)".
   std::string name() const override;

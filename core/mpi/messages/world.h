@@ -24,6 +24,7 @@
 #include "core/mpi/objects/shared_list.h"
 #include "core/network/network.h"
 #include "core/pdes/executive.h"
+#include "core/storage/file_call_record.h"
 #include "core/storage/mounts.h"
 
 namespace sesame::mpi {

@@ -71,15 +71,15 @@ int access_disk_directed(Strand& strand, Transfer& transfer, FileObject& file,
   uint64_t moved = 0;
   const int error = move_bytes(file, sorted.direction(), sorted.extents(), sorted.data(), &moved);
   const std::vector<Extent> extents = beginning_of(sorted.extents(), moved);
-  const storage::Place& place = file.place();
   Rank& rank = *strand.rank;
 
   auto& calls = file.shared->directed_calls;
   std::shared_ptr<DirectedCall>& slot = calls[transfer.tag()];
   if (slot == nullptr) slot = std::make_shared<DirectedCall>();
   const std::shared_ptr<DirectedCall> call = slot;
-  if (place.system != nullptr && !extents.empty()) {
-    call->add(place.system, {sorted.direction(), place.file, client_of(strand), extents});
+  if (file.path().is_simulated() && !extents.empty()) {
+    call->add(file.path().system,
+              file.open->access(sorted.direction(), client_of(strand), extents));
   }
   call->waiting.push_back(&strand);
   if (call->waiting.size() == static_cast<size_t>(transfer.size())) {

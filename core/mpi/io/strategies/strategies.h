@@ -9,9 +9,9 @@ namespace sesame::mpi {
 // Each element of the request by an access of its own, in order.
 int access_by_element(Strand& strand, FileObject& file, FileRequest& request);
 
-// The file system reads and writes a whole window; the bytes of the pieces in it change.
-int modify(Strand& strand, FileObject& file, storage::Extent window,
-           std::span<const storage::Extent> pieces, std::byte* data);
+// Charges a read and a write of the whole window; of the bytes, only the pieces in it change.
+int read_modify_write(Strand& strand, FileObject& file, storage::Extent window,
+                      std::span<const storage::Extent> pieces, std::byte* data);
 
 // All wait for each other, then each goes by element.
 int access_after_barrier(Strand& strand, Transfer& transfer, FileObject& file,

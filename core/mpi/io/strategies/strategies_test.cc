@@ -21,6 +21,7 @@ using machine::Collective;
 using storage::Access;
 using storage::Direction;
 using storage::Extent;
+using storage::PositionalFile;
 using testing::SimulatedJob;
 
 // One disk that serves one extent at a time: 10 ms unless it goes on where the last one ended, then
@@ -119,11 +120,12 @@ class OpenFile {
     static int number = 0;
     path_ = ::testing::TempDir() + "/strategies-" + std::to_string(getpid()) + "-" +
             std::to_string(number++);
-    EXPECT_EQ(open_real_file(path_, {.writes = true, .create = true}, &real_), 0);
+    storage::ResolvedPath path;
+    path.system = &disk;
+    path.host_path = path_;
+    EXPECT_EQ(PositionalFile::open(nullptr, path, {.writes = true, .create = true}, &open_), 0);
     shared_->collective = parameters;
-    for (int rank = 0; rank < job.world().size(); ++rank) {
-      shared_->places.push_back({&disk, {}, path_});
-    }
+    shared_->host_paths.assign(static_cast<size_t>(job.world().size()), path_);
   }
   ~OpenFile() { std::filesystem::remove(path_); }
 
@@ -132,7 +134,7 @@ class OpenFile {
     EXPECT_EQ(check_comm(MPI_COMM_WORLD, &file.comm), MPI_SUCCESS);
     file.shared = shared_;
     retain(file.comm);
-    file.real = real_;
+    file.open = open_;
     file.collective = shared_->collective;
     if (!collective) return access_independent(self(), file, request);
     return run_collective(*file.comm, [&](Transfer& transfer) {
@@ -141,14 +143,16 @@ class OpenFile {
   }
 
   void set(const std::vector<std::byte>& bytes) {
-    real_->resize(0);
-    real_->write(bytes.data(), bytes.size(), 0);
+    open_->resize(0);
+    const Extent all{0, bytes.size()};
+    open_->write({&all, 1}, bytes.data());
   }
   std::vector<std::byte> contents() const {
     uint64_t size = 0;
-    EXPECT_EQ(real_->size(&size), 0);
+    EXPECT_EQ(open_->size(&size), 0);
     std::vector<std::byte> bytes(size);
-    EXPECT_EQ(real_->read(bytes.data(), size, 0, &size), 0);
+    const Extent all{0, size};
+    EXPECT_EQ(open_->read({&all, 1}, bytes.data(), &size), 0);
     return bytes;
   }
 
@@ -157,7 +161,7 @@ class OpenFile {
  private:
   std::string path_;
   std::shared_ptr<SharedFile> shared_;
-  std::shared_ptr<RealFile> real_;
+  std::shared_ptr<PositionalFile> open_;
 };
 
 struct Wanted {

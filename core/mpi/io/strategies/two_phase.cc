@@ -163,15 +163,15 @@ int TwoPhase::read_window(const WindowParts& parts, std::byte* buffer, uint64_t*
   yield_until_now(strand_);
   MPI_TRY(move_bytes(file_, storage::Direction::kRead, parts.runs, buffer, valid));
   const bool sieving = file_.sieves(sorted_.direction());
-  spend_access(strand_, file_, storage::Direction::kRead,
-               sieving ? std::span(&parts.window, 1) : parts.runs);
+  charge_access_time(strand_, file_, storage::Direction::kRead,
+                     sieving ? std::span(&parts.window, 1) : parts.runs);
   return MPI_SUCCESS;
 }
 
 int TwoPhase::write_window(const WindowParts& parts, std::byte* buffer) {
   if (parts.empty()) return MPI_SUCCESS;
   if (parts.has_holes() && file_.sieves(sorted_.direction())) {
-    return modify(strand_, file_, parts.window, parts.runs, buffer);
+    return read_modify_write(strand_, file_, parts.window, parts.runs, buffer);
   }
   uint64_t moved = 0;
   return move(strand_, file_, storage::Direction::kWrite, parts.runs, buffer, &moved);

@@ -1,0 +1,107 @@
+#include "core/sim/program_files.h"
+
+#include "core/mpi/calls/call.h"
+#include "core/mpi/io/file_time.h"
+#include "core/mpi/messages/messaging.h"
+#include "core/mpi/messages/recorder.h"
+
+namespace sesame::sim {
+namespace {
+
+using storage::Direction;
+using storage::Extent;
+using storage::FileCallRecord;
+using storage::MetadataCall;
+using storage::OpenFile;
+using storage::ResolvedPath;
+
+int node_of_rank() {
+  const mpi::Rank& rank = mpi::this_rank();
+  return rank.world.network.node_of(rank.id);
+}
+
+void begin(FileCallRecord& record) {
+  mpi::Strand& strand = mpi::self();
+  if (strand.call_depth == 0) mpi::charge_compute(strand, mpi::ComputeEnd::kClock);
+  strand.idle_polls = 0;
+  record.begin_ps = strand.now.ps();
+  mpi::yield_until_now(strand);
+}
+
+// Calls that failed before a file was known have no record.
+void end(FileCallRecord& record) {
+  mpi::Strand& strand = mpi::self();
+  mpi::Recorder* recorder = strand.rank->world.recorder;
+  if (recorder != nullptr && !record.path.empty()) {
+    record.end_ps = strand.now.ps();
+    recorder->record(strand.rank->id, record);
+    if (recorder->is_full(strand.rank->id)) {
+      mpi::yield_until_now(strand);
+      recorder->write_until(strand.rank->id, strand.now);
+    }
+  }
+  if (strand.call_depth == 0) mpi::resume_compute(strand);
+}
+
+void charge_metadata(const ResolvedPath& path, MetadataCall call) {
+  mpi::charge_metadata(mpi::self(), path, call);
+}
+
+void charge_access(const OpenFile& file, Direction direction, const Extent& extent) {
+  mpi::Strand& strand = mpi::self();
+  mpi::charge_access(strand, file.path(),
+                     file.access(direction, mpi::client_of(strand), {&extent, 1}));
+}
+
+void charge_flush(const OpenFile& file) { mpi::charge_flush(mpi::self(), file.path()); }
+
+// An asynchronous transfer.
+struct PendingAccess {
+  explicit PendingAccess(mpi::Strand& strand) : wait(strand) {}
+  mpi::FileWait wait;
+  Extent extent;
+};
+
+void* start_access(const OpenFile& file, Direction direction, const Extent& extent) {
+  mpi::Strand& strand = mpi::self();
+  auto* pending = new PendingAccess(strand);
+  pending->extent = extent;
+  file.path().system->access(strand.now,
+                             file.access(direction, mpi::client_of(strand), {&pending->extent, 1}),
+                             pending->wait);
+  return pending;
+}
+
+bool is_done(void* ticket) {
+  mpi::Strand& strand = mpi::self();
+  mpi::yield_until_now(strand);
+  const mpi::FileWait& wait = static_cast<PendingAccess*>(ticket)->wait;
+  if (wait.is_done() && wait.at() <= strand.now) return true;
+  mpi::charge_idle_poll(strand);
+  return false;
+}
+
+void wait_for(void* ticket) {
+  auto* pending = static_cast<PendingAccess*>(ticket);
+  pending->wait.wait();
+  delete pending;
+}
+
+}  // namespace
+
+const loader::FileHooks& program_file_hooks(mpi::World& world) {
+  static loader::FileHooks hooks;
+  hooks = {.mounts = world.mounts.get(),
+           .node = node_of_rank,
+           .begin = begin,
+           .end = end,
+           .charge_metadata = charge_metadata,
+           .charge_access = charge_access,
+           .charge_flush = charge_flush,
+           .start_access = start_access,
+           .is_done = is_done,
+           .wait_for = wait_for};
+  return hooks;
+}
+
+}  // namespace sesame::sim

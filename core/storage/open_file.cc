@@ -1,0 +1,240 @@
+#include "core/storage/open_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <utility>
+
+namespace sesame::storage {
+namespace {
+
+// Which PositionalFiles are open, by host path and by whether they can write. Never destroyed:
+// files may be closed while the process ends.
+using Shared = std::map<std::pair<std::string, bool>, std::weak_ptr<PositionalFile>>;
+Shared& shared_files() {
+  static auto* const files = new Shared;
+  return *files;
+}
+
+int stat_descriptor(int descriptor, struct stat* result) {
+  return syscall(SYS_fstat, descriptor, result) == 0 ? 0 : errno;
+}
+
+int truncate_host_file(int descriptor, uint64_t bytes) {
+  return syscall(SYS_ftruncate, descriptor, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+}
+
+int open_host_file(const std::string& path, OpenMode mode) {
+  int flags = (mode.writes ? O_RDWR : O_RDONLY) | O_CLOEXEC;
+  if (mode.create) flags |= O_CREAT;
+  if (mode.exclusive) flags |= O_EXCL;
+  const auto open = [&path](int how) {
+    return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path.c_str(), how, 0666));
+  };
+  const int descriptor = open(flags);
+  const bool may_only_write = descriptor < 0 && errno == EACCES && mode.writes;
+  return may_only_write ? open((flags & ~O_ACCMODE) | O_WRONLY) : descriptor;
+}
+
+// How many extents from the first on are one behind the other, and their bytes together.
+size_t run_of(std::span<const Extent> extents, uint64_t* bytes) {
+  *bytes = extents[0].bytes;
+  size_t count = 1;
+  while (count < extents.size() &&
+         (extents[count].bytes == 0 || extents[count].offset == extents[0].offset + *bytes)) {
+    *bytes += extents[count++].bytes;
+  }
+  return count;
+}
+
+}  // namespace
+
+uint64_t end_of(std::span<const Extent> extents) {
+  uint64_t end = 0;
+  for (const Extent& extent : extents)
+    if (extent.bytes > 0) end = std::max(end, extent.offset + extent.bytes);
+  return end;
+}
+
+int size_of(int descriptor, uint64_t* bytes) {
+  struct stat found;
+  if (const int error = stat_descriptor(descriptor, &found); error != 0) return error;
+  *bytes = static_cast<uint64_t>(found.st_size);
+  return 0;
+}
+
+bool host_file_exists(const std::string& host_path) {
+  struct stat found;
+  return syscall(SYS_newfstatat, AT_FDCWD, host_path.c_str(), &found, 0) == 0;
+}
+
+int remove_host_file(const std::string& host_path) {
+  return syscall(SYS_unlinkat, AT_FDCWD, host_path.c_str(), 0) == 0 ? 0 : errno;
+}
+
+OpenFile::OpenFile(Mounts* mounts, ResolvedPath path)
+    : mounts_(path.is_simulated() ? mounts : nullptr), path_(std::move(path)) {
+  if (mounts_ == nullptr) return;
+  uses_ = mounts_->uses();
+  ++(*mounts_->uses())[{path_.system, path_.file}].openings;
+}
+
+OpenFile::~OpenFile() {
+  const std::shared_ptr<FileUses> uses = uses_.lock();
+  if (uses == nullptr) return;
+  const auto use = uses->find({path_.system, path_.file});
+  if (--use->second.openings > 0) return;
+  if (use->second.is_removed) path_.system->remove(path_.file);
+  uses->erase(use);
+}
+
+bool OpenFile::discards_data() const { return mounts_ != nullptr && mounts_->discards_data(); }
+
+bool OpenFile::set_room(uint64_t bytes) const {
+  return !path_.is_simulated() || path_.system->resize(path_.file, bytes);
+}
+
+int OpenFile::reserve(int descriptor, uint64_t end) const {
+  uint64_t size = 0;
+  if (const int error = size_of(descriptor, &size); error != 0) return error;
+  if (end <= size) return 0;
+  if (!set_room(end)) return ENOSPC;
+  if (!discards_data()) return 0;
+  const int error = truncate_host_file(descriptor, end);
+  if (error != 0) write_failed(descriptor, error);
+  return error;
+}
+
+void OpenFile::write_failed(int descriptor, int error) const {
+  note_failure(error);
+  uint64_t size = 0;
+  if (size_of(descriptor, &size) == 0) set_room(size);
+}
+
+int OpenFile::resize(int descriptor, uint64_t bytes) const {
+  uint64_t before = 0;
+  if (const int error = size_of(descriptor, &before); error != 0) return error;
+  if (!set_room(bytes)) return ENOSPC;
+  const int error = truncate_host_file(descriptor, bytes);
+  if (error != 0) set_room(before);
+  return error;
+}
+
+void OpenFile::note_failure(int error) const {
+  if (mounts_ != nullptr) mounts_->note_host_failure(path_.host_path, error);
+}
+
+void OpenFile::truncated() const { set_room(0); }
+
+Access OpenFile::access(Direction direction, const Client& client,
+                        std::span<const Extent> extents) const {
+  Access access;
+  access.direction = direction;
+  access.file = path_.file;
+  access.client = client;
+  access.extents = extents;
+  return access;
+}
+
+PositionalFile::PositionalFile(Mounts* mounts, const ResolvedPath& path, int descriptor,
+                               bool writes)
+    : OpenFile(mounts, path), descriptor_(descriptor), writes_(writes) {}
+
+PositionalFile::~PositionalFile() {
+  syscall(SYS_close, descriptor_);
+  // The entry may be another file's by now: one that was made by the same name.
+  const auto known = shared_files().find({path().host_path, writes_});
+  if (known != shared_files().end() && known->second.expired()) shared_files().erase(known);
+}
+
+size_t PositionalFile::count() { return shared_files().size(); }
+
+// A file may have been removed, and another made by its name.
+bool PositionalFile::is_same_as(const PositionalFile& other) const {
+  struct stat mine;
+  struct stat theirs;
+  return path().system == other.path().system && path().file == other.path().file &&
+         stat_descriptor(descriptor_, &mine) == 0 &&
+         stat_descriptor(other.descriptor_, &theirs) == 0 && mine.st_dev == theirs.st_dev &&
+         mine.st_ino == theirs.st_ino;
+}
+
+int PositionalFile::open(Mounts* mounts, const ResolvedPath& path, OpenMode mode,
+                         std::shared_ptr<PositionalFile>* file) {
+  if (mode.create && mode.exclusive && host_file_exists(path.host_path)) return EEXIST;
+  const int descriptor = open_host_file(path.host_path, mode);
+  if (descriptor < 0) return errno;
+  std::shared_ptr<PositionalFile> opened(new PositionalFile(mounts, path, descriptor, mode.writes));
+  std::weak_ptr<PositionalFile>& known = shared_files()[{path.host_path, mode.writes}];
+  *file = known.lock();
+  if (*file == nullptr || !(*file)->is_same_as(*opened)) known = *file = std::move(opened);
+  return 0;
+}
+
+int PositionalFile::read_at(uint64_t offset, uint64_t bytes, std::byte* data,
+                            uint64_t* done) const {
+  if (discards_data()) {
+    uint64_t size = 0;
+    if (const int error = size_of(descriptor_, &size); error != 0) return error;
+    *done = offset >= size ? 0 : std::min(bytes, size - offset);
+    std::fill_n(data, *done, std::byte{0});
+    return 0;
+  }
+  for (*done = 0; *done < bytes;) {
+    const long got = syscall(SYS_pread64, descriptor_, data + *done, bytes - *done,
+                             static_cast<off_t>(offset + *done));
+    if (got == 0) return 0;
+    if (got < 0 && errno != EINTR) return errno;
+    if (got > 0) *done += static_cast<uint64_t>(got);
+  }
+  return 0;
+}
+
+int PositionalFile::write_at(uint64_t offset, uint64_t bytes, const std::byte* data) const {
+  for (uint64_t done = 0; done < bytes;) {
+    const long put = syscall(SYS_pwrite64, descriptor_, data + done, bytes - done,
+                             static_cast<off_t>(offset + done));
+    if (put < 0 && errno != EINTR) return errno;
+    if (put > 0) done += static_cast<uint64_t>(put);
+  }
+  return 0;
+}
+
+int PositionalFile::read(std::span<const Extent> extents, std::byte* data, uint64_t* moved) const {
+  for (*moved = 0; !extents.empty();) {
+    uint64_t bytes = 0;
+    const size_t count = run_of(extents, &bytes);
+    uint64_t done = 0;
+    if (const int error = read_at(extents[0].offset, bytes, data, &done); error != 0) {
+      note_failure(error);
+      return error;
+    }
+    *moved += done;
+    if (done < bytes) break;
+    data += bytes;
+    extents = extents.subspan(count);
+  }
+  return 0;
+}
+
+int PositionalFile::write(std::span<const Extent> extents, const std::byte* data) const {
+  if (const int error = reserve(descriptor_, end_of(extents)); error != 0) return error;
+  while (!discards_data() && !extents.empty()) {
+    uint64_t bytes = 0;
+    const size_t count = run_of(extents, &bytes);
+    if (const int error = write_at(extents[0].offset, bytes, data); error != 0) {
+      write_failed(descriptor_, error);
+      return error;
+    }
+    data += bytes;
+    extents = extents.subspan(count);
+  }
+  return 0;
+}
+
+}  // namespace sesame::storage

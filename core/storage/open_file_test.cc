@@ -1,0 +1,242 @@
+#include "core/storage/open_file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <vector>
+
+#include "core/storage/testing.h"
+
+namespace sesame::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kCapacity = 10'000;
+
+// While it lives, the host refuses to write behind so many bytes of a file (EFBIG).
+class HostFileLimit {
+ public:
+  explicit HostFileLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~HostFileLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  HostFileLimit(const HostFileLimit&) = delete;
+  HostFileLimit& operator=(const HostFileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+// Mounts with one file system of kCapacity bytes on /pfs.
+class OpenFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/open-file-XXXXXX";
+    root_ = mkdtemp(pattern);
+    make(false);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  void make(bool discard) {
+    const machine::Machine machine = small_machine(1);
+    network_ = std::make_unique<network::Network>(*network::Network::create(machine, 1, "cyclic"));
+    machine::StorageParameters parameters = plain();
+    parameters.capacity = kCapacity;
+    mounts_ = std::move(*Mounts::create({root_ / "backing", root_, discard}));
+    ASSERT_TRUE(mounts_->add({"/pfs"}, make_file_system(parameters, *network_, events_, 1)));
+  }
+  ResolvedPath at(const std::string& name, PathIntent intent = PathIntent::kWrite) {
+    return mounts_->locate("/pfs/" + name, 0, intent);
+  }
+  std::shared_ptr<PositionalFile> open(const std::string& name,
+                                       OpenMode mode = {.writes = true, .create = true}) {
+    std::shared_ptr<PositionalFile> file;
+    EXPECT_EQ(PositionalFile::open(mounts_.get(), at(name), mode, &file), 0) << name;
+    return file;
+  }
+  static int write(const PositionalFile& file, uint64_t offset, uint64_t bytes) {
+    const std::vector<std::byte> data(bytes, std::byte{'x'});
+    const Extent extent{offset, bytes};
+    return file.write({&extent, 1}, data.data());
+  }
+  static uint64_t size(const PositionalFile& file) {
+    uint64_t bytes = 0;
+    EXPECT_EQ(file.size(&bytes), 0);
+    return bytes;
+  }
+  void unlink(const std::string& name) {
+    const ResolvedPath path = at(name, PathIntent::kUnlink);
+    ASSERT_EQ(remove_host_file(path.host_path), 0);
+    mounts_->removed(path);
+  }
+  // Whether a file of so many bytes fits beside what is there.
+  bool has_room(uint64_t bytes) {
+    const ResolvedPath path = at("probe");
+    const bool fits = path.system->resize(path.file, bytes);
+    path.system->resize(path.file, 0);
+    return fits;
+  }
+  bool takes_exactly(uint64_t bytes) {
+    return has_room(kCapacity - bytes) && !has_room(kCapacity - bytes + 1);
+  }
+
+  fs::path root_;
+  pdes::EventQueue events_;
+  std::unique_ptr<network::Network> network_;
+  std::unique_ptr<Mounts> mounts_;
+};
+
+TEST_F(OpenFileTest, AWriteTakesRoomForAllOfItOrNone) {
+  const auto file = open("a");
+  EXPECT_EQ(write(*file, 0, 6000), 0);
+  EXPECT_TRUE(takes_exactly(6000));
+  EXPECT_EQ(write(*file, 6000, 4001), ENOSPC);
+  EXPECT_EQ(size(*file), 6000u);
+  EXPECT_TRUE(takes_exactly(6000));
+  EXPECT_EQ(write(*file, 100, 100), 0) << "what is written over takes no room";
+  EXPECT_FALSE(mounts_->failure());
+}
+
+TEST_F(OpenFileTest, AWriteThatTheHostRefusesKeepsNoRoom) {
+  const auto file = open("a");
+  ASSERT_EQ(write(*file, 0, 1000), 0);
+  {
+    const HostFileLimit limit(4096);
+    EXPECT_EQ(write(*file, 5000, 3000), EFBIG);
+    EXPECT_TRUE(takes_exactly(1000));
+    EXPECT_EQ(write(*file, 1000, 7000), EFBIG) << "the host takes a part";
+  }
+  EXPECT_TRUE(takes_exactly(size(*file)));
+  ASSERT_TRUE(mounts_->failure()) << "the prediction is not what the target machine does";
+  EXPECT_NE(mounts_->failure()->to_string().find("--files"), std::string::npos);
+}
+
+TEST_F(OpenFileTest, ASizeThatTheHostRefusesKeepsNoRoom) {
+  const auto file = open("a");
+  ASSERT_EQ(write(*file, 0, 1000), 0);
+  const HostFileLimit limit(4096);
+  EXPECT_EQ(file->resize(5000), EFBIG);
+  EXPECT_TRUE(takes_exactly(1000));
+  EXPECT_EQ(file->resize(500), 0);
+  EXPECT_TRUE(takes_exactly(500));
+  EXPECT_EQ(file->resize(kCapacity + 1), ENOSPC);
+  EXPECT_EQ(size(*file), 500u);
+}
+
+TEST_F(OpenFileTest, ARemovedFileKeepsItsRoomUntilItsLastClose) {
+  auto first = open("a");
+  auto reader = open("a", {});
+  ASSERT_EQ(write(*first, 0, 6000), 0);
+  unlink("a");
+  EXPECT_TRUE(takes_exactly(6000));
+  first = nullptr;
+  EXPECT_TRUE(takes_exactly(6000));
+  uint64_t moved = 0;
+  std::byte data[10];
+  const Extent extent{5995, 10};
+  EXPECT_EQ(reader->read({&extent, 1}, data, &moved), 0);
+  EXPECT_EQ(moved, 5u);
+  reader = nullptr;
+  EXPECT_TRUE(takes_exactly(0));
+}
+
+TEST_F(OpenFileTest, AFileThatNobodyHasOpenLosesItsRoomAtOnce) {
+  ASSERT_EQ(write(*open("a"), 0, 6000), 0);
+  EXPECT_TRUE(takes_exactly(6000));
+  unlink("a");
+  EXPECT_TRUE(takes_exactly(0));
+}
+
+TEST_F(OpenFileTest, ANewFileOfTheNameOfARemovedOneKeepsItsRoom) {
+  auto old = open("a");
+  ASSERT_EQ(write(*old, 0, 3000), 0);
+  unlink("a");
+  const auto fresh = open("a");
+  ASSERT_EQ(write(*fresh, 0, 2000), 0);
+  old = nullptr;
+  EXPECT_TRUE(takes_exactly(2000));
+}
+
+TEST_F(OpenFileTest, WhereDataIsDiscardedTheSizeIsKeptAndZerosAreRead) {
+  make(true);
+  const auto file = open("a");
+  ASSERT_TRUE(file->discards_data());
+  ASSERT_EQ(write(*file, 1000, 2000), 0);
+  EXPECT_EQ(size(*file), 3000u);
+  EXPECT_TRUE(takes_exactly(3000));
+  std::byte data[100] = {std::byte{1}};
+  const Extent extent{2950, 100};
+  uint64_t moved = 0;
+  EXPECT_EQ(file->read({&extent, 1}, data, &moved), 0);
+  EXPECT_EQ(moved, 50u);
+  EXPECT_EQ(data[0], std::byte{0});
+  const HostFileLimit limit(4096);
+  EXPECT_EQ(write(*file, 5000, 1000), EFBIG);
+  EXPECT_TRUE(takes_exactly(3000));
+}
+
+TEST_F(OpenFileTest, ExtentsAreReadUpToTheEndOfTheFile) {
+  const auto file = open("a");
+  const Extent written[] = {{10, 3}, {13, 2}, {0, 1}};
+  const char text[] = "abcdef";
+  ASSERT_EQ(file->write(written, reinterpret_cast<const std::byte*>(text)), 0);
+  const Extent wanted[] = {{0, 1}, {11, 2}, {14, 5}, {0, 1}};
+  char found[10] = "";
+  uint64_t moved = 0;
+  ASSERT_EQ(file->read(wanted, reinterpret_cast<std::byte*>(found), &moved), 0);
+  EXPECT_EQ(moved, 4u);
+  EXPECT_STREQ(found, "fbce");
+}
+
+TEST_F(OpenFileTest, AFileOfTheHostHasNoRoom) {
+  ResolvedPath path;
+  path.host_path = root_ / "host";
+  std::shared_ptr<PositionalFile> file;
+  ASSERT_EQ(PositionalFile::open(nullptr, path, {.writes = true, .create = true}, &file), 0);
+  EXPECT_EQ(write(*file, 0, 2 * kCapacity), 0);
+  EXPECT_EQ(size(*file), 2 * kCapacity);
+  EXPECT_FALSE(file->discards_data());
+}
+
+TEST_F(OpenFileTest, AFileMayBeClosedAfterTheMountsAreGone) {
+  auto file = open("a");
+  unlink("a");
+  mounts_ = nullptr;
+  file = nullptr;
+  EXPECT_EQ(PositionalFile::count(), 0u);
+}
+
+TEST_F(OpenFileTest, NothingIsKeptOfFilesThatWereClosed) {
+  const size_t before = PositionalFile::count();
+  for (const char* name : {"a", "b", "c"}) {
+    auto first = open(name);
+    auto second = open(name, {.writes = true});
+    EXPECT_EQ(first, second) << "they share a descriptor";
+    EXPECT_EQ(PositionalFile::count(), before + 1);
+    first = nullptr;
+    EXPECT_EQ(PositionalFile::count(), before + 1);
+    unlink(name);
+    // Another file by the same name: the first one's end must not forget it.
+    first = open(name);
+    EXPECT_NE(first, second);
+    second = nullptr;
+    EXPECT_EQ(PositionalFile::count(), before + 1);
+    unlink(name);
+  }
+  EXPECT_EQ(PositionalFile::count(), before);
+}
+
+}  // namespace
+}  // namespace sesame::storage
