@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/storage/make_file_system.h"
+
 namespace sesame::sim {
 
 using storage::FileSystem;

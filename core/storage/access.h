@@ -1,5 +1,5 @@
-// What a file system is asked for, and how it answers. A file's data is not here: the model says
-// how long an access takes, whoever asks moves the bytes (files.h).
+// What a FileSystem is asked for, and how it answers. A file's data is not here: the model says how
+// long an access takes, the caller moves the bytes (open_file.h).
 #pragma once
 
 #include <cstdint>

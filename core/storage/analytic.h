@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "core/pdes/event_queue.h"
 #include "core/storage/file_system.h"
 
 namespace sesame::storage {

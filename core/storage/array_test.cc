@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "core/storage/make_device.h"
+
 namespace sesame::storage {
 namespace {
 

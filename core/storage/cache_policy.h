@@ -12,12 +12,12 @@ class CachePolicy {
  public:
   virtual ~CachePolicy() = default;
 
-  // Where a block is had from that a compute node reads and does not have.
+  // Source of a block on a client-cache miss.
   struct Source {
     enum class Place { kIonode, kCnode, kDevice };
     Place place = Place::kDevice;
     int cnode = Directory::kNobody;  // whose memory it is in: kCnode
-    uint64_t fetch = 0;              // what brings it there, perhaps still under way
+    uint64_t fetch = 0;              // that brings it there, perhaps still in flight
   };
   virtual Source find(Caches& caches, const IonodeBlock& block, int reader) = 0;
 

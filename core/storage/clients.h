@@ -1,21 +1,25 @@
-// The compute nodes' side: a rank's access becomes requests to I/O nodes, for what its node's cache
-// does not have or may not keep.
+// Clients: the compute nodes of a fully modelled file system. An access of a rank goes through the
+// cache of its node; what the cache does not have or may not keep becomes requests to I/O nodes.
+//
+// begin() and flush() are FileSystem's; the other functions are called by the events of what is in
+// flight (context.h), each at simulated time `now`.
 #pragma once
 
 #include <vector>
 
-#include "core/storage/parts.h"
+#include "core/storage/context.h"
 
 namespace sesame::storage {
 
 class Clients {
  public:
-  explicit Clients(Parts& parts);
+  explicit Clients(FileSystemContext& context);
 
   void begin(SimTime now, const Access& access, Completion& completion);
   void flush(SimTime now, FileId file, const Client& client, Completion& completion);
 
-  void go_on(Request& request, SimTime now);
+  // Goes on with the request: its next element, or its end.
+  void resume(Request& request, SimTime now);
   // The piece's message may leave now.
   void leave(Piece& piece, SimTime now);
   // A message for the rank has arrived now.
@@ -24,7 +28,7 @@ class Clients {
 
   // A compute node's cache gives a dirty block to its I/O node; nobody waits for it.
   void write_back(SimTime now, int node, BlockKey key) {
-    give_up(now, node, PieceKind::kWriteBack, key);
+    evict(now, node, PieceKind::kWriteBack, key);
   }
 
  private:
@@ -36,7 +40,7 @@ class Clients {
   void begin_extent(Request& request, SimTime now, const Extent& extent);
   void read_cached(Request& request, const Extent& extent);
   void write_cached(Request& request, const Extent& extent);
-  BlockCache::Slot& bring(Request& request, BlockKey key);
+  BlockCache::Slot& fetch_block(Request& request, BlockKey key);
   void write_kept(Request& request, int cnode, BlockCache::Slot& slot, uint64_t begin,
                   uint64_t end);
   void allocate_written(Request& request, int cnode, BlockKey key, uint64_t begin, uint64_t end);
@@ -46,10 +50,10 @@ class Clients {
   void send_piece(Request& request, Piece& piece);
   SimTime send(Piece& piece, SimTime ready);
   uint64_t message_bytes(const Piece& piece) const;
-  void give_up(SimTime now, int node, PieceKind kind, BlockKey key);
-  void give_up_victims(SimTime now, int node);
+  void evict(SimTime now, int node, PieceKind kind, BlockKey key);
+  void evict_victims(SimTime now, int node);
 
-  Parts& parts_;
+  FileSystemContext& context_;
   Run run_{};                              // what the element at hand needs next, not sent yet
   std::vector<BlockCache::Slot> victims_;  // of the element
   std::vector<uint64_t> cell_fetches_;     // of the run, by cell; 0: none

@@ -1,13 +1,11 @@
-// A storage device as its I/O node sees it: requests by device address go in, in the order of the
-// queue discipline they come out. One event of the device's own is all it needs of the simulation.
+// Device and ServiceModel: a storage device as its I/O node sees it, and how long one request takes
+// on it. Requests by device address are submitted; each one's completion is told when it is done,
+// in an order that the queue discipline decides. Addresses and sizes are bytes.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "core/base/units.h"
-#include "core/machine/storage.h"
-#include "core/pdes/event_queue.h"
 #include "core/storage/access.h"
 
 namespace sesame::storage {
@@ -47,13 +45,7 @@ class ServiceModel {
   virtual int concurrency() const { return 1; }
 };
 
-// One model for each DeviceKind: a member where there is an array. The seed says where the medium
-// of a disk stands at time zero.
-std::unique_ptr<ServiceModel> make_service_model(const machine::DeviceParameters& parameters,
-                                                 uint64_t seed);
-
-// A queue in front of a service model, or an array of those, one for each member; either may have a
-// limit on its rate.
+// A storage device with its queue (make_device.h).
 class Device {
  public:
   virtual ~Device() = default;
@@ -61,8 +53,5 @@ class Device {
   virtual void submit(SimTime now, const DeviceRequest& request) = 0;
   virtual const DeviceStatistics& statistics() const = 0;
 };
-
-std::unique_ptr<Device> make_device(const machine::DeviceParameters& parameters,
-                                    pdes::EventQueue& events, uint64_t seed);
 
 }  // namespace sesame::storage

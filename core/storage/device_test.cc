@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/storage/make_device.h"
 #include "core/storage/request_queue.h"
 
 namespace sesame::storage {

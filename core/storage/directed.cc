@@ -36,7 +36,7 @@ struct Share final : pdes::ConditionalEvent {
 
   void fire() override;
   void begin(SimTime now);
-  void go_on(SimTime now, Buffer& buffer);
+  void resume(SimTime now, Buffer& buffer);
   void fetch_from_ranks(SimTime now, Buffer& buffer);
   void use_device(SimTime now, Buffer& buffer);
   void device_done(SimTime now, Buffer& buffer);
@@ -58,7 +58,7 @@ struct Collective final : pdes::ConditionalEvent, Completion {
   void add(const Access& access);
   void drop_copies(FileId file, const CellRange& range, uint32_t ionode);
 
-  Parts* parts = nullptr;
+  FileSystemContext* context = nullptr;
   Completion* completion = nullptr;
   SimTime began;
   SimTime end;
@@ -71,17 +71,17 @@ struct Collective final : pdes::ConditionalEvent, Completion {
 };
 
 void Collective::add(const Access& access) {
-  parts->files.count(access);
+  context->files.count(access);
   files.push_back(access.file);
-  const Layout& layout = parts->layouts.of(access.file);
-  const uint64_t block = parts->parameters.block;
+  const Layout& layout = context->layouts.of(access.file);
+  const uint64_t block = context->parameters.block;
   for (const Extent& extent : access.extents) {
     layout.cut(extent, [&](const CellRange& range) {
       const uint32_t ionode = layout.ionode_of(range.cell);
       Share& share = *shares[ionode];
       const uint64_t range_end = range.begin + range.bytes;
       for (uint64_t at = range.begin; at < range_end;) {
-        const Allocation::Run found = parts->space.find(access.file, range.cell, at / block);
+        const Allocation::Run found = context->space.find(access.file, range.cell, at / block);
         const uint64_t skipped = at % block;
         const uint64_t bytes =
             std::min({range_end - at, found.blocks * block - skipped, buffer_bytes});
@@ -94,9 +94,9 @@ void Collective::add(const Access& access) {
 }
 
 void Collective::drop_copies(FileId file, const CellRange& range, uint32_t ionode) {
-  Caches& caches = parts->caches;
+  Caches& caches = context->caches;
   if (!caches.at_cnodes() && !caches.at_ionodes()) return;
-  for_each_block(*parts, file, range, [&](BlockKey key, uint64_t, uint64_t, uint64_t) {
+  for_each_block(*context, file, range, [&](BlockKey key, uint64_t, uint64_t, uint64_t) {
     caches.directory.for_each_holder(
         key, [&](int cnode) { caches.drop_from_cnode(cnode, *caches.cnode(cnode).find(key)); });
     for (BlockCache* cache : {&caches.ionode(ionode), &caches.coordinated(ionode)})
@@ -105,28 +105,28 @@ void Collective::drop_copies(FileId file, const CellRange& range, uint32_t ionod
 }
 
 void Collective::send_orders(SimTime now) {
-  SimTime ready = now + parts->parameters.client_overhead;
+  SimTime ready = now + context->parameters.client_overhead;
   under_way = 1;
   for (auto& share : shares) {
     if (share->items.empty()) continue;
     ++under_way;
     std::ranges::stable_sort(share->items, {}, &Item::address);
-    const auto [at, send_overhead] = parts->links.departure(
-        ready, client.node, share->ionode->number(), parts->parameters.message_header);
+    const auto [at, send_overhead] = context->links.departure(
+        ready, client.node, share->ionode->number(), context->parameters.message_header);
     ready += send_overhead;
-    parts->events.schedule(*share, at);
+    context->events.schedule(*share, at);
   }
   part_done(ready);
 }
 
 void Collective::part_done(SimTime at) {
   end = later(end, at);
-  if (--under_way == 0) parts->events.schedule(*this, end);
+  if (--under_way == 0) context->events.schedule(*this, end);
 }
 
 void Collective::fire() {
   for (const FileId file : files) {
-    FileStatistics& totals = parts->files.totals(file);
+    FileStatistics& totals = context->files.totals(file);
     (direction == Direction::kRead ? totals.read_time : totals.write_time) += end - began;
   }
   Completion& told = *completion;
@@ -137,18 +137,18 @@ void Collective::fire() {
 
 void Share::fire() {
   const SimTime now = time();
-  Parts& parts = *collective->parts;
+  FileSystemContext& context = *collective->context;
   switch (state) {
     case State::kLeaving:
-      order = parts.links.leave(now, collective->client, ionode->number(),
-                                parts.parameters.message_header);
+      order = context.links.leave(now, collective->client, ionode->number(),
+                                  context.parameters.message_header);
       state = State::kToIonode;
-      return parts.events.schedule(*this, order.arrival);
+      return context.events.schedule(*this, order.arrival);
     case State::kToIonode: {
-      const SimTime taken = parts.links.take_in_at_ionode(now, ionode->number(), order.transfer);
-      const SimTime cpu = order.receive_overhead + parts.parameters.server_overhead;
+      const SimTime taken = context.links.take_in_at_ionode(now, ionode->number(), order.transfer);
+      const SimTime cpu = order.receive_overhead + context.parameters.server_overhead;
       state = State::kAtCpu;
-      return parts.events.schedule(*this, ionode->use_cpu(taken, cpu));
+      return context.events.schedule(*this, ionode->use_cpu(taken, cpu));
     }
     case State::kAtCpu:
       begin(now);
@@ -162,12 +162,12 @@ void Share::begin(SimTime now) {
   collective->under_way += buffers.size() - 1;
   for (Buffer& buffer : buffers) {
     buffer.share = this;
-    go_on(now, buffer);
+    resume(now, buffer);
   }
 }
 
 // Fills the buffer with the next items, as long as they touch and fit.
-void Share::go_on(SimTime now, Buffer& buffer) {
+void Share::resume(SimTime now, Buffer& buffer) {
   if (next == items.size()) {
     collective->part_done(now);
     return;
@@ -192,20 +192,20 @@ void Share::go_on(SimTime now, Buffer& buffer) {
 
 // Asks each rank for its data; the buffer is full when the last has come.
 void Share::fetch_from_ranks(SimTime now, Buffer& buffer) {
-  Parts& parts = *collective->parts;
-  const uint64_t header = parts.parameters.message_header;
+  FileSystemContext& context = *collective->context;
+  const uint64_t header = context.parameters.message_header;
   const uint32_t number = ionode->number();
   SimTime all_here = now;
   for (size_t i = buffer.first; i < buffer.end; ++i) {
     const Item& item = items[i];
-    const Flight there = parts.links.from_ionode(now, number, item.client.node, header);
-    const Flight back = parts.links.answer(there.arrival + there.receive_overhead, item.client,
-                                           number, header + item.bytes);
+    const Flight there = context.links.from_ionode(now, number, item.client.node, header);
+    const Flight back = context.links.answer(there.arrival + there.receive_overhead, item.client,
+                                             number, header + item.bytes);
     ionode->use_cpu(now, there.send_overhead + back.receive_overhead);
-    const SimTime taken = parts.links.take_in_at_ionode(back.arrival, number, back.transfer);
+    const SimTime taken = context.links.take_in_at_ionode(back.arrival, number, back.transfer);
     all_here = later(all_here, taken + back.receive_overhead);
   }
-  parts.events.schedule(buffer, all_here);
+  context.events.schedule(buffer, all_here);
 }
 
 void Share::use_device(SimTime now, Buffer& buffer) {
@@ -214,27 +214,27 @@ void Share::use_device(SimTime now, Buffer& buffer) {
 
 void Share::device_done(SimTime now, Buffer& buffer) {
   ionode->note_device_time(now);
-  Parts& parts = *collective->parts;
+  FileSystemContext& context = *collective->context;
   for (size_t i = buffer.first; collective->direction == Direction::kRead && i < buffer.end; ++i) {
     const Item& item = items[i];
-    const Flight flight = parts.links.from_ionode(now, ionode->number(), item.client.node,
-                                                  parts.parameters.message_header + item.bytes);
+    const Flight flight = context.links.from_ionode(now, ionode->number(), item.client.node,
+                                                    context.parameters.message_header + item.bytes);
     ionode->use_cpu(now, flight.send_overhead);
     const SimTime taken =
-        parts.links.take_in_at_node(flight.arrival, item.client.node, flight.transfer);
+        context.links.take_in_at_node(flight.arrival, item.client.node, flight.transfer);
     collective->end = later(collective->end, taken + flight.receive_overhead);
   }
-  go_on(now, buffer);
+  resume(now, buffer);
 }
 
 }  // namespace
 
 void Directed::begin(SimTime now, std::span<const Access> accesses, Completion& completion) {
   auto* collective = new Collective;
-  collective->parts = &parts_;
+  collective->context = &context_;
   collective->completion = &completion;
   collective->began = collective->end = now;
-  for (auto& ionode : parts_.ionodes) {
+  for (auto& ionode : context_.ionodes) {
     collective->shares.push_back(std::make_unique<Share>());
     collective->shares.back()->collective = collective;
     collective->shares.back()->ionode = ionode.get();
@@ -242,14 +242,14 @@ void Directed::begin(SimTime now, std::span<const Access> accesses, Completion& 
   if (!accesses.empty()) {
     collective->direction = accesses.front().direction;
     collective->client = accesses.front().client;
-    const uint64_t stripe = parts_.layouts.of(accesses.front().file).unit();
+    const uint64_t stripe = context_.layouts.of(accesses.front().file).unit();
     collective->buffer_bytes = std::min<uint64_t>(stripe, kLargestBuffer);
   }
   for (const Access& access : accesses) collective->add(access);
-  const bool may_be_dirty = parts_.parameters.cnode_cache.write_hit == machine::WriteHit::kBack ||
-                            parts_.parameters.ionode_cache.write_hit == machine::WriteHit::kBack;
+  const bool may_be_dirty = context_.parameters.cnode_cache.write_hit == machine::WriteHit::kBack ||
+                            context_.parameters.ionode_cache.write_hit == machine::WriteHit::kBack;
   if (may_be_dirty && !accesses.empty()) {
-    parts_.clients->flush(now, accesses.front().file, collective->client, *collective);
+    context_.clients->flush(now, accesses.front().file, collective->client, *collective);
   } else {
     collective->send_orders(now);
   }

@@ -5,17 +5,17 @@
 
 #include <span>
 
-#include "core/storage/parts.h"
+#include "core/storage/context.h"
 
 namespace sesame::storage {
 
 class Directed {
  public:
-  explicit Directed(Parts& parts) : parts_(parts) {}
+  explicit Directed(FileSystemContext& context) : context_(context) {}
   void begin(SimTime now, std::span<const Access> accesses, Completion& completion);
 
  private:
-  Parts& parts_;
+  FileSystemContext& context_;
 };
 
 }  // namespace sesame::storage

@@ -1,6 +1,9 @@
-// The time model of one simulated file system: compute nodes' caches, network, I/O nodes with their
-// caches, devices; or, at the analytic level, one formula. All calls are made when simulated time
-// has come to `now` (everything earlier has happened), on the thread of the simulation.
+// FileSystem: the model of one simulated file system. It says how long accesses take and how much
+// room files have; it has none of their bytes (open_file.h). Made by make_file_system().
+//
+// Each call is made at simulated time `now`, when everything earlier has happened, on the
+// simulation's thread. Requests take time: their completion is told once, when simulated time has
+// come to their end. Sizes and offsets are bytes.
 #pragma once
 
 #include <memory>
@@ -9,8 +12,6 @@
 #include <vector>
 
 #include "core/machine/storage.h"
-#include "core/network/network.h"
-#include "core/pdes/event_queue.h"
 #include "core/storage/access.h"
 #include "core/storage/device.h"
 
@@ -97,10 +98,5 @@ class FileSystem {
   // Nothing for a file system without I/O nodes.
   virtual std::optional<Striping> striping(FileId file) const = 0;
 };
-
-// The parameters are those of a machine file, which has been checked (machine/storage_table.h).
-std::unique_ptr<FileSystem> make_file_system(const machine::StorageParameters& parameters,
-                                             const network::Network& network,
-                                             pdes::EventQueue& events, uint64_t seed);
 
 }  // namespace sesame::storage

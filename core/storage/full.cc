@@ -3,6 +3,7 @@
 #include "core/storage/clients.h"
 #include "core/storage/directed.h"
 #include "core/storage/ionode.h"
+#include "core/storage/make_device.h"
 #include "core/storage/metadata.h"
 
 namespace sesame::storage {
@@ -16,23 +17,24 @@ struct MetadataRequest final : pdes::ConditionalEvent, Pooled<MetadataRequest> {
     const SimTime now = time();
     switch (state) {
       case State::kLeaving:
-        flight = parts->links.leave(now, client, 0, parts->parameters.message_header);
+        flight = context->links.leave(now, client, 0, context->parameters.message_header);
         return go(State::kToServer, flight.arrival);
       case State::kToServer: {
-        const SimTime taken = parts->links.take_in_at_ionode(now, 0, flight.transfer);
+        const SimTime taken = context->links.take_in_at_ionode(now, 0, flight.transfer);
         return go(State::kAtServer,
                   server->serve(taken + flight.receive_overhead, call, file, client.node));
       }
       case State::kAtServer:
-        flight = parts->links.from_ionode(now, 0, client.node, parts->parameters.message_header);
+        flight =
+            context->links.from_ionode(now, 0, client.node, context->parameters.message_header);
         return go(State::kToClient, flight.arrival);
       case State::kToClient: {
-        const SimTime taken = parts->links.take_in_at_node(now, client.node, flight.transfer);
+        const SimTime taken = context->links.take_in_at_node(now, client.node, flight.transfer);
         return go(State::kDone, taken + flight.receive_overhead);
       }
       case State::kDone: {
         Completion& told = *completion;
-        parts->files.totals(file).metadata_time += now - began;
+        context->files.totals(file).metadata_time += now - began;
         delete this;
         told.done(now);
       }
@@ -40,10 +42,10 @@ struct MetadataRequest final : pdes::ConditionalEvent, Pooled<MetadataRequest> {
   }
   void go(State next, SimTime at) {
     state = next;
-    parts->events.schedule(*this, at);
+    context->events.schedule(*this, at);
   }
 
-  Parts* parts = nullptr;
+  FileSystemContext* context = nullptr;
   MetadataServer* server = nullptr;
   State state = State::kLeaving;
   MetadataCall call{};
@@ -58,84 +60,85 @@ class Full : public FileSystem {
  public:
   Full(const machine::StorageParameters& parameters, const network::Network& network,
        pdes::EventQueue& events, uint64_t seed)
-      : parts_(parameters, network, events, seed),
-        metadata_(parameters.metadata, parts_.files),
-        directed_(parts_) {}
+      : context_(parameters, network, events, seed),
+        metadata_(parameters.metadata, context_.files),
+        directed_(context_) {}
 
   FileId find_file(const std::string& name) override {
-    const FileId file = parts_.files.find(name);
-    parts_.layouts.add(file);
+    const FileId file = context_.files.find(name);
+    context_.layouts.add(file);
     return file;
   }
 
   void access(SimTime now, const Access& access, Completion& completion) override {
-    parts_.clients->begin(now, access, completion);
+    context_.clients->begin(now, access, completion);
   }
   void access_directed(SimTime now, std::span<const Access> accesses,
                        Completion& completion) override {
     directed_.begin(now, accesses, completion);
     for (const Access& access : accesses)
-      if (access.direction == Direction::kWrite) parts_.files.note_contents(access);
+      if (access.direction == Direction::kWrite) context_.files.note_contents(access);
   }
   void metadata(SimTime now, MetadataCall call, FileId file, const Client& client,
                 Completion& completion) override {
     auto* request = new MetadataRequest;
-    request->parts = &parts_;
+    request->context = &context_;
     request->server = &metadata_;
     request->call = call;
     request->file = file;
     request->client = client;
     request->completion = &completion;
     request->began = now;
-    const SimTime ready = now + parts_.parameters.client_overhead;
-    request->go(MetadataRequest::State::kLeaving,
-                parts_.links.departure(ready, client.node, 0, parts_.parameters.message_header).at);
+    const SimTime ready = now + context_.parameters.client_overhead;
+    request->go(
+        MetadataRequest::State::kLeaving,
+        context_.links.departure(ready, client.node, 0, context_.parameters.message_header).at);
   }
   void flush(SimTime now, FileId file, const Client& client, Completion& completion) override {
-    parts_.clients->flush(now, file, client, completion);
+    context_.clients->flush(now, file, client, completion);
   }
 
   bool resize(FileId file, uint64_t bytes) override {
-    const uint64_t before = parts_.files.size(file);
-    if (!parts_.files.has_room(file, bytes, parts_.parameters.capacity) ||
-        !parts_.space.resize(file, before, bytes)) {
+    const uint64_t before = context_.files.size(file);
+    if (!context_.files.has_room(file, bytes, context_.parameters.capacity) ||
+        !context_.space.resize(file, before, bytes)) {
       ++refused_;
       return false;
     }
     if (bytes < before) {
-      const uint64_t block = parts_.parameters.block;
-      parts_.caches.forget(file, (bytes + block - 1) / block);
+      const uint64_t block = context_.parameters.block;
+      context_.caches.forget(file, (bytes + block - 1) / block);
     }
-    parts_.files.set_size(file, bytes);
+    context_.files.set_size(file, bytes);
     return true;
   }
   void remove(FileId file) override { resize(file, 0); }
   void note_contents(FileId file) override {
-    parts_.files.note_contents(file, parts_.files.size(file));
+    context_.files.note_contents(file, context_.files.size(file));
   }
   void drop(FileId file, int node, uint64_t begin, uint64_t end) override {
-    const uint64_t block = parts_.parameters.block;
-    const bool to_the_end = end >= parts_.files.size(file);
+    const uint64_t block = context_.parameters.block;
+    const bool to_the_end = end >= context_.files.size(file);
     const uint64_t last = to_the_end ? UINT64_MAX : end / block;
-    parts_.caches.drop_clean(file, node, (begin + block - 1) / block, last);
+    context_.caches.drop_clean(file, node, (begin + block - 1) / block, last);
   }
 
   void set_striping(FileId file, const Striping& striping) override {
-    if (!parts_.files.had_data(file)) parts_.layouts.set(file, striping);
+    if (!context_.files.had_data(file)) context_.layouts.set(file, striping);
   }
   std::optional<Striping> striping(FileId file) const override {
-    if (parts_.links.is_local()) return std::nullopt;
-    return parts_.layouts.of(file).striping();
+    if (context_.links.is_local()) return std::nullopt;
+    return context_.layouts.of(file).striping();
   }
 
   Statistics statistics() const override {
-    Statistics all{parts_.files.statistics(), {}, parts_.caches.statistics_by_node(), refused_};
-    for (const auto& ionode : parts_.ionodes) all.ionodes.push_back(ionode->statistics());
+    Statistics all{context_.files.statistics(), {}, context_.caches.statistics_by_node(), refused_};
+    for (const auto& ionode : context_.ionodes) all.ionodes.push_back(ionode->statistics());
     return all;
   }
 
  private:
-  Parts parts_;
+  FileSystemContext context_;
   MetadataServer metadata_;
   Directed directed_;
   uint64_t refused_ = 0;
@@ -143,8 +146,9 @@ class Full : public FileSystem {
 
 }  // namespace
 
-Parts::Parts(const machine::StorageParameters& given, const network::Network& network,
-             pdes::EventQueue& queue, uint64_t seed)
+FileSystemContext::FileSystemContext(const machine::StorageParameters& given,
+                                     const network::Network& network, pdes::EventQueue& queue,
+                                     uint64_t seed)
     : parameters(given),
       layouts(given),
       links(given, network),
@@ -158,7 +162,7 @@ Parts::Parts(const machine::StorageParameters& given, const network::Network& ne
         std::make_unique<Ionode>(*this, i, make_device(given.device, queue, seed + i)));
   }
 }
-Parts::~Parts() = default;
+FileSystemContext::~FileSystemContext() = default;
 
 std::unique_ptr<FileSystem> make_full(const machine::StorageParameters& parameters,
                                       const network::Network& network, pdes::EventQueue& events,

@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "core/network/network.h"
+#include "core/pdes/event_queue.h"
 #include "core/storage/file_system.h"
 
 namespace sesame::storage {

@@ -29,31 +29,31 @@ SimTime Ionode::use_cpu(SimTime ready, SimTime time) {
 }
 
 SimTime Ionode::cpu_time(const Piece& piece) const {
-  SimTime time = piece.receive_overhead + parts_.parameters.server_overhead;
+  SimTime time = piece.receive_overhead + context_.parameters.server_overhead;
   const bool has_data = piece.kind != PieceKind::kOwn && piece.kind != PieceKind::kFlush;
-  if (parts_.caches.at_ionodes() && has_data) {
-    const uint64_t block = parts_.parameters.block;
+  if (context_.caches.at_ionodes() && has_data) {
+    const uint64_t block = context_.parameters.block;
     const uint64_t end = piece.range.begin + piece.range.bytes;
     const uint64_t blocks = (end - 1) / block - piece.range.begin / block + 1;
     const bool reads = piece.kind == PieceKind::kRead || piece.kind == PieceKind::kReadToWrite;
-    time += parts_.parameters.ionode_cache.hit_time * static_cast<int64_t>(blocks) +
-            copy_time(parts_.parameters.ionode_cache, piece.range.bytes,
+    time += context_.parameters.ionode_cache.hit_time * static_cast<int64_t>(blocks) +
+            copy_time(context_.parameters.ionode_cache, piece.range.bytes,
                       reads ? Direction::kRead : Direction::kWrite);
   }
   return time;
 }
 
 void Ionode::arrive(Piece& piece, SimTime now) {
-  const SimTime taken = parts_.links.take_in_at_ionode(now, number_, piece.transfer);
+  const SimTime taken = context_.links.take_in_at_ionode(now, number_, piece.transfer);
   totals_.longest_queue = std::max(totals_.longest_queue, ++queue_);
   piece.state = Piece::State::kAtCpu;
-  parts_.events.schedule(piece, use_cpu(taken, cpu_time(piece)));
+  context_.events.schedule(piece, use_cpu(taken, cpu_time(piece)));
 }
 
 void Ionode::serve(Piece& piece, SimTime now) {
   --queue_;
   piece.device_parts = 1;  // this one, until all else has begun
-  told_ = Directory::kNobody;
+  last_control_to_ = Directory::kNobody;
   switch (piece.kind) {
     case PieceKind::kRead:
     case PieceKind::kReadToWrite:
@@ -63,7 +63,7 @@ void Ionode::serve(Piece& piece, SimTime now) {
       write(piece, now);
       break;
     case PieceKind::kOwn:
-      own(piece, now);
+      invalidate_for_client_write(piece, now);
       break;
     case PieceKind::kWriteBack:
     case PieceKind::kDemote:
@@ -89,19 +89,19 @@ void Ionode::part_done(Piece& piece, SimTime at) {
 }
 
 void Ionode::reply(Piece& piece, SimTime ready) {
-  const Flight flight = parts_.links.from_ionode(
-      ready, number_, piece.node, parts_.parameters.message_header + piece.reply_bytes);
+  const Flight flight = context_.links.from_ionode(
+      ready, number_, piece.node, context_.parameters.message_header + piece.reply_bytes);
   use_cpu(ready, flight.send_overhead);
   piece.state = Piece::State::kToClient;
   piece.transfer = flight.transfer;
   piece.receive_overhead = flight.receive_overhead;
-  parts_.events.schedule(piece, flight.arrival);
+  context_.events.schedule(piece, flight.arrival);
 }
 
 void Ionode::use_device(SimTime now, Direction direction, FileId file, const CellRange& range,
                         Piece* piece, uint64_t fetch) {
   if (range.bytes == 0) return;
-  const uint64_t block = parts_.parameters.block;
+  const uint64_t block = context_.parameters.block;
   auto* run = new DeviceRun;
   run->ionode = this;
   run->piece = piece;
@@ -111,7 +111,7 @@ void Ionode::use_device(SimTime now, Direction direction, FileId file, const Cel
   if (run->is_background_write) ++background_writes_;
   const uint64_t end = range.begin + range.bytes;
   for (uint64_t at = range.begin; at < end;) {
-    const Allocation::Run found = parts_.space.find(file, range.cell, at / block);
+    const Allocation::Run found = context_.space.find(file, range.cell, at / block);
     const uint64_t skipped = at % block;
     const uint64_t bytes = std::min(end - at, found.blocks * block - skipped);
     ++run->parts;
@@ -138,7 +138,7 @@ void Ionode::run_done(DeviceRun& run, SimTime at) {
   if (run.is_background_write) ++background_done_;
   delete &run;
   if (piece != nullptr) part_done(*piece, at);  // before those that came later
-  if (fetch != 0) parts_.caches.fetches.complete(fetch, at);
+  if (fetch != 0) context_.caches.fetches.complete(fetch, at);
   while (!flush_waits_.empty() && flush_waits_.front().writes <= background_done_) {
     Piece& waiting = *flush_waits_.front().piece;
     flush_waits_.pop_front();
@@ -153,7 +153,7 @@ void Ionode::count(Direction direction, uint64_t bytes) {
 
 IonodeStatistics Ionode::statistics() const {
   IonodeStatistics all = totals_;
-  all.cache = parts_.caches.ionode_totals(number_);
+  all.cache = context_.caches.ionode_totals(number_);
   all.device = device_->statistics();
   all.slice = utilisation_.slice();
   all.busy_by_slice = utilisation_.busy();

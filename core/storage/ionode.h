@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "core/storage/context.h"
 #include "core/storage/device.h"
 #include "core/storage/journal.h"
-#include "core/storage/parts.h"
 #include "core/storage/utilisation.h"
 
 namespace sesame::storage {
@@ -23,10 +23,10 @@ struct DeviceRun final : Completion, Pooled<DeviceRun> {
   bool is_background_write = false;
 };
 
-class Ionode {
+class Ionode : public JournalDevice {
  public:
-  Ionode(Parts& parts, uint32_t number, std::unique_ptr<Device> device)
-      : parts_(parts), number_(number), device_(std::move(device)), journal_(parts, *this) {}
+  Ionode(FileSystemContext& context, uint32_t number, std::unique_ptr<Device> device)
+      : context_(context), number_(number), device_(std::move(device)), journal_(context, *this) {}
 
   void arrive(Piece& piece, SimTime now);
   void serve(Piece& piece, SimTime now);
@@ -36,12 +36,11 @@ class Ionode {
   // Moves bytes of a cell past the cache. The piece, if any, waits for it.
   void use_device(SimTime now, Direction direction, FileId file, const CellRange& range,
                   Piece* piece, uint64_t fetch);
-  // One request to the device, told to the completion. Who is told calls note_device_time().
-  void submit(SimTime now, const DeviceRequest& request) {
+  void submit(SimTime now, const DeviceRequest& request) override {
     device_->submit(now, request);
     note_device_time(now);
   }
-  void note_device_time(SimTime now);
+  void note_device_time(SimTime now) override;
   // CPU time that somebody else's code here needs; when it is over.
   SimTime use_cpu(SimTime ready, SimTime time);
   uint32_t number() const { return number_; }
@@ -72,10 +71,10 @@ class Ionode {
 
   void write(Piece& piece, SimTime now);
   bool write_to_cache(Piece& piece, SimTime now, const IonodeBlock& block, const CellRange& bytes);
-  void own(Piece& piece, SimTime now);
+  void invalidate_for_client_write(Piece& piece, SimTime now);
   void take_back(Piece& piece, SimTime now);
   void drop_other_copies(Piece& piece, SimTime now, const IonodeBlock& block, uint64_t written);
-  void tell(Piece& piece, SimTime now, int cnode, uint64_t bytes, uint64_t answer_bytes);
+  void send_control(Piece& piece, SimTime now, int cnode, uint64_t bytes, uint64_t answer_bytes);
   BlockCache::Slot& keep(SimTime now, const IonodeBlock& block);
   void write_behind(SimTime now, BlockKey victim);
   void flush(Piece& piece, SimTime now);
@@ -84,17 +83,18 @@ class Ionode {
 
   void reply(Piece& piece, SimTime ready);
 
-  Parts& parts_;
+  FileSystemContext& context_;
   uint32_t number_;
   std::unique_ptr<Device> device_;
   Journal journal_;
   IonodeStatistics totals_;
   SimTime cpu_free_;
   uint64_t queue_ = 0;
-  Forward* forward_ = nullptr;     // of the piece at hand, still to be sent
-  int told_ = Directory::kNobody;  // which compute node the piece at hand has sent a word last
-  CellRange run_;                  // of the piece at hand: what the device has to do next
-  uint64_t run_fetch_ = 0;         // brings it to the cache
+  Forward* forward_ = nullptr;                // of the piece at hand, still to be sent
+  int last_control_to_ = Directory::kNobody;  // the compute node that the piece at hand has sent a
+                                              // control message last
+  CellRange run_;           // of the piece at hand: what the device has to do next
+  uint64_t run_fetch_ = 0;  // brings it to the cache
   std::vector<std::vector<uint64_t>> sequential_;  // by file, cell: where the last read ended
   uint64_t background_writes_ = 0;                 // ever begun, with nobody who waits
   uint64_t background_done_ = 0;

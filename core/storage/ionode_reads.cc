@@ -40,7 +40,7 @@ void Forward::done(SimTime at) {
 
 void Ionode::read(Piece& piece, SimTime now) {
   count(Direction::kRead, piece.range.bytes);
-  if (parts_.caches.at_ionodes() || parts_.caches.at_cnodes()) {
+  if (context_.caches.at_ionodes() || context_.caches.at_cnodes()) {
     read_blocks(piece, now);
   } else {
     piece.reply_bytes = piece.range.bytes;
@@ -51,23 +51,23 @@ void Ionode::read(Piece& piece, SimTime now) {
 }
 
 void Ionode::read_blocks(Piece& piece, SimTime now) {
-  Caches& caches = parts_.caches;
+  Caches& caches = context_.caches;
   CacheStatistics& totals = caches.ionode_totals(number_);
   const int reader = caches.at_cnodes() ? caches.cnode_of(piece.node) : Directory::kNobody;
   const bool is_to_write = piece.kind == PieceKind::kReadToWrite;
   bool has_missed = false;
   run_ = {};
-  for_each_block(parts_, piece.file, piece.range,
+  for_each_block(context_, piece.file, piece.range,
                  [&](BlockKey key, uint64_t cell_block, uint64_t begin, uint64_t end) {
                    const IonodeBlock block = at(key, piece.file, cell_block);
                    CachePolicy::Source dirty;
                    const bool is_recalled = recall(now, block, reader, dirty);
-                   CachePolicy::Source source = parts_.policy->find(caches, block, reader);
+                   CachePolicy::Source source = context_.policy->find(caches, block, reader);
                    if (is_recalled) source = dirty;
                    if (is_to_write) drop_other_copies(piece, now, block, 0);
                    if (piece.fetch != 0) caches.register_holder(reader, key, piece.fetch);
                    // Dirty data is nowhere else: that is waited for all the same.
-                   if (!parts_.parameters.merges_misses && !is_recalled &&
+                   if (!context_.parameters.merges_misses && !is_recalled &&
                        caches.fetches.is_pending(source.fetch)) {
                      ++totals.read_misses;
                      piece.reply_bytes += end - begin;
@@ -90,7 +90,7 @@ void Ionode::read_blocks(Piece& piece, SimTime now) {
   read_run(now, piece.file, &piece);
   send_forward(now);
   if (piece.kind == PieceKind::kRead && caches.at_ionodes() &&
-      parts_.parameters.ionode_cache.read_ahead > 0) {
+      context_.parameters.ionode_cache.read_ahead > 0) {
     read_ahead(piece, now, has_missed);
   }
 }
@@ -98,8 +98,9 @@ void Ionode::read_blocks(Piece& piece, SimTime now) {
 // The only valid data is in the cache of a compute node, which also writes it back then.
 bool Ionode::recall(SimTime now, const IonodeBlock& block, int reader,
                     CachePolicy::Source& source) {
-  Caches& caches = parts_.caches;
-  if (!caches.at_cnodes() || parts_.parameters.cnode_cache.write_hit != machine::WriteHit::kBack) {
+  Caches& caches = context_.caches;
+  if (!caches.at_cnodes() ||
+      context_.parameters.cnode_cache.write_hit != machine::WriteHit::kBack) {
     return false;
   }
   bool found = false;
@@ -107,7 +108,7 @@ bool Ionode::recall(SimTime now, const IonodeBlock& block, int reader,
     BlockCache::Slot& slot = *caches.cnode(cnode).find(block.key);
     if (!slot.dirty || cnode == reader) return;
     caches.cnode(cnode).set_dirty(slot, false);
-    parts_.clients->write_back(now, caches.node_of(cnode), block.key);
+    context_.clients->write_back(now, caches.node_of(cnode), block.key);
     source = {SourcePlace::kCnode, cnode, slot.fetch};
     found = true;
   });
@@ -115,42 +116,42 @@ bool Ionode::recall(SimTime now, const IonodeBlock& block, int reader,
 }
 
 void Ionode::await(Piece& piece, uint64_t fetch) {
-  if (!parts_.caches.fetches.is_pending(fetch)) return;
+  if (!context_.caches.fetches.is_pending(fetch)) return;
   ++piece.device_parts;
-  parts_.caches.fetches.wait(fetch, piece);
+  context_.caches.fetches.wait(fetch, piece);
 }
 
 // Blocks of one cache that follow each other go in one message.
 void Ionode::add_forward(Piece& piece, SimTime now, const CachePolicy::Source& source) {
-  const int from = parts_.caches.node_of(source.cnode);
-  ++parts_.caches.ionode_totals(number_).forwarded;
-  ++parts_.caches.cnode_totals(parts_.caches.cnode_of(piece.node)).forwarded;
+  const int from = context_.caches.node_of(source.cnode);
+  ++context_.caches.ionode_totals(number_).forwarded;
+  ++context_.caches.cnode_totals(context_.caches.cnode_of(piece.node)).forwarded;
   if (forward_ == nullptr || forward_->from != from || forward_->fetch != source.fetch) {
     send_forward(now);
     forward_ = new Forward;
-    forward_->system = &parts_;
+    forward_->system = &context_;
     forward_->piece = &piece;
     forward_->from = from;
     forward_->fetch = source.fetch;
     ++piece.client_parts;
   }
-  forward_->bytes += parts_.parameters.block;
+  forward_->bytes += context_.parameters.block;
 }
 
 void Ionode::send_forward(SimTime now) {
   if (forward_ == nullptr) return;
   const Flight flight =
-      parts_.links.from_ionode(now, number_, forward_->from, parts_.parameters.message_header);
+      context_.links.from_ionode(now, number_, forward_->from, context_.parameters.message_header);
   use_cpu(now, flight.send_overhead);
   forward_->transfer = flight.transfer;
   forward_->receive_overhead = flight.receive_overhead;
-  parts_.events.schedule(*forward_, flight.arrival);
+  context_.events.schedule(*forward_, flight.arrival);
   forward_ = nullptr;
 }
 
 // The device reads it, together with the blocks before.
 void Ionode::read_from_device(Piece& piece, SimTime now, uint64_t cell_block) {
-  const uint64_t bytes = parts_.parameters.block;
+  const uint64_t bytes = context_.parameters.block;
   const uint64_t begin = cell_block * bytes;
   if (run_.bytes == 0 || run_.begin + run_.bytes != begin) {
     read_run(now, piece.file, &piece);
@@ -161,10 +162,10 @@ void Ionode::read_from_device(Piece& piece, SimTime now, uint64_t cell_block) {
 
 void Ionode::add_missing(Piece& piece, SimTime now, const IonodeBlock& block, uint64_t cell_block) {
   read_from_device(piece, now, cell_block);
-  const bool is_kept = parts_.caches.at_ionodes() && piece.kind == PieceKind::kRead &&
-                       parts_.policy->keeps_what_is_read();
+  const bool is_kept = context_.caches.at_ionodes() && piece.kind == PieceKind::kRead &&
+                       context_.policy->keeps_what_is_read();
   if (!is_kept) return;
-  if (run_fetch_ == 0) run_fetch_ = parts_.caches.fetches.begin();
+  if (run_fetch_ == 0) run_fetch_ = context_.caches.fetches.begin();
   keep(now, block).fetch = run_fetch_;
 }
 
@@ -179,29 +180,29 @@ void Ionode::read_run(SimTime now, FileId file, Piece* piece) {
 void Ionode::read_ahead(const Piece& piece, SimTime now, bool has_missed) {
   const auto file = static_cast<size_t>(piece.file);
   if (file >= sequential_.size()) sequential_.resize(file + 1);
-  const Layout& layout = parts_.layouts.of(piece.file);
+  const Layout& layout = context_.layouts.of(piece.file);
   if (sequential_[file].empty()) sequential_[file].resize(layout.cells());
   uint64_t& last_end = sequential_[file][piece.range.cell];
   const bool is_sequential = piece.range.begin == last_end;
   last_end = piece.range.begin + piece.range.bytes;
   if (!is_sequential || !has_missed) return;
 
-  const uint64_t block = parts_.parameters.block;
-  const uint64_t size = layout.cell_bytes(piece.range.cell, parts_.files.size(piece.file));
+  const uint64_t block = context_.parameters.block;
+  const uint64_t size = layout.cell_bytes(piece.range.cell, context_.files.size(piece.file));
   const uint64_t first = (last_end + block - 1) / block;
   for (uint64_t cell_block = first; cell_block * block < size; ++cell_block) {
     const auto count = static_cast<int>(cell_block - first);
     const uint64_t offset = layout.file_offset(piece.range.cell, cell_block * block);
     const BlockKey key = block_key(piece.file, offset / block);
-    if (count == parts_.parameters.ionode_cache.read_ahead ||
-        parts_.caches.ionode(number_).find(key) != nullptr) {
+    if (count == context_.parameters.ionode_cache.read_ahead ||
+        context_.caches.ionode(number_).find(key) != nullptr) {
       break;
     }
-    if (run_fetch_ == 0) run_fetch_ = parts_.caches.fetches.begin();
+    if (run_fetch_ == 0) run_fetch_ = context_.caches.fetches.begin();
     if (count == 0) run_ = {piece.range.cell, first * block, 0};
     run_.bytes += block;
     keep(now, at(key, piece.file, cell_block)).fetch = run_fetch_;
-    ++parts_.caches.ionode_totals(number_).read_ahead;
+    ++context_.caches.ionode_totals(number_).read_ahead;
   }
   read_run(now, piece.file, nullptr);
 }

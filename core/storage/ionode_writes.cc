@@ -14,22 +14,22 @@ void Ionode::write(Piece& piece, SimTime now) {
   note_written(piece.file);
   piece.has_reply = true;
   ++piece.client_parts;
-  if (!parts_.caches.at_ionodes() && !parts_.caches.at_cnodes()) {
+  if (!context_.caches.at_ionodes() && !context_.caches.at_cnodes()) {
     use_device(now, Direction::kWrite, piece.file, piece.range, &piece, 0);
     return;
   }
   run_ = {};
-  for_each_block(parts_, piece.file, piece.range,
+  for_each_block(context_, piece.file, piece.range,
                  [&](BlockKey key, uint64_t cell_block, uint64_t begin, uint64_t end) {
                    const IonodeBlock block = at(key, piece.file, cell_block);
                    drop_other_copies(piece, now, block, end - begin);
                    if (piece.fetch != 0) {
-                     parts_.caches.register_holder(parts_.caches.cnode_of(piece.node), key,
-                                                   piece.fetch);
+                     context_.caches.register_holder(context_.caches.cnode_of(piece.node), key,
+                                                     piece.fetch);
                    }
-                   const uint64_t base = cell_block * parts_.parameters.block;
+                   const uint64_t base = cell_block * context_.parameters.block;
                    const CellRange bytes{piece.range.cell, base + begin, end - begin};
-                   if (!parts_.caches.at_ionodes() || write_to_cache(piece, now, block, bytes)) {
+                   if (!context_.caches.at_ionodes() || write_to_cache(piece, now, block, bytes)) {
                      if (run_.bytes == 0 || run_.begin + run_.bytes != bytes.begin) {
                        use_device(now, Direction::kWrite, piece.file, run_, &piece, 0);
                        run_ = {bytes.cell, bytes.begin, 0};
@@ -43,9 +43,9 @@ void Ionode::write(Piece& piece, SimTime now) {
 // Bytes of one block. Whether the device has to write them now.
 bool Ionode::write_to_cache(Piece& piece, SimTime now, const IonodeBlock& block,
                             const CellRange& bytes) {
-  const machine::CacheParameters& parameters = parts_.parameters.ionode_cache;
-  BlockCache& cache = parts_.caches.ionode(number_);
-  CacheStatistics& totals = parts_.caches.ionode_totals(number_);
+  const machine::CacheParameters& parameters = context_.parameters.ionode_cache;
+  BlockCache& cache = context_.caches.ionode(number_);
+  CacheStatistics& totals = context_.caches.ionode_totals(number_);
   BlockCache::Slot* slot = cache.find(block.key);
   if (slot != nullptr) {
     ++totals.write_hits;
@@ -54,14 +54,14 @@ bool Ionode::write_to_cache(Piece& piece, SimTime now, const IonodeBlock& block,
   } else {
     ++totals.write_misses;
     if (parameters.write_miss == WriteMiss::kAround ||
-        !parts_.policy->allocates_written(parts_.caches, block)) {
+        !context_.policy->allocates_written(context_.caches, block)) {
       return true;
     }
     slot = &keep(now, block);
-    const uint64_t size = parts_.parameters.block;
-    const bool has_rest = block_of(block.key) * size < parts_.files.contents_end(piece.file);
+    const uint64_t size = context_.parameters.block;
+    const bool has_rest = block_of(block.key) * size < context_.files.contents_end(piece.file);
     if (bytes.bytes < size && has_rest) {  // it has to be read
-      slot->fetch = parts_.caches.fetches.begin();
+      slot->fetch = context_.caches.fetches.begin();
       use_device(now, Direction::kRead, piece.file, {bytes.cell, bytes.begin / size * size, size},
                  &piece, slot->fetch);
     }
@@ -72,18 +72,18 @@ bool Ionode::write_to_cache(Piece& piece, SimTime now, const IonodeBlock& block,
 }
 
 // A compute node writes to blocks in its cache, and for now only there.
-void Ionode::own(Piece& piece, SimTime now) {
+void Ionode::invalidate_for_client_write(Piece& piece, SimTime now) {
   count(Direction::kWrite, piece.range.bytes);
   piece.has_reply = true;
   ++piece.client_parts;
-  BlockCache& cache = parts_.caches.ionode(number_);
-  for_each_block(parts_, piece.file, piece.range,
+  BlockCache& cache = context_.caches.ionode(number_);
+  for_each_block(context_, piece.file, piece.range,
                  [&](BlockKey key, uint64_t cell_block, uint64_t, uint64_t) {
                    const IonodeBlock block = at(key, piece.file, cell_block);
                    drop_other_copies(piece, now, block, 0);
                    if (piece.fetch != 0) {
-                     const int writer = parts_.caches.cnode_of(piece.node);
-                     parts_.caches.register_holder(writer, key, piece.fetch);
+                     const int writer = context_.caches.cnode_of(piece.node);
+                     context_.caches.register_holder(writer, key, piece.fetch);
                    }
                    BlockCache::Slot* slot = cache.find(key);
                    if (slot != nullptr && !slot->dirty) cache.erase(*slot);
@@ -94,81 +94,82 @@ void Ionode::own(Piece& piece, SimTime now) {
 // updated. Copies that only their I/O node manages are dropped.
 void Ionode::drop_other_copies(Piece& piece, SimTime now, const IonodeBlock& block,
                                uint64_t written) {
-  Caches& caches = parts_.caches;
+  Caches& caches = context_.caches;
   if (!caches.at_cnodes()) return;
-  const bool updates = parts_.parameters.coherence == machine::Coherence::kUpdate && written > 0;
+  const bool updates = context_.parameters.coherence == machine::Coherence::kUpdate && written > 0;
   const int writer = caches.cnode_of(piece.node);
   caches.directory.for_each_holder(block.key, [&](int cnode) {
     if (cnode == writer) return;
     BlockCache::Slot& slot = *caches.cnode(cnode).find(block.key);
-    if (slot.dirty && !updates) parts_.clients->write_back(now, caches.node_of(cnode), block.key);
+    if (slot.dirty && !updates) context_.clients->write_back(now, caches.node_of(cnode), block.key);
     if (updates) {
-      tell(piece, now, cnode, written, 0);
+      send_control(piece, now, cnode, written, 0);
     } else {
       ++caches.cnode_totals(cnode).invalidations;
       caches.drop_from_cnode(cnode, slot);
-      tell(piece, now, cnode, 0, 0);
+      send_control(piece, now, cnode, 0, 0);
     }
   });
-  const int home = parts_.policy->drop_copies(caches, block);
-  if (home != Directory::kNobody) tell(piece, now, home, 0, 0);
+  const int home = context_.policy->drop_copies(caches, block);
+  if (home != Directory::kNobody) send_control(piece, now, home, 0, 0);
 }
 
-// A word to a compute node and its answer; the piece is not done before. Words about consecutive
-// blocks that carry no data are one.
-void Ionode::tell(Piece& piece, SimTime now, int cnode, uint64_t bytes, uint64_t answer_bytes) {
+// A control message to a compute node and its reply; the piece is not done before. Messages about
+// consecutive blocks that carry no data are one.
+void Ionode::send_control(Piece& piece, SimTime now, int cnode, uint64_t bytes,
+                          uint64_t answer_bytes) {
   const bool has_data = bytes + answer_bytes > 0;
-  if (!has_data && told_ == cnode) return;
-  if (!has_data) told_ = cnode;
-  const int node = parts_.caches.node_of(cnode);
-  const uint64_t header = parts_.parameters.message_header;
-  const Flight there = parts_.links.from_ionode(now, number_, node, header + bytes);
-  const Flight back =
-      parts_.links.answer(there.arrival + there.receive_overhead, {.node = node}, number_, header);
+  if (!has_data && last_control_to_ == cnode) return;
+  if (!has_data) last_control_to_ = cnode;
+  const int node = context_.caches.node_of(cnode);
+  const uint64_t header = context_.parameters.message_header;
+  const Flight there = context_.links.from_ionode(now, number_, node, header + bytes);
+  const Flight back = context_.links.answer(there.arrival + there.receive_overhead, {.node = node},
+                                            number_, header);
   use_cpu(now, there.send_overhead + back.receive_overhead);
   piece.not_before = later(piece.not_before, back.arrival + back.receive_overhead);
 }
 
 // A compute node's cache has no room for the block any more.
 void Ionode::take_back(Piece& piece, SimTime now) {
-  Caches& caches = parts_.caches;
-  const machine::CacheParameters& parameters = parts_.parameters.ionode_cache;
+  Caches& caches = context_.caches;
+  const machine::CacheParameters& parameters = context_.parameters.ionode_cache;
   const bool is_dirty = piece.kind == PieceKind::kWriteBack;
-  const bool takes_victims = parts_.policy->takes_cnode_victims();
+  const bool takes_victims = context_.policy->takes_cnode_victims();
   BlockCache& cache = caches.ionode(number_);
   if (is_dirty) note_written(piece.file);
-  for_each_block(
-      parts_, piece.file, piece.range, [&](BlockKey key, uint64_t cell_block, uint64_t, uint64_t) {
-        const IonodeBlock block = at(key, piece.file, cell_block);
-        BlockCache::Slot* slot = cache.find(key);
-        const bool allocates = caches.at_ionodes() &&
-                               parts_.policy->allocates_written(caches, block) &&
-                               (takes_victims || parameters.write_miss == WriteMiss::kAllocate);
-        if (slot == nullptr && allocates) slot = &keep(now, block);
-        if (!is_dirty) return;
-        if (slot != nullptr && parameters.write_hit == WriteHit::kBack) {
-          cache.set_dirty(*slot, true);
-        } else {
-          use_device(now, Direction::kWrite, piece.file, piece.range, nullptr, 0);
-        }
-      });
+  for_each_block(context_, piece.file, piece.range,
+                 [&](BlockKey key, uint64_t cell_block, uint64_t, uint64_t) {
+                   const IonodeBlock block = at(key, piece.file, cell_block);
+                   BlockCache::Slot* slot = cache.find(key);
+                   const bool allocates =
+                       caches.at_ionodes() && context_.policy->allocates_written(caches, block) &&
+                       (takes_victims || parameters.write_miss == WriteMiss::kAllocate);
+                   if (slot == nullptr && allocates) slot = &keep(now, block);
+                   if (!is_dirty) return;
+                   if (slot != nullptr && parameters.write_hit == WriteHit::kBack) {
+                     cache.set_dirty(*slot, true);
+                   } else {
+                     use_device(now, Direction::kWrite, piece.file, piece.range, nullptr, 0);
+                   }
+                 });
 }
 
 // Makes room in the cache and puts the block there.
 BlockCache::Slot& Ionode::keep(SimTime now, const IonodeBlock& block) {
-  BlockCache& cache = parts_.caches.ionode(number_);
-  CacheStatistics& totals = parts_.caches.ionode_totals(number_);
+  BlockCache& cache = context_.caches.ionode(number_);
+  CacheStatistics& totals = context_.caches.ionode_totals(number_);
   BlockCache::Slot victim;
   BlockCache::Slot& slot = cache.insert(block.key, block.index, victim);
   if (victim.key == BlockKey{}) return slot;
   ++totals.evictions;
   if (victim.dirty) write_behind(now, victim.key);
   const IonodeBlock gone{victim.key, number_, 0};
-  const int home = parts_.policy->take_ionode_victim(parts_.caches, gone, victim);
+  const int home = context_.policy->take_ionode_victim(context_.caches, gone, victim);
   if (home != Directory::kNobody) {
     const Flight flight =
-        parts_.links.from_ionode(now, number_, parts_.caches.node_of(home),
-                                 parts_.parameters.message_header + parts_.parameters.block);
+        context_.links.from_ionode(now, number_, context_.caches.node_of(home),
+                                   context_.parameters.message_header + context_.parameters.block);
     use_cpu(now, flight.send_overhead);
   }
   return slot;
@@ -177,10 +178,10 @@ BlockCache::Slot& Ionode::keep(SimTime now, const IonodeBlock& block) {
 // A dirty block had to go: it is written together with its dirty neighbours in the stripe, which
 // stay and are clean then.
 void Ionode::write_behind(SimTime now, BlockKey victim) {
-  BlockCache& cache = parts_.caches.ionode(number_);
-  const uint64_t size = parts_.parameters.block;
+  BlockCache& cache = context_.caches.ionode(number_);
+  const uint64_t size = context_.parameters.block;
   const FileId file = file_of(victim);
-  const Layout& layout = parts_.layouts.of(file);
+  const Layout& layout = context_.layouts.of(file);
   const uint64_t unit = layout.unit() / size;
   const uint64_t first_of_unit = block_of(victim) / unit * unit;
   const auto clean = [&](uint64_t block) {
@@ -193,7 +194,7 @@ void Ionode::write_behind(SimTime now, BlockKey victim) {
   uint64_t end = begin + 1;
   while (begin > first_of_unit && clean(begin - 1)) --begin;
   while (end < first_of_unit + unit && clean(end)) ++end;
-  parts_.caches.ionode_totals(number_).written_back += end - begin;
+  context_.caches.ionode_totals(number_).written_back += end - begin;
   CellRange bytes = layout.locate(begin * size);
   bytes.bytes = (end - begin) * size;
   use_device(now, Direction::kWrite, file, bytes, nullptr, 0);
@@ -209,9 +210,9 @@ void Ionode::flush(Piece& piece, SimTime now) {
     written_[file] = false;
     piece.transaction = journal_.join(piece);
   }
-  const uint64_t size = parts_.parameters.block;
-  BlockCache& cache = parts_.caches.ionode(number_);
-  const Layout& layout = parts_.layouts.of(piece.file);
+  const uint64_t size = context_.parameters.block;
+  BlockCache& cache = context_.caches.ionode(number_);
+  const Layout& layout = context_.layouts.of(piece.file);
   std::vector<CellRange> blocks;
   if (cache.dirty_blocks() > 0) {
     cache.for_each([&](BlockCache::Slot& slot) {
@@ -220,7 +221,7 @@ void Ionode::flush(Piece& piece, SimTime now) {
       blocks.push_back(layout.locate(block_of(slot.key) * size));
     });
   }
-  parts_.caches.ionode_totals(number_).written_back += blocks.size();
+  context_.caches.ionode_totals(number_).written_back += blocks.size();
   std::ranges::sort(blocks, {}, [](const CellRange& at) { return std::pair(at.cell, at.begin); });
   run_ = {};
   for (const CellRange& block : blocks) {
@@ -245,9 +246,9 @@ void Ionode::note_written(FileId file) {
 
 // Dirty blocks of compute nodes come to the device.
 void Ionode::recall_dirty(Piece& piece, SimTime now) {
-  Caches& caches = parts_.caches;
-  const Layout& layout = parts_.layouts.of(piece.file);
-  const uint64_t size = parts_.parameters.block;
+  Caches& caches = context_.caches;
+  const Layout& layout = context_.layouts.of(piece.file);
+  const uint64_t size = context_.parameters.block;
   for (size_t i = 0; caches.at_cnodes() && i < caches.cnodes(); ++i) {
     const auto cnode = static_cast<int>(i);
     BlockCache& cache = caches.cnode(cnode);
@@ -264,7 +265,7 @@ void Ionode::recall_dirty(Piece& piece, SimTime now) {
       use_device(now, Direction::kWrite, piece.file, range, &piece, 0);
       bytes += size;
     });
-    if (bytes > 0) tell(piece, now, cnode, 0, bytes);
+    if (bytes > 0) send_control(piece, now, cnode, 0, bytes);
   }
 }
 

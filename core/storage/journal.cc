@@ -2,15 +2,13 @@
 
 #include <utility>
 
-#include "core/storage/ionode.h"
-
 namespace sesame::storage {
 
 // It lies in the middle of a device that has one, as mke2fs puts it.
-Journal::Journal(const Parts& parts, Ionode& ionode)
-    : parameters_(parts.parameters),
-      events_(parts.events),
-      ionode_(ionode),
+Journal::Journal(const FileSystemContext& context, JournalDevice& device)
+    : parameters_(context.parameters),
+      events_(context.events),
+      device_(device),
       place_(device_capacity(parameters_.device) / 2) {}
 
 Journal::~Journal() { events_.withdraw(*this); }
@@ -47,11 +45,11 @@ void Journal::proceed(SimTime now) {
   const uint64_t record = parameters_.block;
   const uint64_t bytes = left_ > record ? left_ - record : left_;
   left_ -= bytes;
-  ionode_.submit(now, {Direction::kWrite, std::exchange(place_, place_ + bytes), bytes, this});
+  device_.submit(now, {Direction::kWrite, std::exchange(place_, place_ + bytes), bytes, this});
 }
 
 void Journal::done(SimTime at) {
-  ionode_.note_device_time(at);
+  device_.note_device_time(at);
   proceed(at);
 }
 

@@ -8,14 +8,26 @@
 
 #include <vector>
 
-#include "core/storage/parts.h"
+#include "core/storage/context.h"
+#include "core/storage/device.h"
 
 namespace sesame::storage {
 
+// What the journal needs of its I/O node.
+class JournalDevice {
+ public:
+  // One request to the device, told to its completion, who calls note_device_time() then.
+  virtual void submit(SimTime now, const DeviceRequest& request) = 0;
+  virtual void note_device_time(SimTime now) = 0;
+
+ protected:
+  ~JournalDevice() = default;
+};
+
 class Journal final : pdes::ConditionalEvent, Completion {
  public:
-  // Both live longer; what it writes is written by the I/O node.
-  Journal(const Parts& parts, Ionode& ionode);
+  // Both live longer.
+  Journal(const FileSystemContext& context, JournalDevice& device);
   ~Journal() override;
 
   // A sync begins. Who is told when its commit is done; the number of its transaction.
@@ -36,7 +48,7 @@ class Journal final : pdes::ConditionalEvent, Completion {
 
   const machine::StorageParameters& parameters_;
   pdes::EventQueue& events_;
-  Ionode& ionode_;
+  JournalDevice& device_;
   uint64_t place_;  // on the device, of what it writes next
   uint64_t number_of_running_ = 0;
   Transaction running_;

@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include "core/machine/storage.h"
+#include "core/pdes/event_queue.h"
 #include "core/storage/device.h"
 
 namespace sesame::storage {

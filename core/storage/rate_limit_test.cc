@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/storage/make_device.h"
+
 namespace sesame::storage {
 namespace {
 

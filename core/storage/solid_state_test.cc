@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/storage/make_device.h"
 #include "core/storage/service_models.h"
 
 namespace sesame::storage {

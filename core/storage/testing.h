@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/machine/machine.h"
-#include "core/storage/file_system.h"
+#include "core/storage/make_file_system.h"
 
 namespace sesame::storage {
 

@@ -9,6 +9,7 @@
 
 #include "core/mpi/api.h"
 #include "core/mpi/testing/simulated_job.h"
+#include "core/storage/make_file_system.h"
 #include "core/storage/mounts.h"
 
 namespace sesame::mpi {

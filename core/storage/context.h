@@ -1,6 +1,7 @@
-// What the parts of a fully modelled file system have in common, and what goes between them:
-// requests of ranks, the pieces of them that I/O nodes serve, and blocks that compute nodes forward
-// to each other. All of these come from pools and are gone when they are done.
+// FileSystemContext: what the components of a fully modelled file system share; and what goes
+// between them: requests of ranks, the pieces of them that I/O nodes serve, and blocks that compute
+// nodes forward to each other. The latter come from pools and return there when they are done.
+// Sizes and offsets are bytes.
 #pragma once
 
 #include <memory>
@@ -20,10 +21,10 @@ namespace sesame::storage {
 class Clients;
 class Ionode;
 
-struct Parts {
-  Parts(const machine::StorageParameters& given, const network::Network& network,
-        pdes::EventQueue& queue, uint64_t seed);
-  ~Parts();
+struct FileSystemContext {
+  FileSystemContext(const machine::StorageParameters& given, const network::Network& network,
+                    pdes::EventQueue& queue, uint64_t seed);
+  ~FileSystemContext();
 
   machine::StorageParameters parameters;
   Layouts layouts;
@@ -66,7 +67,7 @@ struct Piece final : pdes::ConditionalEvent, Completion, Pooled<Piece> {
   enum class State : uint8_t { kLeaving, kToIonode, kAtCpu, kToClient };
   void fire() override;
   void done(SimTime at) override;  // the device or a fetch is done with part of it
-  Parts* system = nullptr;
+  FileSystemContext* system = nullptr;
   Request* request = nullptr;  // null: nobody waits
   PieceKind kind = PieceKind::kRead;
   State state = State::kLeaving;
@@ -90,7 +91,7 @@ struct Piece final : pdes::ConditionalEvent, Completion, Pooled<Piece> {
 struct Forward final : pdes::ConditionalEvent, Completion, Pooled<Forward> {
   void fire() override;
   void done(SimTime at) override;  // the blocks are in the cache they come from
-  Parts* system = nullptr;
+  FileSystemContext* system = nullptr;
   Piece* piece = nullptr;
   int from = 0;  // nodes
   uint64_t bytes = 0;
@@ -112,9 +113,10 @@ inline SimTime copy_time(const machine::CacheParameters& cache, uint64_t bytes,
 // Calls visit(BlockKey, uint64_t cell_block, uint64_t begin, uint64_t end) for every block of a
 // cell's range, with the bytes of the block that the range has.
 template <typename Visit>
-void for_each_block(const Parts& parts, FileId file, const CellRange& range, Visit visit) {
-  const uint64_t block = parts.parameters.block;
-  const Layout& layout = parts.layouts.of(file);
+void for_each_block(const FileSystemContext& context, FileId file, const CellRange& range,
+                    Visit visit) {
+  const uint64_t block = context.parameters.block;
+  const Layout& layout = context.layouts.of(file);
   const uint64_t range_end = range.begin + range.bytes;
   for (uint64_t at = range.begin; at < range_end;) {
     const uint64_t offset = layout.file_offset(range.cell, at);

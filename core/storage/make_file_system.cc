@@ -1,4 +1,4 @@
-#include "core/storage/file_system.h"
+#include "core/storage/make_file_system.h"
 
 #include "core/storage/analytic.h"
 #include "core/storage/full.h"
