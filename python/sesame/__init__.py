@@ -15,10 +15,30 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sesame.api.data_set import DataSet, open
+    from sesame.api.machine import Machine
+    from sesame.api.real import bench, measure, replay, trace
+    from sesame.api.runs import series, simulate
+    from sesame.api.series import Series
+    from sesame.errors import InputError, OutputError, SesameError
 
     __version__: str
 
-__all__ = ["DataSet", "__version__", "open"]
+__all__ = [
+    "DataSet",
+    "InputError",
+    "Machine",
+    "OutputError",
+    "Series",
+    "SesameError",
+    "__version__",
+    "bench",
+    "measure",
+    "open",
+    "replay",
+    "series",
+    "simulate",
+    "trace",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -8,6 +8,7 @@
 #include "core/mpi/io/file_errors.h"
 #include "core/mpi/io/file_record.h"
 #include "core/mpi/io/file_tables.h"
+#include "core/mpi/io/range_locks.h"
 #include "core/mpi/io/seek.h"
 #include "core/mpi/messages/world.h"
 #include "core/mpi/objects/errhandler.h"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sesame.datasets import reader
+from sesame.datasets import Kind, reader
 from sesame.datasets.destination import is_data_set
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ class DataSet(reader.DataSet):
     >>> run = sesame.open("run.sesame")
     >>> run.sql("select call, sum(duration_s) from io group by call")
     """
+
+    # The data set that this one was made of, which keeps its directory.
+    _source: DataSet | None = None
 
     def to_pandas(self, name: str, *, exact: bool = False) -> pd.DataFrame:
         """A table as a pandas data frame, times in seconds; with `exact` as stored.
@@ -96,18 +99,23 @@ def open(path: str | Path) -> DataSet:
     """
     path = Path(path)
     if is_data_set(path) or not path.exists() or _is_broken_data_set(path):
-        return DataSet(path)
+        found = DataSet(path)
+        return found if found.kind is not Kind.SERIES else _as_series(found)
 
     def write(target: Path) -> None:
         from sesame.exchange import import_trace
 
         import_trace(path, target)
 
-    return made_in_passing(write)
+    return kept_or_temporary(write, None)
 
 
-def made_in_passing(write: Callable[[Path], object]) -> DataSet:
-    """The data set that `write(path)` writes, in a temporary directory that goes with it."""
+def kept_or_temporary(write: Callable[[Path], object], output: str | Path | None) -> DataSet:
+    """The data set that `write(path)` writes: at `output`, or else in a temporary directory that
+    goes with the last reference to it."""
+    if output is not None:
+        write(Path(output))
+        return DataSet(output)
     folder = tempfile.mkdtemp(prefix="sesame-")
     target = Path(folder) / "run.sesame"
     try:
@@ -118,6 +126,12 @@ def made_in_passing(write: Callable[[Path], object]) -> DataSet:
         raise
     weakref.finalize(data_set, shutil.rmtree, folder, ignore_errors=True)
     return data_set
+
+
+def _as_series(found: DataSet) -> DataSet:
+    from sesame.api.series import Series
+
+    return Series.of(found)
 
 
 def _is_broken_data_set(path: Path) -> bool:

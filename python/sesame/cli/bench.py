@@ -152,8 +152,8 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
     sesame bench run cg --class S -n 256 --simulate infiniband
     """
     from sesame.analysis.findings import with_findings
-    from sesame.cli.simulate import parse_placement
     from sesame.simulation import parse_compute
+    from sesame.simulation.settings import parse_placement
     from sesame.workloads import (
         build_workload,
         find_compiler,
@@ -207,10 +207,10 @@ def _run_simulated(
     built: Built, machine: Path, options: tuple[str, ...], ours: dict[str, Any]
 ) -> BenchRun:
     from sesame.cli.progress import ProgressLine
-    from sesame.cli.simulate import parse_placement
     from sesame.simulation import find_host, parse_compute
     from sesame.simulation import simulate as run_simulation
     from sesame.simulation.host import inspect_program
+    from sesame.simulation.settings import parse_placement
     from sesame.workloads import run_simulated
 
     executable = find_host(inspect_program(str(built.program)))

@@ -124,10 +124,10 @@ def _fraction(text: str) -> float:
 
 def _compare(recorded: Recorded, machine: Path, options: dict[str, Any]) -> Comparison:
     from sesame.analysis.against import compare
-    from sesame.cli.simulate import parse_placement
     from sesame.simulation import Host, find_host, parse_compute
     from sesame.simulation import simulate as run_simulation
     from sesame.simulation.host import inspect_program
+    from sesame.simulation.settings import parse_placement
     from sesame.workloads import (
         build_workload,
         find_compiler,

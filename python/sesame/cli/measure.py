@@ -149,11 +149,17 @@ def run(context: click.Context, /, **options: Any) -> int:
     Of mpiexec and other launchers the calls of their MPI programs are counted, too; of other
     commands if you say so: --only mpi.
     """
-    from sesame.measurement import Wanted, everything_for, record_kernel
+    from sesame.measurement import (
+        Wanted,
+        everything_for,
+        find_points,
+        find_traced_points,
+        record_kernel,
+    )
 
     output: Path = options["output"]
-    tracing = _traced_points(options["traced"])
-    chosen = _points("--only", options["names"]) or everything_for(options["command"])
+    tracing = find_traced_points("--trace", _words(options["traced"]))
+    chosen = find_points("--only", _words(options["names"])) or everything_for(options["command"])
     is_default = context.get_parameter_source("budget") == ParameterSource.DEFAULT
     wanted = Wanted(
         chosen,
@@ -185,35 +191,8 @@ def _call(command: tuple[str, ...], environment: Mapping[str, str]) -> int:
         raise InputError(f"{command[0]}: {error.strerror}") from error
 
 
-def _points(option: str, text: str) -> set[tuple[str, int]]:
-    """Subsystem and number of each point that `block,vm.total` names."""
-    from sesame.measurement import every_subsystem
-
-    points: set[tuple[str, int]] = set()
-    for word in filter(None, text.split(",")):
-        name, _, point = word.partition(".")
-        known = every_subsystem()
-        if name not in known:
-            raise InputError(
-                f"{option}: there is no subsystem {name}", hint=f"there are {', '.join(known)}"
-            )
-        there = [one.name for one in known[name].points]
-        if point and point not in there:
-            raise InputError(
-                f"{option}: {name} has no point {point}", hint=f"it has {', '.join(there)}"
-            )
-        points |= {(name, i) for i, one in enumerate(there) if point in ("", one)}
-    return points
-
-
-def _traced_points(text: str) -> set[tuple[str, int]]:
-    from sesame.measurement import every_subsystem
-
-    points = _points("--trace", text)
-    for name in dict.fromkeys(name for name, _ in points):
-        if untraced := every_subsystem()[name].untraced:
-            raise InputError(f"--trace: {name} writes no trace", hint=untraced)
-    return points
+def _words(text: str) -> list[str]:
+    return [word for word in text.split(",") if word]
 
 
 def _print_totals(rows: dict[str, list[dict[str, Any]]]) -> None:

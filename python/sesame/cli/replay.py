@@ -6,7 +6,6 @@ What is large is imported where it is used, so that the command starts quickly.
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,45 +72,28 @@ def replay(run: Path, **options: Any) -> int:
     \b
     sesame replay run.sesame --dir /mnt/new
     """
-    from sesame.datasets import DataSetWriter, check_destination
-    from sesame.replaying.doubts import doubts
-    from sesame.replaying.player import Options, play
-    from sesame.replaying.records import read_trace, what_it_holds
-    from sesame.replaying.result import figures, write_result
-    from sesame.replaying.schedule import make_schedule
+    from sesame.datasets import check_destination
+    from sesame.replaying.player import Options
+    from sesame.replaying.run import run_replay
     from sesame.replaying.targets import Target
-    from sesame.replaying.transport import share_of_environment
 
-    begin = datetime.now(UTC)
     style = _style(options)
     target = Target(_directory(options["directory"]), tuple(map(_mapping, options["mappings"])))
     if options["output"] is not None:
         check_destination(options["output"], force=options["force"])
-    share = share_of_environment()
-    trace = read_trace(run)
-    schedule = make_schedule(trace, target, style)
-    if not len(schedule.issued.rows):
-        raise InputError("nothing to replay: " + what_it_holds(trace), path=str(run))
     how = Options(
         **{key: options[key] for key in ("payload", "direct", "cold", "keep", "force", "mpi")}
     )
-    played = play(schedule, share, how)
-    if played is None:
+    replayed = run_replay(run, target, style, how, options["output"])
+    if replayed is None:
         return 0
-    answer = figures(schedule, played)
-    why = doubts(schedule, played, style)
-    if why:
-        answer["doubts"] = [doubt.as_json() for doubt in why]
+    answer = replayed.figures
     console = Console(stderr=True, highlight=False)
-    if options["output"] is not None:
-        with DataSetWriter(options["output"], force=options["force"]) as writer:
-            write_result(writer, schedule, played, style, answer, begin)
-        answer["data_set"] = str(options["output"])
     if options["as_json"]:
         click.echo(json.dumps(answer))
     else:
-        _print_summary(console, answer, played.caches)
-    for doubt in why:
+        _print_summary(console, answer, replayed.caches)
+    for doubt in replayed.doubts:
         console.print(f"doubtful: {doubt}", markup=False, soft_wrap=True)
         console.print(f"hint: {doubt.hint}", markup=False, soft_wrap=True)
     if not answer["complete"]:

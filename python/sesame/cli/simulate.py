@@ -12,17 +12,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from subprocess import DEVNULL
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 
 from sesame import native
 from sesame.analysis.scaling import scalings_of
+from sesame.api.played import place, played, surroundings, write_inputs
 from sesame.cli.explain_summary import print_explanation
 from sesame.cli.outputs import check_file
 from sesame.cli.progress import ProgressLine
-from sesame.cli.series import Series
 from sesame.cli.summary import (
     doubts_as_json,
     print_curve,
@@ -30,16 +30,7 @@ from sesame.cli.summary import (
     print_notes,
     print_summary,
 )
-from sesame.cli.traced import (
-    ProgramOrTrace,
-    check_options,
-    check_ranks,
-    is_trace,
-    place,
-    played,
-    surroundings,
-    write_inputs,
-)
+from sesame.cli.traced import ProgramOrTrace, check_options, check_ranks, is_trace
 from sesame.datasets import DataSetWriter, check_destination
 from sesame.errors import InputError, OutputError
 from sesame.machines import find_machine
@@ -57,15 +48,14 @@ from sesame.simulation import (
 )
 from sesame.simulation import simulate as run_simulation
 from sesame.simulation.host import inspect_program
+from sesame.simulation.points import PointRunner
 from sesame.simulation.series import write_series
+from sesame.simulation.settings import check_storage, parse_placement, with_strategy
 from sesame.trust import Doubt, merged
 
 if TYPE_CHECKING:
     from sesame.analysis.explain import Explanation
 
-STRATEGY = "storage.collective.strategy"
-# Who asks for a strategy wants it also where ranks would go alone by the machine's default.
-ALWAYS = ("storage.collective.cb_read=enable", "storage.collective.cb_write=enable")
 MOST_RANKS = 1 << 24
 # As core/sim/scenario.cc has them; the least is what calls of the simulator need.
 LEAST_STACK, MOST_STACK = 64 << 10, 1 << 40
@@ -268,24 +258,29 @@ def _simulate_traced(options: dict[str, Any]) -> int:
     ranks = None if options["ranks"] is None else _parse_ranks(options["ranks"])
     data_set = DataSet(Path(options["program"]))
     machine = find_machine(options["machine"]).resolve()
-    placed = place(data_set, options, machine)
+    placed = place(data_set, machine, options["overrides"], options["mappings"])
     traced = plan_run(data_set, placed)
     points = points_of(
         check_ranks(ranks, traced), [Sweep.parse(text) for text in options["sweeps"]]
     )
     _check_outputs(options, compute, series=len(points) > 1)
     with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-        compute = write_inputs(traced, options, Path(folder))
+        compute = write_inputs(traced, options["compute"], options["scale_compute"], Path(folder))
         scenario = _scenario(options, traced.ranks, compute)
-        scenario = played(scenario, traced, Path(folder), surroundings(options, machine))
+        scenario = played(
+            scenario, traced, Path(folder), surroundings(machine, options["overrides"])
+        )
         return _run(options, scenario, find_host("mpich"), points)
 
 
 def _run(options: dict[str, Any], scenario: Scenario, executable: Path, points: list[Point]) -> int:
-    check_storage(options, scenario)
-    if options["collective"] is not None:
-        setting = f"{STRATEGY}={options['collective']}"
-        scenario = replace(scenario, overrides=(*ALWAYS, *scenario.overrides, setting))
+    check_storage(
+        scenario,
+        keeps_files=options["files"] is not None,
+        discards=options["discard_data"],
+        strategy=options["collective"],
+    )
+    scenario = with_strategy(scenario, options["collective"])
     for point in points:  # every wrong value is found before the first run
         native.read_machine(str(scenario.machine), [*scenario.overrides, *point.overrides])
     if options["files"] is not None:
@@ -351,15 +346,6 @@ def _scenario(options: dict[str, Any], ranks: int, compute: Compute) -> Scenario
     )
 
 
-def parse_placement(text: str) -> str:
-    """As a scenario has it."""
-    if text in ("block", "cyclic"):
-        return text
-    if not Path(text).is_file():
-        raise InputError(f"--placement {text}: expected block, cyclic or a file")
-    return f"file:{Path(text).resolve()}"
-
-
 def _assignment(option: str, text: str) -> str:
     key, equals, value = text.partition("=")
     if not (key and equals and value):
@@ -417,22 +403,6 @@ def _make_directory(path: Path) -> None:
         raise OutputError(f"{path}: cannot keep files there: {error.strerror}") from error
 
 
-def check_storage(options: dict[str, Any], scenario: Scenario) -> None:
-    """Options about simulated files, for a machine that has none."""
-    model = native.read_machine(str(scenario.machine), list(scenario.overrides))
-    given = {
-        "--files": options["files"] is not None and not (model["storage"] or model["node_storage"]),
-        "--discard-data": options["discard_data"]
-        and not (model["storage"] or model["node_storage"]),
-        "--collective": options["collective"] is not None and not model["storage"],
-    }
-    for option, lacks in given.items():
-        if lacks:
-            raise InputError(
-                f"{option} is for machines with file systems, and {model['name']} has no [storage]",
-                path=str(scenario.machine),
-                hint="add the table to the machine file; docs/formats/machine.md has its keys",
-            )
 
 
 def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> int:
@@ -501,11 +471,25 @@ def _repeat(
     repeats: int, scenario: Scenario, executable: Path, folder: Path
 ) -> tuple[Scenario, RunResult]:
     """What the repeats gave, and the scenario that repeats the one with the median time."""
-    series = Series(executable, Console(stderr=True), folder, repeats=repeats)
+    series = _point_runner(executable, Console(stderr=True), folder, repeats)
     [(_, repeated)] = series.run([Point(scenario.ranks)], lambda _: scenario)
     assert series.median is not None
     compute = replace(series.median, text=str(scenario.compute))
     return replace(scenario, compute=compute), repeated
+
+
+def _point_runner(executable: Path, console: Console, folder: Path, repeats: int) -> PointRunner:
+    """With a line for each point, and a progress line under a run that is alone."""
+
+    def show(scenario: Scenario, stdin: IO[bytes]) -> RunResult:
+        with ProgressLine(scenario.ranks) as line:
+            host = line.host(executable, stdin=stdin)
+            return run_simulation(scenario, host, **line.run_options())
+
+    def announce(point: Point) -> None:
+        console.print(f"[bold]{point}[/]", markup=True)
+
+    return PointRunner(executable, folder, repeats=repeats, show=show, announce=announce)
 
 
 def _run_with_progress(
@@ -532,7 +516,7 @@ def _run_series(
     console = Console(stderr=True, highlight=False)
     begin = datetime.now(UTC)
     with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-        series = Series(executable, console, Path(folder), repeats=options["repeat"])
+        series = _point_runner(executable, console, Path(folder), options["repeat"])
         runs = list(series.run(points, lambda p: replace(scenario, **_of_point(scenario, p))))
     notes = [*scenario.notes, *series.notes]
     notes += dict.fromkeys(note for _, run in runs for note in run.notes)

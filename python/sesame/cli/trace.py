@@ -6,11 +6,10 @@ What is large is imported where it is used, so that the command starts quickly.
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import shutil
 import sys
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +18,10 @@ from rich.console import Console
 
 from sesame import native
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
-from sesame.errors import InputError, OutputError, TracingError
+from sesame.errors import InputError, OutputError
 
 if TYPE_CHECKING:
-    from sesame.tracing import TraceOptions
+    from sesame.tracing import Making, TraceOptions
 
 COMMAND_LINE = {"allow_interspersed_args": False}
 
@@ -81,7 +80,7 @@ def trace(**options: Any) -> int:
     sesame trace -o run.sesame -- mpiexec -n 8 ./app input.dat
     """
     from sesame.datasets import check_destination
-    from sesame.tracing import TraceOptions, explain, run_traced, was_anything_recorded
+    from sesame.tracing import TraceOptions, make_data_set, record
 
     settings = TraceOptions(options["only"], _size(options["max_size"]))
     command: tuple[str, ...] = options["command"]
@@ -98,21 +97,12 @@ def trace(**options: Any) -> int:
         raise InputError(f"--from-raw {options['from_raw']}: there is no such directory")
     path = options["output"] or _output_of(command, options["from_raw"])
     check_destination(path, force=options["force"])
-    if options["from_raw"] is not None:
-        result = _make(path, options["from_raw"], command, 0, options)
-        _print_result(path, result, as_json=options["as_json"])
-        return 0
-    raw = _new_raw(path, force=options["force"])
-    try:
-        stdout = sys.stderr if options["as_json"] else None
-        status = run_traced(command, raw, settings, stdout=stdout)
-        if not was_anything_recorded(raw):
-            raise explain(command, status, raw)
-    except BaseException:
-        shutil.rmtree(raw, ignore_errors=True)
-        raise
-    result = _make_or_keep(path, raw, command, status, options)
-    shutil.rmtree(raw, ignore_errors=True)
+    with _making(options) as making:
+        if options["from_raw"] is not None:
+            status, result = 0, make_data_set(path, options["from_raw"], command, 0, making)
+        else:
+            stdout = sys.stderr if options["as_json"] else None
+            status, result = record(command, path, settings, making, stdout=stdout)
     _print_result(path, result, as_json=options["as_json"])
     return status
 
@@ -129,38 +119,6 @@ def _output_of(command: tuple[str, ...], raw: Path | None) -> Path:
     return Path(f"{words[-1] if words else Path(command[0]).name}.sesame")
 
 
-def _new_raw(path: Path, *, force: bool) -> Path:
-    """Where the run records itself: in plain view, so that it can be found when all else ends."""
-    raw = path.with_name(f"{path.name}.raw")
-    if raw.exists() and not force:
-        raise OutputError(
-            f"{raw}: the raw streams of a run that was interrupted are there",
-            hint=f"sesame trace --from-raw {raw} makes a data set of them; --force removes them",
-        )
-    try:
-        if raw.exists():
-            shutil.rmtree(raw)
-        raw.mkdir()
-    except OSError as error:
-        raise OutputError(f"{raw}: cannot be made: {error.strerror}") from error
-    return raw
-
-
-def _make_or_keep(
-    path: Path, raw: Path, command: tuple[str, ...], status: int, options: dict[str, Any]
-) -> dict[str, Any]:
-    """The data set; when it cannot be written, the run was not in vain."""
-    try:
-        return _make(path, raw, command, status, options)
-    except OutputError as error:
-        kept = TracingError(
-            f"{error.message}; the raw streams stay in {raw}",
-            hint=f"free some space, then: sesame trace --from-raw {raw} -o {path}",
-            exit_status=status or error.exit_status,
-        )
-        raise kept from error
-
-
 def _print_environment(raw: Path, settings: TraceOptions) -> None:
     from sesame.tracing import environment
 
@@ -172,30 +130,22 @@ def _print_environment(raw: Path, settings: TraceOptions) -> None:
         click.echo(f"export {name}={shlex.quote(value)}")
 
 
-def _make(
-    path: Path, raw: Path, command: tuple[str, ...], status: int, options: dict[str, Any]
-) -> dict[str, Any]:
+@contextmanager
+def _making(options: dict[str, Any]) -> Iterator[Making]:
+    """With a line that says how far it is, while there is something to say."""
     from rich.status import Status
 
-    from sesame.datasets import DataSetWriter
-    from sesame.tracing import collate
+    from sesame.tracing import Making
 
-    console = Console(stderr=True)
-    with (
-        DataSetWriter(path, force=options["force"]) as writer,
-        Status("making the data set", console=console) as line,
-    ):
+    with ExitStack() as shown:
+        lines: list[Status] = []
 
         def show(share: float) -> None:
-            line.update(f"making the data set: {100 * share:.0f} %")
+            if not lines:  # the command has ended: its terminal is ours
+                lines.append(shown.enter_context(Status("", console=Console(stderr=True))))
+            lines[0].update(f"making the data set: {100 * share:.0f} %")
 
-        info = collate(raw, writer, prune=options["prune"], progress=show, command=command)
-        info = replace(info, result={**info.result, "exit_status": status})
-        if command and options["keep_raw"]:
-            shutil.copytree(raw, writer.raw, copy_function=_link_or_copy)
-            info = replace(info, raw={**(info.raw or {}), "directory": "raw"})
-        writer.finish(info)
-    return dict(info.result)
+        yield Making(options["prune"], options["keep_raw"], options["force"], show)
 
 
 def _print_result(path: Path, result: dict[str, Any], *, as_json: bool) -> None:
@@ -219,11 +169,3 @@ def _print_result(path: Path, result: dict[str, Any], *, as_json: bool) -> None:
         console.print(f"[bold red]damaged[/] {line}")
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     console.print(f"data set: {path} ({format_bytes(size)})", soft_wrap=True)
-
-
-def _link_or_copy(source: str, destination: str) -> None:
-    """A second name for the file; a copy where the file system has no hard links."""
-    try:
-        os.link(source, destination)
-    except OSError:
-        shutil.copy2(source, destination)

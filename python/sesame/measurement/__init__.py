@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from sesame.measurement.detail import Detail
     from sesame.measurement.perturbation import Perturbation, everything, measure_perturbation
     from sesame.measurement.probes import LoadedProbes, Point, Subsystem, loaded, subsystems
-    from sesame.measurement.providers import every_subsystem, everything_for, opened
+    from sesame.measurement.providers import (
+        every_subsystem,
+        everything_for,
+        find_points,
+        find_traced_points,
+        opened,
+    )
     from sesame.measurement.recording import Recorded, record_kernel
     from sesame.measurement.session import Session, Wanted, columns
     from sesame.measurement.trace import TraceWriter, read_events
@@ -36,6 +42,8 @@ __all__ = [
     "every_subsystem",
     "everything",
     "everything_for",
+    "find_points",
+    "find_traced_points",
     "keep_costs",
     "kept_costs",
     "loaded",

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from sesame.errors import InputError
 from sesame.measurement import mpi, probes
 from sesame.measurement.probes import Probes, Source, Subsystem
 
@@ -91,3 +92,32 @@ def opened(names: Iterable[str]) -> Iterator[dict[str, Probes]]:
 def sources_of(loaded: Iterable[Probes]) -> list[Source]:
     """What is to be listened to; subsystems may share it."""
     return list(dict.fromkeys(one.source for one in loaded))
+
+
+def find_points(option: str, words: Sequence[str]) -> set[tuple[str, int]]:
+    """Subsystem and number of each point that `block` or `vm.total` names. Raises InputError,
+    which names the option."""
+    points: set[tuple[str, int]] = set()
+    for word in words:
+        name, _, point = word.partition(".")
+        known = every_subsystem()
+        if name not in known:
+            raise InputError(
+                f"{option}: there is no subsystem {name}", hint=f"there are {', '.join(known)}"
+            )
+        there = [one.name for one in known[name].points]
+        if point and point not in there:
+            raise InputError(
+                f"{option}: {name} has no point {point}", hint=f"it has {', '.join(there)}"
+            )
+        points |= {(name, i) for i, one in enumerate(there) if point in ("", one)}
+    return points
+
+
+def find_traced_points(option: str, words: Sequence[str]) -> set[tuple[str, int]]:
+    """Likewise of those that can write a record for each event."""
+    points = find_points(option, words)
+    for name in dict.fromkeys(name for name, _ in points):
+        if untraced := every_subsystem()[name].untraced:
+            raise InputError(f"{option}: {name} writes no trace", hint=untraced)
+    return points

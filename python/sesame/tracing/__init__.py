@@ -8,15 +8,17 @@ from sesame.tracing.launch import (
     run_traced,
     was_anything_recorded,
 )
-from sesame.tracing.unrecorded import explain
+from sesame.tracing.record import Making, make_data_set, record
 
 __all__ = [
     "PRUNING",
+    "Making",
     "TraceOptions",
     "collate",
     "environment",
-    "explain",
+    "make_data_set",
     "preloaded",
+    "record",
     "run_traced",
     "was_anything_recorded",
 ]

@@ -90,7 +90,7 @@ def _begin_time(begin_ns: int, first_seen: float) -> str:
 
 def _program(command: Sequence[str]) -> str:
     """The program's name: of `mpiexec -n 4 ./app input` it is app; else the first word's."""
-    programs = [word for word in command if "/" in word and Path(word).is_file()]
+    programs = [word for word in command if "/" in word and os.access(word, os.X_OK)]
     launched = [word for word in programs if word != command[0]]
     return Path((launched or [*command, "a run"])[0]).name
 

@@ -1,4 +1,5 @@
-"""A series of runs, two at a time where that cannot disturb what is measured; and repeats."""
+"""Runs the points of a series, two at a time where that cannot disturb what is measured; and
+repeats of one."""
 
 from __future__ import annotations
 
@@ -10,13 +11,14 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, TextIO
 
-from rich.console import Console
-
-from sesame.cli.progress import ProgressLine
-from sesame.simulation import Compute, Host, Point, RunResult, Scenario, run_sweep, simulate
+from sesame.simulation.compute import Compute
+from sesame.simulation.host import Host
 from sesame.simulation.repeats import combined, median_run, same_computation
+from sesame.simulation.run import RunResult, simulate
+from sesame.simulation.scenario import Scenario
+from sesame.simulation.sweep import Point, run_sweep
 
 AT_ONCE = 2
 
@@ -30,20 +32,34 @@ class _Job:
     output: Path
 
 
-class Series:
-    """Runs the points of a sweep; the program's output comes whole and in order.
+Show = Callable[[Scenario, IO[bytes]], RunResult]
+
+
+class PointRunner:
+    """Runs the points of a series; the program's output comes whole and in order.
 
     Measured computation is measured once for all points that compute the same, or `repeats` times;
-    `folder` gets its times.
+    `folder` gets its times. `show` makes a run that has the machine for itself, with the input that
+    it is given; `announce` is told each point before its output. With `quiet` only the output of
+    failing runs is passed on.
     """
 
     def __init__(
-        self, executable: Path, console: Console, folder: Path, *, repeats: int = 1
+        self,
+        executable: Path,
+        folder: Path,
+        *,
+        repeats: int = 1,
+        show: Show | None = None,
+        announce: Callable[[Point], None] = lambda _: None,
+        quiet: bool = False,
     ) -> None:
         self._executable = executable
-        self._console = console
         self._folder = folder
         self._repeats = repeats
+        self._show = show
+        self._tell = announce
+        self._quiet = quiet
         self._lock = threading.Lock()
         self._running: set[Host] = set()
         self._numbers = itertools.count()
@@ -126,7 +142,8 @@ class Series:
             for job, run in runs:
                 if job.point != announced:
                     self._announce(job.point)
-                    _replay(job)
+                    if run.exit_status or not self._quiet:
+                        _replay(job)
                 elif run.exit_status:
                     _replay(job)
                 announced = job.point
@@ -138,13 +155,18 @@ class Series:
 
     def _announce(self, point: Point) -> None:
         if self._is_series:
-            self._console.print(f"[bold]{point}[/]", markup=True)
+            self._tell(point)
 
     def _run_shown(self, scenario: Scenario, point: Point) -> RunResult:
         self._announce(point)
-        with ProgressLine(scenario.ranks) as line, _same_input() as stdin:
-            host = line.host(self._executable, stdin=stdin)
-            return simulate(scenario, host, **line.run_options())
+        if self._show is None:
+            job = self._job(point, scenario)
+            run = self._run_kept(job)
+            if run.exit_status or not self._quiet:
+                _replay(job)
+            return run
+        with _same_input() as stdin:
+            return self._show(scenario, stdin)
 
     def _run_kept(self, job: _Job) -> RunResult:
         with (
@@ -177,6 +199,14 @@ def _same_input() -> IO[bytes]:
     return (path if path.is_file() else Path(os.devnull)).open("rb")
 
 
+def _pass_on(source: IO[bytes], sink: TextIO) -> None:
+    """A notebook's output has no buffer for bytes."""
+    if hasattr(sink, "buffer"):
+        shutil.copyfileobj(source, sink.buffer)
+    else:
+        sink.write(source.read().decode(errors="replace"))
+
+
 def _replay(job: _Job) -> None:
     """What the program of a run printed; once."""
     sys.stdout.flush()
@@ -185,6 +215,6 @@ def _replay(job: _Job) -> None:
         file = job.output.with_suffix(suffix)
         if file.exists():
             with file.open("rb") as source:
-                shutil.copyfileobj(source, sink.buffer)
+                _pass_on(source, sink)
             sink.flush()
             file.unlink()

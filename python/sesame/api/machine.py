@@ -1,0 +1,170 @@
+"""Machine models as programs use them: load one, change keys, save it."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sesame import native
+from sesame.errors import InputError, OutputError
+from sesame.machines import find_machine, shipped
+
+Value = str | int | float | bool | Sequence[str | int | float]
+# Kinds of keys whose values a machine file writes without quotes.
+BARE = {"count", "number", "index", "share", "flag", "counts", "numbers", "indices"}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine model: the file of one and the keys that were changed since.
+
+    >>> machine = sesame.Machine.load("infiniband").set({"network.latency": "2us"})
+    >>> sesame.simulate("./app", ranks=64, machine=machine)
+
+    Keys are those of docs/formats/machine.md; `Machine.keys()` has them with their meaning. Values
+    carry their unit as text ("2us", "10 GB/s"); counts and ratios are numbers.
+    """
+
+    path: Path
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @staticmethod
+    def load(name: str | Path) -> Machine:
+        """A model that comes with Sesame, by its name, or a machine file.
+
+        Raises InputError for a name that there is not, with the nearest one, and for a file that
+        is wrong, with its line.
+        """
+        machine = Machine(find_machine(str(name)).resolve())
+        machine.model  # noqa: B018  (so that a wrong file is said here)
+        return machine
+
+    @staticmethod
+    def names() -> list[str]:
+        """The models that come with Sesame."""
+        return list(shipped())
+
+    @staticmethod
+    def keys() -> dict[str, str]:
+        """Every key that a machine may have, and what it means."""
+        return {key["key"]: key["meaning"] for key in native.machine_keys()}
+
+    def set(self, changes: Mapping[str, Value]) -> Machine:
+        """This machine with other values of some keys; itself it stays as it is.
+
+        Raises InputError for a key that there is not, or a value that the key cannot have.
+        """
+        old = {key: value for key, value in self.settings if key not in changes}
+        new = {key: setting(value) for key, value in changes.items()}
+        machine = Machine(self.path, tuple((old | new).items()))
+        machine.model  # noqa: B018
+        return machine
+
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        """The changed keys as `--set` takes them: KEY=VALUE."""
+        return tuple(f"{key}={value}" for key, value in self.settings)
+
+    @property
+    def model(self) -> dict[str, Any]:
+        """The whole model in SI units: seconds, bytes, bytes per second."""
+        found: dict[str, Any] = native.read_machine(str(self.path), list(self.overrides))
+        return found
+
+    @property
+    def name(self) -> str:
+        return str(self.model["name"])
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Writes a machine file with the changed keys in their places; its comments stay.
+
+        Raises OutputError where a file is there (`force` replaces it) or none can be written,
+        InputError for a change that must be made in the file by hand.
+        """
+        path = Path(path)
+        if path.exists() and not force:
+            raise OutputError(f"{path}: already there", hint="force=True writes over it")
+        text = self.path.read_text(encoding="utf-8")
+        for key, value in self.settings:
+            text = _changed(text, key, value)
+        try:
+            with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                same = {**native.read_machine(file.name), "path": ""} == {**self.model, "path": ""}
+        except InputError:
+            same = False
+        if not same:
+            changed = ", ".join(key for key, _ in self.settings)
+            raise InputError(
+                f"cannot write these changes into {self.path.name}: {changed}",
+                hint=f"copy {self.path} and change the keys there",
+            )
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"{path}: cannot write: {error.strerror}") from error
+        return path
+
+    def __repr__(self) -> str:
+        changed = f" with {', '.join(self.overrides)}" if self.settings else ""
+        return f"<sesame.Machine {self.name}{changed}>"
+
+
+def machine_of(machine: str | Path | Machine) -> Machine:
+    """A machine, or the one of that name or file."""
+    return machine if isinstance(machine, Machine) else Machine.load(machine)
+
+
+def setting(value: Value) -> str:
+    """As `--set` takes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int | float):
+        return str(value)
+    return f"[{','.join(map(str, value))}]"
+
+
+def _changed(text: str, key: str, value: str) -> str:
+    """The file with the key's line replaced, or one added to its table."""
+    lines = text.split("\n")
+    parts = key.split(".")
+    written = _as_toml(key, value)
+    for split in range(len(parts) - 1, -1, -1):
+        table, name = ".".join(parts[:split]), ".".join(parts[split:])
+        begin, end = _table(lines, table)
+        for i in range(begin, end):
+            if re.match(rf"\s*{re.escape(name)}\s*=", lines[i]):
+                lines[i] = f"{name} = {written}"
+                return "\n".join(lines)
+    table, name = ".".join(parts[:-1]), parts[-1]
+    begin, end = _table(lines, table)
+    if begin == end == len(lines):
+        return "\n".join([*lines, f"[{table}]", f"{name} = {written}", ""])
+    return "\n".join([*lines[:begin], f"{name} = {written}", *lines[begin:]])
+
+
+def _table(lines: Sequence[str], table: str) -> tuple[int, int]:
+    """The lines of a table behind its head; empty and at the end where it is not there."""
+    heads = [i for i, line in enumerate(lines) if line.lstrip().startswith("[")]
+    heads = [i for i in heads if re.match(r"\s*\[\[?[\w.]+\]\]?\s*(#.*)?$", lines[i])]
+    if not table:
+        return 0, heads[0] if heads else len(lines)
+    for i, at in enumerate(heads):
+        if re.match(rf"\s*\[{re.escape(table)}\]", lines[at]):
+            return at + 1, heads[i + 1] if i + 1 < len(heads) else len(lines)
+    return len(lines), len(lines)
+
+
+def _as_toml(key: str, value: str) -> str:
+    kind = next((one["kind"] for one in native.machine_keys() if one["key"] == key), "text")
+    if kind in BARE:
+        return value
+    if kind == "texts":
+        return json.dumps([part.strip(" \"'") for part in value.strip("[] ").split(",")])
+    return json.dumps(value, ensure_ascii=False)

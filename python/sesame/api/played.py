@@ -1,0 +1,130 @@
+"""A traced run in place of a program: its files on the machine, its plan, its computation."""
+
+from __future__ import annotations
+
+import math
+import posixpath
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sesame import native
+from sesame.analysis.quantities import format_seconds
+from sesame.errors import InputError
+from sesame.simulation import Compute, Scenario, find_player
+
+if TYPE_CHECKING:
+    from sesame.datasets.reader import DataSet
+    from sesame.simulation.trace import Placed, TracedRun
+
+STACK_BYTES = 256 << 10  # the player needs little, and there may be thousands of ranks
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What of the machine a trace's files may meet."""
+
+    machine: str
+    mounts: tuple[str, ...]
+
+
+def surroundings(machine: Path, overrides: Sequence[str]) -> Surroundings:
+    model = native.read_machine(str(machine), list(overrides))
+    tables = [table for table in (model["storage"], model["node_storage"]) if table]
+    return Surroundings(
+        model["name"], tuple(mount for table in tables for mount in table["mounts"])
+    )
+
+
+def place(
+    data_set: DataSet, machine: Path, overrides: Sequence[str], mapped: Sequence[str]
+) -> Placed:
+    """Which files of the run lie on file systems of the machine. `mapped` are OLD=NEW."""
+    from sesame.simulation.trace import place_files
+
+    around = surroundings(machine, overrides)
+    mappings = [_mapping(text) for text in mapped]
+    if mappings and not around.mounts:
+        raise InputError(
+            f"--map is for machines with file systems, and {around.machine} has none",
+            path=str(machine),
+            hint="add [storage] to the machine file; docs/formats/machine.md has its keys",
+        )
+    return place_files(data_set, around.mounts, mappings, str(Path.cwd()))
+
+
+def _mapping(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not (equals and old.startswith("/") and new):
+        raise InputError(
+            f"--map {text}: expected OLD=NEW, OLD from the root",
+            hint="for instance --map /scratch/run=.",
+        )
+    return posixpath.normpath(old), new
+
+
+def write_inputs(
+    traced: TracedRun, compute: str | None, scale_compute: float | None, folder: Path
+) -> Compute:
+    """The plan and the times, once for all runs of a series."""
+    text = compute or "recorded"
+    scale = 1.0 if scale_compute is None else scale_compute
+    if math.isnan(scale):
+        raise InputError("--scale-compute nan: expected a factor from 0 to 1e6")
+    if text not in ("recorded", "none"):
+        raise InputError(
+            f"--compute {text}: of a traced run the computation is recorded, expected recorded or "
+            "none"
+        )
+    traced.write_plan(folder / "plan")
+    if text == "none":
+        return Compute("none", text="none")
+    times = folder / "times"
+    traced.write_times(times, scale)
+    text = text if scale == 1 else f"{text}, times {scale:g}"
+    return Compute("recorded", times=times, text=text, shared=True)
+
+
+def played(scenario: Scenario, traced: TracedRun, folder: Path, around: Surroundings) -> Scenario:
+    return replace(
+        scenario,
+        program=str(find_player()),
+        arguments=(str(folder / "plan"),),
+        stack_size_bytes=STACK_BYTES,
+        trace=traced.name,
+        discard_data=True,
+        initial_files=tuple(traced.placed.initial.items()),
+        notes=(*_note_of_io(traced, around), *traced.notes),
+        doubts=traced.doubts,
+    )
+
+
+def _note_of_io(traced: TracedRun, around: Surroundings) -> list[str]:
+    most = float(traced.io_s.max())
+    if most == 0:
+        return []
+    mean = format_seconds(float(traced.io_s.mean()))
+    what = "I/O"
+    if any(traced.placed.known):
+        what = "I/O on files elsewhere than on the machine's file systems"
+    taken = (
+        f"{what} takes the time it took when traced: {mean} per rank, {format_seconds(most)} at "
+    )
+    return [f"{taken}most{_remedy(traced, around)}"]
+
+
+def _remedy(traced: TracedRun, around: Surroundings) -> str:
+    """What to do for a prediction of this I/O too; nothing where it is on no files."""
+    from sesame.simulation.trace import mappings_for, time_elsewhere
+
+    seconds = time_elsewhere(traced.data_set, traced.placed)
+    if not seconds:
+        return ""
+    if not around.mounts:
+        return (
+            f"; {around.machine} has no file systems: to have it predicted, choose a machine that "
+            "has, or add [storage] to the machine file"
+        )
+    options = mappings_for(seconds, around.mounts) or [f"--map OLD={around.mounts[0]}"]
+    return f"; to have it predicted: {' '.join(options)}"

@@ -1,0 +1,211 @@
+"""Real runs from Python: traced, replayed, measured, and workloads that check their answer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from sesame import native
+from sesame.api.data_set import DataSet, kept_or_temporary
+from sesame.api.machine import Machine, machine_of
+from sesame.datasets import DataSetWriter, check_destination
+from sesame.errors import InputError
+
+Command = Sequence[str | Path]
+
+
+def trace(
+    command: Command,
+    *,
+    only: Literal["io", "mpi"] | None = None,
+    prune: Literal["none", "thesis", "causal"] = "none",
+    max_size: str | None = None,
+    output: str | Path | None = None,
+    force: bool = False,
+) -> DataSet:
+    """Runs a command and records what it and all that it starts do with files and messages.
+
+    `command` is a list of words (["mpiexec", "-n", "8", "./app"]); its output is passed on.
+    `only` records calls on files or MPI calls alone; `max_size` ("2 GiB") bounds the raw records;
+    `prune` leaves out messages that cannot change when I/O is issued. The data set is of kind
+    `traced`; `output` keeps it, else it goes with the last reference to it. The command's exit
+    status is `info.result["exit_status"]`.
+
+    Raises InputError where the command cannot be run, TracingError where nothing was recorded.
+    """
+    from sesame.tracing import Making, TraceOptions, record
+
+    words = _words(command)
+    if output is not None:
+        check_destination(Path(output), force=force)
+    most = None if max_size is None else native.parse_size_bytes(max_size)
+    options = TraceOptions(only, most)
+
+    def write(path: Path) -> None:
+        record(words, path, options, Making(prune=prune, force=force))
+
+    return kept_or_temporary(write, output)
+
+
+def replay(
+    run: str | Path | DataSet,
+    directory: str | Path,
+    *,
+    mappings: Mapping[str, str] | None = None,
+    cold: bool = False,
+    direct: bool = False,
+    payload: Literal["zero", "compressible", "random"] = "random",
+    scale_compute: float = 1.0,
+    only_io: bool = False,
+    as_fast_as_possible: bool = False,
+    keep: bool = False,
+    output: str | Path | None = None,
+    force: bool = False,
+) -> DataSet:
+    """Repeats the I/O of a traced run on a real file system; gives what it took there.
+
+    The run's files are at their paths below `directory`; `mappings` puts those below a path
+    elsewhere. `cold` drops their caches first, `direct` moves data around the page cache,
+    `only_io` lets no rank wait for another, `as_fast_as_possible` leaves computation out, `keep`
+    leaves the files. The data set is of kind `replayed`: `info.result["replayed_time_s"]` beside
+    `["recorded_time_s"]`.
+
+    Raises InputError where there is nothing to replay, or no such directory.
+    """
+    from sesame.replaying.player import Options
+    from sesame.replaying.run import run_replay
+    from sesame.replaying.schedule import Style
+    from sesame.replaying.targets import Target
+
+    where = Path(directory)
+    if not where.is_dir():
+        raise InputError(f"{where}: there is no such directory")
+    if scale_compute < 0:
+        raise InputError(f"scale_compute={scale_compute}: expected a number that is not negative")
+    if output is not None:
+        check_destination(Path(output), force=force)
+    source = run.path if isinstance(run, DataSet) else Path(run)
+    moved = tuple((old, str(Path(new).resolve())) for old, new in (mappings or {}).items())
+    target = Target(where.resolve(), moved)
+    style = Style(scale_compute, only_io, as_fast_as_possible)
+    options = Options(payload=payload, direct=direct, cold=cold, keep=keep, force=force)
+    return kept_or_temporary(lambda path: run_replay(source, target, style, options, path), output)
+
+
+def bench(
+    workload: str,
+    options: Sequence[str] = (),
+    *,
+    ranks: int = 1,
+    machine: str | Path | Machine | None = None,
+    compute: str = "measured",
+    placement: str = "block",
+    mpi: str | None = None,
+    output: str | Path | None = None,
+    force: bool = False,
+) -> DataSet:
+    """Builds a workload that comes with Sesame, runs it and has it check its answer.
+
+    It runs here, under the mpiexec of the MPI compiler wrapper `mpi`, or simulated on `machine`.
+    `options` are those of the program (["--class", "A"]); `sesame bench list` has the workloads.
+    The data set is of kind `bench`: its figures are the table `figure`, times in seconds.
+
+    Raises InputError for a wrong argument, BuildError where it cannot be built, WorkloadError
+    where it ends without a report.
+    """
+    from sesame.analysis.findings import with_findings
+    from sesame.workloads import (
+        build_workload,
+        find_compiler,
+        find_workload,
+        in_extended_form,
+        run_here,
+        write_run,
+    )
+
+    if output is not None:
+        check_destination(Path(output), force=force)
+    found = find_workload(workload)
+    target = None if machine is None else machine_of(machine)
+    built = build_workload(found, find_compiler(mpi))
+    begin = datetime.now(UTC)
+    with in_extended_form(workload, tuple(options)) as readable:
+        if target is None:
+            done = run_here(built, ranks, readable, quiet=True)
+        else:
+            from sesame.api.simulated_bench import run_on
+
+            done = run_on(target, built, ranks, readable, compute, placement)
+    # The options as they were given: a matrix in another form was a temporary file.
+    done = replace(done, report=with_findings(done.report), options=tuple(options))
+
+    def write(path: Path) -> None:
+        with DataSetWriter(path, force=force) as writer:
+            write_run(writer, done, begin)
+
+    return kept_or_temporary(write, output)
+
+
+def measure(
+    command: Command,
+    *,
+    points: Sequence[str] = (),
+    traced: Sequence[str] = (),
+    detail: Literal["count", "sampled", "duration"] = "duration",
+    interval_s: float = 10.0,
+    budget: float | None = None,
+    output: str | Path | None = None,
+    force: bool = False,
+) -> DataSet:
+    """Records what the kernel does while a command runs, for all processes; needs root.
+
+    `points` are subsystems or points of `sesame measure list` (["fs", "vm.total"]), by default all;
+    `traced` ones also record every event. `budget` is the share of a processor that measuring may
+    take (0.01); None: whatever it takes. The data set is of kind `measured`; the command's own use
+    of resources is `info["command_usage"]`.
+
+    Raises InputError for a point that there is not, SesameError without the rights.
+    """
+    from sesame.measurement import (
+        Detail,
+        Wanted,
+        everything_for,
+        find_points,
+        find_traced_points,
+        record_kernel,
+    )
+
+    words = tuple(_words(command))
+    if output is not None:
+        check_destination(Path(output), force=force)
+    wanted = Wanted(
+        find_points("points", points) or everything_for(words),
+        find_traced_points("traced", traced),
+        Detail[detail.upper()],
+        interval_s,
+        budget,
+    )
+
+    def work(environment: Mapping[str, str]) -> int:
+        try:
+            return subprocess.call(words, env={**os.environ, **environment})
+        except OSError as error:
+            raise InputError(f"{words[0]}: {error.strerror}") from error
+
+    return kept_or_temporary(
+        lambda path: record_kernel(path, wanted, work, command=words, force=force), output
+    )
+
+
+def _words(command: Command) -> list[str]:
+    if isinstance(command, str) or not command:
+        raise InputError(
+            f"command {command!r}: expected a list of words",
+            hint='for instance ["mpiexec", "-n", "4", "./app"]',
+        )
+    return [str(word) for word in command]

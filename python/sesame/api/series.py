@@ -1,0 +1,58 @@
+"""A series of simulated runs as one object."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sesame.api.data_set import DataSet
+from sesame.datasets import Kind
+from sesame.errors import InputError
+from sesame.simulation.series import POINT, read_series
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Series(DataSet):
+    """Simulated runs over numbers of ranks or values of machine keys, a row for each point."""
+
+    @staticmethod
+    def of(data_set: DataSet) -> Series:
+        """The data set as a series; where it is temporary, it lives as long as this one.
+
+        Raises InputError where it is of another kind.
+        """
+        if data_set.kind is not Kind.SERIES:
+            raise InputError(
+                f"this is a {data_set.kind} data set, expected a series", path=str(data_set.path)
+            )
+        found = Series(data_set.path)
+        found._source = data_set
+        return found
+
+    def to_pandas(self, name: str = POINT, *, exact: bool = False) -> pd.DataFrame:
+        """The points: `ranks`, a column for each key that varies, `predicted_time_s` with its
+        interval `low_s` to `high_s`, and where the number of ranks varies `speed_up` and
+        `efficiency` against the fewest ranks (NaN where there is no time to compare)."""
+        from sesame.analysis.scaling import scalings_of
+
+        frame = super().to_pandas(name, exact=exact)
+        if name != POINT or exact:
+            return frame
+        scalings = scalings_of(read_series(self))
+        if any(scalings):
+            frame["speed_up"] = [s.speed_up if s else float("nan") for s in scalings]
+            frame["efficiency"] = [s.efficiency if s else float("nan") for s in scalings]
+        return frame
+
+    def plot(self, path: str | Path) -> Path:
+        """Draws the curve, and the speed-up where the number of ranks varies, as PNG or SVG.
+
+        Raises InputError for another ending, or where matplotlib is not installed.
+        """
+        from sesame.analysis.curve import check_plot, write_plot
+
+        check_plot(Path(path))
+        write_plot(read_series(self), Path(path))
+        return Path(path)

@@ -1,0 +1,54 @@
+"""A replay from the traced run to what it showed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sesame.datasets import DataSetWriter
+from sesame.errors import InputError
+from sesame.replaying.doubts import doubts
+from sesame.replaying.player import Options, play
+from sesame.replaying.records import read_trace, what_it_holds
+from sesame.replaying.result import figures, write_result
+from sesame.replaying.schedule import Style, make_schedule
+from sesame.replaying.targets import Target
+from sesame.replaying.transport import share_of_environment
+from sesame.trust import Doubt
+
+
+@dataclass(frozen=True)
+class Replayed:
+    figures: dict[str, Any]  # with the doubts, as JSON
+    doubts: list[Doubt]
+    caches: str | None  # which were dropped
+
+
+def run_replay(
+    run: Path, target: Target, style: Style, options: Options, output: Path | None
+) -> Replayed | None:
+    """Replays a traced run, and writes the data set where `output` names one.
+
+    None in a process of an MPI job that is not the first: the first one has the result of all.
+    Raises InputError where there is nothing to replay.
+    """
+    begin = datetime.now(UTC)
+    share = share_of_environment()
+    trace = read_trace(run)
+    schedule = make_schedule(trace, target, style)
+    if not len(schedule.issued.rows):
+        raise InputError("nothing to replay: " + what_it_holds(trace), path=str(run))
+    played = play(schedule, share, options)
+    if played is None:
+        return None
+    answer = figures(schedule, played)
+    why = list(doubts(schedule, played, style))
+    if why:
+        answer["doubts"] = [doubt.as_json() for doubt in why]
+    if output is not None:
+        with DataSetWriter(output, force=options.force) as writer:
+            write_result(writer, schedule, played, style, answer, begin)
+        answer["data_set"] = str(output)
+    return Replayed(answer, why, played.caches)

@@ -1,0 +1,50 @@
+"""What a simulation can be told beyond its program: checked before it begins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from sesame import native
+from sesame.errors import InputError
+from sesame.simulation.scenario import Scenario
+
+STRATEGY = "storage.collective.strategy"
+# Who asks for a strategy wants it also where ranks would go alone by the machine's default.
+ALWAYS = ("storage.collective.cb_read=enable", "storage.collective.cb_write=enable")
+
+
+def parse_placement(text: str) -> str:
+    """As a scenario has it."""
+    if text in ("block", "cyclic"):
+        return text
+    if not Path(text).is_file():
+        raise InputError(f"--placement {text}: expected block, cyclic or a file")
+    return f"file:{Path(text).resolve()}"
+
+
+def with_strategy(scenario: Scenario, strategy: str | None) -> Scenario:
+    """Collective accesses to files made so, also where the machine's default is otherwise."""
+    if strategy is None:
+        return scenario
+    return replace(scenario, overrides=(*ALWAYS, *scenario.overrides, f"{STRATEGY}={strategy}"))
+
+
+def check_storage(
+    scenario: Scenario, *, keeps_files: bool, discards: bool, strategy: str | None
+) -> None:
+    """Options about simulated files, for a machine that has none. Raises InputError."""
+    model = native.read_machine(str(scenario.machine), list(scenario.overrides))
+    has_any = bool(model["storage"] or model["node_storage"])
+    given = {
+        "--files": keeps_files and not has_any,
+        "--discard-data": discards and not has_any,
+        "--collective": strategy is not None and not model["storage"],
+    }
+    for option, lacks in given.items():
+        if lacks:
+            raise InputError(
+                f"{option} is for machines with file systems, and {model['name']} has no [storage]",
+                path=str(scenario.machine),
+                hint="add the table to the machine file; docs/formats/machine.md has its keys",
+            )

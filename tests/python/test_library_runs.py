@@ -1,0 +1,188 @@
+"""Runs that are started from Python: simulated ones with the stand-in of the simulator, real ones
+where they need no rights."""
+
+from __future__ import annotations
+
+import pytest
+from test_replay import writer
+
+import sesame as library
+from sesame import native
+from sesame.datasets import Kind
+from sesame.errors import InputError, OutputError
+from sesame.machines import shipped
+
+
+@pytest.fixture(autouse=True)
+def simulators(fake_bin, monkeypatch):
+    monkeypatch.setenv("SESAME_BIN", str(fake_bin))
+
+
+def test_a_simulated_run_is_that_of_the_command_line(run_path):
+    run = library.simulate("ring", ["20"], machine="paragon", ranks=8)
+    same = library.open(run_path)
+    assert run.tables == same.tables
+    assert run.table("call").equals(same.table("call"))
+    assert run.info.scenario == same.info.scenario
+    assert run.info.title == same.info.title
+
+
+def test_a_simulated_run_says_what_it_was():
+    run = library.simulate("ring", ["3"], machine="paragon", ranks=4, compute="none")
+    assert run.kind is Kind.SIMULATED
+    assert run.info.command == ["ring", "3"]
+    assert run.info.ranks == 4
+    assert run.info.target_system["machine_file"].startswith("# Intel Paragon")
+    assert run.info.result["outcome"] == "completed"
+    assert run.table("rank").num_rows == 4
+    assert "predicted time" in run._repr_html_()
+
+
+def test_output_keeps_a_data_set_and_without_it_none_stays(tmp_path):
+    kept = library.simulate("ring", ["3"], machine="paragon", output=tmp_path / "run.sesame")
+    assert kept.path == tmp_path / "run.sesame"
+    with pytest.raises(OutputError, match="already there"):
+        library.simulate("ring", ["3"], machine="paragon", output=tmp_path / "run.sesame")
+    passing = library.simulate("ring", ["3"], machine="paragon")
+    folder = passing.path.parent
+    assert folder.is_dir()
+    del passing
+    assert not folder.exists()
+
+
+def test_settings_reach_the_machine():
+    run = library.simulate("ring", ["3"], machine="paragon", settings={"network.latency": "900us"})
+    assert run.info.scenario["overrides"] == ["network.latency=900us"]
+
+
+def test_a_series_is_one_object(tmp_path):
+    series = library.series("ring", ["3"], machine="paragon", ranks=[1, 2, 4])
+    assert series.kind is Kind.SERIES
+    frame = series.to_pandas()
+    assert frame["ranks"].tolist() == [1, 2, 4]
+    assert (frame["predicted_time_s"] > 0).all()
+    assert frame["speed_up"][0] == 1
+    expected = frame["predicted_time_s"][0] / frame["predicted_time_s"]
+    assert frame["speed_up"].tolist() == pytest.approx(expected.tolist())
+    assert series.plot(tmp_path / "curve.svg").read_text().startswith("<?xml")
+    assert "Speed-up" in series.report(tmp_path / "page.html").read_text()
+    assert any("speed-up" in sentence for sentence in series.findings())
+
+
+def test_a_series_varies_keys_of_the_machine_and_is_found_again(tmp_path):
+    sweep = {"network.latency": ["200us", "300us"], "node.compute_ratio": [1, 2]}
+    path = tmp_path / "s.sesame"
+    library.series("ring", ["3"], machine="paragon", ranks=2, sweep=sweep, output=path)
+    series = library.open(path)
+    assert isinstance(series, library.Series)
+    rows = series.to_pandas()[["network.latency", "node.compute_ratio"]].to_numpy().tolist()
+    assert rows == [[a, b] for a in ("200us", "300us") for b in ("1", "2")]
+    assert series.info.result["varied"] == ["network.latency", "node.compute_ratio"]
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda: library.simulate("ring", machine="paragn"), "did you mean paragon"),
+        (lambda: library.simulate("ring", machine="paragon", ranks=0), "expected a number from 1"),
+        (lambda: library.simulate("ring", machine="paragon", compute="often"), "often"),
+        (
+            lambda: library.simulate("ring", machine="paragon", compute="none", repeat=3),
+            "repeat=3: expected 1",
+        ),
+        (
+            lambda: library.simulate("ring", machine="paragon", scale_compute=2),
+            "are for traced runs",
+        ),
+        (
+            lambda: library.simulate("ring", machine="paragon", settings={"network.speed": 1}),
+            "network.speed",
+        ),
+        (
+            lambda: library.series(
+                "ring", machine="paragon", sweep={"network.latency": ["200us", "far"]}
+            ),
+            "far",
+        ),
+        (lambda: library.simulate("not-mpi", machine="paragon"), "this is not an MPI program"),
+        (lambda: library.simulate("refused", machine="paragon"), "more ranks than mappings"),
+        (lambda: library.trace("ls -l"), "expected a list of words"),
+        (lambda: library.trace(["/no/such/program"]), "no such program"),
+        (lambda: library.replay("no.sesame", "/no/such"), "there is no such directory"),
+        (lambda: library.measure(["true"], points=["dreams"]), "there is no subsystem dreams"),
+        (lambda: library.bench("cgg"), "no workload called cgg"),
+    ],
+)
+def test_wrong_use_is_an_error_in_words(use, message):
+    with pytest.raises(InputError, match=message):
+        use()
+
+
+def test_a_machine_is_loaded_changed_and_saved(tmp_path):
+    machine = library.Machine.load("paragon")
+    changed = machine.set({"network.latency": "900us", "nodes": 32, "topology.dims": [8, 4]})
+    assert machine.settings == ()
+    assert changed.overrides == ("network.latency=900us", "nodes=32", "topology.dims=[8,4]")
+    saved = library.Machine.load(changed.save(tmp_path / "mine.toml"))
+    assert {**saved.model, "path": ""} == {**changed.model, "path": ""}
+    assert saved.model["nodes"] == 32 != machine.model["nodes"]
+    assert "[NAS table 6] release T10, peak" in (tmp_path / "mine.toml").read_text()
+    with pytest.raises(OutputError, match="already there"):
+        changed.save(tmp_path / "mine.toml")
+
+
+@pytest.mark.parametrize("name", list(shipped()))
+def test_keys_of_every_model_can_be_saved(tmp_path, name):
+    machine = library.Machine.load(name)
+    for key, value in (
+        ("name", "mine"),
+        ("network.latency", "900us"),
+        ("network.hop_latency", "7ns"),
+        ("node.compute_ratio", 3),
+        ("node.slowdown", [1]),
+        ("node.memory", "300 GiB"),
+    ):
+        changed = machine.set({key: value})
+        path = changed.save(tmp_path / "m.toml", force=True)
+        assert {**native.read_machine(str(path)), "path": ""} == {**changed.model, "path": ""}, key
+
+
+def test_a_key_in_a_list_of_tables_is_left_to_the_person(tmp_path):
+    machine = library.Machine.load("paragon").set({"network.segment.0.bandwidth": "14 MB/s"})
+    with pytest.raises(InputError, match="cannot write these changes into paragon"):
+        machine.save(tmp_path / "m.toml")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_wrong_keys_and_values_of_a_machine_have_hints():
+    machine = library.Machine.load("paragon")
+    with pytest.raises(InputError, match=r"network\.latncy"):
+        machine.set({"network.latncy": "1us"})
+    with pytest.raises(InputError, match=r"network\.latency"):
+        machine.set({"network.latency": "near"})
+    known = library.Machine.keys()
+    assert known["network.latency"].startswith("half ping-pong")
+    assert "paragon" in library.Machine.names()
+
+
+def test_a_replay_gives_its_times(tmp_path, monkeypatch):
+    monkeypatch.delenv("SESAME_BIN")
+    (tmp_path / "target").mkdir()
+    run = library.open(writer(count=3).write(tmp_path / "run.sesame"))
+    replayed = library.replay(run, tmp_path / "target", payload="zero")
+    assert replayed.kind is Kind.REPLAYED
+    assert replayed.to_pandas("replayed")["call"].tolist().count("write") == 3
+    assert replayed.info.result["replayed_time_s"] > 0
+    assert list((tmp_path / "target").iterdir()) == []
+
+
+def test_a_trace_of_a_real_command(tmp_path, monkeypatch):
+    monkeypatch.delenv("SESAME_BIN")
+    (tmp_path / "a").write_bytes(b"x" * 1000)
+    run = library.trace(["cp", tmp_path / "a", tmp_path / "b"])
+    assert run.kind is Kind.TRACED
+    assert run.info.title == "cp, traced"
+    assert run.info.result["exit_status"] == 0
+    query = "select sum(bytes) from io join file on io.file = file.index where path = $$PATH$$"
+    read = run.sql(query.replace("PATH", str(tmp_path / "a"))).fetchall()
+    assert read[0][0] >= 1000
