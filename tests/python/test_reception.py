@@ -266,6 +266,12 @@ def test_a_recording_is_one_data_set_with_the_uncertainty_of_each_clock(tmp_path
         pull = dataclasses.replace(FakeNode(name).pull(), offset=Offset(10**18 + shift, shift))
         journal.append(pull)
     journal.close()
-    assert write_data_set(tmp_path / "x.sesame", journal.path) == ["a", "b"]
+    made = write_data_set(tmp_path / "x.sesame", journal.path, instrument="sesame measure record")
+    assert made == ["a", "b"]
+    info = DataSet(tmp_path / "x.sesame").info
+    assert (info.kind, info.instrument.name) == ("measured", "sesame measure record")
+    assert info.host.name == "a and 1 more"
+    begin_s = datetime.fromisoformat(str(info.begin_time)).timestamp()
+    assert begin_s == pytest.approx(FIRST_S)
     stored = rows(DataSet(tmp_path / "x.sesame"), "kernel_pull")
     assert {row["node"]: row["uncertainty_ns"] for row in stored} == {"a": 5, "b": 7}

@@ -9,6 +9,8 @@ from sesame.analysis.quantities import format_seconds
 if TYPE_CHECKING:
     from sesame.datasets import DataSet
 
+LEAST_SHARE = 0.001  # of the time, below which a part is not worth a sentence
+
 
 def of_traced(data_set: DataSet) -> list[str]:
     """The findings of the report, with what to do about them."""
@@ -30,8 +32,8 @@ def of_simulated(data_set: DataSet) -> list[str]:
     parts = [
         f"{100 * part.time_ps / whole:.1f} % of the time of rank {explained.rank}, the slowest, "
         f"is {part.name} ({format_seconds(part.time_ps * PS)})."
-        for part in explained.parts
-        if part.time_ps > 0
+        for part in sorted(explained.parts, key=lambda part: -part.time_ps)
+        if part.time_ps >= LEAST_SHARE * whole
     ]
     return [*doubts, *parts, *(f"limit: {limit.text}" for limit in explained.limits)]
 
