@@ -49,60 +49,60 @@ int next(Run run, File fh, storage::Direction direction, const Buffer& buffer, R
 
 int File_read_at(File fh, Offset offset, void* buf, Count count, Datatype datatype,
                  Status* status) {
-  return at(run_alone, fh, kRead, offset, {buf, count, datatype}, status);
+  return at(run_independent_call, fh, kRead, offset, {buf, count, datatype}, status);
 }
 int File_write_at(File fh, Offset offset, const void* buf, Count count, Datatype datatype,
                   Status* status) {
-  return at(run_alone, fh, kWrite, offset, {buf, count, datatype}, status);
+  return at(run_independent_call, fh, kWrite, offset, {buf, count, datatype}, status);
 }
 int File_read_at_all(File fh, Offset offset, void* buf, Count count, Datatype datatype,
                      Status* status) {
-  return at(run_together, fh, kRead, offset, {buf, count, datatype}, status);
+  return at(run_collective_call, fh, kRead, offset, {buf, count, datatype}, status);
 }
 int File_write_at_all(File fh, Offset offset, const void* buf, Count count, Datatype datatype,
                       Status* status) {
-  return at(run_together, fh, kWrite, offset, {buf, count, datatype}, status);
+  return at(run_collective_call, fh, kWrite, offset, {buf, count, datatype}, status);
 }
 int File_iread_at(File fh, Offset offset, void* buf, Count count, Datatype datatype,
                   Request* request) {
-  return at(start_alone, fh, kRead, offset, {buf, count, datatype}, request);
+  return at(start_independent_call, fh, kRead, offset, {buf, count, datatype}, request);
 }
 int File_iwrite_at(File fh, Offset offset, const void* buf, Count count, Datatype datatype,
                    Request* request) {
-  return at(start_alone, fh, kWrite, offset, {buf, count, datatype}, request);
+  return at(start_independent_call, fh, kWrite, offset, {buf, count, datatype}, request);
 }
 int File_iread_at_all(File fh, Offset offset, void* buf, Count count, Datatype datatype,
                       Request* request) {
-  return at(start_together, fh, kRead, offset, {buf, count, datatype}, request);
+  return at(start_collective_call, fh, kRead, offset, {buf, count, datatype}, request);
 }
 int File_iwrite_at_all(File fh, Offset offset, const void* buf, Count count, Datatype datatype,
                        Request* request) {
-  return at(start_together, fh, kWrite, offset, {buf, count, datatype}, request);
+  return at(start_collective_call, fh, kWrite, offset, {buf, count, datatype}, request);
 }
 
 int File_read(File fh, void* buf, Count count, Datatype datatype, Status* status) {
-  return next(run_alone, fh, kRead, {buf, count, datatype}, status);
+  return next(run_independent_call, fh, kRead, {buf, count, datatype}, status);
 }
 int File_write(File fh, const void* buf, Count count, Datatype datatype, Status* status) {
-  return next(run_alone, fh, kWrite, {buf, count, datatype}, status);
+  return next(run_independent_call, fh, kWrite, {buf, count, datatype}, status);
 }
 int File_read_all(File fh, void* buf, Count count, Datatype datatype, Status* status) {
-  return next(run_together, fh, kRead, {buf, count, datatype}, status);
+  return next(run_collective_call, fh, kRead, {buf, count, datatype}, status);
 }
 int File_write_all(File fh, const void* buf, Count count, Datatype datatype, Status* status) {
-  return next(run_together, fh, kWrite, {buf, count, datatype}, status);
+  return next(run_collective_call, fh, kWrite, {buf, count, datatype}, status);
 }
 int File_iread(File fh, void* buf, Count count, Datatype datatype, Request* request) {
-  return next(start_alone, fh, kRead, {buf, count, datatype}, request);
+  return next(start_independent_call, fh, kRead, {buf, count, datatype}, request);
 }
 int File_iwrite(File fh, const void* buf, Count count, Datatype datatype, Request* request) {
-  return next(start_alone, fh, kWrite, {buf, count, datatype}, request);
+  return next(start_independent_call, fh, kWrite, {buf, count, datatype}, request);
 }
 int File_iread_all(File fh, void* buf, Count count, Datatype datatype, Request* request) {
-  return next(start_together, fh, kRead, {buf, count, datatype}, request);
+  return next(start_collective_call, fh, kRead, {buf, count, datatype}, request);
 }
 int File_iwrite_all(File fh, const void* buf, Count count, Datatype datatype, Request* request) {
-  return next(start_together, fh, kWrite, {buf, count, datatype}, request);
+  return next(start_collective_call, fh, kWrite, {buf, count, datatype}, request);
 }
 
 }  // namespace sesame::mpi

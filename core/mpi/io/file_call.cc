@@ -223,12 +223,12 @@ void record_started(const FileCall& call) {
 
 }  // namespace
 
-int run_alone(const FileCall& call, Status* status) {
+int run_independent_call(const FileCall& call, Status* status) {
   Status moved{};
   return record_moved(call, run_file_call(call, nullptr, &moved), moved, status);
 }
 
-int run_together(const FileCall& call, Status* status) {
+int run_collective_call(const FileCall& call, Status* status) {
   MPI_TRY(enter_collective(*call.file));
   Status moved{};
   const int error = run_collective(
@@ -236,13 +236,13 @@ int run_together(const FileCall& call, Status* status) {
   return record_moved(call, error, moved, status);
 }
 
-int start_alone(const FileCall& call, Request* request) {
+int start_independent_call(const FileCall& call, Request* request) {
   record_started(call);
   return start_file_body(
       *call.file, [call](Status* status) { return run_file_call(call, nullptr, status); }, request);
 }
 
-int start_together(const FileCall& call, Request* request) {
+int start_collective_call(const FileCall& call, Request* request) {
   MPI_TRY(enter_collective(*call.file));
   record_started(call);
   CommObject& comm = *call.file->comm;

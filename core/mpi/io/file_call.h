@@ -1,5 +1,11 @@
-// What the calls that move data share: checks, the item that the call begins at, and the way from
-// a typed buffer to an access of the file and back.
+// FileCall: one MPI-IO call that moves data. Checks its arguments, finds the item at which it
+// begins, and brings the data from a typed buffer to an access of the file (transfer_file.h) and
+// back.
+//
+// To make a call: take_file_call(), then take_position() or take_pointer(), then one of the four
+// functions run_/start_independent_call/_collective_call. Positions and item counts are in
+// elementary items of the view. Functions run on a strand of the rank and return an MPI error
+// class.
 #pragma once
 
 #include <functional>
@@ -45,11 +51,12 @@ int start_file_body(FileObject& file, FileBody body, Request* handle);
 // The same with a request that is no handle of the program's.
 std::unique_ptr<RequestObject> start_split_body(FileObject& file, FileBody body);
 
-// MPI_File_X: at once. MPI_File_X_all: with all ranks. Likewise with a request.
-int run_alone(const FileCall& call, Status* status);
-int run_together(const FileCall& call, Status* status);
-int start_alone(const FileCall& call, Request* request);
-int start_together(const FileCall& call, Request* request);
+// MPI_File_X, which this rank makes alone; MPI_File_X_all, which all ranks of the file make;
+// MPI_File_iX and MPI_File_iX_all, which return a request.
+int run_independent_call(const FileCall& call, Status* status);
+int run_collective_call(const FileCall& call, Status* status);
+int start_independent_call(const FileCall& call, Request* request);
+int start_collective_call(const FileCall& call, Request* request);
 
 // A collective call on a file: sees that the ranks of the file make the same ones in one order, and
 // that no split one is under way. Ends the job with a sentence about calls that do not match.

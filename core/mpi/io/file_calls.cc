@@ -43,7 +43,7 @@ int resize(Strand& strand, FileObject& file, uint64_t bytes, bool only_longer) {
   return error == 0 ? MPI_SUCCESS : fail_host_call("set the size of", file.shared->name, error);
 }
 
-int resize_together(File fh, Offset size, bool only_longer) {
+int resize_collectively(File fh, Offset size, bool only_longer) {
   FileObject* file;
   MPI_TRY(check_file(fh, &file));
   MPI_TRY(check_writable(*file));
@@ -67,8 +67,8 @@ int resize_together(File fh, Offset size, bool only_longer) {
 
 }  // namespace
 
-int File_set_size(File fh, Offset size) { return resize_together(fh, size, false); }
-int File_preallocate(File fh, Offset size) { return resize_together(fh, size, true); }
+int File_set_size(File fh, Offset size) { return resize_collectively(fh, size, false); }
+int File_preallocate(File fh, Offset size) { return resize_collectively(fh, size, true); }
 
 int File_get_size(File fh, Offset* size) {
   FileObject* file;

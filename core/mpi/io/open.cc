@@ -101,7 +101,7 @@ int open_one(const ResolvedPath& path, const std::string& name, int amode, bool 
 }
 
 // The arguments of one rank's call, and what becomes of it.
-struct Opening {
+struct OpenCall {
   const char* name;
   int amode;
   InfoObject* hints;
@@ -118,8 +118,8 @@ int worst_of_all(Circle& circle, int error) {
   return fail(worst[0], "another rank could not open the file");
 }
 
-int agree_on_amode(Circle& circle, const Opening& opening, int error) {
-  int values[3] = {error, opening.amode, ~opening.amode};
+int agree_on_amode(Circle& circle, const OpenCall& call, int error) {
+  int values[3] = {error, call.amode, ~call.amode};
   circle.maximum(values);
   if (error != MPI_SUCCESS) return error;
   if (values[0] != MPI_SUCCESS) return fail(values[0], "another rank's arguments are wrong");
@@ -127,42 +127,42 @@ int agree_on_amode(Circle& circle, const Opening& opening, int error) {
   return fail(MPI_ERR_NOT_SAME, "not all ranks give the same access mode");
 }
 
-std::shared_ptr<SharedFile> new_shared(const Opening& opening, int ranks) {
+std::shared_ptr<SharedFile> new_shared(const OpenCall& call, int ranks) {
   const World& world = this_rank().world;
   auto shared = std::make_shared<SharedFile>();
-  shared->name = opening.name;
+  shared->name = call.name;
   shared->host_paths.resize(static_cast<size_t>(ranks));
   shared->collective = world.collective_io;
-  shared->delete_on_close = (opening.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
+  shared->delete_on_close = (call.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
   return shared;
 }
 
-int open_first(const Opening& opening, const ResolvedPath& path,
+int open_first(const OpenCall& call, const ResolvedPath& path,
                std::shared_ptr<PositionalFile>* open) {
-  MPI_TRY(open_one(path, opening.name, opening.amode, true, open));
-  const bool may_be_new = (opening.amode & MPI_MODE_CREATE) != 0 && path.is_simulated();
-  if (may_be_new && opening.hints != nullptr) {
-    path.system->set_striping(path.file, striping_wanted(*opening.hints));
+  MPI_TRY(open_one(path, call.name, call.amode, true, open));
+  const bool may_be_new = (call.amode & MPI_MODE_CREATE) != 0 && path.is_simulated();
+  if (may_be_new && call.hints != nullptr) {
+    path.system->set_striping(path.file, striping_wanted(*call.hints));
   }
   return MPI_SUCCESS;
 }
 
 // The first rank makes the file, then the others open it. What they share goes to them as a
 // pointer: eight bytes of a message, as an MPI library passes on what it found out.
-int open_together(Circle& circle, Opening& opening) {
+int open_collectively(Circle& circle, OpenCall& call) {
   const Rank& rank = this_rank();
-  const std::string path = path_of(opening.name);
+  const std::string path = path_of(call.name);
   yield_until_now(self());  // files are numbered in order of time
   const ResolvedPath found = locate(rank, path);
   std::vector<int> words(3);
   if (circle.me() == 0) {
-    opening.shared = new_shared(opening, circle.size());
-    opening.shared->path = path;
-    words[0] = open_first(opening, found, &opening.open);
-    const auto address = reinterpret_cast<uintptr_t>(opening.shared.get());
+    call.shared = new_shared(call, circle.size());
+    call.shared->path = path;
+    words[0] = open_first(call, found, &call.open);
+    const auto address = reinterpret_cast<uintptr_t>(call.shared.get());
     words[1] = static_cast<int>(address >> 32);
     words[2] = static_cast<int>(address & 0xffffffff);
-    opening.shared->host_paths[0] = found.host_path;
+    call.shared->host_paths[0] = found.host_path;
   }
   circle.broadcast(words, 0);
   if (words[0] != MPI_SUCCESS) {
@@ -172,13 +172,13 @@ int open_together(Circle& circle, Opening& opening) {
   if (circle.me() != 0) {
     const auto address = static_cast<uintptr_t>(static_cast<uint32_t>(words[1])) << 32 |
                          static_cast<uint32_t>(words[2]);
-    opening.shared = reinterpret_cast<SharedFile*>(address)->shared_from_this();
+    call.shared = reinterpret_cast<SharedFile*>(address)->shared_from_this();
     // On a node of its own the file may have to be made again.
-    const bool creates = found.host_path != opening.shared->host_paths[0];
-    opening.shared->host_paths[static_cast<size_t>(circle.me())] = found.host_path;
-    int amode = opening.amode;
+    const bool creates = found.host_path != call.shared->host_paths[0];
+    call.shared->host_paths[static_cast<size_t>(circle.me())] = found.host_path;
+    int amode = call.amode;
     if (creates) amode &= ~MPI_MODE_EXCL;
-    error = open_one(found, opening.name, amode, creates, &opening.open);
+    error = open_one(found, call.name, amode, creates, &call.open);
   }
   return worst_of_all(circle, error);
 }
@@ -193,13 +193,13 @@ CommObject* file_comm(const CommObject& parent, uint32_t context, const std::str
   return comm;
 }
 
-FileObject* make_object(Opening& opening, const CommObject& parent, uint32_t context) {
+FileObject* make_object(OpenCall& call, const CommObject& parent, uint32_t context) {
   Rank& rank = this_rank();
   auto* file = new FileObject;
-  file->comm = file_comm(parent, context, opening.shared->name);
-  file->shared = std::move(opening.shared);
-  file->open = std::move(opening.open);
-  file->amode = opening.amode;
+  file->comm = file_comm(parent, context, call.shared->name);
+  file->shared = std::move(call.shared);
+  file->open = std::move(call.open);
+  file->amode = call.amode;
   file->opening = file_tables(rank).openings++;
   file->collective = file->shared->collective;
   const DatatypeRef byte(rank.datatypes.find(MPI_BYTE));
@@ -207,20 +207,20 @@ FileObject* make_object(Opening& opening, const CommObject& parent, uint32_t con
   file->errhandler = file_tables(rank).errhandler;
   retain(file->errhandler);
   file->info = new InfoObject;
-  take_file_hints(*file, opening.hints);
+  take_file_hints(*file, call.hints);
   file->handle = file_handle(file_tables(rank).files.add(file));
   return file;
 }
 
-void record_opening(const Opening& opening) {
-  storage::FileCallRecord* record = begin_file_record(path_of(opening.name));
+void record_opening(const OpenCall& call) {
+  storage::FileCallRecord* record = begin_file_record(path_of(call.name));
   if (record == nullptr) return;
-  const int access = (opening.amode & MPI_MODE_RDWR) != 0     ? O_RDWR
-                     : (opening.amode & MPI_MODE_WRONLY) != 0 ? O_WRONLY
-                                                              : O_RDONLY;
+  const int access = (call.amode & MPI_MODE_RDWR) != 0     ? O_RDWR
+                     : (call.amode & MPI_MODE_WRONLY) != 0 ? O_WRONLY
+                                                           : O_RDONLY;
   record->size =
-      static_cast<uint64_t>(access | ((opening.amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) |
-                            ((opening.amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0));
+      static_cast<uint64_t>(access | ((call.amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) |
+                            ((call.amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0));
   record->flags |= SESAME_FILE_CALL_COLLECTIVE;
 }
 
@@ -230,17 +230,17 @@ int open_file(Comm comm, const char* filename, int amode, Info info, File* fh) {
   if (parent->is_inter) return fail(MPI_ERR_COMM, "the communicator is an inter-communicator");
   MPI_TRY(check_out(fh, "fh"));
   *fh = nullptr;
-  Opening opening{filename, amode, nullptr, nullptr, nullptr};
+  OpenCall call{filename, amode, nullptr, nullptr, nullptr};
   int error = check_name(filename);
   if (error == MPI_SUCCESS) error = check_amode(amode);
-  if (error == MPI_SUCCESS) error = check_info(info, &opening.hints);
-  if (error == MPI_SUCCESS) record_opening(opening);
+  if (error == MPI_SUCCESS) error = check_info(info, &call.hints);
+  if (error == MPI_SUCCESS) record_opening(call);
   return run_collective(*parent, [&](Transfer& transfer) {
     Circle circle(transfer);
-    MPI_TRY(agree_on_amode(circle, opening, error));
-    MPI_TRY(open_together(circle, opening));
+    MPI_TRY(agree_on_amode(circle, call, error));
+    MPI_TRY(open_collectively(circle, call));
     const uint32_t context = agree_with_all(this_rank(), transfer, kIntraContexts);
-    FileObject* file = make_object(opening, *parent, context);
+    FileObject* file = make_object(call, *parent, context);
     if ((amode & MPI_MODE_APPEND) != 0) {
       uint64_t bytes = 0;
       MPI_TRY(file_bytes(*file, &bytes));

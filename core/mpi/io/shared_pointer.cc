@@ -46,7 +46,7 @@ int run(File fh, storage::Direction direction, const void* buf, Count count, Dat
   FileCall call;
   MPI_TRY(take(fh, direction, buf, count, datatype, &call));
   call.position = take_shared(*call.file, call.items);
-  return run_alone(call, status);
+  return run_independent_call(call, status);
 }
 
 int start(File fh, storage::Direction direction, const void* buf, Count count, Datatype datatype,

@@ -1,6 +1,9 @@
-// Moving data between ranks and files: independent accesses with data sieving, and the collective
-// strategies. Everything above (calls, views, pointers, representations) makes a FileRequest of a
-// call; everything below is move(): one access to the model, and the bytes.
+// FileRequest: the data that one rank moves between a file and a packed buffer.
+// access_independent() and access_collective() carry it out, with data sieving or by a collective
+// strategy; both are made of move(): the bytes of some extents, and the model's time for them.
+//
+// Extents are bytes of the file. Functions run on the strand and return an MPI error class
+// (MPI_ERR_NO_SPACE, MPI_ERR_IO, …).
 #pragma once
 
 #include <cstddef>
@@ -24,15 +27,15 @@ struct FileRequest {
   uint64_t moved = 0;                    // out: bytes until the end of the file, for reads
 };
 
-// One access of one rank as the file system sees it: gives way until everything earlier has
-// happened, moves the bytes, and lets the modelled time pass on the strand's clock. Returns an MPI
-// error class (MPI_ERR_NO_SPACE, MPI_ERR_IO, …). Bytes beyond the end of the file are not touched.
+// One access as the file system sees it: yields until now, moves the bytes, and charges the
+// modelled time to the strand's clock. Bytes of `data` that a read finds behind the end of the file
+// stay as they are.
 int move(Strand& strand, FileObject& file, storage::Direction direction,
          std::span<const storage::Extent> extents, std::byte* data, uint64_t* moved);
 
 // The two halves of move(), for accesses in which the file system sees more than the caller wants,
-// as in data sieving: the bytes at no time, up to the first byte that is not there, and the time
-// alone, of a read up to the end of the file. Both after yield_until_now().
+// as in data sieving. Call yield_until_now() before. The first moves the bytes, a read up to the
+// end of the file; the second charges the time, that of a read up to the end of the file, too.
 int move_bytes(FileObject& file, storage::Direction direction,
                std::span<const storage::Extent> extents, std::byte* data, uint64_t* moved);
 void charge_access_time(Strand& strand, FileObject& file, storage::Direction direction,

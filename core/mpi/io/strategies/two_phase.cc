@@ -53,13 +53,13 @@ class TwoPhase {
   int run(Extent range);
 
  private:
-  struct Supplier {  // where a share of this rank goes to or comes from
-    int aggregator;  // its rank
+  struct AggregatorShare {  // where a share of this rank goes to or comes from
+    int aggregator;         // its rank
     std::span<const Extent> pieces;
     std::byte* data;  // what has not been moved yet
   };
 
-  void find_suppliers(Extent range);
+  void find_shares(Extent range);
   void exchange_lists();
   std::vector<int> exchange_counts(const std::vector<int>& mine);
   int count_rounds();
@@ -76,7 +76,7 @@ class TwoPhase {
   SortedRequest& sorted_;
   std::span<const int> aggregators_;
   std::vector<Extent> pieces_;
-  std::vector<Supplier> suppliers_;
+  std::vector<AggregatorShare> shares_;
   DomainRequests requests_;
   // At most what an int holds (machine::kLongestCollectiveBuffer), and so is what one rank wants of
   // a window: its pieces do not overlap.
@@ -85,15 +85,15 @@ class TwoPhase {
   int error_ = MPI_SUCCESS;
 };
 
-void TwoPhase::find_suppliers(Extent range) {
+void TwoPhase::find_shares(Extent range) {
   const FileDomains domains(range, static_cast<int>(aggregators_.size()),
                             file_.collective.cb_align);
   std::vector<DomainShare> shares;
   cut_at_domains(sorted_.extents(), domains, pieces_, shares);
   std::byte* data = sorted_.data();
   for (const DomainShare& share : shares) {
-    suppliers_.push_back({aggregators_[static_cast<size_t>(share.domain)],
-                          std::span(pieces_).subspan(share.first, share.pieces), data});
+    shares_.push_back({aggregators_[static_cast<size_t>(share.domain)],
+                       std::span(pieces_).subspan(share.first, share.pieces), data});
     data += share.bytes;
   }
 }
@@ -109,8 +109,8 @@ std::vector<int> TwoPhase::exchange_counts(const std::vector<int>& mine) {
 // Every rank tells the aggregators which pieces of their domains it wants.
 void TwoPhase::exchange_lists() {
   std::vector<int> counts(static_cast<size_t>(transfer_.size()));
-  for (const Supplier& supplier : suppliers_) {
-    counts[static_cast<size_t>(supplier.aggregator)] = static_cast<int>(supplier.pieces.size());
+  for (const AggregatorShare& share : shares_) {
+    counts[static_cast<size_t>(share.aggregator)] = static_cast<int>(share.pieces.size());
   }
   counts = exchange_counts(counts);
   std::vector<std::pair<int, std::vector<Extent>>> lists;
@@ -118,21 +118,21 @@ void TwoPhase::exchange_lists() {
     const int count = counts[static_cast<size_t>(rank)];
     if (count > 0) lists.emplace_back(rank, static_cast<size_t>(count));
   }
-  RequestBatch messages(lists.size() + suppliers_.size());
+  RequestBatch messages(lists.size() + shares_.size());
   const auto bytes_of = [](size_t count) { return static_cast<Count>(count * sizeof(Extent)); };
   for (auto& [rank, list] : lists) {
     if (rank == transfer_.rank()) continue;
     transfer_.start_receive(messages.next(), list.data(), bytes_of(list.size()), byte_type(), rank);
   }
-  for (const Supplier& supplier : suppliers_) {
-    if (supplier.aggregator == transfer_.rank()) continue;
-    transfer_.start_send(messages.next(), supplier.pieces.data(), bytes_of(supplier.pieces.size()),
-                         byte_type(), supplier.aggregator);
+  for (const AggregatorShare& share : shares_) {
+    if (share.aggregator == transfer_.rank()) continue;
+    transfer_.start_send(messages.next(), share.pieces.data(), bytes_of(share.pieces.size()),
+                         byte_type(), share.aggregator);
   }
   transfer_.wait_all(messages.started());
   for (auto& [rank, list] : lists) {
     if (rank == transfer_.rank()) {
-      const auto own = std::ranges::find(suppliers_, rank, &Supplier::aggregator);
+      const auto own = std::ranges::find(shares_, rank, &AggregatorShare::aggregator);
       list.assign(own->pieces.begin(), own->pieces.end());
     }
     requests_.add(rank, std::move(list));
@@ -252,12 +252,11 @@ void TwoPhase::read_round(int round) {
     if (rows.is_copy(i)) gather_share(parts, share, buffer.get(), rows[i], bytes);
   }
   const std::vector<int> incoming = exchange_counts(counts);
-  RequestBatch messages(parts.shares.size() + suppliers_.size());
-  for (const Supplier& supplier : suppliers_) {
-    const int count = incoming[static_cast<size_t>(supplier.aggregator)];
-    if (count == 0 || supplier.aggregator == me) continue;
-    transfer_.start_receive(messages.next(), supplier.data, count, byte_type(),
-                            supplier.aggregator);
+  RequestBatch messages(parts.shares.size() + shares_.size());
+  for (const AggregatorShare& share : shares_) {
+    const int count = incoming[static_cast<size_t>(share.aggregator)];
+    if (count == 0 || share.aggregator == me) continue;
+    transfer_.start_receive(messages.next(), share.data, count, byte_type(), share.aggregator);
   }
   std::byte* own = nullptr;
   for (size_t i = 0; i < parts.shares.size(); ++i) {
@@ -268,10 +267,10 @@ void TwoPhase::read_round(int round) {
     transfer_.start_send(messages.next(), rows[i], count, byte_type(), rank);
   }
   transfer_.wait_all(messages.started());
-  for (Supplier& supplier : suppliers_) {
-    const auto count = static_cast<size_t>(incoming[static_cast<size_t>(supplier.aggregator)]);
-    if (count > 0 && supplier.aggregator == me) std::memcpy(supplier.data, own, count);
-    supplier.data += count;
+  for (AggregatorShare& share : shares_) {
+    const auto count = static_cast<size_t>(incoming[static_cast<size_t>(share.aggregator)]);
+    if (count > 0 && share.aggregator == me) std::memcpy(share.data, own, count);
+    share.data += count;
     valid_ += count;
   }
 }
@@ -287,7 +286,7 @@ void TwoPhase::write_round(int round) {
   const std::vector<int> outgoing = exchange_counts(counts);
   // Where ranks write the same bytes the highest one wins, whoever's message comes first.
   const Rows rows(parts, buffer.get(), parts.has_overlaps());
-  RequestBatch messages(parts.shares.size() + suppliers_.size());
+  RequestBatch messages(parts.shares.size() + shares_.size());
   std::byte* own = nullptr;
   for (size_t i = 0; i < parts.shares.size(); ++i) {
     const WindowParts::Share& share = parts.shares[i];
@@ -296,15 +295,15 @@ void TwoPhase::write_round(int round) {
     transfer_.start_receive(messages.next(), rows[i], static_cast<Count>(share.bytes), byte_type(),
                             share.rank);
   }
-  for (Supplier& supplier : suppliers_) {
-    const int count = outgoing[static_cast<size_t>(supplier.aggregator)];
+  for (AggregatorShare& share : shares_) {
+    const int count = outgoing[static_cast<size_t>(share.aggregator)];
     if (count == 0) continue;
-    if (supplier.aggregator == me) {
-      std::memcpy(own, supplier.data, static_cast<size_t>(count));
+    if (share.aggregator == me) {
+      std::memcpy(own, share.data, static_cast<size_t>(count));
     } else {
-      transfer_.start_send(messages.next(), supplier.data, count, byte_type(), supplier.aggregator);
+      transfer_.start_send(messages.next(), share.data, count, byte_type(), share.aggregator);
     }
-    supplier.data += count;
+    share.data += count;
   }
   transfer_.wait_all(messages.started());
   for (size_t i = 0; i < parts.shares.size(); ++i) {
@@ -318,7 +317,7 @@ int TwoPhase::run(Extent range) {
   constexpr uint64_t kMostRounds = std::numeric_limits<int>::max() - 1;
   window_bytes_ = std::max(file_.collective.cb_buffer_size, range.bytes / kMostRounds + 1);
   window_bytes_ = std::min(window_bytes_, machine::kLongestCollectiveBuffer);
-  find_suppliers(range);
+  find_shares(range);
   exchange_lists();
   const int rounds = count_rounds();
   const bool reads = sorted_.direction() == storage::Direction::kRead;
