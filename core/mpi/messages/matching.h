@@ -25,27 +25,21 @@ namespace sesame::mpi {
 
 struct World;
 
-// A message in a receiver's queue: it is eager and brings its data, or it announces data that its
-// sender holds until a receive has met it.
-struct alignas(64) QueuedMessage : Pooled<QueuedMessage> {
-  static constexpr size_t kInlineBytes = 40;
-
-  QueuedMessage* next = nullptr;  // same context and source, in the order sent
+// What the receiver knows of a message, whether its receive is posted when it arrives or it has to
+// wait in the queue.
+struct MessageEnvelope {
   uint32_t context = 0;
   int source = 0;  // rank in the sender's group
   int tag = 0;
   int source_world = 0;
   uint64_t bytes : 62 = 0;
-  uint64_t rendezvous : 1 = 0;
+  uint64_t rendezvous : 1 = 0;   // announces data that the sender holds until the receive is known
   uint64_t is_buffered : 1 = 0;  // which of the two `origin` is
   SimTime sent;                  // when the send call had the message ready
   SimTime arrival;               // of the data, or of the request to send
   void* origin = nullptr;        // sender() or attached(): a buffered send is complete at once
-  char* payload = nullptr;       // the packed data; null while the sender holds it
   SimTime receive_overhead;      // CPU time of the receiver
   SignatureId signature = 0;     // of the type that was sent
-  uint32_t places[2] = {};  // in heaps of the receiver, counted from 1; 0: in none (ArrivalHeap)
-  char inline_payload[kInlineBytes];
 
   // The send to be completed on matching; null when it is complete already.
   RequestObject* sender() const {
@@ -60,8 +54,26 @@ struct alignas(64) QueuedMessage : Pooled<QueuedMessage> {
     is_buffered = buffer != nullptr;
     origin = buffer;
   }
+};
+
+// The first member of what stands in a channel's list, so that it shares a cache line with the
+// envelope.
+struct QueuedMessage;
+struct QueueLink {
+  QueuedMessage* next = nullptr;  // same context and source, in the order sent
+};
+
+// A message in a receiver's queue, which owns it. It carries its data, packed, unless the sender
+// holds them until the message is matched.
+struct alignas(64) QueuedMessage : Pooled<QueuedMessage>, QueueLink, MessageEnvelope {
+  static constexpr size_t kInlineBytes = 40;
+
+  char* payload = nullptr;  // the packed data; null while the sender holds it
+  uint32_t places[2] = {};  // in heaps of the receiver, counted from 1; 0: in none (ArrivalHeap)
+  char inline_payload[kInlineBytes];
 
   QueuedMessage() = default;
+  explicit QueuedMessage(const MessageEnvelope& envelope) : MessageEnvelope(envelope) {}
   ~QueuedMessage() {
     if (payload != inline_payload) delete[] payload;
   }

@@ -35,20 +35,23 @@ void pack_payload(const RequestObject& send, char* out, Count bytes) {
   }
 }
 
-// Sets the receive's status and gives how many bytes fit; longer messages are cut and an error.
-Count accept(RequestObject& receive, int source, int tag, uint64_t bytes) {
-  receive.status.MPI_SOURCE = source;
-  receive.status.MPI_TAG = tag;
+// Begins a receive of this message: sets its status and overhead, and gives how many bytes fit. A
+// longer message is cut, which is an error of the receive.
+Count accept(World& world, RequestObject& receive, const MessageEnvelope& message) {
+  receive.status.MPI_SOURCE = message.source;
+  receive.status.MPI_TAG = message.tag;
   const Count capacity = bytes_of(receive);
-  Count accepted = static_cast<Count>(bytes);
+  Count accepted = static_cast<Count>(message.bytes);
   if (accepted > capacity) [[unlikely]] {
     receive.error = MPI_ERR_TRUNCATE;
-    note_truncation(receive, bytes);
+    note_truncation(receive, message.bytes);
     accepted = capacity;
   }
   receive.status.count_lo = 0;
   receive.status.count_hi_and_cancelled = 0;
   receive.status.set_byte_count(accepted);
+  receive.receive_overhead = message.receive_overhead;
+  check_types(world, receive, message.signature, accepted);
   return accepted;
 }
 
@@ -79,76 +82,70 @@ void record_message(World& world, const MessageRecord& record) {
 }
 
 // Both sides of a rendezvous are known: the data is ready when the receiver's clear-to-send is
-// back. The announcement reached the receiver at `announced`.
-Injection* new_injection(const network::MessageCost& cost, SimTime announced,
-                         RequestObject& receive) {
+// back, and both requests are completed when it is injected.
+void inject_announced(World& world, int receiver, RequestObject& receive,
+                      const MessageEnvelope& message) {
+  Rank& sender = *world.ranks[static_cast<size_t>(message.source_world)];
   auto* injection = new Injection;
-  injection->ready = later(announced, receive.posted) + cost.control_latency;
-  injection->cost = cost;
+  injection->cost = world.network.cost(sender.id, receiver, message.bytes);
+  injection->ready = later(message.arrival, receive.posted) + injection->cost.control_latency;
+  injection->send = message.sender();
   injection->receive = &receive;
-  injection->record.rendezvous = true;
-  return injection;
+  injection->attached = message.attached();
+  injection->record = {.source = sender.id,
+                       .destination = receiver,
+                       .tag = message.tag,
+                       .context = message.context,
+                       .bytes = message.bytes,
+                       .sent = message.sent,
+                       .arrived = SimTime::zero(),
+                       .received = SimTime::zero(),
+                       .rendezvous = true};
+  sender.interface.request(injection);
 }
 
-// What the two ways of meeting (receive first, message first) share.
-struct Outgoing {
-  Rank& sender;
-  int target;
-  const network::MessageCost& cost;
-  uint64_t bytes;
-  SimTime arrival;  // of the data, or of the request to send
-  SimTime begun;
-};
-
-// The announced data of a posted receive: both requests are completed when it is injected.
-void inject_announced(Outgoing& out, RequestObject& send, RequestObject& receive) {
-  Injection* injection = new_injection(out.cost, out.arrival, receive);
-  if (send.mode != RequestObject::Mode::kBuffered) injection->send = &send;
-  injection->attached = take_attached(send);
-  MessageRecord& record = injection->record;
-  record.source = out.sender.id;
-  record.destination = out.target;
-  record.tag = send.tag;
-  record.context = send.context;
-  record.bytes = out.bytes;
-  record.sent = out.begun;
-  out.sender.interface.request(injection);
-}
-
-void match_posted(Outgoing& out, RequestObject& send, RequestObject& receive) {
-  __builtin_prefetch(receive.buffer, 1);
-  __builtin_prefetch(receive.waiter, 1);
-  const Count accepted = accept(receive, send.comm->rank, send.tag, out.bytes);
-  check_types(out.sender.world, receive, send.type->signature(), accepted);
-  move_direct(send, receive, accepted);
-  receive.receive_overhead = out.cost.receive_overhead;
-  if (out.cost.rendezvous) return inject_announced(out, send, receive);
-  if (send.mode == RequestObject::Mode::kSynchronous) {
-    complete(send, later(out.arrival, receive.posted) + out.cost.control_latency);
+// The message and its receive are matched, and the data are in place: completes both sides.
+void complete_matched(World& world, int receiver, RequestObject& receive,
+                      const MessageEnvelope& message) {
+  if (message.rendezvous) return inject_announced(world, receiver, receive, message);
+  const SimTime received = later(message.arrival, receive.posted);
+  if (RequestObject* send = message.sender()) {
+    const network::MessageCost cost =
+        world.network.cost(message.source_world, receiver, message.bytes);
+    complete(*send, received + cost.control_latency);
   }
-  const SimTime received = later(out.arrival, receive.posted);
-  record_message(out.sender.world, {out.sender.id, out.target, send.tag, send.context, out.bytes,
-                                    out.begun, out.arrival, received + receive.overhead(), false});
-  if (AttachedBuffer* attached = take_attached(send)) {
-    release_buffer(*attached, static_cast<Count>(out.bytes), received);
+  record_message(world,
+                 {message.source_world, receiver, message.tag, message.context, message.bytes,
+                  message.sent, message.arrival, received + receive.overhead(), false});
+  if (AttachedBuffer* attached = message.attached()) {
+    release_buffer(*attached, static_cast<Count>(message.bytes), received);
   }
   complete(receive, received);
 }
 
-// A message with everything but its data.
-QueuedMessage* new_message(const Outgoing& out, const RequestObject& send) {
-  auto* message = new QueuedMessage;
-  message->context = send.context;
-  message->source = send.comm->rank;
-  message->source_world = out.sender.id;
-  message->tag = send.tag;
-  message->bytes = out.bytes;
-  message->sent = out.begun;
-  message->arrival = out.arrival;
-  message->receive_overhead = out.cost.receive_overhead;
-  message->signature = send.type->signature();
-  message->rendezvous = out.cost.rendezvous;
-  return message;
+// The receive was posted first: the data go from the sender's buffer to the receiver's.
+void deliver_to_posted(World& world, int receiver, RequestObject& receive,
+                       const MessageEnvelope& message, const RequestObject& send) {
+  __builtin_prefetch(receive.buffer, 1);
+  __builtin_prefetch(receive.waiter, 1);
+  move_direct(send, receive, accept(world, receive, message));
+  complete_matched(world, receiver, receive, message);
+}
+
+MessageEnvelope envelope_of(const Rank& sender, const RequestObject& send,
+                            const network::MessageCost& cost, SimTime sent, SimTime arrival) {
+  MessageEnvelope envelope;
+  envelope.context = send.context;
+  envelope.source = send.comm->rank;
+  envelope.tag = send.tag;
+  envelope.source_world = sender.id;
+  envelope.bytes = static_cast<uint64_t>(bytes_of(send));
+  envelope.rendezvous = cost.rendezvous;
+  envelope.sent = sent;
+  envelope.arrival = arrival;
+  envelope.receive_overhead = cost.receive_overhead;
+  envelope.signature = send.type->signature();
+  return envelope;
 }
 
 void carry_payload(QueuedMessage& message, const RequestObject& send) {
@@ -158,42 +155,37 @@ void carry_payload(QueuedMessage& message, const RequestObject& send) {
   pack_payload(send, message.payload, static_cast<Count>(message.bytes));
 }
 
-void queue_message(Outgoing& out, Channel& channel, RequestObject& send) {
-  QueuedMessage* message = new_message(out, send);
-  message->set_attached(take_attached(send));
-  const bool waits = out.cost.rendezvous || send.mode == RequestObject::Mode::kSynchronous;
-  if (waits && send.mode != RequestObject::Mode::kBuffered) {
-    message->set_sender(send);
-    send.queued = message;
-  } else {
-    carry_payload(*message, send);
-  }
-  if (out.cost.rendezvous) {
-    out.sender.interface.announce(out.arrival + out.cost.control_latency);
-  }
-  out.sender.world.matching_of(out.target).enqueue(channel, message);
-}
-
-// Whether the message can be put off to be delivered with others.
-bool may_fly(const Outgoing& out, const RequestObject& send) {
-  return !out.cost.rendezvous && out.bytes <= QueuedMessage::kInlineBytes &&
+// Whether the message may be delivered later, together with others (InFlight): its data leave at
+// once, and nothing waits for its match.
+bool can_defer_delivery(const MessageEnvelope& message, const RequestObject& send) {
+  return !message.rendezvous && message.bytes <= QueuedMessage::kInlineBytes &&
          (send.mode == RequestObject::Mode::kStandard || send.mode == RequestObject::Mode::kReady);
 }
 
-void send_at_once(Outgoing& out, RequestObject& request) {
-  World& world = out.sender.world;
-  world.in_flight.deliver_all();
-  Matching& matching = world.matching_of(out.target);
-  Channel& channel = matching.channel(request.context, request.comm->rank);
-  count_message(world, channel, out.sender.id, out.bytes);
-  out.arrival = later(out.arrival, channel.last_arrival);
-  channel.last_arrival = out.arrival;
-  if (RequestObject* receive =
-          matching.match_posted_receive(channel, request.context, request.tag)) {
-    match_posted(out, request, *receive);
-  } else {
-    queue_message(out, channel, request);
+void deliver_at_once(Rank& sender, const Route& route, MessageEnvelope& message,
+                     RequestObject& send) {
+  if (send.mode == RequestObject::Mode::kBuffered) {
+    message.set_attached(take_attached(send));
+  } else if (message.rendezvous || send.mode == RequestObject::Mode::kSynchronous) {
+    message.set_sender(send);
   }
+  World& world = sender.world;
+  world.in_flight.deliver_all();
+  Matching& matching = world.matching_of(route.target);
+  Channel& channel = matching.channel(message.context, message.source);
+  if (RequestObject* receive = arrive(world, matching, channel, message)) {
+    return deliver_to_posted(world, route.target, *receive, message, send);
+  }
+  auto* queued = new QueuedMessage(message);
+  if (message.sender() != nullptr) {
+    send.queued = queued;
+  } else {
+    carry_payload(*queued, send);
+  }
+  if (message.rendezvous) {
+    sender.interface.announce(message.arrival + route.cost.control_latency);
+  }
+  matching.enqueue(channel, queued);
 }
 
 }  // namespace
@@ -207,6 +199,14 @@ void count_message(World& world, Channel& channel, int source_world, uint64_t by
   const unsigned size_class = bytes == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(bytes));
   ++world.sizes[size_class].count;
   world.sizes[size_class].bytes += bytes;
+}
+
+RequestObject* arrive(World& world, Matching& matching, Channel& channel,
+                      MessageEnvelope& message) {
+  count_message(world, channel, message.source_world, message.bytes);
+  message.arrival = later(message.arrival, channel.last_arrival);
+  channel.last_arrival = message.arrival;
+  return matching.match_posted_receive(channel, message.context, message.tag);
 }
 
 Route route_of(const Strand& strand, const RequestObject& send) {
@@ -230,21 +230,18 @@ void post_send(Strand& strand, RequestObject& request, const Route& route) {
   const network::MessageCost& cost = route.cost;
   strand.now += cost.send_overhead;
   rank.interface.await_turn(strand);
-  Outgoing out{
-      rank,      route.target, cost, static_cast<uint64_t>(bytes_of(request)), SimTime::zero(),
-      strand.now};
-  if (cost.rendezvous) {
-    out.arrival = strand.now + cost.control_latency;
-  } else {
+  SimTime arrival = strand.now + cost.control_latency;
+  if (!cost.rendezvous) {
     const SimTime start = rank.interface.reserve(strand.now, cost.injection);
-    out.arrival = start + cost.latency + cost.transfer;
+    arrival = start + cost.latency + cost.transfer;
   }
-  if (may_fly(out, request)) {
-    QueuedMessage* message = new_message(out, request);
-    carry_payload(*message, request);
-    rank.world.in_flight.add(out.target, message);
+  MessageEnvelope message = envelope_of(rank, request, cost, strand.now, arrival);
+  if (can_defer_delivery(message, request)) {
+    auto* deferred = new QueuedMessage(message);
+    carry_payload(*deferred, request);
+    rank.world.in_flight.add(route.target, deferred);
   } else {
-    send_at_once(out, request);
+    deliver_at_once(rank, route, message, request);
   }
   if (leaves_at_once(route, request)) complete(request, strand.now);
 }
@@ -267,47 +264,14 @@ void receive_matched(Strand& strand, RequestObject& request, QueuedMessage* mess
   deliver(strand.rank->world, strand.rank->id, request, message);
 }
 
-// The announced data of a queued message. Frees the message.
-static void inject_queued(World& world, int receiver, RequestObject& receive,
-                          QueuedMessage* message) {
-  Rank& sender = *world.ranks[static_cast<size_t>(message->source_world)];
-  const network::MessageCost cost = world.network.cost(sender.id, receiver, message->bytes);
-  Injection* injection = new_injection(cost, message->arrival, receive);
-  injection->send = message->sender();
-  injection->attached = message->attached();
-  MessageRecord& record = injection->record;
-  record.source = message->source_world;
-  record.destination = receiver;
-  record.tag = message->tag;
-  record.context = message->context;
-  record.bytes = message->bytes;
-  record.sent = message->sent;
-  delete message;
-  sender.interface.forget_announcement();
-  sender.interface.request(injection);
-}
-
 void deliver(World& world, int receiver, RequestObject& receive, QueuedMessage* message) {
-  const Count accepted = accept(receive, message->source, message->tag, message->bytes);
-  check_types(world, receive, message->signature, accepted);
-  move_queued(*message, receive, accepted);
-  receive.receive_overhead = message->receive_overhead;
+  move_queued(*message, receive, accept(world, receive, *message));
   if (message->sender() != nullptr) message->sender()->queued = nullptr;
-  if (message->rendezvous) return inject_queued(world, receiver, receive, message);
-  const SimTime received = later(message->arrival, receive.posted);
-  if (message->sender() != nullptr) {
-    const SimTime acknowledged =
-        world.network.cost(message->source_world, receiver, message->bytes).control_latency;
-    complete(*message->sender(), received + acknowledged);
+  if (message->rendezvous) {
+    world.ranks[static_cast<size_t>(message->source_world)]->interface.forget_announcement();
   }
-  record_message(world,
-                 {message->source_world, receiver, message->tag, message->context, message->bytes,
-                  message->sent, message->arrival, received + receive.overhead(), false});
-  if (message->attached() != nullptr) {
-    release_buffer(*message->attached(), static_cast<Count>(message->bytes), received);
-  }
+  complete_matched(world, receiver, receive, *message);
   delete message;
-  complete(receive, received);
 }
 
 void complete(RequestObject& request, SimTime ready) {

@@ -34,11 +34,16 @@ void post_receive(Strand& strand, RequestObject& request);
 // Receives a message that a matched probe took out of the queue.
 void receive_matched(Strand& strand, RequestObject& request, QueuedMessage* message);
 
-// Notes a message in the totals and its channel's.
+// Adds a message to the totals of the run and of its channel.
 void count_message(World& world, Channel& channel, int source_world, uint64_t bytes);
 
-// A message meets a receive of the rank `receiver`: moves the data and completes both sides. Frees
-// the message.
+// A message reaches its receiver, whose channel this is: sets its arrival, which is not before that
+// of the message before it on the channel, and adds it to the totals. Gives the posted receive that
+// it matches; null: it has to be queued.
+RequestObject* arrive(World& world, Matching& matching, Channel& channel, MessageEnvelope& message);
+
+// A queued message is matched with a receive of the rank `receiver`: moves the data and completes
+// both sides, at once or, for announced data, when they are injected. Frees the message.
 void deliver(World& world, int receiver, RequestObject& receive, QueuedMessage* message);
 
 // The operation's outcome is known: takes effect at `ready`. Wakes who waits for it.
