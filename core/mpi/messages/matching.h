@@ -1,11 +1,23 @@
-// The receiving side of one rank: messages that no receive has taken yet and receives that no
-// message has met yet, matched by MPI's rules (MPI 4.1, section 3.5): messages of one sender on one
-// communicator in the order sent, receives in the order posted.
+// The receiving side of one rank: messages that no receive has taken yet, and receives that no
+// message has matched yet (MPI 4.1, section 3.5). Messages of one sender on one communicator match
+// in the order sent, receives in the order posted.
 //
-// A receive that names its source takes its message as soon as it is there. One from any source
-// must take the message that arrives first in simulated time, which is known only when nothing
-// earlier can come: it waits for a conditional event at the earliest arrival, and messages that it
-// might take are held back from receives posted after it.
+// Use: a message that reaches the rank goes to match_posted_receive() and, when that finds nothing,
+// to enqueue(); a receive goes to match_message_or_queue(). The caller moves the data
+// (messaging.h). Matching calls deliver() itself only for receives from any source and what they
+// held back.
+//
+// A receive that names its source takes its message as soon as the simulator has it, whatever the
+// simulated time: no other message can come before it on that channel. A receive from any source
+// must take the message that arrives first in simulated time. That is known only when nothing
+// earlier can be sent any more, so a conditional event waits for the earliest arrival. Until it
+// fires, every queued message that the receive might take is claimed: receives posted later do not
+// get it, and its channel is marked as held, since the messages behind it must not overtake it.
+// When the receive is matched or cancelled, the held channels are matched again in the order of
+// their keys.
+//
+// Ownership: queued messages belong to the queue until they are unlinked; posted receives belong to
+// their poster and stay where they are until matched or withdrawn. Times are simulated. One thread.
 #pragma once
 
 #include <cstdint>
@@ -95,6 +107,7 @@ struct Selector {
   }
 };
 
+// Of one rank, which owns it.
 class Matching {
  public:
   Matching() : event_(*this) {}
@@ -123,14 +136,17 @@ class Matching {
   // it is queued already, only messages before it matter.
   RequestObject* match_posted_receive(Channel& channel, uint32_t context, int tag,
                                       const QueuedMessage* queued = nullptr);
+  // Takes the message over. REQUIRES: no posted receive takes it, and this is its channel.
   void enqueue(Channel& channel, QueuedMessage* message);
 
-  // A receive is posted: the message that it matches (unlinked), or null, and it is queued.
+  // A receive is posted. Gives the message that it matches, unlinked and now the caller's; null:
+  // the receive is queued, and must stay where it is.
   QueuedMessage* match_message_or_queue(RequestObject& receive);
 
-  // Takes back a queued receive; false when it is not queued any more.
+  // Takes back a queued receive (MPI_Cancel), which may let receives behind it have their messages;
+  // false when it is complete.
   bool withdraw(RequestObject& receive);
-  // Takes a queued message out (matched probe).
+  // Takes a queued message out (matched probe); it is the caller's then.
   void unlink(QueuedMessage* message);
   // Takes back the queued message of a cancelled send; false when a receive is going to have it.
   bool take_back(QueuedMessage* message);

@@ -1,7 +1,19 @@
 // Moving one message: what MPI_Send and MPI_Recv, their relatives and the messages inside
-// collectives have in common. Times follow the LogGP model (docs/models/network.md); data goes
-// from the sender's buffer to the receiver's in one copy when the receive is posted first, and
-// through a queue entry otherwise. Requests must have their operation fields set.
+// collectives have in common. Times follow the LogGP model (docs/models/network.md).
+//
+// Use: describe_operation() fills in a request; post_send() or post_receive() begins it; await(),
+// await_all() or await_any() block the strand until it is complete and move its clock; or the
+// program polls with has_taken_effect(). Arguments must have been checked (arguments.h).
+//
+// Data goes from the sender's buffer to the receiver's in one copy when the receive is posted
+// first, and through a queue entry otherwise; the simulated times are the same. Announced data
+// (rendezvous) is copied on matching and takes its time when the sender's interface injects it
+// (interface.h).
+//
+// A request belongs to the caller and must stay where it is until it is complete. A message that is
+// too long for its receive is cut and sets the request's `error`; nothing else fails here. All
+// functions but deliver() and complete(), which events call, too, are called on the running strand.
+// One thread.
 #pragma once
 
 #include <span>
@@ -15,7 +27,7 @@ namespace sesame::mpi {
 struct Rank;
 struct Strand;
 
-// Where a message goes and what it costs.
+// Where a message goes and what it costs. Taken once for each send, as it depends on its size.
 struct Route {
   int target = MPI_PROC_NULL;  // world rank
   network::MessageCost cost;

@@ -2,6 +2,10 @@
 // lives on the caller's stack). Completion has two parts: the operation is `complete` as soon as
 // its outcome is known to the simulator, and it takes effect at the simulated time `ready`, which
 // may lie ahead of the rank that asks. Who completes it charges `overhead` of CPU time then.
+//
+// A request of the program belongs to the rank's table, one of a blocking call to the call. Between
+// posting and completion queues point to it, so that it must not move. MPI_Request_free marks it
+// `freed`, and complete() deletes it. Errors (truncation) are left in `error` for who waits.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,10 @@
 // The objects of one kind that a rank holds, by handle. A handle is the kind's bits with an index;
 // the table owns one reference to each object. Freed indices are used again, the last one first, so
 // a rank's handles depend only on its own calls.
+//
+// Use: add() gives the handle that the program gets; find() its object, or null for any handle that
+// is not of this table, so that a wrong argument is found; remove() when the program frees it. Who
+// keeps an object longer than a call calls retain() and release(). O(1) each; one thread.
 #pragma once
 
 #include <algorithm>
