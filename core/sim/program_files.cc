@@ -35,7 +35,7 @@ void end(FileCallRecord& record) {
   if (recorder != nullptr && !record.path.empty()) {
     record.end_ps = strand.now.ps();
     recorder->record(strand.rank->id, record);
-    if (recorder->is_full(strand.rank->id)) {
+    if (strand.call_depth == 0 && recorder->is_full(strand.rank->id)) {
       mpi::yield_until_now(strand);
       recorder->write_until(strand.rank->id, strand.now);
     }

@@ -200,7 +200,10 @@ Json to_json(const Simulation& simulation) {
   json["libraries_opened_for_all_ranks"] = loader::libraries_opened_for_all_ranks();
   json["storage"] = storage_table(simulation);
   add_storage_totals(simulation, json);
-  json["recorded_files"] = simulation.recorded_files();
+  if (const Recording* recording = simulation.recording()) {
+    json["recorded_files"] = recording->files();
+    json["recorded_rows"] = recording->rows();
+  }
   json["peak_rss_bytes"] = peak_memory_bytes();
   return json;
 }

@@ -82,6 +82,24 @@ void read_compute(const Json& json, Scenario* scenario, Result<>* outcome) {
   }
 }
 
+// Described as in the info.json of a data set.
+Result<> read_tables(const Json& json, Scenario* scenario) {
+  if (!json.contains("tables")) return {};
+  for (const auto& [name, described] : json.at("tables").items()) {
+    trace::parquet::Table& table = scenario->tables.emplace_back();
+    table.name = name;
+    table.meaning = described.at("meaning");
+    table.complete = described.at("complete");
+    for (const Json& field : described.at("fields")) {
+      const std::string type_name = field.at("type");
+      const auto type = trace::parquet::column_type(type_name);
+      if (!type) return error("table " + name + ": there is no type " + type_name);
+      table.columns.push_back({field.at("name"), *type, field.at("unit"), field.at("meaning")});
+    }
+  }
+  return {};
+}
+
 Result<Scenario> from_json(const Json& json) {
   Scenario scenario;
   scenario.program = json.at("program");
@@ -91,8 +109,7 @@ Result<Scenario> from_json(const Json& json) {
   scenario.placement = json.value("placement", scenario.placement);
   if (scenario.placement.starts_with("file:")) scenario.placement.erase(0, 5);
   scenario.output_directory = json.at("output_directory");
-  scenario.record = json.value("record", false);
-  scenario.stream_files = json.value("stream_files", true);
+  scenario.raw = json.value("raw", false);
   scenario.label_output = json.value("label_output", false);
   scenario.program_stdout_to_stderr = json.value("program_stdout", "stdout") == "stderr";
   scenario.private_libraries = json.value("private_libraries", scenario.private_libraries);
@@ -115,6 +132,7 @@ Result<Scenario> from_json(const Json& json) {
     scenario.shuffle = json.at("shuffle").get<uint64_t>();
   }
   scenario.progress_descriptor = json.value("progress_fd", -1);
+  if (auto read = read_tables(json, &scenario); !read) return std::unexpected(read.error());
   Result<> outcome = read_numbers(json, &scenario);
   if (!outcome) return std::unexpected(outcome.error());
   read_compute(json, &scenario, &outcome);

@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/mpi/messages/compute_meter.h"
+#include "core/trace/parquet/table.h"
 
 namespace sesame::sim {
 
@@ -24,9 +25,9 @@ struct Scenario {
   bool shared_compute = false;   // times hold what ranks of a node cost each other
   std::string recorded_compute;  // path; docs/formats/scenario.md has its layout
   std::string saved_compute;     // path that gets the measured times in that layout; empty: none
-  std::string output_directory;  // exists; gets result.json and raw/
-  bool record = false;
-  bool stream_files = true;  // of each rank; else one of all ranks
+  std::string output_directory;  // exists; gets result.json, tables and raw/
+  std::vector<trace::parquet::Table> tables;  // what is recorded; empty: nothing
+  bool raw = false;                           // record raw streams as well
   bool label_output = false;
   bool program_stdout_to_stderr = false;
   uint64_t stack_bytes = 8 << 20;

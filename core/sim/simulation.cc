@@ -132,7 +132,7 @@ struct Hooks {
   static void on_tick() {
     running->report_progress(false);
     // A record that cannot be written is a run in vain; close() says why.
-    if (running->recorder_ != nullptr && running->recorder_->failure()) {
+    if (running->recording_ != nullptr && running->recording_->failure()) {
       abort_job(2, "the run cannot be recorded");
     }
   }
@@ -178,22 +178,30 @@ Result<std::unique_ptr<Simulation>> Simulation::prepare(const Scenario& scenario
     simulation->world_->collective_io = storage->collective;
   }
 
-  if (scenario.record) {
-    const std::string raw = scenario.output_directory + "/raw";
-    if (mkdir(raw.c_str(), 0777) != 0 && errno != EEXIST) {
-      return error_at(raw, 0, std::string("cannot make the directory: ") + std::strerror(errno));
-    }
-    auto recorder = RawRecorder::open(raw, scenario.ranks, !scenario.stream_files,
-                                      simulation->machine_.name, simulation->world_->network);
-    if (!recorder) return std::unexpected(recorder.error());
-    simulation->recorder_ = std::move(*recorder);
-    simulation->world_->recorder = simulation->recorder_.get();
+  if (auto started = simulation->start_recording(); !started) {
+    return std::unexpected(started.error());
   }
   if (scenario.shuffle) simulation->world_->executive.shuffle(*scenario.shuffle);
   simulation->set_hooks();
   if (auto loaded = simulation->load_ranks(); !loaded) return std::unexpected(loaded.error());
   simulation->startup_seconds_ = monotonic_seconds() - begin;
   return simulation;
+}
+
+Result<> Simulation::start_recording() {
+  if (scenario_.tables.empty()) return {};
+  auto tables = RecordTables::open(scenario_.tables, scenario_.output_directory, scenario_.ranks);
+  if (!tables) return std::unexpected(tables.error());
+  std::unique_ptr<RawStreams> raw;
+  if (scenario_.raw) {
+    auto opened =
+        RawStreams::open(scenario_.output_directory + "/raw", scenario_.ranks, machine_.name);
+    if (!opened) return std::unexpected(opened.error());
+    raw = std::move(*opened);
+  }
+  recording_ = std::make_unique<Recording>(std::move(*tables), std::move(raw), world_->network);
+  world_->recorder = recording_.get();
+  return {};
 }
 
 Result<> Simulation::read_compute_times() {
@@ -319,8 +327,8 @@ Result<int> Simulation::run() {
   flush_program_output();
   judge();
   report_progress(true);
-  if (recorder_ != nullptr) {
-    if (auto closed = recorder_->close(); !closed) return std::unexpected(closed.error());
+  if (recording_ != nullptr) {
+    if (auto closed = recording_->close(); !closed) return std::unexpected(closed.error());
   }
   if (!scenario_.saved_compute.empty() && scenario_.compute == mpi::ComputeMode::kMeasured) {
     auto saved = write_recorded_compute(*world_, scenario_.saved_compute);

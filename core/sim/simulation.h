@@ -13,7 +13,7 @@
 #include "core/loader/loader.h"
 #include "core/machine/machine.h"
 #include "core/mpi/messages/world.h"
-#include "core/sim/raw_recorder.h"
+#include "core/sim/recording.h"
 #include "core/sim/scenario.h"
 
 namespace sesame::sim {
@@ -35,10 +35,8 @@ class Simulation {
   Outcome outcome() const { return outcome_; }
   const std::string& outcome_text() const { return outcome_text_; }
   int exit_status() const { return exit_status_; }
-  // The files that the raw records name by number.
-  std::vector<std::string> recorded_files() const {
-    return recorder_ == nullptr ? std::vector<std::string>{} : recorder_->files();
-  }
+  // Null when nothing is recorded.
+  const Recording* recording() const { return recording_.get(); }
   double startup_seconds() const { return startup_seconds_; }
   double wall_seconds() const { return wall_seconds_; }
 
@@ -48,6 +46,7 @@ class Simulation {
   Simulation(Scenario scenario, machine::Machine machine, network::Network network);
   Result<> load_ranks();
   Result<> read_compute_times();
+  Result<> start_recording();
   void take_recorded_times(mpi::Rank& rank);
   void make_environment(loader::LaunchArguments* launch) const;
   void begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack);
@@ -86,7 +85,7 @@ class Simulation {
   std::deque<loader::LaunchArguments> launches_;  // each shared by its ranks; the first: the start
   std::vector<std::vector<int64_t>> recorded_times_;  // by rank, until it begins
   std::vector<loader::RankProcessPtr> processes_;
-  std::unique_ptr<RawRecorder> recorder_;
+  std::unique_ptr<Recording> recording_;
   Outcome outcome_ = Outcome::kCompleted;
   std::string outcome_text_;
   int exit_status_ = 0;

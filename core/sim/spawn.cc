@@ -190,7 +190,7 @@ Result<> Simulation::start_spawned(std::vector<ProgramStart>& programs, int pare
   }
   mpi::Job* job = world_->add_job(*nodes, now + machine_.spawn_time, parent_port);
   if (job == nullptr) return error("the run has too many ranks already");
-  if (recorder_ != nullptr) recorder_->add_ranks(job->size);
+  if (recording_ != nullptr) recording_->add_ranks(job->size);
   const std::vector<int> taken = occupied_cores(now);
   for (size_t i = 0; i < copies->size(); ++i) {
     Loaded& copy = (*copies)[i];

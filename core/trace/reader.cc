@@ -51,16 +51,6 @@ Result<std::unique_ptr<StreamReader>> StreamReader::open(const std::string& path
   return std::unique_ptr<StreamReader>(new StreamReader(path, file));
 }
 
-Result<std::unique_ptr<StreamReader>> StreamReader::open(const std::string& path,
-                                                         std::vector<uint64_t> packets) {
-  auto reader = open(path);
-  if (reader) {
-    (*reader)->listed_ = std::move(packets);
-    std::setvbuf((*reader)->file_, nullptr, _IONBF, 0);  // seeking would discard what is buffered
-  }
-  return reader;
-}
-
 Result<StreamBatch> StreamReader::read(size_t size_bytes) {
   StreamBatch batch;
   if (auto done = read_into(batch, size_bytes); !done) return std::unexpected(done.error());
@@ -87,17 +77,8 @@ Result<> StreamReader::read_into(StreamBatch& batch, size_t size_bytes) {
   return {};
 }
 
-// False when none of the list is left.
-bool StreamReader::find_packet() {
-  if (!listed_) return true;
-  if (packets_ == listed_->size()) return false;
-  offset_ = (*listed_)[packets_];
-  return std::fseek(file_, static_cast<long>(offset_), SEEK_SET) == 0;
-}
-
 // False at the end of the stream.
 Result<bool> StreamReader::read_packet(StreamBatch& batch) {
-  if (!find_packet()) return false;
   PacketStart start;
   size_t got = std::fread(&start, 1, sizeof start, file_);
   if (got == 0 && std::ferror(file_) == 0) return false;

@@ -35,9 +35,6 @@ struct StreamBatch {
 class StreamReader {
  public:
   static Result<std::unique_ptr<StreamReader>> open(const std::string& path);
-  // Only the packets that begin at these bytes of the file, in this order.
-  static Result<std::unique_ptr<StreamReader>> open(const std::string& path,
-                                                    std::vector<uint64_t> packets);
 
   StreamReader(const StreamReader&) = delete;
   StreamReader& operator=(const StreamReader&) = delete;
@@ -54,7 +51,6 @@ class StreamReader {
 
  private:
   StreamReader(std::string path, FILE* file);
-  bool find_packet();
   Result<bool> read_packet(StreamBatch& batch);
   Result<> check_packet_start(const PacketStart& start) const;
   Result<> take_events(StreamBatch& batch);
@@ -62,10 +58,9 @@ class StreamReader {
 
   std::string path_;
   FILE* file_;
-  std::vector<std::byte> events_;                // of the packet being read
-  uint64_t offset_ = 0;                          // of the packet being read
-  uint64_t read_bytes_ = 0;                      // of packets
-  std::optional<std::vector<uint64_t>> listed_;  // all packets of the file if there is no list
+  std::vector<std::byte> events_;  // of the packet being read
+  uint64_t offset_ = 0;            // of the packet being read
+  uint64_t read_bytes_ = 0;        // of packets
   uint32_t rank_ = 0;
   uint64_t packets_ = 0;
   uint64_t discarded_ = 0;

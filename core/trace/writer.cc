@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/trace/file_output.h"
 #include "core/trace/stream_format.h"
 
 namespace sesame::trace {
@@ -24,19 +25,6 @@ struct Writer::Stream {
 
 namespace {
 
-// Writes all of it, or returns the error number.
-int write_all(int descriptor, const void* data, size_t size) {
-  auto* bytes = static_cast<const char*>(data);
-  while (size > 0) {
-    ssize_t written = ::write(descriptor, bytes, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    bytes += written;
-    size -= static_cast<size_t>(written);
-  }
-  return 0;
-}
-
 // Returns the error number; 0 when it is written.
 int write_file(const std::string& path, int flags, const std::string& text) {
   int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
@@ -44,14 +32,6 @@ int write_file(const std::string& path, int flags, const std::string& text) {
   int failed = write_all(descriptor, text.data(), text.size());
   if (::close(descriptor) != 0 && failed == 0) failed = errno;
   return failed;
-}
-
-Error write_error(const std::string& path, int error_number) {
-  std::string hint;
-  if (error_number == ENOSPC || error_number == EDQUOT) {
-    hint = "the disk is full: free some space, or write the data set elsewhere with -o";
-  }
-  return Error{std::string("cannot write: ") + std::strerror(error_number), hint, path, 0};
 }
 
 }  // namespace
@@ -152,23 +132,20 @@ void Writer::write_packet() {
     stream.discarded_written = start.events_discarded;
     written_bytes_ += size;
   }
-  if (descriptor != stream.descriptor && descriptor != shared_descriptor_) ::close(descriptor);
+  if (descriptor != stream.descriptor) ::close(descriptor);
 }
 
 std::string Writer::path_of(uint32_t rank) const {
-  return options_.directory + "/" + (options_.one_file ? kSharedFileName : stream_file_name(rank));
+  return options_.directory + "/" + stream_file_name(rank);
 }
 
 // The open file of the stream, kept open while few are; -1 after an error.
 int Writer::descriptor_of(uint32_t rank, Stream& stream) {
   if (stream.descriptor >= 0) return stream.descriptor;
-  if (shared_descriptor_ >= 0) return shared_descriptor_;
   const std::string path = path_of(rank);
   int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor < 0) {
     fail(path, errno);
-  } else if (options_.one_file) {
-    shared_descriptor_ = descriptor;
   } else if (files_kept_open_ < options_.open_files) {
     stream.descriptor = descriptor;
     ++files_kept_open_;
@@ -197,7 +174,6 @@ Result<> Writer::close() {
       }
       stream = Stream{};
     }
-    if (shared_descriptor_ >= 0 && ::close(shared_descriptor_) != 0) fail(path_of(0), errno);
   }
   if (failure_) return std::unexpected(*failure_);
   return {};

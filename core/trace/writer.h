@@ -1,5 +1,4 @@
-// Writes a raw trace: a directory with the text file `metadata` and one stream file per rank. For
-// readers of our own the streams may share one file, which saves making thousands of files.
+// Writes a raw trace: a directory with the text file `metadata` and one stream file per rank.
 //
 // append() copies a record into the packet buffer; it takes no lock and allocates nothing. The
 // packet is written to the rank's file when it is full or a record of another rank follows, so a
@@ -30,7 +29,6 @@ struct WriterOptions {
   Metadata metadata;
   size_t packet_bytes = 32 * 1024;
   size_t open_files = 128;  // at most so many descriptors stay open
-  bool one_file = false;    // for the packets of all ranks, as they are written
   // Bytes in all streams together after which records are discarded and counted.
   uint64_t limit_bytes = UINT64_MAX;
 };
@@ -76,7 +74,6 @@ class Writer {
 
   WriterOptions options_;
   std::vector<Stream> streams_;
-  int shared_descriptor_ = -1;  // of the one file
   std::unique_ptr<std::byte[]> packet_;
   size_t used_ = 0;           // bytes of the current packet; 0: there is none
   uint32_t packet_rank_ = 0;  // whose packet it is
@@ -89,7 +86,5 @@ class Writer {
 
 // The name of a rank's file in the directory.
 std::string stream_file_name(uint32_t rank);
-// The name of the one file.
-constexpr const char* kSharedFileName = "streams";
 
 }  // namespace sesame::trace

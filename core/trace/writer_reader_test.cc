@@ -5,9 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
-#include <tuple>
 
-#include "core/trace/directory_reader.h"
 #include "core/trace/reader.h"
 #include "core/trace/writer.h"
 
@@ -147,52 +145,6 @@ TEST_F(RawTrace, KeepsTheRecordsOfRanksThatTakeTurns) {
     for (size_t i = 0; i < 100; ++i) {
       EXPECT_EQ(found.calls[i].end_ps, static_cast<int64_t>((i + 1) * (rank + 1)));
     }
-  }
-}
-
-TEST_F(RawTrace, OfOneFileIsReadByRank) {
-  auto writer = open_writer({.ranks = 3, .packet_bytes = 256, .one_file = true});
-  for (int64_t i = 1; i <= 100; ++i) {
-    for (uint32_t rank : {2u, 0u}) writer->append(rank, call(i * (rank + 1)));
-  }
-  ASSERT_TRUE(writer->close().has_value());
-  EXPECT_TRUE(stream_files(directory_)->empty());
-  auto reader = DirectoryReader::open(directory_);
-  ASSERT_TRUE(reader.has_value());
-  std::vector<sesame_call_record> found;
-  for (bool at_end = false; !at_end;) {
-    const DirectoryBatch batch = (*reader)->read(1000);
-    at_end = batch.at_end;
-    append_records(batch.records[0], found);
-  }
-  EXPECT_TRUE((*reader)->damage().empty());
-  ASSERT_EQ(found.size(), 200u);
-  for (int64_t i = 0; i < 100; ++i) {
-    EXPECT_EQ(found[static_cast<size_t>(i)].end_ps, i + 1);
-    EXPECT_EQ(found[static_cast<size_t>(100 + i)].end_ps, 3 * (i + 1));
-  }
-}
-
-TEST_F(RawTrace, OfOneFileGivesTheRecordsInFrontOfACut) {
-  auto writer = open_writer({.ranks = 2, .one_file = true});
-  for (int64_t i = 1; i <= 10; ++i) {
-    for (uint32_t rank : {0u, 1u}) writer->append(rank, call(i));
-  }
-  ASSERT_TRUE(writer->close().has_value());
-  const std::string path = directory_ + "/" + kSharedFileName;
-  const auto whole = std::filesystem::file_size(path);
-  // In the records of the last packet, in its head, and where it begins.
-  const auto packet = whole / 20;
-  using Case = std::tuple<uintmax_t, size_t, bool>;
-  for (const auto& [left_out, records, is_damage] :
-       {Case(10, 19, true), Case(packet - 5, 19, true), Case(packet, 19, false)}) {
-    std::filesystem::resize_file(path, whole);
-    std::filesystem::resize_file(path, whole - left_out);
-    auto reader = DirectoryReader::open(directory_);
-    ASSERT_TRUE(reader.has_value());
-    const DirectoryBatch batch = (*reader)->read(1 << 20);
-    EXPECT_EQ(batch.records[0].bytes.size() / sizeof(sesame_call_record), records) << left_out;
-    EXPECT_EQ((*reader)->damage().size(), is_damage ? 1u : 0u) << left_out;
   }
 }
 

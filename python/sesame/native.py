@@ -10,12 +10,11 @@ except ImportError as error:
 
 Collation = _native.Collation
 Network = _native.Network
-RawReader = _native.RawReader
 TraceWriter = _native.TraceWriter
 machine_keys = _native.machine_keys
 parse_duration_ps = _native.parse_duration_ps
 parse_size_bytes = _native.parse_size_bytes
 ping_pong_table = _native.ping_pong_table
-read_call_names = _native.read_call_names
 read_machine = _native.read_machine
 record_types = _native.record_types
+write_table = _native.write_table

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A stand-in for the native simulator: the same command line, scenario, result.json and raw
+"""A stand-in for the native simulator: the same command line, scenario, result.json, tables and raw
 streams, with a made-up program: every rank computes, passes a message round a ring and joins an
 all-reduce, some times over. What `program` is called decides how the run ends; `files` also writes
 a simulated file, of `varying` each run in a directory that measures computes longer, and of
@@ -56,14 +56,17 @@ def simulate(scenario: dict) -> int:
             time.sleep(0.1)
     ranks, rounds = scenario["ranks"], int((scenario["arguments"] or ["5"])[0])
     run = Run(ranks, rounds, latency_ps(scenario), compute_of(scenario))
-    if scenario["record"]:
-        run.write_raw(Path(scenario["output_directory"]) / "raw", with_files=program == "files")
+    recorded = {}
+    if "tables" in scenario:
+        recorded = run.write_tables(scenario, with_files=program == "files")
+    if scenario["raw"]:
+        run.write_raw(Path(scenario["output_directory"]) / "raw")
     if scenario["compute"]["save"] is not None:
         run.save_compute(scenario["compute"]["save"])
     fails_now = program == "failing-second" and Path("turns").read_text() == "xx"
     measures = scenario["compute"]["mode"] == "measured"
     status = 3 if program == "failing" or (fails_now and measures) else 0
-    result = run.result(status)
+    result = run.result(status) | {"recorded_rows": recorded}
     if scenario["compute"]["mode"] == "measured":
         result |= measured_result()
     if program == "files":
@@ -183,18 +186,46 @@ class Run:
         words = [self.ranks, *map(len, times), *(time for rank in times for time in rank)]
         np.array(words, "<i8").tofile(path)
 
-    def write_raw(self, directory: Path, *, with_files: bool) -> None:
-        names = [*CALLS, "MPI_File_write_at", "pwrite"]
-        writer = native.TraceWriter.open(str(directory), self.ranks, names, [("machine", "fake")])
+    def write_tables(self, scenario: dict, *, with_files: bool) -> dict[str, int]:
+        """The number of rows by table."""
+        calls = [(rank, *call) for rank, calls in enumerate(self.calls) for call in calls]
+        rows = {
+            "call": [(*call[:8], CALLS[call[8]], call[9]) for call in calls],
+            "message": [
+                (*message[:8], ["eager", "rendezvous"][message[8]], message[9])
+                for messages in self.messages
+                for message in messages
+            ],
+        }
+        if with_files:
+            rows["io"] = [row for rank in range(self.ranks) for row in self.io_rows(rank)]
+        for name, table in scenario["tables"].items():
+            if name in rows:
+                fields = [tuple(field.values()) for field in table["fields"]]
+                values = [[row[i] for row in rows[name]] for i in range(len(fields))]
+                path = f"{scenario['output_directory']}/{name}.parquet"
+                described = (table["meaning"], table["complete"])
+                native.write_table(path, name, *described, fields, values)
+        return {name: len(those) for name, those in rows.items()}
+
+    def io_rows(self, rank: int) -> list[tuple]:
+        """A call of MPI-IO with one of POSIX inside."""
+        end, size = self.end[rank], 1 << 16
+        times = [(end - 4 * US, end, "MPI_File_write_at", 0), (end - 3 * US, end - US, "pwrite", 1)]
+        return [
+            (
+                *(rank, 0, begin // 1000, ended // 1000 - begin // 1000, name),
+                *(0, -1, 3, rank * size, size, size, -1, 0, 0, flags),
+            )
+            for begin, ended, name, flags in times
+        ]
+
+    def write_raw(self, directory: Path) -> None:
+        directory.mkdir()
+        writer = native.TraceWriter.open(str(directory), self.ranks, CALLS, [("machine", "fake")])
         for rank in range(self.ranks):
             writer.append_calls(rank, np.array(self.calls[rank], DTYPES["call"]).tobytes())
             writer.append_messages(rank, np.array(self.messages[rank], DTYPES["message"]).tobytes())
-            if with_files:  # a call of MPI-IO with one of POSIX inside, which ends first
-                at, end = rank << 16, self.end[rank]
-                inner = (end - 3 * US, end - US, at, 1 << 16, 1 << 16, 0, 3, len(CALLS) + 1, 0, 1)
-                outer = (end - 4 * US, end, at, 1 << 16, 1 << 16, 0, 3, len(CALLS), 0, 0)
-                records = np.array([inner, outer], DTYPES["file_call"])
-                writer.append_file_calls(rank, records.tobytes())
         writer.close()
 
     def result(self, status: int) -> dict:

@@ -12,79 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sesame import native
-from sesame.datasets import DataSet, DataSetWriter, all_record_types, record_type
-from sesame.datasets.raw import convert_raw
+from sesame.datasets import DataSet, DataSetWriter, all_record_types
 from sesame.errors import InputError, OutputError
-from some_info import some_info
-
-DTYPES = {
-    described["name"]: np.dtype([(f["name"], f["dtype"]) for f in described["fields"]])
-    for described in native.record_types()
-}
-CALLS = ["MPI_Send", "MPI_Recv"]
-
-
-def calls(count: int) -> np.ndarray:
-    array = np.zeros(count, DTYPES["call"])
-    array["begin_ps"] = np.arange(count) * 100
-    array["end_ps"] = array["begin_ps"] + 50
-    array["call"] = np.arange(count) % 2
-    array["peer"] = -1
-    return array
-
-
-def write_raw(folder: Path, streams: dict[int, np.ndarray]) -> None:
-    folder.mkdir()
-    writer = native.TraceWriter.open(str(folder), 100, CALLS)
-    for rank, records in streams.items():
-        writer.append_calls(rank, records.tobytes())
-    writer.close()
-
-
-def test_raw_streams_become_the_same_records_in_parquet(tmp_path):
-    streams = {3: calls(1000), 70: calls(5)}
-    write_raw(tmp_path / "raw", streams)
-    with DataSetWriter(tmp_path / "a.sesame") as writer:
-        shutil.move(tmp_path / "raw", writer.raw)
-        summary = writer.take_raw(keep=False)
-        writer.finish(some_info("simulated", ranks=100))
-    assert summary.rows == {"call": 1005, "message": 0}
-    table = DataSet(tmp_path / "a.sesame").table("call")
-    assert table.schema.equals(record_type("call").arrow_schema(), check_metadata=True)
-    assert table.column("rank").to_pylist() == [3] * 1000 + [70] * 5
-    for name in ("begin_ps", "end_ps", "peer"):
-        expected = np.concatenate([streams[3][name], streams[70][name]])
-        assert (table.column(name).to_numpy() == expected).all()
-    assert table.column("call").to_pylist()[:3] == ["MPI_Send", "MPI_Recv", "MPI_Send"]
-
-
-def test_where_batches_end_does_not_show_in_the_tables(tmp_path, monkeypatch):
-    write_raw(tmp_path / "raw", {0: calls(3000), 1: calls(7), 50: calls(2000)})
-    tables = []
-    for read_bytes in (1, 40_000, 1 << 24):
-        monkeypatch.setattr("sesame.datasets.raw.READ_BYTES", read_bytes)
-        assert convert_raw(tmp_path / "raw", tmp_path).rows == {"call": 5007, "message": 0}
-        tables.append(pq.read_table(tmp_path / "call.parquet"))
-    assert tables[0].equals(tables[1]) and tables[0].equals(tables[2])
-
-
-def test_cut_off_stream_gives_what_is_whole_and_says_so(tmp_path):
-    write_raw(tmp_path / "raw", {0: calls(1000), 1: calls(10)})
-    stream = tmp_path / "raw/rank_00000"
-    stream.write_bytes(stream.read_bytes()[:-30])
-    summary = convert_raw(tmp_path / "raw", tmp_path)
-    assert summary.rows["call"] == 999 + 10
-    assert len(summary.damage) == 1
-    assert "rank_00000: the stream is cut off" in summary.damage[0]
-
-
-def test_call_without_a_name_is_kept(tmp_path):
-    records = calls(1)
-    records["call"] = 9
-    write_raw(tmp_path / "raw", {0: records})
-    convert_raw(tmp_path / "raw", tmp_path)
-    assert pq.read_table(tmp_path / "call.parquet").column("call").to_pylist() == ["unknown 9"]
 
 
 def test_babeltrace2_reads_the_raw_streams(run_path):

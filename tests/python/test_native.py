@@ -23,8 +23,3 @@ def test_quantities_are_read_as_in_machine_files():
     assert native.parse_size_bytes("64 KiB") == 65536
     with pytest.raises(InputError, match="units: s, ms, us, ns or ps"):
         native.parse_duration_ps("1 parsec")
-
-
-def test_missing_raw_trace_is_an_input_error(tmp_path):
-    with pytest.raises(InputError, match="cannot read: No such file"):
-        native.RawReader.open(str(tmp_path / "raw"))

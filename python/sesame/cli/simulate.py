@@ -403,8 +403,6 @@ def _make_directory(path: Path) -> None:
         raise OutputError(f"{path}: cannot keep files there: {error.strerror}") from error
 
 
-
-
 def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> int:
     console = Console(stderr=True, highlight=False)
     keep = Keep(records=not options["no_records"], raw=options["keep_raw"])

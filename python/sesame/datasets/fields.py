@@ -1,29 +1,40 @@
-"""What a record type is: its name, its fields, their units and meaning."""
+"""What a record type is: its name, its fields, their units and meaning.
+
+Arrow is imported where it is asked for: it takes as long to load as a short simulation.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-ARROW_TYPES = {
-    "int64": pa.int64(),
-    "int32": pa.int32(),
-    "uint64": pa.uint64(),
-    "uint32": pa.uint32(),
-    "uint16": pa.uint16(),
-    "uint8": pa.uint8(),
-    "float64": pa.float64(),
-    "text": pa.string(),
-    "name": pa.dictionary(pa.int32(), pa.string()),
-}
+
+@cache
+def arrow_types() -> dict[str, pa.DataType]:
+    """By type of a field."""
+    import pyarrow as pa
+
+    return {
+        "int64": pa.int64(),
+        "int32": pa.int32(),
+        "uint64": pa.uint64(),
+        "uint32": pa.uint32(),
+        "uint16": pa.uint16(),
+        "uint8": pa.uint8(),
+        "float64": pa.float64(),
+        "text": pa.string(),
+        "name": pa.dictionary(pa.int32(), pa.string()),
+    }
 
 
 @dataclass(frozen=True)
 class Field:
     name: str
-    type: str  # a key of ARROW_TYPES
+    type: str  # a key of arrow_types()
     unit: str
     meaning: str
 
@@ -46,11 +57,14 @@ class RecordType:
 
     def arrow_schema(self) -> pa.Schema:
         """Units and meanings travel in the Parquet file, too."""
+        import pyarrow as pa
+
+        types = arrow_types()
         return pa.schema(
             [
                 pa.field(
                     field.name,
-                    ARROW_TYPES[field.type],
+                    types[field.type],
                     nullable=not self.complete,
                     metadata={"unit": field.unit, "meaning": field.meaning},
                 )

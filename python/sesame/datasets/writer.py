@@ -1,6 +1,7 @@
 """Writes a data set: first beside its place, then moved there, so that none is half-written.
 
-What needs pyarrow is imported at its first use: it may load while the first records are made.
+Lists of Python values are written by the native part. Only arrays and parts need pyarrow, which
+takes as long to load as a short simulation.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from sesame import native
 from sesame.datasets.destination import check_destination
 from sesame.errors import OutputError
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
     from sesame.datasets.fields import RecordType
     from sesame.datasets.info import Info
-    from sesame.datasets.raw import RawSummary
 
 FORMAT_VERSION = 3
 
@@ -63,7 +64,20 @@ class DataSetWriter:
 
     def write_described(self, described: RecordType, columns: dict[str, Any]) -> None:
         """The records of a type that only this data set has."""
-        self._write_batches(described, [columns])
+        values = [columns[field.name] for field in described.fields]
+        if not all(isinstance(column, list) for column in values):
+            self._write_batches(described, [columns])
+            return
+        self._described[described.name] = described
+        native.write_table(
+            str(self.directory / f"{described.name}.parquet"),
+            described.name,
+            described.meaning,
+            described.complete,
+            [(field.name, field.type, field.unit, field.meaning) for field in described.fields],
+            values,
+        )
+        self.rows[described.name] = len(values[0])
 
     def write_batches(self, name: str, batches: Iterable[dict[str, Any]]) -> None:
         """The records of one type, a part at a time, for those that memory may not hold."""
@@ -88,16 +102,6 @@ class DataSetWriter:
 
         pq.write_table(table, self.directory / f"{name}.parquet", compression="zstd")
         self.rows[name] = table.num_rows
-
-    def take_raw(self, *, keep: bool) -> RawSummary:
-        """Converts the raw streams and, unless they are to be kept, removes them."""
-        from sesame.datasets.raw import convert_raw
-
-        summary = convert_raw(self.raw, self.directory)
-        self.rows.update(summary.rows)
-        if not keep:
-            shutil.rmtree(self.raw)
-        return summary
 
     def finish(self, info: Info) -> None:
         """Writes info.json and moves the data set to its path.

@@ -5,12 +5,10 @@ from __future__ import annotations
 import shutil
 import signal
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +31,6 @@ from sesame.trust import Doubt, Estimate
 
 if TYPE_CHECKING:
     from sesame.datasets import DataSetWriter
-    from sesame.datasets.raw import RawSummary
 
 SCALARS = (
     "predicted_time_s",
@@ -56,8 +53,8 @@ SCALARS = (
     "outcome_text",
 )
 MOST_FILES_NAMED = 3  # in a note
-# Loads pyarrow, which takes as long as a short simulation: it loads while the simulator runs.
-WRITING = "sesame.datasets.raw"
+# Tables that the simulator writes.
+RECORDED = ("call", "message", "io")
 
 
 @dataclass(frozen=True)
@@ -171,8 +168,6 @@ def simulate_into(
     run gave, for which this one stands."""
     begin = datetime.now(UTC)
     machine_file = scenario.machine.read_text(encoding="utf-8")
-    if scenario.compute.mode != "measured":  # measured times must not share the machine
-        threading.Thread(target=import_module, args=(WRITING,), daemon=True).start()
     outcome = _run(scenario, host, writer.directory, keep, progress, more)
     if repeated is not None:
         outcome = replace(
@@ -183,13 +178,12 @@ def simulate_into(
         )
     _write_summaries(writer, outcome.result)
     (writer.directory / "result.json").unlink()
-    raw = None
     if keep.records:
         from sesame.simulation.storage import write_files_of_records
 
-        raw = writer.take_raw(keep=keep.raw)
+        writer.rows |= outcome.result["recorded_rows"]
         write_files_of_records(writer, outcome.result)
-    writer.finish(info_of_run(scenario, outcome, machine_file, begin, raw, keep))
+    writer.finish(info_of_run(scenario, outcome, machine_file, begin, keep))
     return outcome
 
 
@@ -202,8 +196,9 @@ def _run(
     more: dict[str, Any],
 ) -> RunResult:
     text = scenario.to_json()
-    text |= {"output_directory": str(directory.resolve()), "record": keep.records}
-    text["stream_files"] = keep.raw
+    text |= {"output_directory": str(directory.resolve()), "raw": keep.raw and keep.records}
+    if keep.records:
+        text["tables"] = _recorded_tables()
     recorded_file = directory / "recorded_compute"
     doubts = list(scenario.doubts)
     if scenario.compute.times is not None:
@@ -217,8 +212,6 @@ def _run(
         write_recorded(times, recorded_file)
         text["compute"] = scenario.compute.to_json(recorded_file.resolve())
         text["compute"]["shared"] |= is_shared(recorded.info)
-    if keep.records:
-        (directory / "raw").mkdir()
     watch = LoadWatch()
     try:
         own, copies = scenario.arguments_of_copies, scenario.compute.copies - 1
@@ -235,6 +228,13 @@ def _run(
     if measuring is not None:
         doubts += measuring.doubts
     return RunResult(result, measuring, tuple(doubts))
+
+
+def _recorded_tables() -> dict[str, Any]:
+    from sesame.datasets import record_type
+
+    types = {name: record_type(name) for name in RECORDED}
+    return {name: {**kind.to_json(), "complete": kind.complete} for name, kind in types.items()}
 
 
 def _remove_empty(scenario: Scenario, files: Path) -> None:
@@ -295,7 +295,6 @@ def info_of_run(
     outcome: RunResult,
     machine_file: str,
     begin: datetime,
-    raw: RawSummary | None,
     keep: Keep,
 ) -> Info:
     machine, ranks = outcome.result["machine"], outcome.result["ranks"]
@@ -315,12 +314,13 @@ def info_of_run(
         result=outcome.scalars,
         notes=[*scenario.notes, *outcome.notes],
         doubts=[doubt.as_json() for doubt in outcome.doubts],
+        # The run fails where one cannot be written.
         raw=None
-        if raw is None
+        if not keep.records
         else {
             "format": "CTF 1.8",
             "directory": "raw" if keep.raw else None,
-            "discarded": raw.discarded,
-            "damage": raw.damage,
+            "discarded": 0,
+            "damage": [],
         },
     )

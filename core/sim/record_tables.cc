@@ -1,0 +1,250 @@
+#include "core/sim/record_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+#include <tuple>
+
+#include "core/mpi/call_ids.h"
+#include "core/trace/record_types.h"
+
+namespace sesame::sim {
+namespace {
+
+using trace::parquet::Column;
+using trace::parquet::ColumnType;
+using trace::parquet::Records;
+using trace::parquet::Source;
+
+const std::array<std::string, 2> kProtocolNames{"eager", "rendezvous"};
+constexpr int64_t kPsPerNs = 1000;
+
+struct NamedSource {
+  std::string_view name;
+  Source source;
+};
+
+std::vector<NamedSource> sources_of_record(uint8_t id) {
+  std::vector<NamedSource> sources{{"rank", {}}};
+  for (const trace::FieldType& field : trace::find_record_type(id)->fields) {
+    int width = 0;
+    if (field.names == "call_name") width = std::bit_width(static_cast<unsigned>(mpi::kCallIds));
+    if (field.names == "protocol_name") width = 1;
+    sources.push_back({field.name, {field.offset, field.size_bytes, width}});
+  }
+  return sources;
+}
+
+Result<std::vector<Source>> sources_of(const trace::parquet::Table& table,
+                                       std::span<const NamedSource> known) {
+  std::vector<Source> sources;
+  for (const Column& column : table.columns) {
+    const auto found = std::ranges::find(known, column.name, &NamedSource::name);
+    const bool fits =
+        found != known.end() &&
+        (column.type == ColumnType::kName) == (found->source.name_width > 0) &&
+        (column.type == ColumnType::kName ||
+         (is_integer(column.type) && is_wide(column.type) == (found->source.size_bytes == 8)));
+    if (!fits) {
+      return error("table " + table.name + ": column " + column.name +
+                   " is none of those that are recorded");
+    }
+    sources.push_back(found->source);
+  }
+  return sources;
+}
+
+template <typename Record>
+Records records_of(uint32_t rank, const std::vector<Record>& records, size_t count) {
+  return {rank, reinterpret_cast<const std::byte*>(records.data()), count};
+}
+
+template <typename Record>
+void erase_first(std::vector<Record>& records, size_t count) {
+  records.erase(records.begin(), records.begin() + static_cast<ptrdiff_t>(count));
+}
+
+}  // namespace
+
+bool completes_earlier(const sesame_message_record& a, const sesame_message_record& b) {
+  if (a.receive_complete_ps != b.receive_complete_ps) {
+    return a.receive_complete_ps < b.receive_complete_ps;
+  }
+  const auto rest = [](const sesame_message_record& m) {
+    return std::tuple(m.arrival_ps, m.send_ps, m.source, m.context, m.tag, m.bytes);
+  };
+  return rest(a) < rest(b);
+}
+
+Result<std::unique_ptr<RecordTables>> RecordTables::open(
+    const std::vector<trace::parquet::Table>& tables, const std::string& directory, int ranks) {
+  std::unique_ptr<RecordTables> opened(new RecordTables(ranks));
+  opened->directory_ = directory;
+  for (const trace::parquet::Table& table : tables) {
+    if (auto good = opened->open_table(table, directory); !good) {
+      return std::unexpected(good.error());
+    }
+  }
+  if (!opened->call_table_ || !opened->message_table_ || !opened->io_table_) {
+    return error("the tables to be recorded are call, message and io");
+  }
+  return opened;
+}
+
+Result<> RecordTables::open_table(const trace::parquet::Table& table,
+                                  const std::string& directory) {
+#define SOURCE(field)                                               \
+  NamedSource {                                                     \
+#field, Source { offsetof(IoRow, field), sizeof(IoRow::field) } \
+  }
+  static constexpr std::array kIoSources{
+      NamedSource{"rank", {}},
+      SOURCE(begin_ns),
+      SOURCE(duration_ns),
+      SOURCE(offset),
+      SOURCE(size),
+      SOURCE(bytes),
+      SOURCE(file),
+      SOURCE(other_file),
+      SOURCE(handle),
+      SOURCE(comm),
+      SOURCE(completion),
+      SOURCE(thread),
+      SOURCE(error),
+      SOURCE(flags),
+      NamedSource{"call", Source{offsetof(IoRow, call), sizeof(IoRow::call), 16}}};
+#undef SOURCE
+  const auto make = [&](std::span<const NamedSource> known, size_t record_bytes,
+                        std::unique_ptr<Table>& made) -> Result<> {
+    auto sources = sources_of(table, known);
+    if (!sources) return std::unexpected(sources.error());
+    made = std::make_unique<Table>(table, *std::move(sources), record_bytes, directory);
+    return {};
+  };
+  if (table.name == "call") {
+    return make(sources_of_record(SESAME_RECORD_call), sizeof(sesame_call_record), call_table_);
+  }
+  if (table.name == "message") {
+    return make(sources_of_record(SESAME_RECORD_message), sizeof(sesame_message_record),
+                message_table_);
+  }
+  if (table.name == "io") return make(kIoSources, sizeof(IoRow), io_table_);
+  return error("table " + table.name + ": nothing of this name is recorded");
+}
+
+void RecordTables::add_ranks(int ranks) {
+  const size_t count = calls_.size() + static_cast<size_t>(ranks);
+  calls_.resize(count);
+  messages_.resize(count);
+  files_.resize(count);
+}
+
+void RecordTables::write_until(uint32_t rank, SimTime now) {
+  write_calls(rank);
+  write_messages(rank, now);
+  write_file_calls(rank, now);
+}
+
+void RecordTables::write_calls(uint32_t rank) {
+  std::vector<sesame_call_record>& calls = calls_[rank];
+  erase_first(calls, call_table_->take(records_of(rank, calls, calls.size())));
+}
+
+void RecordTables::write_messages(uint32_t rank, SimTime now) {
+  auto& [records, settled] = messages_[rank];
+  const auto unsettled = records.begin() + static_cast<ptrdiff_t>(settled);
+  if (!std::is_sorted(unsettled, records.end(), completes_earlier)) {
+    std::sort(unsettled, records.end(), completes_earlier);
+  }
+  // What is received at this very time may not all be known.
+  const auto later = std::find_if(unsettled, records.end(), [&](const auto& message) {
+    return message.receive_complete_ps >= now.ps();
+  });
+  settled = static_cast<size_t>(later - records.begin());
+  const size_t taken = message_table_->take(records_of(rank, records, settled));
+  erase_first(records, taken);
+  settled -= taken;
+}
+
+// Rows are in the order of their begins, an outer call in front of those inside. Calls are recorded
+// when they end: what begins now may belong in front of what has begun now.
+void RecordTables::write_file_calls(uint32_t rank, SimTime now) {
+  auto& [pending, settled, limit] = files_[rank];
+  if (pending.empty()) return;
+  std::vector<uint32_t> order(pending.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::erase_if(order, [&](uint32_t i) { return pending[i].begin_ps >= now.ps(); });
+  // Of two that begin and end together the later is the outer.
+  std::ranges::sort(order, {}, [&](uint32_t i) {
+    return std::tuple(pending[i].begin_ps, -pending[i].end_ps, -static_cast<int64_t>(i));
+  });
+  for (const uint32_t i : order) {
+    const sesame_file_call_record& call = pending[i];
+    const int64_t begin_ns = call.begin_ps / kPsPerNs;
+    settled.push_back({.begin_ns = begin_ns,
+                       .duration_ns = call.end_ps / kPsPerNs - begin_ns,
+                       .offset = call.offset,
+                       .size = call.size,
+                       .bytes = call.bytes,
+                       .file = call.file,
+                       .other_file = -1,
+                       .handle = call.handle,
+                       .comm = -1,
+                       .completion = 0,
+                       .thread = 0,
+                       .call = call.call,
+                       .error = call.error,
+                       .flags = static_cast<uint16_t>(call.flags)});
+  }
+  std::erase_if(pending, [&](const auto& call) { return call.begin_ps < now.ps(); });
+  limit = std::max(kFull, 2 * pending.size());
+  erase_first(settled, io_table_->take(records_of(rank, settled, settled.size())));
+}
+
+Result<std::map<std::string, uint64_t>> RecordTables::close(
+    const std::vector<std::string>& call_names) {
+  const auto ranks = static_cast<uint32_t>(calls_.size());
+  for (uint32_t rank = 0; rank < ranks; ++rank) write_until(rank, SimTime::never());
+  const std::span<const std::string> calls = call_names;
+  const std::span<const std::string> protocols = kProtocolNames;
+  std::map<std::string, uint64_t> rows;
+  const auto write = [&](Table& table, const std::string& name, const auto& rest,
+                         const std::span<const std::string>& names) -> Result<> {
+    const auto path = directory_ + "/" + name + ".parquet";
+    auto written = table.write(path, ranks, rest, {&names, 1});
+    if (!written) return std::unexpected(written.error());
+    rows[name] = *written;
+    return {};
+  };
+  auto written = write(
+      *call_table_, "call",
+      [&](uint32_t rank) { return records_of(rank, calls_[rank], calls_[rank].size()); }, calls);
+  if (written) {
+    written = write(
+        *message_table_, "message",
+        [&](uint32_t rank) {
+          return records_of(rank, messages_[rank].records, messages_[rank].records.size());
+        },
+        protocols);
+  }
+  if (written && has_file_calls_) {
+    written = write(
+        *io_table_, "io",
+        [&](uint32_t rank) {
+          return records_of(rank, files_[rank].settled, files_[rank].settled.size());
+        },
+        calls);
+  }
+  if (!written) return std::unexpected(written.error());
+  return rows;
+}
+
+const std::optional<Error>& RecordTables::failure() const {
+  for (const auto* table : {call_table_.get(), message_table_.get()}) {
+    if (table->failure()) return table->failure();
+  }
+  return io_table_->failure();
+}
+
+}  // namespace sesame::sim

@@ -1,0 +1,37 @@
+// The encodings of Parquet that the tables use. Each function writes at `out`, where there is room
+// for what the matching bound says and 8 bytes more, and returns the end of what it has written.
+//
+// Both forms can be written a part at a time, one part behind the other, when every part but the
+// last has a multiple of kBlock numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sesame::trace::parquet {
+
+constexpr size_t kBlock = 128;
+
+// DELTA_BINARY_PACKED: a header, then blocks of differences to the number before. A difference is
+// modulo 2^32 or 2^64, so that it always fits.
+constexpr size_t kDeltaHeaderBound = 32;
+uint8_t* write_delta_header(uint64_t count, int64_t first, uint8_t* out);
+
+constexpr size_t delta_blocks_bound(size_t count) {
+  return (count + kBlock - 1) / kBlock * (10 + 4 + 8 * kBlock);
+}
+// The numbers behind `before`. T: int32_t or int64_t.
+template <typename T>
+uint8_t* write_delta_blocks(const T* values, size_t count, T before, uint8_t* out);
+
+// RLE, bit-packed where numbers differ: indices into a dictionary, without the byte for the width
+// in front of all. 0 < width <= 32.
+constexpr size_t indices_bound(size_t count, int width) {
+  return 10 + (count + 31) / 32 * 4 * static_cast<size_t>(width);
+}
+uint8_t* write_indices(const uint32_t* values, size_t count, int width, uint8_t* out);
+
+// An RLE run of one number.
+uint8_t* write_run(uint64_t count, uint32_t value, int width, uint8_t* out);
+
+}  // namespace sesame::trace::parquet
