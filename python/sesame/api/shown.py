@@ -19,7 +19,7 @@ TIMES = {
     Kind.REPLAYED: ("replayed_time_s", "replayed time"),
     Kind.BENCH: ("time_s", "time"),
 }
-LEFT_OUT = {"title", "description", "contact", "size", "seed"}
+LEFT_OUT = {"title", "kind", "description", "contact", "size", "seed"}
 
 
 def html_of(data_set: DataSet) -> str:

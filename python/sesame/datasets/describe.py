@@ -22,6 +22,7 @@ def facts(data_set: DataSet) -> list[tuple[str, str]]:
     instrument = info.get("instrument", {})
     pairs = [
         ("title", info.get("title")),
+        ("kind", info.get("kind")),
         ("description", info.get("description")),
         ("contact", info.get("contact")),
         ("instrument", " ".join(str(part) for part in instrument.values())),
