@@ -9,6 +9,8 @@ import secrets
 import shutil
 import signal
 import subprocess
+import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,6 +20,9 @@ from conftest import SESAME, Outcome, run
 def ip(*words: str) -> None:
     done = subprocess.run(["ip", *words], capture_output=True, text=True)
     assert done.returncode == 0, f"ip {' '.join(words)}: {done.stderr}"
+
+
+PATIENCE_S = 100
 
 
 class Network:
@@ -96,6 +101,16 @@ class Network:
     def control(self, verb: str, *words: str, nodes: list[str] | None = None) -> Outcome:
         where = ("--nodes", ",".join(nodes or self.nodes), "--token-file", str(self.token_file))
         return run(self.command("10.77.0.1", "measure", verb, *where, *words), self.folder)
+
+    def states(self, nodes: list[str] | None = None) -> list[dict]:
+        """What the daemons say of themselves."""
+        return list(self.control("status", "--json", nodes=nodes).json.values())
+
+    def wait_for(self, is_so: Callable[[dict], bool], nodes: list[str] | None = None) -> None:
+        """Until it is so of the state of every daemon."""
+        end = time.monotonic() + PATIENCE_S
+        while not all(map(is_so, states := self.states(nodes))):
+            assert time.monotonic() < end, states
 
     def end(self, name: str, number: signal.Signals = signal.SIGTERM) -> int:
         process = self.running.pop(name)

@@ -58,11 +58,13 @@ def rows(data_sets: list[DataSet], name: str) -> list[dict]:
 
 def seen_by_nodes(network: Network) -> dict[str, int]:
     """What the kernel has counted; of points that are off by now it is all."""
-    return {state["node"]: state["events"]["seen"] for state in states(network)}
+    return {state["node"]: state["events"]["seen"] for state in network.states()}
 
 
-def states(network: Network) -> list[dict]:
-    return list(network.control("status", "--json").json.values())
+def wait_for_more_events(network: Network) -> None:
+    """Until the reception has some thousand more of every node: those of a second."""
+    least = {s["node"]: s["delivery"]["events"]["delivered"] + 10_000 for s in network.states()}
+    network.wait_for(lambda s: s["delivery"]["events"]["delivered"] >= least[s["node"]])
 
 
 def check_account(data_sets: list[DataSet], seen: dict[str, int]) -> dict[str, int]:
@@ -88,7 +90,7 @@ def stop_and_end(network: Network) -> dict[str, int]:
     assert network.control("stop").status == 0
     assert network.control("pull", "--json").status == 0
     end = time.monotonic() + 100
-    while any(state["delivery"]["events"]["waiting"] for state in states(network)):
+    while any(state["delivery"]["events"]["waiting"] for state in network.states()):
         assert time.monotonic() < end
     seen = seen_by_nodes(network)
     for address in network.nodes:
@@ -137,11 +139,11 @@ def test_every_event_is_accounted_for_when_the_reception_is_killed_under_load(ne
         way = ("--interval", "0.3", "--level", "fs.read=trace", *way_to_reception(network))
         network.begin_daemon(address, *way)
     for _ in range(3):
-        time.sleep(1.5)
+        wait_for_more_events(network)
         assert network.end("reception", signal.SIGKILL) == -signal.SIGKILL
-        time.sleep(1)
+        network.wait_for(lambda state: state["delivery"]["waiting"] >= 3)
         network.begin_reception("--segment", "0.03")
-    time.sleep(1)
+    wait_for_more_events(network)
     seen = stop_and_end(network)
     written = check_account(received(network), seen)
     assert all(written[node] > 0.9 * count for node, count in seen.items())
@@ -156,10 +158,11 @@ def test_a_daemon_that_reads_its_settings_again_goes_on_tracing(network, load, t
     for address in network.nodes:
         way = way_to_reception(network)
         process = network.begin_daemon(address, "--settings", str(settings), *way)
-    time.sleep(1)
+    wait_for_more_events(network)
     settings.write_text('interval = 0.2\n[levels]\n"fs.read" = "trace"\ntask = "trace"\n')
     process.send_signal(signal.SIGHUP)
-    time.sleep(1)
+    network.wait_for(lambda state: state["interval"] == 0.2, [network.nodes[-1]])
+    wait_for_more_events(network)
     seen = stop_and_end(network)
     assert min(check_account(received(network), seen).values()) > 1000
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from networks import PATIENCE_S
 
 from conftest import SESAME, Outcome, run
 from sesame.datasets import DataSet
@@ -79,7 +80,7 @@ class Servers:
         return self.begin("receive", *place, *words)
 
     def wait_for(self, process: subprocess.Popen[str], words: str) -> str:
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE_S
         while True:
             line = self.said[process.pid].get(timeout=max(end - time.monotonic(), 0.01))
             if words in line:
@@ -93,6 +94,18 @@ class Servers:
     def control(self, verb: str, address: str, *words: str) -> Outcome:
         place = ("--nodes", address, "--token-file", "node/token")
         return run([*SESAME, "measure", verb, *place, *words], self.folder)
+
+    def wait_for_more_pulls(self, address: str, kind: str, more: int = 3) -> None:
+        """Until as many more are `delivered` or `waiting`."""
+        end = time.monotonic() + PATIENCE_S
+        least = None
+        while True:
+            answer = self.control("status", address, "--json").json
+            count = answer[address]["delivery"][kind]
+            least = count + more if least is None else least
+            if count >= least:
+                return
+            assert time.monotonic() < end
 
     def received(self, name: str) -> list[dict]:
         data_sets = map(DataSet, sorted((self.folder / "received").glob("*.sesame")))
@@ -196,7 +209,7 @@ def test_a_full_disk_is_said_and_when_there_is_room_again_nothing_is_missing(ser
     servers.wait_for(reception, "No space left on device; daemons wait")
     line = servers.wait_for(daemon, "pulls wait: ")
     assert "the reception cannot write: No space left on device" in line
-    time.sleep(1)
+    servers.wait_for_more_pulls(f"http{address}", "waiting")
     for path in small_disk.glob("*.sesame"):
         DataSet(path).table("kernel_pull")  # whole
     (small_disk / "ballast").unlink()
@@ -216,9 +229,9 @@ def test_a_full_disk_is_said_and_when_there_is_room_again_nothing_is_missing(ser
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("seconds", [0.3, 1.5, 3.0])
-def test_whenever_they_are_ended_nothing_half_made_stays(tmp_path, number, seconds):
-    """Also before they serve. What stays is what the next start takes up."""
+@pytest.mark.parametrize("moment", ["at once", "when their folders are there", "when they serve"])
+def test_whenever_they_are_ended_nothing_half_made_stays(tmp_path, number, moment):
+    """What stays is what the next start takes up."""
     folder = ("--folder", "node", "--listen", "127.0.0.1:0", "--destination", "sets")
     daemon = ["measure", "daemon", "--level", "task=trace", "--interval", "0.1", *folder]
     reception = ["receive", "-o", "received", "--listen", "127.0.0.1:0", "--token-file", "rt"]
@@ -226,11 +239,19 @@ def test_whenever_they_are_ended_nothing_half_made_stays(tmp_path, number, secon
         subprocess.Popen([*SESAME, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
         for words in (daemon, reception)
     ]
-    time.sleep(seconds)
+    end = time.monotonic() + PATIENCE_S
+    if moment == "when their folders are there":
+        while not all((tmp_path / name).exists() for name in ("node", "received")):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+    elif moment == "when they serve":
+        for process in both:
+            while "token in" not in process.stderr.readline():
+                assert time.monotonic() < end
     for process in both:
         process.send_signal(number)
     for process in both:
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=PATIENCE_S)
         if process.returncode == -number:
             continue  # Python itself has not begun yet
         if process.returncode == -signal.SIGINT and "interrupted" in said:

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from networks import Network
+from networks import PATIENCE_S, Network
 
 from conftest import SESAME, run
 from sesame.datasets import DataSet
+from sesame.measurement.reception.journal import pulls
 from tutorials import commands_of
 
 pytestmark = pytest.mark.usefixtures("network_namespaces")
@@ -99,6 +100,16 @@ def test_a_node_that_is_away_is_named_and_the_others_do_it(network):
     network.control("stop", nodes=network.nodes[:1]).assert_refused("this is not its token")
 
 
+def wait_for_pull(folder: Path, after_ns: int) -> None:
+    """Until the reception has stored a pull that ended later."""
+    end = time.monotonic() + PATIENCE_S
+    while not any(
+        pull.end_ns > after_ns for one in folder.glob(".journal-*") for pull in pulls(one)
+    ):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 def test_nothing_is_lost_when_the_reception_is_killed_and_comes_back(network):
     reception = network.begin_reception()
     way = (
@@ -107,17 +118,18 @@ def test_nothing_is_lost_when_the_reception_is_killed_and_comes_back(network):
         "--destination-token-file",
         str(network.folder / "rt"),
     )
-    for address in network.nodes[:2]:
+    two = network.nodes[:2]
+    for address in two:
         network.begin_daemon(address, "--interval", "0.2", "--level", "fs=summary", *way)
     make_fsyncs()
-    time.sleep(1)
+    network.wait_for(lambda state: state["delivery"]["delivered"] >= 3, two)
     assert network.end("reception", signal.SIGKILL) == -signal.SIGKILL
     make_fsyncs()
-    time.sleep(1)
+    network.wait_for(lambda state: state["delivery"]["waiting"] >= 3, two)
     reception = network.begin_reception()
     make_fsyncs()
-    time.sleep(1)
-    for address in network.nodes[:2]:
+    network.wait_for(lambda state: state["delivery"]["delivered"] >= 10, two)
+    for address in two:
         assert network.end(address) == 0
     assert reception.poll() is None
     assert network.end("reception") == 0
@@ -144,7 +156,7 @@ def test_a_reception_fetches_from_daemons_that_cannot_reach_it(network):
         "0.3",
     )
     make_fsyncs()
-    time.sleep(1)
+    wait_for_pull(network.folder / "received", time.monotonic_ns())
     assert network.end("reception") == 0
     [data_set] = map(DataSet, (network.folder / "received").glob("*.sesame"))
     assert fsyncs(data_set.table("kernel_summary").to_pylist(), "node2") >= FSYNCS

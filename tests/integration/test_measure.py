@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests.command_line import Outcome, sesame
 from tests.tutorials import commands_of
 
 from sesame.measurement import (
@@ -50,9 +51,9 @@ def measured(names: list[str], command: list[str]) -> dict[str, dict[str, int]]:
     return counts
 
 
-def run(*arguments: str, status: int = 0, cwd: Path | None = None) -> subprocess.CompletedProcess:
-    done = subprocess.run([*SESAME, *arguments], capture_output=True, text=True, cwd=cwd)
-    assert done.returncode == status, done.stderr
+def run(*arguments: str, status: int = 0, cwd: Path | None = None) -> Outcome:
+    done = sesame(*arguments, cwd=cwd)
+    assert done.status == status, done.stderr
     return done
 
 
@@ -330,14 +331,17 @@ def test_wrong_input_is_named_and_leaves_nothing(tmp_path, arguments, message):
 
 
 def test_an_interrupted_measurement_leaves_nothing(tmp_path):
-    command = [*SESAME, "measure", "run", "--only", "task", "--", "sleep", "60"]
+    command = [*SESAME, "measure", "run", "--only", "task", "--", "sh", "-c", "echo on; sleep 60"]
     process = subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
     )
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and not list(tmp_path.iterdir()):
-        time.sleep(0.1)
-    time.sleep(1)
+    assert process.stdout.readline() == "on\n"
+    assert list(tmp_path.iterdir()) != []
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 130
@@ -355,10 +359,8 @@ def test_the_tutorial_works(tmp_path):
         assert words[0] == "sesame"
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # its mpiexec runs as root
         environment = os.environ | {"PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-        done = subprocess.run(
-            [*SESAME, *words[1:]], cwd=tmp_path, capture_output=True, text=True, env=environment
-        )
-        assert done.returncode == 0, f"{line}: {done.stderr}"
+        done = sesame(*words[1:], cwd=tmp_path, env=environment)
+        assert done.status == 0, f"{line}: {done.stderr}"
 
 
 TALK = (

@@ -108,7 +108,10 @@ with loaded(["fs"]) as probes:
     with session.running():
         mount("short")
         write("short", 30, 100)
-        time.sleep(0.2)
+        end = time.monotonic() + 60
+        while not any("short" in name for name in probes["fs"]._classes):  # named by the session
+            assert time.monotonic() < end
+            time.sleep(0.01)
         write("short", 20, 100)
         unmount("short")
         found = pulled(session, is_last=True)

@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -244,13 +245,23 @@ def test_a_launcher_is_known_by_its_whole_name(name, traced, trace, tmp_path):
     assert (tmp_path / "run.sesame").exists() == traced
 
 
+def wait_for_program(name: str, session: int) -> None:
+    """Until one of that name runs in the session."""
+    end = time.monotonic() + 60
+    while True:
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                before, _, after = stat.read_text().rpartition(")")
+                if before.endswith(f"({name}") and after.split()[3] == str(session):
+                    return
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def test_ctrl_c_is_for_the_program_and_the_rest_is_kept(tmp_path):
     command = [*SESAME, "trace", "-o", "run.sesame", "--", "sh", "-c", "cat /dev/null; sleep 60"]
     process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
-    deadline = time.monotonic() + 20
-    while not list(tmp_path.glob("run.sesame.raw/state/*")) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    time.sleep(0.3)
+    wait_for_program("sleep", process.pid)
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(20) == 128 + signal.SIGINT
     assert DataSet(tmp_path / "run.sesame").has("process")
