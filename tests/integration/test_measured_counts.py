@@ -20,7 +20,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.integration.kernel_counters import MAJOR_FAULTS, MINOR_FAULTS, Bounds, Event, Watch
+from tests.integration.kernel_counters import (
+    MAJOR_FAULTS,
+    MINOR_FAULTS,
+    UNDER_WAY,
+    Bounds,
+    Event,
+    Watch,
+)
 from tests.integration.test_measure import all_points
 
 from sesame.installed import find_installed
@@ -85,9 +92,6 @@ LOADS = {
     "switches": repeat("turn", 0.5),
 }
 PROCESSORS = os.cpu_count() or 1
-# The kernel counts a fault at its end, points need its begin. Those that were under way when points
-# were switched, which wait for a disk at times, have ended after so many seconds.
-UNDER_WAY = 0.3
 PARTS = ("page-in", "reactivation", "zero-fill", "copy-on-write", "protection", "first-touch")
 
 
