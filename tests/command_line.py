@@ -9,6 +9,7 @@ This file is the process that forks, too: `python command_line.py NUMBER`, a soc
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import importlib
@@ -194,7 +195,8 @@ def main() -> None:
     from sesame import cli
 
     for name in (*LARGE, *(target.split(":")[0] for target in cli.VERBS.values())):
-        importlib.import_module(name)
+        with contextlib.suppress(ImportError):  # what is missing is said by the command
+            importlib.import_module(name)
     gc.freeze()
     request = serve(socket.socket(fileno=int(sys.argv[1])))
     os.chdir(request["cwd"])
