@@ -98,3 +98,19 @@ def test_as_many_jobs_as_are_asked_for(monkeypatch, capsys):
     ctest = commands[0]
     assert ctest[ctest.index("--parallel") + 1] == "3"
     assert capsys.readouterr().out.splitlines()[-1] == "2 passed, 0 failed, 0 skipped"
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ([], ["-m", "not long"]),
+        (["--fast"], ["-m", "not long", "tests/python", "tests/tidy"]),
+        (["--long"], []),
+    ],
+)
+def test_the_tier_chooses_the_tests(options, wanted, monkeypatch, capsys):
+    commands = run_as(monkeypatch, 0)
+    monkeypatch.setattr(sys, "argv", ["run_tests.py", *options])
+    assert run_tests.main() == 0
+    pytest_command = commands[1]
+    assert pytest_command[pytest_command.index("worksteal") + 1 :] == wanted
