@@ -18,7 +18,7 @@ ON = ("-n", 2, "--machine", "infiniband")
 def shared_memory() -> set[str]:
     """Without the objects of real MPI jobs, which other tests may run at the same time."""
     names = {path.name for path in Path("/dev/shm").iterdir()}
-    return {name for name in names if not name.startswith(("mpich", "ucx"))}
+    return {name for name in names if not name.startswith(("mpich", "ucx", "vader_segment"))}
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +74,9 @@ def test_a_program_that_is_not_there_is_named(simulate):
         ('latencie = "5 us"', "latencie"),
     ],
 )
-def test_a_wrong_machine_file_is_answered_with_file_and_line(line, said, tmp_path, simulate):
+def test_a_wrong_machine_file_is_answered_with_file_and_line(
+    line, said, tmp_path, compiled, simulate
+):
     machine = tmp_path / "mine.toml"
     machine.write_text(
         'name = "mine"\nnodes = 4\n[network]\nlatency = "1 us"\nbandwidth = "1 GB/s"\n'
@@ -83,7 +85,7 @@ def test_a_wrong_machine_file_is_answered_with_file_and_line(line, said, tmp_pat
     kept = [old for old in machine.read_text().splitlines() if not old.startswith(key + " ")]
     machine.write_text("\n".join([*kept, line]) + "\n")
     number = len(kept) + 1
-    outcome = simulate("-n", 2, "--machine", machine, "--", "true")
+    outcome = simulate("-n", 2, "--machine", machine, "--", compiled("examples/samplesort.c"))
     assert outcome.status == 2
     assert f"mine.toml:{number}:" in outcome.stderr
     assert said in outcome.stderr
