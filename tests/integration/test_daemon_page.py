@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from fake_probes import all_probes
+
+from browser import SIZES, axe_script, faults
 
 TOKEN = "page-token-0123456789"
 
@@ -29,11 +32,12 @@ class ServedDaemon:
         from sesame.measurement.daemon.node import Node
         from sesame.measurement.daemon.service import Service
         from sesame.measurement.daemon.settings import Settings
-        from sesame.measurement.web import listen, serve_until
+        from sesame.web.server.listening import listen
+        from sesame.web.server.serve import serve_until
 
         self.probes = all_probes(open="hardened")
         self.node = Node("n1", self.probes, {})
-        service = Service(self.node, Settings(interval=1), print)
+        service = self._service = Service(self.node, Settings(interval=1), print)
         self.listening = listen("127.0.0.1:0", None, None)
         self._ended = asyncio.Event()
         self._begun = threading.Event()
@@ -51,6 +55,11 @@ class ServedDaemon:
 
     def levels(self) -> list[str]:
         return [self.node.level(place) for place in self.node.places()]
+
+    def pull(self) -> None:
+        done = threading.Event()
+        self._loop.call_soon_threadsafe(lambda: (self._service.pull(), done.set()))
+        assert done.wait(10)
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._ended.set)
@@ -86,19 +95,23 @@ def wait_for(page, expression: str) -> None:
         time.sleep(0.05)
 
 
+def type_token(page, token: str) -> None:
+    for _ in ("the link to the content", "the token"):
+        page.keyboard.press("Tab")
+    page.keyboard.type(token)
+
+
 def log_in(page) -> None:
-    page.keyboard.press("Tab")
-    page.keyboard.type(TOKEN)
+    type_token(page, TOKEN)
     page.keyboard.press("Enter")
     page.wait_for_selector("#switches fieldset")
 
 
 def test_a_wrong_token_is_refused_in_words(page):
-    page.keyboard.press("Tab")
-    page.keyboard.type("wrong")
+    type_token(page, "wrong")
     page.keyboard.press("Enter")
     wait_for(page, "document.getElementById('message').textContent.includes('wrong token')")
-    assert page.is_hidden("#content")
+    assert page.is_hidden("#cards") and page.is_hidden("#switches")
 
 
 def test_all_three_levels_are_switched_by_keyboard(page, daemon):
@@ -130,13 +143,19 @@ def test_plots_show_what_was_counted(page, daemon):
         daemon.probes["fs"].count(point=0, class_=0, group=1, size=1000, duration=7000)
     page.focus("#pull")
     page.keyboard.press("Enter")
-    wait_for(page, "document.getElementById('rates').data?.some(x => x.name == 'fs.read')")
+    wait_for(
+        page,
+        "document.getElementById('rates').chart?.description.marks.some(x => x.name == 'fs.read')",
+    )
     page.select_option("#quantity", "mean")
     wait_for(
         page,
-        "document.getElementById('rates').data.some(x => x.name == 'fs.read' && x.y.includes(7))",
+        "document.getElementById('rates').chart.description.marks"
+        ".some(x => x.name == 'fs.read' && x.y.includes(7))",
     )
-    assert page.evaluate("document.getElementById('cost').data[0].y.every(y => y > 0)")
+    assert page.evaluate(
+        "document.getElementById('cost').chart.description.marks[0].y.every(y => y > 0)"
+    )
     assert page.problems == []
 
 
@@ -153,3 +172,37 @@ def test_the_interval_is_set(page, daemon):
     page.fill("#destination", "ftp://x")
     page.keyboard.press("Enter")
     wait_for(page, "document.getElementById('message').textContent.includes('http://HOST')")
+
+
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
+def test_everybody_can_use_the_page(page, daemon, width, scheme):
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    axe = axe_script()
+    assert faults(page, axe) == []
+    log_in(page)
+    for _ in range(2):
+        daemon.probes["fs"].count(point=0, class_=0, group=1, size=1000, duration=7000)
+        page.click("#pull")
+    page.wait_for_selector("#rates canvas")
+    page.click("#switches details summary >> nth=0")
+    assert faults(page, axe) == []
+    assert page.problems == []
+
+
+def test_what_was_off_is_not_said_to_be_zero(page, daemon):
+    """fs.read counts, is switched off, and counts again: between there is no value."""
+    log_in(page)
+    values = (
+        "document.getElementById('rates').chart?.description.marks"
+        ".find(x => x.name == 'fs.read')?.y ?? []"
+    )
+    for level, count in (("summary", 3), ("off", 0), ("summary", 3)):
+        page.check(f"input[name='everything'][value={level}]")
+        wait_for(page, f"document.querySelector('[name=fs][value={level}]').checked")
+        daemon.pull()
+        for _ in range(count):
+            daemon.probes["fs"].count(point=0, class_=0, group=1, size=1000, duration=7000)
+        daemon.pull()
+    page.click("#pull")
+    wait_for(page, f"({values}).includes(null) && ({values}).some(x => x > 0)")

@@ -15,7 +15,6 @@ from fastapi.testclient import TestClient
 
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement.clocks import Offset, estimate
-from sesame.measurement.daemon.access import make_token, read_token
 from sesame.measurement.daemon.api import make_daemon_app
 from sesame.measurement.daemon.delivery import Delivery, Parcels
 from sesame.measurement.daemon.node import Node
@@ -25,6 +24,7 @@ from sesame.measurement.daemon.settings import Settings, read_settings
 from sesame.measurement.probes import Detail
 from sesame.measurement.processors import STATES
 from sesame.measurement.pulls import Phase, Pull
+from sesame.web.server.tokens import make_token, read_token
 
 TOKEN = "t" * 32
 ALLOWED = {"Authorization": f"Bearer {TOKEN}"}

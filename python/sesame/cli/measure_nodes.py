@@ -56,7 +56,8 @@ def with_nodes(command: Command) -> Command:
 
 def _connect(nodes: str, token_file: Path | None, ca: str) -> Nodes:
     from sesame.measurement.control import Nodes
-    from sesame.measurement.daemon.access import default_folder, read_token
+    from sesame.measurement.defaults import default_folder
+    from sesame.web.server.tokens import read_token
 
     token = read_token(token_file or default_folder() / "token")
     return Nodes([node for node in nodes.split(",") if node], token, ca)

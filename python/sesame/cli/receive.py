@@ -71,9 +71,10 @@ def receive(
 ) -> None:
     """Take what daemons of many nodes have measured, and write data sets."""
     from sesame.measurement.connection import Connection
-    from sesame.measurement.daemon.access import default_folder, read_token
+    from sesame.measurement.defaults import default_folder
     from sesame.measurement.reception.server import Reception
     from sesame.measurement.reception.server import receive as serve
+    from sesame.web.server.tokens import read_token
 
     if minutes <= 0 or interval <= 0:
         raise InputError("--segment, --interval: expected more than 0")

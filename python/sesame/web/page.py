@@ -48,9 +48,11 @@ def asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
-def policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
-    """The Content-Security-Policy of a page with these styles and scripts: nothing else runs or is
-    loaded, and only its own server is asked."""
+def page_policy(scripts: Sequence[str] = ()) -> str:
+    """The Content-Security-Policy of a page: only our styles and scripts and these `scripts` of its
+    own run, nothing is loaded, and only its own server is asked."""
+    styles = [asset(one) for one in STYLES]
+    scripts = [*(asset(one) for one in SCRIPTS), *scripts]
     return "; ".join(
         [
             "default-src 'none'",
@@ -77,9 +79,9 @@ def columns_for(cards: int, most: int) -> int:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def _environment(folder: Path) -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+        loader=jinja2.FileSystemLoader([folder, TEMPLATES]),
         autoescape=True,
         trim_blocks=True,
         undefined=jinja2.ChainableUndefined,
@@ -88,20 +90,21 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def template(name: str) -> jinja2.Template:
-    return _environment().get_template(name)
+def template(name: str, folder: Path = TEMPLATES) -> jinja2.Template:
+    return _environment(folder).get_template(name)
 
 
-def render(name: str, *, scripts: Sequence[str] = (), **content: Any) -> str:
-    """The page that a template of templates/ makes; `scripts` are texts of its own."""
-    styles = [asset(one) for one in STYLES]
-    every = [*(asset(one) for one in SCRIPTS), *scripts]
-    return template(name).render(
+def render(
+    name: str, *, scripts: Sequence[str] = (), folder: Path = TEMPLATES, **content: Any
+) -> str:
+    """The page that a template of `folder` makes, which may extend those of templates/; `scripts`
+    are texts of its own."""
+    return template(name, folder).render(
         **content,
         version=sesame.__version__,
-        styles=styles,
-        page_scripts=every,
-        policy=policy(styles, every),
+        styles=[asset(one) for one in STYLES],
+        page_scripts=[*(asset(one) for one in SCRIPTS), *scripts],
+        policy=page_policy(scripts),
     )
 
 

@@ -14,7 +14,10 @@ from sesame.measurement.daemon.page import add_page
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.detail import Detail
 from sesame.measurement.pulls import Phase, Pull
-from sesame.measurement.web import guard, make_app
+from sesame.web.server.access import Access, Role, guard
+from sesame.web.server.audit import AuditLog
+from sesame.web.server.limits import Limits
+from sesame.web.server.serve import make_app
 
 EVENTS_AT_ONCE = 1 << 17
 
@@ -49,16 +52,17 @@ class PhaseGiven(BaseModel):
     pid: int = Field(ge=0, lt=2**32)
 
 
-def make_daemon_app(service: Service, token: str) -> FastAPI:
-    app = make_app("sesamed")
-    routes = APIRouter(prefix="/v1", dependencies=[Depends(guard(token))])
+def make_daemon_app(service: Service, token: str, audit: AuditLog | None = None) -> FastAPI:
+    app = make_app("sesamed", Limits(), audit)
+    check = guard(Access({token: Role.CONTROL}))
+    routes = APIRouter(prefix="/v1", dependencies=[Depends(check)])
     _add_switches(routes, service)
     _add_settings(routes, service)
     _add_readings(routes, service)
     app.include_router(routes)
     add_page(app)
 
-    @app.get("/metrics", dependencies=[Depends(guard(token))], response_class=Response)
+    @app.get("/metrics", dependencies=[Depends(check)], response_class=Response)
     async def metrics() -> Response:
         """Summaries for Prometheus."""
         return Response(as_text(service), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -19,17 +19,19 @@ from typing import TextIO
 
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement.daemon import privileges
-from sesame.measurement.daemon.access import default_folder, make_token
 from sesame.measurement.daemon.api import make_daemon_app
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings
-from sesame.measurement.defaults import DEFAULT_ADDRESS, DEFAULT_BUDGET
+from sesame.measurement.defaults import DEFAULT_ADDRESS, DEFAULT_BUDGET, default_folder
 from sesame.measurement.mpi import default_cells
 from sesame.measurement.probes import MET, SPENT, Probes
 from sesame.measurement.providers import Provider, providers, sources_of
 from sesame.measurement.pump import EventPump
-from sesame.measurement.web import Listening, is_loopback, listen, run
+from sesame.web.server.audit import AuditLog
+from sesame.web.server.listening import Listening, is_loopback, listen
+from sesame.web.server.serve import run
+from sesame.web.server.tokens import make_token
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ def start(how: Start) -> None:
     token = make_token(token_file)
     if user is not None:
         os.chown(token_file, user.pw_uid, user.pw_gid, follow_symlinks=False)
+    audit = AuditLog(folder / "audit.log")
     cells = how.cells or (how.folder / "cells" if how.folder is not None else default_cells())
     probes, refused = load_all(providers(cells, user.pw_uid if user is not None else None))
     if not how.keep_privileges:
@@ -143,7 +146,7 @@ def start(how: Start) -> None:
     with closing(EventPump(sources, node.stream.write, messages)) as pump:
         read = how.read_settings if how.settings_file is not None else None
         service = Service(node, settings, say, read, pump.flush, folder / "undelivered")
-        asyncio.run(_serve(service, listening, token_file, token))
+        asyncio.run(_serve(service, listening, token_file, token, audit))
     held.close()
 
 
@@ -153,7 +156,9 @@ def _tell(node: Node, listening: Listening, token_file: Path) -> None:
         say("others can read the token on its way here; --certificate and --key keep it secret")
 
 
-async def _serve(service: Service, listening: Listening, token_file: Path, token: str) -> None:
+async def _serve(
+    service: Service, listening: Listening, token_file: Path, token: str, audit: AuditLog
+) -> None:
     def ready() -> None:
         _tell(service.node, listening, token_file)
         tell_systemd("READY=1")
@@ -163,8 +168,9 @@ async def _serve(service: Service, listening: Listening, token_file: Path, token
 
     try:
         service.begin()
-        app = make_daemon_app(service, token)
+        app = make_daemon_app(service, token, audit)
         await run(app, listening, ready, {signal.SIGHUP: service.reload})
     finally:
         tell_systemd("STOPPING=1")
         service.end()
+        audit.close()

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from sesame.errors import InputError, OutputError, SesameError
-from sesame.measurement.daemon.access import read_token
 from sesame.measurement.daemon.delivery import Delivery, HttpSink, Sink, StoreSink
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.settings import Settings, check
 from sesame.measurement.daemon.undelivered import keep, kept
 from sesame.measurement.pulls import Pull
 from sesame.measurement.reception.store import Store
+from sesame.web.server.tokens import read_token
 
 SEGMENT_SECONDS = 600.0
 

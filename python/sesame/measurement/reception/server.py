@@ -18,14 +18,18 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement.connection import Connection
-from sesame.measurement.daemon.access import make_token
 from sesame.measurement.defaults import MOST_AT_ONCE
 from sesame.measurement.events import Block
 from sesame.measurement.feed import Feed
 from sesame.measurement.frames import read_blocks, read_pulls, whole_bytes
 from sesame.measurement.pulls import Pull
 from sesame.measurement.reception.store import Store
-from sesame.measurement.web import Listening, guard, listen, make_app, run
+from sesame.web.server.access import Access, Role, guard, routine
+from sesame.web.server.audit import AuditLog
+from sesame.web.server.limits import Limits
+from sesame.web.server.listening import Listening, listen
+from sesame.web.server.serve import make_app, run
+from sesame.web.server.tokens import make_token
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,14 @@ def say(text: str) -> None:
         print(f"sesame receive: {text}", file=sys.stderr, flush=True)
 
 
-def make_reception_app(store: Store, token: str) -> FastAPI:
-    app = make_app("sesame receive")
-    routes = APIRouter(prefix="/v1", dependencies=[Depends(guard(token))])
+# Delivered events come in blocks of some megabytes, and what has waited comes together.
+LIMITS = Limits(body_bytes=256 << 20, requests=256, connections=4096)
+
+
+def make_reception_app(store: Store, token: str, audit: AuditLog | None = None) -> FastAPI:
+    app = make_app("sesame receive", LIMITS, audit)
+    access = Access({token: Role.CONTROL})
+    routes = APIRouter(prefix="/v1", dependencies=[Depends(guard(access)), Depends(routine)])
 
     @routes.post("/pulls")
     async def pulls(request: Request) -> dict[str, Any]:
@@ -126,11 +135,13 @@ def receive(how: Reception) -> None:
     listening = listen(how.address, how.certificate, how.key)
     how.token_file.parent.mkdir(parents=True, exist_ok=True)
     token = make_token(how.token_file)
+    audit = AuditLog(how.token_file.with_name("reception-audit.log"))
     store = Store(how.folder, how.segment_seconds, say)
-    asyncio.run(_serve(how, store, listening, token))
+    asyncio.run(_serve(how, store, listening, make_reception_app(store, token, audit)))
+    audit.close()
 
 
-async def _serve(how: Reception, store: Store, listening: Listening, token: str) -> None:
+async def _serve(how: Reception, store: Store, listening: Listening, app: FastAPI) -> None:
     fetchers = [Fetcher(node, store) for node in how.nodes]
     # A node that is away keeps a thread until its time is over.
     threads = ThreadPoolExecutor(min(len(fetchers), MOST_AT_ONCE) + 1)
@@ -139,7 +150,6 @@ async def _serve(how: Reception, store: Store, listening: Listening, token: str)
     tasks.append(asyncio.create_task(_end_segments(store, how.segment_seconds)))
     try:
         told = f"{listening.url}, token in {how.token_file}, data sets in {how.folder}"
-        app = make_reception_app(store, token)
         await run(app, listening, lambda: say(told), {})
     finally:
         for task in tasks:

@@ -1,28 +1,35 @@
-"""The daemon's web page: plain HTML and JavaScript, and plotly as its package has it."""
+"""The daemon's web page, of the one design of all pages."""
 
 from __future__ import annotations
 
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from functools import cache
+from pathlib import Path
 
 from fastapi import FastAPI, Response
 
-KINDS = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
-POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:"
+from sesame.web.page import page_policy, render
+
+FOLDER = Path(__file__).parent
+
+
+@cache
+def _script() -> str:
+    return (FOLDER / "page.js").read_text(encoding="utf-8")
+
+
+@cache
+def _page() -> tuple[bytes, str]:
+    """The page and its policy."""
+    html = render("page.html", scripts=[_script()], folder=FOLDER)
+    return html.encode(), page_policy([_script()])
 
 
 def add_page(app: FastAPI) -> None:
     """Needs no token: the page asks for it."""
-    for name, kind in KINDS.items():
-        _add_file(app, "/" if name == "index.html" else f"/{name}", files(__name__) / name, kind)
-    script = files("plotly") / "package_data" / "plotly.min.js"
-    _add_file(app, "/plotly.js", script, "text/javascript")
 
-
-def _add_file(app: FastAPI, path: str, file: Traversable, kind: str) -> None:
     async def answer() -> Response:
-        return Response(
-            file.read_bytes(), media_type=kind, headers={"Content-Security-Policy": POLICY}
-        )
+        html, policy = _page()
+        headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}
+        return Response(html, media_type="text/html", headers=headers)
 
-    app.add_api_route(path, answer, include_in_schema=False)
+    app.add_api_route("/", answer, include_in_schema=False)

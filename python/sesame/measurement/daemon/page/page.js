@@ -1,7 +1,11 @@
 // The page of one daemon: everything goes through the same HTTP interface that programs use.
+"use strict";
 
 const LEVELS = ["off", "summary", "trace"];
 const MOST_PULLS = 360;
+const MOST_LINES = 7; // as many colours as can be told apart
+const COLOURS = ["blue", "vermillion", "green", "purple", "orange", "sky", "ink"];
+const SILENT = "The daemon does not answer. This page asks again.";
 const shown = (id) => document.getElementById(id);
 
 let token = sessionStorage.getItem("token") ?? "";
@@ -18,7 +22,7 @@ async function ask(method, path, body) {
     method,
     headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
     body: body === undefined ? undefined : JSON.stringify(body),
-  });
+  }).catch(() => { throw new Error(SILENT); });
   const content = await answer.json();
   if (!answer.ok) throw new Error(content.hint ? `${content.error} (${content.hint})` : content.error);
   return content;
@@ -57,7 +61,7 @@ function makeSwitch(name, title, path) {
 
 function addText(parent, kind, text) {
   const span = document.createElement("span");
-  span.className = kind;
+  span.className = kind === "missing" ? "note missing" : "note meaning";
   span.textContent = text;
   parent.append(span);
 }
@@ -69,7 +73,7 @@ function makeSubsystem(name, subsystem) {
   head.textContent = `${name}: ${subsystem.missing ?? subsystem.meaning}`;
   box.append(head);
   const points = document.createElement("div");
-  points.className = "points";
+  points.className = "nested";
   for (const [point, one] of Object.entries(subsystem.points)) {
     const set = makeSwitch(`${name}.${point}`, point, `${path}/points/${point}`);
     addText(set, one.missing ? "missing" : "meaning", one.missing ?? one.meaning);
@@ -105,6 +109,14 @@ function showLevels(subsystems) {
   check("everything", levelOf(all));
 }
 
+function showCards(cards) {
+  shown("cards").replaceChildren(...cards.map(([name, value]) => {
+    const card = make("div");
+    card.append(make("dt", "", name), make("dd", "", value));
+    return card;
+  }));
+}
+
 async function showState() {
   const state = await ask("GET", "v1/state");
   if (state.start !== start) {
@@ -118,12 +130,16 @@ async function showState() {
     shown("destination").value = state.destination;
   }
   showLevels(state.subsystems);
-  const { seen, lost } = state.events;
-  shown("events").textContent = `Traced events: ${seen} seen, ${lost} lost.`;
-  const way = state.delivery;
+  const { seen, lost } = state.events, way = state.delivery;
+  showCards([
+    ["events traced", seen.toLocaleString("en")],
+    ["events lost", lost.toLocaleString("en")],
+    ["reads delivered", way ? way.delivered.toLocaleString("en") : "no destination"],
+    ["interval", `${state.interval} s`],
+  ]);
   shown("delivery").textContent = way
-    ? `${way.delivered} pulls delivered, ${way.waiting} wait, ${way.dropped} dropped. ${way.trouble}`
-    : "Pulls go nowhere.";
+    ? `${way.delivered} reads delivered, ${way.waiting} wait, ${way.dropped} dropped. ${way.trouble}`
+    : "No destination is set: the last reads stay in the daemon's memory.";
   return state;
 }
 
@@ -151,13 +167,15 @@ function sumsByPoint(pull) {
   return points;
 }
 
-const layout = (title, kind) => ({
-  margin: { l: 60, r: 10, t: 10, b: 40 },
-  xaxis: { title: { text: "seconds ago" } },
-  yaxis: { title: { text: title }, type: kind, rangemode: "tozero" },
-  paper_bgcolor: "transparent",
-  plot_bgcolor: "transparent",
-});
+// A point that was off has no value; one that was on and had no event has 0.
+function valueOf(quantity, pull, points, name, seconds) {
+  const sums = points.get(name);
+  if (sums) return QUANTITIES[quantity](sums, seconds);
+  const isOn = (pull.costs[name.split(".")[0]]?.detail ?? 0) > 0;
+  return isOn ? QUANTITIES[quantity]({ count: 0, bytes: 0, timed: 0 }, seconds) : null;
+}
+
+const axes = (title) => ({ height: 320, legend: true, x: { title: "seconds ago" }, y: { title, zero: true } });
 
 function showPlots() {
   if (!pulls.length) return;
@@ -165,30 +183,45 @@ function showPlots() {
   const ages = pulls.map((pull) => (pull.end_ns - last) / 1e9);
   const seconds = pulls.map((pull) => (pull.end_ns - pull.begin_ns) / 1e9);
   const sums = pulls.map(sumsByPoint);
-  const names = [...new Set(sums.flatMap((points) => [...points.keys()]))].sort();
+  const counts = new Map();
+  for (const points of sums) for (const [name, one] of points) counts.set(name, (counts.get(name) ?? 0) + one.count);
+  const names = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
+  const most = names.slice(0, MOST_LINES).sort();
   const quantity = shown("quantity").value;
-  const nothing = { count: 0, bytes: 0, timed: 0 };
-  const value = (points, i, name) => QUANTITIES[quantity](points.get(name) ?? nothing, seconds[i]);
-  const lines = names.map((name) => ({
-    name,
-    x: ages,
-    y: sums.map((points, i) => value(points, i, name)),
-    mode: "lines+markers",
-  }));
-  const title = shown("quantity").selectedOptions[0].textContent;
-  Plotly.react("rates", lines, layout(title, "linear"), { responsive: true });
-  const cost = pulls.map((pull, i) => (100 * pull.cpu_ns) / (1e9 * seconds[i]));
+  const line = (name, y, i) => ({ kind: "line", name, x: ages, y, colour: COLOURS[i], points: ages.length < 80 });
+  const marks = most.map((name, i) => line(name, pulls.map((pull, k) => valueOf(quantity, pull, sums[k], name, seconds[k])), i));
+  drawChart(shown("rates"), { ...axes(shown("quantity").selectedOptions[0].textContent), marks });
+  shown("left-out").textContent = names.length > most.length ? `The ${most.length} points with most events; the table has all.` : "";
+  showLast(sums.at(-1), seconds.at(-1), names.sort());
+  const share = (ns, i) => (100 * ns) / (1e9 * seconds[i]);
   const spent = pulls.map((pull) => Object.values(pull.costs).reduce((a, b) => a + b.estimated_ns, 0));
   const both = [
-    { x: ages, y: cost, mode: "lines+markers", name: "the daemon itself" },
-    {
-      x: ages,
-      y: spent.map((ns, i) => (100 * ns) / (1e9 * seconds[i])),
-      mode: "lines+markers",
-      name: "measuring, as estimated",
-    },
+    line("the daemon itself", pulls.map((pull, i) => share(pull.cpu_ns, i)), 0),
+    line("measuring, as estimated", spent.map(share), 1),
   ];
-  Plotly.react("cost", both, layout("% of one processor", "linear"), { responsive: true });
+  drawChart(shown("cost"), { ...axes("% of one processor"), height: 260, marks: both });
+}
+
+function showLast(points, seconds, names) {
+  const head = make("tr"), table = shown("last");
+  for (const title of ["point", "events/s", "bytes/s", "mean duration", "longest"]) {
+    const cell = make("th", title === "point" ? "" : "n", title);
+    cell.scope = "col";
+    head.append(cell);
+  }
+  table.replaceChildren();
+  table.createTHead().append(head);
+  const body = table.createTBody(), micro = (v) => (v === null ? "not measured" : `${showNumber(v)} µs`);
+  for (const name of names) {
+    const one = points.get(name) ?? { count: 0, bytes: 0, timed: 0 }, row = body.insertRow();
+    const of = (quantity) => QUANTITIES[quantity](one, seconds);
+    row.insertCell().textContent = name;
+    for (const text of [showNumber(of("events")), one.bytes ? showNumber(of("bytes")) : "none", micro(of("mean")), micro(of("longest"))]) {
+      const cell = row.insertCell();
+      cell.className = "n";
+      cell.textContent = text;
+    }
+  }
 }
 
 async function fetchPulls() {
@@ -217,7 +250,7 @@ async function live() {
     const state = await showState();
     interval = state.interval;
     await fetchPulls();
-    if (shown("message").textContent.startsWith("Failed")) say("");
+    if (shown("message").textContent === SILENT) say("");
   });
   setTimeout(live, 1000 * Math.min(Math.max(interval, 1), 10));
 }
@@ -225,7 +258,7 @@ async function live() {
 async function enter() {
   const isIn = await attempt(showState);
   shown("login").hidden = isIn;
-  shown("content").hidden = !isIn;
+  for (const part of [shown("cards"), ...document.querySelectorAll(".logged-in")]) part.hidden = !isIn;
   if (!isIn) return;
   sessionStorage.setItem("token", token);
   say("");

@@ -1,8 +1,7 @@
-"""Who may control a daemon: whoever knows its token."""
+"""Tokens, in files that only their owner may read."""
 
 from __future__ import annotations
 
-import hmac
 import os
 import secrets
 from contextlib import suppress
@@ -10,14 +9,6 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from sesame.errors import InputError, OutputError
-
-
-def default_folder() -> Path:
-    """Where a daemon of this user has its token and its lock."""
-    if os.geteuid() == 0:
-        return Path("/var/lib/sesame")
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local/state")
-    return Path(state) / "sesame"
 
 
 def read_token(path: Path) -> str:
@@ -54,9 +45,3 @@ def make_token(path: Path) -> str:
     except OSError as error:
         raise OutputError(f"{path}: cannot make a token: {error.strerror}") from error
     return read_token(path)
-
-
-def is_right(header: str | None, token: str) -> bool:
-    """Whether the header Authorization has the token; takes as long for each wrong one."""
-    given = (header or "").removeprefix("Bearer ").strip()
-    return hmac.compare_digest(given.encode(), token.encode())

@@ -1,0 +1,139 @@
+"""Around every application: limits on requests, security headers on answers, the audit log."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sesame.web.server.access import SAFE_METHODS
+from sesame.web.server.audit import REFUSED, AuditLog
+from sesame.web.server.limits import Limits
+
+# A page brings a policy of its own; nothing else that we answer is to be shown or run.
+POLICY = b"content-security-policy"
+HEADERS = {
+    POLICY: b"default-src 'none'; frame-ancestors 'none'",
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cache-control": b"no-store",
+}
+REASONS = {
+    408: "the request took too long",
+    413: "the request is too large",
+    431: "the headers are too large",
+    503: "too many requests at the same time",
+}
+
+
+class Protection:
+    """An ASGI application around another one."""
+
+    def __init__(self, app: ASGIApp, limits: Limits, audit: AuditLog | None = None) -> None:
+        self._app, self._limits, self._audit = app, limits, audit
+        self._active = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        self._active += 1
+        exchange = _Exchange(receive, send, self._limits, partial(self._note, scope))
+        try:
+            status = _refused_at_once(scope, self._limits, self._active)
+            if status:
+                await exchange.refuse(status)
+            else:
+                await self._app(scope, exchange.receive, exchange.send)
+        finally:
+            self._active -= 1
+
+    def _note(self, scope: Scope, status: int) -> None:
+        changes = scope["method"] not in SAFE_METHODS and "sesame.routine" not in scope
+        if self._audit is None or not (changes or status in REFUSED):
+            return
+        self._audit.write(
+            peer=(scope.get("client") or ("unknown",))[0],
+            role=scope.get("sesame.role", "none"),
+            method=scope["method"],
+            path=scope["path"],
+            status=status,
+        )
+
+
+def _refused_at_once(scope: Scope, limits: Limits, active: int) -> int:
+    """The status, or 0."""
+    if active > limits.requests:
+        return 503
+    headers = scope["headers"]
+    if sum(len(name) + len(value) for name, value in headers) > limits.header_bytes:
+        return 431
+    length = dict(headers).get(b"content-length", b"0")
+    return 413 if length.isdigit() and int(length) > limits.body_bytes else 0
+
+
+class _Exchange:
+    """One request and its answer; `note` is called with the status before it is sent."""
+
+    def __init__(
+        self, receive: Receive, send: Send, limits: Limits, note: Callable[[int], None]
+    ) -> None:
+        self._receive, self._send, self._note = receive, send, note
+        self._end = time.monotonic() + limits.body_seconds
+        self._left = limits.body_bytes
+        self._is_read = False
+        self._wrong = 0  # the status to answer with, whatever the application says
+        self._is_answered = False
+
+    async def receive(self) -> Message:
+        if self._is_read:  # from here on it only says when the client goes away
+            return await self._receive()
+        try:
+            async with asyncio.timeout(self._end - time.monotonic()):
+                message = await self._receive()
+        except TimeoutError:
+            return self._stop(408)
+        self._left -= len(message.get("body", b""))
+        self._is_read = not message.get("more_body", False)
+        return self._stop(413) if self._left < 0 else message
+
+    def _stop(self, status: int) -> Message:
+        self._wrong, self._is_read = status, True
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(self, message: Message) -> None:
+        if self._wrong:
+            if not self._is_answered:
+                await self.refuse(self._wrong)
+            return
+        if message["type"] == "http.response.start":
+            self._note(message["status"])
+            message["headers"] = _with_security(message.get("headers", []))
+        await self._send(message)
+
+    async def refuse(self, status: int) -> None:
+        self._is_answered = True
+        self._note(status)
+        body = json.dumps({"error": REASONS[status], "hint": None}).encode()
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+        ]
+        start: dict[str, Any] = {"type": "http.response.start", "status": status}
+        await self._send({**start, "headers": _with_security(headers)})
+        await self._send({"type": "http.response.body", "body": body})
+
+
+def _with_security(headers: Any) -> list[tuple[bytes, bytes]]:
+    given = list(headers)
+    names = {name.lower() for name, _ in given}
+    return [*given, *((name, value) for name, value in HEADERS.items() if name not in names)]

@@ -1,0 +1,126 @@
+"""Serves an application: the daemon, the collector, and what will come.
+
+Hypercorn serves, since it does nothing at all while there is no request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from asyncio import constants
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from hypercorn.asyncio import run as hypercorn_run
+from hypercorn.asyncio import serve
+from hypercorn.asyncio.tcp_server import TCPServer
+from hypercorn.config import Config
+
+from sesame import __version__
+from sesame.errors import InputError, OutputError, SesameError
+from sesame.web.server.audit import AuditLog
+from sesame.web.server.limits import Limits
+from sesame.web.server.listening import Listening
+from sesame.web.server.protection import Protection
+
+GRACE_SECONDS = 1  # for connections when the server ends
+
+
+def make_app(title: str, limits: Limits, audit: AuditLog | None = None) -> FastAPI:
+    """An application whose requests are limited, whose answers have security headers and whose
+    errors are JSON: `error` and `hint`."""
+    app = FastAPI(title=title, version=__version__, docs_url=None, redoc_url=None)
+
+    async def refused(_: Request, error: Any) -> JSONResponse:
+        status = {InputError: 400, OutputError: 507}.get(type(error), 500)
+        return JSONResponse({"error": error.message, "hint": error.hint}, status)
+
+    async def http_error(_: Request, error: Any) -> JSONResponse:
+        return JSONResponse({"error": str(error.detail), "hint": None}, error.status_code)
+
+    async def invalid(_: Request, error: Any) -> JSONResponse:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"][1:])
+        return JSONResponse({"error": f"{place}: {first['msg']}", "hint": None}, 400)
+
+    app.add_exception_handler(SesameError, refused)
+    app.add_exception_handler(HTTPException, http_error)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_middleware(Protection, limits=limits, audit=audit)
+    app.state.limits = limits
+    return app
+
+
+async def run(
+    app: FastAPI,
+    listening: Listening,
+    ready: Callable[[], None],
+    handlers: dict[signal.Signals, Callable[[], None]],
+) -> None:
+    """Serves until SIGTERM or SIGINT; `ready` is called when signals and requests may come."""
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ended.set)
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
+    ready()
+    await serve_until(app, listening, ended)
+
+
+def _without_slow_ends(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    if not isinstance(context.get("exception"), TimeoutError):
+        loop.default_exception_handler(context)
+
+
+class _Config(Config):
+    """Hypercorn's, which counts the connections of its server."""
+
+    most_connections = 0
+    connections = 0
+
+
+class _Connection(TCPServer):
+    """Hypercorn's, of which a server has only so many. One whose client has gone ends at once;
+    Hypercorn's own keeps its descriptor until the idle time is over."""
+
+    config: _Config
+
+    async def run(self) -> None:
+        if self.config.connections >= self.config.most_connections:
+            self.writer.close()
+            return
+        self.config.connections += 1
+        try:
+            await super().run()
+        finally:
+            self.config.connections -= 1
+
+    async def _read_data(self) -> None:
+        await super()._read_data()
+        await self.idle_task.stop()
+
+
+setattr(hypercorn_run, "TCPServer", _Connection)  # noqa: B010 - there is no setting for it
+
+
+async def serve_until(app: FastAPI, listening: Listening, ended: asyncio.Event) -> None:
+    limits: Limits = app.state.limits
+    config = _Config()
+    config.bind = [f"fd://{listening.socket.detach()}"]
+    config.most_connections = limits.connections
+    config.loglevel = "WARNING"
+    config.keep_alive_timeout = limits.idle_seconds
+    config.h11_max_incomplete_size = 2 * limits.header_bytes  # we refuse before, in words
+    config.h2_max_header_list_size = limits.header_bytes
+    config.include_server_header = False
+    config.graceful_timeout = GRACE_SECONDS
+    if listening.certificate is not None:
+        # Who keeps its connection does not answer that it ends, and asyncio waits 30 s for it.
+        constants.SSL_SHUTDOWN_TIMEOUT = GRACE_SECONDS
+        asyncio.get_running_loop().set_exception_handler(_without_slow_ends)
+        config.certfile, config.keyfile = str(listening.certificate), str(listening.key)
+    await serve(app, config, shutdown_trigger=ended.wait)  # type: ignore[arg-type]

@@ -1,0 +1,209 @@
+"""What protects every server: limits, roles, security headers, the audit log; over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import Depends, Request
+
+from sesame.errors import OutputError
+from sesame.web.server import audit as audit_module
+from sesame.web.server.access import Access, Role, guard, routine
+from sesame.web.server.audit import AuditLog
+from sesame.web.server.limits import Limits
+from sesame.web.server.listening import listen
+from sesame.web.server.serve import make_app, serve_until
+
+TOKENS = {"a-token-to-control": Role.CONTROL, "a-token-to-read-only": Role.READ}
+LIMITS = Limits(body_bytes=1000, header_bytes=4096, body_seconds=0.5, requests=2, connections=4)
+
+
+class Served:
+    def __init__(self, audit: AuditLog) -> None:
+        app = make_app("test", LIMITS, audit)
+        check = Depends(guard(Access(TOKENS)))
+        self.go_on = threading.Event()
+
+        @app.post("/length", dependencies=[check])
+        async def length(request: Request) -> int:
+            return len(await request.body())
+
+        @app.post("/routine", dependencies=[check, Depends(routine)])
+        async def often() -> int:
+            return 1
+
+        @app.get("/number", dependencies=[check])
+        async def number() -> int:
+            return 7
+
+        @app.get("/slow")
+        async def slow() -> int:
+            await asyncio.to_thread(self.go_on.wait, 10)
+            return 1
+
+        self.listening = listen("127.0.0.1:0", None, None)
+        self.port = int(self.listening.address.split(":")[1])
+        started, self._ended = threading.Event(), asyncio.Event()
+
+        async def run() -> None:
+            self._loop = asyncio.get_running_loop()
+            started.set()
+            await serve_until(app, self.listening, self._ended)
+
+        self._thread = threading.Thread(target=lambda: asyncio.run(run()))
+        self._thread.start()
+        started.wait()
+
+    def close(self) -> None:
+        self.go_on.set()
+        self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join()
+
+    def ask(self, method: str, path: str, body: Any = None, token: str = "", **headers: str):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        chunked = not isinstance(body, bytes | None)
+        connection.request(method, path, body, headers, encode_chunked=chunked)
+        answer = connection.getresponse()
+        content = json.loads(answer.read())
+        connection.close()
+        return answer.status, content, dict(answer.getheaders())
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "audit.log"
+
+
+@pytest.fixture
+def served(log: Path) -> Iterator[Served]:
+    made = Served(AuditLog(log))
+    yield made
+    made.close()
+
+
+def entries(log: Path) -> list[tuple[str, str, str, int]]:
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert all(line["peer"] == "127.0.0.1" and line["time"] > 1e9 for line in lines)
+    return [(line["role"], line["method"], line["path"], line["status"]) for line in lines]
+
+
+CONTROL, READ = TOKENS
+
+
+def test_roles(served):
+    assert served.ask("GET", "/number", token=READ)[:2] == (200, 7)
+    assert served.ask("GET", "/number", token=CONTROL)[:2] == (200, 7)
+    assert served.ask("POST", "/length", b"abc", CONTROL)[:2] == (200, 3)
+    status, content, _ = served.ask("POST", "/length", b"abc", READ)
+    assert (status, content["error"]) == (403, "this token permits reading only")
+    assert served.ask("GET", "/number")[0] == 401
+    assert served.ask("GET", "/number", token=CONTROL[:-1])[0] == 401
+
+
+def test_a_body_is_limited_whether_its_length_is_said_or_not(served):
+    assert served.ask("POST", "/length", b"x" * 1000, CONTROL)[:2] == (200, 1000)
+    assert served.ask("POST", "/length", b"x" * 1001, CONTROL)[0] == 413
+    pieces = (b"x" * 100 for _ in range(10))
+    assert served.ask("POST", "/length", pieces, CONTROL)[:2] == (200, 1000)
+    pieces = (b"x" * 100 for _ in range(11))
+    assert served.ask("POST", "/length", pieces, CONTROL)[0] == 413
+
+
+def test_headers_are_limited(served):
+    assert served.ask("GET", "/number", token=READ, A="x" * 2000)[0] == 200
+    assert served.ask("GET", "/number", token=READ, A="x" * 4200)[0] == 431
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(served):
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as client:
+        head = f"POST /length HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {CONTROL}\r\n"
+        client.sendall(f"{head}Content-Length: 10\r\n\r\nabc".encode())
+        assert client.recv(100).startswith(b"HTTP/1.1 408")
+
+
+def test_requests_at_the_same_time_are_limited(served):
+    found: list[int] = []
+    slow = [
+        threading.Thread(target=lambda: found.append(served.ask("GET", "/slow")[0]))
+        for _ in range(LIMITS.requests)
+    ]
+    for one in slow:
+        one.start()
+    end = time.monotonic() + 10
+    while (status := served.ask("GET", "/number", token=READ)[0]) != 503:
+        assert status == 200 and time.monotonic() < end
+    served.go_on.set()
+    for one in slow:
+        one.join()
+    assert found == [200, 200]
+    assert served.ask("GET", "/number", token=READ)[0] == 200
+
+
+def test_connections_are_limited_and_places_become_free(served):
+    place = ("127.0.0.1", served.port)
+    held = [socket.create_connection(place, timeout=10) for _ in range(LIMITS.connections)]
+    with socket.create_connection(place, timeout=10) as one_more:
+        assert one_more.recv(1) == b""
+    for one in held:
+        one.close()
+    end = time.monotonic() + 10
+    while True:
+        try:
+            assert served.ask("GET", "/number", token=READ)[0] == 200
+            break
+        except (OSError, http.client.HTTPException):
+            assert time.monotonic() < end
+
+
+def test_every_answer_has_security_headers(served):
+    for path, status in (("/number", 401), ("/nothing", 404), ("/openapi.json", 200)):
+        found, _, headers = served.ask("GET", path)
+        assert found == status
+        assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == "no-store"
+        assert "server" not in headers
+
+
+def test_changes_and_refusals_are_in_the_audit_log_and_reading_is_not(served, log):
+    served.ask("GET", "/number", token=READ)
+    served.ask("POST", "/length", b"abc", CONTROL)
+    served.ask("POST", "/routine", b"", CONTROL)
+    served.ask("POST", "/length", b"abc", READ)
+    served.ask("GET", "/number?token=secret")
+    served.ask("POST", "/length", b"x" * 1001, CONTROL)
+    assert entries(log) == [
+        ("control", "POST", "/length", 200),
+        ("read", "POST", "/length", 403),
+        ("none", "GET", "/number", 401),
+        ("none", "POST", "/length", 413),
+    ]
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_audit_log_begins_anew_when_it_is_large(log, monkeypatch):
+    monkeypatch.setattr(audit_module, "MOST_BYTES", 500)
+    written = AuditLog(log)
+    for status in range(8):
+        written.write(peer="127.0.0.1", role="none", method="GET", path="/", status=status)
+    written.close()
+    old = entries(log.with_name("audit.log.1"))
+    assert [status for *_, status in [*old, *entries(log)]] == list(range(8))
+    assert written.lost == 0
+
+
+def test_an_audit_log_is_no_link(log, tmp_path):
+    log.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OutputError, match="cannot write"):
+        AuditLog(log)
