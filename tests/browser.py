@@ -68,6 +68,10 @@ DRAW_ALL = """async () => {
   }
   scrollTo(0, 0);
 }"""
+WRONG_SCALES = """() => [...document.querySelectorAll("figure.chart")].filter((one) => {
+  const ends = ["x", "y"].flatMap((key) => Object.values(one.chart.whole[key]));
+  return !ends.every(Number.isFinite) || ends[0] >= ends[1] || ends[2] >= ends[3];
+}).map((one) => `nothing can be seen in ${one.dataset.label}`)"""
 CUT = """() => [...document.querySelectorAll("h1, h2, h3, p, li, dd, dt, summary, .axis-title")]
   .filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1)
   .map((one) => `cut: ${one.textContent.slice(0, 60)}`)"""
@@ -83,6 +87,7 @@ def look(browser: Browser, url: str, axe: str, width: int, scheme: Any) -> Seen:
     page.evaluate(DRAW_ALL)
     time.sleep(0.1)
     problems += faults(page, axe)
+    problems += page.evaluate(WRONG_SCALES)
     charts = page.locator("figure.chart").count()
     drawn = page.locator("figure.chart canvas").count()
     page.close()

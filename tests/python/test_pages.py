@@ -83,9 +83,9 @@ def workload(path: Path, sesame: Callable, run_path: Path) -> None:
         "mean": {"unit": "s", "values": [0.1, 0.04]},
     }
     rates = {
-        "size": {"unit": "byte", "values": [512.0, 512.0, 1048576.0, 1048576.0]},
-        "rate": {"unit": "MB/s", "values": [10.0, 12.0, 4000.0, 5000.0]},
-        "repeat": {"unit": "", "values": [0, 1, 0, 1]},
+        "size": {"unit": "byte", "values": [0.0, 512.0, 512.0, 1048576.0, 1048576.0]},
+        "rate": {"unit": "MB/s", "values": [0.0, 10.0, 12.0, 4000.0, 5000.0]},
+        "repeat": {"unit": "", "values": [0, 0, 1, 0, 1]},
     }
     bench_page(path.parent, tables={"phases": phases, "rates": rates}, findings=["it converges"])
     (path.parent / "page.html").rename(path)
@@ -220,6 +220,27 @@ def test_cells_have_the_colours_of_their_classes_where_they_are(chart_page):
         texts.append(tip.inner_text().split("\n")[0] if tip.is_visible() else "")
     assert texts == ["computes", "writes", "", "computes"]
     assert {BLUE, ORANGE} <= colours_of(page)
+
+
+def test_a_logarithmic_axis_leaves_out_zeros_and_shows_the_rest(chart_page):
+    chart = Chart()
+    chart.line("a", [0, 1, 1024], [1e-6, 2e-6, 5e-3], "blue", points=True)
+    chart.x("size (B)", log=True, bytes=True)
+    chart.y("time", log=True, seconds=True)
+    page = chart_page(chart)
+    low, high = page.evaluate(X_RANGE)
+    assert 0.4 < low < 1 and 1024 < high < 2048
+    page.click(".values summary")
+    rows = page.locator(".values tbody tr").all_inner_texts()
+    assert [row.split("\t")[1:] for row in rows] == [["1", "2 µs"], ["1,024", "5 ms"]]
+
+
+def test_labels_of_ticks_are_not_rounded(chart_page):
+    """Steps of 2.5 were labelled 3, 5, 8."""
+    page = chart_page(Chart())
+    assert page.evaluate("tickText([0, 2.5, 5, 7.5], {})") == ["0", "2.5", "5.0", "7.5"]
+    assert page.evaluate("tickText([0, 25000, 50000], {})") == ["0", "25k", "50k"]
+    assert page.evaluate("tickText([0, 12500, 25000], {})") == ["0", "12.5k", "25.0k"]
 
 
 def test_values_are_there_as_a_table(chart_page):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sesame.analysis.report import write_report
+from sesame.analysis.report.measured import _rate
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.measurement import columns
 from sesame.measurement.processors import STATES
@@ -135,3 +136,13 @@ def test_a_run_of_one_interval_has_bars_and_no_course(tmp_path):
     (tmp_path / "b").mkdir()
     html = page(tmp_path / "b", kernel_summary=two, measurement_cost=cost("a", 0, 2, 0))
     assert "Events over time" in html
+
+
+def test_a_rate_is_of_the_time_in_which_a_point_was_on_and_has_gaps():
+    second = (S, 2 * S)
+    counts = {(0, S): 10, (3 * S, 4 * S): 6}
+    active = {(0, S): S // 2, second: 0, (2 * S, 3 * S): S, (3 * S, 4 * S): S}
+    x, rates = _rate(counts, active)
+    assert x == [1, 2, 3, 4]
+    assert rates == [20, None, 0, 6]  # was on for half a second; off; no event; 6 in a second
+    assert _rate(counts, {}) == ([1, 4], [10, 6])  # recorded before costs were

@@ -238,7 +238,9 @@ def panel_chart(panel: Panel) -> Chart:
     is_spread = bool(panel.axis_unit) and _wants_logarithms(places)
     chart.x(panel.axis_title, log=is_spread, bytes=is_size)
     is_log = _wants_logarithms(value for line in panel.lines for value in line.y)
-    chart.y(panel.unit or "value", log=is_log, zero=bool(panel.unit) and not is_log)
+    is_time = panel.unit == "s"
+    title = "time" if is_time else panel.unit or "value"
+    chart.y(title, log=is_log, zero=bool(panel.unit) and not is_log, seconds=is_time)
     return chart
 
 
@@ -258,7 +260,8 @@ def _add_bars(chart: Chart, panel: Panel, names: list[str]) -> None:
             **ranges,
         )
     chart.x(panel.axis_title, names=names, grid=False)
-    chart.y(panel.unit or "value", zero=True)
+    is_time = panel.unit == "s"
+    chart.y("time" if is_time else panel.unit or "value", zero=True, seconds=is_time)
 
 
 def _add_line(chart: Chart, line: Line, colour: str) -> None:

@@ -26,7 +26,8 @@ class Chart:
 
     The axes are settings of assets/chart.js: `title` (with unit), `log`, `bytes` (ticks are powers
     of two), `zero` (from zero on), `whole` (integers only), `range` (two ends), `names` (text for
-    0, 1, 2 …), `ticks` (pairs of value and text), `reversed`, `grid`.
+    0, 1, 2 …), `ticks` (pairs of value and text), `seconds` (ticks have their unit),
+    `reversed`, `grid`.
     """
 
     def __init__(self, height: int = 320, **settings: Any) -> None:

@@ -65,8 +65,11 @@ def _findings(sentences: list[str]) -> Section:
 
 def _plot(panel: Panel) -> Section:
     about = panel.about or f"By {panel.axis}."
-    note = BAND if any(line.has_range for line in panel.lines) else ""
-    return Section(panel.title, about, panel_chart(panel).html(panel.title), note)
+    chart = panel_chart(panel)
+    notes = [BAND] if any(line.has_range for line in panel.lines) else []
+    if chart.axes["x"].get("log") and any(0 in line.x for line in panel.lines):
+        notes.append("What is at 0 has no place on a logarithmic axis; it is in the table below.")
+    return Section(panel.title, about, chart.html(panel.title), " ".join(notes))
 
 
 def _checks(data_set: DataSet) -> Section:

@@ -33,7 +33,7 @@ def write_measured(data_set: DataSet, path: Path) -> None:
     counted = pc.sum(summary["count"]).as_py() if summary else 0
     sections = [
         *_own_processes(data_set, summary),
-        *([_rates(summary), _points(summary)] if summary else []),
+        *([_rates(data_set, summary), _points(summary)] if summary else []),
         *_traced(data_set),
         *_processors(data_set),
         *_cost(data_set),
@@ -72,6 +72,7 @@ USAGE = (
     ("switches_preempted", "times that a process was preempted", format_count),
 )
 NOT_MEASURED = "not measured"
+Interval = tuple[int, int]  # begin and end, ns
 
 
 def _own_processes(data_set: DataSet, summary: pa.Table | None) -> list[Section]:
@@ -149,33 +150,56 @@ def _alerts(data_set: DataSet) -> list[str]:
     return lines
 
 
-def _rates(summary: pa.Table) -> Section:
+def _rates(data_set: DataSet, summary: pa.Table) -> Section:
     """Events per second of the points that have most."""
     point = pc.binary_join_element_wise(summary["subsystem"], summary["point"], ".")
     name = pc.binary_join_element_wise(summary["node"], point, " ")
-    named = summary.select([*TIMES, "count"]).append_column("name", name)
-    totals = named.group_by("name").aggregate([("count", "sum")])
-    most = totals.sort_by([("count_sum", "descending")])["name"].to_pylist()[:MOST_LINES]
+    named = summary.select([*TIMES, "node", "subsystem", "count"]).append_column("name", name)
+    totals = named.group_by(["name", "node", "subsystem"]).aggregate([("count", "sum")])
+    most = totals.sort_by([("count_sum", "descending")]).to_pylist()[:MOST_LINES]
     by_interval = named.group_by(["name", *TIMES]).aggregate([("count", "sum")])
     if len({*summary["end_ns"].to_pylist()}) == 1:
-        return _single_interval(by_interval, most, totals.num_rows)
+        return _single_interval(by_interval, [row["name"] for row in most], totals.num_rows)
+    counted: dict[str, dict[Interval, int]] = {}
+    for row in by_interval.to_pylist():
+        counted.setdefault(row["name"], {})[row["begin_ns"], row["end_ns"]] = row["count_sum"]
+    active = _active(data_set)
     chart = Chart(380, legend=True)
-    for i, line in enumerate(most):
-        rows = by_interval.filter(pc.equal(by_interval["name"], line)).sort_by("begin_ns")
-        begin, end = rows["begin_ns"].to_numpy(), rows["end_ns"].to_numpy()
-        rate = rows["count_sum"].to_numpy() / (1e-9 * (end - begin).clip(1))
+    for i, row in enumerate(most):
+        line = row["name"]
+        x, rate = _rate(counted[line], active.get((row["node"], row["subsystem"]), {}))
         colour, dashed = curve_colour(i % len(SERIES), len(SERIES)), i >= len(SERIES)
-        chart.line(line, 1e-9 * end, rate, colour, points=True, dashed=dashed)
+        chart.line(line, x, rate, colour, points=True, dashed=dashed)
     chart.x("time (s)")
     chart.y("events per second", zero=True)
     left = totals.num_rows - len(most)
     note = f"The {len(most)} points with most events; {left} more are in the table." if left else ""
-    return Section(
-        "Events over time",
-        "Each point of a line is a pull.",
-        chart.html("Events per second of each point"),
-        note,
-    )
+    about = "Each dot is an interval, of the time in which its points were on; gaps: they were off."
+    return Section("Events over time", about, chart.html("Events per second of each point"), note)
+
+
+def _active(data_set: DataSet) -> dict[tuple[str, str], dict[Interval, int]]:
+    """By node and subsystem for how many nanoseconds of each interval its points were on."""
+    found: dict[tuple[str, str], dict[Interval, int]] = {}
+    if data_set.has("measurement_cost"):
+        columns = ["node", "subsystem", *TIMES, "active_ns"]
+        for row in data_set.table("measurement_cost", columns).to_pylist():
+            place = found.setdefault((row["node"], row["subsystem"]), {})
+            place[row["begin_ns"], row["end_ns"]] = row["active_ns"]
+    return found
+
+
+def _rate(
+    counts: dict[Interval, int], active: dict[Interval, int]
+) -> tuple[list[float], list[float | None]]:
+    """Ends of the intervals (s), and events per second; None where nothing was measured."""
+    intervals = sorted({*counts, *active})
+    rates: list[float | None] = []
+    for begin, end in intervals:
+        on_ns = active.get((begin, end), end - begin if (begin, end) in counts else 0)
+        count = counts.get((begin, end), 0)
+        rates.append(count / (1e-9 * on_ns) if on_ns > 0 else None)
+    return [1e-9 * end for _, end in intervals], rates
 
 
 def _single_interval(counts: pa.Table, most: list[str], points: int) -> Section:

@@ -75,11 +75,13 @@ function tickText(values, axis) {
   const one = (v, scale) => {
     if (v === null || v === undefined) return "";
     if (v === 0) return "0";
+    if (axis.seconds) return showSeconds(v);
     const [from, prefix] = PREFIXES.find(([least]) => scale >= least) ?? [1, ""];
     const factor = prefix === "k" ? 1e3 : from;
     const step = axis.log ? Math.abs(v) : Math.min(...steps, largest || 1);
     if (step / factor < 1e-6) return v.toExponential(0);
-    const digits = Math.min(Math.max(Math.ceil(-Math.log10(step / factor) - 1e-9), 0), 8);
+    let digits = 0;
+    while (digits < 8 && Math.abs(step / factor * 10 ** digits - Math.round(step / factor * 10 ** digits)) > 1e-6) digits++;
     return (v / factor).toFixed(digits) + prefix;
   };
   return values.map((v) => one(v, axis.log ? Math.abs(v ?? 0) : largest));
@@ -375,8 +377,19 @@ function place(chart) {
   if (was) setRange(chart, was.x, was.y);
 }
 
+// A logarithmic axis has no place for 0: such points are left out, values become gaps.
+function withoutZeros(mark, { x, y }) {
+  if (!(x.log || y.log) || !mark.x || !mark.y) return mark;
+  const kept = [...mark.x.keys()].filter((i) => !x.log || mark.x[i] > 0);
+  const some = (list, log) => list && kept.map((i) => (log && !(list[i] > 0) ? null : list[i]));
+  const least = Math.min(...kept.map((i) => mark.y[i]).filter((v) => v > 0));
+  const bounds = mark.low ? { low: kept.map((i) => (y.log ? Math.max(mark.low[i], least / 10) : mark.low[i])), high: some(mark.high, false) } : {};
+  return { ...mark, x: some(mark.x, false), y: some(mark.y, y.log), ...bounds, ...(mark.texts ? { texts: some(mark.texts, false) } : {}) };
+}
+
 function drawChart(figure, given) {
   const chart = figure.chart ?? build(figure), description = unpack(given);
+  description.marks = description.marks.map((mark) => withoutZeros(mark, description));
   for (const axis of [description.x, description.y]) axis.short = axis.title || "value";
   const [x, y] = extentOf(description);
   chart.description = description;

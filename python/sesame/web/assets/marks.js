@@ -16,6 +16,7 @@ function span(values, more = []) {
     if (!list) continue;
     for (let i = 0; i < list.length; i++) {
       const v = list[i];
+      if (v === null) continue; // was not measured
       if (v < least) least = v;
       if (v > most) most = v;
     }
@@ -24,14 +25,19 @@ function span(values, more = []) {
 }
 
 function showNumber(v) {
-  if (v === null || Number.isNaN(v)) return "none";
+  if (v === null || Number.isNaN(v)) return "not measured";
   if (Number.isInteger(v) && Math.abs(v) < 1e15) return v.toLocaleString("en");
   return Math.abs(v) >= 1e6 || Math.abs(v) < 1e-4 ? v.toExponential(3) : Number(v.toPrecision(5)).toLocaleString("en", { maximumSignificantDigits: 5 });
 }
 
+function showSeconds(v) {
+  const [factor, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]].find(([least]) => Math.abs(v) >= least * 0.9995) ?? [1e-12, "ps"];
+  return `${Number((v / factor).toPrecision(4))} ${unit}`;
+}
+
 function withUnit(axis, v) {
   const label = axis.names ? axis.names[Math.round(v)] : undefined;
-  return label ?? showNumber(v);
+  return label ?? (axis.seconds && v !== null ? showSeconds(v) : showNumber(v));
 }
 
 function nearestPoint(view, mark, px, py) {
@@ -40,7 +46,7 @@ function nearestPoint(view, mark, px, py) {
   const { x, y } = mark;
   for (let i = 0; i < x.length; i++) {
     const dx = Math.abs(view.x(x[i]) - px);
-    if (dx >= least) continue;
+    if (dx >= least || y[i] === null) continue;
     const distance = Math.hypot(dx, view.y(y[i]) - py);
     if (distance < least) [best, least] = [i, distance];
   }
@@ -120,6 +126,7 @@ function paintDots(view, mark, size) {
   if (x.length > 2000) { // squares without a path; of those in one pixel the first
     const seen = new Set();
     for (let i = 0; i < x.length; i++) {
+      if (y[i] === null) continue;
       const px = Math.round(view.x(x[i])), py = Math.round(view.y(y[i])), key = px * 65536 + py;
       if (seen.has(key)) continue;
       seen.add(key);
@@ -129,6 +136,7 @@ function paintDots(view, mark, size) {
   }
   context.beginPath();
   for (let i = 0; i < x.length; i++) {
+    if (y[i] === null) continue;
     const px = view.x(x[i]), py = view.y(y[i]);
     context.moveTo(px + side / 2, py);
     context.arc(px, py, side / 2, 0, 7);
@@ -184,7 +192,7 @@ const columns = {
   paint(view, mark) {
     const { context } = view;
     context.fillStyle = view.colour(mark.colour);
-    const gap = Math.abs(view.x(mark.width) - view.x(0)) > 4 * view.ratio ? view.ratio : 0;
+    const gap = Math.abs(view.x(mark.width) - view.x(0)) > 8 * view.ratio ? view.ratio : 0;
     mark.x.forEach((x, i) => {
       const base = mark.base ? mark.base[i] : 0;
       const left = view.x(x - mark.width / 2), right = view.x(x + mark.width / 2);

@@ -192,7 +192,7 @@ function showPlots() {
   const marks = most.map((name, i) => line(name, pulls.map((pull, k) => valueOf(quantity, pull, sums[k], name, seconds[k])), i));
   drawChart(shown("rates"), { ...axes(shown("quantity").selectedOptions[0].textContent), marks });
   shown("left-out").textContent = names.length > most.length ? `The ${most.length} points with most events; the table has all.` : "";
-  showLast(sums.at(-1), seconds.at(-1), names.sort());
+  showLast(pulls.at(-1), sums.at(-1), seconds.at(-1), names.sort());
   const share = (ns, i) => (100 * ns) / (1e9 * seconds[i]);
   const spent = pulls.map((pull) => Object.values(pull.costs).reduce((a, b) => a + b.estimated_ns, 0));
   const both = [
@@ -202,7 +202,7 @@ function showPlots() {
   drawChart(shown("cost"), { ...axes("% of one processor"), height: 260, marks: both });
 }
 
-function showLast(points, seconds, names) {
+function showLast(pull, points, seconds, names) {
   const head = make("tr"), table = shown("last");
   for (const title of ["point", "events/s", "bytes/s", "mean duration", "longest"]) {
     const cell = make("th", title === "point" ? "" : "n", title);
@@ -214,9 +214,9 @@ function showLast(points, seconds, names) {
   const body = table.createTBody(), micro = (v) => (v === null ? "not measured" : `${showNumber(v)} µs`);
   for (const name of names) {
     const one = points.get(name) ?? { count: 0, bytes: 0, timed: 0 }, row = body.insertRow();
-    const of = (quantity) => QUANTITIES[quantity](one, seconds);
+    const of = (quantity) => valueOf(quantity, pull, points, name, seconds);
     row.insertCell().textContent = name;
-    for (const text of [showNumber(of("events")), one.bytes ? showNumber(of("bytes")) : "none", micro(of("mean")), micro(of("longest"))]) {
+    for (const text of [showNumber(of("events")), one.bytes ? showNumber(of("bytes")) : of("bytes") === null ? "not measured" : "none", micro(of("mean")), micro(of("longest"))]) {
       const cell = row.insertCell();
       cell.className = "n";
       cell.textContent = text;
