@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from html import escape
 from pathlib import Path
 
 from sesame.analysis import traced_plots
@@ -13,7 +14,7 @@ from sesame.analysis.report import traced_tables
 from sesame.analysis.report.findings import findings_section
 from sesame.analysis.study import Study, study_run
 from sesame.datasets import DataSet, describe
-from sesame.web.page import Headline, Section, template, write_page
+from sesame.web.page import Headline, Section, write_page
 from sesame.web.table import rows_left_out
 
 MOST_OFFSET_PLOTS = 4
@@ -137,7 +138,7 @@ def _offsets(study: Study) -> list[Section]:
     html = ""
     for file in top:
         plot = traced_plots.offset_plot(run, file)
-        html += f"<h3>{template('text.html').render(text=run.files.path[file])}</h3>"
+        html += f"<h3>{escape(run.files.path[file])}</h3>"
         label = f"Offsets of requests in {run.files.path[file]} over time"
         html += f'{plot.chart.html(label)}<p class="note">{plot.note}</p>'
     about = "Offset of requests in the files with most data, over time."

@@ -383,8 +383,9 @@ const regions = {
       if (right - left < 14 * ratio || mark.names.length > 14) return;
       context.save();
       context.fillStyle = view.colour("soft");
+      [context.textAlign, context.textBaseline] = ["left", "middle"];
       context.font = `${11 * ratio}px system-ui, sans-serif`;
-      context.translate(left + 11 * ratio, view.top + 6 * ratio);
+      context.translate(left + 10 * ratio, view.top + 6 * ratio);
       context.rotate(Math.PI / 2);
       context.fillText(mark.names[i], 0, 0);
       context.restore();
