@@ -65,7 +65,7 @@ demo: build
 	@bash tools/demo.sh $(VENV)
 
 bench: build
-	@for program in bench/*.py; do $(PYTHON) $$program || exit 1; done
+	@$(PYTHON) bench/run.py
 
 lint: setup
 	$(VENV)/bin/ruff check python tests tools bench
