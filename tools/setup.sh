@@ -39,6 +39,9 @@ import tomllib
 
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
-print(*project["dependencies"], *project["optional-dependencies"]["dev"], sep="\n")
+extras = project["optional-dependencies"]
+packages = {package for extra in extras.values() for package in extra}
+packages = {package for package in packages if not package.startswith(project["name"])}
+print(*project["dependencies"], *sorted(packages), sep="\n")
 LIST
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$venv/requirements.txt"

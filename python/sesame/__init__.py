@@ -54,6 +54,6 @@ def _version() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        return version("sesame")
+        return version("sesame-hpc")
     except PackageNotFoundError:  # run from a source tree that was never built
         return "0"

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
-from sesame.measurement.cost import ANOTHER_CALL, Cost, median_and_interval
+from sesame.measurement.cost import (
+    ANOTHER_CALL,
+    Cost,
+    binomial_quantile,
+    median_and_interval,
+)
 from sesame.measurement.governor import (
     FILLING,
     FIRST_LOOK,
@@ -279,3 +285,9 @@ def test_the_interval_of_a_median_holds_it_as_often_as_it_says():
         assert least <= middle <= most
         holds += least <= np.log(2) <= most
     assert 0.95 <= holds / 2000 <= 0.99
+
+
+@pytest.mark.parametrize("share", [0.005, 0.025, 0.05, 0.2])
+def test_the_binomial_quantile_is_that_of_scipy(share):
+    for n in range(1, 120):
+        assert binomial_quantile(share, n) == binom.ppf(share, n, 0.5)

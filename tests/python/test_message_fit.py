@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from test_calibrate import SIZES, report, text_of
 
 from sesame import native
 from sesame.analysis.calibration import ComputeFit, fit_network
 from sesame.analysis.findings import with_findings
 from sesame.analysis.machine_doubts import doubts_of_machine
-from sesame.analysis.robust_segments import FASTEST, fit_message_segments
+from sesame.analysis.robust_segments import FASTEST, fit_message_segments, minimize
 from sesame.trust import Doubt, Reason, median_of
 
 X = np.array(SIZES, float)
@@ -205,3 +206,20 @@ def test_the_file_has_the_cost_of_sharing(tmp_path):
     model = native.read_machine(str(tmp_path / "here.toml"))
     assert model["slowdown"] == pytest.approx([1.0, 1.015, 1.0825, 1.15], abs=1e-3)
     assert replace(fit, spread={}).doubts() == []
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_linear_programs_have_the_solution_that_scipy_finds(seed):
+    generator = np.random.default_rng(seed)
+    costs, low = generator.uniform(0.5, 2.0, 6), generator.uniform(-1.0, 1.0, 6)
+    rows = generator.standard_normal((4, 6)) * (generator.random((4, 6)) < 0.6)
+    most = rows @ (low + generator.random(6))  # so that there is a solution
+    found = minimize(costs, at_least=low, rows=rows, rows_at_most=most)
+    expected = linprog(costs, A_ub=rows, b_ub=most, bounds=[(one, None) for one in low])
+    assert found == pytest.approx(expected.x, abs=1e-7)
+
+
+def test_a_linear_program_without_a_solution_is_refused():
+    one = np.ones(1)
+    with pytest.raises(ValueError, match="Infeasible"):
+        minimize(one, at_least=one, rows=np.ones((1, 1)), rows_at_most=np.zeros(1))

@@ -35,7 +35,7 @@ MPI_FLOORS = [
 ]
 PYTHON_FLOORS = [
     {"errors", "trust", "lazy", "__init__"},
-    {"host_load", "web"},
+    {"extras", "host_load", "web"},
     {"native", "installed"},
     {"control"},
     {"machines", "datasets"},

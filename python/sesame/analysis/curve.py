@@ -11,6 +11,7 @@ from sesame.analysis.ordinates import PREDICTED, Ordinate, Runs
 from sesame.analysis.scaling import interval_of, scalings_of
 from sesame.datasets.describe import count_of
 from sesame.errors import InputError, OutputError
+from sesame.extras import require
 from sesame.simulation import RunResult
 from sesame.web.chart import Chart, curve_colour, time_unit
 
@@ -140,12 +141,7 @@ def check_plot(path: Path) -> None:
     """Before the run: can write_plot do it?"""
     if path.suffix not in (".png", ".svg"):
         raise InputError(f"--plot {path}: expected a name that ends in .png or .svg")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            "--plot needs matplotlib", hint="pip install matplotlib, or use --report"
-        ) from error
+    require("plot", "--plot")
 
 
 def write_plot(runs: Runs, path: Path) -> None:

@@ -193,8 +193,6 @@ def _least_errors(
     curve: _Curve, ends: list[int], donors: list[int], may_fall: Sequence[bool]
 ) -> tuple[Array, Array]:
     """Intercepts and slopes; `may_fall` for each break."""
-    from scipy.optimize import linprog  # large: only for who fits
-
     count, lines = len(curve.x), len(ends)
     unit = float(np.median(curve.scale))
     widths = np.array([max(curve.x[end - 1], 1.0) for end in ends])  # slopes count in unit / width
@@ -214,22 +212,46 @@ def _least_errors(
         falls[i, [i, i + 1]] = 1, -1
         falls[i, lines + slope_of[i]] += at / widths[slope_of[i]]
         falls[i, lines + slope_of[i + 1]] -= at / widths[slope_of[i + 1]]
-    solution = linprog(
+    solution = minimize(
         np.concatenate([np.zeros(2 * lines), np.ones(count)]),
-        A_ub=np.vstack([bounds_of_errors, falls]),
-        b_ub=np.concatenate([wanted, -wanted, np.zeros(lines - 1)]),
-        bounds=[
-            *[(curve.least / unit, None)] * lines,
-            *[(curve.flattest * width / unit, None) for width in widths],
-            *[(0, None)] * count,
-        ],
-        method="highs",
+        at_least=np.concatenate(
+            [
+                np.full(lines, curve.least / unit),
+                curve.flattest * widths / unit,
+                np.zeros(count),
+            ]
+        ),
+        rows=np.vstack([bounds_of_errors, falls]),
+        rows_at_most=np.concatenate([wanted, -wanted, np.zeros(lines - 1)]),
     )
-    if solution.x is None:
-        raise ValueError(f"no lines fit: {solution.message}")
-    a = solution.x[:lines] * unit
-    b = (solution.x[lines : 2 * lines] * unit / widths)[slope_of]
+    a = solution[:lines] * unit
+    b = (solution[lines : 2 * lines] * unit / widths)[slope_of]
     return a, b
+
+
+def minimize(costs: Array, *, at_least: Array, rows: Array, rows_at_most: Array) -> Array:
+    """The x >= at_least with rows @ x <= rows_at_most for which costs @ x is least."""
+    import highspy  # large, and only a fit needs it
+
+    number, columns = rows.shape
+    of_row, of_column = np.nonzero(rows)
+    program = highspy.HighsLp()
+    program.num_col_, program.num_row_ = columns, number
+    program.col_cost_ = costs
+    program.col_lower_, program.col_upper_ = at_least, np.full(columns, highspy.kHighsInf)
+    program.row_lower_, program.row_upper_ = np.full(number, -highspy.kHighsInf), rows_at_most
+    program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    program.a_matrix_.start_ = np.searchsorted(of_row, np.arange(number + 1))
+    program.a_matrix_.index_ = of_column
+    program.a_matrix_.value_ = rows[of_row, of_column]
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.silent()
+    solver.passModel(program)
+    solver.run()
+    status = solver.getModelStatus()
+    if status != highspy.HighsModelStatus.kOptimal:
+        raise ValueError(f"no lines fit: {solver.modelStatusToString(status)}")
+    return np.array(solver.getSolution().col_value)
 
 
 def _resampled(curve: _Curve, begin: int, end: int) -> tuple[Array, Array]:

@@ -35,7 +35,7 @@ AGAIN_SECONDS = 0.01
 
 
 @click.group(commands=Commands(VERBS), context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="sesame", prog_name="sesame")
+@click.version_option(package_name="sesame-hpc", prog_name="sesame")
 def cli() -> None:
     """Predict how a parallel program behaves on a machine that you do not have yet."""
 

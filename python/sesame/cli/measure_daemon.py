@@ -15,6 +15,7 @@ import click
 
 from sesame.cli.budget import budget_of
 from sesame.errors import InputError
+from sesame.extras import require
 from sesame.measurement.defaults import DEFAULT_ADDRESS
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def daemon(
     **given: Any,
 ) -> None:
     """Have the probes of this node, to be switched and read over HTTP (also: sesamed)."""
+    require("daemon", "sesame measure daemon")
     from sesame.measurement.daemon import privileges
     from sesame.measurement.daemon.process import Start, start
     from sesame.measurement.daemon.settings import Settings, check, read_settings

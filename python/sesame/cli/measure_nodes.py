@@ -22,6 +22,7 @@ from rich.table import Table
 
 from sesame.datasets import check_destination
 from sesame.errors import AlreadyReported, InputError, SesameError
+from sesame.extras import require
 from sesame.installed import find_installed
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def with_nodes(command: Command) -> Command:
 
 
 def _connect(nodes: str, token_file: Path | None, ca: str) -> Nodes:
+    require("daemon", "talking to a daemon", "httptools")
     from sesame.measurement.control import Nodes
     from sesame.measurement.defaults import default_folder
     from sesame.web.server.tokens import read_token
@@ -252,6 +254,7 @@ def record(
     command: tuple[str, ...],
 ) -> int:
     """Record what nodes measure for some time, or while COMMAND runs on this one."""
+    require("daemon", "sesame measure record", "httptools")
     from sesame.measurement.control import Recording
     from sesame.measurement.reception.journal import Journal
     from sesame.measurement.reception.store import write_data_set

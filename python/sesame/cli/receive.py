@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from sesame.errors import InputError
+from sesame.extras import require
 from sesame.measurement.defaults import DAEMON_PORT
 
 FILE = click.Path(path_type=Path)
@@ -70,6 +71,7 @@ def receive(
     key: Path | None,
 ) -> None:
     """Take what daemons of many nodes have measured, and write data sets."""
+    require("daemon", "sesame receive")
     from sesame.measurement.connection import Connection
     from sesame.measurement.defaults import default_folder
     from sesame.measurement.reception.server import Reception

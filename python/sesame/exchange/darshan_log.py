@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from sesame.errors import InputError
 from sesame.exchange import darshan_reader
-
-HINT = "pip install 'sesame[exchange]' brings it"
+from sesame.extras import command_for, require
 
 
 class Module(NamedTuple):
@@ -47,13 +46,15 @@ class Log:
 
 
 def find_library() -> Library:
+    require("exchange", "a Darshan log", "darshan")
     spec = importlib.util.find_spec("darshan")
-    if spec is None or not spec.submodule_search_locations:
-        raise InputError("Darshan logs need the Python package darshan", hint=HINT)
+    assert spec is not None and spec.submodule_search_locations
     package = Path(spec.submodule_search_locations[0])
     found = sorted(package.parent.glob("darshan.libs/libdarshan-util*.so*"))
     if not found:
-        raise InputError(f"the package in {package} has no libdarshan-util", hint=HINT)
+        raise InputError(
+            f"the package in {package} has no libdarshan-util", hint=command_for("exchange")
+        )
     # Libraries after 3.5.0 keep the thread of each segment; their version does not tell it.
     definitions = (package / "backend" / "api_def_c.py").read_text(encoding="utf-8")
     return Library(found[0], "pthread_id" in definitions)

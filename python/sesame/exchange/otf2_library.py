@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from sesame.analysis.calls import COLLECTIVE, COMPLETION, POINT_TO_POINT, call_class
-from sesame.errors import InputError, OutputError
+from sesame.errors import OutputError
+from sesame.extras import require
 from sesame.traced.calls import plain_name
 from sesame.traced.io_calls import LAYER_NAMES, METADATA, MPI_IO, POSIX, STDIO, io_kind
 
@@ -45,14 +46,9 @@ STATUS_FLAGS = {
 
 
 def load() -> Any:
-    try:
-        library = importlib.import_module("otf2")
-        importlib.import_module("otf2.events")
-    except ImportError as error:
-        raise InputError(
-            "OTF2 archives need the Python package otf2",
-            hint="pip install 'sesame[exchange]' brings it",
-        ) from error
+    require("exchange", "an OTF2 archive", "otf2")
+    library = importlib.import_module("otf2")
+    importlib.import_module("otf2.events")
     _mend_intercommunicators(library.definitions)
     return library
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -69,13 +71,17 @@ def median_and_interval(
     values: list[float], confidence: float = 0.95
 ) -> tuple[float, float, float]:
     """The median, and between which of the values it lies with at least that confidence."""
-    from scipy.stats import binom  # half of what `sesame measure` takes to begin; few need it
-
     ordered = sorted(values)
     n = len(ordered)
     middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
-    cut = int(binom.ppf((1 - confidence) / 2, n, 0.5))
+    cut = binomial_quantile((1 - confidence) / 2, n)
     return middle, ordered[max(cut - 1, 0)], ordered[min(n - cut, n - 1)]
+
+
+def binomial_quantile(share: float, n: int) -> int:
+    """The least number of heads that n throws of a coin stay within with probability `share`."""
+    within = accumulate(math.comb(n, heads) for heads in range(n + 1))
+    return next(heads for heads, ways in enumerate(within) if ways >= share * 2**n)
 
 
 def run_load(load: Load) -> float:

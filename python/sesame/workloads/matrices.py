@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from sesame.errors import InputError, OutputError
+from sesame.extras import require
 
 LETTERS = b"SESAMEXF"
 HEADER = struct.Struct("<8sqqq32x")
@@ -28,6 +29,7 @@ MATRIX_TYPE = slice(0, 3)  # in the third line of a Harwell-Boeing file
 
 def read_matrix(path: Path) -> Any:
     """A square matrix in scipy's form of compressed rows, with both halves of a symmetric one."""
+    require("matrices", f"{path}: this form of a matrix file")
     try:
         data = path.read_bytes()
         if path.suffix == ".gz":

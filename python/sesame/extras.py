@@ -1,0 +1,39 @@
+"""Optional packages, which `pip install 'sesame-hpc[EXTRA]'` installs."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from sesame.errors import InputError
+
+DISTRIBUTION = "sesame-hpc"
+PACKAGES = {
+    "daemon": ("fastapi", "httptools", "hypercorn", "prometheus_client"),
+    "exchange": ("darshan", "otf2"),
+    "matrices": ("scipy",),
+    "notebook": ("ipykernel", "pandas"),
+    "plot": ("matplotlib",),
+    "sql": ("duckdb",),
+}
+
+
+def require(extra: str, purpose: str, *packages: str) -> None:
+    """Raises InputError, with the command that installs the extra, when one of its packages is not
+    there (by default: of all). Imports nothing. `purpose` is the subject of the message."""
+    missing = [name for name in packages or PACKAGES[extra] if not _is_installed(name)]
+    if missing:
+        noun = "packages" if len(missing) > 1 else "package"
+        raise InputError(
+            f"{purpose} needs the Python {noun} {', '.join(missing)}", hint=command_for(extra)
+        )
+
+
+def command_for(extra: str) -> str:
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except (ModuleNotFoundError, ValueError):  # refused by a finder; a module without its spec
+        return False
