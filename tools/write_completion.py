@@ -1,0 +1,30 @@
+"""write_completion.py FOLDER: writes what shells load to complete `sesame`, below FOLDER, where
+they look for it below a prefix's `share`."""
+
+import sys
+from pathlib import Path
+
+import click
+from click.shell_completion import get_completion_class
+
+NAME = "sesame"
+PLACES = {
+    "bash": "bash-completion/completions/sesame",
+    "fish": "fish/vendor_completions.d/sesame.fish",
+    "zsh": "zsh/site-functions/_sesame",
+}
+
+
+def main(folder: Path) -> None:
+    for shell, place in PLACES.items():
+        kind = get_completion_class(shell)
+        assert kind is not None, shell
+        file = folder / place
+        file.parent.mkdir(parents=True, exist_ok=True)
+        # The program is asked when a user presses the key; here only its name counts.
+        one = kind(click.Command(NAME), {}, NAME, f"_{NAME.upper()}_COMPLETE")
+        file.write_text(one.source_template % one.source_vars(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
