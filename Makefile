@@ -13,7 +13,7 @@ TEST_PACKAGES := blktrace chromium e2fsprogs fio git hdf5-tools iproute2 libhdf5
 LONG_TEST_PACKAGES := busybox-static qemu-system-x86
 CXX_FILES = $(shell git ls-files '*.cc' '*.h' 'tracer/*.inc' | grep -v '/generated/')
 
-.PHONY: help setup build build-tests test test-fast test-long demo bench lint format sanitize clean
+.PHONY: help setup build build-tests test test-fast test-long demo bench lint format sanitize wheel test-wheel clean
 
 help:
 	@echo "make setup      install what building needs (Debian packages if root, and $(VENV))"
@@ -27,6 +27,8 @@ help:
 	@echo "make lint       check style, types and formatting"
 	@echo "make format     format the sources"
 	@echo "make sanitize   C++ tests with the address and undefined-behaviour sanitizers"
+	@echo "make wheel      build dist/*.whl in a fresh Debian 12 (as root, with debootstrap)"
+	@echo "make test-wheel  try it in fresh roots of Debian 12 and 13 without a compiler"
 	@echo "make clean      remove what was built"
 
 setup: $(VENV)/.ready
@@ -83,6 +85,12 @@ sanitize: setup
 	  -DSESAME_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=Debug
 	cmake --build build-sanitize --parallel $(JOBS)
 	ctest --test-dir build-sanitize --output-on-failure --parallel $(JOBS)
+
+wheel:
+	@bash tools/wheel/build.sh
+
+test-wheel:
+	@bash tools/wheel/test.sh bookworm trixie
 
 clean:
 	rm -rf build build-sanitize demo .pytest_cache .mypy_cache .ruff_cache

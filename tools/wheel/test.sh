@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# test.sh RELEASE…: tries the wheel of dist/ in fresh roots of Debian RELEASEs (bookworm, trixie)
+# without a compiler. The program that is simulated is compiled in the root of build.sh.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+here=$PWD/tools/wheel
+folder=$PWD/build/wheel
+mkdir -p "$folder/bookworm/var/tmp/heat"
+cp examples/heat.c "$folder/bookworm/var/tmp/heat"
+"$here/in_root.sh" "$folder/bookworm" mpicc.mpich -O2 -w -o /var/tmp/heat/heat /var/tmp/heat/heat.c \
+  -lm
+
+for release in "$@"; do
+  "$here/make_root.sh" "$release" "$folder/test-$release" python3-venv
+  root=$folder/try-$release  # a copy, so that it is fresh each time
+  rm -rf "$root"
+  cp -a "$folder/test-$release" "$root"
+  mkdir "$root/try"
+  cp dist/*.whl "$here/test_inside.sh" "$folder/bookworm/var/tmp/heat/heat" "$root/try"
+  "$here/in_root.sh" "$root" bash /try/test_inside.sh </dev/null
+  rm -rf "$root"
+  echo "$release: passed"
+done
