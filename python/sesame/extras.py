@@ -11,7 +11,7 @@ PACKAGES = {
     "daemon": ("fastapi", "httptools", "hypercorn", "prometheus_client"),
     "exchange": ("darshan", "otf2"),
     "matrices": ("scipy",),
-    "notebook": ("ipykernel", "pandas"),
+    "notebook": ("ipykernel", "pandas", "polars"),
     "plot": ("matplotlib",),
     "sql": ("duckdb",),
 }
