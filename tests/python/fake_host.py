@@ -54,7 +54,8 @@ def simulate(scenario: dict) -> int:
             if scenario["progress_fd"] >= 0:
                 os.write(scenario["progress_fd"], json.dumps(report).encode() + b"\n")
             time.sleep(0.1)
-    ranks, rounds = scenario["ranks"], int((scenario["arguments"] or ["5"])[0])
+    ranks = scenario["ranks"]
+    rounds = next((int(word) for word in scenario["arguments"] if word.isdecimal()), 5)
     run = Run(ranks, rounds, latency_ps(scenario), compute_of(scenario))
     recorded = {}
     if "tables" in scenario:

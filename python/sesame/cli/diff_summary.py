@@ -25,11 +25,12 @@ WIDTH_OF_FILES = 200
 LEAST_SHARE = 1e-4  # of the time: calls that changed less are counted, not listed
 
 
-def print_difference(difference: Difference) -> None:
-    """On stdout: it is what was asked for."""
-    console = Console(highlight=False, soft_wrap=True)
-    if not console.is_terminal:
-        console.width = WIDTH_OF_FILES
+def print_difference(difference: Difference, console: Console | None = None) -> None:
+    """On stdout, unless a console is given: it is what was asked for."""
+    if console is None:
+        console = Console(highlight=False, soft_wrap=True)
+        if not console.is_terminal:
+            console.width = WIDTH_OF_FILES
     for side, ratio in zip(difference.sides, (None, *difference.ratios), strict=True):
         console.print(_headline(side, ratio), markup=False)
     if difference.without_start:
@@ -69,12 +70,11 @@ def changes_table(difference: Difference) -> Table | None:
     shown = [c for c in difference.changes if c.largest_s > LEAST_SHARE * mean][:MOST_CHANGES]
     if not shown:
         return None
-    ranks = max(side.run.ranks for side in difference.sides)
     table = _table("mean time of a rank", [side.label for side in difference.sides])
     for side in difference.sides[1:]:
         table.add_column(f"{side.label} - A", justify="right")
         table.add_column("", justify="right")
-    if ranks > 1 and difference.rank_s is not None:
+    if any(change.rank is not None for change in shown):
         table.add_column("most on rank", justify="right")
     for change in shown:
         table.add_row(*_change_cells(change)[: len(table.columns)])

@@ -310,7 +310,7 @@ def _parse_ranks(text: str) -> list[int]:
     return ranks
 
 
-def _parse_stack_size(text: str) -> int:
+def parse_stack_size(text: str) -> int:
     try:
         size: int = native.parse_size_bytes(text)
     except InputError as error:
@@ -335,7 +335,7 @@ def _scenario(options: dict[str, Any], ranks: int, compute: Compute) -> Scenario
         compute=compute,
         label_output=options["label"],
         program_stdout="stderr" if options["as_json"] else "stdout",
-        stack_size_bytes=_parse_stack_size(options["stack_size"]),
+        stack_size_bytes=parse_stack_size(options["stack_size"]),
         private_libraries=options["private_libraries"],
         environment=tuple(_variable(text) for text in options["environment"]),
         working_directory=None if directory is None else directory.resolve(),

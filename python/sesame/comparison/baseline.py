@@ -1,0 +1,285 @@
+"""Performance tests without noise: a program is simulated and compared with a stored run of it.
+
+Computation is left out or fixed, so that the same program gives the same time on any host: a
+change of it is a change of the program's communication or file access, or of the machine model.
+The baseline is a data set of sums, of some ten kilobytes, which a repository can keep.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sesame.analysis.quantities import format_seconds
+from sesame.comparison.difference import Difference, compare_sides
+from sesame.comparison.in_words import percent
+from sesame.comparison.ratio import Ratio
+from sesame.comparison.side import read_sides
+from sesame.datasets import DataSet, DataSetWriter, Kind, check_destination, is_data_set
+from sesame.errors import InputError, SimulationError
+from sesame.machines import find_machine
+from sesame.machines.values import machine_key
+from sesame.simulation import Compute, Host, Keep, Scenario, find_host, parse_compute, simulate_into
+from sesame.simulation.host import inspect_program
+
+DETERMINISTIC = ("none", "fixed")
+AT_MOST = 0.05
+UPDATE_HINT = "--update makes a new baseline"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to simulate; what is empty or None is taken from the baseline. `machine` is a name or a
+    file, `compute` is as `simulate --compute` has it: `none` or `fixed:TIME`."""
+
+    command: tuple[str, ...] = ()
+    ranks: int | None = None
+    machine: str | None = None
+    overrides: tuple[str, ...] = ()
+    compute: str | None = None
+    placement: str | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+    private_libraries: tuple[str, ...] = ()
+    stack_size_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The answer of `check`. `difference` is None for a baseline that was written first."""
+
+    baseline: Path
+    at_most: float  # allowed share by which the time may be longer
+    difference: Difference | None
+    updated: bool = False
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """Time now over that of the baseline."""
+        return None if self.difference is None else self.difference.ratios[0]
+
+    @property
+    def passed(self) -> bool:
+        if self.updated or self.difference is None:
+            return True
+        old, new = (side.time.value for side in self.difference.sides)
+        return new <= old * (1 + self.at_most)
+
+    def in_words(self) -> str:
+        """One line: the verdict and the times."""
+        if self.difference is None:
+            return f"baseline: {self.baseline}"
+        old, new = self.difference.sides
+        change = "" if self.ratio is None else f", {percent(self.ratio.value)}"
+        times = f"{format_seconds(new.time.value)}, baseline {format_seconds(old.time.value)}"
+        allowed = f"at most +{100 * self.at_most:g} %"
+        if self.updated:
+            return f"updated {self.baseline}: {times}{change}"
+        if not self.passed:
+            return f"slower than {self.baseline} allows: {times}{change}, {allowed}"
+        faster = new.time.value < old.time.value * (1 - self.at_most)
+        hint = "; --update makes this the baseline" if faster else ""
+        return f"passed: {times}{change}, {allowed}{hint}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "passed": self.passed,
+            "updated": self.updated,
+            "baseline": str(self.baseline),
+            "at_most": self.at_most,
+            "difference": None if self.difference is None else self.difference.as_json(),
+        }
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the baseline says of how it was made."""
+
+    scenario: dict[str, Any] = field(default_factory=dict)
+    machine_file: str = ""
+    machine: str = ""
+    compute: str = "none"
+
+
+def parse_share(text: str, option: str = "--at-most") -> float:
+    """0.05 of `5%` or `0.05`. Raises InputError."""
+    try:
+        share = float(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < float("inf"):
+        raise InputError(f"{option} {text}: expected a percentage", hint="for instance 5%")
+    return share
+
+
+def check(
+    baseline: str | Path,
+    wanted: Wanted | None = None,
+    *,
+    at_most: float = AT_MOST,
+    update: bool = False,
+    output: Path | None = None,
+    force: bool = False,
+    start: Callable[[Path], Host] = Host,
+) -> Checked:
+    """Simulates the program of `wanted` and compares its time with that of `baseline`.
+
+    `update` writes the baseline anew. `output` keeps the data set of the run, with `force` in place
+    of another one. `start` makes a Host
+    of the simulator's path, for those who redirect the program's output. Raises InputError where
+    `wanted` disagrees with the baseline or there is none, SimulationError where the program fails.
+    """
+    baseline, wanted = Path(baseline), wanted or Wanted()
+    known = _read(baseline) if is_data_set(baseline) else None
+    if known is None and not update:
+        raise InputError("there is no baseline", path=str(baseline), hint=UPDATE_HINT)
+    if known is not None and not update:
+        _refuse_others(wanted, known, baseline)
+    if update:
+        check_destination(baseline, force=True)
+    with _machine_file(wanted, known) as machine, tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.sesame" if output is None else output
+        scenario = _scenario(wanted, known or _Known(), machine)
+        _run(scenario, path, force, start)
+        difference = None if known is None else _compared(baseline, path)
+        if update:
+            _put(path, baseline)
+    return Checked(baseline, at_most, difference, updated=update)
+
+
+def _read(path: Path) -> _Known:
+    data_set = DataSet(path)
+    info = data_set.info
+    if data_set.kind != Kind.SIMULATED:
+        raise InputError(
+            f"a {data_set.kind} data set, expected one of `sesame check --update`", path=str(path)
+        )
+    target = info["target_system"]
+    compute = str(info["compute"])
+    if compute.partition(":")[0] not in DETERMINISTIC:
+        raise InputError(
+            f"its computation is {compute}, which is not the same on every host; expected none or "
+            "fixed:TIME",
+            path=str(path),
+            hint=UPDATE_HINT,
+        )
+    scenario = dict(info["scenario"])
+    return _Known(scenario, target["machine_file"], target["name"], compute)
+
+
+def _refuse_others(wanted: Wanted, known: _Known, baseline: Path) -> None:
+    """What is given must be what the baseline is of."""
+    for what, given, of_baseline in _both(wanted, known):
+        if given is not None and given != of_baseline:
+            raise InputError(
+                f"{what} {given}: the baseline has {of_baseline}",
+                path=str(baseline),
+                hint=f"leave it out; {UPDATE_HINT}",
+            )
+
+
+def _both(wanted: Wanted, known: _Known) -> Iterator[tuple[str, object, object]]:
+    scenario = known.scenario
+    if wanted.command:
+        yield "program", Path(wanted.command[0]).name, Path(scenario["program"]).name
+    if wanted.command[1:]:
+        old = shlex.join(scenario["arguments"])
+        yield "arguments", shlex.join(wanted.command[1:]), old or "(none)"
+    yield "ranks", wanted.ranks, scenario["ranks"]
+    yield "compute", wanted.compute, known.compute
+    yield "placement", wanted.placement, scenario["placement"]
+    if wanted.machine is not None or wanted.overrides:
+        text = known.machine_file
+        if wanted.machine is not None:
+            text = find_machine(wanted.machine).read_text(encoding="utf-8")
+        given = machine_key(text, wanted.overrides)
+        if given != machine_key(known.machine_file, scenario["overrides"]):
+            name = wanted.machine or known.machine
+            words = " ".join([name, *wanted.overrides])
+            old = " ".join([known.machine, *scenario["overrides"]])
+            yield "machine", f"{words} (other values)" if words == old else words, old
+
+
+@contextmanager
+def _machine_file(wanted: Wanted, known: _Known | None) -> Iterator[Path]:
+    if wanted.machine is not None:
+        yield find_machine(wanted.machine).resolve()
+    elif known is None:
+        raise InputError("--machine is missing: there is no baseline to take it from")
+    else:
+        with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
+            file.write(known.machine_file)
+            file.flush()
+            yield Path(file.name)
+
+
+def _scenario(wanted: Wanted, known: _Known, machine: Path) -> Scenario:
+    """The baseline's, with what is wanted otherwise."""
+    old = known.scenario
+    program = wanted.command[0] if wanted.command else old.get("program")
+    if program is None:
+        raise InputError("expected a program to simulate, as sesame check … -- ./app")
+    overrides = wanted.overrides or (() if wanted.machine else tuple(old.get("overrides", ())))
+    environment = wanted.environment or tuple((old.get("environment") or {}).items())
+    return Scenario(
+        program=program,
+        arguments=wanted.command[1:] or tuple(old.get("arguments", ())),
+        ranks=wanted.ranks or int(old.get("ranks", 1)),
+        machine=machine,
+        overrides=overrides,
+        placement=wanted.placement or old.get("placement", "block"),
+        compute=_compute(wanted.compute or known.compute),
+        program_stdout="stderr",
+        stack_size_bytes=wanted.stack_size_bytes or old.get("stack_size_bytes", 8 << 20),
+        private_libraries=wanted.private_libraries or tuple(old.get("private_libraries", ())),
+        environment=environment,
+        seed=int(old.get("seed", 1)),
+    )
+
+
+def _compute(text: str) -> Compute:
+    compute = parse_compute(text)
+    if compute.mode not in DETERMINISTIC:
+        raise InputError(
+            f"--compute {text}: it varies from host to host, expected none or fixed:TIME",
+            hint="measured times need several runs: sesame diff compares them",
+        )
+    return compute
+
+
+def _compared(baseline: Path, path: Path) -> Difference:
+    old, new = read_sides([baseline, path])
+    return compare_sides([old, replace(new, runs=(replace(new.run, path=Path("this run")),))])
+
+
+def _run(scenario: Scenario, path: Path, force: bool, start: Callable[[Path], Host]) -> None:
+    host = start(find_host(inspect_program(scenario.program)))
+    with DataSetWriter(path, force=force) as writer:
+        outcome = simulate_into(writer, scenario, host, Keep(records=False))
+    if outcome.exit_status != 0 or outcome.result["outcome"] != "completed":
+        raise SimulationError(
+            f"{scenario.name} ended with exit status {outcome.exit_status} "
+            f"({outcome.result['outcome']}), so its time is not compared",
+        )
+    if outcome.predicted_s == 0:
+        raise InputError(
+            f"{scenario.name}: its predicted time is 0, since nothing of it takes time there",
+            hint="--compute fixed:1us gives each MPI call a time",
+        )
+
+
+def _put(path: Path, baseline: Path) -> None:
+    """A copy in the baseline's place, whole or not at all."""
+    beside = Path(tempfile.mkdtemp(prefix=f".{baseline.name}.", dir=baseline.parent))
+    try:
+        shutil.copytree(path, beside / "new")
+        if baseline.exists():
+            baseline.rename(beside / "old")
+        (beside / "new").rename(baseline)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)

@@ -1,0 +1,101 @@
+"""A pytest plugin: performance tests that compare a simulated run with a stored baseline.
+
+    def test_exchange_is_not_slower(sesame_check):
+        sesame_check("./app", "input.dat", ranks=16, machine="infiniband", at_most="5%")
+
+The baseline is a data set beside the test, which `pytest --sesame-update` writes. Everything else
+of Sesame is imported when a test uses the fixture.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from sesame.comparison.baseline import Checked
+
+FOLDER = "baselines"
+
+
+class SesameCheck(Protocol):
+    """The fixture. `command` is the program and its arguments; `baseline` a path relative to the
+    test's directory; other values are as `sesame check` has them. Fails the test when the program
+    is slower than `at_most` allows, and returns what was found."""
+
+    def __call__(
+        self,
+        *command: str,
+        ranks: int | None = None,
+        machine: str | None = None,
+        at_most: str = "5%",
+        baseline: str | None = None,
+        overrides: tuple[str, ...] = (),
+        compute: str | None = None,
+    ) -> Checked: ...
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("sesame")
+    group.addoption(
+        "--sesame-update",
+        action="store_true",
+        help="write the baselines of sesame_check in place of comparing with them",
+    )
+
+
+@pytest.fixture
+def sesame_check(request: pytest.FixtureRequest) -> SesameCheck:
+    """Simulates a program and fails the test when it is slower than its baseline."""
+
+    def check(
+        *command: str,
+        ranks: int | None = None,
+        machine: str | None = None,
+        at_most: str = "5%",
+        baseline: str | None = None,
+        overrides: tuple[str, ...] = (),
+        compute: str | None = None,
+    ) -> Checked:
+        from sesame.comparison.baseline import Wanted, parse_share
+        from sesame.comparison.baseline import check as run_check
+        from sesame.errors import SesameError
+
+        path = request.path.parent / (baseline or _name_of(request))
+        update = bool(request.config.getoption("--sesame-update"))
+        wanted = Wanted(command, ranks, machine, overrides, compute)
+        try:
+            if update:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            checked = run_check(path, wanted, at_most=parse_share(at_most), update=update)
+        except SesameError as error:
+            text = str(error).replace("--update", "pytest --sesame-update")
+            pytest.fail(f"sesame_check: {text}", pytrace=False)
+        if not checked.passed:
+            pytest.fail(_told(checked), pytrace=False)
+        return checked
+
+    return check
+
+
+def _name_of(request: pytest.FixtureRequest) -> Path:
+    """The test's file and name, as a file may be called."""
+    name = re.sub(r"[^\w.-]+", "_", request.node.name).strip("_")
+    return Path(FOLDER) / f"{request.path.stem}-{name}.sesame"
+
+
+def _told(checked: Checked) -> str:
+    """The verdict, and what got slower."""
+    import io
+
+    from rich.console import Console
+
+    from sesame.cli.diff_summary import print_difference
+
+    text = io.StringIO()
+    if checked.difference is not None:
+        print_difference(checked.difference, Console(file=text, width=120, highlight=False))
+    return f"{checked.in_words()}\n{text.getvalue()}"
