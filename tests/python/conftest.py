@@ -26,8 +26,10 @@ def fake_bin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def environment(fake_bin: Path) -> dict[str, str]:
-    return {**os.environ, "SESAME_BIN": str(fake_bin)}
+def environment(fake_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """With the stand-ins, and without what the user keeps."""
+    home = tmp_path_factory.mktemp("home")
+    return {**os.environ, "SESAME_BIN": str(fake_bin), "XDG_DATA_HOME": str(home)}
 
 
 @pytest.fixture

@@ -152,10 +152,10 @@ def test_repeats_are_samples(simulated):
     assert not found.ratios[0].exact
 
 
-def real_run(path: Path, slow: float = 1.0) -> Path:
-    """Two ranks that start for a second, compute 10 ms and send for 4."""
-    run = TracedRun(2, ends=(3000, 3000))
-    for rank in range(2):
+def real_run(path: Path, slow: float = 1.0, ranks: int = 2) -> Path:
+    """Ranks that start for a second, compute 10 ms and send for 4, or longer by `slow`."""
+    run = TracedRun(ranks, ends=[3000] * ranks)
+    for rank in range(ranks):
         run.mpi(rank, 5, 1000, "MPI_Init")
         run.mpi(rank, 1015, 4 * slow, "MPI_Send", bytes=100)
         run.mpi(rank, 1015 + 4 * slow, 0, "MPI_Comm_rank", flags=128)

@@ -39,7 +39,7 @@ PYTHON_FLOORS = [
     {"native", "installed"},
     {"control"},
     {"machines", "datasets"},
-    {"traced"},
+    {"traced", "accuracy"},
     {"simulation", "tracing"},
     {"workloads", "measurement"},
     {"reproduction"},

@@ -24,6 +24,7 @@ VERBS = {
     "export": "sesame.cli.export:export",
     "report": "sesame.cli.report:report",
     "diff": "sesame.cli.diff:diff",
+    "accuracy": "sesame.cli.accuracy:accuracy",
     "check": "sesame.cli.check_baseline:check",
     "replay": "sesame.cli.replay:replay",
     "reproduce": "sesame.cli.reproduce:reproduce",

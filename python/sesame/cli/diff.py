@@ -38,7 +38,7 @@ def diff(first: str, others: tuple[str, ...], as_json: bool, report: Path | None
 
     if report is not None:
         check_file(report)
-    found = compare(*(_paths(side) for side in (first, *others)))
+    found = compare(*(paths_of(side) for side in (first, *others)))
     if as_json:
         click.echo(json.dumps(found.as_json()))
     else:
@@ -50,6 +50,6 @@ def diff(first: str, others: tuple[str, ...], as_json: bool, report: Path | None
         click.echo(f"report: {report}", err=True)
 
 
-def _paths(text: str) -> list[str]:
+def paths_of(text: str) -> list[str]:
     """A name with a comma is that of a data set where there is one."""
     return [text] if Path(text).exists() else text.split(",")

@@ -18,6 +18,7 @@ import click
 from rich.console import Console
 
 from sesame import native
+from sesame.accuracy import past_of
 from sesame.analysis.scaling import scalings_of
 from sesame.api.played import place, played, surroundings, write_inputs
 from sesame.cli.explain_summary import print_explanation
@@ -433,14 +434,19 @@ def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> i
             explained = _explained(path, notes)
     if scenario.discard_data and outcome.result.get("file_bytes_read"):
         notes.append("simulated files have no contents (--discard-data): the program read zeros")
+    past = past_of(scenario.machine.read_text(encoding="utf-8"), scenario.overrides, scenario.name)
     if options["as_json"]:
         described = {**outcome.scalars, **doubts_as_json(outcome.doubts)}
+        if past is not None:
+            described["past_error"] = past.as_json()
         if explained is not None:
             described["explanation"] = explained.as_json()
         known = [*scenario.notes, *notes]
         click.echo(json.dumps({**described, **({"notes": known} if known else {}), **written}))
     else:
         print_summary(console, outcome)
+        if past is not None:
+            console.print(past.in_words(), soft_wrap=True)
         if explained is not None:
             print_explanation(console, explained)
         if outcome.result.get("file_bytes_written") and scenario.files_directory is None:

@@ -23,7 +23,7 @@ from sesame.comparison.run import (
 )
 from sesame.comparison.simulated import Sums
 from sesame.datasets import DataSet
-from sesame.machines.values import machine_values
+from sesame.machines.values import machine_key, machine_values
 from sesame.trust import Doubt, Reason
 
 COUNTED = {"reads": "read_s", "writes": "write_s", "opens": "meta_s"}
@@ -96,6 +96,7 @@ def read_bench(data_set: DataSet) -> Run:
         computation_s=None,
         figures=figures,
         machine=str(target.get("name", "")),
+        machine_key=None if file is None else machine_key(file),
         machine_values=None if file is None else machine_values(file),
         doubts=tuple(doubts),
     )

@@ -59,6 +59,7 @@ class Run:
     calls: Calls = NO_CALLS
     figures: dict[str, tuple[float, str]] = field(default_factory=dict)  # name: value, unit
     machine: str = ""
+    machine_key: str | None = None  # of a simulated machine's values (see machines.values)
     machine_values: dict[str, str] | None = None
     settings: dict[str, str] = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()

@@ -20,7 +20,7 @@ from sesame.comparison.run import (
 )
 from sesame.datasets import DataSet
 from sesame.errors import InputError
-from sesame.machines.values import machine_values
+from sesame.machines.values import machine_key, machine_values
 from sesame.trust import Doubt, Reason
 
 EXACT_COMPUTE = ("none", "fixed")
@@ -46,6 +46,8 @@ def read_simulated(data_set: DataSet, *, without_start: bool) -> Run:
         computation = np.maximum(times - in_calls, 0)
     program, arguments = program_of(info.get("command", []))
     scenario, estimate = info.get("scenario", {}), result.get("predicted_time", {})
+    machine_file = info.get("target_system", {}).get("machine_file", "")
+    overrides = scenario.get("overrides", [])
     time_s = float(times.max()) if without_start else float(result["predicted_time_s"])
     mode = (scenario.get("compute") or {}).get("mode", "")
     return Run(
@@ -64,9 +66,8 @@ def read_simulated(data_set: DataSet, *, without_start: bool) -> Run:
         computation_s=computation,
         calls=calls,
         machine=str(result.get("machine", "")),
-        machine_values=machine_values(
-            info.get("target_system", {}).get("machine_file", ""), scenario.get("overrides", [])
-        ),
+        machine_key=machine_key(machine_file, overrides),
+        machine_values=machine_values(machine_file, overrides),
         settings=_settings(info, scenario),
         doubts=(*doubts_of_run(info), *_left_out(estimate, without_start)),
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame import native
+from sesame.accuracy import past_of
 from sesame.analysis import plots
 from sesame.analysis.curve import curve_chart, speed_up_chart
 from sesame.analysis.machine_table import parameter_rows, ping_pong_rows
@@ -48,8 +49,16 @@ def write_simulated(data_set: DataSet, path: Path) -> None:
         cards=_cards(data_set),
         sections=_sections(data_set),
         machine=_machine(data_set.info["scenario"], data_set.info["target_system"]),
-        facts=[*describe.facts(data_set), *measuring_rows_of(result)],
+        facts=[*describe.facts(data_set), *measuring_rows_of(result), *_past_error(data_set)],
     )
+
+
+def _past_error(data_set: DataSet) -> list[tuple[str, str]]:
+    """Of earlier predictions of the same machine model, where measurements are kept."""
+    info = data_set.info
+    overrides, command = info["scenario"]["overrides"], info["command"]
+    past = past_of(info["target_system"]["machine_file"], overrides, command[0])
+    return [] if past is None else [("accuracy", past.in_words())]
 
 
 def _meaning(result: dict[str, Any]) -> str:

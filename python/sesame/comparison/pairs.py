@@ -1,0 +1,69 @@
+"""Makes a pair of a prediction and a measurement, for `sesame.accuracy`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sesame.accuracy import Pair, Pairs
+from sesame.comparison.difference import compare_sides
+from sesame.comparison.side import Paths, Side, read_sides
+from sesame.datasets import Kind
+from sesame.errors import InputError
+from sesame.trust import Reason
+
+# A pair for which one of these holds says nothing of the model.
+REFUSED = (Reason.NOT_COMPARABLE, Reason.INCOMPLETE_INPUT)
+
+
+def add_pair(predicted: Paths, measured: Paths, pairs: Pairs | None = None) -> Pair:
+    """Keeps a simulated run beside real runs of the same: the error of its machine model.
+
+    Raises InputError where they cannot be compared, or the pair is kept already. Other doubts, as
+    of a busy host, are kept with the pair.
+    """
+    real, simulated = read_sides([measured, predicted])
+    _check_kinds(simulated, real)
+    difference = compare_sides([real, simulated])
+    for doubt in difference.doubts:
+        if doubt.reason in REFUSED:
+            raise InputError(f"no pair: {doubt}", hint=doubt.hint)
+    run = simulated.run
+    if run.arguments != real.run.arguments and not run.program.endswith(".sesame"):
+        raise InputError(
+            f"no pair: arguments differ: {' '.join(real.run.arguments) or '(none)'} were measured, "
+            f"{' '.join(run.arguments) or '(none)'} predicted"
+        )
+    if real.time.value <= 0:
+        raise InputError("no pair: no time was measured", path=str(real.run.path))
+    pair = Pair(
+        number=0,
+        added="",
+        machine=run.machine,
+        machine_key=run.machine_key or "",
+        program=Path(real.run.program or run.program).name,
+        arguments=real.run.arguments,
+        ranks=run.ranks,
+        predicted_s=simulated.time.value,
+        measured_s=real.time.value,
+        predicted=str(run.path.resolve()),
+        measured=str(real.run.path.resolve()),
+        doubts=_reasons(simulated, real),
+    )
+    return (pairs or Pairs()).add(pair)
+
+
+def _reasons(simulated: Side, real: Side) -> tuple[str, ...]:
+    """Why one of both may be wrong, each reason once."""
+    found = [doubt.reason for side in (simulated, real) for doubt in side.run.doubts]
+    return tuple(dict.fromkeys(str(reason) for reason in found))
+
+
+def _check_kinds(simulated: Side, real: Side) -> None:
+    if simulated.run.machine_key is None:
+        raise InputError("expected a simulated run as the prediction", path=str(simulated.run.path))
+    if real.run.kind == Kind.SIMULATED or real.run.machine_key is not None:
+        raise InputError(
+            "expected a real run as the measurement, and this one is simulated",
+            path=str(real.run.path),
+            hint="sesame accuracy add PREDICTED MEASURED",
+        )
