@@ -57,7 +57,7 @@ def main() -> None:
         study = medians_s(lambda: study_run(DataSet(path)).findings)
         whole = medians_s(lambda: write_report(DataSet(path), page))
         numbers = medians_s(lambda: traced_json(study_run(DataSet(path))))
-        command = [sys.executable, "-m", "sesame", "report", str(path), "-o", str(page)]
+        command = [sys.executable, "-m", "sesame", "report", str(path), str(page)]
         verb = medians_s(lambda: subprocess.run(command, check=True))
         print(f"{records:,} calls of 1,024 ranks; medians of {TIMES}")
         for name, (elapsed, used) in (

@@ -126,7 +126,7 @@ def test_events_of_two_nodes_arrive_and_the_report_shows_them(network):
     times = events["time_ns"].to_numpy()
     assert times.min() >= 0
     assert times.max() <= max(row["end_ns"] for row in rows(data_sets, "kernel_pull"))
-    outcome = run([*SESAME, "report", str(data_set.path), "-o", "r.html"], network.folder)
+    outcome = run([*SESAME, "report", str(data_set.path), "r.html"], network.folder)
     assert outcome.status == 0, outcome.stderr
     page = (network.folder / "r.html").read_text()
     assert "<td>node3</td><td>fs.read</td>" in page

@@ -85,7 +85,7 @@ def test_tables_have_every_run_and_record(iow, mpiexec, table):
 
 def test_findings_are_words_figures_and_tables(bench, iow, tmp_path):
     options = ["--size", "64:1048576", "--total", 4 << 20, "--repeat", 3]
-    outcome = bench("iow", "-n", 1, "--json", "-o", "iow.sesame", "--plot", "iow.html", *options)
+    outcome = bench("iow", "-n", 1, "--json", "-o", "iow.sesame", "--report", "iow.html", *options)
     assert outcome.status == 0, outcome.stderr
     assert outcome.json["verified"] is True
     assert any("performance over the sizes" in text for text in outcome.json["findings"])

@@ -19,7 +19,7 @@ def report_of(tmp_path):
         command = [MPIS["debian"].mpiexec, "-n", str(ranks), str(program), *arguments]
         traced = run([*SESAME, "trace", "-o", "run.sesame", "--", *command], tmp_path)
         assert traced.status == 0, traced.stderr
-        done: Outcome = run([*SESAME, "report", "run.sesame", "--json", "-"], tmp_path)
+        done: Outcome = run([*SESAME, "report", "run.sesame", "run.html", "--json"], tmp_path)
         assert done.status == 0, done.stderr
         assert "Time line" in (tmp_path / "run.html").read_text()
         return json.loads(done.stdout)

@@ -165,7 +165,7 @@ def small_disk(tmp_path: Path):
     "arguments",
     [
         ["trace", "-o", "disk/a.sesame", "--", "ls"],
-        ["report", "run.sesame", "-o", "disk/a.html"],
+        ["report", "run.sesame", "disk/a.html"],
         ["export", "run.sesame", "--to", "csv", "-o", "disk/a"],
     ],
     ids=lambda arguments: arguments[0],

@@ -111,7 +111,10 @@ def test_show_prints_the_page(sesame):
         (["run", "cg", "-n", "0"], "-n"),
         (["run", "cg", "--simulate", "cray"], "no machine model called cray"),
         (["run", "cg", "--compute", "often"], "--compute often: expected measured"),
-        (["run", "cg", "--plot", "a.png"], "--plot a.png: expected a name that ends with .html"),
+        (
+            ["run", "cg", "--report", "a.png"],
+            "--report a.png: expected a name that ends with .html",
+        ),
         (["run", "cg", "--mpi", "no-such-mpicxx"], "--mpi no-such-mpicxx: no such compiler"),
     ],
 )

@@ -62,7 +62,7 @@ def test_bad_input_is_refused_in_words(sesame, tmp_path):
         ((), "0 data sets, expected one"),
         (("--baseline", "disk.sesame"), "nothing to compare"),
         (("--compare", "disk.sesame", "run.sesame"), "cannot be compared"),
-        (("disk.sesame", "-o", "."), "this is a directory"),
+        (("disk.sesame", "--report", "."), "this is a directory"),
         (("disk.sesame", "--large-bytes", "100"), "not more than a page"),
     ):
         outcome = sesame("characterize", *words)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import time
@@ -232,10 +231,10 @@ def test_a_page_of_a_thousand_ranks_is_light(tmp_path):
 
 def test_report_writes_the_page_and_the_numbers(sesame, tmp_path):
     rank_zero_writer().write(tmp_path / "run.sesame")
-    done = sesame("report", "run.sesame", "-o", "r.html", "--json", "r.json")
+    done = sesame("report", "run.sesame", "r.html", "--json")
     assert (done.status, done.stderr) == (0, "")
     assert "one rank does the I/O" in (tmp_path / "r.html").read_text()
-    numbers = json.loads((tmp_path / "r.json").read_text())
+    numbers = done.json
     assert numbers["bytes_written"] == 104_000
     assert numbers["discarded"] == 0
     assert numbers["findings"][0]["topic"] == "one rank does the I/O"
@@ -245,20 +244,21 @@ def test_report_writes_the_page_and_the_numbers(sesame, tmp_path):
     assert numbers["wait_behind_io_s"] == pytest.approx(0.06, rel=0.01)
 
 
-def test_report_puts_the_page_beside_the_data_set_and_numbers_on_stdout(sesame, tmp_path):
+def test_report_puts_the_page_beside_the_data_set_unless_numbers_are_asked_for(sesame, tmp_path):
     rank_zero_writer().write(tmp_path / "run.sesame")
-    done = sesame("report", "run.sesame", "--json", "-")
-    assert done.json["processes"] == 4
+    assert sesame("report", "run.sesame", "--json").json["processes"] == 4
+    assert not (tmp_path / "run.html").exists()
+    assert "report: run.html" in sesame("report", "run.sesame").stderr
     assert (tmp_path / "run.html").is_file()
 
 
 def test_report_of_a_simulated_run_is_that_of_simulate(sesame, tmp_path, run_path):
-    assert sesame("report", str(run_path), "-o", "r.html").status == 0
+    assert sesame("report", str(run_path), "r.html").status == 0
     assert "Who talks to whom" in (tmp_path / "r.html").read_text()
 
 
 def test_report_has_no_numbers_of_simulated_runs(sesame, run_path):
-    done = sesame("report", str(run_path), "-o", "r.html", "--json", "-")
+    done = sesame("report", str(run_path), "r.html", "--json")
     assert done.status == 2
     assert "not a traced run, --json is of traced runs only" in done.stderr
 
@@ -278,8 +278,8 @@ def test_report_of_another_data_set_says_what_it_expected(sesame, tmp_path):
     ("arguments", "status", "message"),
     [
         (["nothing.sesame"], 2, "this is no data set"),
-        (["run.sesame", "-o", "."], 2, "this is a directory"),
-        (["run.sesame", "-o", "no/where.html"], 2, "cannot write"),
+        (["run.sesame", "."], 2, "this is a directory"),
+        (["run.sesame", "no/where.html"], 2, "cannot write"),
     ],
 )
 def test_wrong_names_are_said(sesame, tmp_path, arguments, status, message):
@@ -293,7 +293,7 @@ def test_a_damaged_table_is_named(sesame, tmp_path):
     data_set = rank_zero_writer().write(tmp_path / "run.sesame")
     path = data_set.path / "io.parquet"
     path.write_bytes(path.read_bytes()[:-100])
-    done = sesame("report", "run.sesame", "-o", "r.html")
+    done = sesame("report", "run.sesame", "r.html")
     assert done.status == 2
     assert "io.parquet: cannot read these records" in done.stderr
     assert not (tmp_path / "r.html").exists()

@@ -68,7 +68,7 @@ def test_data_set_has_each_part_and_the_calls(sesame, tmp_path):
 def test_report_has_files_nodes_devices_and_findings(sesame, tmp_path):
     run = sesame("simulate", "-n", "2", *MACHINE, "-o", "a.sesame", "--", "files", "3")
     assert run.status == 0, run.stderr
-    report = sesame("report", "a.sesame", "-o", "page.html")
+    report = sesame("report", "a.sesame", "page.html")
     assert report.status == 0, report.stderr
     page = (tmp_path / "page.html").read_text()
     devices = "Devices of I/O nodes over time"

@@ -127,7 +127,7 @@ def matrix(file: Path, output: Path, force: bool) -> None:
     help="Write a data set: figures, checks and tables.",
 )
 @click.option(
-    "--plot",
+    "--report",
     type=click.Path(path_type=Path),
     metavar="FILE.html",
     help="Write a page: findings first, then a plot for each table.",
@@ -197,10 +197,10 @@ def _check_outputs(ours: dict[str, Any]) -> None:
 
     if ours["output"] is not None:
         check_destination(ours["output"], force=ours["force"])
-    if ours["plot"] is not None:
-        if ours["plot"].suffix != ".html":
-            raise InputError(f"--plot {ours['plot']}: expected a name that ends with .html")
-        check_file(ours["plot"])
+    if ours["report"] is not None:
+        if ours["report"].suffix != ".html":
+            raise InputError(f"--report {ours['report']}: expected a name that ends with .html")
+        check_file(ours["report"])
 
 
 def _run_simulated(
@@ -239,7 +239,7 @@ def _write(done: BenchRun, begin: datetime, ours: dict[str, Any]) -> dict[str, s
     written = {}
     with ExitStack() as stack:
         path = ours["output"]
-        if path is None and ours["plot"] is not None:
+        if path is None and ours["report"] is not None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-"))
             path = Path(folder) / "run.sesame"
         if path is not None:
@@ -247,9 +247,9 @@ def _write(done: BenchRun, begin: datetime, ours: dict[str, Any]) -> dict[str, s
                 write_run(writer, done, begin)
         if ours["output"] is not None:
             written["data_set"] = str(path)
-        if ours["plot"] is not None and path is not None:
-            write_report(DataSet(path), ours["plot"])
-            written["plot"] = str(ours["plot"])
+        if ours["report"] is not None and path is not None:
+            write_report(DataSet(path), ours["report"])
+            written["report"] = str(ours["report"])
     return written
 
 

@@ -62,14 +62,12 @@ DATA_SET = click.Path(path_type=Path)
     show_default=True,
     help="Sectors of a band of the disk.",
 )
-@click.option(
-    "-o", "--output", type=DATA_SET, metavar="FILE.html", help="Also a page with all figures."
-)
+@click.option("--report", type=DATA_SET, metavar="FILE.html", help="Write a page with all figures.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def characterize_command(
     paths: tuple[Path, ...],
     compare: tuple[Path, ...],
-    output: Path | None,
+    report: Path | None,
     *,
     as_json: bool,
     **options: Any,
@@ -80,11 +78,11 @@ def characterize_command(
     run (sesame trace).
 
     \b
-    sesame characterize disk.sesame -o disk.html
+    sesame characterize disk.sesame --report disk.html
     sesame characterize --baseline idle.sesame --compare ppm.sesame wavelet.sesame
     """
-    if output is not None and output.is_dir():
-        raise InputError(f"{output}: this is a directory, expected a file to write")
+    if report is not None and report.is_dir():
+        raise InputError(f"{report}: this is a directory, expected a file to write")
     limits = Limits(options["page_bytes"], options["large_bytes"], options["band_sectors"])
     if limits.large_bytes <= limits.page_bytes:
         raise InputError(
@@ -92,16 +90,16 @@ def characterize_command(
         )
     others = [options["baseline"], options["combined"], *compare]
     if any(others):
-        _compare(paths, compare, options, limits, output, as_json=as_json)
+        _compare(paths, compare, options, limits, report, as_json=as_json)
     else:
-        _one(paths, options["device"], limits, output, as_json=as_json)
+        _one(paths, options["device"], limits, report, as_json=as_json)
 
 
 def _one(
     paths: tuple[Path, ...],
     device: str | None,
     limits: Limits,
-    output: Path | None,
+    report: Path | None,
     *,
     as_json: bool,
 ) -> None:
@@ -115,8 +113,8 @@ def _one(
             hint="--compare shows several beside each other",
         )
     profile = characterize(open_source(DataSet(paths[0])), device, limits)
-    if output is not None:
-        write_one(profile, output)
+    if report is not None:
+        write_one(profile, report)
     if as_json:
         click.echo(json.dumps(to_json(profile)))
         return
@@ -130,7 +128,7 @@ def _compare(
     compare: tuple[Path, ...],
     options: dict[str, Any],
     limits: Limits,
-    output: Path | None,
+    report: Path | None,
     *,
     as_json: bool,
 ) -> None:
@@ -161,8 +159,8 @@ def _compare(
 
     singles = [one for one in map(part, named) if one]
     comparison = Comparison(part(ends[0]), singles, part(ends[1]))
-    if output is not None:
-        write_comparison(comparison, output)
+    if report is not None:
+        write_comparison(comparison, report)
     if as_json:
         click.echo(json.dumps(comparison_json(comparison)))
         return

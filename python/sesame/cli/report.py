@@ -15,28 +15,22 @@ from sesame.errors import InputError
 
 @click.command()
 @click.argument("path", metavar="DATASET", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE.html",
-    help="The page to write; beside the data set unless given.",
-)
+@click.argument("page", metavar="[FILE.html]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--json",
-    "json_path",
-    type=click.Path(path_type=Path),
-    metavar="FILE.json",
-    help="Also what the page says, for programs; - for stdout. Of traced runs only.",
+    "as_json",
+    is_flag=True,
+    help="What the page says as one JSON object on stdout, and the page only where it is named. Of "
+    "traced runs.",
 )
-def report(path: Path, output: Path | None, json_path: Path | None) -> None:
+def report(path: Path, page: Path | None, as_json: bool) -> None:
     """Write a page on a run: what took its time, and what to do about it.
 
-    DATASET is a traced, an imported or a simulated run, or a measurement of the kernel. The page
-    opens in any browser and needs no network.
+    DATASET is a run of any kind, or a measurement of the kernel. The page is beside it unless
+    FILE.html is given. It opens in any browser and needs no network.
 
     \b
-    sesame report run.sesame -o report.html
+    sesame report run.sesame report.html
     """
     from sesame.analysis.report import write_report
     from sesame.analysis.report.traced_json import traced_json
@@ -46,31 +40,18 @@ def report(path: Path, output: Path | None, json_path: Path | None) -> None:
     from sesame.web.page import write_whole
 
     data_set = DataSet(path)
-    page = output or path.with_suffix(".html")
-    for file in (page, json_path):
-        if file is not None and file.is_dir():
-            raise InputError(f"{file}: this is a directory, expected a file to write")
-    if not is_traced(data_set):
-        if json_path is not None:
-            raise InputError(
-                f"{path}: not a traced run, --json is of traced runs only",
-                hint="of a simulated run `sesame info --json` prints the figures",
-            )
-        write_report(data_set, page)
-        _say_where(page, output)
-        return
-    study = study_run(data_set)
-    write_report(data_set, page, study)
-    _say_where(page, output)
-    if json_path is not None:
-        text = json.dumps(traced_json(study), indent=1) + "\n"
-        if str(json_path) == "-":
-            click.echo(text, nl=False)
-        else:
-            write_whole(json_path, text)
-
-
-def _say_where(page: Path, asked: Path | None) -> None:
-    """Of a page that nobody has named."""
-    if asked is None:
-        click.echo(f"report: {page}", err=True)
+    written = page or (None if as_json else path.with_suffix(".html"))
+    if written is not None and written.is_dir():
+        raise InputError(f"{written}: this is a directory, expected a file to write")
+    if as_json and not is_traced(data_set):
+        raise InputError(
+            f"{path}: not a traced run, --json is of traced runs only",
+            hint="of a simulated run `sesame info --json` prints the figures",
+        )
+    study = study_run(data_set) if is_traced(data_set) else None
+    if written is not None:
+        write_report(data_set, written, study)
+    if written is not None and page is None:
+        click.echo(f"report: {written}", err=True)
+    if as_json and study is not None:
+        click.echo(json.dumps(traced_json(study), indent=1))

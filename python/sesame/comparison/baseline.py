@@ -29,6 +29,7 @@ from sesame.simulation import Compute, Host, Keep, Scenario, find_host, parse_co
 from sesame.simulation.host import inspect_program
 
 DETERMINISTIC = ("none", "fixed")
+NEEDED = ("program", "arguments", "ranks", "overrides", "placement")
 AT_MOST = 0.05
 UPDATE_HINT = "--update makes a new baseline"
 
@@ -169,6 +170,12 @@ def _read(path: Path) -> _Known:
             hint=UPDATE_HINT,
         )
     scenario = dict(info["scenario"])
+    if missing := [key for key in NEEDED if key not in scenario]:
+        raise InputError(
+            f"it does not say how it was made: there is no {missing[0]} in its scenario",
+            path=str(path),
+            hint=UPDATE_HINT,
+        )
     return _Known(scenario, target["machine_file"], target["name"], compute)
 
 
