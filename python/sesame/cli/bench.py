@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import tempfile
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from rich.table import Table
 
 from sesame import native
 from sesame.analysis.quantities import format_quantity
+from sesame.cli.grouped import grouped
 from sesame.datasets import check_destination
 from sesame.errors import InputError
 from sesame.machines import find_machine
@@ -36,6 +37,23 @@ VERDICTS = {
 }
 
 
+@dataclass(frozen=True)
+class BenchOptions:
+    """What the command line of `bench run` gives."""
+
+    name: str
+    options: tuple[str, ...]  # of the workload
+    ranks: int
+    machine: str | None
+    compute: str
+    placement: str
+    mpi: str | None
+    output: Path | None
+    report: Path | None
+    force: bool
+    as_json: bool
+
+
 @click.group()
 def bench() -> None:
     """Run real MPI programs that check their own answers."""
@@ -44,7 +62,11 @@ def bench() -> None:
 @bench.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One object for each workload, on stdout.")
 def list_workloads(as_json: bool) -> None:
-    """List the workloads that come with Sesame."""
+    """List the workloads that come with Sesame.
+
+    \b
+    sesame bench list
+    """
     from sesame.workloads import all_workloads
 
     if as_json:
@@ -62,7 +84,11 @@ def list_workloads(as_json: bool) -> None:
 @bench.command("show")
 @click.argument("name")
 def show(name: str) -> None:
-    """Show the page of the workload NAME: what it does, its options and figures."""
+    """Show the page of the workload NAME: what it does, its options and figures.
+
+    \b
+    sesame bench show cg
+    """
     from rich.markdown import Markdown
 
     from sesame.workloads import find_workload
@@ -86,6 +112,9 @@ def matrix(file: Path, output: Path, force: bool) -> None:
 
     FILE is in Matrix Market or Harwell-Boeing form, also compressed by gzip. `sesame bench run
     sparse --matrix FILE` does the same for one run.
+
+    \b
+    sesame bench matrix matrix.rsa -o matrix.extended
     """
     from sesame.workloads import read_matrix, write_extended
 
@@ -97,7 +126,15 @@ def matrix(file: Path, output: Path, force: bool) -> None:
     click.echo(f"{output}: order {order}, {found.nnz} nonzeros, {size} bytes", err=True)
 
 
-@bench.command("run", context_settings={"ignore_unknown_options": True})
+@bench.command(
+    "run",
+    cls=grouped(
+        Run=("ranks", "mpi"),
+        Simulation=("machine", "compute", "placement"),
+        Output=("output", "report", "as_json", "force"),
+    ),
+    context_settings={"ignore_unknown_options": True},
+)
 @click.option("-n", "--ranks", default=1, type=click.IntRange(min=1), help="Number of ranks.")
 @click.option(
     "--simulate",
@@ -141,7 +178,7 @@ def matrix(file: Path, output: Path, force: bool) -> None:
 )
 @click.argument("name")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
-def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
+def run(**given: Any) -> int:
     """Build the workload NAME, run it and check its answer.
 
     Other OPTIONS go to the program. The exit status is 0 when the answer is verified, or when
@@ -151,6 +188,10 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
     sesame bench run cg --class A -n 4
     sesame bench run cg --class S -n 256 --simulate infiniband
     """
+    return _run(BenchOptions(**given))
+
+
+def _run(ours: BenchOptions) -> int:
     from sesame.analysis.findings import with_findings
     from sesame.simulation import parse_compute
     from sesame.simulation.settings import parse_placement
@@ -162,27 +203,28 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
         run_here,
     )
 
+    name, options = ours.name, ours.options
     workload = find_workload(name)
-    machine = None if ours["machine"] is None else find_machine(ours["machine"])
+    machine = None if ours.machine is None else find_machine(ours.machine)
     if machine is not None:
         native.read_machine(str(machine))
-    parse_compute(ours["compute"])
-    parse_placement(ours["placement"])
+    parse_compute(ours.compute)
+    parse_placement(ours.placement)
     _check_outputs(ours)
-    compiler = find_compiler(ours["mpi"])
+    compiler = find_compiler(ours.mpi)
     console = Console(stderr=True, highlight=False)
     with console.status(f"building {name} with {compiler.wrapper}"):
         built = build_workload(workload, compiler)
     begin = datetime.now(UTC)
     with in_extended_form(name, options) as readable:
         if machine is None:
-            done = run_here(built, ours["ranks"], readable, output_to_stderr=ours["as_json"])
+            done = run_here(built, ours.ranks, readable, output_to_stderr=ours.as_json)
         else:
             done = _run_simulated(built, machine, readable, ours)
     # The options as they were given: a matrix in another form was a temporary file.
     done = replace(done, report=with_findings(done.report), options=options)
     written = _write(done, begin, ours)
-    if ours["as_json"]:
+    if ours.as_json:
         click.echo(json.dumps({**done.to_json(), **written}))
     else:
         _print_summary(console, done)
@@ -191,20 +233,20 @@ def run(name: str, options: tuple[str, ...], **ours: Any) -> int:
     return done.exit_status or int(done.report["verified"] is False)
 
 
-def _check_outputs(ours: dict[str, Any]) -> None:
+def _check_outputs(ours: BenchOptions) -> None:
     """Before a run that may be long: can its output be written?"""
     from sesame.cli.outputs import check_file
 
-    if ours["output"] is not None:
-        check_destination(ours["output"], force=ours["force"])
-    if ours["report"] is not None:
-        if ours["report"].suffix != ".html":
-            raise InputError(f"--report {ours['report']}: expected a name that ends with .html")
-        check_file(ours["report"])
+    if ours.output is not None:
+        check_destination(ours.output, force=ours.force)
+    if ours.report is not None:
+        if ours.report.suffix != ".html":
+            raise InputError(f"--report {ours.report}: expected a name that ends with .html")
+        check_file(ours.report)
 
 
 def _run_simulated(
-    built: Built, machine: Path, options: tuple[str, ...], ours: dict[str, Any]
+    built: Built, machine: Path, options: tuple[str, ...], ours: BenchOptions
 ) -> BenchRun:
     from sesame.cli.progress import ProgressLine
     from sesame.simulation import find_host, parse_compute
@@ -214,42 +256,42 @@ def _run_simulated(
     from sesame.workloads import run_simulated
 
     executable = find_host(inspect_program(str(built.program)))
-    with ProgressLine(ours["ranks"]) as line:
+    with ProgressLine(ours.ranks) as line:
 
         def simulate(scenario: Scenario) -> RunResult:
             return run_simulation(scenario, line.host(executable), **line.run_options())
 
         return run_simulated(
             built,
-            ours["ranks"],
+            ours.ranks,
             options,
             machine=machine,
-            compute=parse_compute(ours["compute"]),
-            placement=parse_placement(ours["placement"]),
+            compute=parse_compute(ours.compute),
+            placement=parse_placement(ours.placement),
             simulate=simulate,
-            output_to_stderr=ours["as_json"],
+            output_to_stderr=ours.as_json,
         )
 
 
-def _write(done: BenchRun, begin: datetime, ours: dict[str, Any]) -> dict[str, str]:
+def _write(done: BenchRun, begin: datetime, ours: BenchOptions) -> dict[str, str]:
     from sesame.analysis.report import write_report
     from sesame.datasets import DataSet, DataSetWriter
     from sesame.workloads import write_run
 
     written = {}
     with ExitStack() as stack:
-        path = ours["output"]
-        if path is None and ours["report"] is not None:
+        path = ours.output
+        if path is None and ours.report is not None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-"))
             path = Path(folder) / "run.sesame"
         if path is not None:
-            with DataSetWriter(path, force=ours["force"]) as writer:
+            with DataSetWriter(path, force=ours.force) as writer:
                 write_run(writer, done, begin)
-        if ours["output"] is not None:
+        if ours.output is not None:
             written["data_set"] = str(path)
-        if ours["report"] is not None and path is not None:
-            write_report(DataSet(path), ours["report"])
-            written["report"] = str(ours["report"])
+        if ours.report is not None and path is not None:
+            write_report(DataSet(path), ours.report)
+            written["report"] = str(ours.report)
     return written
 
 

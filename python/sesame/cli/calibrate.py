@@ -17,6 +17,7 @@ import click
 from rich.console import Console
 
 from sesame import native
+from sesame.cli.grouped import grouped
 from sesame.errors import InputError, OutputError
 from sesame.host_load import LoadWatch, load_of
 from sesame.trust import Doubt
@@ -37,7 +38,12 @@ HINT = (
 )
 
 
-@click.command()
+@click.command(
+    cls=grouped(
+        Measurement=("mpi", "ranks", "hosts", "directory", "budget"),
+        Output=("output", "name", "accept_doubts", "force"),
+    )
+)
 @click.option(
     "-o",
     "--output",

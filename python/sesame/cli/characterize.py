@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sesame.analysis.characterize.limits import Limits
+from sesame.cli.grouped import grouped
 from sesame.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +24,14 @@ if TYPE_CHECKING:
 DATA_SET = click.Path(path_type=Path)
 
 
-@click.command("characterize")
+@click.command(
+    "characterize",
+    cls=grouped(
+        Comparison=("baseline", "compare", "combined"),
+        Figures=("device", "page_bytes", "large_bytes", "band_sectors"),
+        Output=("report", "as_json"),
+    ),
+)
 @click.argument("paths", metavar="DATASET…", nargs=-1, type=DATA_SET)
 @click.option(
     "--baseline", type=DATA_SET, metavar="A", help="A recording with no application running."

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sesame.cli.grouped import grouped
 from sesame.cli.outputs import check_file
 from sesame.errors import InputError
 
@@ -41,7 +42,15 @@ class CheckOptions:
     command: tuple[str, ...]
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+@click.command(
+    cls=grouped(
+        Baseline=("baseline", "at_most", "update"),
+        Run=("ranks", "machine", "overrides", "compute", "placement"),
+        Program=("environment", "private_libraries", "stack_size"),
+        Output=("output", "report", "as_json", "force"),
+    ),
+    context_settings={"allow_interspersed_args": False},
+)
 @click.option(
     "--baseline",
     required=True,
@@ -146,8 +155,9 @@ def _check(options: CheckOptions) -> int:
 
 
 def _wanted(options: CheckOptions) -> Wanted:
-    from sesame.cli.simulate import parse_placement, parse_stack_size
+    from sesame.cli.simulate import parse_stack_size
     from sesame.comparison.baseline import Wanted
+    from sesame.simulation.settings import parse_placement
 
     size, placement = options.stack_size, options.placement
     return Wanted(

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 @click.option("--fields", is_flag=True, help="Also the fields of every record type.")
 @click.option("--json", "as_json", is_flag=True, help="The whole info.json, on stdout.")
 def info(path: Path, fields: bool, as_json: bool) -> None:
-    """Say what is in a data set; of a traced run also what it did."""
+    """Say what is in a data set; of a traced run also what it did.
+
+    \b
+    sesame info run.sesame
+    """
     from sesame.analysis.study import study_run
     from sesame.analysis.traced.load import is_traced
     from sesame.cli.traced_summary import print_traced, traced_facts

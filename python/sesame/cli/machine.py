@@ -30,7 +30,11 @@ def machine() -> None:
 @machine.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One object for each model, on stdout.")
 def list_machines(as_json: bool) -> None:
-    """List the machine models that come with Sesame."""
+    """List the machine models that come with Sesame.
+
+    \b
+    sesame machine list
+    """
     machines = {name: native.read_machine(str(path)) for name, path in shipped().items()}
     if as_json:
         click.echo(json.dumps(machines, indent=2))
@@ -54,7 +58,12 @@ def list_machines(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One object in SI units, on stdout.")
 @click.option("--keys", is_flag=True, help="Also every key that a machine file may hold.")
 def show(name: str, overrides: tuple[str, ...], as_json: bool, keys: bool) -> None:
-    """Show a machine model: NAME is one of the list or a machine file."""
+    """Show a machine model: NAME is one of the list or a machine file.
+
+    \b
+    sesame machine show paragon
+    sesame machine show paragon --set network.latency=10us
+    """
     path = find_machine(name)
     model = native.read_machine(str(path), list(overrides))
     if as_json:

@@ -56,7 +56,11 @@ for command in (daemon, start, stop, status, set_, pull, record, flags, environm
 @measure.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def list_points(*, as_json: bool) -> None:
-    """Show the subsystems and points, and which of them can be had here."""
+    """Show the subsystems and points, and which of them can be had here.
+
+    \b
+    sesame measure list
+    """
     from sesame.measurement import every_subsystem, opened
 
     rows: list[dict[str, Any]] = []
@@ -148,6 +152,9 @@ def run(context: click.Context, /, **options: Any) -> int:
 
     Of mpiexec and other launchers the calls of their MPI programs are counted, too; of other
     commands if you say so: --only mpi.
+
+    \b
+    sesame measure run -o build.sesame -- make -j8
     """
     from sesame.measurement import (
         Wanted,
@@ -253,7 +260,11 @@ def _print_cost(rows: dict[str, list[dict[str, Any]]]) -> None:
 def cost(
     pairs: int, whole_pairs: int | None, interval: float, budget: float | None, *, as_json: bool
 ) -> None:
-    """Measure what an event costs at each point here; the governor uses it from then on."""
+    """Measure what an event costs at each point here; the governor uses it from then on.
+
+    \b
+    sesame measure cost --pairs 15
+    """
     from rich.live import Live
 
     from sesame.measurement import keep_costs, measure_costs, measure_requests

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from sesame.cli.budget import budget_of
+from sesame.cli.grouped import grouped
 from sesame.errors import InputError
 from sesame.extras import require
 from sesame.measurement.defaults import DEFAULT_ADDRESS
@@ -24,7 +25,14 @@ if TYPE_CHECKING:
 FILE = click.Path(path_type=Path)
 
 
-@click.command()
+@click.command(
+    cls=grouped(
+        Measuring=("levels", "interval", "together", "budget", "cells"),
+        Destination=("destination", "destination_token_file", "destination_ca"),
+        Server=("address", "certificate", "key", "node"),
+        Process=("settings", "folder", "user", "keep_privileges"),
+    )
+)
 @click.option(
     "--settings", type=FILE, metavar="FILE", help="Read these settings, and again at SIGHUP (TOML)."
 )
@@ -107,7 +115,11 @@ def daemon(
     keep_privileges: bool,
     **given: Any,
 ) -> None:
-    """Have the probes of this node, to be switched and read over HTTP (also: sesamed)."""
+    """Have the probes of this node, to be switched and read over HTTP (also: sesamed).
+
+    \b
+    sesame measure daemon --level summary
+    """
     require("daemon", "sesame measure daemon")
     from sesame.measurement.daemon import privileges
     from sesame.measurement.daemon.process import Start, start

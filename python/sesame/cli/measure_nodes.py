@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sesame.cli.grouped import grouped
 from sesame.datasets import check_destination
 from sesame.errors import AlreadyReported, InputError, SesameError
 from sesame.extras import require
@@ -96,6 +97,9 @@ def start(
     """Switch on all points, or some: a subsystem `fs`, a point `fs.read`.
 
     With `=trace` they also give a record of each event: `fs.read=trace`, `all=trace`.
+
+    \b
+    sesame measure start fs vm.total --nodes node1,node2
     """
     levels = dict(map(_level, points or ("all",)))
     _switch(levels, detail, _connect(nodes, token_file, ca))
@@ -112,7 +116,11 @@ def _level(text: str) -> tuple[str, str]:
 @click.argument("points", nargs=-1, metavar="[POINT]…")
 @with_nodes
 def stop(points: tuple[str, ...], nodes: str, token_file: Path | None, ca: str) -> None:
-    """Switch off all points, or some; what is off costs nothing."""
+    """Switch off all points, or some; what is off costs nothing.
+
+    \b
+    sesame measure stop
+    """
     levels = dict.fromkeys(points or ("all",), "off")
     _switch(levels, "duration", _connect(nodes, token_file, ca))
 
@@ -129,7 +137,11 @@ def _switch(levels: dict[str, str], detail: str, nodes: Nodes) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, by node.")
 @with_nodes
 def status(nodes: str, token_file: Path | None, ca: str, *, as_json: bool) -> None:
-    """Show what each daemon measures, and where it sends it."""
+    """Show what each daemon measures, and where it sends it.
+
+    \b
+    sesame measure status --nodes node1,node2
+    """
     outcomes = _connect(nodes, token_file, ca).state()
     if as_json:
         click.echo(json.dumps({one.node: one.answer for one in outcomes}))
@@ -165,7 +177,14 @@ def _print_state(address: str, state: dict[str, Any]) -> None:
     out.print(table)
 
 
-@click.command("set")
+@click.command(
+    "set",
+    cls=grouped(
+        Settings=("interval", "together", "size_groups"),
+        Destination=("destination", "destination_token_file", "destination_ca"),
+        Nodes=("nodes", "token_file", "ca"),
+    ),
+)
 @click.option("--interval", type=float, metavar="SECONDS", help="From pull to pull.")
 @click.option(
     "--together",
@@ -190,7 +209,11 @@ def _print_state(address: str, state: dict[str, Any]) -> None:
 def set_(
     size_groups: tuple[str, ...], nodes: str, token_file: Path | None, ca: str, **given: Any
 ) -> None:
-    """Change when pulls are made, where they go, or the size groups."""
+    """Change when pulls are made, where they go, or the size groups.
+
+    \b
+    sesame measure set --interval 2 --size-groups fs=1024,65536
+    """
     changes = {key: value for key, value in given.items() if value is not None}
     if not changes and not size_groups:
         hint = "give --interval, --together, --destination or --size-groups"
@@ -211,7 +234,11 @@ def _size_groups(text: str) -> tuple[str, list[int]]:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, by node.")
 @with_nodes
 def pull(nodes: str, token_file: Path | None, ca: str, *, as_json: bool) -> None:
-    """Pull now; show what was counted since the pull before."""
+    """Pull now; show what was counted since the pull before.
+
+    \b
+    sesame measure pull --json
+    """
     outcomes = _connect(nodes, token_file, ca).pull()
     if as_json:
         click.echo(json.dumps({one.node: one.answer for one in outcomes}))
@@ -253,7 +280,11 @@ def record(
     force: bool,
     command: tuple[str, ...],
 ) -> int:
-    """Record what nodes measure for some time, or while COMMAND runs on this one."""
+    """Record what nodes measure for some time, or while COMMAND runs on this one.
+
+    \b
+    sesame measure record -o job.sesame -- mpiexec -n 2 ./app
+    """
     require("daemon", "sesame measure record", "httptools")
     from sesame.measurement.control import Recording
     from sesame.measurement.reception.journal import Journal
@@ -311,6 +342,9 @@ def environment_(cells: Path | None) -> None:
     """Print what a job script sets for this node's daemon to see the calls of its MPI programs.
 
     A shell takes it so: eval "$(sesame measure environment)".
+
+    \b
+    sesame measure environment --cells /run/cells
     """
     from sesame.measurement.mpi import default_cells, environment
 
@@ -323,6 +357,10 @@ def environment_(cells: Path | None) -> None:
 
 @click.command()
 def flags() -> None:
-    """Print what a compiler is told to build a program with libsesame."""
+    """Print what a compiler is told to build a program with libsesame.
+
+    \b
+    sesame measure flags
+    """
     folder = find_installed("libsesame.so").parent
     click.echo(f"-I{folder} -L{folder} -Wl,-rpath,{folder} -lsesame")

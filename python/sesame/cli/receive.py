@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from sesame.cli.grouped import grouped
 from sesame.errors import InputError
 from sesame.extras import require
 from sesame.measurement.defaults import DAEMON_PORT
@@ -16,7 +17,13 @@ from sesame.measurement.defaults import DAEMON_PORT
 FILE = click.Path(path_type=Path)
 
 
-@click.command()
+@click.command(
+    cls=grouped(
+        Output=("output", "minutes"),
+        Server=("address", "token_file", "certificate", "key"),
+        Fetching=("nodes", "from_token_file", "from_ca", "interval"),
+    )
+)
 @click.option(
     "-o", "--output", type=FILE, required=True, metavar="DIR", help="Where the data sets go."
 )
@@ -70,7 +77,11 @@ def receive(
     certificate: Path | None,
     key: Path | None,
 ) -> None:
-    """Take what daemons of many nodes have measured, and write data sets."""
+    """Take what daemons of many nodes have measured, and write data sets.
+
+    \b
+    sesame receive -o measured --listen 0.0.0.0:7118
+    """
     require("daemon", "sesame receive")
     from sesame.measurement.connection import Connection
     from sesame.measurement.defaults import default_folder

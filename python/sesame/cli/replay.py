@@ -6,6 +6,7 @@ What is large is imported where it is used, so that the command starts quickly.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.cli.grouped import grouped
 from sesame.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +25,34 @@ MOST_CALLS = 8
 MOST_DIFFERING = 5
 
 
-@click.command()
+@dataclass(frozen=True)
+class ReplayOptions:
+    """What the command line gives."""
+
+    run: Path
+    directory: Path | None
+    mappings: tuple[str, ...]
+    cold: bool
+    direct: bool
+    payload: str
+    scale_compute: float
+    only_io: bool
+    as_fast_as_possible: bool
+    keep: bool
+    force: bool
+    mpi: str | None
+    output: Path | None
+    as_json: bool
+
+
+@click.command(
+    cls=grouped(
+        Files=("directory", "mappings", "keep", "payload"),
+        Caches=("cold", "direct"),
+        Time=("scale_compute", "only_io", "as_fast_as_possible"),
+        Output=("output", "as_json", "force"),
+    )
+)
 @click.option(
     "--dir",
     "directory",
@@ -63,7 +92,7 @@ MOST_DIFFERING = 5
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.argument("run", metavar="RUN.sesame", type=click.Path(path_type=Path))
-def replay(run: Path, **options: Any) -> int:
+def replay(**options: Any) -> int:
     """Repeat a traced run on a real file system, and so predict its time there.
 
     The I/O of RUN.sesame is done for real; what lay between is waited out, and ranks wait for each
@@ -72,24 +101,33 @@ def replay(run: Path, **options: Any) -> int:
     \b
     sesame replay run.sesame --dir /mnt/new
     """
+    return _replay(ReplayOptions(**options))
+
+
+def _replay(options: ReplayOptions) -> int:
     from sesame.datasets import check_destination
     from sesame.replaying.player import Options
     from sesame.replaying.run import run_replay
     from sesame.replaying.targets import Target
 
     style = _style(options)
-    target = Target(_directory(options["directory"]), tuple(map(_mapping, options["mappings"])))
-    if options["output"] is not None:
-        check_destination(options["output"], force=options["force"])
+    target = Target(_directory(options.directory), tuple(map(_mapping, options.mappings)))
+    if options.output is not None:
+        check_destination(options.output, force=options.force)
     how = Options(
-        **{key: options[key] for key in ("payload", "direct", "cold", "keep", "force", "mpi")}
+        payload=options.payload,
+        direct=options.direct,
+        cold=options.cold,
+        keep=options.keep,
+        force=options.force,
+        mpi=options.mpi,
     )
-    replayed = run_replay(run, target, style, how, options["output"])
+    replayed = run_replay(options.run, target, style, how, options.output)
     if replayed is None:
         return 0
     answer = replayed.figures
     console = Console(stderr=True, highlight=False)
-    if options["as_json"]:
+    if options.as_json:
         click.echo(json.dumps(answer))
     else:
         _print_summary(console, answer, replayed.caches)
@@ -103,12 +141,12 @@ def replay(run: Path, **options: Any) -> int:
     return 1 if answer["failed_data_calls"] or not answer["complete"] else 0
 
 
-def _style(options: dict[str, Any]) -> Style:
+def _style(options: ReplayOptions) -> Style:
     from sesame.replaying.schedule import Style
 
-    if options["scale_compute"] < 0:
+    if options.scale_compute < 0:
         raise InputError("--scale-compute: expected a number that is not negative")
-    return Style(options["scale_compute"], options["only_io"], options["as_fast_as_possible"])
+    return Style(options.scale_compute, options.only_io, options.as_fast_as_possible)
 
 
 def _directory(path: Path | None) -> Path | None:

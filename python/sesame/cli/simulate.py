@@ -22,8 +22,10 @@ from sesame.accuracy import past_of
 from sesame.analysis.scaling import scalings_of
 from sesame.api.played import place, played, surroundings, write_inputs
 from sesame.cli.explain_summary import print_explanation
+from sesame.cli.grouped import grouped
 from sesame.cli.outputs import check_file
 from sesame.cli.progress import ProgressLine
+from sesame.cli.simulate_options import SimulateOptions
 from sesame.cli.summary import (
     doubts_as_json,
     print_curve,
@@ -63,7 +65,26 @@ LEAST_STACK, MOST_STACK = 64 << 10, 1 << 40
 PROGRAM_STATUS = {"allow_interspersed_args": False}
 
 
-@click.command(cls=ProgramOrTrace, context_settings=PROGRAM_STATUS)
+@click.command(
+    cls=grouped(
+        ProgramOrTrace,
+        Run=("ranks", "compute", "repeat", "sweeps", "scale_compute", "seed", "shuffle"),
+        Machine=("machine", "overrides", "placement"),
+        Program=("environment", "cwd", "label", "stack_size", "private_libraries"),
+        Files=("files", "mappings", "discard_data", "collective"),
+        Output=(
+            "output",
+            "report",
+            "plot",
+            "as_json",
+            "explain",
+            "no_records",
+            "keep_raw",
+            "force",
+        ),
+    ),
+    context_settings=PROGRAM_STATUS,
+)
 @click.option(
     "-n",
     "--ranks",
@@ -223,19 +244,23 @@ def simulate(**options: Any) -> int:
     sesame simulate -n 64 --machine paragon --report run.html -- ./app input.dat
     sesame simulate run.sesame --machine paragon
     """
-    if is_trace(options["program"]):
+    return _simulate(SimulateOptions(**options))
+
+
+def _simulate(options: SimulateOptions) -> int:
+    if is_trace(options.program):
         return _simulate_traced(options)
-    if options["scale_compute"] is not None:
+    if options.scale_compute is not None:
         raise InputError(
             "--scale-compute is for traced runs",
             hint="--set node.compute_ratio=X multiplies that of a program",
         )
-    if options["mappings"]:
+    if options.mappings:
         raise InputError("--map is for traced runs: a program names its files itself")
-    ranks = _parse_ranks(options["ranks"] or "1")
-    points = points_of(ranks, [Sweep.parse(text) for text in options["sweeps"]])
-    compute = parse_compute(options["compute"] or "measured")
-    _check_repeat(options["repeat"], compute)
+    ranks = _parse_ranks(options.ranks or "1")
+    points = points_of(ranks, [Sweep.parse(text) for text in options.sweeps])
+    compute = parse_compute(options.compute or "measured")
+    _check_repeat(options.repeat, compute)
     _check_outputs(options, compute, series=len(points) > 1)
     scenario = _scenario(options, ranks[0], compute)
     return _run(options, scenario, find_host(inspect_program(scenario.program)), points)
@@ -249,43 +274,41 @@ def _check_repeat(repeats: int, compute: Compute) -> None:
         )
 
 
-def _simulate_traced(options: dict[str, Any]) -> int:
+def _simulate_traced(options: SimulateOptions) -> int:
     from sesame.datasets import DataSet
     from sesame.simulation.trace import plan_run
 
     check_options(options)
-    compute = Compute("recorded", text=options["compute"] or "recorded")
-    _check_repeat(options["repeat"], compute)
-    ranks = None if options["ranks"] is None else _parse_ranks(options["ranks"])
-    data_set = DataSet(Path(options["program"]))
-    machine = find_machine(options["machine"]).resolve()
-    placed = place(data_set, machine, options["overrides"], options["mappings"])
+    compute = Compute("recorded", text=options.compute or "recorded")
+    _check_repeat(options.repeat, compute)
+    ranks = None if options.ranks is None else _parse_ranks(options.ranks)
+    data_set = DataSet(Path(options.program))
+    machine = find_machine(options.machine).resolve()
+    placed = place(data_set, machine, options.overrides, options.mappings)
     traced = plan_run(data_set, placed)
-    points = points_of(
-        check_ranks(ranks, traced), [Sweep.parse(text) for text in options["sweeps"]]
-    )
+    points = points_of(check_ranks(ranks, traced), [Sweep.parse(text) for text in options.sweeps])
     _check_outputs(options, compute, series=len(points) > 1)
     with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-        compute = write_inputs(traced, options["compute"], options["scale_compute"], Path(folder))
+        compute = write_inputs(traced, options.compute, options.scale_compute, Path(folder))
         scenario = _scenario(options, traced.ranks, compute)
-        scenario = played(
-            scenario, traced, Path(folder), surroundings(machine, options["overrides"])
-        )
+        scenario = played(scenario, traced, Path(folder), surroundings(machine, options.overrides))
         return _run(options, scenario, find_host("mpich"), points)
 
 
-def _run(options: dict[str, Any], scenario: Scenario, executable: Path, points: list[Point]) -> int:
+def _run(
+    options: SimulateOptions, scenario: Scenario, executable: Path, points: list[Point]
+) -> int:
     check_storage(
         scenario,
-        keeps_files=options["files"] is not None,
-        discards=options["discard_data"],
-        strategy=options["collective"],
+        keeps_files=options.files is not None,
+        discards=options.discard_data,
+        strategy=options.collective,
     )
-    scenario = with_strategy(scenario, options["collective"])
+    scenario = with_strategy(scenario, options.collective)
     for point in points:  # every wrong value is found before the first run
         native.read_machine(str(scenario.machine), [*scenario.overrides, *point.overrides])
-    if options["files"] is not None:
-        _make_directory(options["files"])
+    if options.files is not None:
+        _make_directory(options.files)
     # What is known beforehand comes first: the prediction is read with it in mind.
     print_notes(Console(stderr=True, highlight=False), scenario.notes)
     if len(points) > 1:
@@ -324,26 +347,26 @@ def parse_stack_size(text: str) -> int:
     return size
 
 
-def _scenario(options: dict[str, Any], ranks: int, compute: Compute) -> Scenario:
-    directory = options["cwd"]
+def _scenario(options: SimulateOptions, ranks: int, compute: Compute) -> Scenario:
+    directory = options.cwd
     return Scenario(
-        program=options["program"],
-        arguments=tuple(options["arguments"]),
+        program=options.program,
+        arguments=options.arguments,
         ranks=ranks,
-        machine=find_machine(options["machine"]).resolve(),
-        overrides=tuple(_assignment("--set", text) for text in options["overrides"]),
-        placement=parse_placement(options["placement"]),
+        machine=find_machine(options.machine).resolve(),
+        overrides=tuple(_assignment("--set", text) for text in options.overrides),
+        placement=parse_placement(options.placement),
         compute=compute,
-        label_output=options["label"],
-        program_stdout="stderr" if options["as_json"] else "stdout",
-        stack_size_bytes=parse_stack_size(options["stack_size"]),
-        private_libraries=options["private_libraries"],
-        environment=tuple(_variable(text) for text in options["environment"]),
+        label_output=options.label,
+        program_stdout="stderr" if options.as_json else "stdout",
+        stack_size_bytes=parse_stack_size(options.stack_size),
+        private_libraries=options.private_libraries,
+        environment=tuple(_variable(text) for text in options.environment),
         working_directory=None if directory is None else directory.resolve(),
-        seed=options["seed"],
-        shuffle=options["shuffle"],
-        files_directory=None if options["files"] is None else options["files"].resolve(),
-        discard_data=options["discard_data"],
+        seed=options.seed,
+        shuffle=options.shuffle,
+        files_directory=None if options.files is None else options.files.resolve(),
+        discard_data=options.discard_data,
     )
 
 
@@ -361,36 +384,36 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _check_outputs(options: dict[str, Any], compute: Compute, *, series: bool) -> None:
+def _check_outputs(options: SimulateOptions, compute: Compute, *, series: bool) -> None:
     """Before a run that may be long: can its output be written?"""
-    if options["output"] is not None:
-        check_destination(options["output"], force=options["force"])
-    if options["explain"] and series:
+    if options.output is not None:
+        check_destination(options.output, force=options.force)
+    if options.explain and series:
         raise InputError(
             "--explain explains one run, and this is a series",
             hint="simulate one of its points with --explain",
         )
-    if options["explain"] and options["no_records"]:
+    if options.explain and options.no_records:
         raise InputError("--explain needs the records that --no-records leaves out")
-    if options["files"] is not None and options["repeat"] > 1:
+    if options.files is not None and options.repeat > 1:
         raise InputError(
             "--repeat runs the program anew each time, and --files would show it the files of the "
             "run before",
             hint="without --files each run has files of its own, which go when it ends",
         )
-    if options["files"] is not None and (series or compute.copies > 1):
+    if options.files is not None and (series or compute.copies > 1):
         several = "this is a series" if series else f"--compute {compute} runs copies of it"
         raise InputError(
             f"--files keeps the files of one run, and {several}",
             hint="without it each run has files of its own, which go when it ends",
         )
-    if options["plot"] is not None:
+    if options.plot is not None:
         if not series:
             raise InputError("--plot draws a series: give --sweep, or several numbers with -n")
         from sesame.analysis.curve import check_plot
 
-        check_plot(options["plot"])
-    for path in (options["report"], options["plot"]):
+        check_plot(options.plot)
+    for path in (options.report, options.plot):
         if path is not None:
             check_file(path)
 
@@ -404,38 +427,36 @@ def _make_directory(path: Path) -> None:
         raise OutputError(f"{path}: cannot keep files there: {error.strerror}") from error
 
 
-def _run_one(options: dict[str, Any], scenario: Scenario, executable: Path) -> int:
+def _run_one(options: SimulateOptions, scenario: Scenario, executable: Path) -> int:
     console = Console(stderr=True, highlight=False)
-    keep = Keep(records=not options["no_records"], raw=options["keep_raw"])
+    keep = Keep(records=not options.no_records, raw=options.keep_raw)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
-        path, repeated = options["output"], None
-        if path is None and (options["report"] is not None or options["explain"]):
+        path, repeated = options.output, None
+        if path is None and (options.report is not None or options.explain):
             path = folder / "run.sesame"
-        if options["repeat"] > 1:
-            scenario, repeated = _repeat(options["repeat"], scenario, executable, folder)
+        if options.repeat > 1:
+            scenario, repeated = _repeat(options.repeat, scenario, executable, folder)
         if repeated is not None and path is None:
             outcome = repeated
         else:
-            outcome = _run_with_progress(
-                scenario, executable, path, keep, options["force"], repeated
-            )
+            outcome = _run_with_progress(scenario, executable, path, keep, options.force, repeated)
         written: dict[str, str] = {}
-        if options["output"] is not None:
-            written["data_set"] = str(options["output"])
-        if options["report"] is not None:
+        if options.output is not None:
+            written["data_set"] = str(options.output)
+        if path is not None and options.report is not None:
             from sesame.analysis.report import write_report
             from sesame.datasets import DataSet
 
-            write_report(DataSet(path), options["report"])
-            written["report"] = str(options["report"])
+            write_report(DataSet(path), options.report)
+            written["report"] = str(options.report)
         explained, notes = None, list(outcome.notes)
-        if options["explain"]:
+        if path is not None and options.explain:
             explained = _explained(path, notes)
     if scenario.discard_data and outcome.result.get("file_bytes_read"):
         notes.append("simulated files have no contents (--discard-data): the program read zeros")
     past = past_of(scenario.machine.read_text(encoding="utf-8"), scenario.overrides, scenario.name)
-    if options["as_json"]:
+    if options.as_json:
         described = {**outcome.scalars, **doubts_as_json(outcome.doubts)}
         if past is not None:
             described["past_error"] = past.as_json()
@@ -515,35 +536,35 @@ def _run_with_progress(
 
 
 def _run_series(
-    options: dict[str, Any], scenario: Scenario, executable: Path, points: list[Point]
+    options: SimulateOptions, scenario: Scenario, executable: Path, points: list[Point]
 ) -> int:
     console = Console(stderr=True, highlight=False)
     begin = datetime.now(UTC)
     with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-        series = _point_runner(executable, console, Path(folder), options["repeat"])
+        series = _point_runner(executable, console, Path(folder), options.repeat)
         runs = list(series.run(points, lambda p: replace(scenario, **_of_point(scenario, p))))
     notes = [*scenario.notes, *series.notes]
     notes += dict.fromkeys(note for _, run in runs for note in run.notes)
     doubts = tuple(merged([run.doubts for _, run in runs], "points"))
-    if options["as_json"]:
+    if options.as_json:
         click.echo(json.dumps(_series_as_json(scenario, runs, notes, doubts)))
     print_curve(console, runs)
     print_notes(console, notes[len(scenario.notes) :])
     print_doubts(console, doubts)
-    if options["output"] is not None:
-        with DataSetWriter(options["output"], force=options["force"]) as writer:
+    if options.output is not None:
+        with DataSetWriter(options.output, force=options.force) as writer:
             write_series(writer, scenario, runs, begin, notes=notes, doubts=doubts)
-        console.print(f"data set: {options['output']}", soft_wrap=True, markup=False)
-    if options["plot"] is not None:
+        console.print(f"data set: {options.output}", soft_wrap=True, markup=False)
+    if options.plot is not None:
         from sesame.analysis.curve import write_plot
 
-        write_plot(runs, options["plot"])
-        console.print(f"plot: {options['plot']}", soft_wrap=True, markup=False)
-    if options["report"] is not None:
+        write_plot(runs, options.plot)
+        console.print(f"plot: {options.plot}", soft_wrap=True, markup=False)
+    if options.report is not None:
         from sesame.analysis.report import write_sweep_report
 
-        write_sweep_report(scenario, runs, options["report"], notes=notes, doubts=doubts)
-        console.print(f"report: {options['report']}", soft_wrap=True, markup=False)
+        write_sweep_report(scenario, runs, options.report, notes=notes, doubts=doubts)
+        console.print(f"report: {options.report}", soft_wrap=True, markup=False)
     return next((run.exit_status for _, run in runs if run.exit_status != 0), 0)
 
 

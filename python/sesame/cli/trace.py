@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +19,40 @@ from rich.console import Console
 
 from sesame import native
 from sesame.analysis.quantities import format_bytes, format_count, format_seconds
+from sesame.cli.grouped import grouped
 from sesame.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from sesame.tracing import Making, TraceOptions
 
+
+@dataclass(frozen=True)
+class TraceCommand:
+    """What the command line gives."""
+
+    command: tuple[str, ...]
+    output: Path | None
+    only: str | None
+    prune: str
+    max_size: str | None
+    keep_raw: bool
+    as_json: bool
+    force: bool
+    raw_directory: Path | None
+    from_raw: Path | None
+
+
 COMMAND_LINE = {"allow_interspersed_args": False}
 
 
-@click.command(context_settings=COMMAND_LINE)
+@click.command(
+    cls=grouped(
+        Recording=("only", "prune", "max_size"),
+        Output=("output", "as_json", "keep_raw", "force"),
+        Without_a_command=("raw_directory", "from_raw"),
+    ),
+    context_settings=COMMAND_LINE,
+)
 @click.option(
     "-o",
     "--output",
@@ -79,31 +105,35 @@ def trace(**options: Any) -> int:
     \b
     sesame trace -o run.sesame -- mpiexec -n 8 ./app input.dat
     """
+    return _trace(TraceCommand(**options))
+
+
+def _trace(options: TraceCommand) -> int:
     from sesame.datasets import check_destination
     from sesame.tracing import TraceOptions, make_data_set, record
 
-    settings = TraceOptions(options["only"], _size(options["max_size"]))
-    command: tuple[str, ...] = options["command"]
-    ways = [options["raw_directory"], options["from_raw"], command or None]
+    settings = TraceOptions(options.only, _size(options.max_size))
+    command = options.command
+    ways = [options.raw_directory, options.from_raw, command or None]
     if sum(way is not None for way in ways) != 1:
         raise InputError(
             "expected a command to run, or one of --environment and --from-raw",
             hint="sesame trace -- mpiexec -n 4 ./app",
         )
-    if options["raw_directory"] is not None:
-        _print_environment(options["raw_directory"], settings)
+    if options.raw_directory is not None:
+        _print_environment(options.raw_directory, settings)
         return 0
-    if options["from_raw"] is not None and not options["from_raw"].is_dir():
-        raise InputError(f"--from-raw {options['from_raw']}: there is no such directory")
-    path = options["output"] or _output_of(command, options["from_raw"])
-    check_destination(path, force=options["force"])
+    if options.from_raw is not None and not options.from_raw.is_dir():
+        raise InputError(f"--from-raw {options.from_raw}: there is no such directory")
+    path = options.output or _output_of(command, options.from_raw)
+    check_destination(path, force=options.force)
     with _making(options) as making:
-        if options["from_raw"] is not None:
-            status, result = 0, make_data_set(path, options["from_raw"], command, 0, making)
+        if options.from_raw is not None:
+            status, result = 0, make_data_set(path, options.from_raw, command, 0, making)
         else:
-            stdout = sys.stderr if options["as_json"] else None
+            stdout = sys.stderr if options.as_json else None
             status, result = record(command, path, settings, making, stdout=stdout)
-    _print_result(path, result, as_json=options["as_json"])
+    _print_result(path, result, as_json=options.as_json)
     return status
 
 
@@ -131,7 +161,7 @@ def _print_environment(raw: Path, settings: TraceOptions) -> None:
 
 
 @contextmanager
-def _making(options: dict[str, Any]) -> Iterator[Making]:
+def _making(options: TraceCommand) -> Iterator[Making]:
     """With a line that says how far it is, while there is something to say."""
     from rich.status import Status
 
@@ -145,7 +175,7 @@ def _making(options: dict[str, Any]) -> Iterator[Making]:
                 lines.append(shown.enter_context(Status("", console=Console(stderr=True))))
             lines[0].update(f"making the data set: {100 * share:.0f} %")
 
-        yield Making(options["prune"], options["keep_raw"], options["force"], show)
+        yield Making(options.prune, options.keep_raw, options.force, show)
 
 
 def _print_result(path: Path, result: dict[str, Any], *, as_json: bool) -> None:

@@ -6,14 +6,16 @@ What is large is imported where it is used, so that the command starts quickly.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from sesame.cli.grouped import GroupedCommand
 from sesame.datasets import is_data_set
 from sesame.errors import InputError
 
 if TYPE_CHECKING:
+    from sesame.cli.simulate_options import SimulateOptions
     from sesame.simulation.trace import TracedRun
 
 # Options of a program; a trace has neither output nor surroundings.
@@ -30,7 +32,7 @@ def is_trace(program: str) -> bool:
     return program.endswith(".sesame") or is_data_set(Path(program))
 
 
-class ProgramOrTrace(click.Command):
+class ProgramOrTrace(GroupedCommand):
     """What follows a program is the program's; what follows a traced run are options of ours."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -41,15 +43,15 @@ class ProgramOrTrace(click.Command):
         return super().parse_args(ctx, args)
 
 
-def check_options(options: dict[str, Any]) -> None:
-    if options["arguments"]:
+def check_options(options: SimulateOptions) -> None:
+    if options.arguments:
         raise InputError(
-            f"{' '.join(options['arguments'])}: a traced run takes no arguments",
+            f"{' '.join(options.arguments)}: a traced run takes no arguments",
             hint="the program was traced with its own",
         )
     for name, option in OF_PROGRAMS.items():
-        if options[name]:
-            raise InputError(f"{option} is for programs, and {options['program']} is a traced run")
+        if getattr(options, name):
+            raise InputError(f"{option} is for programs, and {options.program} is a traced run")
 
 
 def check_ranks(asked: list[int] | None, traced: TracedRun) -> list[int]:

@@ -1,0 +1,87 @@
+"""The help of every verb: an example, groups where there are many options, and typed options."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+
+import click
+import pytest
+
+from sesame.cli import cli
+from sesame.cli.bench import BenchOptions
+from sesame.cli.check_baseline import CheckOptions
+from sesame.cli.commands import words_of
+from sesame.cli.replay import ReplayOptions
+from sesame.cli.simulate_options import SimulateOptions
+from sesame.cli.trace import TraceCommand
+
+TYPED = {
+    ("simulate",): SimulateOptions,
+    ("trace",): TraceCommand,
+    ("replay",): ReplayOptions,
+    ("bench", "run"): BenchOptions,
+    ("check",): CheckOptions,
+}
+MOST_UNGROUPED = 8
+# Files of other formats are what these write.
+OTHER_OUTPUT = {("machine", "calibrate"), ("bench", "matrix"), ("export",), ("receive",)}
+
+
+def command_of(words: tuple[str, ...]) -> click.Command:
+    command: click.Command = cli
+    for word in words:
+        assert isinstance(command, click.Group)
+        command = command.commands[word]
+    return command
+
+
+LEAVES = [words for words in words_of(cli) if not isinstance(command_of(words), click.Group)]
+
+
+@pytest.mark.parametrize("words", TYPED, ids=" ".join)
+def test_every_option_is_a_field(words):
+    given = {parameter.name for parameter in command_of(words).params}
+    assert given == {field.name for field in fields(TYPED[words])}
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_help_has_an_example_of_the_verb(words):
+    examples = [
+        line.strip()
+        for line in (command_of(words).help or "").splitlines()
+        if line.strip().startswith("sesame ")
+    ]
+    assert any(line.startswith(f"sesame {' '.join(words)}") for line in examples)
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_many_options_are_in_groups(words):
+    command = command_of(words)
+    with click.Context(command, info_name=" ".join(words)) as context:
+        text = command.get_help(context)
+    options = [p for p in command.params if isinstance(p, click.Option)]
+    titles = re.findall(r"^(\w[\w ,]*):$", text, re.M)
+    if len(options) > MOST_UNGROUPED:
+        assert len(titles) > 2, text
+    for option in options:
+        lines = re.findall(rf"^ +(?:-\w, )?{option.opts[-1]}(?![-\w])", text, re.M)
+        assert len(lines) == 1, option.name
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_options_mean_the_same_everywhere(words):
+    options = {
+        name: option
+        for option in command_of(words).params
+        if isinstance(option, click.Option)
+        for name in option.opts
+    }
+    if "--json" in options:
+        assert options["--json"].is_flag
+    if "--report" in options:
+        assert options["--report"].metavar == "FILE.html"
+    if "--plot" in options:
+        assert "png" in str(options["--plot"].metavar)
+    if "-o" in options and words not in OTHER_OUTPUT:
+        assert options["-o"].metavar == "NAME.sesame"
