@@ -7,52 +7,49 @@ from collections.abc import Sequence
 import numpy as np
 
 from sesame.comparison.difference import Change, Difference
-from sesame.comparison.in_words import signed_seconds
-from sesame.web.chart import Chart, curve_colour, time_unit
+from sesame.web.chart import SERIES, Chart, curve_colour, time_unit
 
 MOST_BARS = 12
+MOST_DOTS = 64
 
 
 def changes_chart(difference: Difference, changes: Sequence[Change]) -> str:
     """Bars of how much longer or shorter each call takes than on the first side."""
-    shown = changes[:MOST_BARS]
+    shown = [change for change in changes if change.largest_s > 0][:MOST_BARS]
     factor, unit = time_unit(max(change.largest_s for change in shown))
-    labels = [side.label for side in difference.sides]
-    others, count = labels[1:], len(labels)
-    names = [
-        change.name if len(others) == 1 else f"{change.name}, {label}"
-        for change in shown
-        for label in others
-    ]
-    chart = Chart(max(150, 60 + 26 * len(names)))
-    for i, label in enumerate(others):
-        seconds = np.array([change.change_s[i] for change in shown])
+    sides, first = difference.sides[1:], difference.sides[0].label
+    chart = Chart(100 + 26 * len(shown) * len(sides), legend=len(sides) > 1)
+    rows = np.arange(len(shown)) * len(sides)
+    for i, side in enumerate(sides):
+        change = np.array([one.change_s[i] for one in shown]) * factor
         chart.spans(
-            f"{label} - {labels[0]}",
-            np.arange(len(shown)) * len(others) + i,
-            np.minimum(seconds, 0) * factor,
-            np.abs(seconds) * factor,
-            curve_colour(i + 1, count),
-            texts=[signed_seconds(one) for one in seconds],
+            f"{side.label} - {first}",
+            rows + i,
+            np.minimum(change, 0.0),
+            np.abs(change),
+            SERIES[(i + 1) % len(SERIES)],
+            texts=[f"{value:+.4g} {unit}" for value in change],
         )
+    names = [[one.name] + [side.label for side in sides[1:]] for one in shown]
     chart.x(f"mean time of a rank, difference ({unit})", zero=True)
-    chart.y("call", names=names, reversed=True, grid=False)
-    return chart.html("how much longer or shorter each call takes")
+    chart.y("", names=[name for of_one in names for name in of_one], reversed=True)
+    return chart.html("How much longer each call takes than on the first side")
 
 
 def ranks_chart(difference: Difference) -> str:
     """The time of each rank on each side; of sides with other numbers of ranks as well."""
     longest = max(float(side.run.rank_s.max()) for side in difference.sides)
     factor, unit = time_unit(longest)
-    chart = Chart(340)
+    chart = Chart(320, legend=True)
     for i, side in enumerate(difference.sides):
+        ranks = side.run.ranks
         chart.line(
             side.label,
-            np.arange(side.run.ranks),
+            np.arange(ranks),
             side.run.rank_s * factor,
             curve_colour(i, len(difference.sides)),
-            points=side.run.ranks <= 64,
+            points=ranks <= MOST_DOTS,
         )
     chart.x("rank", whole=True)
     chart.y(f"time ({unit})", zero=True)
-    return chart.html("time of each rank")
+    return chart.html("The time of each rank on each side")
