@@ -37,7 +37,6 @@ def report(path: Path, page: Path | None, as_json: bool) -> None:
     from sesame.analysis.study import study_run
     from sesame.analysis.traced.load import is_traced
     from sesame.datasets import DataSet
-    from sesame.web.page import write_whole
 
     data_set = DataSet(path)
     written = page or (None if as_json else path.with_suffix(".html"))

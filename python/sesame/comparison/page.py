@@ -11,8 +11,6 @@ from sesame.analysis.quantities import (
     format_quantity,
     format_seconds,
 )
-from sesame.web.page import Headline, Section, write_page
-from sesame.web.table import Column, rows_left_out, table_html
 from sesame.comparison.charts import changes_chart, ranks_chart
 from sesame.comparison.difference import Difference
 from sesame.comparison.in_words import in_words, percent, signed_seconds
