@@ -64,7 +64,7 @@ def our_constants(root, interface):
         rows = re.findall(r"^SESAME_ABI_CONSTANT\((\w+), (\w+), ([-\w]+)\)", text, re.M)
         return {name: int(value, 0) for _, name, value in rows}
     constants = {}
-    for header in ("constants.h", "tools.h"):
+    for header in ("objects/constants.h", "calls/tools.h"):
         text = (root / "core/mpi" / header).read_text()
         pattern = r"constexpr \w+ (MPI\w*) = (?:static_cast<int>\()?(-?\w+)\)?;"
         for name, value in re.findall(pattern, text):
