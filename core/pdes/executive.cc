@@ -83,7 +83,9 @@ void Executive::prepare_next() {
   for (int i = 0; i < next.warm_count_; ++i) __builtin_prefetch(next.warm_[i], 1);
   next.warm_count_ = next.always_count_;
   if (on_approach_ != nullptr) on_approach_(next);
-  if (next.next_ready_ != nullptr) prefetch_bytes(next.next_ready_, fiber_bytes_);
+  if (next.next_ready_ != nullptr) {
+    prefetch_bytes(reinterpret_cast<const char*>(next.next_ready_) - hot_before_, hot_bytes_);
+  }
 }
 
 void Executive::switch_to(Fiber* next) {

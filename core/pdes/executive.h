@@ -39,9 +39,12 @@ class Executive {
     on_yield_ = hook;
     yield_context_ = context;
   }
-  // The size of the objects that the fibers are the first part of, as far as a fiber needs it
-  // whenever it resumes: loaded into the cache shortly before.
-  void set_fiber_bytes(size_t bytes) { fiber_bytes_ = bytes; }
+  // The part of the objects that hold the fibers that a fiber needs whenever it resumes: it is
+  // loaded into the cache shortly before. It begins `before` bytes before the fiber.
+  void set_hot_range(size_t before, size_t bytes) {
+    hot_before_ = before;
+    hot_bytes_ = bytes;
+  }
 
   // Ready fibers run in an order drawn from the seed from now on, not first in, first out. What a
   // simulation computes must not depend on it.
@@ -93,7 +96,8 @@ class Executive {
   YieldHook on_yield_ = nullptr;
   ApproachHook on_approach_ = nullptr;
   void* yield_context_ = nullptr;
-  size_t fiber_bytes_ = sizeof(Fiber);
+  size_t hot_before_ = 0;
+  size_t hot_bytes_ = sizeof(Fiber);
   EventQueue events_;
   bool is_firing_ = false;
   uint64_t switches_ = 0;

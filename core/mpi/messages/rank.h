@@ -72,7 +72,7 @@ struct Job {
 };
 
 // What calls and messages touch comes first, down to `matching`: with thousands of ranks it is out
-// of the cache by the rank's next turn, and is loaded as one before (Executive::set_fiber_bytes).
+// of the cache by the rank's next turn, and is loaded as one before (Executive::set_hot_range).
 struct alignas(64) Rank final : ObjectOwner {
   Rank(World& world, Job& job, int id);
   ~Rank();

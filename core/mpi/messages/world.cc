@@ -89,9 +89,12 @@ World::World(network::Network network_in, int rank_count)
   CHECK(add_ranks(rank_count, SimTime::zero()) != nullptr);
   universe_size = rank_count;
   const Rank& first = *ranks.front();
-  executive.set_fiber_bytes(
-      static_cast<size_t>(static_cast<const char*>(first.matching.end_of_hot()) -
-                          reinterpret_cast<const char*>(&first)));
+  const auto* begin = reinterpret_cast<const char*>(&first);
+  const auto bytes_until = [begin](const void* end) {
+    return static_cast<size_t>(static_cast<const char*>(end) - begin);
+  };
+  executive.set_hot_range(bytes_until(static_cast<const pdes::Fiber*>(&first.main)),
+                          bytes_until(first.matching.end_of_hot()));
 }
 
 World::~World() = default;
