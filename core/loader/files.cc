@@ -74,6 +74,7 @@ void FileOperation::charge_flush(const OpenFile& file) {
 
 void* FileOperation::start_access(const OpenFile& file, Direction direction, uint64_t offset,
                                   uint64_t bytes) {
+  if (is_forked()) return nullptr;
   record_.path = file.path().name;
   record_.bytes = bytes;
   record_.flags |= SESAME_FILE_CALL_ASYNCHRONOUS;

@@ -68,7 +68,7 @@ void RawStreams::write_until(uint32_t rank, SimTime now) {
         call);
   }
   calls.clear();
-  write_messages(now.ps());
+  write_messages(now.ps() - 1);  // what is received at this very time may not all be known
   messages.erase(messages.begin(), next);
 }
 

@@ -131,7 +131,7 @@ struct Hooks {
   }
   static void on_tick() {
     running->report_progress(false);
-    // A record that cannot be written is a run in vain; close() says why.
+    // The run is useless if it cannot be recorded: stop early; close() reports why.
     if (running->recording_ != nullptr && running->recording_->failure()) {
       abort_job(2, "the run cannot be recorded");
     }

@@ -1,6 +1,6 @@
 // FileCallRecord: one call of a rank that concerns a file, of MPI-IO, POSIX or stdio, as it goes
-// into the run's data set. It is the record of the raw stream with the names of file and call,
-// which the recorder turns into numbers.
+// into the run's data set. It is the record of the tables and raw streams with the names of file
+// and call, which the recorder turns into numbers.
 //
 // Whoever makes the call fills in what it knows; the recorder is given the record when the call
 // ends. Times are simulated picoseconds, sizes and offsets bytes (core/trace/records.def).

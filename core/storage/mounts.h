@@ -99,7 +99,7 @@ class Mounts {
 
   // The name has been removed from the backing store, if it was there; an original of that name is
   // not seen any more. When it was the last name of its file, the file's room is given back: at
-  // once, or at the last closed().
+  // once, or when its last OpenFile is destroyed.
   void removed(const ResolvedPath& path);
   // `from` has been renamed to `to` in the backing store, in place of what `to` was.
   void renamed(const ResolvedPath& from, const ResolvedPath& to);

@@ -199,6 +199,7 @@ int PositionalFile::write_at(uint64_t offset, uint64_t bytes, const std::byte* d
   for (uint64_t done = 0; done < bytes;) {
     const long put = syscall(SYS_pwrite64, descriptor_, data + done, bytes - done,
                              static_cast<off_t>(offset + done));
+    if (put == 0) return ENOSPC;
     if (put < 0 && errno != EINTR) return errno;
     if (put > 0) done += static_cast<uint64_t>(put);
   }

@@ -20,6 +20,7 @@ int write_all(int descriptor, const void* data, size_t size) {
     ssize_t written = ::write(descriptor, bytes, size);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
+    if (written == 0) return ENOSPC;
     bytes += written;
     size -= static_cast<size_t>(written);
   }

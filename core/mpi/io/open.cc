@@ -71,7 +71,7 @@ ResolvedPath locate(const Rank& rank, const std::string& path) {
     const int node = rank.world.network.node_of(rank.id);
     found = mounts->locate(path, node, storage::PathIntent::kWrite);
   }
-  if (found.is_simulated()) return found;
+  if (found.is_simulated() || found.error != 0) return found;
   note_host_file(rank.world, path);
   found.host_path = path;
   return found;
@@ -87,6 +87,7 @@ int check_name(const char* name) {
 // Opens the file for one rank, which takes the model's time.
 int open_one(const ResolvedPath& path, const std::string& name, int amode, bool creates,
              std::shared_ptr<PositionalFile>* open) {
+  if (path.error != 0) return fail_host_call("open", name, path.error);
   Strand& strand = self();
   yield_until_now(strand);
   storage::OpenMode mode;
@@ -269,6 +270,7 @@ int delete_file(const char* filename, Info info) {
   begin_file_record(path);
   yield_until_now(strand);
   const ResolvedPath found = locate(*strand.rank, path);
+  if (found.error != 0) return fail_host_call("delete", filename, found.error);
   yield_until_now(strand);
   charge_metadata(strand, found, MetadataCall::kRemove);
   const int error = remove_file(*strand.rank, found);

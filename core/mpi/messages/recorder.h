@@ -1,5 +1,5 @@
-// Where the simulated MPI reports what happened, if anybody wants to know. One implementation
-// writes a data set's raw streams (core/sim).
+// Receives what happens in the simulated MPI, for the data set of the run. One implementation
+// writes its tables (core/sim/recording.h).
 #pragma once
 
 #include <cstdint>

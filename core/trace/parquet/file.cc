@@ -96,6 +96,7 @@ void File::write_page(int type, Describe describe) {
   compressed_.resize(std::max(compressed_.size(), Lz4::bound(page_.size())));
   const size_t size = lz4_.compress(reinterpret_cast<const uint8_t*>(page_.data()), page_.size(),
                                     reinterpret_cast<uint8_t*>(compressed_.data()));
+  CHECK(page_.size() <= INT32_MAX);  // as the header can say
   header_.clear();
   CompactWriter out(&header_);
   out.begin_element();

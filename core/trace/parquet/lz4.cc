@@ -69,21 +69,21 @@ size_t Lz4::compress(const uint8_t* in, size_t size, uint8_t* out) {
   const uint8_t* const end = in + size;
   const uint8_t* literals = in;
   size_t misses = 0;
-  for (const uint8_t* at = in; size > kLastMatchFrom && at < end - kLastMatchFrom;) {
-    const auto here = static_cast<size_t>(at - in);
+  for (size_t here = 0; here + kLastMatchFrom < size;) {
+    const uint8_t* const at = in + here;
     uint64_t& place = places_[hash(at)];
     const uint64_t before = place;
     place = base_ + here;
     const size_t distance = before < base_ ? kFarthest + 1 : base_ + here - before;
     if (distance > kFarthest || four_bytes(at - distance) != four_bytes(at)) {
-      at += 1 + (misses++ >> kSkipAfter);
+      here += 1 + (misses++ >> kSkipAfter);
       continue;
     }
     const size_t length =
         kShortest + common_length(at + kShortest, at - distance + kShortest, end - kLastLiterals);
     out = write_match(literals, static_cast<size_t>(at - literals), distance, length, out);
-    at += length;
-    literals = at;
+    here += length;
+    literals = in + here;
     misses = 0;
   }
   base_ += size;

@@ -88,7 +88,7 @@ std::string_view RecordTable::encode(std::span<const Records> records, size_t co
   const size_t columns = table_.columns.size();
   open.last.resize(columns);
   open.rows = begins_page ? count : open.rows + count;
-  values_.resize(std::max(values_.size(), count));
+  values_.resize(std::max(values_.size(), count * sizeof(int64_t)));
   const size_t head = columns * sizeof(Part);
   const size_t bound = head + columns * (delta_blocks_bound(count) + 16) + 8;
   encoded_.resize(std::max(encoded_.size(), bound));
@@ -114,7 +114,7 @@ std::string_view RecordTable::encode(std::span<const Records> records, size_t co
 template <typename T>
 uint8_t* RecordTable::encode_numbers(size_t column, std::span<const Records> records, size_t count,
                                      bool begins_page, int64_t& last, Part& part, uint8_t* out) {
-  static_assert(sizeof(T) <= sizeof values_[0]);
+  static_assert(sizeof(T) <= sizeof(int64_t));
   T* const values = reinterpret_cast<T*>(values_.data());
   gather_all(records, record_bytes_, sources_[column], values);
   if (has_range_[column]) {

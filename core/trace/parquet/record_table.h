@@ -91,8 +91,8 @@ class RecordTable {
   Spill spill_;
   std::vector<Open> open_;  // by rank
   std::vector<Chunk> chunks_;
-  std::vector<int64_t> values_;  // of a column
-  std::string encoded_;          // a chunk
+  std::vector<std::byte> values_;  // of a column, of whatever width it has
+  std::string encoded_;            // a chunk
 };
 
 }  // namespace sesame::trace::parquet
