@@ -344,7 +344,9 @@ def test_wrong_input_is_named_and_leaves_nothing(tmp_path, arguments, message):
 
 
 def test_an_interrupted_measurement_leaves_nothing(tmp_path):
-    command = [*SESAME, "measure", "run", "--only", "task", "--", "sh", "-c", "echo on; sleep 60"]
+    # One process: a shell may lose a signal between the fork and the exec of what it starts.
+    program = "print('on', flush=True); import time; time.sleep(60)"
+    command = [*SESAME, "measure", "run", "--only", "task", "--", sys.executable, "-c", program]
     process = subprocess.Popen(
         command,
         cwd=tmp_path,

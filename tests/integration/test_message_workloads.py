@@ -245,7 +245,7 @@ def test_only_data_sets_of_bench_can_be_checked_against(sesame, simulated, tmp_p
     info = data_set.path / "info.json"
     good = json.loads(info.read_text())
     for change, message in [
-        ({"kind": "simulation"}, "expected a data set of `sesame bench run`"),
+        ({"kind": "traced"}, "expected a data set of `sesame bench run`"),
         ({"result": {**good["result"], "verified": False}}, "its time means nothing"),
         ({"result": {k: v for k, v in good["result"].items() if k != "options"}}, "which options"),
     ]:

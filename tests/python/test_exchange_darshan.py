@@ -244,8 +244,8 @@ def test_a_file_that_is_not_there_is_named(sesame):
 
 def test_without_the_library_it_says_what_to_install(monkeypatch, tmp_path):
     write_log(tmp_path / "log", LogContents(1, {1: "/a"}))
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"need the Python package darshan\nhint: pip install"):
+    monkeypatch.setattr("sesame.extras.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"needs the Python package darshan\nhint: pip install"):
         import_trace(tmp_path / "log", tmp_path / "run.sesame")
 
 

@@ -240,15 +240,8 @@ def test_a_size_that_no_record_can_hold_is_refused(tmp_path):
 
 def test_without_the_library_it_says_what_to_install(monkeypatch, tmp_path):
     path = traced(tmp_path / "run.sesame")
-    real = importlib.import_module
-
-    def missing(name, *arguments):
-        if name.startswith("otf2"):
-            raise ModuleNotFoundError(name)
-        return real(name, *arguments)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(InputError, match=r"need the Python package otf2\nhint: pip install"):
+    monkeypatch.setattr("sesame.extras.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"needs the Python package otf2\nhint: pip install"):
         export_data_set(path, "otf2", tmp_path / "archive")
     assert not (tmp_path / "archive").exists()
 

@@ -61,7 +61,7 @@ def traced_in_cells(path: Path, sesame: Callable, run_path: Path) -> None:
 
 def characterized(path: Path, sesame: Callable, run_path: Path) -> None:
     rank_zero_writer().write(path.with_suffix(".sesame"))
-    done = sesame("characterize", str(path.with_suffix(".sesame")), "-o", str(path))
+    done = sesame("characterize", str(path.with_suffix(".sesame")), "--report", str(path))
     assert done.status == 0, done.stderr
 
 
