@@ -62,7 +62,7 @@ def test_needs_no_extra(bare, arguments):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("arguments", [("info",), ("report", "-o", "x.html")], ids=" ".join)
+@pytest.mark.parametrize("arguments", [("info",), ("report", "x.html")], ids=" ".join)
 def test_reading_a_data_set_needs_no_extra(bare, arguments, run_path):
     done = bare(arguments[0], run_path, *arguments[1:])
     assert done.returncode == 0, done.stderr

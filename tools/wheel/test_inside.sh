@@ -27,10 +27,10 @@ mkdir replayed
 say sesame replay copy.sesame --dir replayed
 quiet sesame measure list
 say sesame measure run -o measured.sesame -- cp heat copied
-say sesame report measured.sesame -o measured.html
+say sesame report measured.sesame measured.html
 
 quiet env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mpich
 say sesame trace -o run.sesame -- mpiexec -n 4 ./heat
-say sesame report run.sesame -o run.html
+say sesame report run.sesame run.html
 say sesame simulate run.sesame --machine paragon
 ls -l -- *.html
