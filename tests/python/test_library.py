@@ -18,7 +18,7 @@ from sesame.errors import InputError
 from sesame.lazy import modules_of
 from some_info import RESULTS, some_info
 
-HEAVY = {"click", "duckdb", "numpy", "pandas", "plotly", "polars", "pyarrow", "rich", "scipy"}
+HEAVY = {"click", "duckdb", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy"}
 
 
 @pytest.fixture
