@@ -240,17 +240,26 @@ class Past:
 
 
 def past_of(
-    machine_file: str, overrides: Sequence[str], program: str, pairs: Pairs | None = None
+    machine_file: str,
+    overrides: Sequence[str],
+    program: str,
+    pairs: Pairs | None = None,
+    *,
+    but: Path | None = None,
 ) -> Past | None:
-    """Of the model that is the text `machine_file` with `overrides`; None where there are no pairs
-    of it, or they cannot be read: a prediction does not fail for that."""
-    pairs = pairs or Pairs()
-    if not pairs.path.exists():
-        return None
+    """Of the model that is the text `machine_file` with `overrides`, without pairs of the
+    prediction at `but`. None where there are no pairs of it, or they cannot be read: a prediction
+    does not fail for that."""
     try:
+        pairs = pairs or Pairs()
+        if not pairs.path.exists():
+            return None
         found = pairs.of_machine(machine_key(machine_file, overrides))
-    except InputError:
+    except (InputError, OSError, RuntimeError):  # there may be no home
         return None
+    if but is not None:
+        own = str(but.resolve())
+        found = [pair for pair in found if pair.predicted != own]
     of_all = past_error(found)
     if of_all is None:
         return None

@@ -140,6 +140,33 @@ def test_a_changed_model_inherits_nothing(pairs):
     assert past_of(MACHINE, [], "new", pairs).in_words().endswith("; none of this program")
 
 
+def test_a_prediction_is_no_past_error_of_itself(pairs, tmp_path):
+    pairs.add(a_pair(1.1, predicted=f"{tmp_path / 'p.sesame'}"))
+    own = tmp_path / "p.sesame"
+    assert past_of(MACHINE, [], "app", pairs, but=own) is None
+    pairs.add(a_pair(1.2, predicted="other.sesame"))
+    assert past_of(MACHINE, [], "app", pairs, but=own).machine.pairs == 1
+    assert past_of(MACHINE, [], "app", pairs).machine.pairs == 2
+
+
+def test_a_prediction_does_not_fail_for_want_of_a_home(monkeypatch):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    assert past_of(MACHINE, [], "app") is None
+
+
+def test_a_prediction_does_not_fail_where_pairs_may_not_be_looked_for(monkeypatch, pairs):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    for name in ("exists", "open"):
+        monkeypatch.setattr(Path, name, refuse)
+    assert past_of(MACHINE, [], "app", pairs) is None
+
+
 def test_groups_are_by_machine_and_program(pairs):
     for program, time in (("a", 1.1), ("b", 1.3), ("a", 1.2)):
         pairs.add(a_pair(time, program=program))

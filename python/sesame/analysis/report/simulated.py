@@ -57,7 +57,8 @@ def _past_error(data_set: DataSet) -> list[tuple[str, str]]:
     """Of earlier predictions of the same machine model, where measurements are kept."""
     info = data_set.info
     overrides, command = info["scenario"]["overrides"], info["command"]
-    past = past_of(info["target_system"]["machine_file"], overrides, command[0])
+    model = info["target_system"]["machine_file"]
+    past = past_of(model, overrides, command[0], but=data_set.path)
     return [] if past is None else [("accuracy", past.in_words())]
 
 
