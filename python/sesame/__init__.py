@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from sesame.api.real import bench, measure, replay, trace
     from sesame.api.runs import series, simulate
     from sesame.api.series import Series
+    from sesame.comparison.baseline import check
+    from sesame.comparison.difference import Difference, compare
     from sesame.errors import InputError, OutputError, SesameError
 
     __version__: str
 
 __all__ = [
     "DataSet",
+    "Difference",
     "InputError",
     "Machine",
     "OutputError",
@@ -32,6 +35,8 @@ __all__ = [
     "SesameError",
     "__version__",
     "bench",
+    "check",
+    "compare",
     "measure",
     "open",
     "replay",

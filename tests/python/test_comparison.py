@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from traced_run import TracedRun
 
+import sesame as library
 from sesame.comparison import compare
 from sesame.comparison.ratio import dropped_pairs, ratio_of
 from sesame.comparison.run import call_name, program_of
@@ -301,3 +302,21 @@ def test_the_python_of_the_tutorial_runs(sesame, tmp_path, monkeypatch, capsys):
     exec(compile(code, "tutorial-diff.md", "exec"), {})
     assert capsys.readouterr().out.splitlines()[-1] in ("slower", "faster", "same")
     assert (tmp_path / "difference.html").is_file()
+
+
+@pytest.mark.parametrize("words", [("a.sesame,", "b.sesame"), ("a.sesame", ",b.sesame")])
+def test_an_empty_name_is_not_the_whole_directory(sesame, simulated, words):
+    simulated("a")
+    simulated("b")
+    outcome = sesame("diff", *words)
+    assert outcome.status == 2
+    assert "expected names with commas between, without spaces" in outcome.stderr
+
+
+def test_the_library_compares_what_it_has_opened(simulated):
+    first, second = (library.open(simulated(name)) for name in ("a", "b"))
+    difference = library.compare(first, [second, second.path])
+    assert isinstance(difference, library.Difference)
+    assert difference.ratios[0].value == pytest.approx(1, rel=0.5)
+    checked = library.check
+    assert checked.__module__ == "sesame.comparison.baseline"

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from sesame.errors import InputError
+
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
@@ -51,5 +53,9 @@ def diff(first: str, others: tuple[str, ...], as_json: bool, report: Path | None
 
 
 def paths_of(text: str) -> list[str]:
-    """A name with a comma is that of a data set where there is one."""
-    return [text] if Path(text).exists() else text.split(",")
+    """A name with a comma is that of a data set where there is one. Raises InputError for an
+    empty name, which would be the directory here."""
+    paths = [text] if Path(text).exists() else text.split(",")
+    if not all(paths):
+        raise InputError(f"{text!r}: expected names with commas between, without spaces")
+    return paths

@@ -27,6 +27,9 @@ class DataSet:
         self.path = Path(path)
         self.info = _read_info(self.path)
 
+    def __fspath__(self) -> str:
+        return str(self.path)
+
     @property
     def kind(self) -> Kind:
         return self.info.kind
