@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sesame.comparison.baseline import Checked
 
 FOLDER = "baselines"
+USERS = pytest.StashKey[dict[Path, str]]()  # which test has which baseline
 
 
 class SesameCheck(Protocol):
@@ -50,6 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def sesame_check(request: pytest.FixtureRequest) -> SesameCheck:
     """Simulates a program and fails the test when it is slower than its baseline."""
+    used: set[Path] = set()
 
     def check(
         *command: str,
@@ -64,7 +66,7 @@ def sesame_check(request: pytest.FixtureRequest) -> SesameCheck:
         from sesame.comparison.baseline import check as run_check
         from sesame.errors import SesameError
 
-        path = request.path.parent / (baseline or _name_of(request))
+        path = request.path.parent / (baseline or _own(request, used))
         update = bool(request.config.getoption("--sesame-update"))
         wanted = Wanted(command, ranks, machine, overrides, compute)
         try:
@@ -83,8 +85,24 @@ def sesame_check(request: pytest.FixtureRequest) -> SesameCheck:
 
 def _name_of(request: pytest.FixtureRequest) -> Path:
     """The test's file and name, as a file may be called."""
-    name = re.sub(r"[^\w.-]+", "_", request.node.name).strip("_")
-    return Path(FOLDER) / f"{request.path.stem}-{name}.sesame"
+    name = re.sub(r"[^\w.-]+", "_", request.node.nodeid.partition("::")[2])
+    return Path(FOLDER) / f"{request.path.stem}-{name.strip('_')}.sesame"
+
+
+def _own(request: pytest.FixtureRequest, used: set[Path]) -> Path:
+    """The test's baseline. Fails the test where another test or call has the same: one of both
+    would be compared with the other's program."""
+    path = _name_of(request)
+    users = request.config.stash.setdefault(USERS, {})
+    user = users.setdefault(request.path.parent / path, request.node.nodeid)
+    if path in used or user != request.node.nodeid:
+        pytest.fail(
+            f"sesame_check: {user} has this baseline already: {path}\n"
+            "hint: give each call its own, as baseline='baselines/name.sesame'",
+            pytrace=False,
+        )
+    used.add(path)
+    return path
 
 
 def _told(checked: Checked) -> str:

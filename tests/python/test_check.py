@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sesame.comparison.baseline import parse_share
+from sesame.datasets.destination import move_into_place
 from sesame.errors import InputError
 from tutorials import DOCS, commands_of
 
@@ -90,6 +91,72 @@ def test_what_disagrees_with_the_baseline_is_refused(sesame, baseline, words, me
     assert message in outcome.stderr
 
 
+@pytest.mark.parametrize(
+    ("made", "given", "message"),
+    [
+        (("--env", "N=1"), ("--env", "N=10"), "environment N=10: the baseline has N=1"),
+        ((), ("--env", "N=10"), "environment N=10: the baseline has (none)"),
+        ((), ("--private-library", "libx*"), "private libraries libx*: the baseline has (none)"),
+        ((), ("--stack-size", "1MiB"), "stack size in bytes 1048576: the baseline has 8388608"),
+    ],
+)
+def test_settings_that_disagree_are_refused(sesame, made, given, message):
+    assert sesame(*NEW, *made, "--", "ring", "20").status == 0
+    assert sesame(*CHECK, *made).status == 0
+    outcome = sesame(*CHECK, *given)
+    assert outcome.status == 2
+    assert message in outcome.stderr
+
+
+def test_settings_of_the_baseline_hold_for_the_check(sesame, tmp_path):
+    (tmp_path / "data").mkdir()
+    run = ("simulate", "-n", "8", "--machine", "paragon", "--compute", "none", "-o", "b.sesame")
+    made = sesame(*run, "--cwd", "data", "--discard-data", "--", "ring", "20")
+    assert made.status == 0, made.stderr
+    assert sesame(*CHECK, "-o", "now.sesame").status == 0
+    now = json.loads((tmp_path / "now.sesame/info.json").read_text())["scenario"]
+    assert now["working_directory"] == str(tmp_path / "data")
+    assert now["discard_data"] is True
+
+
+@pytest.mark.parametrize("more", [("-o", "b.sesame"), ("-o", "./b.sesame", "--update")])
+def test_the_run_is_not_kept_in_the_baseline(sesame, baseline, more):
+    claim_rounds(baseline, 40)
+    before = (baseline / "info.json").read_text()
+    outcome = sesame(*CHECK, *more, "--force")
+    assert outcome.status == 2
+    assert "-o is the baseline" in outcome.stderr
+    assert (baseline / "info.json").read_text() == before
+
+
+@pytest.mark.parametrize(("key", "value"), [("compute", "measured"), ("format_version", 1)])
+def test_update_replaces_a_baseline_that_cannot_serve(sesame, baseline, key, value):
+    info = json.loads((baseline / "info.json").read_text())
+    (baseline / "info.json").write_text(json.dumps({**info, key: value}))
+    assert sesame(*CHECK).status == 2
+    outcome = sesame(*NEW, "--", "ring", "20")
+    assert outcome.status == 0, outcome.stderr
+    assert sesame(*CHECK).status == 0
+
+
+@pytest.mark.parametrize("text", ['{"kind": "traced"}', "{", "[]"])
+def test_update_does_not_replace_other_data_sets(sesame, baseline, text):
+    (baseline / "info.json").write_text(text)
+    outcome = sesame(*NEW, "--", "ring", "20")
+    assert outcome.status == 2
+    assert "remove it, or name another baseline" in outcome.stderr
+    assert (baseline / "info.json").read_text() == text
+
+
+def test_a_data_set_stays_where_another_cannot_take_its_place(tmp_path):
+    (tmp_path / "b.sesame").mkdir()
+    (tmp_path / "b.sesame/kept").touch()
+    with pytest.raises(FileNotFoundError):
+        move_into_place(tmp_path / "nothing", tmp_path / "b.sesame")
+    assert [path.name for path in tmp_path.iterdir()] == ["b.sesame"]
+    assert (tmp_path / "b.sesame/kept").exists()
+
+
 def test_a_machine_file_of_the_same_values_is_the_same_machine(sesame, baseline, tmp_path):
     from sesame.machines import find_machine
 
@@ -105,6 +172,7 @@ def test_wrong_usage_writes_nothing(sesame, run_path, tmp_path):
         ((*NEW,), "expected a program"),
         ((*NEW, "--compute", "measured", "--", "ring"), "it varies from host to host"),
         ((*CHECK, "--at-most", "little"), "expected a percentage"),
+        ((*CHECK, "--at-most", "5"), "for instance 5%"),
         (("check", "--baseline", str(run_path)), "its computation is measured"),
     ):
         outcome = sesame(*words)
@@ -124,7 +192,8 @@ def test_a_program_that_fails_is_no_baseline(sesame, baseline, tmp_path):
 
 def test_shares_are_percentages_or_fractions():
     assert parse_share("5%") == parse_share("0.05") == 0.05
-    for text in ("-1%", "inf", "nan", "five"):
+    assert parse_share("150%") == 1.5
+    for text in ("-1%", "inf", "nan", "five", "5", "1"):
         with pytest.raises(InputError):
             parse_share(text)
 
@@ -168,6 +237,41 @@ def test_the_fixture_fails_when_the_program_is_slower(project, pytester):
     result = project()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["slower than *allows: *", "MPI_Send *+11.1 %*"])
+
+
+def test_tests_of_one_name_have_baselines_of_their_own(project, pytester):
+    (pytester.path / "test_speed.py").write_text(
+        """
+class TestA:
+    def test_ring(self, sesame_check):
+        sesame_check("ring", "20", ranks=8, machine="paragon")
+
+class TestB:
+    def test_ring(self, sesame_check):
+        sesame_check("ring", "40", ranks=8, machine="paragon")
+"""
+    )
+    project("--sesame-update").assert_outcomes(passed=2)
+    project().assert_outcomes(passed=2)
+
+
+def test_two_checks_do_not_share_a_baseline_without_its_name(project, pytester):
+    (pytester.path / "test_speed.py").write_text(
+        """
+import pytest
+
+def test_twice(sesame_check):
+    sesame_check("ring", "20", ranks=8, machine="paragon")
+    sesame_check("ring", "40", ranks=8, machine="paragon")
+
+@pytest.mark.parametrize("name", ["a/b", "a_b"])
+def test_both(sesame_check, name):
+    sesame_check("ring", "20", ranks=8, machine="paragon")
+"""
+    )
+    result = project("--sesame-update")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*has this baseline already*", "hint: * baseline=*"] * 2)
 
 
 def test_the_plugin_loads_nothing_of_sesame_until_it_is_used(pytester):

@@ -7,6 +7,7 @@ The baseline is a data set of sums, of some ten kilobytes, which a repository ca
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import tempfile
@@ -22,6 +23,7 @@ from sesame.comparison.in_words import percent
 from sesame.comparison.ratio import Ratio
 from sesame.comparison.side import read_sides
 from sesame.datasets import DataSet, DataSetWriter, Kind, check_destination, is_data_set
+from sesame.datasets.destination import move_into_place
 from sesame.errors import InputError, SimulationError
 from sesame.machines import find_machine
 from sesame.machines.values import machine_key
@@ -31,6 +33,7 @@ from sesame.simulation.host import inspect_program
 DETERMINISTIC = ("none", "fixed")
 NEEDED = ("program", "arguments", "ranks", "overrides", "placement")
 AT_MOST = 0.05
+STACK_BYTES = 8 << 20
 UPDATE_HINT = "--update makes a new baseline"
 
 
@@ -108,13 +111,15 @@ class _Known:
 
 
 def parse_share(text: str, option: str = "--at-most") -> float:
-    """0.05 of `5%` or `0.05`. Raises InputError."""
+    """0.05 of `5%` or `0.05`. Raises InputError, also for `5`, which could be either."""
     try:
         share = float(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
     except ValueError:
         share = -1.0
     if not 0 <= share < float("inf"):
         raise InputError(f"{option} {text}: expected a percentage", hint="for instance 5%")
+    if share >= 1 and not text.endswith("%"):
+        raise InputError(f"{option} {text}: expected a percentage", hint=f"for instance {text}%")
     return share
 
 
@@ -131,12 +136,14 @@ def check(
     """Simulates the program of `wanted` and compares its time with that of `baseline`.
 
     `update` writes the baseline anew. `output` keeps the data set of the run, with `force` in place
-    of another one. `start` makes a Host
-    of the simulator's path, for those who redirect the program's output. Raises InputError where
-    `wanted` disagrees with the baseline or there is none, SimulationError where the program fails.
+    of another one. `start` makes a Host of the simulator's path; a caller's own can redirect the
+    program's output. Raises InputError where `wanted` disagrees with the baseline or there is none,
+    SimulationError where the program fails.
     """
     baseline, wanted = Path(baseline), wanted or Wanted()
-    known = _read(baseline) if is_data_set(baseline) else None
+    if output is not None and output.resolve() == baseline.resolve():
+        raise InputError("-o is the baseline", path=str(output), hint=UPDATE_HINT)
+    known = _known(baseline, update)
     if known is None and not update:
         raise InputError("there is no baseline", path=str(baseline), hint=UPDATE_HINT)
     if known is not None and not update:
@@ -151,6 +158,30 @@ def check(
         if update:
             _put(path, baseline)
     return Checked(baseline, at_most, difference, updated=update)
+
+
+def _known(baseline: Path, update: bool) -> _Known | None:
+    """None where there is none, or with `update` one that cannot serve and is to be replaced."""
+    if not is_data_set(baseline):
+        return None
+    try:
+        return _read(baseline)
+    except InputError as error:
+        if not update:
+            raise
+        if not _says_simulated(baseline):
+            text = str(error).splitlines()[0]
+            raise InputError(text, hint="remove it, or name another baseline") from error
+        return None
+
+
+def _says_simulated(path: Path) -> bool:
+    """Also of data sets that this version cannot read."""
+    try:
+        info = json.loads((path / "info.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(info, dict) and info.get("kind") == Kind.SIMULATED
 
 
 def _read(path: Path) -> _Known:
@@ -200,6 +231,14 @@ def _both(wanted: Wanted, known: _Known) -> Iterator[tuple[str, object, object]]
     yield "ranks", wanted.ranks, scenario["ranks"]
     yield "compute", wanted.compute, known.compute
     yield "placement", wanted.placement, scenario["placement"]
+    if wanted.environment:
+        old = _assignments(dict(scenario.get("environment") or {}))
+        yield "environment", _assignments(dict(wanted.environment)), old or "(none)"
+    if wanted.private_libraries:
+        old = ", ".join(sorted(scenario.get("private_libraries") or ()))
+        yield "private libraries", ", ".join(sorted(wanted.private_libraries)), old or "(none)"
+    old_bytes = scenario.get("stack_size_bytes", STACK_BYTES)
+    yield "stack size in bytes", wanted.stack_size_bytes, old_bytes
     if wanted.machine is not None or wanted.overrides:
         text = known.machine_file
         if wanted.machine is not None:
@@ -210,6 +249,10 @@ def _both(wanted: Wanted, known: _Known) -> Iterator[tuple[str, object, object]]
             words = " ".join([name, *wanted.overrides])
             old = " ".join([known.machine, *scenario["overrides"]])
             yield "machine", f"{words} (other values)" if words == old else words, old
+
+
+def _assignments(variables: dict[str, str]) -> str:
+    return shlex.join(f"{name}={value}" for name, value in sorted(variables.items()))
 
 
 @contextmanager
@@ -233,6 +276,7 @@ def _scenario(wanted: Wanted, known: _Known, machine: Path) -> Scenario:
         raise InputError("expected a program to simulate, as sesame check … -- ./app")
     overrides = wanted.overrides or (() if wanted.machine else tuple(old.get("overrides", ())))
     environment = wanted.environment or tuple((old.get("environment") or {}).items())
+    directory = old.get("working_directory")
     return Scenario(
         program=program,
         arguments=wanted.command[1:] or tuple(old.get("arguments", ())),
@@ -242,9 +286,11 @@ def _scenario(wanted: Wanted, known: _Known, machine: Path) -> Scenario:
         placement=wanted.placement or old.get("placement", "block"),
         compute=_compute(wanted.compute or known.compute),
         program_stdout="stderr",
-        stack_size_bytes=wanted.stack_size_bytes or old.get("stack_size_bytes", 8 << 20),
+        stack_size_bytes=wanted.stack_size_bytes or old.get("stack_size_bytes", STACK_BYTES),
         private_libraries=wanted.private_libraries or tuple(old.get("private_libraries", ())),
         environment=environment,
+        working_directory=Path(directory) if directory else None,
+        discard_data=bool(old.get("discard_data")),
         seed=int(old.get("seed", 1)),
     )
 
@@ -285,8 +331,6 @@ def _put(path: Path, baseline: Path) -> None:
     beside = Path(tempfile.mkdtemp(prefix=f".{baseline.name}.", dir=baseline.parent))
     try:
         shutil.copytree(path, beside / "new")
-        if baseline.exists():
-            baseline.rename(beside / "old")
-        (beside / "new").rename(baseline)
+        move_into_place(beside / "new", baseline)
     finally:
         shutil.rmtree(beside, ignore_errors=True)

@@ -1,7 +1,9 @@
-"""Where a data set is written: whether that is possible, and whether one is there."""
+"""Where a data set is written: whether that is possible, whether one is there, and how it
+gets there."""
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -31,3 +33,21 @@ def check_destination(path: Path, *, force: bool) -> None:
 
 def is_data_set(path: Path) -> bool:
     return (path / "info.json").is_file()
+
+
+def move_into_place(new: Path, path: Path) -> None:
+    """Renames the directory `new` to `path`. What was there goes, and stays when that fails."""
+    if not path.exists():
+        new.rename(path)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
+    try:
+        path.rename(old / "data")
+        new.rename(path)
+    except BaseException:  # also Ctrl-C between both
+        if not path.exists():
+            (old / "data").rename(path)
+        raise
+    finally:
+        if path.exists():
+            shutil.rmtree(old, ignore_errors=True)

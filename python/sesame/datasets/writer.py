@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sesame import native
-from sesame.datasets.destination import check_destination
+from sesame.datasets.destination import check_destination, move_into_place
 from sesame.errors import OutputError
 
 if TYPE_CHECKING:
@@ -122,19 +122,10 @@ class DataSetWriter:
         umask = os.umask(0)
         os.umask(umask)
         self.directory.chmod(0o777 & ~umask)
-        self._move_into_place()
+        move_into_place(self.directory, self.path)
         self._finished = True
 
     def _type(self, name: str) -> RecordType:
         from sesame.datasets.schema import record_type
 
         return self._described.get(name) or record_type(name)
-
-    def _move_into_place(self) -> None:
-        if not self.path.exists():
-            self.directory.rename(self.path)
-            return
-        old = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.old.", dir=self.path.parent))
-        self.path.rename(old / "data")
-        self.directory.rename(self.path)
-        shutil.rmtree(old, ignore_errors=True)
