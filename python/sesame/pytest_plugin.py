@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from sesame.comparison.baseline import Checked
+    from sesame.comparison.baseline import CheckResult
 
 FOLDER = "baselines"
 USERS = pytest.StashKey[dict[Path, str]]()  # which test has which baseline
@@ -36,7 +36,7 @@ class SesameCheck(Protocol):
         baseline: str | None = None,
         overrides: tuple[str, ...] = (),
         compute: str | None = None,
-    ) -> Checked: ...
+    ) -> CheckResult: ...
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,14 +61,14 @@ def sesame_check(request: pytest.FixtureRequest) -> SesameCheck:
         baseline: str | None = None,
         overrides: tuple[str, ...] = (),
         compute: str | None = None,
-    ) -> Checked:
-        from sesame.comparison.baseline import Wanted, parse_share
+    ) -> CheckResult:
+        from sesame.comparison.baseline import CheckSettings, parse_share
         from sesame.comparison.baseline import check as run_check
         from sesame.errors import SesameError
 
         path = request.path.parent / (baseline or _own(request, used))
         update = bool(request.config.getoption("--sesame-update"))
-        wanted = Wanted(command, ranks, machine, overrides, compute)
+        wanted = CheckSettings(command, ranks, machine, overrides, compute)
         try:
             if update:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +105,7 @@ def _own(request: pytest.FixtureRequest, used: set[Path]) -> Path:
     return path
 
 
-def _told(checked: Checked) -> str:
+def _told(checked: CheckResult) -> str:
     """The verdict, and what got slower."""
     import io
 

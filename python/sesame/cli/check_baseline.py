@@ -17,7 +17,7 @@ from sesame.cli.outputs import check_file
 from sesame.errors import InputError
 
 if TYPE_CHECKING:
-    from sesame.comparison.baseline import Checked, Wanted
+    from sesame.comparison.baseline import CheckResult, CheckSettings
 
 
 @dataclass(frozen=True)
@@ -154,13 +154,13 @@ def _check(options: CheckOptions) -> int:
     return 0 if checked.passed else 1
 
 
-def _wanted(options: CheckOptions) -> Wanted:
+def _wanted(options: CheckOptions) -> CheckSettings:
     from sesame.cli.simulate import parse_stack_size
-    from sesame.comparison.baseline import Wanted
+    from sesame.comparison.baseline import CheckSettings
     from sesame.simulation.settings import parse_placement
 
     size, placement = options.stack_size, options.placement
-    return Wanted(
+    return CheckSettings(
         command=options.command,
         ranks=options.ranks,
         machine=options.machine,
@@ -180,7 +180,7 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _print(checked: Checked) -> None:
+def _print(checked: CheckResult) -> None:
     from sesame.cli.diff_summary import print_difference
 
     click.echo(checked.in_words(), err=True)

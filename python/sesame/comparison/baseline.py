@@ -38,7 +38,7 @@ UPDATE_HINT = "--update makes a new baseline"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CheckSettings:
     """What to simulate; what is empty or None is taken from the baseline. `machine` is a name or a
     file, `compute` is as `simulate --compute` has it: `none` or `fixed:TIME`."""
 
@@ -54,7 +54,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """The answer of `check`. `difference` is None for a baseline that was written first."""
 
     baseline: Path
@@ -101,7 +101,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _BaselineSettings:
     """What the baseline says of how it was made."""
 
     scenario: dict[str, Any] = field(default_factory=dict)
@@ -125,14 +125,14 @@ def parse_share(text: str, option: str = "--at-most") -> float:
 
 def check(
     baseline: str | Path,
-    wanted: Wanted | None = None,
+    wanted: CheckSettings | None = None,
     *,
     at_most: float = AT_MOST,
     update: bool = False,
     output: Path | None = None,
     force: bool = False,
     start: Callable[[Path], Host] = Host,
-) -> Checked:
+) -> CheckResult:
     """Simulates the program of `wanted` and compares its time with that of `baseline`.
 
     `update` writes the baseline anew. `output` keeps the data set of the run, with `force` in place
@@ -140,7 +140,7 @@ def check(
     program's output. Raises InputError where `wanted` disagrees with the baseline or there is none,
     SimulationError where the program fails.
     """
-    baseline, wanted = Path(baseline), wanted or Wanted()
+    baseline, wanted = Path(baseline), wanted or CheckSettings()
     if output is not None and output.resolve() == baseline.resolve():
         raise InputError("-o is the baseline", path=str(output), hint=UPDATE_HINT)
     known = _known(baseline, update)
@@ -152,15 +152,15 @@ def check(
         check_destination(baseline, force=True)
     with _machine_file(wanted, known) as machine, tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.sesame" if output is None else output
-        scenario = _scenario(wanted, known or _Known(), machine)
+        scenario = _scenario(wanted, known or _BaselineSettings(), machine)
         _run(scenario, path, force, start)
         difference = None if known is None else _compared(baseline, path)
         if update:
             _put(path, baseline)
-    return Checked(baseline, at_most, difference, updated=update)
+    return CheckResult(baseline, at_most, difference, updated=update)
 
 
-def _known(baseline: Path, update: bool) -> _Known | None:
+def _known(baseline: Path, update: bool) -> _BaselineSettings | None:
     """None where there is none, or with `update` one that cannot serve and is to be replaced."""
     if not is_data_set(baseline):
         return None
@@ -184,7 +184,7 @@ def _says_simulated(path: Path) -> bool:
     return isinstance(info, dict) and info.get("kind") == Kind.SIMULATED
 
 
-def _read(path: Path) -> _Known:
+def _read(path: Path) -> _BaselineSettings:
     data_set = DataSet(path)
     info = data_set.info
     if data_set.kind != Kind.SIMULATED:
@@ -207,10 +207,10 @@ def _read(path: Path) -> _Known:
             path=str(path),
             hint=UPDATE_HINT,
         )
-    return _Known(scenario, target["machine_file"], target["name"], compute)
+    return _BaselineSettings(scenario, target["machine_file"], target["name"], compute)
 
 
-def _refuse_others(wanted: Wanted, known: _Known, baseline: Path) -> None:
+def _refuse_others(wanted: CheckSettings, known: _BaselineSettings, baseline: Path) -> None:
     """What is given must be what the baseline is of."""
     for what, given, of_baseline in _both(wanted, known):
         if given is not None and given != of_baseline:
@@ -221,7 +221,7 @@ def _refuse_others(wanted: Wanted, known: _Known, baseline: Path) -> None:
             )
 
 
-def _both(wanted: Wanted, known: _Known) -> Iterator[tuple[str, object, object]]:
+def _both(wanted: CheckSettings, known: _BaselineSettings) -> Iterator[tuple[str, object, object]]:
     scenario = known.scenario
     if wanted.command:
         yield "program", Path(wanted.command[0]).name, Path(scenario["program"]).name
@@ -256,7 +256,7 @@ def _assignments(variables: dict[str, str]) -> str:
 
 
 @contextmanager
-def _machine_file(wanted: Wanted, known: _Known | None) -> Iterator[Path]:
+def _machine_file(wanted: CheckSettings, known: _BaselineSettings | None) -> Iterator[Path]:
     if wanted.machine is not None:
         yield find_machine(wanted.machine).resolve()
     elif known is None:
@@ -268,7 +268,7 @@ def _machine_file(wanted: Wanted, known: _Known | None) -> Iterator[Path]:
             yield Path(file.name)
 
 
-def _scenario(wanted: Wanted, known: _Known, machine: Path) -> Scenario:
+def _scenario(wanted: CheckSettings, known: _BaselineSettings, machine: Path) -> Scenario:
     """The baseline's, with what is wanted otherwise."""
     old = known.scenario
     program = wanted.command[0] if wanted.command else old.get("program")

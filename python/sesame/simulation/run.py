@@ -218,7 +218,7 @@ def _run(
         beside = text if own is None else text | {"arguments": list(own)}
         with computing_beside(host.executable, beside, copies, doubts):
             run = host.run(text, directory, progress=progress, **more)
-    finally:  # of simulated files for which nobody named a place
+    finally:  # simulated files without --files are not kept
         shutil.rmtree(directory / "files", ignore_errors=True)
         if scenario.files_directory is not None:
             _remove_empty(scenario, scenario.files_directory)
