@@ -138,3 +138,12 @@ def test_info_refuses_what_is_no_data_set(sesame, tmp_path):
     run = sesame("info", str(tmp_path))
     assert run.status == 2
     assert "this is no data set" in run.stderr
+
+
+def test_a_table_that_cannot_be_written_is_an_error_of_output(tmp_path):
+    with (
+        pytest.raises(OutputError, match=r"figure\.parquet: cannot write"),
+        DataSetWriter(tmp_path / "a.sesame") as writer,
+    ):
+        (writer.directory / "figure.parquet").mkdir()
+        writer.write_records("figure", {"name": ["x"], "value": [1.0], "unit": ["s"]})

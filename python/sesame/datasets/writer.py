@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from sesame import native
 from sesame.datasets.destination import check_destination, move_into_place
-from sesame.errors import OutputError
+from sesame.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,14 +69,17 @@ class DataSetWriter:
             self._write_batches(described, [columns])
             return
         self._described[described.name] = described
-        native.write_table(
-            str(self.directory / f"{described.name}.parquet"),
-            described.name,
-            described.meaning,
-            described.complete,
-            [(field.name, field.type, field.unit, field.meaning) for field in described.fields],
-            values,
-        )
+        try:
+            native.write_table(
+                str(self.directory / f"{described.name}.parquet"),
+                described.name,
+                described.meaning,
+                described.complete,
+                [(field.name, field.type, field.unit, field.meaning) for field in described.fields],
+                values,
+            )
+        except InputError as error:  # all errors of the core are; this one is of writing
+            raise OutputError(error.message, hint=error.hint) from error
         self.rows[described.name] = len(values[0])
 
     def write_batches(self, name: str, batches: Iterable[dict[str, Any]]) -> None:
