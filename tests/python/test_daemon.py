@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import threading
 import time
@@ -24,6 +25,7 @@ from sesame.measurement.daemon.settings import Settings, read_settings
 from sesame.measurement.probes import Detail
 from sesame.measurement.processors import STATES
 from sesame.measurement.pulls import Phase, Pull
+from sesame.web.server.audit import AuditLog
 from sesame.web.server.tokens import make_token, read_token
 
 TOKEN = "t" * 32
@@ -247,6 +249,18 @@ def test_a_phase_goes_with_the_next_pull(daemon):
     assert daemon.client.post("/v1/phases", json=phase | {"end_ns": 9}).status_code == 400
     assert daemon.service.pull().phases == [Phase("sort", 10, 30, 7)]
     assert daemon.service.pull().phases == []
+
+
+def test_pulls_and_phases_displace_no_change_in_the_audit_log(daemon, tmp_path):
+    log = AuditLog(tmp_path / "audit.log")
+    client = TestClient(make_daemon_app(daemon.service, TOKEN, log), headers=ALLOWED)
+    phase = {"name": "sort", "begin_ns": 10, "end_ns": 30, "pid": 7}
+    assert client.post("/v1/phases", json=phase).status_code == 201
+    assert client.post("/v1/pull").status_code == 200
+    assert client.put("/v1/settings", json={"interval": 3}).status_code == 200
+    log.close()
+    (entry,) = (tmp_path / "audit.log").read_text().splitlines()
+    assert json.loads(entry)["path"] == "/v1/settings"
 
 
 def test_a_pull_survives_its_way_as_json(daemon):

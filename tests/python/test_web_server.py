@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import http.client
 import json
 import socket
@@ -10,38 +11,49 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from fastapi import Depends, Request
+from fastapi import Body, Depends, Request
 
 from sesame.errors import OutputError
 from sesame.web.server import audit as audit_module
-from sesame.web.server.access import Access, Role, guard, routine
+from sesame.web.server.access import Access, Role, routine
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.limits import Limits
 from sesame.web.server.listening import listen
 from sesame.web.server.serve import make_app, serve_until
 
 TOKENS = {"a-token-to-control": Role.CONTROL, "a-token-to-read-only": Role.READ}
+CONTROL, READ = TOKENS
 LIMITS = Limits(body_bytes=1000, header_bytes=4096, body_seconds=0.5, requests=2, connections=4)
 
 
 class Served:
     def __init__(self, audit: AuditLog) -> None:
-        app = make_app("test", LIMITS, audit)
-        check = Depends(guard(Access(TOKENS)))
+        access = Access(TOKENS, open_paths=frozenset({"/openapi.json", "/slow"}))
+        app = make_app("test", LIMITS, access, audit)
         self.go_on = threading.Event()
+        self.stored: list[int] = []
 
-        @app.post("/length", dependencies=[check])
+        @app.post("/store")
+        async def store(number: Annotated[int, Body()]) -> int:
+            self.stored.append(number)
+            return number
+
+        @app.post("/broken")
+        async def broken() -> int:
+            raise ZeroDivisionError
+
+        @app.post("/length")
         async def length(request: Request) -> int:
             return len(await request.body())
 
-        @app.post("/routine", dependencies=[check, Depends(routine)])
+        @app.post("/routine", dependencies=[Depends(routine)])
         async def often() -> int:
             return 1
 
-        @app.get("/number", dependencies=[check])
+        @app.get("/number")
         async def number() -> int:
             return 7
 
@@ -98,9 +110,6 @@ def entries(log: Path) -> list[tuple[str, str, str, int]]:
     return [(line["role"], line["method"], line["path"], line["status"]) for line in lines]
 
 
-CONTROL, READ = TOKENS
-
-
 def test_roles(served):
     assert served.ask("GET", "/number", token=READ)[:2] == (200, 7)
     assert served.ask("GET", "/number", token=CONTROL)[:2] == (200, 7)
@@ -130,6 +139,43 @@ def test_a_body_that_does_not_come_is_not_waited_for(served):
         head = f"POST /length HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {CONTROL}\r\n"
         client.sendall(f"{head}Content-Length: 10\r\n\r\nabc".encode())
         assert client.recv(100).startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.parametrize("token", ["", READ, CONTROL[:-1]])
+def test_a_body_without_the_right_token_is_not_waited_for(served, token):
+    """Also where the route has a model of the body, which the framework reads first; and such
+    requests take no place of others."""
+    head = f"POST /store HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+    head += "Content-Type: application/json\r\nContent-Length: 10\r\n\r\n1"
+    refused = b"HTTP/1.1 403" if token == READ else b"HTTP/1.1 401"
+    for _ in range(2 * LIMITS.requests):
+        with socket.create_connection(("127.0.0.1", served.port), timeout=10) as client:
+            client.sendall(head.encode())
+            assert client.recv(100).startswith(refused)
+    assert served.ask("POST", "/store", b"no number", token)[0] in (401, 403)
+    assert served.stored == []
+
+
+def test_a_body_that_is_cut_off_is_not_carried_out(served):
+    json_type = {"Content-Type": "application/json"}
+    pieces = (piece for piece in [b"1", *([b" " * 100] * 10)])
+    status, content, _ = served.ask("POST", "/store", pieces, CONTROL, **json_type)
+    assert (status, content["error"]) == (413, "the request is too large")
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as client:
+        head = f"POST /store HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {CONTROL}\r\n"
+        head += "Content-Type: application/json\r\nContent-Length: 10\r\n\r\n2"
+        client.sendall(head.encode())
+        assert client.recv(100).startswith(b"HTTP/1.1 408")
+    assert served.stored == []
+    assert served.ask("POST", "/store", b"3", CONTROL, **json_type)[0] == 200
+    assert served.stored == [3]
+
+
+def test_an_error_inside_the_server_is_answered_and_logged_as_any_other(served, log):
+    status, content, headers = served.ask("POST", "/broken", token=CONTROL)
+    assert (status, content["error"]) == (500, "an error inside the server")
+    assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+    assert entries(log) == [("control", "POST", "/broken", 500)]
 
 
 def test_requests_at_the_same_time_are_limited(served):
@@ -168,7 +214,7 @@ def test_connections_are_limited_and_places_become_free(served):
 
 def test_every_answer_has_security_headers(served):
     for path, status in (("/number", 401), ("/nothing", 404), ("/openapi.json", 200)):
-        found, _, headers = served.ask("GET", path)
+        found, _, headers = served.ask("GET", path, token=READ if status == 404 else "")
         assert found == status
         assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
         assert headers["x-content-type-options"] == "nosniff"
@@ -186,21 +232,58 @@ def test_changes_and_refusals_are_in_the_audit_log_and_reading_is_not(served, lo
     assert entries(log) == [
         ("control", "POST", "/length", 200),
         ("read", "POST", "/length", 403),
-        ("none", "GET", "/number", 401),
-        ("none", "POST", "/length", 413),
+        ("control", "POST", "/length", 413),
     ]
-    assert log.stat().st_mode & 0o777 == 0o600
+    without_token = log.with_name("audit-no-token.log")
+    assert entries(without_token) == [("none", "GET", "/number", 401)]
+    for file in (log, without_token):
+        assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_audit_log_begins_anew_when_it_is_large(log, monkeypatch):
     monkeypatch.setattr(audit_module, "MOST_BYTES", 500)
     written = AuditLog(log)
     for status in range(8):
-        written.write(peer="127.0.0.1", role="none", method="GET", path="/", status=status)
+        written.write(peer="127.0.0.1", role="control", method="GET", path="/", status=status)
     written.close()
     old = entries(log.with_name("audit.log.1"))
     assert [status for *_, status in [*old, *entries(log)]] == list(range(8))
     assert written.lost == 0
+
+
+def test_requests_without_a_token_displace_no_change(log, monkeypatch):
+    monkeypatch.setattr(audit_module, "MOST_BYTES", 500)
+    written = AuditLog(log)
+    written.write(peer="127.0.0.1", role="control", method="PUT", path="/v1/level", status=200)
+    for _ in range(100):
+        written.write(peer="127.0.0.1", role=None, method="GET", path="/", status=401)
+    written.close()
+    assert entries(log) == [("control", "PUT", "/v1/level", 200)]
+    assert sum(file.stat().st_size for file in log.parent.iterdir()) < 3 * 500
+    assert written.lost == 0
+
+
+def test_an_audit_log_that_cannot_begin_anew_keeps_its_descriptor(log, tmp_path, monkeypatch):
+    """A closed one would be that of the next file or connection."""
+    monkeypatch.setattr(audit_module, "MOST_BYTES", 100)
+    written = AuditLog(log)
+    line = {"peer": "127.0.0.1", "role": "control", "method": "PUT", "path": "/", "status": 200}
+    with monkeypatch.context() as patched:
+        patched.setattr(audit_module.os, "open", refuse_to_open)
+        written.write(**line)
+        written.write(**line)
+    assert written.lost > 0
+    other = tmp_path / "other"
+    with other.open("wb"):
+        written.write(**line)
+        assert other.read_bytes() == b""
+    written.write(**line)
+    written.close()
+    assert log.exists()
+
+
+def refuse_to_open(*_: Any, **__: Any) -> int:
+    raise OSError(errno.EMFILE, "too many open files")
 
 
 def test_an_audit_log_is_no_link(log, tmp_path):

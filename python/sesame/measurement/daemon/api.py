@@ -14,7 +14,7 @@ from sesame.measurement.daemon.page import add_page
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.detail import Detail
 from sesame.measurement.pulls import Phase, Pull
-from sesame.web.server.access import Access, Role, guard
+from sesame.web.server.access import Access, Role, routine
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.limits import Limits
 from sesame.web.server.serve import make_app
@@ -53,16 +53,17 @@ class PhaseGiven(BaseModel):
 
 
 def make_daemon_app(service: Service, token: str, audit: AuditLog | None = None) -> FastAPI:
-    app = make_app("sesamed", Limits(), audit)
-    check = guard(Access({token: Role.CONTROL}))
-    routes = APIRouter(prefix="/v1", dependencies=[Depends(check)])
+    # The page needs no token: it asks for it.
+    access = Access({token: Role.CONTROL}, open_paths=frozenset({"/", "/openapi.json"}))
+    app = make_app("sesamed", Limits(), access, audit)
+    routes = APIRouter(prefix="/v1")
     _add_switches(routes, service)
     _add_settings(routes, service)
     _add_readings(routes, service)
     app.include_router(routes)
     add_page(app)
 
-    @app.get("/metrics", dependencies=[Depends(check)], response_class=Response)
+    @app.get("/metrics", response_class=Response)
     async def metrics() -> Response:
         """Summaries for Prometheus."""
         return Response(as_text(service), media_type="text/plain; version=0.0.4; charset=utf-8")
@@ -112,7 +113,7 @@ def _add_settings(routes: APIRouter, service: Service) -> None:
         service.set_size_groups(subsystem, tuple(groups.limits))
         return {"size_groups": list(service.node.describe()[subsystem]["size_groups"])}
 
-    @routes.post("/phases", status_code=201)
+    @routes.post("/phases", status_code=201, dependencies=[Depends(routine)])
     async def phases(phase: PhaseGiven) -> dict[str, Any]:
         """A stretch of a program's time, which goes with the next pull."""
         if phase.end_ns < phase.begin_ns:
@@ -122,7 +123,7 @@ def _add_settings(routes: APIRouter, service: Service) -> None:
 
 
 def _add_readings(routes: APIRouter, service: Service) -> None:
-    @routes.post("/pull")
+    @routes.post("/pull", dependencies=[Depends(routine)])
     async def pull_now() -> dict[str, Any]:
         """Ends the interval now; what was counted in it goes to the destination, and here.
 

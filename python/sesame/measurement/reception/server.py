@@ -24,7 +24,7 @@ from sesame.measurement.feed import Feed
 from sesame.measurement.frames import read_blocks, read_pulls, whole_bytes
 from sesame.measurement.pulls import Pull
 from sesame.measurement.reception.store import Store
-from sesame.web.server.access import Access, Role, guard, routine
+from sesame.web.server.access import Access, Role, routine
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.limits import Limits
 from sesame.web.server.listening import Listening, listen
@@ -56,9 +56,8 @@ LIMITS = Limits(body_bytes=256 << 20, requests=256, connections=4096)
 
 
 def make_reception_app(store: Store, token: str, audit: AuditLog | None = None) -> FastAPI:
-    app = make_app("sesame receive", LIMITS, audit)
-    access = Access({token: Role.CONTROL})
-    routes = APIRouter(prefix="/v1", dependencies=[Depends(guard(access)), Depends(routine)])
+    app = make_app("sesame receive", LIMITS, Access({token: Role.CONTROL}), audit)
+    routes = APIRouter(prefix="/v1", dependencies=[Depends(routine)])
 
     @routes.post("/pulls")
     async def pulls(request: Request) -> dict[str, Any]:
@@ -135,7 +134,7 @@ def receive(how: Reception) -> None:
     listening = listen(how.address, how.certificate, how.key)
     how.token_file.parent.mkdir(parents=True, exist_ok=True)
     token = make_token(how.token_file)
-    audit = AuditLog(how.token_file.with_name("reception-audit.log"))
+    audit = AuditLog(how.token_file.with_name("collector-audit.log"))
     store = Store(how.folder, how.segment_seconds, say)
     asyncio.run(_serve(how, store, listening, make_reception_app(store, token, audit)))
     audit.close()

@@ -17,12 +17,41 @@ REFUSED = (401, 403, 408, 413, 431, 503)
 class AuditLog:
     """A JSON object for each line: time (s since 1970), peer, role, method, path, status.
 
-    The file can be read by its owner only. It never has tokens or bodies. An entry that cannot be
-    written is counted in `lost`.
+    Requests without a valid token are in a file of their own, NAME-no-token.log beside NAME.log, so
+    that no number of them displaces an entry of a client with a token. The files can be read by
+    their owner only. They never have tokens or bodies. An entry that cannot be written is counted
+    in `lost`.
     """
 
     def __init__(self, path: Path) -> None:
-        """Opens the file, before privileges are given up. Raises OutputError."""
+        """Opens the files, before privileges are given up. Raises OutputError."""
+        self._files = {True: _File(path)}
+        try:
+            self._files[False] = _File(path.with_name(f"{path.stem}-no-token{path.suffix}"))
+        except OutputError:
+            self.close()
+            raise
+
+    @property
+    def lost(self) -> int:
+        return sum(file.lost for file in self._files.values())
+
+    def write(self, *, peer: str, role: str | None, method: str, path: str, status: int) -> None:
+        """`role`: None without a valid token."""
+        entry = {"time": round(time.time(), 3), "peer": peer, "role": role or "none"}
+        entry |= {"method": method, "path": path[:200], "status": status}
+        self._files[role is not None].write(json.dumps(entry) + "\n")
+
+    def close(self) -> None:
+        for file in self._files.values():
+            file.close()
+
+
+class _File:
+    """Of `MOST_BYTES` and the lines before those."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises OutputError."""
         self._path = path
         self._file = -1
         self.lost = 0
@@ -35,10 +64,7 @@ class AuditLog:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         self._file = os.open(self._path, flags, 0o600)
 
-    def write(self, *, peer: str, role: str, method: str, path: str, status: int) -> None:
-        entry = {"time": round(time.time(), 3), "peer": peer, "role": role}
-        entry |= {"method": method, "path": path[:200], "status": status}
-        line = json.dumps(entry) + "\n"
+    def write(self, line: str) -> None:
         try:
             os.write(self._file, line.encode())
             if os.fstat(self._file).st_size > MOST_BYTES:
@@ -47,9 +73,11 @@ class AuditLog:
             self.lost += 1
 
     def _rotate(self) -> None:
-        self._path.replace(self._path.with_name(self._path.name + ".1"))
-        os.close(self._file)
-        self._open()
+        with suppress(FileNotFoundError):  # moved before, when no new one could be opened
+            self._path.replace(self._path.with_name(self._path.name + ".1"))
+        old = self._file
+        self._open()  # where that fails, the old descriptor stays in use; a closed one is reused
+        os.close(old)
 
     def close(self) -> None:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Around every application: limits on requests, security headers on answers, the audit log."""
+"""Around every application: tokens, limits, security headers, the audit log."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from fastapi import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sesame.web.server.access import SAFE_METHODS
+from sesame.web.server.access import SAFE_METHODS, Access
 from sesame.web.server.audit import REFUSED, AuditLog
 from sesame.web.server.limits import Limits
 
@@ -27,9 +28,12 @@ HEADERS = {
     b"cache-control": b"no-store",
 }
 REASONS = {
+    401: "wrong token, or none",
+    403: "this token permits reading only",
     408: "the request took too long",
     413: "the request is too large",
     431: "the headers are too large",
+    500: "an error inside the server",
     503: "too many requests at the same time",
 }
 
@@ -37,24 +41,42 @@ REASONS = {
 class Protection:
     """An ASGI application around another one."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, audit: AuditLog | None = None) -> None:
-        self._app, self._limits, self._audit = app, limits, audit
-        self._active = 0
+    def __init__(
+        self, app: ASGIApp, limits: Limits, access: Access, audit: AuditLog | None = None
+    ) -> None:
+        self._app, self._limits, self._access, self._audit = app, limits, access, audit
+        self._active = 0  # requests; those without a token do not count
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        self._active += 1
         exchange = _Exchange(receive, send, self._limits, partial(self._note, scope))
+        status = self._refused_at_once(scope)
+        if status:
+            await exchange.refuse(status)
+            return
+        self._active += 1
         try:
-            status = _refused_at_once(scope, self._limits, self._active)
-            if status:
-                await exchange.refuse(status)
-            else:
-                await self._app(scope, exchange.receive, exchange.send)
+            await self._app(scope, exchange.receive, exchange.send)
+        except Exception:  # the application's answer would not come through `exchange`
+            if not exchange.is_answered:
+                await exchange.refuse(500)
+            raise
         finally:
             self._active -= 1
+
+    def _refused_at_once(self, scope: Scope) -> int:
+        """The status, or 0. Headers and token come first: the limits are for those with a token."""
+        headers = scope["headers"]
+        if sum(len(name) + len(value) for name, value in headers) > self._limits.header_bytes:
+            return 431
+        if refused := self._access.check(scope):
+            return refused
+        if self._active >= self._limits.requests:
+            return 503
+        length = dict(headers).get(b"content-length", b"0")
+        return 413 if length.isdigit() and int(length) > self._limits.body_bytes else 0
 
     def _note(self, scope: Scope, status: int) -> None:
         changes = scope["method"] not in SAFE_METHODS and "sesame.routine" not in scope
@@ -62,22 +84,11 @@ class Protection:
             return
         self._audit.write(
             peer=(scope.get("client") or ("unknown",))[0],
-            role=scope.get("sesame.role", "none"),
+            role=scope.get("sesame.role"),
             method=scope["method"],
             path=scope["path"],
             status=status,
         )
-
-
-def _refused_at_once(scope: Scope, limits: Limits, active: int) -> int:
-    """The status, or 0."""
-    if active > limits.requests:
-        return 503
-    headers = scope["headers"]
-    if sum(len(name) + len(value) for name, value in headers) > limits.header_bytes:
-        return 431
-    length = dict(headers).get(b"content-length", b"0")
-    return 413 if length.isdigit() and int(length) > limits.body_bytes else 0
 
 
 class _Exchange:
@@ -90,8 +101,7 @@ class _Exchange:
         self._end = time.monotonic() + limits.body_seconds
         self._left = limits.body_bytes
         self._is_read = False
-        self._wrong = 0  # the status to answer with, whatever the application says
-        self._is_answered = False
+        self.is_answered = False
 
     async def receive(self) -> Message:
         if self._is_read:  # from here on it only says when the client goes away
@@ -100,27 +110,27 @@ class _Exchange:
             async with asyncio.timeout(self._end - time.monotonic()):
                 message = await self._receive()
         except TimeoutError:
-            return self._stop(408)
+            raise self._refusal(408) from None
         self._left -= len(message.get("body", b""))
         self._is_read = not message.get("more_body", False)
-        return self._stop(413) if self._left < 0 else message
+        if self._left < 0:
+            raise self._refusal(413)
+        return message
 
-    def _stop(self, status: int) -> Message:
-        self._wrong, self._is_read = status, True
-        return {"type": "http.request", "body": b"", "more_body": False}
+    def _refusal(self, status: int) -> HTTPException:
+        """Ends the application's reading: it must not carry out what came of the body."""
+        self._is_read = True
+        return HTTPException(status, REASONS[status], headers={"connection": "close"})
 
     async def send(self, message: Message) -> None:
-        if self._wrong:
-            if not self._is_answered:
-                await self.refuse(self._wrong)
-            return
         if message["type"] == "http.response.start":
+            self.is_answered = True
             self._note(message["status"])
             message["headers"] = _with_security(message.get("headers", []))
         await self._send(message)
 
     async def refuse(self, status: int) -> None:
-        self._is_answered = True
+        self.is_answered = True
         self._note(status)
         body = json.dumps({"error": REASONS[status], "hint": None}).encode()
         headers = [

@@ -11,7 +11,7 @@ from asyncio import constants
 from collections.abc import Callable
 from typing import Any
 
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from hypercorn.asyncio import run as hypercorn_run
@@ -21,6 +21,7 @@ from hypercorn.config import Config
 
 from sesame import __version__
 from sesame.errors import InputError, OutputError, SesameError
+from sesame.web.server.access import BEARER, Access
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.limits import Limits
 from sesame.web.server.listening import Listening
@@ -29,17 +30,24 @@ from sesame.web.server.protection import Protection
 GRACE_SECONDS = 1  # for connections when the server ends
 
 
-def make_app(title: str, limits: Limits, audit: AuditLog | None = None) -> FastAPI:
-    """An application whose requests are limited, whose answers have security headers and whose
-    errors are JSON: `error` and `hint`."""
-    app = FastAPI(title=title, version=__version__, docs_url=None, redoc_url=None)
+def make_app(title: str, limits: Limits, access: Access, audit: AuditLog | None = None) -> FastAPI:
+    """An application whose requests need a token and are limited, whose answers have security
+    headers and whose errors are JSON: `error` and `hint`."""
+    app = FastAPI(
+        title=title,
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        dependencies=[Depends(BEARER)],
+    )
 
     async def refused(_: Request, error: Any) -> JSONResponse:
         status = {InputError: 400, OutputError: 507}.get(type(error), 500)
         return JSONResponse({"error": error.message, "hint": error.hint}, status)
 
     async def http_error(_: Request, error: Any) -> JSONResponse:
-        return JSONResponse({"error": str(error.detail), "hint": None}, error.status_code)
+        content = {"error": str(error.detail), "hint": None}
+        return JSONResponse(content, error.status_code, error.headers)
 
     async def invalid(_: Request, error: Any) -> JSONResponse:
         first = error.errors()[0]
@@ -49,7 +57,7 @@ def make_app(title: str, limits: Limits, audit: AuditLog | None = None) -> FastA
     app.add_exception_handler(SesameError, refused)
     app.add_exception_handler(HTTPException, http_error)
     app.add_exception_handler(RequestValidationError, invalid)
-    app.add_middleware(Protection, limits=limits, audit=audit)
+    app.add_middleware(Protection, limits=limits, access=access, audit=audit)
     app.state.limits = limits
     return app
 
