@@ -20,8 +20,8 @@ from sesame.analysis.quantities import (
     format_seconds,
     format_size,
 )
-from sesame.analysis.report import write_report
 from sesame.analysis.timeline import OVER, add_intervals, bin_timeline
+from sesame.analysis.views import write_page
 from sesame.cli.summary import print_curve
 from sesame.datasets import DataSet, DataSetWriter, record_type
 from sesame.simulation import Point, RunResult, Sweep, points_of
@@ -88,7 +88,7 @@ def test_many_calls_are_drawn_in_cells_and_the_page_says_so(run_path, monkeypatc
 
 
 def test_report_is_one_file_that_needs_no_network(run_path, tmp_path):
-    write_report(DataSet(run_path), tmp_path / "r.html")
+    write_page(DataSet(run_path), tmp_path / "r.html")
     html = (tmp_path / "r.html").read_text()
     for text in ("ring on 8 simulated ranks", "Time line", "Who talks to whom", "[NAS]"):
         assert text in html
@@ -100,7 +100,7 @@ def test_report_is_one_file_that_needs_no_network(run_path, tmp_path):
 def test_report_escapes_what_the_user_wrote(run_path, tmp_path):
     data_set = DataSet(run_path)
     data_set.info = replace(data_set.info, title="<script>alert(1)</script>")
-    write_report(data_set, tmp_path / "r.html")
+    write_page(data_set, tmp_path / "r.html")
     assert "<script>alert(1)" not in (tmp_path / "r.html").read_text()
 
 

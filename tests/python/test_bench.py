@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sesame.analysis.bench import STUDIES, panel_chart, panels_of, table_panels
-from sesame.analysis.report import write_report
+from sesame.analysis.views import write_page
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.errors import AlreadyReported, BuildError, InputError, WorkloadError
 from sesame.workloads import (
@@ -222,7 +222,7 @@ def test_table_without_rows_is_written_and_drawn(tmp_path):
     with DataSetWriter(tmp_path / "ppm.sesame") as writer:
         write_run(writer, run, datetime.now(UTC))
     assert DataSet(tmp_path / "ppm.sesame").table("totals").num_rows == 0
-    write_report(DataSet(tmp_path / "ppm.sesame"), tmp_path / "page.html")
+    write_page(DataSet(tmp_path / "ppm.sesame"), tmp_path / "page.html")
     assert "Table totals" in (tmp_path / "page.html").read_text()
 
 
@@ -231,7 +231,7 @@ def bench_page(tmp_path: Path, **changes: Any) -> str:
     run = run_here(built_with(tmp_path, report, 0), 2, [], output_to_stderr=True)
     with DataSetWriter(tmp_path / "run.sesame") as writer:
         write_run(writer, replace(run, report=report), datetime.now(UTC))
-    write_report(DataSet(tmp_path / "run.sesame"), tmp_path / "page.html")
+    write_page(DataSet(tmp_path / "run.sesame"), tmp_path / "page.html")
     return (tmp_path / "page.html").read_text()
 
 

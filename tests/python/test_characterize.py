@@ -21,6 +21,7 @@ from sesame.analysis.characterize import (
 )
 from sesame.analysis.characterize.findings import find
 from sesame.analysis.characterize.locality import Locality, fewest
+from sesame.analysis.characterize.page import write_comparison
 from sesame.analysis.characterize.profile import READS, WRITES
 from sesame.datasets import DataSet, DataSetWriter, Field, RecordType
 from sesame.errors import InputError
@@ -188,6 +189,17 @@ def part_of(path: Path, count: int, writes: int, seconds: float) -> Part:
     sector = np.arange(count)
     made = write_requests(path, sector, operation=operation, duration_s=seconds)
     return Part(path.name, profile_of(made))
+
+
+def test_names_of_data_sets_are_no_markup(tmp_path):
+    baseline = part_of(tmp_path / "baseline", 100, 100, 100.0)
+    one = part_of(tmp_path / "a<img src=x>", 50, 50, 10.0)
+    two = part_of(tmp_path / "b<img src=x>", 180, 20, 20.0)
+    both = part_of(tmp_path / "c<img src=x>", 330, 100, 30.0)
+    write_comparison(Comparison(baseline, [one, two], both), tmp_path / "page.html")
+    html = (tmp_path / "page.html").read_text()
+    assert "a&lt;img src=x&gt; makes" in html
+    assert "<img src=x>" not in html
 
 
 def test_contributions_are_what_runs_add_to_the_system(tmp_path):

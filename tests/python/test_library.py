@@ -88,18 +88,18 @@ def test_a_wrong_query_is_an_error_in_words(run, query, message):
 
 
 @pytest.mark.parametrize(
-    ("module", "use"),
+    ("module", "extra", "use"),
     [
-        ("duckdb", lambda run: run.sql("select 1")),
-        ("pandas", lambda run: run.to_pandas("io")),
-        ("polars", lambda run: run.to_polars("io")),
+        ("duckdb", "sql", lambda run: run.sql("select 1")),
+        ("pandas", "notebook", lambda run: run.to_pandas("io")),
+        ("polars", "notebook", lambda run: run.to_polars("io")),
     ],
 )
-def test_what_is_not_installed_is_named_with_the_command(run, monkeypatch, module, use):
+def test_what_is_not_installed_is_named_with_the_command(run, monkeypatch, module, extra, use):
     monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=rf"needs {module}(.|\n)*pip install {module}"):
+    with pytest.raises(InputError, match=f"needs the Python package {module}") as error:
         use(run)
+    assert error.value.hint == f"pip install 'sesame-hpc[{extra}]'"
 
 
 def test_a_table_that_is_not_there(run):

@@ -17,8 +17,8 @@ from traced_runs import MS, MadeRun, many_ranks, rank_zero_writer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from browser import SIZES, axe_script, chromium, look
-from sesame.analysis.report import write_report
 from sesame.analysis.reproduction import write_reproduction
+from sesame.analysis.views import write_page as write_data_set_page
 from sesame.datasets import DataSet
 from sesame.reproduction import Arrow, Band, Bar, Diagram, Judgement, Lanes, Outcome, Table
 from sesame.web.chart import Chart
@@ -37,7 +37,7 @@ def axe() -> str:
 
 
 def simulated(path: Path, sesame: Callable, run_path: Path) -> None:
-    write_report(DataSet(run_path), path)
+    write_data_set_page(DataSet(run_path), path)
 
 
 def simulated_files(path: Path, sesame: Callable, run_path: Path) -> None:
@@ -52,11 +52,11 @@ def series(path: Path, sesame: Callable, run_path: Path) -> None:
 
 
 def traced(path: Path, sesame: Callable, run_path: Path) -> None:
-    write_report(rank_zero_writer().write(path.with_suffix(".sesame")), path)
+    write_data_set_page(rank_zero_writer().write(path.with_suffix(".sesame")), path)
 
 
 def traced_in_cells(path: Path, sesame: Callable, run_path: Path) -> None:
-    write_report(many_ranks(70, 7_000).write(path.with_suffix(".sesame")), path)
+    write_data_set_page(many_ranks(70, 7_000).write(path.with_suffix(".sesame")), path)
 
 
 def characterized(path: Path, sesame: Callable, run_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_a_title_sorts_its_table(browser, tmp_path):
     file = run.file("/f")
     for rank, duration in enumerate((10, 30, 20)):
         run.io(rank, "write", duration=duration * MS, file=file, bytes=1)
-    write_report(run.write(tmp_path / "run.sesame"), tmp_path / "r.html")
+    write_data_set_page(run.write(tmp_path / "run.sesame"), tmp_path / "r.html")
     page = opened(browser, tmp_path / "r.html")
     title = page.locator("[aria-label=ranks] th >> nth=1")
     first = page.locator("[aria-label=ranks] tbody tr td:first-child")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sesame.analysis.report import write_report
 from sesame.analysis.report.measured import _rate
+from sesame.analysis.views import write_page
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.measurement import columns
 from sesame.measurement.processors import STATES
@@ -37,7 +37,7 @@ def page(path: Path, usage: dict | None = None, **rows: list[dict]) -> str:
         info = {"title": "kernel measurement", "left_out": {"vm.total": "no tracepoint"}}
         known = {} if usage is None else {"command_usage": usage}
         writer.finish(some_info("measured", **info, **known))
-    write_report(DataSet(path / "m.sesame"), path / "m.html")
+    write_page(DataSet(path / "m.sesame"), path / "m.html")
     return re.sub(r"<script.*?</script>", "", (path / "m.html").read_text(), flags=re.S)
 
 

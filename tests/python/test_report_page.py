@@ -23,10 +23,11 @@ from traced_runs import (
 )
 
 from sesame.analysis import traced_plots
-from sesame.analysis.report import write_report
 from sesame.analysis.report.traced_tables import rank_columns
 from sesame.analysis.study import study_run
+from sesame.analysis.views import write_page
 from sesame.datasets import DataSet, DataSetWriter
+from sesame.errors import OutputError
 from sesame.web.chart import Chart
 from sesame.web.page import columns_for
 from sesame.web.table import Column, table_html
@@ -42,7 +43,7 @@ def own_text(html: str) -> str:
 @pytest.fixture
 def page(tmp_path):
     def of(run: MadeRun) -> str:
-        write_report(run.write(tmp_path / "run.sesame"), tmp_path / "r.html")
+        write_page(run.write(tmp_path / "run.sesame"), tmp_path / "r.html")
         return (tmp_path / "r.html").read_text()
 
     return of
@@ -106,7 +107,7 @@ def test_what_pruning_left_out_is_said(tmp_path):
     data_set = rank_zero_writer().write(tmp_path / "run.sesame")
     result = {**data_set.info.result, "pruning": "causal", "kept": 5, "dropped": 4321}
     data_set.info = replace(data_set.info, result=result)
-    write_report(data_set, tmp_path / "r.html")
+    write_page(data_set, tmp_path / "r.html")
     assert "Pruning left out 4,321 MPI calls" in (tmp_path / "r.html").read_text()
 
 
@@ -126,7 +127,7 @@ def test_accesses_to_mapped_files_are_told_and_not_counted(tmp_path):
     run.io(0, "mapped_read", duration=0, file=file, offset=0, bytes=40960, flags=IMPLIED)
     study = study_run(run.write(tmp_path / "run.sesame"))
     assert study.headline["bytes_read"] == 0
-    write_report(study.run.data_set, tmp_path / "r.html", study)
+    write_page(study.run.data_set, tmp_path / "r.html", study)
     assert "Files mapped into memory: 1; pages of 41.0 kB" in own_text(
         (tmp_path / "r.html").read_text()
     )
@@ -166,8 +167,19 @@ def test_a_run_of_messages_only_has_a_page(page):
     assert "Findings are about calls on files, and none was recorded" in html
 
 
+def test_a_page_that_cannot_be_written_is_refused_before_the_study(tmp_path, monkeypatch):
+    from sesame.cli.report import report
+
+    path = TracedRun(ranks=1).write(tmp_path / "run.sesame")
+    monkeypatch.setattr("sesame.analysis.study.study_run", lambda _: pytest.fail("studied"))
+    assert report.callback is not None
+    with pytest.raises(OutputError, match="cannot write there"):
+        report.callback(path, tmp_path / "missing" / "x.html", False)
+
+
 def test_titles_of_tables_are_buttons_and_cells_carry_their_numbers():
     html = table_html("t", [Column("name", ["<a>"]), Column("size", [1500.0], lambda v: "1.5 kB")])
+    assert "<b>" not in table_html("t", [Column("size", [1.0], lambda _: "<b>1")])
     assert '<th scope="col"><button type="button" title="name">name</button></th>' in html
     assert '<th scope="col" class="n"><button type="button"' in html
     assert "<td>&lt;a&gt;</td>" in html
@@ -219,7 +231,7 @@ def test_offsets_of_many_requests_are_drawn_in_cells(tmp_path):
 def test_a_page_of_a_thousand_ranks_is_light(tmp_path):
     data_set = many_ranks(1024, 50_000).write(tmp_path / "run.sesame")
     begin = time.monotonic()
-    write_report(data_set, tmp_path / "r.html")
+    write_page(data_set, tmp_path / "r.html")
     took = time.monotonic() - begin
     size = (tmp_path / "r.html").stat().st_size
     assert size < 4e6

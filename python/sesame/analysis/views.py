@@ -15,12 +15,16 @@ from sesame.datasets.info import Kind
 from sesame.errors import InputError
 
 if TYPE_CHECKING:
+    from sesame.analysis.study import Study
     from sesame.datasets import DataSet
 
 
 @dataclass(frozen=True)
 class View:
-    """`page` is a function of (data set, path of the page), `sentences` one of the data set."""
+    """`page` is a function of (data set, path of the page), `sentences` one of the data set.
+
+    The page of a traced run also takes its study, which is made otherwise.
+    """
 
     page: str | None  # as pkgutil.resolve_name takes it
     sentences: str | None = None
@@ -73,8 +77,9 @@ VIEWS: dict[Kind, View] = {
 }
 
 
-def write_page(data_set: DataSet, path: Path) -> None:
-    """The report of a data set as one HTML file, from the data set alone.
+def write_page(data_set: DataSet, path: Path, study: Study | None = None) -> None:
+    """The report of a data set as one HTML file, from the data set alone. `study`: that of a traced
+    run, if it was made already.
 
     Raises InputError where its kind has no page, or its tables are missing.
     """
@@ -85,7 +90,8 @@ def write_page(data_set: DataSet, path: Path) -> None:
             path=str(data_set.path),
             hint=view.hint,
         )
-    pkgutil.resolve_name(view.page)(data_set, path)
+    known = () if study is None else (study,)
+    pkgutil.resolve_name(view.page)(data_set, path, *known)
 
 
 def sentences_of(data_set: DataSet) -> list[str]:

@@ -274,7 +274,7 @@ def _run_simulated(
 
 
 def _write(done: BenchRun, begin: datetime, ours: BenchOptions) -> dict[str, str]:
-    from sesame.analysis.report import write_report
+    from sesame.analysis.views import write_page
     from sesame.datasets import DataSet, DataSetWriter
     from sesame.workloads import write_run
 
@@ -290,7 +290,7 @@ def _write(done: BenchRun, begin: datetime, ours: BenchOptions) -> dict[str, str
         if ours.output is not None:
             written["data_set"] = str(path)
         if ours.report is not None and path is not None:
-            write_report(DataSet(path), ours.report)
+            write_page(DataSet(path), ours.report)
             written["report"] = str(ours.report)
     return written
 

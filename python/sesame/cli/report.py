@@ -32,16 +32,17 @@ def report(path: Path, page: Path | None, as_json: bool) -> None:
     \b
     sesame report run.sesame report.html
     """
-    from sesame.analysis.report import write_report
     from sesame.analysis.report.traced_json import traced_json
     from sesame.analysis.study import study_run
     from sesame.analysis.traced.load import is_traced
+    from sesame.analysis.views import write_page
+    from sesame.cli.outputs import check_file
     from sesame.datasets import DataSet
 
     data_set = DataSet(path)
     written = page or (None if as_json else path.with_suffix(".html"))
-    if written is not None and written.is_dir():
-        raise InputError(f"{written}: this is a directory, expected a file to write")
+    if written is not None:
+        check_file(written)
     if as_json and not is_traced(data_set):
         raise InputError(
             f"{path}: not a traced run, --json is of traced runs only",
@@ -49,7 +50,7 @@ def report(path: Path, page: Path | None, as_json: bool) -> None:
         )
     study = study_run(data_set) if is_traced(data_set) else None
     if written is not None:
-        write_report(data_set, written, study)
+        write_page(data_set, written, study)
     if written is not None and page is None:
         click.echo(f"report: {written}", err=True)
     if as_json and study is not None:

@@ -445,10 +445,10 @@ def _run_one(options: SimulateOptions, scenario: Scenario, executable: Path) -> 
         if options.output is not None:
             written["data_set"] = str(options.output)
         if path is not None and options.report is not None:
-            from sesame.analysis.report import write_report
+            from sesame.analysis.views import write_page
             from sesame.datasets import DataSet
 
-            write_report(DataSet(path), options.report)
+            write_page(DataSet(path), options.report)
             written["report"] = str(options.report)
         explained, notes = None, list(outcome.notes)
         if path is not None and options.explain:

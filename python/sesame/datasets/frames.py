@@ -7,12 +7,13 @@ picoseconds up to 2.5 hours, and nanoseconds up to 104 days. `exact=True` keeps 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sesame.errors import InputError
+from sesame.extras import require
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,13 +38,13 @@ def in_seconds(table: pa.Table) -> pa.Table:
 
 
 def to_pandas(data_set: DataSet, name: str, *, exact: bool = False) -> pd.DataFrame:
-    _needs("pandas", "to_pandas")
+    require("notebook", "to_pandas()", "pandas")
     table = data_set.table(name)
     return (table if exact else in_seconds(table)).to_pandas()
 
 
 def to_polars(data_set: DataSet, name: str, *, exact: bool = False) -> pl.DataFrame:
-    _needs("polars", "to_polars")
+    require("notebook", "to_polars()", "polars")
     import polars as pl
 
     table = data_set.table(name)
@@ -54,7 +55,7 @@ def to_polars(data_set: DataSet, name: str, *, exact: bool = False) -> pl.DataFr
 
 def run_sql(data_set: DataSet, query: str, *, exact: bool = False) -> duckdb.DuckDBPyRelation:
     """The query over views of the Parquet files, one for each table of the data set."""
-    _needs("duckdb", "sql")
+    require("sql", "sql()", "duckdb")
     import duckdb
 
     connection = duckdb.connect()
@@ -91,12 +92,3 @@ def _renamed(column: str) -> str:
 def _quoted(name: str) -> str:
     escaped = name.replace('"', '""')
     return f'"{escaped}"'
-
-
-def _needs(module: str, method: str) -> Any:
-    from importlib.util import find_spec
-
-    if find_spec(module) is None:
-        raise InputError(
-            f"{method}() needs {module}, which is not installed", hint=f"pip install {module}"
-        )

@@ -45,7 +45,7 @@ def _cells(column: Column) -> list[str]:
         return [f"<td>{escape(str(value))}</td>" for value in column.values[:MOST_ROWS]]
     show = column.format
     return [
-        f'<td class="n" data-v="{value:.9g}">{show(value)}</td>'
+        f'<td class="n" data-v="{value:.9g}">{escape(show(value))}</td>'
         for value in column.values[:MOST_ROWS]
     ]
 

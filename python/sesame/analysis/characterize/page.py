@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -330,5 +331,5 @@ def _table_section(comparison: Comparison) -> Section:
         "in the same time."
     )
     html = table_html("runs", table_columns(comparison))
-    html += "".join(f"<p>{line}</p>" for line in comparison_lines(comparison))
+    html += "".join(f"<p>{escape(line)}</p>" for line in comparison_lines(comparison))
     return Section("Runs", about, html, f"Sectors are of {SECTOR_BYTES} bytes.")

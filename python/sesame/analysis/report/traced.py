@@ -20,11 +20,8 @@ from sesame.web.table import rows_left_out
 MOST_OFFSET_PLOTS = 4
 
 
-def write_traced_run(data_set: DataSet, path: Path) -> None:
-    write_traced(data_set, study_run(data_set), path)
-
-
-def write_traced(data_set: DataSet, study: Study, path: Path) -> None:
+def write_traced_run(data_set: DataSet, path: Path, study: Study | None = None) -> None:
+    study = study or study_run(data_set)
     info = data_set.info
     write_page(
         path,
