@@ -259,7 +259,8 @@ def test_whenever_they_are_ended_nothing_half_made_stays(tmp_path, number, momen
         assert process.returncode in (0, 130), said
         assert "Traceback" not in said
     kept = {"token", "daemon.lock", "rt", ".received.json", "info.json", "undelivered"}
-    kept |= {"cells", "settings", "spent"}
+    kept |= {"cells", "settings", "spent", "audit.log", "audit-no-token.log"}
+    kept |= {"collector-audit.log", "collector-audit-no-token.log"}
     for path in tmp_path.rglob("*"):
         is_record = path.suffix in (".parquet", ".sesame")
         assert path.name in {*kept, "node", "sets", "received"} or is_record, path

@@ -47,6 +47,7 @@ def simulate(scenario: dict) -> int:
         print("refused: more ranks than mappings\nhint: raise vm.max_map_count", file=sys.stderr)
         return 2
     if program == "crashing-host":
+        print("assertion failed", file=sys.stderr, flush=True)
         os.abort()
     if program == "slow":
         for i in range(100):

@@ -3,13 +3,15 @@ where they need no rights."""
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from test_replay import writer
 
 import sesame as library
 from sesame import native
 from sesame.datasets import Kind
-from sesame.errors import InputError, OutputError
+from sesame.errors import InputError, OutputError, SimulationError
 from sesame.machines import shipped
 
 
@@ -69,6 +71,22 @@ def test_a_series_is_one_object(tmp_path):
     assert any("speed-up" in sentence for sentence in series.findings())
 
 
+def test_a_series_takes_the_settings_of_a_run():
+    settings = {"placement": "cyclic", "environment": {"A": "1"}, "seed": 7}
+    series = library.series("ring", ["3"], machine="paragon", ranks=[1, 2], cwd="/", **settings)
+    run = library.simulate("ring", ["3"], machine="paragon", ranks=1, cwd="/", **settings)
+    for key in ("placement", "environment", "seed", "working_directory"):
+        assert series.info.scenario.get(key) == run.info.scenario.get(key), key
+    assert series.info.scenario["placement"] == "cyclic"
+    assert series.info.scenario["seed"] == 7
+
+
+def test_what_a_killed_simulator_said_is_not_lost(capsys):
+    with pytest.raises(SimulationError):
+        library.simulate("crashing-host", machine="paragon")
+    assert "assertion failed" in capsys.readouterr().err
+
+
 def test_a_series_varies_keys_of_the_machine_and_is_found_again(tmp_path):
     sweep = {"network.latency": ["200us", "300us"], "node.compute_ratio": [1, 2]}
     path = tmp_path / "s.sesame"
@@ -88,7 +106,7 @@ def test_a_series_varies_keys_of_the_machine_and_is_found_again(tmp_path):
         (lambda: library.simulate("ring", machine="paragon", compute="often"), "often"),
         (
             lambda: library.simulate("ring", machine="paragon", compute="none", repeat=3),
-            "repeat=3: expected 1",
+            "repeat 3: with computation none every run predicts the same time",
         ),
         (
             lambda: library.simulate("ring", machine="paragon", scale_compute=2),
@@ -104,6 +122,14 @@ def test_a_series_varies_keys_of_the_machine_and_is_found_again(tmp_path):
             ),
             "far",
         ),
+        (
+            lambda: library.series("ring", machine="paragon", sweep={"network.latency": "1us"}),
+            "network.latency: expected a list of values, got '1us'",
+        ),
+        (lambda: library.series("ring", machine="paragon", ranks=[4, 0]), "ranks 0: expected"),
+        (lambda: library.simulate("ring", machine="paragon", ranks=1 << 25), "from 1 to 16777216"),
+        (lambda: library.replay("no.sesame", "/tmp", scale_compute=math.nan), "from 0"),
+        (lambda: library.replay("no.sesame", "/tmp", scale_compute=math.inf), "from 0"),
         (lambda: library.simulate("not-mpi", machine="paragon"), "this is not an MPI program"),
         (lambda: library.simulate("refused", machine="paragon"), "more ranks than mappings"),
         (lambda: library.trace("ls -l"), "expected a list of words"),

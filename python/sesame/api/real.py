@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -85,8 +86,8 @@ def replay(
     where = Path(directory)
     if not where.is_dir():
         raise InputError(f"{where}: there is no such directory")
-    if scale_compute < 0:
-        raise InputError(f"scale_compute={scale_compute}: expected a number that is not negative")
+    if not 0 <= scale_compute < math.inf:
+        raise InputError(f"scale_compute={scale_compute}: expected a number from 0")
     if output is not None:
         check_destination(Path(output), force=force)
     source = run.path if isinstance(run, DataSet) else Path(run)
@@ -167,7 +168,7 @@ def measure(
     `points` are subsystems or points of `sesame measure list` (["fs", "vm.total"]), by default all;
     `traced` ones also record every event. `budget` is the share of a processor that measuring may
     take (0.01); None: whatever it takes. The data set is of kind `measured`; the command's own use
-    of resources is `info["command_usage"]`.
+    of resources is `info["command_usage"]`, its exit status `info.result["exit_status"]`.
 
     Raises InputError for a point that there is not, SesameError without the rights.
     """

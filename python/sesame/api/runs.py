@@ -21,7 +21,6 @@ from sesame.api.series import Series
 from sesame.datasets import DataSetWriter, check_destination, is_data_set
 from sesame.errors import AlreadyReported, InputError, SesameError
 from sesame.simulation import (
-    Compute,
     Host,
     Keep,
     Point,
@@ -38,7 +37,13 @@ from sesame.simulation import simulate as run_scenario
 from sesame.simulation.host import inspect_program
 from sesame.simulation.points import PointRunner
 from sesame.simulation.series import write_series
-from sesame.simulation.settings import check_storage, parse_placement, with_strategy
+from sesame.simulation.settings import (
+    check_rank_counts,
+    check_repeat,
+    check_storage,
+    parse_placement,
+    with_strategy,
+)
 from sesame.trust import merged
 
 
@@ -92,16 +97,28 @@ def simulate(
     with _prepared(
         target, program, arguments, ranks, compute, repeat, scale_compute, mappings, show_output
     ) as found:
+        scenario = _with_settings(found.scenario, placement, environment, cwd, seed)
         scenario = replace(
-            found.scenario,
-            placement=parse_placement(placement),
-            environment=tuple((environment or {}).items()),
-            working_directory=None if cwd is None else Path(cwd).resolve(),
-            files_directory=None if files is None else Path(files).resolve(),
-            seed=seed,
+            scenario, files_directory=None if files is None else Path(files).resolve()
         )
         scenario = _with_files(scenario, discard_data, collective)
         return _kept(replace(found, scenario=scenario), Keep(records=records), output, force)
+
+
+def _with_settings(
+    scenario: Scenario,
+    placement: str,
+    environment: Mapping[str, str] | None,
+    cwd: str | Path | None,
+    seed: int,
+) -> Scenario:
+    return replace(
+        scenario,
+        placement=parse_placement(placement),
+        environment=tuple((environment or {}).items()),
+        working_directory=None if cwd is None else Path(cwd).resolve(),
+        seed=seed,
+    )
 
 
 def _with_files(scenario: Scenario, discard_data: bool, collective: str | None) -> Scenario:
@@ -135,7 +152,13 @@ def series(
     compute: str | None = None,
     repeat: int = 1,
     scale_compute: float | None = None,
+    placement: str = "block",
+    environment: Mapping[str, str] | None = None,
+    cwd: str | Path | None = None,
     mappings: Mapping[str, str] | None = None,
+    discard_data: bool = False,
+    collective: str | None = None,
+    seed: int = 1,
     show_output: bool = False,
     output: str | Path | None = None,
     force: bool = False,
@@ -145,25 +168,24 @@ def series(
     `sweep` has the values of each key that varies ({"network.latency": ["1us", "2us"]}); all
     combinations with all numbers of `ranks` run. Computation is measured once for all points that
     compute the same. The other arguments are those of `simulate`.
+
+    Raises InputError and SimulationError as `simulate` does.
     """
     if output is not None:
         check_destination(Path(output), force=force)
     target = machine_of(machine).set(settings or {})
+    sweeps = _sweeps(sweep or {})
     counts = [ranks] if isinstance(ranks, int) else list(ranks) if ranks else None
+    check_rank_counts(counts or ())
     first = counts[0] if counts else None
     begin = datetime.now(UTC)
     with _prepared(
         target, program, arguments, first, compute, repeat, scale_compute, mappings, show_output
     ) as found:
-        varied = sweep or {}
-        sweeps = [Sweep(key, tuple(map(setting, varied[key]))) for key in varied]
+        scenario = _with_settings(found.scenario, placement, environment, cwd, seed)
+        found = replace(found, scenario=_with_files(scenario, discard_data, collective))
         points = points_of(counts or [found.scenario.ranks], sweeps)
-        if found.scenario.trace is not None and {p.ranks for p in points} != {found.scenario.ranks}:
-            raise InputError(
-                f"ranks={counts}: {found.scenario.trace} was traced with "
-                f"{found.scenario.ranks} ranks",
-                hint="leave ranks out",
-            )
+        _check_traced_ranks(found.scenario, points)
         for point in points:  # every wrong value is found before the first run
             native.read_machine(str(target.path), [*target.overrides, *point.overrides])
         runs, notes = _run_points(found, points)
@@ -175,6 +197,25 @@ def series(
                 write_series(writer, found.scenario, runs, begin, notes=every, doubts=doubts)
 
         return Series.of(kept_or_temporary(write, output))
+
+
+def _check_traced_ranks(scenario: Scenario, points: Sequence[Point]) -> None:
+    counts = sorted({point.ranks for point in points})
+    if scenario.trace is not None and counts != [scenario.ranks]:
+        raise InputError(
+            f"ranks={counts}: {scenario.trace} was traced with {scenario.ranks} ranks",
+            hint="leave ranks out",
+        )
+
+
+def _sweeps(values_of: Mapping[str, Sequence[Value]]) -> list[Sweep]:
+    for key, values in values_of.items():
+        if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+            raise InputError(
+                f"sweep: {key}: expected a list of values, got {values!r}",
+                hint='for instance {"network.latency": ["1us", "2us"]}',
+            )
+    return [Sweep(key, tuple(map(setting, values))) for key, values in values_of.items()]
 
 
 @contextmanager
@@ -190,8 +231,8 @@ def _prepared(
     show_output: bool,
 ) -> Iterator[_Prepared]:
     """The scenario of a program or a traced run, and the simulator for it."""
-    if ranks is not None and ranks < 1:
-        raise InputError(f"ranks={ranks}: expected a number from 1")
+    if ranks is not None:
+        check_rank_counts([ranks])
     name = os.fspath(program)
     if name.endswith(".sesame") or is_data_set(Path(name)):
         if arguments:
@@ -208,7 +249,7 @@ def _prepared(
             hint="node.compute_ratio scales the computation of a program",
         )
     how = parse_compute(compute or "measured")
-    _check_repeat(repeat, how)
+    check_repeat(repeat, how)
     scenario = Scenario(
         program=name,
         arguments=tuple(map(str, arguments)),
@@ -246,13 +287,6 @@ def _traced_scenario(
         compute=write_inputs(traced, compute, scale_compute, folder),
     )
     return played(scenario, traced, folder, surroundings(machine.path, machine.overrides))
-
-
-def _check_repeat(repeat: int, compute: Compute) -> None:
-    if repeat < 1 or (repeat > 1 and compute.repeatable):
-        raise InputError(
-            f"repeat={repeat}: expected 1 with compute {compute}, or more with measured computation"
-        )
 
 
 def _simulate_one(found: _Prepared, writer: DataSetWriter, keep: Keep) -> None:
@@ -301,6 +335,9 @@ def _host(found: _Prepared) -> Iterator[Host]:
             yield Host(found.executable, stdin=subprocess.DEVNULL, stdout=stdout, stderr=said)
         except AlreadyReported as error:
             raise _spoken(said, error) from error
+        except SesameError:  # the simulator was killed: what it printed explains why
+            sys.stderr.write(_text_of(said))
+            raise
         text = _text_of(said)
         if text:
             sys.stderr.write(text)

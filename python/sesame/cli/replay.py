@@ -6,6 +6,7 @@ What is large is imported where it is used, so that the command starts quickly.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,8 +145,8 @@ def _replay(options: ReplayOptions) -> int:
 def _style(options: ReplayOptions) -> Style:
     from sesame.replaying.schedule import Style
 
-    if options.scale_compute < 0:
-        raise InputError("--scale-compute: expected a number that is not negative")
+    if not 0 <= options.scale_compute < math.inf:
+        raise InputError(f"--scale-compute {options.scale_compute}: expected a number from 0")
     return Style(options.scale_compute, options.only_io, options.as_fast_as_possible)
 
 

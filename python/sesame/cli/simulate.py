@@ -53,13 +53,18 @@ from sesame.simulation import simulate as run_simulation
 from sesame.simulation.host import inspect_program
 from sesame.simulation.points import PointRunner
 from sesame.simulation.series import write_series
-from sesame.simulation.settings import check_storage, parse_placement, with_strategy
+from sesame.simulation.settings import (
+    MOST_RANKS,
+    check_repeat,
+    check_storage,
+    parse_placement,
+    with_strategy,
+)
 from sesame.trust import Doubt, merged
 
 if TYPE_CHECKING:
     from sesame.analysis.explain import Explanation
 
-MOST_RANKS = 1 << 24
 # As core/sim/scenario.cc has them; the least is what calls of the simulator need.
 LEAST_STACK, MOST_STACK = 64 << 10, 1 << 40
 PROGRAM_STATUS = {"allow_interspersed_args": False}
@@ -260,18 +265,10 @@ def _simulate(options: SimulateOptions) -> int:
     ranks = _parse_ranks(options.ranks or "1")
     points = points_of(ranks, [Sweep.parse(text) for text in options.sweeps])
     compute = parse_compute(options.compute or "measured")
-    _check_repeat(options.repeat, compute)
+    check_repeat(options.repeat, compute)
     _check_outputs(options, compute, series=len(points) > 1)
     scenario = _scenario(options, ranks[0], compute)
     return _run(options, scenario, find_host(inspect_program(scenario.program)), points)
-
-
-def _check_repeat(repeats: int, compute: Compute) -> None:
-    if repeats > 1 and compute.repeatable:
-        raise InputError(
-            f"--repeat {repeats}: with --compute {compute} every run predicts the same time",
-            hint="leave --repeat out; it is for --compute measured",
-        )
 
 
 def _simulate_traced(options: SimulateOptions) -> int:
@@ -280,7 +277,7 @@ def _simulate_traced(options: SimulateOptions) -> int:
 
     check_options(options)
     compute = Compute("recorded", text=options.compute or "recorded")
-    _check_repeat(options.repeat, compute)
+    check_repeat(options.repeat, compute)
     ranks = None if options.ranks is None else _parse_ranks(options.ranks)
     data_set = DataSet(Path(options.program))
     machine = find_machine(options.machine).resolve()

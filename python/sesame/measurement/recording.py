@@ -76,6 +76,7 @@ def record_kernel(
             host=HostMachine.here(with_processors=True),
             begin_time=datetime.fromtimestamp(begin_ns / 1e9, UTC).isoformat(),
             command=command,
+            result={"exit_status": status},
             more=more,
         )
         writer.finish(info)

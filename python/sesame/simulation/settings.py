@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from sesame import native
 from sesame.errors import InputError
+from sesame.simulation.compute import Compute
 from sesame.simulation.scenario import Scenario
 
+MOST_RANKS = 1 << 24
 STRATEGY = "storage.collective.strategy"
 # Who asks for a strategy wants it also where ranks would go alone by the machine's default.
 ALWAYS = ("storage.collective.cb_read=enable", "storage.collective.cb_write=enable")
@@ -21,6 +24,27 @@ def parse_placement(text: str) -> str:
     if not Path(text).is_file():
         raise InputError(f"--placement {text}: expected block, cyclic or a file")
     return f"file:{Path(text).resolve()}"
+
+
+def check_rank_counts(counts: Iterable[int]) -> None:
+    """Raises InputError."""
+    for count in counts:
+        if not 1 <= count <= MOST_RANKS:
+            raise InputError(
+                f"ranks {count}: expected a number from 1 to {MOST_RANKS}",
+                hint="for instance 64",
+            )
+
+
+def check_repeat(repeat: int, compute: Compute) -> None:
+    """Raises InputError."""
+    if repeat < 1:
+        raise InputError(f"repeat {repeat}: expected a number from 1")
+    if repeat > 1 and compute.repeatable:
+        raise InputError(
+            f"repeat {repeat}: with computation {compute} every run predicts the same time",
+            hint="leave repeat out; it is for measured computation",
+        )
 
 
 def with_strategy(scenario: Scenario, strategy: str | None) -> Scenario:

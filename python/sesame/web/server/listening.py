@@ -13,7 +13,7 @@ from sesame.errors import InputError
 
 @dataclass(frozen=True)
 class Listening:
-    """An open socket, and how it is spoken on."""
+    """An open socket, and the certificate and key of its connections, if they are encrypted."""
 
     socket: socket.socket
     address: str
@@ -26,7 +26,7 @@ class Listening:
 
 
 def listen(address: str, certificate: Path | None, key: Path | None) -> Listening:
-    """Opened before privileges are given up, so that a port below 1024 can be had."""
+    """Opened before privileges are given up, so that ports below 1024 are available."""
     host, port = split_address(address)
     if (certificate is None) != (key is None):
         raise InputError("--certificate and --key go together")
@@ -41,7 +41,7 @@ def listen(address: str, certificate: Path | None, key: Path | None) -> Listenin
     except OSError as error:
         raise InputError(
             f"--listen: {address}: {error.strerror}",
-            hint="another daemon or reception may listen there; give another port",
+            hint="another daemon or collector may listen there; give another port",
         ) from error
     opened.setblocking(False)
     opened.set_inheritable(True)
