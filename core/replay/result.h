@@ -1,5 +1,6 @@
 // What a replay gave: a header, what became of each operation, and when each thread ended. Times
-// are nanoseconds since the replay began. Python reads the file (python/sesame/replaying/result.py).
+// are nanoseconds since the replay began. Python reads the file
+// (python/sesame/replaying/result.py).
 #pragma once
 
 #include <cstdint>
