@@ -223,3 +223,9 @@ def test_a_linear_program_without_a_solution_is_refused():
     one = np.ones(1)
     with pytest.raises(ValueError, match="Infeasible"):
         minimize(one, at_least=one, rows=np.ones((1, 1)), rows_at_most=np.zeros(1))
+
+
+def test_the_solver_prints_nothing(capfd):
+    one = np.ones(1)
+    minimize(one, at_least=one, rows=np.ones((1, 1)), rows_at_most=one)
+    assert capfd.readouterr() == ("", "")

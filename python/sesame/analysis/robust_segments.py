@@ -9,7 +9,9 @@ which holds what is demanded of them, and intervals from a bootstrap of the poin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -244,14 +246,28 @@ def minimize(costs: Array, *, at_least: Array, rows: Array, rows_at_most: Array)
     program.a_matrix_.start_ = np.searchsorted(of_row, np.arange(number + 1))
     program.a_matrix_.index_ = of_column
     program.a_matrix_.value_ = rows[of_row, of_column]
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.silent()
+    with _standard_output_closed():  # HiGHS 1.16 prints a banner before it can be told not to
+        solver = highspy.Highs()  # type: ignore[no-untyped-call]
+        solver.silent()
     solver.passModel(program)
     solver.run()
     status = solver.getModelStatus()
     if status != highspy.HighsModelStatus.kOptimal:
         raise ValueError(f"no lines fit: {solver.modelStatusToString(status)}")
     return np.array(solver.getSolution().col_value)
+
+
+@contextmanager
+def _standard_output_closed() -> Iterator[None]:
+    """What native code prints meanwhile is lost."""
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _resampled(curve: _Curve, begin: int, end: int) -> tuple[Array, Array]:
