@@ -44,7 +44,8 @@ inline OpenFile* open_file(int fd) {
              ? g_descriptors[static_cast<size_t>(fd)].file.get()
              : nullptr;
 }
-// The same, kept open while a call goes on; the descriptor must be of such a file.
+// The open file of this descriptor, which stays open while the result exists, even when the program
+// closes it meanwhile. REQUIRES: open_file(fd) is not null.
 inline std::shared_ptr<OpenFile> keep_open(int fd) {
   return g_descriptors[static_cast<size_t>(fd)].file;
 }
@@ -75,7 +76,8 @@ class FileOperation {
   // `bytes` have been moved at this offset.
   void charge_access(const OpenFile& file, Direction direction, uint64_t offset, uint64_t bytes);
   void charge_flush(const OpenFile& file);
-  // The same as charge_access() for a transfer that goes on after the call: a ticket for the hooks.
+  // Starts an asynchronous transfer. Gives the ticket for FileHooks; null when nothing is
+  // simulated.
   void* start_access(const OpenFile& file, Direction direction, uint64_t offset, uint64_t bytes);
 
   // What the call returns.

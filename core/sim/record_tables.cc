@@ -167,8 +167,9 @@ void RecordTables::write_messages(uint32_t rank, SimTime now) {
   settled -= taken;
 }
 
-// Rows are in the order of their begins, an outer call in front of those inside. Calls are recorded
-// when they end: what begins now may belong in front of what has begun now.
+// Sorts rows by start time, an outer call before those nested in it. A call is recorded when it
+// ends, so a call that starts at `now` may still come that belongs before another one with this
+// start time: those rows wait.
 void RecordTables::write_file_calls(uint32_t rank, SimTime now) {
   auto& [pending, settled, limit] = files_[rank];
   if (pending.empty()) return;

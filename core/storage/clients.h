@@ -18,7 +18,7 @@ class Clients {
   void begin(SimTime now, const Access& access, Completion& completion);
   void flush(SimTime now, FileId file, const Client& client, Completion& completion);
 
-  // Goes on with the request: its next element, or its end.
+  // Processes the next element of the request, or completes it after the last.
   void resume(Request& request, SimTime now);
   // The piece's message may leave now.
   void leave(Piece& piece, SimTime now);

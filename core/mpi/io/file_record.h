@@ -15,7 +15,7 @@ struct FileObject;
 // rank owns it.
 storage::FileCallRecord* begin_file_record(const FileObject& file);
 storage::FileCallRecord* begin_file_record(const std::string& path);
-// The one that the running call has begun, if any.
+// The record of the running call; null before begin_file_record().
 storage::FileCallRecord* current_file_record();
 
 }  // namespace sesame::mpi

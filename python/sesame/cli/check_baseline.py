@@ -14,7 +14,12 @@ import click
 
 from sesame.cli.grouped import grouped
 from sesame.cli.outputs import check_file
-from sesame.errors import InputError
+from sesame.cli.program_options import (
+    environment_option,
+    private_library_option,
+    read_variables,
+    set_option,
+)
 
 if TYPE_CHECKING:
     from sesame.comparison.baseline import CheckResult, CheckSettings
@@ -68,33 +73,15 @@ class CheckOptions:
 @click.option("--update", is_flag=True, help="Write the baseline, and compare with the old one.")
 @click.option("-n", "--ranks", type=click.IntRange(min=1), metavar="N", help="Number of ranks.")
 @click.option("--machine", help="A model of `sesame machine list`, or a machine file.")
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Change a key of the machine, as network.latency=1us.",
-)
+@set_option
 @click.option(
     "--compute",
     metavar="none|fixed:TIME",
     help="Leave computation out, or take TIME before each call; none for a new baseline.",
 )
 @click.option("--placement", metavar="block|cyclic|FILE", help="Which rank runs on which node.")
-@click.option(
-    "--env",
-    "environment",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Set a variable in the program's environment.",
-)
-@click.option(
-    "--private-library",
-    "private_libraries",
-    multiple=True,
-    metavar="PATTERN",
-    help="A library with state, of which each rank needs its own copy.",
-)
+@environment_option
+@private_library_option
 @click.option("--stack-size", metavar="SIZE", help="Stack of each rank.")
 @click.option(
     "-o",
@@ -167,17 +154,10 @@ def _wanted(options: CheckOptions) -> CheckSettings:
         overrides=options.overrides,
         compute=options.compute,
         placement=None if placement is None else parse_placement(placement),
-        environment=tuple(map(_variable, options.environment)),
+        environment=read_variables(options.environment),
         private_libraries=options.private_libraries,
         stack_size_bytes=None if size is None else parse_stack_size(size),
     )
-
-
-def _variable(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise InputError(f"--env {text}: expected NAME=VALUE")
-    return name, value
 
 
 def _print(checked: CheckResult) -> None:

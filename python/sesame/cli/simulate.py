@@ -24,6 +24,12 @@ from sesame.api.played import place, played, surroundings, write_inputs
 from sesame.cli.explain_summary import print_explanation
 from sesame.cli.grouped import grouped
 from sesame.cli.outputs import check_file
+from sesame.cli.program_options import (
+    environment_option,
+    private_library_option,
+    read_variables,
+    set_option,
+)
 from sesame.cli.progress import ProgressLine
 from sesame.cli.simulate_options import SimulateOptions
 from sesame.cli.summary import (
@@ -148,13 +154,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     metavar="X",
     help="Multiply the computation of a traced run by X.",
 )
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Change a key of the machine, as network.latency=1us.",
-)
+@set_option
 @click.option(
     "--sweep",
     "sweeps",
@@ -170,20 +170,8 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
 )
 @click.option("--label", is_flag=True, help="Put the rank in front of each line that it prints.")
 @click.option("--stack-size", default="8MiB", metavar="SIZE", help="Stack of each rank.")
-@click.option(
-    "--private-library",
-    "private_libraries",
-    multiple=True,
-    metavar="PATTERN",
-    help="A library with state, of which each rank needs its own copy.",
-)
-@click.option(
-    "--env",
-    "environment",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Set a variable in the program's environment.",
-)
+@private_library_option
+@environment_option
 @click.option(
     "--cwd",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -358,7 +346,7 @@ def _scenario(options: SimulateOptions, ranks: int, compute: Compute) -> Scenari
         program_stdout="stderr" if options.as_json else "stdout",
         stack_size_bytes=parse_stack_size(options.stack_size),
         private_libraries=options.private_libraries,
-        environment=tuple(_variable(text) for text in options.environment),
+        environment=read_variables(options.environment),
         working_directory=None if directory is None else directory.resolve(),
         seed=options.seed,
         shuffle=options.shuffle,
@@ -372,13 +360,6 @@ def _assignment(option: str, text: str) -> str:
     if not (key and equals and value):
         raise InputError(f"{option} {text}: expected KEY=VALUE")
     return text
-
-
-def _variable(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise InputError(f"--env {text}: expected NAME=VALUE")
-    return name, value
 
 
 def _check_outputs(options: SimulateOptions, compute: Compute, *, series: bool) -> None:

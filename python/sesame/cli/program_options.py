@@ -1,0 +1,41 @@
+"""Options of the verbs that simulate a program: the same words and meaning in each."""
+
+from __future__ import annotations
+
+import click
+
+from sesame.errors import InputError
+
+set_option = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a key of the machine, as network.latency=1us.",
+)
+private_library_option = click.option(
+    "--private-library",
+    "private_libraries",
+    multiple=True,
+    metavar="PATTERN",
+    help="A library with state, of which each rank needs its own copy.",
+)
+environment_option = click.option(
+    "--env",
+    "environment",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a variable in the program's environment.",
+)
+
+
+def read_variables(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Names and values given by --env. Raises InputError."""
+    return tuple(map(_variable, texts))
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise InputError(f"--env {text}: expected NAME=VALUE")
+    return name, value
