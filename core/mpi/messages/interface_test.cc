@@ -13,24 +13,11 @@
 namespace sesame::mpi {
 namespace {
 
+using testing::kCrossbarWithRendezvous;
 using testing::SimulatedJob;
 
 // o_s = 0.3 us, o_r = 0.4 us, w0 = 1.3 us; above 1,000 bytes rendezvous with T0 = 5 us, so that
 // c = 1.3 us; 1 ns per byte.
-constexpr const char* kNetwork = R"([network]
-latency = "2 us"
-bandwidth = "1 GB/s"
-send_overhead = "300 ns"
-receive_overhead = "400 ns"
-gap = "100 ns"
-eager_limit = "1000 B"
-[[network.segment]]
-up_to = "1000 B"
-[[network.segment]]
-latency = "5 us"
-[topology]
-kind = "crossbar"
-)";
 constexpr SimTime kSend = SimTime::from_ns(300);
 constexpr SimTime kReceive = SimTime::from_ns(400);
 constexpr SimTime kControl = SimTime::from_ns(1300);
@@ -55,7 +42,7 @@ constexpr Roles kAllRoles[] = {{0, 1, 2}, {1, 0, 2}, {2, 1, 0}, {0, 2, 1}, {1, 2
 
 TEST(Interface, ALateReceiverStartsTheDataOneControlLatencyLater) {
   for (const SimTime posted : {SimTime::zero(), SimTime::from_ns(50'000)}) {
-    SimulatedJob job(2, kNetwork);
+    SimulatedJob job(2, kCrossbarWithRendezvous);
     job.run([posted](int rank) {
       std::vector<char> data(kBytes);
       if (rank == 0) {
@@ -72,7 +59,7 @@ TEST(Interface, ALateReceiverStartsTheDataOneControlLatencyLater) {
 // The sender works for a second and then sends a byte to a third rank: the data does not wait.
 TEST(Interface, DataDoesNotWaitForWhatItsSenderSendsLater) {
   for (const Roles roles : kAllRoles) {
-    SimulatedJob job(3, kNetwork);
+    SimulatedJob job(3, kCrossbarWithRendezvous);
     job.run([roles](int rank) {
       std::vector<char> data(kBytes);
       if (rank == roles.sender) {
@@ -94,7 +81,7 @@ TEST(Interface, DataDoesNotWaitForWhatItsSenderSendsLater) {
 // What is ready while the data goes out waits for its end.
 TEST(Interface, AMessageBehindTheDataWaitsUntilTheInterfaceIsFree) {
   for (const Roles roles : kAllRoles) {
-    SimulatedJob job(3, kNetwork);
+    SimulatedJob job(3, kCrossbarWithRendezvous);
     job.run([roles](int rank) {
       std::vector<char> data(kBytes);
       const SimTime start = kSend + kControl + kControl;
@@ -121,7 +108,7 @@ TEST(Interface, AMessageBehindTheDataWaitsUntilTheInterfaceIsFree) {
 TEST(Interface, AnnouncedMessagesGoOutInTheOrderInWhichTheyAreReady) {
   constexpr int kReceivers = 4;
   for (const bool sender_is_first : {true, false}) {
-    SimulatedJob job(kReceivers + 1, kNetwork);
+    SimulatedJob job(kReceivers + 1, kCrossbarWithRendezvous);
     const int sender = sender_is_first ? 0 : kReceivers;
     job.run([&](int rank) {
       std::vector<char> data(kBytes);
@@ -145,7 +132,7 @@ TEST(Interface, AnnouncedMessagesGoOutInTheOrderInWhichTheyAreReady) {
 }
 
 TEST(Interface, ANonBlockingCollectiveDoesNotWaitForWhatIsSentAfterIt) {
-  SimulatedJob job(4, kNetwork);
+  SimulatedJob job(4, kCrossbarWithRendezvous);
   job.run([](int rank) {
     std::vector<char> data(kBytes);
     Request request = MPI_REQUEST_NULL;

@@ -14,24 +14,11 @@
 namespace sesame::mpi {
 namespace {
 
+using testing::kCrossbarWithRendezvous;
 using testing::SimulatedJob;
 
 // o_s = 0.3 us, o_r = 0.4 us; up to 1,000 bytes 1.3 us on the wire, above that rendezvous with
 // control messages of 1.3 us and 1.7 us on the wire; 1 ns per byte.
-constexpr const char* kNetwork = R"([network]
-latency = "2 us"
-bandwidth = "1 GB/s"
-send_overhead = "300 ns"
-receive_overhead = "400 ns"
-gap = "100 ns"
-eager_limit = "1000 B"
-[[network.segment]]
-up_to = "1000 B"
-[[network.segment]]
-latency = "5 us"
-[topology]
-kind = "crossbar"
-)";
 constexpr SimTime kSend = SimTime::from_ns(300);
 constexpr SimTime kReceive = SimTime::from_ns(400);
 constexpr SimTime kControl = SimTime::from_ns(1300);
@@ -60,7 +47,7 @@ using SendFunction = int (*)(const void*, Count, Datatype, int, int, Comm);
 void expect_receive_time(SendFunction send, int bytes, SimTime posted, int sender) {
   SCOPED_TRACE(std::to_string(bytes) + " bytes, posted at " + std::to_string(posted.ps()) +
                " ps, sent by rank " + std::to_string(sender));
-  SimulatedJob job(2, kNetwork);
+  SimulatedJob job(2, kCrossbarWithRendezvous);
   job.run([&](int rank) {
     std::vector<char> data(static_cast<size_t>(bytes), rank == sender ? 'x' : '-');
     if (rank == sender) {
@@ -92,7 +79,7 @@ TEST(Messaging, TakesTheSameTimeWhicheverSideTheSimulatorRunsFirst) {
 TEST(Messaging, MoreMessagesThanAreDeferredAtOnceArriveInOrder) {
   constexpr int kMessages = 100;
   for (const int sender : {0, 1}) {
-    SimulatedJob job(2, kNetwork);
+    SimulatedJob job(2, kCrossbarWithRendezvous);
     job.run([sender](int rank) {
       for (int i = 0; i < kMessages; ++i) {
         int value = i;
@@ -112,7 +99,7 @@ TEST(Messaging, MoreMessagesThanAreDeferredAtOnceArriveInOrder) {
 }
 
 TEST(Completion, OfAllChargesEachOverheadWhenItsMessageHasArrived) {
-  SimulatedJob job(3, kNetwork);
+  SimulatedJob job(3, kCrossbarWithRendezvous);
   job.run([](int rank) {
     int value = rank;
     if (rank != 0) {
@@ -132,7 +119,7 @@ TEST(Completion, OfAllChargesEachOverheadWhenItsMessageHasArrived) {
 }
 
 TEST(Completion, OfAnyIsThatOfTheFirstInSimulatedTime) {
-  SimulatedJob job(3, kNetwork);
+  SimulatedJob job(3, kCrossbarWithRendezvous);
   job.run([](int rank) {
     int value = rank;
     if (rank != 0) {
@@ -156,7 +143,7 @@ TEST(Completion, OfAnyIsThatOfTheFirstInSimulatedTime) {
 
 // Cancels a receive that is posted before another one, which then has the message.
 void expect_message_after_cancel(int cancelled_source) {
-  SimulatedJob job(2, kNetwork);
+  SimulatedJob job(2, kCrossbarWithRendezvous);
   job.run([cancelled_source](int rank) {
     int value = rank == 1 ? 7 : 0;
     if (rank == 1) {
@@ -186,7 +173,7 @@ TEST(Cancelling, AReceiveLeavesItsMessageToTheNext) {
 }
 
 TEST(Cancelling, AReceiveThatHasItsMessageFails) {
-  SimulatedJob job(2, kNetwork);
+  SimulatedJob job(2, kCrossbarWithRendezvous);
   job.run([](int rank) {
     int value = rank == 1 ? 7 : 0;
     if (rank == 1) {
@@ -209,7 +196,7 @@ TEST(Cancelling, AReceiveThatHasItsMessageFails) {
 // is held back from the receive that names it until then, whichever sender runs first.
 TEST(Wildcard, HoldsMessagesBackFromReceivesPostedLater) {
   for (const int early : {1, 2}) {
-    SimulatedJob job(3, kNetwork);
+    SimulatedJob job(3, kCrossbarWithRendezvous);
     job.run([early](int rank) {
       int value = rank;
       if (rank != 0) {
@@ -236,7 +223,7 @@ TEST(Wildcard, HoldsMessagesBackFromReceivesPostedLater) {
 // the first one sent and the named receive the second.
 TEST(Wildcard, AndANamedReceiveTakeOneSendersMessagesInOrder) {
   for (const int sender : {1, 0}) {
-    SimulatedJob job(2, kNetwork);
+    SimulatedJob job(2, kCrossbarWithRendezvous);
     job.run([sender](int rank) {
       if (rank == sender) {
         for (int value : {1, 2}) Send(&value, 1, MPI_INT, 1 - sender, 0, MPI_COMM_WORLD);

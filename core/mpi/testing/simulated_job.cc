@@ -82,6 +82,21 @@ gap = "100 ns"
 kind = "crossbar"
 )";
 
+const char* const kCrossbarWithRendezvous = R"([network]
+latency = "2 us"
+bandwidth = "1 GB/s"
+send_overhead = "300 ns"
+receive_overhead = "400 ns"
+gap = "100 ns"
+eager_limit = "1000 B"
+[[network.segment]]
+up_to = "1000 B"
+[[network.segment]]
+latency = "5 us"
+[topology]
+kind = "crossbar"
+)";
+
 namespace {
 
 const char* const kInsideNode = "[node.network]\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\n";

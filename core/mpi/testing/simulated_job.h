@@ -17,6 +17,8 @@ namespace sesame::mpi::testing {
 // One rank on each node of a crossbar: latency 2 us with overheads of 0.3 and 0.4 us, 1 GB/s, gap
 // 0.1 us, no rendezvous. A self-message costs the same.
 extern const char* const kCrossbar;
+// The same with rendezvous above 1,000 bytes and 5 us of latency there.
+extern const char* const kCrossbarWithRendezvous;
 
 struct Run;
 
