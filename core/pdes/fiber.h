@@ -68,13 +68,13 @@ class Fiber {
 
   // What the fiber uses as soon as it resumes, a cache line each: loaded shortly before.
   // Forgotten when it has gone on.
-  void will_touch(const void* line) {
+  void prefetch_on_resume(const void* line) {
     if (warm_count_ < kWarm) warm_[warm_count_++] = line;
   }
   // The same, whenever it resumes.
-  void always_touches(const void* line) {
+  void always_prefetch(const void* line) {
     if (always_count_ >= kWarm) return;
-    will_touch(line);
+    prefetch_on_resume(line);
     always_count_ = warm_count_;
   }
 

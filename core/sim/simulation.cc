@@ -284,7 +284,7 @@ void Simulation::make_environment(loader::LaunchArguments* launch) const {
 void Simulation::begin_rank(mpi::Rank& rank, loader::RankProcessPtr process, pdes::Stack stack) {
   loader::set_stack(*process, stack.base, stack.size_bytes, pdes::StackPool::kGuardBytes);
   rank.process = process.get();
-  for (const void* place : loader::often_used(*process)) rank.main.always_touches(place);
+  for (const void* place : loader::often_used(*process)) rank.main.always_prefetch(place);
   processes_.push_back(std::move(process));
   rank.main.prepare(stack, Hooks::run_rank);
 }

@@ -25,7 +25,7 @@ void exchange_with_neighbors(Transfer& transfer, const Neighbors& neighbors, con
                              const In& in) {
   const int sources = static_cast<int>(neighbors.sources.size());
   const int destinations = static_cast<int>(neighbors.destinations.size());
-  const bool grid = std::holds_alternative<CartesianTopology>(transfer.comm().topology->shape);
+  const bool grid = std::holds_alternative<CartesianTopology>(transfer.comm().topology->variant);
   RequestBatch requests(neighbors.sources.size() + neighbors.destinations.size());
   for (int i = 0; i < sources; ++i) {
     const int slot = grid ? i ^ 1 : i;

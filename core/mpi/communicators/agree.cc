@@ -29,30 +29,30 @@ uint32_t proposal_apart(uint32_t next_free, uint64_t identity, uint64_t attempt)
 
 }  // namespace
 
-Circle::Circle(Transfer& transfer)
+ControlGroup::ControlGroup(Transfer& transfer)
     : transfer_(transfer), size_(transfer.size()), me_(transfer.rank()), int_type_(int_type()) {}
 
-Circle::Circle(Transfer& transfer, MembersRef members, int me)
+ControlGroup::ControlGroup(Transfer& transfer, MembersRef members, int me)
     : transfer_(transfer),
       members_(std::move(members)),
       size_(members_->size()),
       me_(me),
       int_type_(int_type()) {}
 
-int Circle::peer(int number) const {
+int ControlGroup::peer(int number) const {
   return members_ == nullptr ? number : transfer_.comm().local->rank_of((*members_)[number]);
 }
 
-void Circle::send(std::span<const int> values, int to) {
+void ControlGroup::send(std::span<const int> values, int to) {
   transfer_.send(values.data(), static_cast<Count>(values.size()), int_type_, peer(to));
 }
 
-void Circle::receive(std::span<int> values, int from) {
+void ControlGroup::receive(std::span<int> values, int from) {
   transfer_.receive(values.data(), static_cast<Count>(values.size()), int_type_, peer(from));
 }
 
 // Recursive doubling among the greatest power of two; the first ranks beyond it fold in pairs.
-void Circle::maximum(std::span<int> values) {
+void ControlGroup::maximum(std::span<int> values) {
   const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(size_)));
   const int extra = size_ - power;
   std::vector<int> others(values.size());
@@ -80,7 +80,7 @@ void Circle::maximum(std::span<int> values) {
 
 // In round k everyone has 2^k blocks in a row, its own first, and gets as many from behind. At the
 // end everyone has heard from all, so that all have put their values into the list.
-SharedListRef Circle::gather_to_all(std::span<const int> mine) {
+SharedListRef ControlGroup::gather_to_all(std::span<const int> mine) {
   const size_t block = mine.size();
   const CommObject& comm = transfer_.comm();
   SharedListRef all = this_rank().world.gatherings.join(
@@ -96,7 +96,7 @@ SharedListRef Circle::gather_to_all(std::span<const int> mine) {
 }
 
 template <typename Receive, typename Send>
-void Circle::follow_tree(int root, Receive receive, Send send) {
+void ControlGroup::follow_tree(int root, Receive receive, Send send) {
   const int place = (me_ - root + size_) % size_;
   int mask = 1;
   while (mask < size_ && (place & mask) == 0) mask *= 2;
@@ -106,12 +106,12 @@ void Circle::follow_tree(int root, Receive receive, Send send) {
   }
 }
 
-void Circle::broadcast_fixed(std::span<int> values, int root) {
+void ControlGroup::broadcast_fixed(std::span<int> values, int root) {
   follow_tree(
       root, [&](int from) { receive(values, from); }, [&](int to) { send(values, to); });
 }
 
-void Circle::broadcast(std::vector<int>& values, int root) {
+void ControlGroup::broadcast(std::vector<int>& values, int root) {
   int length = static_cast<int>(values.size());
   broadcast_fixed(std::span(&length, 1), root);
   values.resize(static_cast<size_t>(length));
@@ -120,7 +120,7 @@ void Circle::broadcast(std::vector<int>& values, int root) {
 
 // The root tells where the list is, and keeps a reference for everyone until all have theirs: it
 // may be through before the others.
-SharedListRef Circle::broadcast_shared(std::vector<int> values, int root) {
+SharedListRef ControlGroup::broadcast_shared(std::vector<int> values, int root) {
   struct Parcel {
     SharedListRef list;
     int wanted;
@@ -161,12 +161,12 @@ SharedListRef exchange_between_groups(Transfer& inter, const std::vector<int>& m
   Transfer local = inter.local();
   std::vector<int> theirs;
   if (inter.rank() == 0) theirs = exchange_lists(inter, mine, 0);
-  return Circle(local).broadcast_shared(std::move(theirs), 0);
+  return ControlGroup(local).broadcast_shared(std::move(theirs), 0);
 }
 
 void maximum_of_both_groups(Transfer& inter, std::span<int> values) {
   Transfer local = inter.local();
-  Circle circle(local);
+  ControlGroup circle(local);
   circle.maximum(values);
   const SharedListRef theirs = exchange_between_groups(inter, {values.begin(), values.end()});
   for (size_t i = 0; i < values.size(); ++i) values[i] = std::max(values[i], theirs->values[i]);

@@ -16,12 +16,12 @@ namespace sesame::mpi {
 struct Rank;
 
 // The ranks that take part: all of a communicator, or some of them. Integers only.
-class Circle {
+class ControlGroup {
  public:
-  // All ranks of an intra-communicator. The Transfer must outlive the Circle.
-  explicit Circle(Transfer& transfer);
+  // All ranks of an intra-communicator. The Transfer must outlive the ControlGroup.
+  explicit ControlGroup(Transfer& transfer);
   // These members of the communicator, in this order; the caller is number `me` among them.
-  Circle(Transfer& transfer, MembersRef members, int me);
+  ControlGroup(Transfer& transfer, MembersRef members, int me);
 
   int size() const { return size_; }
   int me() const { return me_; }

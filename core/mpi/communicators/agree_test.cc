@@ -18,7 +18,7 @@ constexpr SimTime kMessage = SimTime::from_ns(2000 + 4);
 
 CommObject& world_communicator() { return *find_comm(this_rank(), MPI_COMM_WORLD); }
 
-TEST(Circle, FindsTheMaximumOfAllRanks) {
+TEST(ControlGroup, FindsTheMaximumOfAllRanks) {
   for (const int ranks : {1, 2, 3, 5, 8, 13}) {
     SimulatedJob job(ranks);
     job.run([ranks](int rank) {
@@ -26,25 +26,25 @@ TEST(Circle, FindsTheMaximumOfAllRanks) {
       std::vector<int> values{rank, -rank, (rank * 7) % ranks};
       std::vector<int> expected{ranks - 1, 0, 0};
       for (int i = 0; i < ranks; ++i) expected[2] = std::max(expected[2], (i * 7) % ranks);
-      Circle(transfer).maximum(values);
+      ControlGroup(transfer).maximum(values);
       EXPECT_EQ(values, expected);
     });
   }
 }
 
-TEST(Circle, TakesOneRoundForEachDoublingOfTheRanks) {
+TEST(ControlGroup, TakesOneRoundForEachDoublingOfTheRanks) {
   for (int rounds = 1; rounds <= 4; ++rounds) {
     SimulatedJob job(1 << rounds);
     const SimTime end = job.run([](int rank) {
       Transfer transfer(world_communicator(), 1);
       int value = rank;
-      Circle(transfer).maximum({&value, 1});
+      ControlGroup(transfer).maximum({&value, 1});
     });
     EXPECT_EQ(end.ps(), rounds * kMessage.ps());
   }
 }
 
-TEST(Circle, BroadcastsFromAnyRoot) {
+TEST(ControlGroup, BroadcastsFromAnyRoot) {
   for (const int ranks : {1, 2, 6, 9}) {
     for (int root = 0; root < ranks; ++root) {
       SimulatedJob job(ranks);
@@ -52,7 +52,7 @@ TEST(Circle, BroadcastsFromAnyRoot) {
         Transfer transfer(world_communicator(), 1);
         std::vector<int> values;
         if (rank == root) values = {root, 42, -1};
-        Circle(transfer).broadcast(values, root);
+        ControlGroup(transfer).broadcast(values, root);
         EXPECT_EQ(values, (std::vector<int>{root, 42, -1}));
       });
     }
@@ -65,7 +65,7 @@ TEST(AgreeOnContext, GivesAllRanksTheFirstThatAllHaveFree) {
   job.run([&contexts](int rank) {
     this_rank().next_context = static_cast<uint32_t>(4 + 2 * rank);
     Transfer transfer(world_communicator(), 1);
-    Circle circle(transfer);
+    ControlGroup circle(transfer);
     const auto maximum = [&circle](std::span<int> values) { circle.maximum(values); };
     contexts[static_cast<size_t>(rank)] = agree_on_context(this_rank(), 2, {}, maximum);
     EXPECT_EQ(this_rank().next_context, 12U);

@@ -44,7 +44,7 @@ int check_room(int maxdims, const CartesianTopology& grid) {
 std::unique_ptr<Topology> grid_topology(CartesianTopology grid, int rank) {
   grid.coords = grid.coords_of(rank);
   auto topology = std::make_unique<Topology>();
-  topology->shape = std::move(grid);
+  topology->variant = std::move(grid);
   return topology;
 }
 
@@ -52,7 +52,7 @@ std::unique_ptr<Topology> grid_topology(CartesianTopology grid, int rank) {
 
 int check_cartesian(Comm handle, CommObject** comm, const CartesianTopology** topology) {
   MPI_TRY(check_comm(handle, comm));
-  *topology = shape_of<CartesianTopology>((*comm)->topology.get());
+  *topology = topology_as<CartesianTopology>((*comm)->topology.get());
   if (*topology != nullptr) return MPI_SUCCESS;
   return fail(MPI_ERR_TOPOLOGY, "the communicator has no Cartesian topology");
 }

@@ -162,7 +162,7 @@ int split_inter(Transfer& transfer, int color, int key, CommObject** newcomm) {
   const CommObject& parent = transfer.comm();
   Transfer local_transfer = transfer.local();
   const int mine[2] = {color, key};
-  const SharedListRef local = Circle(local_transfer).gather_to_all(mine);
+  const SharedListRef local = ControlGroup(local_transfer).gather_to_all(mine);
   const SharedListRef remote = exchange_between_groups(transfer, local->values);
   const uint32_t context = agree_with_all(rank, transfer, kInterContexts);
   if (color == MPI_UNDEFINED) return MPI_SUCCESS;
@@ -240,7 +240,7 @@ uint32_t agree_with_all(Rank& rank, Transfer& transfer, uint32_t contexts, bool 
       maximum_of_both_groups(transfer, values);
     });
   }
-  Circle circle(transfer);
+  ControlGroup circle(transfer);
   return agree_on_context(rank, contexts, kind,
                           [&circle](std::span<int> values) { circle.maximum(values); });
 }
@@ -251,7 +251,7 @@ int split_intra(Transfer& transfer, int color, int key, CommObject** newcomm) {
   const int mine[2] = {color, key};
   MembersRef members;
   {
-    const SharedListRef all = Circle(transfer).gather_to_all(mine);
+    const SharedListRef all = ControlGroup(transfer).gather_to_all(mine);
     if (color != MPI_UNDEFINED) members = part_of(rank.world, *parent.local, *all, color);
   }
   const uint32_t context = agree_with_all(rank, transfer, kIntraContexts);
@@ -303,7 +303,7 @@ int Comm_create_group(Comm comm, Group group, int tag, Comm* newcomm) {
   if (members->my_rank == MPI_UNDEFINED) return MPI_SUCCESS;
   Rank& rank = this_rank();
   Transfer transfer(*parent, subset_tag(tag));
-  Circle circle(transfer, members->members, members->my_rank);
+  ControlGroup circle(transfer, members->members, members->my_rank);
   const uint32_t context = agree_on_context(
       rank, kIntraContexts, {}, [&circle](std::span<int> values) { circle.maximum(values); });
   *newcomm = add_intra(rank, parent, members->members, context)->handle;

@@ -54,11 +54,11 @@ void expect_distinct_contexts() {
   EXPECT_EQ(std::adjacent_find(contexts.begin(), contexts.end()), contexts.end());
 }
 
-TEST(Circle, AgreesForAnyNumberOfRanks) {
+TEST(ControlGroup, AgreesForAnyNumberOfRanks) {
   for (int ranks = 1; ranks <= 17; ++ranks) {
     on_ranks(ranks, [ranks](int rank) {
       Transfer transfer(*find_comm(this_rank(), MPI_COMM_WORLD), 1);
-      Circle circle(transfer);
+      ControlGroup circle(transfer);
       int values[] = {rank == 1 ? 50 : rank, -rank};
       circle.maximum(values);
       EXPECT_EQ(values[0], ranks > 1 ? 50 : 0);

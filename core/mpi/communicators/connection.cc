@@ -126,7 +126,7 @@ int join_at_port(CommObject& comm, int root, int port, PortUse use, CommObject**
                                          : connect_to(rank, port, *comm.local);
       }
     }
-    Circle(transfer).broadcast(joined, root);
+    ControlGroup(transfer).broadcast(joined, root);
     if (joined.size() == 1) {
       return transfer.rank() == root ? joined[0]
                                      : fail(joined[0], "the connection failed at the root");

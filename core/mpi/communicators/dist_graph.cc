@@ -15,7 +15,7 @@ namespace {
 
 int check_dist_graph(Comm handle, CommObject** comm, const DistGraphTopology** graph) {
   MPI_TRY(check_comm(handle, comm));
-  *graph = shape_of<DistGraphTopology>((*comm)->topology.get());
+  *graph = topology_as<DistGraphTopology>((*comm)->topology.get());
   if (*graph != nullptr) return MPI_SUCCESS;
   return fail(MPI_ERR_TOPOLOGY, "the communicator has no distributed graph topology");
 }
@@ -120,7 +120,7 @@ int list_ends(const CommObject& comm, int n, const int* sources, const int* degr
 
 std::unique_ptr<Topology> topology_from(DistGraphTopology graph) {
   auto topology = std::make_unique<Topology>();
-  topology->shape = std::move(graph);
+  topology->variant = std::move(graph);
   return topology;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 int check_graph(Comm handle, CommObject** comm, const GraphTopology** graph) {
   MPI_TRY(check_comm(handle, comm));
-  *graph = shape_of<GraphTopology>((*comm)->topology.get());
+  *graph = topology_as<GraphTopology>((*comm)->topology.get());
   if (*graph != nullptr) return MPI_SUCCESS;
   return fail(MPI_ERR_TOPOLOGY, "the communicator has no graph topology");
 }
@@ -77,7 +77,7 @@ int Graph_create(Comm comm_old, int nnodes, const int* indx, const int* edges, i
   auto topology = std::make_unique<Topology>();
   if (nnodes > 0) {
     MPI_TRY(check_edges(nnodes, indx, edges));
-    topology->shape =
+    topology->variant =
         GraphTopology{shared_list(indx, nnodes), shared_list(edges, indx[nnodes - 1])};
   }
   return create_with_topology(*parent, nnodes, std::move(topology), comm_graph);

@@ -35,7 +35,7 @@ int connect(CommObject& local_comm, int local_leader, CommObject* peer_comm, int
             int tag, Comm* newintercomm) {
   Rank& rank = this_rank();
   return run_collective(local_comm, [&](Transfer& local) {
-    Circle circle(local);
+    ControlGroup circle(local);
     const bool leads = local.rank() == local_leader;
     const auto with_leaders = [&](std::vector<int> mine) {
       if (leads) {

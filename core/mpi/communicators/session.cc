@@ -101,7 +101,7 @@ int create_from_group(Group group, const char* stringtag, Info info, ErrhandlerO
   MPI_TRY(check_membership(*members));
   Rank& rank = this_rank();
   Transfer transfer = universe_transfer(rank, subset_tag(tag_of_text(stringtag)));
-  Circle circle(transfer, members->members, members->my_rank);
+  ControlGroup circle(transfer, members->members, members->my_rank);
   const uint32_t context = agree_on_context(
       rank, kIntraContexts, {}, [&circle](std::span<int> values) { circle.maximum(values); });
   CommObject* comm = add_intra(rank, nullptr, members->members, context);
@@ -130,7 +130,7 @@ int create_from_groups(Group local_group, int local_leader, Group remote_group, 
   }
   Rank& rank = this_rank();
   Transfer transfer = universe_transfer(rank, subset_tag(tag_of_text(stringtag)));
-  Circle circle(transfer, local->members, local->my_rank);
+  ControlGroup circle(transfer, local->members, local->my_rank);
   const int other_leader = (*remote->members)[remote_leader];
   const uint32_t context = agree_on_context(rank, kInterContexts, {}, [&](std::span<int> values) {
     circle.maximum(values);

@@ -134,7 +134,7 @@ int spawn(CommObject& comm, int root, std::vector<ProgramStart> programs,
   int port = -1;
   if (comm.rank == root) outcome = start(programs, asked, error, &port);
   MPI_TRY(run_collective(comm, [&](Transfer& transfer) {
-    Circle(transfer).broadcast(outcome, root);
+    ControlGroup(transfer).broadcast(outcome, root);
     return MPI_SUCCESS;
   }));
   if (outcome[0] == MPI_SUCCESS || outcome[0] == MPI_ERR_SPAWN) give_codes(outcome, codes);

@@ -39,9 +39,9 @@ int Topo_test(Comm comm, int* status) {
   MPI_TRY(check_comm(comm, &object));
   MPI_TRY(check_out(status, "status"));
   const Topology* topology = object->topology.get();
-  if (shape_of<CartesianTopology>(topology) != nullptr) {
+  if (topology_as<CartesianTopology>(topology) != nullptr) {
     *status = MPI_CART;
-  } else if (shape_of<GraphTopology>(topology) != nullptr) {
+  } else if (topology_as<GraphTopology>(topology) != nullptr) {
     *status = MPI_GRAPH;
   } else {
     *status = topology != nullptr ? MPI_DIST_GRAPH : MPI_UNDEFINED;

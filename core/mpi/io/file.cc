@@ -56,7 +56,7 @@ int raise_file_error(File handle, int error, const char* function_name) {
   if (kind != Kind::kReturn && kind != Kind::kFile) {
     return raise_with(handler, 0, error, function_name);
   }
-  note_reason(this_rank(), error, std::exchange(this_rank().error_detail, {}));
+  record_reason(this_rank(), error, std::exchange(this_rank().error_detail, {}));
   if (kind == Kind::kReturn) return error;
   return callbacks().file_errhandler(handler->function, file != nullptr ? handle : nullptr, error);
 }

@@ -30,11 +30,11 @@ void find_markers(const DatatypeObject& type, int64_t data_byte, int64_t offset,
     markers->push_back({data_byte + type.size(), offset + type.ub()});
     return;
   }
-  const TypeShape& shape = type.shape();
-  for (Count i = 0; i < shape.count; ++i) {
-    const DatatypeObject& below = shape.block_type(i);
-    for (Count k = 0; k < shape.block_length(i); ++k) {
-      find_markers(below, data_byte, offset + shape.block_displacement(i) + k * below.extent(),
+  const TypeMap& type_map = type.type_map();
+  for (Count i = 0; i < type_map.count; ++i) {
+    const DatatypeObject& below = type_map.block_type(i);
+    for (Count k = 0; k < type_map.block_length(i); ++k) {
+      find_markers(below, data_byte, offset + type_map.block_displacement(i) + k * below.extent(),
                    markers);
       data_byte += below.size();
     }
@@ -110,9 +110,9 @@ std::vector<Extent> join(const FileView& view, int64_t first_byte, int64_t bytes
     return {{static_cast<uint64_t>(view.displacement + first_byte), static_cast<uint64_t>(bytes)}};
   }
   std::vector<Extent> list;
-  PieceCursor cursor(type, (first_byte + bytes - 1) / type.size() + 1);
+  ByteRangeCursor cursor(type, (first_byte + bytes - 1) / type.size() + 1);
   cursor.seek(first_byte);
-  Piece piece;
+  ByteRange piece;
   while (bytes > 0 && cursor.next(&piece, bytes)) {
     list.push_back({static_cast<uint64_t>(view.displacement + piece.offset),
                     static_cast<uint64_t>(piece.length)});
@@ -139,9 +139,9 @@ int64_t byte_offset(const FileView& view, int64_t position) {
   const int64_t byte = position * view.stored_etype->size();
   if (type.is_contiguous() || type.size() == 0) return view.displacement + byte;
   const int64_t copy = byte / type.size();
-  PieceCursor cursor(type, 1);
+  ByteRangeCursor cursor(type, 1);
   cursor.seek(byte - copy * type.size());
-  Piece piece{0, 0};
+  ByteRange piece{0, 0};
   cursor.next(&piece, 1);
   return view.displacement + copy * static_cast<int64_t>(type.extent()) + piece.offset;
 }
@@ -158,9 +158,9 @@ int64_t items_below(const FileView& view, uint64_t file_bytes) {
   const int64_t whole = end < span ? 0 : (end - span) / extent + 1;
   const int64_t last = (end - 1) / extent + 1;
   int64_t bytes = whole * type.size();
-  PieceCursor cursor(type, std::max(last, whole) + 1);
+  ByteRangeCursor cursor(type, std::max(last, whole) + 1);
   cursor.seek(bytes);
-  Piece piece;
+  ByteRange piece;
   while (cursor.next(&piece) && piece.offset < end) {
     bytes += std::min<int64_t>(piece.length, end - piece.offset);
   }

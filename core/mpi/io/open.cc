@@ -111,7 +111,7 @@ struct OpenCall {
 };
 
 // The greatest error class that any rank has met.
-int worst_of_all(Circle& circle, int error) {
+int worst_of_all(ControlGroup& circle, int error) {
   int worst[1] = {error};
   circle.maximum(worst);
   if (error != MPI_SUCCESS) return error;
@@ -119,7 +119,7 @@ int worst_of_all(Circle& circle, int error) {
   return fail(worst[0], "another rank could not open the file");
 }
 
-int agree_on_amode(Circle& circle, const OpenCall& call, int error) {
+int agree_on_amode(ControlGroup& circle, const OpenCall& call, int error) {
   int values[3] = {error, call.amode, ~call.amode};
   circle.maximum(values);
   if (error != MPI_SUCCESS) return error;
@@ -150,7 +150,7 @@ int open_first(const OpenCall& call, const ResolvedPath& path,
 
 // The first rank makes the file, then the others open it. What they share goes to them as a
 // pointer: eight bytes of a message, as an MPI library passes on what it found out.
-int open_collectively(Circle& circle, OpenCall& call) {
+int open_collectively(ControlGroup& circle, OpenCall& call) {
   const Rank& rank = this_rank();
   const std::string path = path_of(call.name);
   yield_until_now(self());  // files are numbered in order of time
@@ -237,7 +237,7 @@ int open_file(Comm comm, const char* filename, int amode, Info info, File* fh) {
   if (error == MPI_SUCCESS) error = check_info(info, &call.hints);
   if (error == MPI_SUCCESS) record_opening(call);
   return run_collective(*parent, [&](Transfer& transfer) {
-    Circle circle(transfer);
+    ControlGroup circle(transfer);
     MPI_TRY(agree_on_amode(circle, call, error));
     MPI_TRY(open_collectively(circle, call));
     const uint32_t context = agree_with_all(this_rank(), transfer, kIntraContexts);

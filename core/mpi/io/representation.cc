@@ -40,19 +40,19 @@ int basic_bytes(const Representation& representation, const DatatypeObject& basi
 
 // Bytes of one copy of any type.
 int copy_bytes(const Representation& representation, const DatatypeObject& type, Count* bytes) {
-  const TypeShape& shape = type.shape();
+  const TypeMap& type_map = type.type_map();
   *bytes = 0;
   if (type.bounds().element_count == 0) return MPI_SUCCESS;
-  if (shape.kind == TypeShape::Kind::kBasic) return basic_bytes(representation, type, bytes);
+  if (type_map.kind == TypeMap::Kind::kBasic) return basic_bytes(representation, type, bytes);
   Count of_one = 0;
-  if (shape.types.size() == 1) MPI_TRY(copy_bytes(representation, *shape.types[0], &of_one));
-  for (Count i = 0; i < shape.count; ++i) {
-    if (shape.types.size() != 1) {
-      MPI_TRY(copy_bytes(representation, shape.block_type(i), &of_one));
+  if (type_map.types.size() == 1) MPI_TRY(copy_bytes(representation, *type_map.types[0], &of_one));
+  for (Count i = 0; i < type_map.count; ++i) {
+    if (type_map.types.size() != 1) {
+      MPI_TRY(copy_bytes(representation, type_map.block_type(i), &of_one));
     }
-    *bytes += shape.block_length(i) * of_one;
-    if (shape.kind == TypeShape::Kind::kVector) {
-      *bytes *= shape.count;
+    *bytes += type_map.block_length(i) * of_one;
+    if (type_map.kind == TypeMap::Kind::kVector) {
+      *bytes *= type_map.count;
       break;
     }
   }
@@ -142,15 +142,15 @@ class Rebuilder {
 
 // Whether any basic element has another size in the file.
 int changes_size(const Representation& representation, const DatatypeObject& type, bool* changes) {
-  const TypeShape& shape = type.shape();
+  const TypeMap& type_map = type.type_map();
   if (type.bounds().element_count == 0) return MPI_SUCCESS;
-  if (shape.kind == TypeShape::Kind::kBasic) {
+  if (type_map.kind == TypeMap::Kind::kBasic) {
     Count bytes = 0;
     MPI_TRY(basic_bytes(representation, type, &bytes));
     *changes = *changes || bytes != type.size();
     return MPI_SUCCESS;
   }
-  for (const DatatypeRef& below : shape.types) {
+  for (const DatatypeRef& below : type_map.types) {
     MPI_TRY(changes_size(representation, *below, changes));
   }
   return MPI_SUCCESS;

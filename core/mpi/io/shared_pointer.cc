@@ -76,7 +76,7 @@ int order(File fh, storage::Direction direction, const void* buf, Count count, D
 }  // namespace
 
 int run_ordered(const FileCall& call, Transfer& transfer, Status* status) {
-  Circle circle(transfer);
+  ControlGroup circle(transfer);
   const int mine[2] = {high_half(call.items), low_half(call.items)};
   // What the ranks before each one move, and at the end what all move.
   const SharedListRef all = circle.gather_to_all(mine);
@@ -126,7 +126,7 @@ int File_seek_shared(File fh, Offset offset, int whence) {
   begin_file_record(*file);
   MPI_TRY(enter_collective(*file));
   return run_collective(*file->comm, [&](Transfer& transfer) {
-    Circle circle(transfer);
+    ControlGroup circle(transfer);
     int arguments[6] = {high_half(offset),  low_half(offset),  whence,
                         ~high_half(offset), ~low_half(offset), ~whence};
     circle.maximum(arguments);

@@ -36,9 +36,9 @@ int check_places(const DatatypeObject& type, const char* what, bool writable) {
   if (type.true_lb() < 0) {
     return fail(MPI_ERR_IO, std::string("the ") + what + " has negative displacements");
   }
-  PieceCursor cursor(type, 1);
-  Piece piece;
-  Piece last{0, 0};
+  ByteRangeCursor cursor(type, 1);
+  ByteRange piece;
+  ByteRange last{0, 0};
   while (cursor.next(&piece)) {
     if (piece.offset < last.offset) {
       return fail(MPI_ERR_IO, std::string("the displacements of the ") + what + " fall");

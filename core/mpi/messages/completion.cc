@@ -203,7 +203,7 @@ int Testall(int count, Request* handles, int* flag, Status* statuses) {
   if (list.size() == 0) return MPI_SUCCESS;
   Strand& strand = self();
   if (!have_taken_effect(strand, list.span())) {
-    note_idle_poll(strand, list.span());
+    wait_after_idle_poll(strand, list.span());
     *flag = 0;
     return MPI_SUCCESS;
   }
@@ -226,7 +226,7 @@ int Testany(int count, Request* handles, int* index, int* flag, Status* status) 
   std::vector<int> indices(list.size());
   yield_until_known(strand, list.span());
   if (taken_effect(strand, list, indices.data()) == 0) {
-    note_idle_poll(strand, list.span());
+    wait_after_idle_poll(strand, list.span());
     *flag = 0;
     return MPI_SUCCESS;
   }
@@ -247,7 +247,7 @@ int Testsome(int count, Request* handles, int* found, int* indices, Status* stat
   Strand& strand = self();
   yield_until_known(strand, list.span());
   *found = static_cast<int>(taken_effect(strand, list, indices));
-  if (*found == 0) note_idle_poll(strand, list.span());
+  if (*found == 0) wait_after_idle_poll(strand, list.span());
   return retire_some(strand, list, handles, *found, indices, statuses, true);
 }
 

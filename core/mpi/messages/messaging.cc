@@ -293,9 +293,9 @@ void complete(RequestObject& request, SimTime ready) {
 
 // What every way back to the program and into its next call passes.
 static void note_return(Strand& strand, const RequestObject& request) {
-  strand.will_touch(request.comm);
-  strand.will_touch(&request.comm->remote);
-  strand.will_touch(strand.caller);
+  strand.prefetch_on_resume(request.comm);
+  strand.prefetch_on_resume(&request.comm->remote);
+  strand.prefetch_on_resume(strand.caller);
 }
 
 void await(Strand& strand, RequestObject& request) {
@@ -322,8 +322,8 @@ void await_all(Strand& strand, std::span<RequestObject* const> requests) {
     if (request == nullptr || request->complete || !request->active) continue;
     request->waiter = &strand;
     strand.waiting_request = request;
-    strand.will_touch(request);
-    strand.will_touch(&request->status);
+    strand.prefetch_on_resume(request);
+    strand.prefetch_on_resume(&request->status);
     strand.awaits_helper |= request->kind == RequestObject::Kind::kCollective;
     ++outstanding;
   }
@@ -444,7 +444,7 @@ bool has_taken_effect(Strand& strand, RequestObject& request) {
     strand.idle_polls = 0;
     return true;
   }
-  note_idle_poll(strand, {&only, 1});
+  wait_after_idle_poll(strand, {&only, 1});
   return false;
 }
 
@@ -460,7 +460,7 @@ SimTime charge_idle_poll(Strand& strand) {
   return strand.now + SimTime::from_ps(waited.ps() / kShare);
 }
 
-void note_idle_poll(Strand& strand, std::span<RequestObject* const> requests) {
+void wait_after_idle_poll(Strand& strand, std::span<RequestObject* const> requests) {
   const SimTime latest = charge_idle_poll(strand);
   if (latest <= strand.now) return;
   SimTime next = latest;

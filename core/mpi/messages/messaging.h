@@ -80,7 +80,7 @@ void yield_until_known(Strand& strand, std::span<RequestObject* const> requests)
 void yield_until_now(Strand& strand);
 // A poll of these requests was in vain: charges it. Repeated polls sleep until one of the requests
 // takes effect, or for a small part of the time that they have lasted.
-void note_idle_poll(Strand& strand, std::span<RequestObject* const> requests);
+void wait_after_idle_poll(Strand& strand, std::span<RequestObject* const> requests);
 // The same for polls of anything else: charges it, and says until when the strand is to sleep at
 // most; now when it is not.
 SimTime charge_idle_poll(Strand& strand);

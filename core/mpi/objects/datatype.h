@@ -58,7 +58,7 @@ struct TypeContents {
 // kVector: `count` blocks of `blocklength` consecutive types[0], `stride` bytes apart, the first
 // at `displacement`. kStruct: blocks of blocklengths[i] (or of `blocklength` each, when that list
 // is empty) consecutive types[i] (types[0], when there is one only) at displacements[i].
-struct TypeShape {
+struct TypeMap {
   enum class Kind : uint8_t { kBasic, kVector, kStruct };
   Kind kind = Kind::kBasic;
   Count count = 1;
@@ -121,7 +121,7 @@ class DatatypeObject {
     return signature_;
   }
 
-  const TypeShape& shape() const { return shape_; }
+  const TypeMap& type_map() const { return type_map_; }
   const TypeContents& contents() const { return contents_; }
   // The optimised loop nest that pack.h runs; offsets in it count from layout_offset().
   const LayoutNode& layout() const { return *layout_; }
@@ -157,7 +157,7 @@ class DatatypeObject {
   bool is_immortal_ = false;
   bool is_freed_ = false;
   DatatypeTable* table_ = nullptr;  // null for internal types and once the table is gone
-  TypeShape shape_;
+  TypeMap type_map_;
   TypeContents contents_;
   std::unique_ptr<LayoutStorage> storage_;
   std::string name_;

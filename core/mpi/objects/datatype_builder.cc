@@ -89,11 +89,11 @@ class BoundsCollector {
 
 // The type that this one only renames: a duplicate, one copy.
 const DatatypeObject& original(const DatatypeObject& type) {
-  const TypeShape& shape = type.shape();
-  const bool is_copy = shape.kind == TypeShape::Kind::kVector && shape.count == 1 &&
-                       shape.blocklength == 1 && shape.displacement == 0 &&
-                       shape.types[0]->lb() == type.lb() && shape.types[0]->ub() == type.ub();
-  return is_copy ? original(*shape.types[0]) : type;
+  const TypeMap& type_map = type.type_map();
+  const bool is_copy = type_map.kind == TypeMap::Kind::kVector && type_map.count == 1 &&
+                       type_map.blocklength == 1 && type_map.displacement == 0 &&
+                       type_map.types[0]->lb() == type.lb() && type_map.types[0]->ub() == type.ub();
+  return is_copy ? original(*type_map.types[0]) : type;
 }
 
 bool all_same(const std::vector<DatatypeRef>& types) {
@@ -120,8 +120,8 @@ void DatatypeBuilder::make_basic(Count size, Aint alignment) {
 }
 
 void DatatypeBuilder::make_marker(bool is_lower) {
-  object_->shape_.kind = TypeShape::Kind::kStruct;
-  object_->shape_.count = 0;
+  object_->type_map_.kind = TypeMap::Kind::kStruct;
+  object_->type_map_.count = 0;
   object_->bounds_.explicit_lb = is_lower;
   object_->bounds_.explicit_ub = !is_lower;
   lay_out();
@@ -134,39 +134,39 @@ void DatatypeBuilder::make_pair(const DatatypeObject& first, const DatatypeObjec
 
 void DatatypeBuilder::make_vector(const DatatypeObject& old, Count count, Count blocklength,
                                   Aint stride, Aint displacement) {
-  TypeShape& shape = object_->shape_;
-  shape.kind = TypeShape::Kind::kVector;
-  shape.count = count;
-  shape.blocklength = blocklength;
-  shape.stride = stride;
-  shape.displacement = displacement;
-  shape.types.emplace_back(&old);
+  TypeMap& type_map = object_->type_map_;
+  type_map.kind = TypeMap::Kind::kVector;
+  type_map.count = count;
+  type_map.blocklength = blocklength;
+  type_map.stride = stride;
+  type_map.displacement = displacement;
+  type_map.types.emplace_back(&old);
   bound_shape(false);
 }
 
 void DatatypeBuilder::make_blocks(const DatatypeObject& old, std::vector<Aint> displacements,
                                   std::vector<Count> lengths, Count blocklength) {
-  TypeShape& shape = object_->shape_;
-  shape.kind = TypeShape::Kind::kStruct;
-  shape.count = static_cast<Count>(displacements.size());
-  shape.blocklength = blocklength;
-  shape.displacements = std::move(displacements);
-  shape.blocklengths = std::move(lengths);
-  shape.types.emplace_back(&old);
+  TypeMap& type_map = object_->type_map_;
+  type_map.kind = TypeMap::Kind::kStruct;
+  type_map.count = static_cast<Count>(displacements.size());
+  type_map.blocklength = blocklength;
+  type_map.displacements = std::move(displacements);
+  type_map.blocklengths = std::move(lengths);
+  type_map.types.emplace_back(&old);
   bound_shape(false);
 }
 
 void DatatypeBuilder::make_struct(std::vector<DatatypeRef> types, std::vector<Aint> displacements,
                                   std::vector<Count> lengths) {
-  TypeShape& shape = object_->shape_;
-  shape.kind = TypeShape::Kind::kStruct;
-  shape.count = static_cast<Count>(displacements.size());
-  shape.displacements = std::move(displacements);
-  shape.blocklengths = std::move(lengths);
-  shape.types = std::move(types);
+  TypeMap& type_map = object_->type_map_;
+  type_map.kind = TypeMap::Kind::kStruct;
+  type_map.count = static_cast<Count>(displacements.size());
+  type_map.displacements = std::move(displacements);
+  type_map.blocklengths = std::move(lengths);
+  type_map.types = std::move(types);
   // MPI pads every structure to its alignment; MPICH, whose programs we run, makes a structure of
   // one type a list of blocks, which it does not pad.
-  bound_shape(!all_same(object_->shape_.types));
+  bound_shape(!all_same(object_->type_map_.types));
 }
 
 void DatatypeBuilder::make_resized(const DatatypeObject& old, Aint lb, Aint extent) {
@@ -187,14 +187,14 @@ void DatatypeBuilder::make_copy(const DatatypeObject& old) {
 }
 
 void DatatypeBuilder::bound_shape(bool pad_to_alignment) {
-  const TypeShape& shape = object_->shape_;
+  const TypeMap& type_map = object_->type_map_;
   BoundsCollector collector;
-  if (shape.kind == TypeShape::Kind::kVector) {
-    collector.add(*shape.types[0], shape.displacement, shape.blocklength, shape.count,
-                  shape.stride);
+  if (type_map.kind == TypeMap::Kind::kVector) {
+    collector.add(*type_map.types[0], type_map.displacement, type_map.blocklength, type_map.count,
+                  type_map.stride);
   } else {
-    for (Count i = 0; i < shape.count; ++i) {
-      collector.add(shape.block_type(i), shape.displacements[i], shape.block_length(i));
+    for (Count i = 0; i < type_map.count; ++i) {
+      collector.add(type_map.block_type(i), type_map.displacements[i], type_map.block_length(i));
     }
   }
   failed_ = !collector.result(pad_to_alignment, &object_->bounds_);
@@ -205,7 +205,7 @@ void DatatypeBuilder::lay_out() {
   DatatypeObject& object = *object_;
   if (object.storage_ == nullptr) object.storage_ = std::make_unique<LayoutStorage>();
   if (object.layout_ == nullptr) {
-    LayoutPart part = layout_of_shape(object.shape_, object.size(), *object.storage_);
+    LayoutPart part = layout_of_shape(object.type_map_, object.size(), *object.storage_);
     if (part.node == nullptr) {
       LayoutNode* node = object.storage_->add_node();
       node->size = node->block = part.size;

@@ -15,12 +15,12 @@ Count take_elements(const DatatypeObject& type, Count copies, Count* bytes) {
   Count elements = whole * type.bounds().element_count;
   *bytes -= whole * type.size();
   if (whole == copies || *bytes == 0) return elements;
-  const TypeShape& shape = type.shape();
-  if (shape.kind == TypeShape::Kind::kBasic) return elements;
-  for (Count i = 0; i<shape.count&& * bytes> 0; ++i) {
-    const DatatypeObject& block = shape.block_type(i);
-    const Count before = *bytes, block_bytes = shape.block_length(i) * block.size();
-    elements += take_elements(block, shape.block_length(i), bytes);
+  const TypeMap& type_map = type.type_map();
+  if (type_map.kind == TypeMap::Kind::kBasic) return elements;
+  for (Count i = 0; i<type_map.count&& * bytes> 0; ++i) {
+    const DatatypeObject& block = type_map.block_type(i);
+    const Count before = *bytes, block_bytes = type_map.block_length(i) * block.size();
+    elements += take_elements(block, type_map.block_length(i), bytes);
     if (*bytes > 0 && before - *bytes < block_bytes) break;  // a cut element
   }
   return elements;
@@ -34,9 +34,9 @@ Count take_bytes(const DatatypeObject& type, Count copies, Count* elements) {
   Count bytes = whole * type.size();
   *elements -= whole * per_copy;
   if (whole == copies || *elements == 0) return bytes;
-  const TypeShape& shape = type.shape();
-  for (Count i = 0; i<shape.count&& * elements> 0; ++i) {
-    bytes += take_bytes(shape.block_type(i), shape.block_length(i), elements);
+  const TypeMap& type_map = type.type_map();
+  for (Count i = 0; i<type_map.count&& * elements> 0; ++i) {
+    bytes += take_bytes(type_map.block_type(i), type_map.block_length(i), elements);
   }
   return bytes;
 }

@@ -11,14 +11,14 @@ namespace sesame::mpi {
 // `copies` copies of `type`, until f returns false. Returns whether it reached the end.
 template <typename F>
 bool for_each_element(const DatatypeObject& type, Aint offset, Count copies, F&& f) {
-  const TypeShape& shape = type.shape();
+  const TypeMap& type_map = type.type_map();
   if (type.bounds().element_count == 0 || copies == 0) return true;
-  if (shape.kind == TypeShape::Kind::kBasic) return f(type, offset, copies);
+  if (type_map.kind == TypeMap::Kind::kBasic) return f(type, offset, copies);
   for (Count copy = 0; copy < copies; ++copy) {
     const Aint start = offset + copy * type.extent();
-    for (Count i = 0; i < shape.count; ++i) {
-      if (!for_each_element(shape.block_type(i), start + shape.block_displacement(i),
-                            shape.block_length(i), f)) {
+    for (Count i = 0; i < type_map.count; ++i) {
+      if (!for_each_element(type_map.block_type(i), start + type_map.block_displacement(i),
+                            type_map.block_length(i), f)) {
         return false;
       }
     }

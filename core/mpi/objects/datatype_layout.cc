@@ -131,21 +131,21 @@ LayoutPart repeat_type(const DatatypeObject& type, Count count, LayoutStorage& s
   return repeat_layout(part, count, type.extent(), storage.add_node());
 }
 
-LayoutPart layout_of_blocks(const TypeShape& shape, LayoutStorage& storage) {
+LayoutPart layout_of_blocks(const TypeMap& type_map, LayoutStorage& storage) {
   std::vector<LayoutPart> parts;
   LayoutPart repeated;
   const DatatypeObject* last_type = nullptr;
   Count last_length = -1;
-  for (Count i = 0; i < shape.count; ++i) {
-    const DatatypeObject& type = shape.block_type(i);
-    const Count length = shape.block_length(i);
+  for (Count i = 0; i < type_map.count; ++i) {
+    const DatatypeObject& type = type_map.block_type(i);
+    const Count length = type_map.block_length(i);
     if (length == 0 || type.size() == 0) continue;
     if (&type != last_type || length != last_length) {
       repeated = repeat_type(type, length, storage);
       last_type = &type;
       last_length = length;
     }
-    append(parts, {shape.displacements[i] + repeated.offset, repeated.size, repeated.node});
+    append(parts, {type_map.displacements[i] + repeated.offset, repeated.size, repeated.node});
   }
   return sequence(std::move(parts), storage);
 }
@@ -179,14 +179,14 @@ LayoutPart repeat_layout(const LayoutPart& child, Count count, Aint stride, Layo
   return {child.offset, node->size, node};
 }
 
-LayoutPart layout_of_shape(const TypeShape& shape, Count size, LayoutStorage& storage) {
+LayoutPart layout_of_shape(const TypeMap& type_map, Count size, LayoutStorage& storage) {
   if (size == 0) return {};
-  if (shape.kind == TypeShape::Kind::kBasic) return {0, size, nullptr};
-  if (shape.kind == TypeShape::Kind::kStruct) return layout_of_blocks(shape, storage);
-  LayoutPart block = repeat_type(*shape.types[0], shape.blocklength, storage);
-  block.offset += shape.displacement;
-  if (shape.count == 1) return block;
-  return repeat_layout(block, shape.count, shape.stride, storage.add_node());
+  if (type_map.kind == TypeMap::Kind::kBasic) return {0, size, nullptr};
+  if (type_map.kind == TypeMap::Kind::kStruct) return layout_of_blocks(type_map, storage);
+  LayoutPart block = repeat_type(*type_map.types[0], type_map.blocklength, storage);
+  block.offset += type_map.displacement;
+  if (type_map.count == 1) return block;
+  return repeat_layout(block, type_map.count, type_map.stride, storage.add_node());
 }
 
 LayoutPart layout_part(const DatatypeObject& type) {

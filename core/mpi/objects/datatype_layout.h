@@ -14,7 +14,7 @@
 namespace sesame::mpi {
 
 class DatatypeObject;
-struct TypeShape;
+struct TypeMap;
 
 struct LayoutNode {
   enum class Kind : uint8_t {
@@ -68,8 +68,8 @@ class LayoutStorage {
 // The result refers to `node`, to the child's node, or to none.
 LayoutPart repeat_layout(const LayoutPart& child, Count count, Aint stride, LayoutNode* node);
 
-// The layout of a type whose shape is given.
-LayoutPart layout_of_shape(const TypeShape& shape, Count size, LayoutStorage& storage);
+// The layout of a type whose type_map is given.
+LayoutPart layout_of_shape(const TypeMap& type_map, Count size, LayoutStorage& storage);
 
 LayoutPart layout_part(const DatatypeObject& type);
 

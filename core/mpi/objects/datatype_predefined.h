@@ -44,7 +44,7 @@ enum class BasicKind : uint8_t {
   kLogical64,
   kLogical128,
   kBool,
-  kPair,  // two elements, see the shape
+  kPair,  // two elements, see the type_map
   kCount,
 };
 

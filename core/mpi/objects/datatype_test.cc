@@ -30,8 +30,8 @@ class DatatypeTest : public testing::Test {
 
   std::vector<Aint> offsets(Datatype handle) {
     std::vector<Aint> found;
-    PieceCursor cursor(get(handle), 1);
-    for (Piece piece; cursor.next(&piece, 1);) found.push_back(piece.offset);
+    ByteRangeCursor cursor(get(handle), 1);
+    for (ByteRange piece; cursor.next(&piece, 1);) found.push_back(piece.offset);
     return found;
   }
 

@@ -60,7 +60,7 @@ class ErrorCodes {
   const char* text_of(int code) const;
 
   // Why the program was given this code; kept for the last one only.
-  void note_reason(int code, std::string reason) { reason_ = {code, std::move(reason)}; }
+  void record_reason(int code, std::string reason) { reason_ = {code, std::move(reason)}; }
   std::string reason_of(int code) const { return code == reason_.first ? reason_.second : ""; }
 
  private:
@@ -79,7 +79,7 @@ Errhandler hand_out_errhandler(ErrhandlerObject* errhandler);
 
 // What MPI_Error_string adds to the text of this error, the last one of a file that the program was
 // given back.
-void note_reason(ObjectOwner& owner, int error, std::string reason);
+void record_reason(ObjectOwner& owner, int error, std::string reason);
 
 // The text of a class or code, predefined or added by the program.
 std::string error_text(ObjectOwner& owner, int code);

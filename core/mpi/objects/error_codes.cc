@@ -83,8 +83,8 @@ const char* ErrorCodes::text_of(int code) const {
   return place != entries_.end() ? place->second.text.c_str() : nullptr;
 }
 
-void note_reason(ObjectOwner& owner, int error, std::string reason) {
-  error_codes(owner).note_reason(error, std::move(reason));
+void record_reason(ObjectOwner& owner, int error, std::string reason) {
+  error_codes(owner).record_reason(error, std::move(reason));
 }
 
 std::string error_text(ObjectOwner& owner, int code) {

@@ -48,8 +48,9 @@ constexpr uint32_t operations_of(TypeClass type_class) {
 ReduceFunction find_reduction(Op op, const DatatypeObject& type) {
   const BasicKind kind = type.basic_kind();
   if (kind == BasicKind::kPair) {
-    const TypeShape& shape = type.shape();
-    return pair_reduction(op, shape.block_type(0).basic_kind(), shape.block_type(1).basic_kind());
+    const TypeMap& type_map = type.type_map();
+    return pair_reduction(op, type_map.block_type(0).basic_kind(),
+                          type_map.block_type(1).basic_kind());
   }
   if (ReduceFunction function = floating_reduction(op, kind)) return function;
   if (ReduceFunction function = integer_reduction(op, kind)) return function;

@@ -28,22 +28,22 @@ Count copy_typed(const void* source, Count source_count, const DatatypeObject& s
                  void* target, Count target_count, const DatatypeObject& target_type);
 
 // One contiguous piece of a typed buffer: an offset from the buffer's address, and a length.
-struct Piece {
+struct ByteRange {
   Aint offset;
   Count length;
 };
 
 // Yields the contiguous pieces of `count` copies of a type in type-map order, neighbours joined.
 // Holds no reference: the type must outlive it.
-class PieceCursor {
+class ByteRangeCursor {
  public:
-  PieceCursor(const DatatypeObject& type, Count count);
-  ~PieceCursor();
-  PieceCursor(PieceCursor&&) noexcept;
+  ByteRangeCursor(const DatatypeObject& type, Count count);
+  ~ByteRangeCursor();
+  ByteRangeCursor(ByteRangeCursor&&) noexcept;
   // Starts again at this packed byte.
   void seek(Count packed_byte);
   // The next piece, at most `limit` bytes of it; false at the end.
-  bool next(Piece* piece, Count limit = INT64_MAX);
+  bool next(ByteRange* piece, Count limit = INT64_MAX);
 
  private:
   struct State;

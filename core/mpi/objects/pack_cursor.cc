@@ -49,7 +49,7 @@ Count descend(const LayoutNode& node, Count* byte) {
 
 }  // namespace
 
-struct PieceCursor::State {
+struct ByteRangeCursor::State {
   struct Frame {
     const LayoutNode* node;
     Aint offset;
@@ -60,10 +60,10 @@ struct PieceCursor::State {
   LayoutNode block;  // all of it, where it is one block
   LayoutPart whole;
   std::vector<Frame> frames;
-  Piece ahead{0, 0};  // found but not handed out yet
+  ByteRange ahead{0, 0};  // found but not handed out yet
 
   // The next block as the layout has it; false at the end.
-  bool advance(Piece* piece) {
+  bool advance(ByteRange* piece) {
     while (!frames.empty()) {
       Frame& frame = frames.back();
       const LayoutNode& node = *frame.node;
@@ -84,7 +84,7 @@ struct PieceCursor::State {
   }
 };
 
-PieceCursor::PieceCursor(const DatatypeObject& type, Count count)
+ByteRangeCursor::ByteRangeCursor(const DatatypeObject& type, Count count)
     : state_(std::make_unique<State>()) {
   State& state = *state_;
   state.whole = repeat_layout(layout_part(type), count, type.extent(), &state.outer);
@@ -95,10 +95,10 @@ PieceCursor::PieceCursor(const DatatypeObject& type, Count count)
   seek(0);
 }
 
-PieceCursor::~PieceCursor() = default;
-PieceCursor::PieceCursor(PieceCursor&&) noexcept = default;
+ByteRangeCursor::~ByteRangeCursor() = default;
+ByteRangeCursor::ByteRangeCursor(ByteRangeCursor&&) noexcept = default;
 
-void PieceCursor::seek(Count packed_byte) {
+void ByteRangeCursor::seek(Count packed_byte) {
   State& state = *state_;
   state.frames.clear();
   state.ahead = {0, 0};
@@ -118,12 +118,12 @@ void PieceCursor::seek(Count packed_byte) {
   }
 }
 
-bool PieceCursor::next(Piece* piece, Count limit) {
+bool ByteRangeCursor::next(ByteRange* piece, Count limit) {
   State& state = *state_;
-  Piece found = state.ahead;
+  ByteRange found = state.ahead;
   state.ahead = {0, 0};
   if (found.length == 0 && !state.advance(&found)) return false;
-  Piece following;
+  ByteRange following;
   while (found.length < limit && state.advance(&following)) {
     if (found.offset + found.length != following.offset) {
       state.ahead = following;

@@ -191,18 +191,18 @@ TEST(Pack, TakesAbsoluteAddressesFromBottom) {
   EXPECT_EQ(second[1], 0);
 }
 
-TEST(PieceCursor, YieldsThePiecesOfTheTypeMapJoined) {
+TEST(ByteRangeCursor, YieldsThePiecesOfTheTypeMapJoined) {
   for (int seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     Case c(seed);
     if (c.is_too_large()) continue;
     const Count total = static_cast<Count>(c.offsets.size());
-    PieceCursor cursor(*c.type, c.count);
+    ByteRangeCursor cursor(*c.type, c.count);
     const Count start = total == 0 ? 0 : c.random.between(0, static_cast<int>(total) - 1);
     const Count limit = c.random.between(0, 1) == 1 ? c.random.between(1, 50) : INT64_MAX;
     if (start > 0) cursor.seek(start);
     Count at = start;
-    for (Piece piece; cursor.next(&piece, limit);) {
+    for (ByteRange piece; cursor.next(&piece, limit);) {
       ASSERT_GT(piece.length, 0);
       ASSERT_LE(piece.length, limit);
       for (Count i = 0; i < piece.length; ++i) {

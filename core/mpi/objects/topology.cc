@@ -20,12 +20,12 @@ Neighbors neighbors_in(const CartesianTopology& grid) {
 
 Neighbors neighbors_of(const CommObject& comm) {
   const Topology* topology = comm.topology.get();
-  if (const auto* grid = shape_of<CartesianTopology>(topology)) return neighbors_in(*grid);
-  if (const auto* graph = shape_of<GraphTopology>(topology)) {
+  if (const auto* grid = topology_as<CartesianTopology>(topology)) return neighbors_in(*grid);
+  if (const auto* graph = topology_as<GraphTopology>(topology)) {
     const std::span<const int> list = graph->neighbors(comm.rank);
     return {{list.begin(), list.end()}, {list.begin(), list.end()}};
   }
-  const auto& graph = std::get<DistGraphTopology>(topology->shape);
+  const auto& graph = std::get<DistGraphTopology>(topology->variant);
   return {graph.sources, graph.destinations};
 }
 

@@ -51,13 +51,13 @@ struct DistGraphTopology {
 };
 
 struct Topology {
-  std::variant<CartesianTopology, GraphTopology, DistGraphTopology> shape;
+  std::variant<CartesianTopology, GraphTopology, DistGraphTopology> variant;
 };
 
 // The part of a kind; null when the topology is of another one or there is none.
 template <typename Shape>
-const Shape* shape_of(const Topology* topology) {
-  return topology != nullptr ? std::get_if<Shape>(&topology->shape) : nullptr;
+const Shape* topology_as(const Topology* topology) {
+  return topology != nullptr ? std::get_if<Shape>(&topology->variant) : nullptr;
 }
 
 // Whom a neighbourhood collective receives from and sends to, in the order of its buffers; may hold

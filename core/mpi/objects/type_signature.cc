@@ -121,15 +121,16 @@ void append_copies(Sequence& to, const DatatypeObject& type, uint64_t copies) {
 }
 
 SignatureId signature_from_shape(const DatatypeObject& type) {
-  const TypeShape& shape = type.shape();
-  if (shape.kind == TypeShape::Kind::kBasic) {
+  const TypeMap& type_map = type.type_map();
+  if (type_map.kind == TypeMap::Kind::kBasic) {
     return element_of(type.basic_kind(), static_cast<uint64_t>(type.size()));
   }
   // Repeating a sequence does not change what it stands for.
-  if (shape.kind == TypeShape::Kind::kVector) return shape.block_type(0).signature();
+  if (type_map.kind == TypeMap::Kind::kVector) return type_map.block_type(0).signature();
   Sequence sequence;
-  for (Count i = 0; i < shape.count && sequence.size() <= kMostRuns; ++i) {
-    append_copies(sequence, shape.block_type(i), static_cast<uint64_t>(shape.block_length(i)));
+  for (Count i = 0; i < type_map.count && sequence.size() <= kMostRuns; ++i) {
+    append_copies(sequence, type_map.block_type(i),
+                  static_cast<uint64_t>(type_map.block_length(i)));
   }
   return number_of(std::move(sequence));
 }

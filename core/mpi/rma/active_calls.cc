@@ -168,7 +168,7 @@ int Win_test(Win win, int* flag) {
   if (*flag != 0) {
     end_exposure(*window);
   } else {
-    note_idle_poll(strand, calls);
+    wait_after_idle_poll(strand, calls);
   }
   return MPI_SUCCESS;
 }

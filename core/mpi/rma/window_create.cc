@@ -51,7 +51,7 @@ char* allocate(size_t bytes) {
 
 // Rank 0 makes what all share and tells the others where it is.
 std::shared_ptr<SharedWindow> share_window(Transfer& transfer, int flavor) {
-  Circle circle(transfer);
+  ControlGroup circle(transfer);
   std::shared_ptr<SharedWindow> shared;
   std::vector<int> address(2);
   if (transfer.rank() == 0) {

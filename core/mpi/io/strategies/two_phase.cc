@@ -146,7 +146,7 @@ int TwoPhase::count_rounds() {
     const uint64_t bytes = requests_.end() - requests_.begin();
     rounds = static_cast<int>((bytes + window_bytes_ - 1) / window_bytes_);
   }
-  Circle(transfer_).maximum({&rounds, 1});
+  ControlGroup(transfer_).maximum({&rounds, 1});
   return rounds;
 }
 
@@ -325,7 +325,7 @@ int TwoPhase::run(Extent range) {
   // After a write nobody goes on before all of it is done, and all know if it failed somewhere.
   if (!reads) {
     int worst = error_;
-    Circle(transfer_).maximum({&worst, 1});
+    ControlGroup(transfer_).maximum({&worst, 1});
     note(worst);
   }
   MPI_TRY(error_);
