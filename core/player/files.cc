@@ -37,7 +37,7 @@ const char* path_of(int32_t file) {
 }
 
 // The simulator puts recorded computation before MPI calls, and calls on files are none.
-void compute() { sesame_take_computation(); }
+void compute() { sesame_charge_computation(); }
 
 void open_descriptor(Opening& opening, int32_t file, int flags) {
   opening = {};

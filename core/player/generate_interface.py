@@ -1,6 +1,6 @@
 """Makes what the player is compiled and linked with, from functions.table: declarations of the MPI
 functions in the MPICH binary interface, and a library that has their names, and that of the
-simulator's sesame_take_computation (core/mpi/calls/call.cc), and does nothing. No MPI need be
+simulator's sesame_charge_computation (core/mpi/calls/call.cc), and does nothing. No MPI need be
 installed; the simulator's own functions take their place when the player runs.
 
 usage: generate_interface.py TABLE HEADER LIBRARY_SOURCE
@@ -39,7 +39,7 @@ def main():
         f'{origin}#include "{header}"\n\nnamespace sesame::mpi {{\n'
         "#pragma GCC visibility push(default)\n"
         'extern "C" {\n\n' + "".join(f"{line} {{ return {{}}; }}\n" for line in lines)
-        + "int sesame_take_computation() { return {}; }\n"
+        + "int sesame_charge_computation() { return {}; }\n"
         "\n}\n#pragma GCC visibility pop\n}  // namespace\n"
     )  # fmt: skip
 

@@ -76,7 +76,7 @@ void prepare(const char* path) {
 
 const RankPart& join() {
   MPI_Init(nullptr, nullptr);
-  const RankPart& part = player.plan.parts[sesame_take_computation()];
+  const RankPart& part = player.plan.parts[sesame_charge_computation()];
   player.requests = static_cast<Request*>(zeroed(part.requests, sizeof(Request)));
   player.begun = static_cast<int64_t*>(zeroed(part.requests, sizeof(int64_t)));
   player.openings = make_openings(part.openings);

@@ -9,7 +9,7 @@
 #include "core/player/plan.h"
 
 // The simulator's: the recorded computation of this moment passes; the caller's rank.
-extern "C" int sesame_take_computation();
+extern "C" int sesame_charge_computation();
 
 namespace sesame::player {
 

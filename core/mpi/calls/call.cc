@@ -92,7 +92,7 @@ void charge_before_polling(Strand& strand, SimTime polled) {
 // For the player of a traced run (core/player): recorded computation stands before MPI calls, and
 // what it does there, a call on a file, is none. It belongs to the next call's record, and the call
 // profile does not show what the traced program did not call.
-extern "C" [[gnu::used, gnu::visibility("default")]] int sesame_take_computation() {
+extern "C" [[gnu::used, gnu::visibility("default")]] int sesame_charge_computation() {
   Strand& strand = self();
   if (charge_compute(strand, ComputeEnd::kCall) > kIdleWork) strand.idle_polls = 0;
   resume_compute(strand);
