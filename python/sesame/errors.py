@@ -65,7 +65,7 @@ class WorkloadError(SesameError):
 
 
 class ReplayError(SesameError):
-    """A replay that could not go on."""
+    """A replay that could not continue."""
 
 
 class Interrupted(SesameError):

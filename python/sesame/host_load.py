@@ -21,7 +21,7 @@ STEAL_FIELD = 7
 # From this share of one processor on, what others take shows in measured times: the scheduler's
 # own background work on an idle machine stays below half of it.
 BUSY_SHARE = 0.05
-# The kernel may count time in whole ticks: less than these cannot be told from none.
+# The kernel may count time in whole ticks: smaller values are indistinguishable from zero.
 FEWEST_TICKS = 3
 HINT = "repeat it on an idle machine"
 

@@ -18,7 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from sesame.comparison.baseline import CheckResult
 
-FOLDER = "baselines"
+DIRECTORY = "baselines"
 USERS = pytest.StashKey[dict[Path, str]]()  # which test has which baseline
 
 
@@ -77,7 +77,7 @@ def sesame_check(request: pytest.FixtureRequest) -> SesameCheck:
             text = str(error).replace("--update", "pytest --sesame-update")
             pytest.fail(f"sesame_check: {text}", pytrace=False)
         if not checked.passed:
-            pytest.fail(_told(checked), pytrace=False)
+            pytest.fail(_failure_text(checked), pytrace=False)
         return checked
 
     return check
@@ -86,7 +86,7 @@ def sesame_check(request: pytest.FixtureRequest) -> SesameCheck:
 def _name_of(request: pytest.FixtureRequest) -> Path:
     """The test's file and name, as a file may be called."""
     name = re.sub(r"[^\w.-]+", "_", request.node.nodeid.partition("::")[2])
-    return Path(FOLDER) / f"{request.path.stem}-{name.strip('_')}.sesame"
+    return Path(DIRECTORY) / f"{request.path.stem}-{name.strip('_')}.sesame"
 
 
 def _own(request: pytest.FixtureRequest, used: set[Path]) -> Path:
@@ -105,7 +105,7 @@ def _own(request: pytest.FixtureRequest, used: set[Path]) -> Path:
     return path
 
 
-def _told(checked: CheckResult) -> str:
+def _failure_text(checked: CheckResult) -> str:
     """The verdict, and what got slower."""
     import io
 

@@ -75,11 +75,11 @@ def merged(doubts: Sequence[Sequence[Doubt]], what: str) -> list[Doubt]:
     the first text, and of how many it is."""
     found: dict[Reason, tuple[Doubt, int]] = {}
     for of_one in doubts:
-        told: set[Reason] = set()
+        known: set[Reason] = set()
         for doubt in of_one:
             first, count = found.get(doubt.reason, (doubt, 0))
-            found[doubt.reason] = (first, count + (doubt.reason not in told))
-            told.add(doubt.reason)
+            found[doubt.reason] = (first, count + (doubt.reason not in known))
+            known.add(doubt.reason)
     return [
         doubt
         if count == len(doubts)

@@ -12,7 +12,7 @@ from traced_run import TracedRun
 from sesame.analysis.characterize import (
     Comparison,
     Limits,
-    Part,
+    NamedProfile,
     Profile,
     characterize,
     locality,
@@ -184,11 +184,11 @@ def test_only_the_asked_device_counts(tmp_path):
         characterize(opened, "9,9")
 
 
-def part_of(path: Path, count: int, writes: int, seconds: float) -> Part:
+def part_of(path: Path, count: int, writes: int, seconds: float) -> NamedProfile:
     operation = ["write"] * writes + ["read"] * (count - writes)
     sector = np.arange(count)
     made = write_requests(path, sector, operation=operation, duration_s=seconds)
-    return Part(path.name, profile_of(made))
+    return NamedProfile(path.name, profile_of(made))
 
 
 def test_names_of_data_sets_are_no_markup(tmp_path):

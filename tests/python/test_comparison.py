@@ -168,8 +168,8 @@ def test_a_real_run_is_compared_without_its_start(simulated, tmp_path):
     found = compare(real_run(tmp_path / "real.sesame"), simulated("predicted", ranks=2))
     assert found.without_start
     assert found.sides[0].time.value == pytest.approx(14e-3)
-    parts = found.sides[0].parts()
-    assert {name: part.mean_s[0] for name, part in parts.items()} == {
+    times = found.sides[0].call_times()
+    assert {name: time.mean_s[0] for name, time in times.items()} == {
         "computation": pytest.approx(10e-3),
         "MPI_Send": pytest.approx(4e-3),
     }

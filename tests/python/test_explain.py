@@ -8,8 +8,8 @@ import numpy as np
 
 from sesame.analysis.explain.constants import NO_SOURCE, constants_of
 from sesame.analysis.explain.limits import _crowding, _unexpected, queueing
-from sesame.analysis.explain.parts import COMPUTATION, IDLE, LATE_SENDER, divide
 from sesame.analysis.explain.records import Records
+from sesame.analysis.explain.shares import COMPUTATION, IDLE, LATE_SENDER, divide
 
 
 def test_customers_wait_for_their_own_server():
@@ -138,9 +138,9 @@ def test_the_parts_add_up_whatever_the_records_say():
             }
             for t in sorted(source.sample(range(10_000), 9))
         ]
-        parts = divide(records(calls, received), 10_500, source.randrange(12_000))
-        assert sum(part.time_ps for part in parts) == 10_500
-        assert all(part.time_ps > 0 for part in parts)
+        shares = divide(records(calls, received), 10_500, source.randrange(12_000))
+        assert sum(share.time_ps for share in shares) == 10_500
+        assert all(share.time_ps > 0 for share in shares)
 
 
 def test_waiting_is_by_the_rank_that_was_late():
@@ -152,7 +152,7 @@ def test_waiting_is_by_the_rank_that_was_late():
         "transfer": 150,
         "latency": 50,
     }
-    parts = divide(records([(100, 900, "MPI_Recv")], [message]), 1000, 150)
-    known = {part.name: part for part in parts}
+    shares = divide(records([(100, 900, "MPI_Recv")], [message]), 1000, 150)
+    known = {share.name: share for share in shares}
     assert known[LATE_SENDER].by == {"rank 3": 600}
     assert (known[COMPUTATION].time_ps, known[IDLE].time_ps) == (150, 50)

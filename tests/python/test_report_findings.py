@@ -106,9 +106,9 @@ def test_merged_calls_of_one_byte_count_as_so_many(findings):
 # one rank does all, imbalance
 
 
-def test_rank_zero_that_writes_all_in_small_pieces_is_named(findings):
+def test_rank_zero_that_writes_all_in_small_requests_is_named(findings):
     found = findings(rank_zero_writer())["one rank does the I/O"]
-    assert found.sentence.startswith("Rank 0 of 4 writes 100 % of the bytes in 52-byte pieces")
+    assert found.sentence.startswith("Rank 0 of 4 writes 100 % of the bytes in 52-byte requests")
     assert "The others wait 60.1 ms for it" in found.sentence
 
 
@@ -175,7 +175,7 @@ def test_random_access_needs_a_thousand_random_requests(findings, requests, is_f
 
 
 def test_strides_are_not_random(findings):
-    assert "random access" not in findings(strided_shared(ranks=2, pieces=3000))
+    assert "random access" not in findings(strided_shared(ranks=2, requests=3000))
 
 
 # metadata
@@ -281,7 +281,7 @@ def test_syncs_that_follow_one_another_are_not_after_writes(findings):
 
 
 def test_blocks_that_several_ranks_write_are_found(findings):
-    found = findings(strided_shared(ranks=4, pieces=500, size=40))
+    found = findings(strided_shared(ranks=4, requests=500, size=40))
     contended = found["contention in a shared file"]
     assert contended.evidence == {
         "blocks written": 20,  # 80,000 B in 4 KiB
@@ -307,13 +307,13 @@ def test_borders_between_the_parts_of_ranks_are_no_contention(findings):
 
 
 def test_interleaved_posix_writes_are_found(findings):
-    found = findings(strided_shared(ranks=4, pieces=500))
+    found = findings(strided_shared(ranks=4, requests=500))
     assert "POSIX" in found["no collective I/O"].sentence
     assert "independent MPI-IO on interleaved parts" not in found
 
 
 def test_interleaved_independent_mpi_io_is_found(findings):
-    found = findings(strided_shared(ranks=4, pieces=500, call="MPI_File_write_at"))
+    found = findings(strided_shared(ranks=4, requests=500, call="MPI_File_write_at"))
     assert "MPI_File_write_all" in found["independent MPI-IO on interleaved parts"].hint
     assert "no collective I/O" not in found
 
@@ -324,12 +324,12 @@ def test_collective_calls_are_as_they_should_be(findings):
 
 def test_collective_calls_are_not_taken_for_independent_ones(findings):
     call = {"call": "MPI_File_write_at_all", "flags": COLLECTIVE, "comm": 0}
-    found = findings(strided_shared(ranks=4, pieces=500, **call))
+    found = findings(strided_shared(ranks=4, requests=500, **call))
     assert "independent MPI-IO on interleaved parts" not in found
 
 
 def test_fewer_than_a_thousand_interleaved_requests_are_no_evidence(findings):
-    assert "no collective I/O" not in findings(strided_shared(ranks=3, pieces=333))
+    assert "no collective I/O" not in findings(strided_shared(ranks=3, requests=333))
 
 
 def test_interleaved_requests_with_holes_are_not_contiguous(findings):

@@ -71,7 +71,7 @@ def test_the_page_has_every_section(page):
         "Who waits for whom",
         "The run",
     ]
-    assert "Rank 0 of 4 writes 100 % of the bytes in 52-byte pieces" in html
+    assert "Rank 0 of 4 writes 100 % of the bytes in 52-byte requests" in html
     assert "<dt>records discarded</dt><dd>0</dd>" in html
 
 

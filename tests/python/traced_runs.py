@@ -166,8 +166,8 @@ class MadeRun:
         }
 
 
-def rank_zero_writer(ranks: int = 4, pieces: int = 2000, size: int = 52) -> MadeRun:
-    """All others compute and wait in a barrier while rank 0 writes in small pieces."""
+def rank_zero_writer(ranks: int = 4, requests: int = 2000, size: int = 52) -> MadeRun:
+    """All others compute and wait in a barrier while rank 0 writes in small requests."""
     run = MadeRun(ranks)
     file = run.file("/data/out.dat")
     for rank in range(ranks):
@@ -175,7 +175,7 @@ def rank_zero_writer(ranks: int = 4, pieces: int = 2000, size: int = 52) -> Made
     run.compute(None, 10 * MS)
     begin = int(run.clock[0])
     run.io(0, "open", file=file)
-    run.io(0, "write", file=file, offset=size * np.arange(pieces), bytes=size)
+    run.io(0, "write", file=file, offset=size * np.arange(requests), bytes=size)
     run.io(0, "close", file=file)
     last = int(run.clock[0])
     for rank in range(1, ranks):
@@ -187,15 +187,15 @@ def rank_zero_writer(ranks: int = 4, pieces: int = 2000, size: int = 52) -> Made
 
 
 def strided_shared(
-    ranks: int = 4, pieces: int = 500, size: int = 40, call: str = "pwrite", **fields: Any
+    ranks: int = 4, requests: int = 500, size: int = 40, call: str = "pwrite", **fields: Any
 ) -> MadeRun:
-    """One file, in which the pieces of all ranks take turns, as BTIO's simple form writes it."""
+    """One file, in which the requests of all ranks take turns, as BTIO's simple form writes it."""
     run = MadeRun(ranks)
     file = run.file("/data/btio.out")
     for rank in range(ranks):
         run.compute(rank, 5 * MS)
         run.io(rank, "MPI_File_open" if call.startswith("MPI") else "open", file=file)
-        offset = size * (rank + ranks * np.arange(pieces, dtype=np.int64))
+        offset = size * (rank + ranks * np.arange(requests, dtype=np.int64))
         run.io(rank, call, file=file, offset=offset, bytes=size, **fields)
         run.compute(rank, 5 * MS)
     return run

@@ -51,7 +51,7 @@ def find_edges(sizes: Sequence[float], rates: Sequence[float]) -> list[Edge]:
     size = np.asarray(sizes, dtype=float)[order]
     cost = 1.0 / np.asarray(rates, dtype=float)[order]
     answers = [
-        _search(size, cost, shapes) for shapes in (("cliff",), ("overflow",), tuple(_SHAPES))
+        _search(size, cost, shapes) for shapes in (("cliff",), ("overflow",), tuple(_EDGE_MODELS))
     ]
     best = min(answers, key=lambda edges: _criterion_of(size, cost, edges))
     return _refine(size, cost, sorted(best, key=lambda edge: edge.size))
@@ -82,7 +82,7 @@ def _refine(size: Array, cost: Array, edges: list[Edge]) -> list[Edge]:
 
 def _criterion_of(size: Array, cost: Array, edges: list[Edge]) -> float:
     """Of all edges together."""
-    bases = [_SHAPES[edge.shape].basis(size, np.array([edge.size]))[0] for edge in edges]
+    bases = [_EDGE_MODELS[edge.shape].basis(size, np.array([edge.size]))[0] for edge in edges]
     error = float(_fit(size, cost, np.stack([np.ones_like(size), *bases], axis=1)[None])[0][0])
     return _criterion(error, len(size), 2 + 2 * len(edges))
 
@@ -120,16 +120,16 @@ def _overflow_candidates(size: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class _Shape:
+class _EdgeModel:
     candidates: Callable[[Array], Array]
     basis: Callable[[Array, Array], Array]  # by edge and size: how much of the file is beyond
 
 
-_SHAPES = {
-    "cliff": _Shape(
+_EDGE_MODELS = {
+    "cliff": _EdgeModel(
         _cliff_candidates, lambda size, edges: (size[None] > edges[:, None]).astype(float)
     ),
-    "overflow": _Shape(
+    "overflow": _EdgeModel(
         _overflow_candidates, lambda size, edges: np.maximum(0.0, 1.0 - edges[:, None] / size)
     ),
 }
@@ -137,9 +137,9 @@ _SHAPES = {
 
 def _profile(size: Array, cost: Array, shape: str) -> tuple[Edge, float] | None:
     """The likeliest edge of a shape and its error, if the rate falls enough there."""
-    candidates = _SHAPES[shape].candidates(size)
+    candidates = _EDGE_MODELS[shape].candidates(size)
     middles = np.sqrt(candidates[:, 0] * candidates[:, 1])
-    bases = _SHAPES[shape].basis(size, middles)
+    bases = _EDGE_MODELS[shape].basis(size, middles)
     errors, costs = _fit(size, cost, np.stack([np.ones_like(bases), bases], axis=2))
     fast = np.array([np.median(fit[size <= at]) for fit, at in zip(costs, middles, strict=True)])
     slower = np.minimum(costs, cost) >= LEAST_DROP * fast[:, None]

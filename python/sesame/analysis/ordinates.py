@@ -17,7 +17,7 @@ class Ordinate:
 
     key: str  # in the result
     title: str
-    short: str  # where there is little room
+    short: str  # where space is short
     is_time: bool
 
     def of(self, run: RunResult) -> float:

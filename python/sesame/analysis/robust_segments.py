@@ -141,7 +141,7 @@ def _lines(x: Array, y: Array, scale: Array, counts: Array, curve: _Curve) -> tu
 
 def _determined(curve: _Curve, ends: list[int]) -> list[Segment]:
     """Joins segments until each slope is determined by its own points or is a neighbour's, and two
-    that have one slope are told apart by a step."""
+    that have one slope are distinguished by a step."""
     while True:
         begins = [0, *ends[:-1]]
         drawn = [_resampled(curve, *part) for part in zip(begins, ends, strict=True)]
@@ -246,7 +246,7 @@ def minimize(costs: Array, *, at_least: Array, rows: Array, rows_at_most: Array)
     program.a_matrix_.start_ = np.searchsorted(of_row, np.arange(number + 1))
     program.a_matrix_.index_ = of_column
     program.a_matrix_.value_ = rows[of_row, of_column]
-    with _standard_output_closed():  # HiGHS 1.16 prints a banner before it can be told not to
+    with _standard_output_closed():  # HiGHS 1.16 prints a banner before it can be configured
         solver = highspy.Highs()  # type: ignore[no-untyped-call]
         solver.silent()
     solver.passModel(program)

@@ -1,9 +1,9 @@
-"""Segmented regression: straight pieces of a curve whose places and number are not known.
+"""Segmented regression: straight segments of a curve, their number and their limits unknown.
 
 Times of messages span decades, so errors count relative to the time. Breaks are chosen among the
 gaps between measured sizes by dynamic programming, their number by the Bayesian information
 criterion (Schwarz 1978), in which the place of a break counts as much as three coefficients (Hall,
-Osborn and Sakkas 2013). Neighbouring pieces need not meet: a change of protocol is a step.
+Osborn and Sakkas 2013). Neighbouring segments need not join: a change of protocol is a step.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ def fit_segments(
         raise ValueError("expected rising sizes and as many times above zero")
     if len(x) < LEAST_POINTS:
         raise ValueError(f"expected at least {LEAST_POINTS} sizes, got {len(x)}")
-    pieces = _Pieces(x, y, least_intercept, level)
-    squares = pieces.squares()
-    squares[0, len(x)] = pieces.segment(0, len(x)).residual ** 2 * len(x)  # however narrow
+    fits = _RangeFits(x, y, least_intercept, level)
+    squares = fits.squares()
+    squares[0, len(x)] = fits.segment(0, len(x)).residual ** 2 * len(x)  # however narrow
     ends = best_ends(squares, most, _score)
-    return [pieces.segment(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
+    return [fits.segment(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 def breaks_of(segments: Sequence[Segment]) -> list[Break]:
@@ -103,7 +103,7 @@ def _break(left: Segment, right: Segment) -> Break:
     return Break(left.last, right.first, at, step, relative, bool(abs(step) > 2 * open_))
 
 
-class _Pieces:
+class _RangeFits:
     """Fits of any range of the points, from sums that are made once."""
 
     def __init__(
@@ -156,7 +156,7 @@ class _Pieces:
         a, b = (float(v[0]) for v in self._lines(begin, np.array([end])))
         x, y = self.x[part], self.y[part]
         fitted = np.maximum(a + b * x, y / 2)
-        again = _Pieces(x, y, self.least, self.level, fitted)
+        again = _RangeFits(x, y, self.least, self.level, fitted)
         a, b = (float(v[0]) for v in again._lines(0, np.array([len(x)])))
         residuals = (y - a - b * x) / fitted
         intervals = again._intervals(residuals)

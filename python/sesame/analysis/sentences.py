@@ -32,7 +32,7 @@ def of_simulated(data_set: DataSet) -> list[str]:
     parts = [
         f"{100 * part.time_ps / whole:.1f} % of the time of rank {explained.rank}, the slowest, "
         f"is {part.name} ({format_seconds(part.time_ps * PS)})."
-        for part in sorted(explained.parts, key=lambda part: -part.time_ps)
+        for part in sorted(explained.shares, key=lambda part: -part.time_ps)
         if part.time_ps >= LEAST_SHARE * whole
     ]
     return [*doubts, *parts, *(f"limit: {limit.text}" for limit in explained.limits)]

@@ -2,7 +2,7 @@
 
 The line has the least sum of absolute relative errors: it goes through two of the points, or
 through one where a bound holds, so that all candidates can be tried. The bandwidth is bounded by
-what was measured: from times that hardly depend on the size no bandwidth can be told.
+what was measured: times that hardly depend on the size give no bandwidth.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sesame.workloads.storage_times import Curve
 Floats = npt.NDArray[np.float64]
 
 SMALL, LARGE = 4, 3  # sizes, at either end of a curve
-# Of the time of the largest access, at least this share is for its bytes. Less cannot be told from
-# the scatter of storage.
+# Of the time of the largest access, at least this share is for its bytes. A smaller share cannot be
+# distinguished from the scatter of storage.
 LEAST_SHARE = 0.05
 WIDEST = 0.5  # half the interval of a bandwidth over it
 LARGEST_RESIDUAL = 0.3  # the median of the relative errors
@@ -35,7 +35,7 @@ class Line:
     slope: float
     slope_share: float = 0.0  # half the slope's interval over it
     residual: float = 0.0  # the median of the relative errors
-    is_flat: bool = False  # the times say no bandwidth: it is the highest that they allow
+    is_flat: bool = False  # the times give no bandwidth: it is the highest that they allow
 
     def at(self, size: float) -> float:
         return self.latency + self.slope * size
@@ -69,7 +69,7 @@ def fit_line(curve: Curve) -> Line:
     slopes = [line.slope]
     if len(curve.sizes) > 2:
         slopes += [_fit(_without(curve, at)).slope for at in range(len(curve.sizes))]
-    return _told(line, slopes, *_arrays(curve))
+    return _with_uncertainty(line, slopes, *_arrays(curve))
 
 
 def fit_device(curve: Curve) -> Line:
@@ -83,10 +83,10 @@ def fit_device(curve: Curve) -> Line:
     latency = float(np.median((times - slope * sizes)[:SMALL]))
     ends = np.r_[: min(SMALL, len(sizes)), max(len(sizes) - LARGE, 0) : len(sizes)]
     line = Line(max(latency, 0.0), slope, is_flat=slope <= least)
-    return _told(line, [slope, *slopes], sizes[ends], times[ends])
+    return _with_uncertainty(line, [slope, *slopes], sizes[ends], times[ends])
 
 
-def _told(line: Line, slopes: list[float], sizes: Floats, times: Floats) -> Line:
+def _with_uncertainty(line: Line, slopes: list[float], sizes: Floats, times: Floats) -> Line:
     share = (max(slopes) - min(slopes)) / 2 / line.slope
     residual = float(np.median(np.abs(line.latency + line.slope * sizes - times) / times))
     return replace(line, slope_share=share, residual=residual)

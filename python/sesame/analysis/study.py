@@ -1,4 +1,4 @@
-"""All that is said of a traced run, from its data set: for the report, `sesame info` and JSON."""
+"""All results on a traced run, from its data set: for the report, `sesame info` and JSON."""
 
 from __future__ import annotations
 

@@ -116,15 +116,15 @@ def kept_or_temporary(write: Callable[[Path], object], output: str | Path | None
     if output is not None:
         write(Path(output))
         return DataSet(output)
-    folder = tempfile.mkdtemp(prefix="sesame-")
-    target = Path(folder) / "run.sesame"
+    directory = tempfile.mkdtemp(prefix="sesame-")
+    target = Path(directory) / "run.sesame"
     try:
         write(target)
         data_set = DataSet(target)
     except BaseException:
-        shutil.rmtree(folder)
+        shutil.rmtree(directory)
         raise
-    weakref.finalize(data_set, shutil.rmtree, folder, ignore_errors=True)
+    weakref.finalize(data_set, shutil.rmtree, directory, ignore_errors=True)
     return data_set
 
 

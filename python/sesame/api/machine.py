@@ -41,7 +41,7 @@ class Machine:
         is wrong, with its line.
         """
         machine = Machine(find_machine(str(name)).resolve())
-        machine.model  # noqa: B018  (so that a wrong file is said here)
+        machine.model  # noqa: B018  (raises for a wrong file)
         return machine
 
     @staticmethod

@@ -65,7 +65,7 @@ def _mapping(text: str) -> tuple[str, str]:
 
 
 def write_inputs(
-    traced: TracedRun, compute: str | None, scale_compute: float | None, folder: Path
+    traced: TracedRun, compute: str | None, scale_compute: float | None, directory: Path
 ) -> Compute:
     """The plan and the times, once for all runs of a series."""
     text = compute or "recorded"
@@ -77,20 +77,22 @@ def write_inputs(
             f"--compute {text}: of a traced run the computation is recorded, expected recorded or "
             "none"
         )
-    traced.write_plan(folder / "plan")
+    traced.write_plan(directory / "plan")
     if text == "none":
         return Compute("none", text="none")
-    times = folder / "times"
+    times = directory / "times"
     traced.write_times(times, scale)
     text = text if scale == 1 else f"{text}, times {scale:g}"
     return Compute("recorded", times=times, text=text, shared=True)
 
 
-def played(scenario: Scenario, traced: TracedRun, folder: Path, around: Surroundings) -> Scenario:
+def played(
+    scenario: Scenario, traced: TracedRun, directory: Path, around: Surroundings
+) -> Scenario:
     return replace(
         scenario,
         program=str(find_player()),
-        arguments=(str(folder / "plan"),),
+        arguments=(str(directory / "plan"),),
         stack_size_bytes=STACK_BYTES,
         trace=traced.name,
         discard_data=True,

@@ -237,9 +237,9 @@ def _prepared(
     if name.endswith(".sesame") or is_data_set(Path(name)):
         if arguments:
             raise InputError("a traced run takes no arguments: it was traced with its own")
-        with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
+        with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
             scenario = _traced_scenario(
-                machine, Path(name), ranks, compute, scale_compute, mappings, Path(folder)
+                machine, Path(name), ranks, compute, scale_compute, mappings, Path(directory)
             )
             yield _Prepared(scenario, find_host("mpich"), repeat, quiet=True)
         return
@@ -268,7 +268,7 @@ def _traced_scenario(
     compute: str | None,
     scale_compute: float | None,
     mappings: Mapping[str, str] | None,
-    folder: Path,
+    directory: Path,
 ) -> Scenario:
     mapped = [f"{old}={new}" for old, new in (mappings or {}).items()]
     data_set = DataSet(path)
@@ -284,9 +284,9 @@ def _traced_scenario(
         ranks=traced.ranks,
         machine=machine.path,
         overrides=machine.overrides,
-        compute=write_inputs(traced, compute, scale_compute, folder),
+        compute=write_inputs(traced, compute, scale_compute, directory),
     )
-    return played(scenario, traced, folder, surroundings(machine.path, machine.overrides))
+    return played(scenario, traced, directory, surroundings(machine.path, machine.overrides))
 
 
 def _simulate_one(found: _Prepared, writer: DataSetWriter, keep: Keep) -> None:
@@ -294,8 +294,8 @@ def _simulate_one(found: _Prepared, writer: DataSetWriter, keep: Keep) -> None:
         with _host(found) as host:
             simulate_into(writer, found.scenario, host, keep)
         return
-    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-        runner = _runner(found, Path(folder))
+    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+        runner = _runner(found, Path(directory))
         [(_, repeated)] = runner.run([Point(found.scenario.ranks)], lambda _: found.scenario)
         assert runner.median is not None
         compute = replace(runner.median, text=str(found.scenario.compute))
@@ -311,19 +311,21 @@ def _run_points(
         overrides = (*found.scenario.overrides, *point.overrides)
         return replace(found.scenario, ranks=point.ranks, overrides=overrides)
 
-    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-        runner = _runner(found, Path(folder))
+    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+        runner = _runner(found, Path(directory))
         runs = list(runner.run(points, scenario_of))
     notes = list(dict.fromkeys(note for _, run in runs for note in run.notes))
     return runs, [*runner.notes, *notes]
 
 
-def _runner(found: _Prepared, folder: Path) -> PointRunner:
+def _runner(found: _Prepared, directory: Path) -> PointRunner:
     def show(scenario: Scenario, _: IO[bytes]) -> RunResult:
         with _host(found) as host:
             return run_scenario(scenario, host)
 
-    return PointRunner(found.executable, folder, repeats=found.repeat, show=show, quiet=found.quiet)
+    return PointRunner(
+        found.executable, directory, repeats=found.repeat, show=show, quiet=found.quiet
+    )
 
 
 @contextmanager

@@ -282,8 +282,8 @@ def _write(done: BenchRun, begin: datetime, ours: BenchOptions) -> dict[str, str
     with ExitStack() as stack:
         path = ours.output
         if path is None and ours.report is not None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-"))
-            path = Path(folder) / "run.sesame"
+            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-"))
+            path = Path(directory) / "run.sesame"
         if path is not None:
             with DataSetWriter(path, force=ours.force) as writer:
                 write_run(writer, done, begin)

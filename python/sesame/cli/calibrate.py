@@ -161,7 +161,7 @@ def _measure(
         session.tell(f"measuring storage in {options['directory']}")
         watch = LoadWatch()
         storage = fit_storage(measure_storage(options["directory"]))
-        # The kernel's threads work for the storage: only what the hypervisor took is told apart.
+        # The kernel's threads work for the storage: only what the hypervisor took counts.
         load = replace(watch.stop(), others_s=0.0)
         session.doubts += [
             replace(doubt, text=f"while storage was measured {doubt.text}")

@@ -19,7 +19,7 @@ from sesame.cli.grouped import grouped
 from sesame.errors import InputError
 
 if TYPE_CHECKING:
-    from sesame.analysis.characterize import Part, Profile, Source
+    from sesame.analysis.characterize import NamedProfile, Profile, Source
 
 DATA_SET = click.Path(path_type=Path)
 
@@ -162,8 +162,8 @@ def _compare(
         )
     device = options["device"] or busiest(list(sources.values()))
 
-    def part(path: Path | None) -> Part | None:
-        return None if path is None else _part(path, sources[path], device, limits)
+    def part(path: Path | None) -> NamedProfile | None:
+        return None if path is None else _named_profile(path, sources[path], device, limits)
 
     singles = [one for one in map(part, named) if one]
     comparison = Comparison(part(ends[0]), singles, part(ends[1]))
@@ -177,7 +177,7 @@ def _compare(
     columns = table_columns(comparison)
     for column in columns:
         table.add_column(column.title, justify="right" if column.format else "left")
-    for row in range(len(comparison.parts)):
+    for row in range(len(comparison.profiles)):
         shown = ((c.format or str)(c.values[row]) for c in columns)
         table.add_row(*(escape(text) for text in shown))
     console.print(f"[bold]{escape(device)}[/]")
@@ -186,10 +186,10 @@ def _compare(
         console.print(escape(line))
 
 
-def _part(path: Path, source: Source, device: str, limits: Limits) -> Part:
-    from sesame.analysis.characterize import Part, characterize
+def _named_profile(path: Path, source: Source, device: str, limits: Limits) -> NamedProfile:
+    from sesame.analysis.characterize import NamedProfile, characterize
 
-    return Part(path.stem, characterize(source, device, limits))
+    return NamedProfile(path.stem, characterize(source, device, limits))
 
 
 def _print_facts(console: Console, lines: list[tuple[str, str]]) -> None:

@@ -33,15 +33,15 @@ def print_explanation(console: Console, explanation: Explanation) -> None:
 def _part_table(explanation: Explanation) -> Table:
     from sesame.analysis.explain.explanation import PS
 
-    table = Table("part", "time", "of all", "most", box=None, header_style="bold", pad_edge=False)
+    table = Table("share", "time", "of all", "most", box=None, header_style="bold", pad_edge=False)
     for column in table.columns[1:3]:
         column.justify = "right"
         column.no_wrap = True
-    for part in explanation.parts:
+    for share in explanation.shares:
         table.add_row(
-            part.name,
-            format_seconds(part.time_ps * PS),
-            f"{100 * part.time_ps / explanation.end_ps:.1f} %",
-            escape(", ".join(f"{name} {format_seconds(ps * PS)}" for name, ps in part.most)),
+            share.name,
+            format_seconds(share.time_ps * PS),
+            f"{100 * share.time_ps / explanation.end_ps:.1f} %",
+            escape(", ".join(f"{name} {format_seconds(ps * PS)}" for name, ps in share.most)),
         )
     return table

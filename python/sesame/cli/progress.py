@@ -84,7 +84,7 @@ class ProgressLine:
                 self._erase()
                 sink.write(data)
                 sink.flush()
-                if data.endswith(b"\n"):  # else the program has begun a line of its own
+                if data.endswith(b"\n"):  # else the program has started a line of its own
                     self._draw()
 
     def _draw(self) -> None:

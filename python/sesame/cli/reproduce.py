@@ -139,12 +139,12 @@ def _observe(observation: Observation, mpi: str | None, console: Console) -> Out
     _warn(console, load_of(LOOK_S).doubts())
     # What runs there makes files of its own; memory is no place for them.
     with (
-        TemporaryDirectory(prefix=".sesame-", dir=Path.cwd()) as folder,
+        TemporaryDirectory(prefix=".sesame-", dir=Path.cwd()) as directory,
         console.status("starting") as line,
     ):
         watch = LoadWatch()
         show = line.update if console.is_terminal else _printed_steps(console)
-        outcome = observation.observe(Laboratory(Path(folder), mpi), show)
+        outcome = observation.observe(Laboratory(Path(directory), mpi), show)
         doubts = watch.stop().doubts()
     _warn(console, doubts)
     return replace(outcome, doubts=doubts)

@@ -133,7 +133,7 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
 @click.option(
     "--explain",
     is_flag=True,
-    help="Say where the time goes, which constants it rests on and what the model leaves out.",
+    help="Say where the time goes, which constants it uses and what the model leaves out.",
 )
 @click.option(
     "--compute",
@@ -273,10 +273,12 @@ def _simulate_traced(options: SimulateOptions) -> int:
     traced = plan_run(data_set, placed)
     points = points_of(check_ranks(ranks, traced), [Sweep.parse(text) for text in options.sweeps])
     _check_outputs(options, compute, series=len(points) > 1)
-    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-        compute = write_inputs(traced, options.compute, options.scale_compute, Path(folder))
+    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+        compute = write_inputs(traced, options.compute, options.scale_compute, Path(directory))
         scenario = _scenario(options, traced.ranks, compute)
-        scenario = played(scenario, traced, Path(folder), surroundings(machine, options.overrides))
+        scenario = played(
+            scenario, traced, Path(directory), surroundings(machine, options.overrides)
+        )
         return _run(options, scenario, find_host("mpich"), points)
 
 
@@ -409,12 +411,12 @@ def _run_one(options: SimulateOptions, scenario: Scenario, executable: Path) -> 
     console = Console(stderr=True, highlight=False)
     keep = Keep(records=not options.no_records, raw=options.keep_raw)
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
         path, repeated = options.output, None
         if path is None and (options.report is not None or options.explain):
-            path = folder / "run.sesame"
+            path = directory / "run.sesame"
         if options.repeat > 1:
-            scenario, repeated = _repeat(options.repeat, scenario, executable, folder)
+            scenario, repeated = _repeat(options.repeat, scenario, executable, directory)
         if repeated is not None and path is None:
             outcome = repeated
         else:
@@ -471,17 +473,17 @@ def _explained(path: Path, notes: list[str]) -> Explanation | None:
 
 
 def _repeat(
-    repeats: int, scenario: Scenario, executable: Path, folder: Path
+    repeats: int, scenario: Scenario, executable: Path, directory: Path
 ) -> tuple[Scenario, RunResult]:
     """What the repeats gave, and the scenario that repeats the one with the median time."""
-    series = _point_runner(executable, Console(stderr=True), folder, repeats)
+    series = _point_runner(executable, Console(stderr=True), directory, repeats)
     [(_, repeated)] = series.run([Point(scenario.ranks)], lambda _: scenario)
     assert series.median is not None
     compute = replace(series.median, text=str(scenario.compute))
     return replace(scenario, compute=compute), repeated
 
 
-def _point_runner(executable: Path, console: Console, folder: Path, repeats: int) -> PointRunner:
+def _point_runner(executable: Path, console: Console, directory: Path, repeats: int) -> PointRunner:
     """With a line for each point, and a progress line under a run that is alone."""
 
     def show(scenario: Scenario, stdin: IO[bytes]) -> RunResult:
@@ -492,7 +494,7 @@ def _point_runner(executable: Path, console: Console, folder: Path, repeats: int
     def announce(point: Point) -> None:
         console.print(f"[bold]{point}[/]", markup=True)
 
-    return PointRunner(executable, folder, repeats=repeats, show=show, announce=announce)
+    return PointRunner(executable, directory, repeats=repeats, show=show, announce=announce)
 
 
 def _run_with_progress(
@@ -518,8 +520,8 @@ def _run_series(
 ) -> int:
     console = Console(stderr=True, highlight=False)
     begin = datetime.now(UTC)
-    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-        series = _point_runner(executable, console, Path(folder), options.repeat)
+    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+        series = _point_runner(executable, console, Path(directory), options.repeat)
         runs = list(series.run(points, lambda p: replace(scenario, **_of_point(scenario, p))))
     notes = [*scenario.notes, *series.notes]
     notes += dict.fromkeys(note for _, run in runs for note in run.notes)

@@ -17,7 +17,7 @@ def storage_table(result: dict[str, Any]) -> Table:
     table = Table(
         "file system",
         "files",
-        "pieces",
+        "requests",
         "read",
         "written",
         "reading",

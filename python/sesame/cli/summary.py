@@ -132,11 +132,11 @@ def print_curve(console: Console, runs: list[tuple[Point, RunResult]]) -> None:
     more += ["speed-up", "efficiency"] if any(scalings) else []
     figures = [ordinate.short for ordinate in storage or [MESSAGES]]
     for title in ("predicted", "", *more, *figures):
-        lines = title.replace(" ", "\n")  # figures are never cut: room is taken from the keys
+        lines = title.replace(" ", "\n")  # figures are never cut: the keys are shortened instead
         table.add_column(lines, no_wrap=True, justify="right" if title else "left")
     table.columns[0].justify = "right"
-    room = console.width - TABLE_WIDTH - 12 * (len(keys) + len(storage) + len(more))
-    width = min(BAR_WIDTH, max(LEAST_BAR_WIDTH, room))
+    space = console.width - TABLE_WIDTH - 12 * (len(keys) + len(storage) + len(more))
+    width = min(BAR_WIDTH, max(LEAST_BAR_WIDTH, space))
     for (point, run), scaling in zip(runs, scalings, strict=True):
         time = run.predicted_s
         table.add_row(

@@ -150,8 +150,8 @@ def check(
         _refuse_others(wanted, known, baseline)
     if update:
         check_destination(baseline, force=True)
-    with _machine_file(wanted, known) as machine, tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.sesame" if output is None else output
+    with _machine_file(wanted, known) as machine, tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "run.sesame" if output is None else output
         scenario = _scenario(wanted, known or _BaselineSettings(), machine)
         _run(scenario, path, force, start)
         difference = None if known is None else _compared(baseline, path)

@@ -1,4 +1,4 @@
-"""The charts of a difference's page. Each gives a piece of HTML."""
+"""The charts of a difference's page. Each returns an HTML fragment."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sesame.analysis.traced.intervals import Array
 from sesame.comparison.ratio import Ratio, ratio_of
-from sesame.comparison.side import Part, Paths, Side, mean_of, read_sides
+from sesame.comparison.side import CallTime, Paths, Side, mean_of, read_sides
 from sesame.machines.values import differing_values
 from sesame.trust import Doubt, Reason
 
@@ -65,9 +65,9 @@ class Difference:
     @cached_property
     def changes(self) -> tuple[Change, ...]:
         """What differs most first."""
-        of_sides = [side.parts() for side in self.sides]
-        names = dict.fromkeys(name for parts in of_sides for name in parts)
-        found = [self._change(name, [parts.get(name) for parts in of_sides]) for name in names]
+        of_sides = [side.call_times() for side in self.sides]
+        names = dict.fromkeys(name for times in of_sides for name in times)
+        found = [self._change(name, [times.get(name) for times in of_sides]) for name in names]
         return tuple(sorted(found, key=lambda change: -change.largest_s))
 
     @cached_property
@@ -137,20 +137,20 @@ class Difference:
 
         write_difference(self, Path(path))
 
-    def _change(self, name: str, parts: Sequence[Part | None]) -> Change:
-        base = parts[0]
+    def _change(self, name: str, times: Sequence[CallTime | None]) -> Change:
+        base = times[0]
         ratios = []
-        for side, part in zip(self.sides[1:], parts[1:], strict=True):
+        for side, time in zip(self.sides[1:], times[1:], strict=True):
             before = (0.0,) if base is None else base.mean_s
-            after = (0.0,) if part is None else part.mean_s
+            after = (0.0,) if time is None else time.mean_s
             ratios.append(_ratio(self.sides[0], side, before, after))
         return Change(
             name,
-            tuple(mean_of(part) for part in parts),
-            tuple(0.0 if part is None else part.count for part in parts),
-            tuple(0.0 if part is None else part.bytes for part in parts),
+            tuple(mean_of(time) for time in times),
+            tuple(0.0 if time is None else time.count for time in times),
+            tuple(0.0 if time is None else time.bytes for time in times),
             tuple(ratios),
-            _most_changed_rank(parts),
+            _most_changed_rank(times),
         )
 
 
@@ -180,13 +180,13 @@ def _ratio(old: Side, new: Side, before: Sequence[float], after: Sequence[float]
     return ratio_of(before, after, old_exact=old.exact or same, new_exact=new.exact or same)
 
 
-def _most_changed_rank(parts: Sequence[Part | None]) -> int | None:
-    times = [None if part is None else part.rank_s for part in parts]
-    lengths = {len(one) for one in times if one is not None}
+def _most_changed_rank(times: Sequence[CallTime | None]) -> int | None:
+    by_rank = [None if time is None else time.rank_s for time in times]
+    lengths = {len(one) for one in by_rank if one is not None}
     if len(lengths) != 1 or lengths == {0}:
         return None
     zeros = np.zeros(lengths.pop())
-    known = np.array([zeros if one is None else one for one in times])
+    known = np.array([zeros if one is None else one for one in by_rank])
     change = np.abs(known[1:] - known[0]).max(axis=0)
     return int(change.argmax()) if change.any() else None
 
@@ -239,11 +239,11 @@ def _differing(values: Sequence[str], what: str, hint: str) -> Iterator[Doubt]:
 
 
 def _of_runs(sides: Sequence[Side]) -> Iterator[Doubt]:
-    told: set[tuple[str, Reason, str]] = set()
+    known: set[tuple[str, Reason, str]] = set()
     for side in sides:
         for run in side.runs:
             for doubt in run.doubts:
                 key = (side.label, doubt.reason, doubt.text)
-                if key not in told:
-                    told.add(key)
+                if key not in known:
+                    known.add(key)
                     yield Doubt(doubt.reason, f"{side.label}: {doubt.text}", doubt.hint)

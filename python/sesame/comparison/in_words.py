@@ -7,7 +7,7 @@ from sesame.comparison.ratio import Ratio
 
 
 def in_words(ratio: Ratio) -> str:
-    """`+4.2 % (+1.1 % to +7.0 %)`, and what else is to be said of it."""
+    """`+4.2 % (+1.1 % to +7.0 %)`, and its remarks."""
     change = percent(ratio.value)
     if ratio.verdict == "same":
         return "the same"

@@ -21,7 +21,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 @dataclass(frozen=True)
-class Part:
+class CallTime:
     """What one side spent in one call, or computing: the mean over ranks of each run, in seconds;
     calls and bytes are those of the first run."""
 
@@ -64,11 +64,11 @@ class Side:
         recordings = {run.recording for run in self.runs}
         return recordings.pop() if len(recordings) == 1 else ""
 
-    def parts(self) -> dict[str, Part]:
+    def call_times(self) -> dict[str, CallTime]:
         """Computation and calls by name; together the mean time of a rank."""
-        of_runs = [_parts(run) for run in self.runs]
-        names = dict.fromkeys(name for parts in of_runs for name in parts)
-        return {name: _joined([parts.get(name) for parts in of_runs]) for name in names}
+        of_runs = [_call_times(run) for run in self.runs]
+        names = dict.fromkeys(name for times in of_runs for name in times)
+        return {name: _joined([times.get(name) for times in of_runs]) for name in names}
 
 
 def read_sides(sides: Sequence[Paths]) -> list[Side]:
@@ -113,31 +113,31 @@ def _paths(side: Paths) -> list[Path]:
     return [path]
 
 
-def _parts(run: Run) -> dict[str, Part]:
+def _call_times(run: Run) -> dict[str, CallTime]:
     ranks, calls = max(run.ranks, 1), run.calls
-    parts = {}
+    times = {}
     if run.computation_s is not None:
         mean = float(run.computation_s.sum()) / ranks
-        parts[COMPUTATION] = Part((mean,), rank_s=run.computation_s)
+        times[COMPUTATION] = CallTime((mean,), rank_s=run.computation_s)
     for i, name in enumerate(calls.names):
-        parts[name] = Part(
+        times[name] = CallTime(
             (float(calls.sum_s[i]) / ranks,),
             float(calls.count[i]),
             float(calls.bytes[i]),
             None if calls.seconds is None else calls.seconds[i],
         )
-    left = float(run.rank_s.sum()) / ranks - sum(part.mean_s[0] for part in parts.values())
-    if parts and left > LEAST_OTHER_S:
-        parts[OTHER] = Part((left,))
-    return parts
+    left = float(run.rank_s.sum()) / ranks - sum(time.mean_s[0] for time in times.values())
+    if times and left > LEAST_OTHER_S:
+        times[OTHER] = CallTime((left,))
+    return times
 
 
-def _joined(parts: Sequence[Part | None]) -> Part:
-    known = next(part for part in parts if part is not None)
-    means = tuple(0.0 if part is None else part.mean_s[0] for part in parts)
-    return Part(means, known.count, known.bytes, known.rank_s)
+def _joined(times: Sequence[CallTime | None]) -> CallTime:
+    known = next(time for time in times if time is not None)
+    means = tuple(0.0 if time is None else time.mean_s[0] for time in times)
+    return CallTime(means, known.count, known.bytes, known.rank_s)
 
 
-def mean_of(part: Part | None) -> float:
+def mean_of(time: CallTime | None) -> float:
     """The median over runs of the mean over ranks, in seconds; 0 for what was not called."""
-    return 0.0 if part is None else float(np.median(part.mean_s))
+    return 0.0 if time is None else float(np.median(time.mean_s))

@@ -16,7 +16,7 @@ def count_of(count: int, noun: str) -> str:
 
 
 def facts(data_set: DataSet) -> list[tuple[str, str]]:
-    """What a stranger wants to know first, as (name, value); empty values are left out."""
+    """What a reader wants to know first, as (name, value); empty values are left out."""
     info = data_set.info
     target = info.get("target_system", {})
     instrument = info.get("instrument", {})
@@ -32,7 +32,7 @@ def facts(data_set: DataSet) -> list[tuple[str, str]]:
         ("command", shlex.join(info.get("command", []))),
         ("compute time", info.get("compute")),
         ("seed", info.get("seed")),
-        ("begun", info.get("begin_time")),
+        ("started", info.get("begin_time")),
         ("outcome", info.get("result", {}).get("outcome")),
         ("records lost", info.get("raw", {}).get("discarded") or None),
         *(("doubt", text) for text in doubts_of(info)),

@@ -52,7 +52,7 @@ class RecordType:
     name: str
     meaning: str
     fields: tuple[Field, ...]
-    # No record lacks a field: the file needs no room for missing values, and is written faster.
+    # No record lacks a field: the file stores no validity bitmap, and is written faster.
     complete: bool = False
 
     def arrow_schema(self) -> pa.Schema:

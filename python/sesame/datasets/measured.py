@@ -25,9 +25,9 @@ KERNEL_SUMMARY = RecordType(
         Field("duration_ns", "uint64", "ns", "their durations together"),
         Field("max_duration_ns", "uint64", "ns", "the longest of them"),
         Field(
-            "detail", "uint8", "", "how closely the point looked: 1 count, 2 sampled, 3 duration"
+            "detail", "uint8", "", "level of detail of the point: 1 count, 2 sampled, 3 duration"
         ),
-        Field("active_ns", "int64", "ns", "for how long of the interval it did"),
+        Field("active_ns", "int64", "ns", "time in the interval during which it was enabled"),
     ),
 )
 
@@ -39,8 +39,8 @@ MEASUREMENT_COST = RecordType(
         Field("end_ns", "int64", "ns", "its end"),
         Field("node", "text", "", "the machine"),
         Field("subsystem", "text", "", "the subsystem; or sesame: the process that measures"),
-        Field("detail", "uint8", "", "how closely it looked: 1 count, 2 sampled, 3 duration"),
-        Field("active_ns", "int64", "ns", "for how long of the interval it did"),
+        Field("detail", "uint8", "", "level of detail: 1 count, 2 sampled, 3 duration"),
+        Field("active_ns", "int64", "ns", "time in the interval during which it was enabled"),
         Field("events", "uint64", "", "events that it counted"),
         Field("estimated_ns", "int64", "ns", "what they cost the CPU that had most to pay"),
     ),
@@ -116,14 +116,14 @@ KERNEL_PHASE = RecordType(
 )
 KERNEL_PULL = RecordType(
     "kernel_pull",
-    "One pull of one node: what its records' times rest on, and what is missing",
+    "One reading of one node: the clock offset of its records, and what was dropped",
     (
         Field("begin_ns", "int64", "ns", "begin of the interval, since the begin of the data set"),
         Field("end_ns", "int64", "ns", "its end"),
         Field("node", "text", "", "the machine"),
         Field("start", "text", "", "which start of its daemon this was"),
-        Field("sequence", "uint64", "", "number of the pull since that start"),
-        Field("dropped", "uint64", "", "pulls since then that found no room to wait in"),
+        Field("sequence", "uint64", "", "number of the reading since that start"),
+        Field("dropped", "uint64", "", "readings since then that the full queue dropped"),
         Field("offset_ns", "int64", "ns", "what was added to the node's clock for all its times"),
         Field("uncertainty_ns", "uint64", "ns", "by which that may be wrong, either way"),
         Field("cpu_ns", "uint64", "ns", "processor time that the daemon took in the interval"),

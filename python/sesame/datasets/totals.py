@@ -46,7 +46,7 @@ FILE_TOTAL = RecordType(
         Field("rank", "int32", "rank", "the process; -1 for all processes together"),
         Field("file", "int32", "", "index in record type file"),
         Field("layer", "name", "", "POSIX, MPI-IO or STDIO"),
-        Field("opens", "int64", "", "openings"),
+        Field("opens", "int64", "", "opens"),
         Field("reads", "int64", "", "calls that read"),
         Field("writes", "int64", "", "calls that write"),
         Field("seeks", "int64", "", "seeks"),

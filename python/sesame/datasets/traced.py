@@ -167,7 +167,7 @@ FILE = RecordType(
             "size_before",
             "int64",
             "B",
-            "size when the run first met it; -1 when it was not there or is unknown",
+            "size when the run first accessed it; -1 if it did not exist or the size is unknown",
         ),
         Field("block_size", "int64", "B", "preferred block size of its file system; 0 if unknown"),
         Field("filesystem", "text", "", "type of its file system, as ext4; empty if unknown"),

@@ -32,7 +32,7 @@ FORMAT_VERSION = 3
 class DataSetWriter:
     """`with DataSetWriter(path) as writer:` … `writer.finish(info)`; without finish nothing stays.
 
-    `directory` is where the parts are written until then; `raw` is its folder of raw streams.
+    `directory` is where the parts are written until then; `raw` is its directory of raw streams.
     """
 
     def __init__(self, path: Path, *, force: bool = False) -> None:

@@ -34,8 +34,8 @@ class Depth:
             known = (end >= begin) & here
             before = self._ends.get(number, np.empty(0, np.int64))
             ends = np.sort(np.concatenate((before, end[known])))
-            begun = len(before) + np.cumsum(known) - known
-            depth[here] += begun[here] - np.searchsorted(ends, begin[here], "left")
+            started = len(before) + np.cumsum(known) - known
+            depth[here] += started[here] - np.searchsorted(ends, begin[here], "left")
             self._ends[number] = ends[ends >= begin[here][-1]]
         return depth
 
@@ -121,7 +121,7 @@ def joined(parts: list[Events]) -> Events:
 def in_time_order(batches: Iterable[Events], late: list[int]) -> Iterator[Events]:
     """Batches sorted by time. An event may be late by less than half a batch.
 
-    `late` gets the number of those that were later; they come out as soon as they can.
+    `late` gets the number of those that were later; they are emitted as soon as possible.
     """
     kept: Events | None = None
     done = np.iinfo(np.int64).min

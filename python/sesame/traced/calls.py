@@ -15,7 +15,7 @@ _PROBES = ("probe", "mprobe", "iprobe", "improbe")
 
 class Pattern(IntEnum):
     """Who waits for whom in a collective call (Banerjee, MPIOR, 2012, 2.1; of a broadcast all wait
-    for the root only, which 5 of the same mends)."""
+    for the root only, which 5 of the same repairs)."""
 
     NONE = -1  # no collective, or one in which it is not known
     ALL_TO_ALL = 0

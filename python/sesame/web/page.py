@@ -17,9 +17,9 @@ import jinja2
 import sesame
 from sesame.errors import OutputError
 
-FOLDER = Path(__file__).parent
-TEMPLATES = FOLDER / "templates"
-ASSETS = FOLDER / "assets"
+HERE = Path(__file__).parent
+TEMPLATES = HERE / "templates"
+ASSETS = HERE / "assets"
 STYLES = ("uplot/uPlot.min.css", "style.css")
 SCRIPTS = ("uplot/uPlot.iife.min.js", "marks.js", "chart.js", "table.js")
 
@@ -79,9 +79,9 @@ def columns_for(cards: int, most: int) -> int:
 
 
 @cache
-def _environment(folder: Path) -> jinja2.Environment:
+def _environment(directory: Path) -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([folder, TEMPLATES]),
+        loader=jinja2.FileSystemLoader([directory, TEMPLATES]),
         autoescape=True,
         trim_blocks=True,
         undefined=jinja2.ChainableUndefined,
@@ -90,16 +90,16 @@ def _environment(folder: Path) -> jinja2.Environment:
     return environment
 
 
-def template(name: str, folder: Path = TEMPLATES) -> jinja2.Template:
-    return _environment(folder).get_template(name)
+def template(name: str, directory: Path = TEMPLATES) -> jinja2.Template:
+    return _environment(directory).get_template(name)
 
 
 def render(
-    name: str, *, scripts: Sequence[str] = (), folder: Path = TEMPLATES, **content: Any
+    name: str, *, scripts: Sequence[str] = (), directory: Path = TEMPLATES, **content: Any
 ) -> str:
-    """The page that a template of `folder` makes, which may extend those of templates/; `scripts`
-    are texts of its own."""
-    return template(name, folder).render(
+    """The page that a template of `directory` makes, which may extend those of templates/;
+    `scripts` are texts of its own."""
+    return template(name, directory).render(
         **content,
         version=sesame.__version__,
         styles=[asset(one) for one in STYLES],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sesame.lazy import names_of
 
 if TYPE_CHECKING:
-    from sesame.analysis.characterize.compare import Comparison, Part
+    from sesame.analysis.characterize.compare import Comparison, NamedProfile
     from sesame.analysis.characterize.limits import Limits
     from sesame.analysis.characterize.profile import Profile, characterize
     from sesame.analysis.characterize.source import Source, busiest, open_source
@@ -20,7 +20,7 @@ else:
 __all__ = [
     "Comparison",
     "Limits",
-    "Part",
+    "NamedProfile",
     "Profile",
     "Source",
     "busiest",

@@ -8,7 +8,7 @@ from sesame.analysis.characterize.profile import READS, WRITES, Profile
 
 
 @dataclass(frozen=True)
-class Part:
+class NamedProfile:
     """One run of the comparison."""
 
     name: str
@@ -21,16 +21,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Comparison:
-    baseline: Part | None
-    applications: list[Part]
-    combined: Part | None
+    baseline: NamedProfile | None
+    applications: list[NamedProfile]
+    combined: NamedProfile | None
 
     @property
-    def parts(self) -> list[Part]:
+    def profiles(self) -> list[NamedProfile]:
         ends = ([self.baseline] if self.baseline else [], [self.combined] if self.combined else [])
         return [*ends[0], *self.applications, *ends[1]]
 
-    def of_the_system(self, part: Part, kind: int | slice = slice(None)) -> float:
+    def of_the_system(self, part: NamedProfile, kind: int | slice = slice(None)) -> float:
         """Requests that the system alone would have made in the time of a run."""
         if self.baseline is None:
             return 0.0
@@ -38,7 +38,7 @@ class Comparison:
         there = float(base.requests[kind].sum()) / base.span_s if base.span_s else 0.0
         return there * part.profile.span_s
 
-    def contribution(self, part: Part, kind: int | slice = slice(None)) -> float:
+    def contribution(self, part: NamedProfile, kind: int | slice = slice(None)) -> float:
         """Requests of a run beyond those of the system alone; none if there are fewer."""
         return max(float(part.profile.requests[kind].sum()) - self.of_the_system(part, kind), 0.0)
 
@@ -70,5 +70,5 @@ class Comparison:
                 "added": 0.0 if part is self.baseline else self.contribution(part),
                 "share_of_added": shares.get(part.name, float("nan")),
             }
-            for part in self.parts
+            for part in self.profiles
         ]

@@ -31,7 +31,7 @@ def place_axis(p: Profile) -> tuple[float, str]:
     """(units in a byte, title): sectors of a disk, bytes of the files."""
     if p.source.is_disk:
         return 1 / SECTOR_BYTES, "sector"
-    return 1.0, "byte, files one behind the other"
+    return 1.0, "byte, files concatenated"
 
 
 def size_plot(p: Profile) -> Plot:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sesame.analysis.characterize import figures
-from sesame.analysis.characterize.compare import Comparison, Part
+from sesame.analysis.characterize.compare import Comparison, NamedProfile
 from sesame.analysis.characterize.findings import find
 from sesame.analysis.characterize.profile import CLASS_NAMES, READS, SHARE, WRITES, Profile
 from sesame.analysis.findings_io.found import percent
@@ -102,7 +102,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
     return {
         "table": rows,
         "expected_combined_requests": comparison.expected,
-        "runs": {part.name: to_json(part.profile) for part in comparison.parts},
+        "runs": {part.name: to_json(part.profile) for part in comparison.profiles},
     }
 
 
@@ -146,19 +146,19 @@ def write_one(p: Profile, path: Path) -> None:
 
 def write_comparison(comparison: Comparison, path: Path) -> None:
     sections = [_table_section(comparison)]
-    for part in comparison.parts:
+    for part in comparison.profiles:
         sections += _sections(part.profile, f"{part.name}: ")
     write_page(
         path,
         title="Who uses the disk for what",
-        subtitle=", ".join(part.name for part in comparison.parts),
+        subtitle=", ".join(part.name for part in comparison.profiles),
         headline=Headline(str(len(comparison.applications)), "applications compared"),
         outcome="completed",
         alerts=[],
         cards=[],
         sections=sections,
         machine=None,
-        facts=[fact for part in comparison.parts for fact in facts(part.profile)[1:4]],
+        facts=[fact for part in comparison.profiles for fact in facts(part.profile)[1:4]],
     )
 
 
@@ -284,7 +284,7 @@ def comparison_lines(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _growth(comparison: Comparison, combined: Part) -> str:
+def _growth(comparison: Comparison, combined: NamedProfile) -> str:
     def mean(p: Profile) -> float:
         return float(p.bytes.sum()) / p.total
 
@@ -315,13 +315,13 @@ def table_columns(comparison: Comparison) -> list[Column]:
         column("beyond the system", "added", lambda v: f"{v:,.0f}"),
         column("share of it", "share_of_added", blank),
         *(
-            Column(name, [_class_share(part, i) for part in comparison.parts], percent)
+            Column(name, [_class_share(part, i) for part in comparison.profiles], percent)
             for i, name in enumerate(CLASS_NAMES)
         ),
     ]
 
 
-def _class_share(part: Part, number: int) -> float:
+def _class_share(part: NamedProfile, number: int) -> float:
     return float(part.profile.classes[:, number].sum()) / part.profile.total
 
 

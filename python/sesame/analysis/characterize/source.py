@@ -1,7 +1,7 @@
 """Requests from whatever recorded them, in one form, a bounded number at a time.
 
 Of a disk a place is a device and a position a byte of it. Of an application the files stand one
-behind the other on one line, and the line is the only place. Requests that may continue one another
+after the other on one line, and the line is the only place. Requests that may continue one another
 are a stream: those to one device, or those of one process to one file.
 """
 

@@ -1,4 +1,4 @@
-"""The explanation of a prediction, from the data set of the run alone."""
+"""The explanation of a prediction, from nothing but the data set of the run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from sesame.analysis.explain.constants import Constant, constants_of
 from sesame.analysis.explain.limits import limits_of
-from sesame.analysis.explain.parts import FILES, Part, divide
 from sesame.analysis.explain.records import IN_NODE, Array, messages_of, network_of, records_of
+from sesame.analysis.explain.shares import FILES, TimeShare, divide
 from sesame.datasets import DataSet
 from sesame.errors import InputError
 from sesame.trust import Doubt
@@ -31,11 +31,11 @@ NETWORK_KEYS = (
 
 @dataclass(frozen=True)
 class Explanation:
-    """`parts` are of the slowest rank and add up to its time, which is the predicted one."""
+    """`shares` are of the slowest rank and add up to its time, which is the predicted one."""
 
     rank: int
     end_ps: int
-    parts: tuple[Part, ...]
+    shares: tuple[TimeShare, ...]
     constants: tuple[Constant, ...]  # those that the run used
     limits: tuple[Doubt, ...]
     outside: tuple[str, ...]  # what is not in the model at all
@@ -46,12 +46,12 @@ class Explanation:
             "time_s": self.end_ps * PS,
             "parts": [
                 {
-                    "part": part.name,
-                    "time_s": part.time_ps * PS,
-                    "share": part.time_ps / max(self.end_ps, 1),
-                    "most_s": {name: time * PS for name, time in part.most},
+                    "part": share.name,
+                    "time_s": share.time_ps * PS,
+                    "share": share.time_ps / max(self.end_ps, 1),
+                    "most_s": {name: time * PS for name, time in share.most},
                 }
-                for part in self.parts
+                for share in self.shares
             ],
             "constants": [constant.as_json() for constant in self.constants],
             "limits": [limit.as_json() for limit in self.limits],
@@ -80,20 +80,20 @@ def explain(data_set: DataSet) -> Explanation:
     ends, computed = (np.rint(ranks.column(c).to_numpy() / PS) for c in ("end_s", "compute_s"))
     rank = int(ends.argmax())
     messages = messages_of(data_set, network)
-    parts = divide(records_of(data_set, network, rank), int(ends[rank]), int(computed[rank]))
+    shares = divide(records_of(data_set, network, rank), int(ends[rank]), int(computed[rank]))
     nodes = np.array(network.nodes())
     return Explanation(
         rank,
         int(ends[rank]),
-        tuple(parts),
-        tuple(_constants(data_set, messages, parts)),
+        tuple(shares),
+        tuple(_constants(data_set, messages, shares)),
         tuple(limits_of(messages, nodes, int(ends[rank]), data_set.info)),
         tuple(data_set.info.get("notes", ())),
     )
 
 
 def _constants(
-    data_set: DataSet, messages: dict[str, Array], parts: Iterable[Part]
+    data_set: DataSet, messages: dict[str, Array], shares: Iterable[TimeShare]
 ) -> list[Constant]:
     info = data_set.info
     known = constants_of(info["target_system"]["machine_file"], info["scenario"]["overrides"])
@@ -106,7 +106,7 @@ def _constants(
         )
         if is_used
     ]
-    files = any(part.name == FILES for part in parts)
+    files = any(share.name == FILES for share in shares)
     return [
         constant
         for key, constant in known.items()

@@ -14,7 +14,7 @@ from sesame.simulation.compute import is_shared
 from sesame.trust import Doubt, Reason
 
 CROWDED = 0.02  # of the predicted time: less does not show in it
-LARGE_BUFFER = 16 << 20  # unexpected data of one rank that a real MPI may have no room for
+LARGE_BUFFER = 16 << 20  # unexpected data of one rank that a real MPI may have no memory for
 COLLECTIVE_SHARE = 0.1
 NOTABLE_COMPUTE = 0.05
 PS = 1e-12
@@ -91,7 +91,7 @@ def _unexpected(messages: dict[str, Array]) -> Doubt | None:
     worst = int(rank[order][int(held.argmax())])
     return _limit(
         f"rank {worst} had {format_bytes(most)} of eager messages that no receive was posted for; "
-        "the model has room for any number of them and charges no copy"
+        "the model buffers any number of them and charges no copy"
     )
 
 

@@ -77,7 +77,7 @@ def _summary(columns: dict[str, Array], sizes: Array) -> tuple[Array, Array]:
 
 
 def _roughness(values: Array) -> float:
-    """Standard deviation from second differences, which straight pieces do not have."""
+    """Standard deviation from second differences, which straight segments do not have."""
     if len(values) < 3:
         return 0.0
     return float(1.4826 * np.median(abs(np.diff(values, 2))) / np.sqrt(6))

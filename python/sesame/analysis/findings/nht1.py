@@ -1,4 +1,4 @@
-"""What nht1 found: how much longer BT runs with its dumps, if that can be told from noise."""
+"""What nht1 found: how much longer BT runs with its dumps, if the difference exceeds noise."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def _overhead(without: Array, with_dumps: Array) -> str:
     error = STUDENT.get(2 * (count - 1), STUDENT_OF_MORE) * float(np.sqrt(variance))
     interval = f"{100 * (more - error) / base:+.1f} to {100 * (more + error) / base:+.1f} %"
     if abs(more) <= error:
-        return f"{text} (95 %: {interval}), which cannot be told from noise."
+        return f"{text} (95 %: {interval}), which does not exceed noise."
     return f"{text} (95 %: {interval})."

@@ -1,10 +1,10 @@
-"""Where a curve changes: straight pieces with jumps or bends between them, as many as the noise
+"""Where a curve changes: straight segments with jumps or bends between them, as many as the noise
 supports.
 
 The errors of the points are known from repeated measurements, so that the sum of squares over them
-is a chi-square and a piece of two points is still a statement. The number of pieces is that with
-the least Bayesian information criterion; a further piece costs three parameters, its line and where
-it begins.
+is a chi-square and a segment of two points is still a statement. The number of segments is that
+with the least Bayesian information criterion; a further segment costs three parameters, its line
+and where it begins.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-SHORTEST = 2  # points of a piece
-PARAMETERS = 3  # of each piece after the first
+SHORTEST = 2  # points of a segment
+PARAMETERS = 3  # of each segment after the first
 # The criterion's penalty is right for many points. Of the twenty of a sweep, noise alone has a best
 # place to cut that gains more; with this factor less than one sweep in fifty is cut for nothing.
 CAUTION = 1.5
@@ -50,14 +50,16 @@ def fit_regions(x: Array, y: Array, error: Array, most: int = 7) -> Fit:
     cost = _costs(x, y, error)
     forward, backward = _best(cost, most), _best(cost[::-1, ::-1].T, most)
     penalty = CAUTION * PARAMETERS * np.log(count)
-    total = [forward[pieces][count] + pieces * penalty for pieces in range(1, len(forward))]
-    pieces = int(np.argmin(total)) + 1
-    begins = _begins(cost, forward, pieces)
+    total = [forward[segments][count] + segments * penalty for segments in range(1, len(forward))]
+    segments = int(np.argmin(total)) + 1
+    begins = _begins(cost, forward, segments)
     ends = [*[begin - 1 for begin in begins[1:]], count - 1]
     regions = [_line(x, y, error, begin, end)[0] for begin, end in zip(begins, ends, strict=True)]
     borders = []
-    for number in range(1, pieces):
-        both = [forward[number][i] + backward[pieces - number][count - i] for i in range(count + 1)]
+    for number in range(1, segments):
+        both = [
+            forward[number][i] + backward[segments - number][count - i] for i in range(count + 1)
+        ]
         possible = np.flatnonzero(np.array(both) <= min(both) + CONFIDENCE_95)
         borders.append((int(possible[0]), int(possible[-1])))
     return Fit(regions, borders)
@@ -88,7 +90,7 @@ def _costs(x: Array, y: Array, error: Array) -> Array:
 
 
 def _best(cost: Array, most: int) -> list[Array]:
-    """[pieces][points]: the least chi-square of that many pieces through the first points."""
+    """[segments][points]: the least chi-square of that many segments through the first points."""
     count = len(cost)
     best = [np.full(count + 1, np.inf)]
     best[0][0] = 0
@@ -100,11 +102,11 @@ def _best(cost: Array, most: int) -> list[Array]:
     return best
 
 
-def _begins(cost: Array, best: list[Array], pieces: int) -> list[int]:
-    """The first point of each piece of the best fit."""
+def _begins(cost: Array, best: list[Array], segments: int) -> list[int]:
+    """The first point of each segment of the best fit."""
     begins: list[int] = []
     end = len(cost)
-    for left in range(pieces, 0, -1):
+    for left in range(segments, 0, -1):
         end = int(np.argmin(best[left - 1][:end] + cost[:end, end - 1]))
         begins.insert(0, end)
     return begins

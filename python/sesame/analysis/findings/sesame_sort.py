@@ -54,6 +54,6 @@ def _shares(by_rank: dict[str, Array], whole: float) -> list[str]:
         rank = int(np.argmax(waits))
         share = 100 * float(waits[rank]) / whole
         sentences.append(
-            f"Rank {rank} waits longest until nobody has more to trade: {share:.0f} % of the time."
+            f"Rank {rank} waits longest until no rank has more to trade: {share:.0f} % of the time."
         )
     return sentences

@@ -28,7 +28,7 @@ def little_io(e: Evidence) -> list[Finding]:
         Finding(
             "little I/O",
             f"I/O is {percent(mean)} of the time{'' if e.activity.even else uneven}.",
-            f"Look elsewhere first: {_elsewhere(e, mpi, mean)}. What else is said of files "
+            f"Look elsewhere first: {_elsewhere(e, mpi, mean)}. The other findings on files "
             "gains little here, unless other data or another file system make them slower.",
             None,
             {

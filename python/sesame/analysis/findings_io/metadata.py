@@ -9,7 +9,7 @@ from sesame.traced.io_calls import MPI_IO
 SLOW_SHARE = 0.5  # of the time in I/O in few calls: more than the data take; ours
 OF_ALL = 0.05  # of the run's time; by Amdahl's law what it could gain, as for little I/O
 META_SHARE = 0.1  # of the time in I/O; as Drishti's share of operations
-OFTEN = 10  # openings of one file by one rank; ours
+OFTEN = 10  # opens of one file by one rank; ours
 FEW_REQUESTS = 2  # for each opening; ours
 ENOUGH_FAILED = 100  # calls; ours
 MOSTLY = 0.5  # of them fail
@@ -42,7 +42,7 @@ def metadata_storm(e: Evidence) -> list[Finding]:
 
 
 def slow_metadata(e: Evidence) -> list[Finding]:
-    """Few calls, and yet they take longer than the data, as collective openings may."""
+    """Few calls, and yet they take longer than the data, as collective opens may."""
     own = e.totals.own
     calls, seconds, all_seconds = own.sum(*CALLS), own.sum("meta_s"), own.sum("io_s")
     if not 0 < calls < ENOUGH_REQUESTS or seconds < SLOW_SHARE * all_seconds:

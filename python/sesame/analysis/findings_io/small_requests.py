@@ -1,4 +1,4 @@
-"""Data moved in small pieces."""
+"""Data moved in small requests."""
 
 from __future__ import annotations
 

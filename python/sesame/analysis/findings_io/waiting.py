@@ -22,8 +22,8 @@ def waiting_behind_io(e: Evidence) -> list[Finding]:
             f"Ranks spend {percent(e.activity.share(seconds))} of their time waiting in MPI for "
             f"others that are busy with files ({format_seconds(seconds)} of all ranks together), "
             f"{percent(by_culprit[rank] / seconds)} of it for rank {rank}.",
-            "Make that rank's I/O shorter, or let the others go on: non-blocking I/O, or a thread "
-            "or rank that only writes.",
+            "Make that rank's I/O shorter, or let the others continue: non-blocking I/O, or a "
+            "thread or rank that only writes.",
             seconds,
             {
                 "wait behind I/O, s": seconds,

@@ -7,7 +7,7 @@ from sesame.analysis.quantities import format_bytes, format_seconds
 from sesame.analysis.traced.intervals import Array
 
 NEARLY_ALL = 0.9  # of the bytes by one rank; ours: others could at most have a tenth each
-ENOUGH_PIECES = 100  # or LEAST_BYTES
+ENOUGH_REQUESTS = 100  # or LEAST_BYTES
 UNEVEN = 0.3  # of the slowest rank's time gone if all took the same; Drishti for data
 MATTERS = 0.01  # of the run's time in the slowest rank's I/O
 WORDS = (("read", "bytes_read"), ("write", "bytes_written"))
@@ -22,25 +22,25 @@ def one_rank(e: Evidence) -> list[Finding]:
             continue
         mine = e.totals.where(e.totals["own"] & (e.totals["rank"] == rank))
         part = mine.sum(moved) / e.totals.own.sum(moved)
-        pieces, size = mine.sum(f"{word}s"), mine.sum(moved)
+        requests, size = mine.sum(f"{word}s"), mine.sum(moved)
         waited = 0.0 if e.waits is None else float(e.waits.io[e.waits.culprit == rank].sum()) * 1e-9
         found.append(
             Finding(
                 "one rank does the I/O",
                 f"Rank {rank} of {e.ranks} {word}s {percent(part)} of the bytes in "
-                f"{_piece(size / pieces)} pieces: {format_bytes(size)} in {pieces:,.0f} {word}s "
-                f"and {format_seconds(mine.sum(word + '_s'))}."
+                f"{_size_of(size / requests)} requests: {format_bytes(size)} in {requests:,.0f} "
+                f"{word}s and {format_seconds(mine.sum(word + '_s'))}."
                 + (f" The others wait {format_seconds(waited)} for it." if waited > 0 else ""),
-                "Let every rank move its own part of the file (MPI_File_write_at_all), or several "
+                "Let every rank move its own share of the file (MPI_File_write_at_all), or several "
                 "ranks gather for the others.",
                 mine.sum(f"{word}_s") + waited,
-                {"rank": rank, "share of bytes": part, "bytes": size, "requests": pieces},
+                {"rank": rank, "share of bytes": part, "bytes": size, "requests": requests},
             )
         )
     return found
 
 
-def _piece(size: float) -> str:
+def _size_of(size: float) -> str:
     return f"{size:.0f}-byte" if size < 1000 else format_bytes(size)
 
 
@@ -49,7 +49,7 @@ def _lone(e: Evidence, word: str, moved: str) -> int | None:
     by_rank, whole = own.by_rank(moved), own.sum(moved)
     if e.ranks < 2 or not e.processes.is_mpi or by_rank.sum() <= 0:
         return None
-    enough = whole >= LEAST_BYTES or own.sum(f"{word}s") >= ENOUGH_PIECES
+    enough = whole >= LEAST_BYTES or own.sum(f"{word}s") >= ENOUGH_REQUESTS
     return most(by_rank) if enough and by_rank.max() >= NEARLY_ALL * whole else None
 
 
@@ -83,7 +83,7 @@ def imbalance(e: Evidence) -> list[Finding]:
             "Spread the data evenly over the ranks, or over the ranks that gather for others."
             if ratio > 1 + UNEVEN
             else "It is not for its bytes: look at its requests, its node, and the servers that "
-            "hold its part.",
+            "hold its share of the file.",
             (longest - mean) * e.ranks,
             {"max over mean, time": longest / mean, "max over mean, bytes": _ratio(data[ranks])},
         )

@@ -15,20 +15,20 @@ def explained_sections(data_set: DataSet) -> list[Section]:
         return []
     explanation = explain(data_set)
     whole = max(explanation.end_ps, 1)
-    parts = [
+    shares = [
         {
-            "name": part.name,
-            "time": format_seconds(part.time_ps * PS),
-            "share": f"{100 * part.time_ps / whole:.1f} %",
-            "most": ", ".join(f"{name} {format_seconds(ps * PS)}" for name, ps in part.most),
+            "name": share.name,
+            "time": format_seconds(share.time_ps * PS),
+            "share": f"{100 * share.time_ps / whole:.1f} %",
+            "most": ", ".join(f"{name} {format_seconds(ps * PS)}" for name, ps in share.most),
         }
-        for part in explanation.parts
+        for share in explanation.shares
     ]
     html = template("explained.html").render(
-        parts=parts, limits=explanation.limits, constants=explanation.constants
+        shares=shares, limits=explanation.limits, constants=explanation.constants
     )
     about = (
         f"All of the {format_seconds(explanation.end_ps * PS)} of rank {explanation.rank}, the "
-        "slowest; the parts add up to its time."
+        "slowest; the shares add up to its time."
     )
     return [Section("Where the time goes", about, html)]

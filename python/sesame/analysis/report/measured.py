@@ -203,7 +203,7 @@ def _rate(
 
 
 def _single_interval(counts: pa.Table, most: list[str], points: int) -> Section:
-    """Of a run that was over before a second pull there is no course to draw."""
+    """Of a run that was over before a second reading has no time line."""
     of = dict(zip(counts["name"].to_pylist(), counts["count_sum"].to_pylist(), strict=True))
     chart = bar_list(most, [of[name] for name in most], "events", "point")
     note = "The run was shorter than two intervals; --interval 0.1 shows its course."

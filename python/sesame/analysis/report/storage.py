@@ -99,7 +99,7 @@ def _files(data_set: DataSet) -> Section:
         ),
     ]
     about = (
-        "Reads and writes are contiguous pieces of a file, as the program and its MPI library ask "
+        "Reads and writes are contiguous ranges of a file, as the program and its MPI library ask "
         "for them. Times are simulated ones and add up all accesses, those at the same time too."
     )
     return Section(
@@ -134,7 +134,7 @@ def _ionodes(data_set: DataSet) -> Section:
         *found.counts("device_longest_queue"),
     ]
     about = (
-        "What came to each I/O node and what of it went on to its device; caches count blocks. "
+        "What came to each I/O node and what of it reached its device; caches count blocks. "
         "Busy is of the predicted time. A local file system is an I/O node of its own."
     )
     return Section("I/O nodes and devices", about, table_html("I/O nodes", columns))

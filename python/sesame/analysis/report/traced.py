@@ -179,6 +179,6 @@ def _waits(study: Study) -> Section:
 def _missing() -> Section:
     text = (
         "This data set has no records of single calls on files, only counters: the time line, "
-        "offsets, and what ranks do to one another's bytes cannot be told from them."
+        "offsets, and what ranks do to one another's bytes cannot be derived from them."
     )
     return Section("What is missing", "", f"<p>{text}</p>")

@@ -45,7 +45,7 @@ def _place(totals: Totals) -> Array:
 
 
 def _coverage(recorded: Totals, counted: Totals) -> tuple[Array, Array]:
-    """By file and layer: whether all requests are recorded, and whether openings are."""
+    """By file and layer: whether all requests are recorded, and whether opens are."""
     length = recorded.files * len(LAYER_NAMES)
 
     def by_place(totals: Totals, *names: str) -> Array:

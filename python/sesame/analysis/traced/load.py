@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sesame.analysis.calls import call_class
 from sesame.analysis.traced.intervals import Array
-from sesame.analysis.traced.views import MOST_PIECES, NO_VIEWS, FileViews
+from sesame.analysis.traced.views import MOST_FRAGMENTS, NO_VIEWS, FileViews
 from sesame.datasets import RUNS_WITH_CALLS, DataSet
 from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
@@ -52,7 +52,7 @@ class IoRecords(Columns):
     bytes: Array
     flags: Array
     error: Array
-    view: Array  # in the views of the run, where the access is in pieces that are known; else -1
+    view: Array  # in the views of the run, where the access is in fragments that are known; else -1
     reach: Array  # behind its last byte; -1 when unknown
 
     @cached_property
@@ -62,7 +62,7 @@ class IoRecords(Columns):
 
     @cached_property
     def located(self) -> Array:
-        """Whether the bytes are just those from `offset` on, and not in several pieces."""
+        """Whether the bytes are just those from `offset` on, and not in several fragments."""
         return np.asarray((self.offset >= 0) & ((self.flags & IoFlag.SCATTERED) == 0))
 
     @cached_property
@@ -70,16 +70,16 @@ class IoRecords(Columns):
         """Whether it is known exactly which bytes of the file they are."""
         return np.asarray(self.reach >= 0)
 
-    def pieces(self, views: FileViews) -> IoRecords:
-        """For each record those of its pieces, which share all but their place; of records whose
+    def fragments(self, views: FileViews) -> IoRecords:
+        """For each record those of its fragments, which share all but their place; of records whose
         place is not known, nothing."""
         io = self.where(self.known)
         if not (io.view >= 0).any():
             return io
-        pieces = views.pieces(io.view, io.offset, io.bytes)
-        order = np.argsort(pieces.access, kind="stable")
-        io = io.where(pieces.access[order])
-        offset, size = pieces.offset[order], pieces.bytes[order]
+        fragments = views.fragments(io.view, io.offset, io.bytes)
+        order = np.argsort(fragments.access, kind="stable")
+        io = io.where(fragments.access[order])
+        offset, size = fragments.offset[order], fragments.bytes[order]
         return replace(
             io,
             offset=offset,
@@ -287,7 +287,7 @@ def _io(data_set: DataSet, files: int, views: FileViews) -> IoRecords:
 
 
 def _with_places(records: IoRecords, handle: Array, views: FileViews) -> IoRecords:
-    """With the views of accesses in several pieces, and where all accesses end."""
+    """With the views of accesses in several fragments, and where all accesses end."""
     view, reach = records.view, np.where(records.located, records.offset + records.bytes, -1)
     scattered = (records.flags & IoFlag.SCATTERED) != 0
     at = np.flatnonzero(scattered & (records.offset >= 0) & (records.bytes > 0))
@@ -295,13 +295,13 @@ def _with_places(records: IoRecords, handle: Array, views: FileViews) -> IoRecor
         of = views.find(records.rank[at], handle[at], records.begin[at])
         count = views.count(of, records.offset[at], records.bytes[at])
         order = np.argsort(count, kind="stable")
-        fits = order[np.cumsum(count[order]) <= MOST_PIECES]
+        fits = order[np.cumsum(count[order]) <= MOST_FRAGMENTS]
         chosen = fits[count[fits] > 0]
         at, of = at[chosen], of[chosen]
         view[at] = of
-        pieces = views.pieces(of, records.offset[at], records.bytes[at])
+        fragments = views.fragments(of, records.offset[at], records.bytes[at])
         end = np.zeros(len(at), np.int64)
-        np.maximum.at(end, pieces.access, pieces.offset + pieces.bytes)
+        np.maximum.at(end, fragments.access, fragments.offset + fragments.bytes)
         reach[at] = end
     return replace(records, view=view, reach=reach)
 

@@ -71,8 +71,8 @@ def repeated_bytes(
     """Bytes moved beyond those of the places touched: read again, or written over."""
     chosen = (records.kind == kind) & records.known
     moved_by, of = records.where(chosen), group[chosen]
-    pieces = views.pieces(moved_by.view, moved_by.offset, moved_by.bytes)
-    of, offset, size = of[pieces.access], pieces.offset, pieces.bytes
+    fragments = views.fragments(moved_by.view, moved_by.offset, moved_by.bytes)
+    of, offset, size = of[fragments.access], fragments.offset, fragments.bytes
     moved = np.bincount(of, size, groups)
     return moved - Union(of, offset, offset + size).lengths(groups)
 

@@ -56,12 +56,15 @@ def sharing_of(run: TracedRun) -> Sharing:
     io = io.where(moves & stored[io.file] & ((io.flags & IoFlag.IMPLIED) == 0))
     own = io.where(io.own)
     known = own.where(own.located)
-    pieces = own.pieces(run.views)
+    fragments = own.fragments(run.views)
     written = _bottom(io, files)
     written = written.where((written.kind == WRITE) & written.located & (written.bytes > 0))
     block = np.where(run.files.block_size > 0, run.files.block_size, DEFAULT_BLOCK)
     blocks, contended, requests = _blocks(written, block, files)
-    reads, writes = pieces.where(pieces.kind == READ), pieces.where(pieces.kind == WRITE)
+    reads, writes = (
+        fragments.where(fragments.kind == READ),
+        fragments.where(fragments.kind == WRITE),
+    )
     return Sharing(
         readers=_ranks(reads, run),
         writers=_ranks(own.where(own.kind == WRITE), run),

@@ -1,4 +1,4 @@
-"""Accesses through file views with holes: the pieces of the file that they are."""
+"""Accesses through file views with holes: the fragments of the file that they are."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from sesame.analysis.traced.intervals import Array
 
-# What all accesses together may be cut into; those with the most pieces are left out, and count as
-# accesses whose place is not known. 24 bytes of memory for each; ours.
-MOST_PIECES = 1 << 22
+# What all accesses together may be cut into; those with the most fragments are left out, and count
+# as accesses whose place is not known. 24 bytes of memory for each; ours.
+MOST_FRAGMENTS = 1 << 22
 RUN = re.compile(r"(-?\d+)\+(\d+)(?:x(\d+)/(-?\d+))?")
 NONE = np.zeros(0, np.int64)
 
@@ -58,10 +58,10 @@ class Filetype:
 
 
 def read_filetype(data_bytes: int, extent: int, runs: str) -> Filetype:
-    """From the fields of a record; of more blocks than accesses may have pieces, nothing."""
+    """From the fields of a record; of more blocks than accesses may have fragments, nothing."""
     found = [tuple(int(n or 0) for n in match) for match in RUN.findall(runs)]
     blocks = [(offset, size, max(count, 1), stride) for offset, size, count, stride in found]
-    if not blocks or sum(block[2] for block in blocks) > MOST_PIECES:
+    if not blocks or sum(block[2] for block in blocks) > MOST_FRAGMENTS:
         return Filetype(data_bytes, extent, NONE, NONE)
     offset, size, count, stride = np.array(blocks, np.int64).T
     number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
@@ -74,7 +74,7 @@ def read_filetype(data_bytes: int, extent: int, runs: str) -> Filetype:
 
 
 @dataclass(frozen=True)
-class Pieces:
+class Fragments:
     """Of accesses, cut where the file has other bytes between their data."""
 
     access: Array  # its number
@@ -110,22 +110,22 @@ class FileViews:
         return found[here:]
 
     def count(self, view: Array, offset: Array, size: Array) -> Array:
-        """How many pieces accesses have; 0 where they are not known."""
-        pieces = np.zeros(len(view), np.int64)
+        """How many fragments accesses have; 0 where they are not known."""
+        fragments = np.zeros(len(view), np.int64)
         for chosen, filetype in self._by_filetype(view, offset, size):
             place = offset[chosen] - self._displacement[view[chosen]]
             first, last = filetype.blocks(place, size[chosen])
-            pieces[chosen] = last - first + 1
-        return pieces
+            fragments[chosen] = last - first + 1
+        return fragments
 
-    def pieces(self, view: Array, offset: Array, size: Array) -> Pieces:
-        """Of accesses that have a view; each other one is a piece of its own."""
+    def fragments(self, view: Array, offset: Array, size: Array) -> Fragments:
+        """Of accesses that have a view; each other one is a fragment of its own."""
         alone = np.flatnonzero(view < 0)
-        found = [Pieces(alone, offset[alone], size[alone])]
+        found = [Fragments(alone, offset[alone], size[alone])]
         for chosen, filetype in self._by_filetype(view, offset, size):
             base = self._displacement[view[chosen]]
             found.append(_cut(chosen, filetype, base, offset[chosen], size[chosen]))
-        return Pieces(
+        return Fragments(
             *(
                 np.concatenate([getattr(part, name) for part in found])
                 for name in ("access", "offset", "bytes")
@@ -133,7 +133,7 @@ class FileViews:
         )
 
     def _by_filetype(self, view: Array, offset: Array, size: Array) -> list[tuple[Array, Filetype]]:
-        """The accesses whose pieces are known, for each filetype."""
+        """The accesses whose fragments are known, for each filetype."""
         has_view = (view >= 0) & (offset >= 0) & (size > 0)
         if not has_view.any():
             return []
@@ -145,10 +145,10 @@ class FileViews:
         ]
 
 
-def _cut(access: Array, filetype: Filetype, base: Array, offset: Array, size: Array) -> Pieces:
+def _cut(access: Array, filetype: Filetype, base: Array, offset: Array, size: Array) -> Fragments:
     first, last = filetype.blocks(offset - base, size)
     count = last - first + 1
-    start = np.cumsum(count) - count  # the first piece of each access
+    start = np.cumsum(count) - count  # the first fragment of each access
     owner = np.repeat(np.arange(len(access)), count)
     block = np.arange(count.sum()) - np.repeat(start - first, count)
     begin, length = filetype.places(block)
@@ -157,7 +157,7 @@ def _cut(access: Array, filetype: Filetype, base: Array, offset: Array, size: Ar
     begin[start] = offset
     inner = np.add.reduceat(end - begin, start) - size
     end[start + count - 1] -= inner  # what the last block has behind the access
-    return Pieces(access[owner], begin, end - begin)
+    return Fragments(access[owner], begin, end - begin)
 
 
 NO_VIEWS = FileViews(

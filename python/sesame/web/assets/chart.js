@@ -109,10 +109,10 @@ function widthOf(text) {
   return measure.measureText(text).width;
 }
 
-function shortened(text, room) {
-  if (widthOf(text) <= room) return text;
+function shortened(text, space) {
+  if (widthOf(text) <= space) return text;
   let kept = text;
-  while (kept && widthOf(`${kept}…`) > room) kept = kept.slice(0, -1);
+  while (kept && widthOf(`${kept}…`) > space) kept = kept.slice(0, -1);
   return `${kept}…`;
 }
 
@@ -128,13 +128,13 @@ function thinned(plot, labels, splits) {
   });
 }
 
-function axisFor(axis, isX, room) {
+function axisFor(axis, isX, space) {
   const grid = axis.grid === false ? { show: false } : { stroke: () => paintOf("grid"), width: 1 };
   const made = { scale: isX ? "x" : "y", stroke: () => paintOf("ink"), font: `${FONT}px system-ui, sans-serif`, grid, ticks: { stroke: () => paintOf("grid"), size: 5, width: 1 }, gap: 4 };
   const named = axis.names ?? null;
-  const most = Math.max(room * (isX ? 1 : 0.4), 40);
+  const most = Math.max(space * (isX ? 1 : 0.4), 40);
   if (axis.log && !axis.ticks) {
-    Object.assign(made, { splits: (plot) => logSplits(axis, plot.scales[made.scale], isX ? room / 60 : 10), filter: (_, splits) => splits, values: (_, splits) => axis.bytes ? splits.map(sizeText) : tickText(splits, axis) });
+    Object.assign(made, { splits: (plot) => logSplits(axis, plot.scales[made.scale], isX ? space / 60 : 10), filter: (_, splits) => splits, values: (_, splits) => axis.bytes ? splits.map(sizeText) : tickText(splits, axis) });
   } else if (axis.ticks) {
     const label = new Map(axis.ticks);
     const inside = (plot) => axis.ticks.map(([at]) => at).filter((at) => at >= plot.scales[made.scale].min && at <= plot.scales[made.scale].max);
@@ -153,7 +153,7 @@ function axisFor(axis, isX, room) {
   const values = made.values;
   if (isX) {
     const longest = named ? Math.max(...named.map(widthOf)) : 0;
-    const isTilted = named && longest * named.length > room * 0.85;
+    const isTilted = named && longest * named.length > space * 0.85;
     if (isTilted) {
       const shown = Math.min(longest, 110);
       Object.assign(made, { rotate: 50, size: shown * 0.77 + 26, values: (_, splits) => splits.map((i) => shortened(named[i], shown)) });

@@ -369,7 +369,7 @@ const links = {
   rows: (m) => (m.texts ?? []).slice(0, MOST_TABLE_ROWS).map((text, i) => [text, m.x2[i], m.y2[i]]),
 };
 
-// Stretches of the x axis behind all else, with their names where there is room.
+// Stretches of the x axis behind all else, with their names where they fit.
 const regions = {
   extent: (m) => [span(m.begin, [m.end]), [Infinity, -Infinity]],
   paint(view, mark) {

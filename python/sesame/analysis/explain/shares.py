@@ -1,7 +1,7 @@
-"""The time of one rank, divided: every picosecond of it is in exactly one part.
+"""The time of one rank, divided: every picosecond of it is in exactly one share.
 
 Between MPI calls a rank computes or uses files. In a call, time up to the end of a receive that the
-rank waited for is first that of a late sender, then the message's own: the parts that
+rank waited for is first that of a late sender, then the message's own: the shares that
 docs/models/network.md adds up. What is left of a call are overheads that were not yet paid, then
 waiting for a receiver or for files, and at last other time of the call.
 """
@@ -43,7 +43,7 @@ MOST_DETAILS = 4
 
 
 @dataclass
-class Part:
+class TimeShare:
     name: str
     time_ps: int = 0
     by: Counter[str] = field(default_factory=Counter)  # ps by rank, file or call
@@ -54,23 +54,24 @@ class Part:
 
 
 class Division:
-    """The parts while they are filled."""
+    """The shares while they are filled."""
 
     def __init__(self) -> None:
-        self._parts = {name: Part(name) for name in ORDER}
+        self._shares = {name: TimeShare(name) for name in ORDER}
 
     def add(self, name: str, time_ps: int, by: str = "") -> None:
         if time_ps > 0:
-            self._parts[name].time_ps += time_ps
+            self._shares[name].time_ps += time_ps
             if by:
-                self._parts[name].by[by] += time_ps
+                self._shares[name].by[by] += time_ps
 
-    def parts(self) -> list[Part]:
-        return [part for part in self._parts.values() if part.time_ps > 0]
+    def shares(self) -> list[TimeShare]:
+        return [share for share in self._shares.values() if share.time_ps > 0]
 
 
-def divide(records: Records, end_ps: int, computed_ps: int) -> list[Part]:
-    """The parts of a rank's time, which ends at `end_ps` and of which it computed `computed_ps`."""
+def divide(records: Records, end_ps: int, computed_ps: int) -> list[TimeShare]:
+    """The shares of a rank's time, which ends at `end_ps` and of which it computed
+    `computed_ps`."""
     division = Division()
     calls = _Calls(records, division)
     at = between = 0
@@ -86,7 +87,7 @@ def divide(records: Records, end_ps: int, computed_ps: int) -> list[Part]:
     computed = min(computed_ps, between - outside)
     division.add(COMPUTATION, computed)
     division.add(IDLE, between - outside - computed)
-    return division.parts()
+    return division.shares()
 
 
 def _list(columns: dict[str, Any], name: str) -> list[Any]:
@@ -177,9 +178,9 @@ class _Calls:
         at = self._wait_for_receiver(at, end)
         self._division.add(OTHER, end - at, name)
 
-    def _pay(self, part: str, at: int, end: int, time: int) -> int:
+    def _pay(self, share: str, at: int, end: int, time: int) -> int:
         paid = max(min(time, end - at), 0)
-        self._division.add(part, paid)
+        self._division.add(share, paid)
         return at + paid
 
     def _wait_for_messages(self, begin: int, end: int) -> int:
@@ -206,13 +207,13 @@ class _Calls:
         self._division.add(LATE_SENDER, late, f"rank {source}")
         left = ready - at - late
         handshake = 2 * control if rendezvous else 0
-        for part, time in (
+        for share, time in (
             (BANDWIDTH, transfer),
             (LATENCY, latency + handshake),
             (SEND_OVERHEAD, overhead),
         ):
             taken = min(time, left)
-            self._division.add(part, taken)
+            self._division.add(share, taken)
             left -= taken
         self._division.add(INTERFACE, left, f"rank {source}")
         return ready
