@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests/python"))
 
-from raw_trace import MAGIC, PACKET, SHAPES, RawTrace  # noqa: E402
+from raw_trace import MAGIC, PACKET, RECORD_TYPES, RawTrace  # noqa: E402
 
 from sesame import native  # noqa: E402
 from sesame.datasets import DataSetWriter  # noqa: E402
@@ -35,7 +35,7 @@ TYPES = {"u8": "u1", "u16": "<u2", "u32": "<u4", "s16": "<i2", "s32": "<i4", "ca
 def shape_dtype(shape: str) -> np.dtype:
     """A narrow record as it lies in the stream; 40 bits are 32 and 8."""
     fields = [("id", "u1"), ("time", "<u4")]
-    for name, narrow, _ in SHAPES[shape][1]:
+    for name, narrow, _ in RECORD_TYPES[shape][1]:
         if narrow == "s40":
             fields += [(name, "<u4"), (f"{name}_high", "u1")]
         else:
@@ -45,7 +45,7 @@ def shape_dtype(shape: str) -> np.dtype:
 
 def bulk(shape: str, count: int, times: np.ndarray, **values) -> np.ndarray:
     records = np.zeros(count, shape_dtype(shape))
-    records["id"] = SHAPES[shape][0]
+    records["id"] = RECORD_TYPES[shape][0]
     records["time"] = times & 0xFFFFFFFF
     for name, value in values.items():
         records[name] = value

@@ -18,7 +18,7 @@ typedef struct {
 static int add_to_last(uint64_t begin, uint64_t end, int call, int file) {
   SesameStream* stream = &sesame_stream;
   Merged* last = (Merged*)stream->last;
-  if (last == NULL || last->start.id != SESAME_SHAPE_merged || last->call != call ||
+  if (last == NULL || last->start.id != SESAME_TRACED_merged || last->call != call ||
       last->file != file || end >= sesame_deadline(stream)) {
     return 0;
   }

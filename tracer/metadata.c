@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "calls.h"
-#include "core/trace/shapes.h"
+#include "core/trace/traced_format.h"
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
@@ -50,28 +50,28 @@ typedef struct {
 } EventText;
 
 static const EventText events[] = {
-#define SESAME_SHAPE_BEGIN(shape, id, meaning) \
-  {                                            \
+#define SESAME_TRACED_BEGIN(shape, id, meaning) \
+  {                                             \
 #shape, id, meaning, ""
-#define SESAME_SHAPE_FIELD(shape, field, narrow, wide, meaning) "    " #narrow "_t " #field ";\n"
-#define SESAME_SHAPE_TEXT(shape, field, meaning) "    string " #field ";\n"
-#define SESAME_SHAPE_LIST(shape, field, meaning) \
+#define SESAME_TRACED_FIELD(shape, field, narrow, wide, meaning) "    " #narrow "_t " #field ";\n"
+#define SESAME_TRACED_TEXT(shape, field, meaning) "    string " #field ";\n"
+#define SESAME_TRACED_LIST(shape, field, meaning) \
   "    u32_t " #field "_length;\n    s32_t " #field "[" #field "_length];\n"
-#define SESAME_SHAPE_END(shape) \
-  }                             \
+#define SESAME_TRACED_END(shape) \
+  }                              \
   ,
-#include "core/trace/shapes.def"
-#define SESAME_SHAPE_BEGIN(shape, id, meaning) \
-  {                                            \
+#include "core/trace/traced_records.def"
+#define SESAME_TRACED_BEGIN(shape, id, meaning) \
+  {                                             \
 #shape, id | SESAME_WIDE, meaning, ""
-#define SESAME_SHAPE_FIELD(shape, field, narrow, wide, meaning) "    " #wide "_t " #field ";\n"
-#define SESAME_SHAPE_TEXT(shape, field, meaning) "    string " #field ";\n"
-#define SESAME_SHAPE_LIST(shape, field, meaning) \
+#define SESAME_TRACED_FIELD(shape, field, narrow, wide, meaning) "    " #wide "_t " #field ";\n"
+#define SESAME_TRACED_TEXT(shape, field, meaning) "    string " #field ";\n"
+#define SESAME_TRACED_LIST(shape, field, meaning) \
   "    u32_t " #field "_length;\n    s32_t " #field "[" #field "_length];\n"
-#define SESAME_SHAPE_END(shape) \
-  }                             \
+#define SESAME_TRACED_END(shape) \
+  }                              \
   ,
-#include "core/trace/shapes.def"
+#include "core/trace/traced_records.def"
 };
 
 void sesame_metadata_write(void (*write)(int file, const char* text), int file) {

@@ -1,4 +1,5 @@
-/* The text file `metadata` of a raw trace (Common Trace Format 1.8), made from shapes.def. */
+/* The text file `metadata` of a raw trace (Common Trace Format 1.8), made from traced_records.def.
+ */
 #ifndef SESAME_TRACER_METADATA_H
 #define SESAME_TRACER_METADATA_H
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/trace/shapes.h"
+#include "core/trace/traced_format.h"
 
 typedef struct {
   char directory[PATH_MAX]; /* of the raw trace; empty when nothing is recorded */

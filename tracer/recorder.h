@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "core/trace/shapes.h"
+#include "core/trace/traced_format.h"
 
 /* What is recorded, as bits. */
 enum { SESAME_IO = 1, SESAME_MPI = 2, SESAME_WRITING = 0x80 };

@@ -1,5 +1,5 @@
-/* One struct and one writer for each shape of core/trace/shapes.def: struct sesame_data_at and
- * sesame_put_data_at(end_ticks, &record). Part of recorder.h. */
+/* One struct and one writer for each shape of core/trace/traced_records.def: struct sesame_data_at
+ * and sesame_put_data_at(end_ticks, &record). Part of recorder.h. */
 #ifndef SESAME_TRACER_RECORDS_H
 #define SESAME_TRACER_RECORDS_H
 
@@ -9,14 +9,14 @@ typedef struct {
   const int32_t* items;
 } SesameList;
 
-#define SESAME_SHAPE_BEGIN(shape, id, meaning) struct sesame_##shape {
-#define SESAME_SHAPE_FIELD(shape, field, narrow, wide, meaning) sesame_##wide field;
-#define SESAME_SHAPE_TEXT(shape, field, meaning) const char* field;
-#define SESAME_SHAPE_LIST(shape, field, meaning) SesameList field;
-#define SESAME_SHAPE_END(shape) \
-  }                             \
+#define SESAME_TRACED_BEGIN(shape, id, meaning) struct sesame_##shape {
+#define SESAME_TRACED_FIELD(shape, field, narrow, wide, meaning) sesame_##wide field;
+#define SESAME_TRACED_TEXT(shape, field, meaning) const char* field;
+#define SESAME_TRACED_LIST(shape, field, meaning) SesameList field;
+#define SESAME_TRACED_END(shape) \
+  }                              \
   ;
-#include "core/trace/shapes.def"
+#include "core/trace/traced_records.def"
 
 #define SESAME_FITS_u8(v) ((uint64_t)(v) <= UINT8_MAX)
 #define SESAME_FITS_u16(v) ((uint64_t)(v) <= UINT16_MAX)
@@ -51,48 +51,49 @@ static inline uint8_t* sesame_put_list(uint8_t* at, SesameList list) {
 }
 
 /* Room for a record beyond that of its numbers. */
-#define SESAME_SHAPE_BEGIN(shape, id, meaning)                                    \
+#define SESAME_TRACED_BEGIN(shape, id, meaning)                                   \
   static inline size_t sesame_room_##shape(const struct sesame_##shape* record) { \
     (void)record;                                                                 \
     size_t room = SESAME_RECORD_ROOM;
-#define SESAME_SHAPE_TEXT(shape, field, meaning) room += strlen(record->field) + 1;
-#define SESAME_SHAPE_LIST(shape, field, meaning) room += 4 + 4 * (size_t)record->field.length;
-#define SESAME_SHAPE_END(shape) \
-  return room;                  \
+#define SESAME_TRACED_TEXT(shape, field, meaning) room += strlen(record->field) + 1;
+#define SESAME_TRACED_LIST(shape, field, meaning) room += 4 + 4 * (size_t)record->field.length;
+#define SESAME_TRACED_END(shape) \
+  return room;                   \
   }
-#include "core/trace/shapes.def"
+#include "core/trace/traced_records.def"
 
-#define SESAME_SHAPE_BEGIN(shape, id, meaning)                                 \
+#define SESAME_TRACED_BEGIN(shape, id, meaning)                                \
   static inline int sesame_fits_##shape(const struct sesame_##shape* record) { \
     (void)record;                                                              \
     return 1
-#define SESAME_SHAPE_FIELD(shape, field, narrow, wide, meaning) &SESAME_FITS_##narrow(record->field)
-#define SESAME_SHAPE_END(shape) \
-  ;                             \
+#define SESAME_TRACED_FIELD(shape, field, narrow, wide, meaning) \
+  &SESAME_FITS_##narrow(record->field)
+#define SESAME_TRACED_END(shape) \
+  ;                              \
   }
-#include "core/trace/shapes.def"
+#include "core/trace/traced_records.def"
 
-#define SESAME_SHAPE_BEGIN(shape, id, meaning) \
+#define SESAME_TRACED_BEGIN(shape, id, meaning) \
   static inline uint8_t* sesame_narrow_##shape(uint8_t* at, const struct sesame_##shape* record) {
-#define SESAME_SHAPE_FIELD(shape, field, narrow, wide, meaning) \
+#define SESAME_TRACED_FIELD(shape, field, narrow, wide, meaning) \
   at = sesame_put_number(at, (uint64_t)record->field, SESAME_BYTES_##narrow);
-#define SESAME_SHAPE_TEXT(shape, field, meaning) at = sesame_put_text(at, record->field);
-#define SESAME_SHAPE_LIST(shape, field, meaning) at = sesame_put_list(at, record->field);
-#define SESAME_SHAPE_END(shape) \
-  return at;                    \
+#define SESAME_TRACED_TEXT(shape, field, meaning) at = sesame_put_text(at, record->field);
+#define SESAME_TRACED_LIST(shape, field, meaning) at = sesame_put_list(at, record->field);
+#define SESAME_TRACED_END(shape) \
+  return at;                     \
   }
-#include "core/trace/shapes.def"
+#include "core/trace/traced_records.def"
 
-#define SESAME_SHAPE_BEGIN(shape, id, meaning) \
+#define SESAME_TRACED_BEGIN(shape, id, meaning) \
   static inline uint8_t* sesame_wide_##shape(uint8_t* at, const struct sesame_##shape* record) {
-#define SESAME_SHAPE_FIELD(shape, field, narrow, wide, meaning) \
+#define SESAME_TRACED_FIELD(shape, field, narrow, wide, meaning) \
   at = sesame_put_number(at, (uint64_t)record->field, SESAME_BYTES_##wide);
-#define SESAME_SHAPE_TEXT(shape, field, meaning) at = sesame_put_text(at, record->field);
-#define SESAME_SHAPE_LIST(shape, field, meaning) at = sesame_put_list(at, record->field);
-#define SESAME_SHAPE_END(shape) \
-  return at;                    \
+#define SESAME_TRACED_TEXT(shape, field, meaning) at = sesame_put_text(at, record->field);
+#define SESAME_TRACED_LIST(shape, field, meaning) at = sesame_put_list(at, record->field);
+#define SESAME_TRACED_END(shape) \
+  return at;                     \
   }
-#include "core/trace/shapes.def"
+#include "core/trace/traced_records.def"
 
 static inline uint8_t* sesame_start_record(SesameStream* stream, uint64_t end_ticks, unsigned id) {
   uint64_t ns = sesame_ns_at(&stream->clock, end_ticks);
@@ -102,7 +103,7 @@ static inline uint8_t* sesame_start_record(SesameStream* stream, uint64_t end_ti
 }
 
 /* `watched` says so while a record is made, so that a signal handler leaves it alone. */
-#define SESAME_SHAPE_BEGIN(shape, id, meaning)                                                     \
+#define SESAME_TRACED_BEGIN(shape, id, meaning)                                                    \
   static inline void sesame_put_##shape(uint64_t end_ticks, const struct sesame_##shape* record) { \
     SesameStream* stream = &sesame_stream;                                                         \
     uint8_t watched = stream->watched;                                                             \
@@ -126,6 +127,6 @@ static inline uint8_t* sesame_start_record(SesameStream* stream, uint64_t end_ti
     atomic_signal_fence(memory_order_seq_cst);                                                     \
     *(volatile uint8_t*)&stream->watched = watched;                                                \
   }
-#include "core/trace/shapes.def"
+#include "core/trace/traced_records.def"
 
 #endif

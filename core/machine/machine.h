@@ -96,10 +96,10 @@ std::vector<KeyInfo> machine_keys();
 
 // As in the file: "fat_tree", "two-phase".
 std::string_view topology_name(TopologyKind kind);
-const char* word_of(Detail detail);
+const char* word_of(StorageModel detail);
 const char* word_of(CachePolicy policy);
 const char* word_of(DeviceKind kind);
 const char* word_of(RaidLevel level);
-const char* word_of(Collective strategy);
+const char* word_of(CollectiveStrategy strategy);
 
 }  // namespace sesame::machine

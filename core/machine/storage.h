@@ -83,9 +83,9 @@ struct CacheParameters {
   int read_ahead = 0;               // blocks after a sequential miss; I/O nodes only
 };
 
-enum class Detail { kAnalytic, kFull };
-enum class Layout { kRoundRobin, kVesta };
-enum class Collective { kBarrier, kGrouping, kTwoPhase, kDiskDirected };
+enum class StorageModel { kAnalytic, kFull };
+enum class StripingLayout { kRoundRobin, kVesta };
+enum class CollectiveStrategy { kBarrier, kGrouping, kTwoPhase, kDiskDirected };
 
 struct MetadataParameters {
   SimTime open;
@@ -106,7 +106,7 @@ enum class CollectiveUse { kAlways, kInterleaved, kNever };
 inline constexpr uint64_t kLongestCollectiveBuffer = std::numeric_limits<int32_t>::max();
 
 struct CollectiveParameters {
-  Collective strategy = Collective::kTwoPhase;
+  CollectiveStrategy strategy = CollectiveStrategy::kTwoPhase;
   int group_size = 4;                  // node grouping
   int cb_nodes = 0;                    // two-phase: aggregators; 0: one for each node
   uint64_t cb_buffer_size = 16 << 20;  // two-phase: bytes an aggregator holds at a time
@@ -121,13 +121,13 @@ struct CollectiveParameters {
 
 struct StorageParameters {
   std::vector<std::string> mounts;  // absolute paths; "." is the working directory of the run
-  Detail detail = Detail::kFull;
+  StorageModel detail = StorageModel::kFull;
   uint64_t capacity = 0;  // of the whole file system; 0: without end
 
   // The nodes that serve it; none in a node's own file system.
   int ionodes = 1;
   std::vector<uint32_t> attached;  // to the switch of which node each is; empty: spread evenly
-  Layout layout = Layout::kRoundRobin;
+  StripingLayout layout = StripingLayout::kRoundRobin;
   uint64_t stripe = 64 << 10;
   int stripe_factor = 0;   // I/O nodes that a file lies on; 0: all
   uint64_t vesta_bsu = 0;  // bytes of a basic striping unit

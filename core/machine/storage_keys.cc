@@ -18,7 +18,7 @@ struct StorageKey {
 constexpr StorageKey kKeys[] = {
     {"mount", Where::kBoth, Kind::kTexts,
      "paths that lie on it; \".\" is the working directory of the run"},
-    {"detail", Where::kBoth, Kind::kChoice, "how closely it is modelled", kDetailWords},
+    {"detail", Where::kBoth, Kind::kChoice, "how closely it is modelled", kStorageModelWords},
     {"capacity", Where::kBoth, Kind::kSize, "of the whole file system"},
     {"client_overhead", Where::kBoth, Kind::kDuration, "CPU time of a compute node for a request"},
     {"server_overhead", Where::kBoth, Kind::kDuration, "CPU time of an I/O node for a request"},

@@ -9,7 +9,7 @@
 namespace sesame::machine {
 
 // In the order of the enumerations of storage.h.
-inline constexpr const char* kDetailWords[] = {"analytic", "full"};
+inline constexpr const char* kStorageModelWords[] = {"analytic", "full"};
 inline constexpr const char* kLayoutWords[] = {"round-robin", "vesta"};
 inline constexpr const char* kPolicyWords[] = {"base", "greedy", "coordinated", "global"};
 inline constexpr const char* kCoherenceWords[] = {"invalidate", "update"};

@@ -167,7 +167,7 @@ CollectiveParameters read_collective(const Table& table) {
 StorageParameters read_values(const Table& table, bool shared) {
   StorageParameters storage;
   storage.mounts = texts_of(table.document(), table.key("mount"));
-  table.choice("detail", kDetailWords, storage.detail);
+  table.choice("detail", kStorageModelWords, storage.detail);
   table.size("capacity", storage.capacity);
   storage.ionodes = shared ? 1 : 0;
   table.count("ionodes", storage.ionodes);
@@ -234,7 +234,7 @@ Result<> check_striping(const Table& table, const StorageParameters& storage,
                            std::to_string(storage.stripe_factor),
                        "without " + table.key("stripe_factor") + " a file lies on all I/O nodes");
   }
-  const bool vesta = storage.layout == Layout::kVesta;
+  const bool vesta = storage.layout == StripingLayout::kVesta;
   if (vesta && storage.vesta_bsu == 0) return missing_key(table.document(), table.key("vesta.bsu"));
   const char* unit = vesta ? "vesta.bsu" : "stripe";
   const uint64_t bytes = vesta ? storage.vesta_bsu : storage.stripe;
@@ -412,7 +412,7 @@ Result<> check_whole(const Table& table, const StorageParameters& storage,
     if (auto checked = check_striping(table, storage, limits); !checked) return checked;
   }
   if (auto checked = check_caches(table, storage, limits); !checked) return checked;
-  if (storage.detail == Detail::kAnalytic) return table.require({"analytic.bandwidth"});
+  if (storage.detail == StorageModel::kAnalytic) return table.require({"analytic.bandwidth"});
   return check_device(table, storage);
 }
 
@@ -467,10 +467,12 @@ Result<> check_mounts(const Document& document) {
   return {};
 }
 
-const char* word_of(Detail detail) { return kDetailWords[static_cast<size_t>(detail)]; }
+const char* word_of(StorageModel detail) { return kStorageModelWords[static_cast<size_t>(detail)]; }
 const char* word_of(CachePolicy policy) { return kPolicyWords[static_cast<size_t>(policy)]; }
 const char* word_of(DeviceKind kind) { return kDeviceWords[static_cast<size_t>(kind)]; }
 const char* word_of(RaidLevel level) { return kRaidWords[static_cast<size_t>(level)]; }
-const char* word_of(Collective strategy) { return kCollectiveWords[static_cast<size_t>(strategy)]; }
+const char* word_of(CollectiveStrategy strategy) {
+  return kCollectiveWords[static_cast<size_t>(strategy)];
+}
 
 }  // namespace sesame::machine

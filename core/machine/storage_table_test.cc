@@ -70,7 +70,7 @@ TEST(Storage, TakesWhatTheFileSays) {
   ASSERT_TRUE(machine.storage && machine.node_storage);
   const StorageParameters& shared = *machine.storage;
   EXPECT_EQ(shared.mounts, (std::vector<std::string>{"/pfs", "."}));
-  EXPECT_EQ(shared.detail, Detail::kFull);
+  EXPECT_EQ(shared.detail, StorageModel::kFull);
   EXPECT_EQ(shared.ionodes, 4);
   EXPECT_EQ(shared.stripe, 65536u);
   EXPECT_EQ(shared.block, 8192u);
@@ -79,7 +79,7 @@ TEST(Storage, TakesWhatTheFileSays) {
   EXPECT_EQ(shared.ionode_cache.size, 0u);
   EXPECT_DOUBLE_EQ(shared.device.read_bandwidth, 5e6);
   EXPECT_DOUBLE_EQ(shared.device.write_bandwidth, 4e6);
-  EXPECT_EQ(shared.collective.strategy, Collective::kTwoPhase);
+  EXPECT_EQ(shared.collective.strategy, CollectiveStrategy::kTwoPhase);
   EXPECT_EQ(machine.node_storage->ionodes, 0);  // none of its own
   EXPECT_EQ(machine.node_storage->ionode_cache.size, 2u << 20);
   EXPECT_DOUBLE_EQ(machine.node_storage->analytic_bandwidth, 2e6);
@@ -115,7 +115,7 @@ TEST(Storage, OverridesReachEveryPart) {
                                 "storage.collective.io_list=literal",
                                 "storage.capacity=1 GB"});
   const StorageParameters& storage = *machine.storage;
-  EXPECT_EQ(storage.layout, Layout::kVesta);
+  EXPECT_EQ(storage.layout, StripingLayout::kVesta);
   EXPECT_EQ(storage.vesta_bsu, 32768u);
   EXPECT_EQ(storage.vesta_cells, 6);
   EXPECT_EQ(storage.attached, (std::vector<uint32_t>{0, 2, 4, 6}));
@@ -135,7 +135,7 @@ TEST(Storage, OverridesReachEveryPart) {
   EXPECT_DOUBLE_EQ(storage.device.write_limit, 32e6);
   EXPECT_EQ(storage.device.write_burst, 2'000'000u);
   EXPECT_EQ(storage.device.limit_refill, SimTime::from_ns(100'000'000));
-  EXPECT_EQ(storage.collective.strategy, Collective::kDiskDirected);
+  EXPECT_EQ(storage.collective.strategy, CollectiveStrategy::kDiskDirected);
   EXPECT_EQ(storage.collective.cb_read, CollectiveUse::kInterleaved);
   EXPECT_EQ(storage.collective.cb_write, CollectiveUse::kNever);
   EXPECT_FALSE(storage.merges_misses);

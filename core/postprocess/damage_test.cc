@@ -10,7 +10,7 @@
 namespace sesame::postprocess {
 namespace {
 
-// Writes records of all shapes, with values that make sense and some that do not.
+// Writes records of all types, with values that make sense and some that do not.
 class Bytes {
  public:
   template <typename T>
@@ -40,29 +40,29 @@ int64_t small(Random& random) { return static_cast<int64_t>(random() % 8); }
 #define PUT_s40(v) bytes.put_s40(v);
 #define PUT_s64(v) bytes.put(static_cast<int64_t>(v));
 
-// One function for each shape, wide or narrow.
-#define SESAME_SHAPE_BEGIN(shape, id, meaning)                         \
-  void put_##shape(Bytes& bytes, Random& random, uint32_t time) {      \
+// One function for each type, wide or narrow.
+#define SESAME_TRACED_BEGIN(type, id, meaning)                         \
+  void put_##type(Bytes& bytes, Random& random, uint32_t time) {       \
     const bool wide = random() % 4 == 0;                               \
     bytes.put(static_cast<uint8_t>(wide ? (id) | SESAME_WIDE : (id))); \
     bytes.put(time);
-#define SESAME_SHAPE_FIELD(shape, field, narrow, wide_type, meaning) \
+#define SESAME_TRACED_FIELD(type, field, narrow, wide_type, meaning) \
   if (wide) {                                                        \
     PUT_##wide_type(small(random))                                   \
   } else {                                                           \
     PUT_##narrow(small(random))                                      \
   }
-#define SESAME_SHAPE_TEXT(shape, field, meaning) bytes.put_text("a/b");
-#define SESAME_SHAPE_LIST(shape, field, meaning) \
+#define SESAME_TRACED_TEXT(type, field, meaning) bytes.put_text("a/b");
+#define SESAME_TRACED_LIST(type, field, meaning) \
   bytes.put(uint32_t{3});                        \
   for (int32_t value : {0, 4, 1}) bytes.put(value);
-#define SESAME_SHAPE_END(shape) }
-#include "core/trace/shapes.def"
+#define SESAME_TRACED_END(type) }
+#include "core/trace/traced_records.def"
 
 using Put = void (*)(Bytes&, Random&, uint32_t);
 constexpr Put kPuts[] = {
-#define SESAME_SHAPE_BEGIN(shape, id, meaning) &put_##shape,
-#include "core/trace/shapes.def"
+#define SESAME_TRACED_BEGIN(type, id, meaning) &put_##type,
+#include "core/trace/traced_records.def"
 };
 
 std::string stream(Random& random, uint32_t pid) {
@@ -128,7 +128,7 @@ class DamagedTrace : public ::testing::Test {
   std::string directory_;
 };
 
-TEST_F(DamagedTrace, ReadsRecordsOfAllShapes) {
+TEST_F(DamagedTrace, ReadsRecordsOfAllTypes) {
   Random random(1);
   write(1, stream(random, 1));
   auto [rows, damage] = collate(Pruning::kNone);

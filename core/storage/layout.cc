@@ -12,7 +12,7 @@ Layout::Layout(const machine::StorageParameters& parameters)
     unit_ = UINT64_C(1) << 60;
     return;
   }
-  const bool vesta = parameters.layout == machine::Layout::kVesta;
+  const bool vesta = parameters.layout == machine::StripingLayout::kVesta;
   const int cells = vesta ? parameters.vesta_cells : parameters.stripe_factor;
   unit_ = vesta ? parameters.vesta_bsu : parameters.stripe;
   cells_ = cells > 0 ? static_cast<uint32_t>(cells) : ionodes_;

@@ -8,7 +8,8 @@ namespace sesame::storage {
 std::unique_ptr<FileSystem> make_file_system(const machine::StorageParameters& parameters,
                                              const network::Network& network,
                                              pdes::EventQueue& events, uint64_t seed) {
-  if (parameters.detail == machine::Detail::kAnalytic) return make_analytic(parameters, events);
+  if (parameters.detail == machine::StorageModel::kAnalytic)
+    return make_analytic(parameters, events);
   return make_full(parameters, network, events, seed);
 }
 

@@ -1,6 +1,6 @@
-// Reads the raw form of a traced run (shapes.h): its metadata, the states of its processes, and
-// the records of each thread one packet at a time. Damage ends a stream: the records in front of
-// it have been given by then, and damage() says what and where.
+// Reads the raw form of a traced run (traced_format.h): its metadata, the states of its processes,
+// and the records of each thread one packet at a time. Damage ends a stream: the records in front
+// of it have been given by then, and damage() says what and where.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct TracedState {
   uint64_t records = 0;    // made, by all threads
   uint64_t discarded = 0;  // of these known to be lost
   uint32_t pid = 0;
-  uint32_t ended = 0;  // as in shapes.h
+  uint32_t ended = 0;  // as in traced_format.h
   int32_t error = 0;
 };
 

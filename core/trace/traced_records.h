@@ -1,5 +1,5 @@
-// The records of a traced run as structs, made from shapes.def, and their decoders. Numbers have
-// their wide type whatever the form in the stream; texts and lists point into the packet.
+// The records of a traced run as structs, made from traced_records.def, and their decoders. Numbers
+// have their wide type whatever the form in the stream; texts and lists point into the packet.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/trace/shapes.h"
+#include "core/trace/traced_format.h"
 
 namespace sesame::trace {
 
@@ -25,17 +25,17 @@ struct ListView {
   }
 };
 
-#define SESAME_SHAPE_BEGIN(shape, id, meaning) \
-  struct shape##_record {                      \
+#define SESAME_TRACED_BEGIN(type, id, meaning) \
+  struct type##_record {                       \
     static constexpr uint8_t kId = id;         \
-    static constexpr std::string_view kName = #shape;
-#define SESAME_SHAPE_FIELD(shape, field, narrow, wide, meaning) sesame_##wide field = {};
-#define SESAME_SHAPE_TEXT(shape, field, meaning) std::string_view field = {};
-#define SESAME_SHAPE_LIST(shape, field, meaning) ListView field = {};
-#define SESAME_SHAPE_END(shape) \
+    static constexpr std::string_view kName = #type;
+#define SESAME_TRACED_FIELD(type, field, narrow, wide, meaning) sesame_##wide field = {};
+#define SESAME_TRACED_TEXT(type, field, meaning) std::string_view field = {};
+#define SESAME_TRACED_LIST(type, field, meaning) ListView field = {};
+#define SESAME_TRACED_END(type) \
   }                             \
   ;
-#include "core/trace/shapes.def"
+#include "core/trace/traced_records.def"
 
 namespace decode {
 
@@ -77,33 +77,33 @@ inline bool list(Bytes& at, Bytes end, ListView& value) {
 }  // namespace decode
 
 // The numbers come first, so one comparison guards them all.
-#define SESAME_SHAPE_BEGIN(shape, id, meaning) \
+#define SESAME_TRACED_BEGIN(type, id, meaning) \
   template <bool kWide>                        \
-  constexpr size_t shape##_numbers() {         \
+  constexpr size_t type##_numbers() {          \
     return 0
-#define SESAME_SHAPE_FIELD(shape, field, narrow, wide, meaning) \
+#define SESAME_TRACED_FIELD(type, field, narrow, wide, meaning) \
   +(kWide ? SESAME_BYTES_##wide : SESAME_BYTES_##narrow)
-#define SESAME_SHAPE_END(shape) \
+#define SESAME_TRACED_END(type) \
   ;                             \
   }
-#include "core/trace/shapes.def"
+#include "core/trace/traced_records.def"
 
 // read_fields_of<wide>(at, end, record): false when the packet ends first; else `at` is behind it.
-#define SESAME_SHAPE_BEGIN(shape, id, meaning)                               \
-  template <bool kWide>                                                      \
-  inline bool read_fields_of(Bytes& at, Bytes end, shape##_record& record) { \
-    if (static_cast<size_t>(end - at) < shape##_numbers<kWide>()) return false;
-#define SESAME_SHAPE_FIELD(shape, field, narrow, wide, meaning)           \
+#define SESAME_TRACED_BEGIN(type, id, meaning)                              \
+  template <bool kWide>                                                     \
+  inline bool read_fields_of(Bytes& at, Bytes end, type##_record& record) { \
+    if (static_cast<size_t>(end - at) < type##_numbers<kWide>()) return false;
+#define SESAME_TRACED_FIELD(type, field, narrow, wide, meaning)           \
   record.field = kWide ? decode::as_##wide(at) : decode::as_##narrow(at); \
   at += kWide ? SESAME_BYTES_##wide : SESAME_BYTES_##narrow;
-#define SESAME_SHAPE_TEXT(shape, field, meaning) \
+#define SESAME_TRACED_TEXT(type, field, meaning) \
   if (!decode::text(at, end, record.field)) return false;
-#define SESAME_SHAPE_LIST(shape, field, meaning) \
+#define SESAME_TRACED_LIST(type, field, meaning) \
   if (!decode::list(at, end, record.field)) return false;
-#define SESAME_SHAPE_END(shape) \
+#define SESAME_TRACED_END(type) \
   return true;                  \
   }
-#include "core/trace/shapes.def"
+#include "core/trace/traced_records.def"
 
 enum class Taken { kRecord, kCutOff, kUnknown };
 
@@ -111,20 +111,20 @@ enum class Taken { kRecord, kCutOff, kUnknown };
 template <typename Visitor>
 inline Taken take_record(uint8_t id, Bytes& at, Bytes end, uint64_t time, Visitor& visitor) {
   switch (id) {
-#define SESAME_SHAPE_BEGIN(shape, id, meaning)                          \
+#define SESAME_TRACED_BEGIN(type, id, meaning)                          \
   case id: {                                                            \
-    shape##_record record;                                              \
+    type##_record record;                                               \
     if (!read_fields_of<false>(at, end, record)) return Taken::kCutOff; \
     visitor.on(record, time);                                           \
     return Taken::kRecord;                                              \
   }                                                                     \
   case id | SESAME_WIDE: {                                              \
-    shape##_record record;                                              \
+    type##_record record;                                               \
     if (!read_fields_of<true>(at, end, record)) return Taken::kCutOff;  \
     visitor.on(record, time);                                           \
     return Taken::kRecord;                                              \
   }
-#include "core/trace/shapes.def"
+#include "core/trace/traced_records.def"
     default:
       return Taken::kUnknown;
   }

@@ -1,4 +1,4 @@
-"""Reads the raw trace of processes without the project's own reader, straight from shapes.def."""
+"""Reads the raw trace of processes by traced_records.def, without the project's own reader."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ class Process:
 
 def shapes() -> dict[int, tuple[str, list[tuple[str, str, str]]]]:
     """For each id the name and the fields: name, narrow and wide type."""
-    text = (ROOT / "core/trace/shapes.def").read_text()
+    text = (ROOT / "core/trace/traced_records.def").read_text()
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S).replace("\\\n", " ")
-    macros = dict(re.findall(r"#define SESAME_SHAPE_(CALL|ENVELOPE)\(shape\)(.*)", text))
+    macros = dict(re.findall(r"#define SESAME_TRACED_(CALL|ENVELOPE)\(record\)(.*)", text))
     found: dict[int, tuple[str, list[tuple[str, str, str]]]] = {}
     for shape, number, body in re.findall(
-        r"^SESAME_SHAPE_BEGIN\((\w+), (\d+),.*?\)\n(.*?)^SESAME_SHAPE_END", text, re.M | re.S
+        r"^SESAME_TRACED_BEGIN\((\w+), (\d+),.*?\)\n(.*?)^SESAME_TRACED_END", text, re.M | re.S
     ):
         for name, meaning in macros.items():
-            body = body.replace(f"SESAME_SHAPE_{name}({shape})", meaning)
+            body = body.replace(f"SESAME_TRACED_{name}({shape})", meaning)
         fields = [
             (name, narrow or kind.lower(), wide or kind.lower())
             for kind, name, narrow, wide in re.findall(
-                r"SESAME_SHAPE_(FIELD|TEXT|LIST)\(\w+, (\w+),(?: (\w+), (\w+),)?", body
+                r"SESAME_TRACED_(FIELD|TEXT|LIST)\(\w+, (\w+),(?: (\w+), (\w+),)?", body
             )
         ]
         found[int(number)] = (shape, fields)

@@ -1,6 +1,6 @@
-"""Writes raw traces as shapes.def says, for tests: records by name, packets, state files.
+"""Writes raw traces as traced_records.def says, for tests: records by name, packets, state files.
 
-It shares nothing with the tracer's own writer but the list of shapes.
+It shares nothing with the tracer's own writer but the list of record types.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ STATE_MAGIC = 0x45544154534D5353
 STATE_THREADS = 1023
 
 
-def _shapes() -> dict[str, tuple[int, list[tuple[str, str, str]]]]:
+def _record_types() -> dict[str, tuple[int, list[tuple[str, str, str]]]]:
     """By name: the id, and (field, narrow, wide) of each field; texts and lists as types."""
-    text = (ROOT / "core/trace/shapes.def").read_text()
-    text = re.sub(r"#define (SESAME_SHAPE_\w+)\(shape\)((?:.*\\\n)*.*\n)", _remember, text)
+    text = (ROOT / "core/trace/traced_records.def").read_text()
+    text = re.sub(r"#define (SESAME_TRACED_\w+)\(record\)((?:.*\\\n)*.*\n)", _remember, text)
     for name, body in _MACROS.items():
         text = re.sub(rf"{name}\((\w+)\)", lambda m, body=body: body, text)
-    shapes: dict[str, tuple[int, list[tuple[str, str, str]]]] = {}
+    types: dict[str, tuple[int, list[tuple[str, str, str]]]] = {}
     fields: list[tuple[str, str, str]] = []
     for match in re.finditer(
-        r"^\s*SESAME_SHAPE_(BEGIN|FIELD|TEXT|LIST)\((\w+), (\w+)(?:, (\w+), (\w+))?,", text, re.M
+        r"^\s*SESAME_TRACED_(BEGIN|FIELD|TEXT|LIST)\((\w+), (\w+)(?:, (\w+), (\w+))?,", text, re.M
     ):
-        kind, shape, second, narrow, wide = match.groups()
+        kind, name, second, narrow, wide = match.groups()
         if kind == "BEGIN":
             fields = []
-            shapes[shape] = (int(second), fields)
+            types[name] = (int(second), fields)
         elif kind == "FIELD":
             fields.append((second, narrow, wide))
         else:
             fields.append((second, kind, kind))
-    return shapes
+    return types
 
 
 _MACROS: dict[str, str] = {}
@@ -48,13 +48,13 @@ _MACROS: dict[str, str] = {}
 
 def _remember(match: re.Match[str]) -> str:
     name, body = match.groups()
-    if "SESAME_SHAPE_FIELD(" in body and name not in ("SESAME_SHAPE_BEGIN", "SESAME_SHAPE_END"):
-        lines = re.findall(r"SESAME_SHAPE_FIELD\(shape, \w+, \w+, \w+,", body)
+    if "SESAME_TRACED_FIELD(" in body and name not in ("SESAME_TRACED_BEGIN", "SESAME_TRACED_END"):
+        lines = re.findall(r"SESAME_TRACED_FIELD\(record, \w+, \w+, \w+,", body)
         _MACROS[name] = "\n" + "\n".join(lines) + "\n"
     return "\n"
 
 
-SHAPES = _shapes()
+RECORD_TYPES = _record_types()
 
 
 def _fits(value: int, kind: str) -> bool:
@@ -67,10 +67,12 @@ def _number(value: int, kind: str) -> bytes:
     return value.to_bytes(SIZES[kind], "little", signed=kind[0] == "s")
 
 
-def encode(shape: str, time: int, values: dict[str, Any], call: int, wide: bool = False) -> bytes:
-    number, fields = SHAPES[shape]
+def encode(
+    record_type: str, time: int, values: dict[str, Any], call: int, wide: bool = False
+) -> bytes:
+    number, fields = RECORD_TYPES[record_type]
     known = {name for name, _, _ in fields}
-    assert set(values) <= known, f"{shape} has no {set(values) - known}"
+    assert set(values) <= known, f"{record_type} has no {set(values) - known}"
     numbers = {
         name: call if name == "call" else int(values.get(name, 0))
         for name, narrow, _ in fields
@@ -103,7 +105,7 @@ class Stream:
 
     def put(
         self,
-        shape: str,
+        record_type: str,
         call: str = "",
         *,
         begin: int | None = None,
@@ -114,10 +116,10 @@ class Stream:
         """A record that began at `begin` (10 ns after the last) and took 5 ns, or till `end`."""
         begin = self.clock + 10 if begin is None else begin
         end = begin + 5 if end is None else end
-        if any(name == "duration" for name, _, _ in SHAPES[shape][1]):
+        if any(name == "duration" for name, _, _ in RECORD_TYPES[record_type][1]):
             values["duration"] = end - begin
         number = self.process.trace.call(call) if call else 0
-        self.records.append((end, encode(shape, end, values, number, wide)))
+        self.records.append((end, encode(record_type, end, values, number, wide)))
         self.clock = max(self.clock, end)
 
     def packets(self) -> bytes:
@@ -158,8 +160,8 @@ class Process:
             self.streams[number] = Stream(self, number, self.clock)
         return self.streams[number]
 
-    def put(self, shape: str, call: str = "", **values: Any) -> None:
-        self.thread().put(shape, call, **values)
+    def put(self, record_type: str, call: str = "", **values: Any) -> None:
+        self.thread().put(record_type, call, **values)
 
     def end(self, how: int = 1, processor: int = 0) -> None:
         self.put("ended", how=how, processor=processor)

@@ -6,7 +6,7 @@
 namespace sesame::mpi {
 namespace {
 
-using machine::Collective;
+using machine::CollectiveStrategy;
 using machine::CollectiveUse;
 
 // Whether the range of some rank reaches into that of the one before it (ROMIO's test).
@@ -43,13 +43,13 @@ int access_collective(Strand& strand, Transfer& transfer, FileObject& file, File
     return access_independent(strand, file, request);
   }
   switch (parameters.strategy) {
-    case Collective::kBarrier:
+    case CollectiveStrategy::kBarrier:
       return access_after_barrier(strand, transfer, file, request);
-    case Collective::kGrouping:
+    case CollectiveStrategy::kGrouping:
       return access_in_groups(strand, transfer, file, request);
-    case Collective::kTwoPhase:
+    case CollectiveStrategy::kTwoPhase:
       return access_two_phase(strand, transfer, file, request);
-    case Collective::kDiskDirected:
+    case CollectiveStrategy::kDiskDirected:
       return access_disk_directed(strand, transfer, file, request);
   }
   __builtin_unreachable();

@@ -15,18 +15,18 @@
 namespace sesame::mpi {
 namespace {
 
-using machine::Collective;
 using machine::CollectiveParameters;
+using machine::CollectiveStrategy;
 using machine::CollectiveUse;
 
 struct StrategyName {
   const char* name;
-  Collective strategy;
+  CollectiveStrategy strategy;
 };
-constexpr StrategyName kStrategies[] = {{"barrier", Collective::kBarrier},
-                                        {"grouping", Collective::kGrouping},
-                                        {"two-phase", Collective::kTwoPhase},
-                                        {"disk-directed", Collective::kDiskDirected}};
+constexpr StrategyName kStrategies[] = {{"barrier", CollectiveStrategy::kBarrier},
+                                        {"grouping", CollectiveStrategy::kGrouping},
+                                        {"two-phase", CollectiveStrategy::kTwoPhase},
+                                        {"disk-directed", CollectiveStrategy::kDiskDirected}};
 
 template <typename Integer>
 std::optional<Integer> number_of(const InfoObject& hints, const char* key) {
@@ -82,7 +82,7 @@ const char* name_of(Choice choice) {
   return choice == Choice::kEnable ? "enable" : "disable";
 }
 
-const char* name_of(Collective strategy) {
+const char* name_of(CollectiveStrategy strategy) {
   for (const StrategyName& known : kStrategies)
     if (known.strategy == strategy) return known.name;
   return "";

@@ -59,7 +59,7 @@ class SmallFileSystem : public ::testing::Test {
     World& world = job_.world();
     world.mounts = std::move(*storage::Mounts::create({directory_, "/tmp", false, false}));
     machine::StorageParameters parameters;
-    parameters.detail = machine::Detail::kAnalytic;
+    parameters.detail = machine::StorageModel::kAnalytic;
     parameters.capacity = 1'000'000;
     parameters.analytic_latency = SimTime::from_ns(1000);
     parameters.analytic_bandwidth = 1e9;

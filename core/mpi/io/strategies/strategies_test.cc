@@ -17,7 +17,7 @@
 namespace sesame::mpi {
 namespace {
 
-using machine::Collective;
+using machine::CollectiveStrategy;
 using storage::Access;
 using storage::Direction;
 using storage::Extent;
@@ -233,8 +233,9 @@ std::vector<machine::CollectiveParameters> all_parameters() {
     parameters.ind_rd_buffer_size = 700;
     parameters.ind_wr_buffer_size = 300;
     parameters.group_size = 3;
-    for (const Collective strategy : {Collective::kBarrier, Collective::kGrouping,
-                                      Collective::kDiskDirected, Collective::kTwoPhase}) {
+    for (const CollectiveStrategy strategy :
+         {CollectiveStrategy::kBarrier, CollectiveStrategy::kGrouping,
+          CollectiveStrategy::kDiskDirected, CollectiveStrategy::kTwoPhase}) {
       parameters.strategy = strategy;
       all.push_back(parameters);
     }
@@ -427,7 +428,8 @@ TEST(TwoPhase, TellsAllRanksThatThereIsNoRoom) {
 }
 
 TEST(Barrier, AccessesEachElementAndSoDoesGrouping) {
-  for (const Collective strategy : {Collective::kBarrier, Collective::kGrouping}) {
+  for (const CollectiveStrategy strategy :
+       {CollectiveStrategy::kBarrier, CollectiveStrategy::kGrouping}) {
     SimulatedJob job(4);
     machine::CollectiveParameters parameters;
     parameters.strategy = strategy;
@@ -441,7 +443,7 @@ TEST(Barrier, AccessesEachElementAndSoDoesGrouping) {
 TEST(Grouping, LetsOneGroupInAtATime) {
   SimulatedJob job(10);
   machine::CollectiveParameters parameters;
-  parameters.strategy = Collective::kGrouping;
+  parameters.strategy = CollectiveStrategy::kGrouping;
   parameters.group_size = 4;
   OpenFile file(job, parameters);
   Pattern pattern = interleave(10, 5, 100);
@@ -455,7 +457,7 @@ TEST(Grouping, LetsOneGroupInAtATime) {
 TEST(DiskDirected, IsOneCallForAllRanksInTheOrderOfTheDisk) {
   SimulatedJob job(7);
   machine::CollectiveParameters parameters;
-  parameters.strategy = Collective::kDiskDirected;
+  parameters.strategy = CollectiveStrategy::kDiskDirected;
   OpenFile file(job, parameters);
   Pattern pattern = interleave(7, 5, 100);
   const SimTime end = run(job, file, Direction::kWrite, pattern);
@@ -501,9 +503,10 @@ TEST(Sieving, WritesUnderALockThatKeepsOthersOut) {
 }
 
 TEST(Strategies, DifferInTimeAsTheyShouldOnADiskThatSeeks) {
-  std::map<Collective, SimTime> times;
-  for (const Collective strategy : {Collective::kBarrier, Collective::kGrouping,
-                                    Collective::kTwoPhase, Collective::kDiskDirected}) {
+  std::map<CollectiveStrategy, SimTime> times;
+  for (const CollectiveStrategy strategy :
+       {CollectiveStrategy::kBarrier, CollectiveStrategy::kGrouping, CollectiveStrategy::kTwoPhase,
+        CollectiveStrategy::kDiskDirected}) {
     SimulatedJob job(16);
     machine::CollectiveParameters parameters;
     parameters.strategy = strategy;
@@ -512,9 +515,12 @@ TEST(Strategies, DifferInTimeAsTheyShouldOnADiskThatSeeks) {
     times[strategy] = run(job, file, Direction::kWrite, pattern);
   }
   // 320 seeks of 10 ms, 80 where four neighbours come one after the other, at most 16, and one.
-  EXPECT_GT(times[Collective::kBarrier].seconds(), 10 * times[Collective::kTwoPhase].seconds());
-  EXPECT_GT(times[Collective::kGrouping].seconds(), 4 * times[Collective::kTwoPhase].seconds());
-  EXPECT_LT(times[Collective::kDiskDirected].seconds(), times[Collective::kTwoPhase].seconds());
+  EXPECT_GT(times[CollectiveStrategy::kBarrier].seconds(),
+            10 * times[CollectiveStrategy::kTwoPhase].seconds());
+  EXPECT_GT(times[CollectiveStrategy::kGrouping].seconds(),
+            4 * times[CollectiveStrategy::kTwoPhase].seconds());
+  EXPECT_LT(times[CollectiveStrategy::kDiskDirected].seconds(),
+            times[CollectiveStrategy::kTwoPhase].seconds());
 }
 
 TEST(FileDomains, CoverTheRangeAndEndAtMultiples) {

@@ -1,15 +1,16 @@
 /* The raw form of a traced run, shared by the tracer that writes it and the reader: types of
- * fields, packets, the state of a process. Plain C11 and C++. The records are in shapes.def.
+ * fields, packets, the state of a process. Plain C11 and C++. The records are in
+ * traced_records.def.
  *
  * A raw trace is a directory with the text file `metadata` (CTF 1.8) and, for every thread that
  * made records, a stream file: packets, each a SesamePacketStart and records without alignment.
  * A record is a SesameRecordStart and its fields. */
-#ifndef SESAME_CORE_TRACE_SHAPES_H
-#define SESAME_CORE_TRACE_SHAPES_H
+#ifndef SESAME_CORE_TRACE_TRACED_FORMAT_H
+#define SESAME_CORE_TRACE_TRACED_FORMAT_H
 
 #include <stdint.h>
 
-/* Changes whenever shapes.def does; readers refuse what they do not know. */
+/* Changes whenever traced_records.def does; readers refuse what they do not know. */
 #define SESAME_TRACED_FORMAT 6
 
 /* `written` of the record `pages` is 0 for pages that were read, 1 for pages that were written.
@@ -43,9 +44,9 @@ enum {
   SESAME_BYTES_call = 2
 };
 
-#define SESAME_SHAPE_BEGIN(shape, id, meaning) SESAME_SHAPE_##shape = id,
-enum sesame_shape {
-#include "shapes.def"
+#define SESAME_TRACED_BEGIN(record, id, meaning) SESAME_TRACED_##record = id,
+enum sesame_traced_record {
+#include "traced_records.def"
 };
 
 #pragma pack(push, 1)
@@ -63,7 +64,7 @@ typedef struct {
 } SesamePacketStart;
 
 typedef struct {
-  uint8_t id;    /* enum sesame_shape, perhaps with SESAME_WIDE */
+  uint8_t id;    /* enum sesame_traced_record, perhaps with SESAME_WIDE */
   uint32_t time; /* the low 32 bits of the time; grows by less than 2^32 ns in a packet */
 } SesameRecordStart;
 #pragma pack(pop)
