@@ -21,6 +21,8 @@ STEAL_FIELD = 7
 # From this share of one processor on, what others take shows in measured times: the scheduler's
 # own background work on an idle machine stays below half of it.
 BUSY_SHARE = 0.05
+# From this share on, measured times follow the load more than the machine.
+HEAVY_SHARE = 0.25
 # The kernel may count time in whole ticks: smaller values are indistinguishable from zero.
 FEWEST_TICKS = 3
 HINT = "repeat it on an idle machine"
@@ -47,6 +49,16 @@ class HostLoad:
     @property
     def is_busy(self) -> bool:
         return bool(self.doubts())
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether times measured meanwhile say little about the machine itself."""
+        return self.is_busy and self.share > HEAVY_SHARE
+
+    @property
+    def share(self) -> float:
+        """Processors that other processes and the hypervisor took, on average."""
+        return self.others_share + self.steal_share
 
     def doubts(self) -> list[Doubt]:
         found = []

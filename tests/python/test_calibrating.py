@@ -12,7 +12,7 @@ from sesame.errors import InputError
 from sesame.host_load import HostLoad
 from sesame.trust import Reason, median_of
 
-IDLE, BUSY = HostLoad(10.0, 0.1, 0.0, 2), HostLoad(10.0, 9.0, 0.0, 2)
+IDLE, LIGHT, BUSY = (HostLoad(10.0, others_s, 0.0, 2) for others_s in (0.1, 1.0, 9.0))
 
 
 @pytest.fixture
@@ -45,6 +45,16 @@ def test_without_time_left_a_disturbed_part_is_doubtful(loads):
     assert doubt.text == "while messages was measured other processes used 0.90 of 2 processors"
 
 
+def test_a_part_that_is_always_disturbed_is_measured_three_times(loads):
+    loads += [BUSY, LIGHT, BUSY]
+    session = Session(1000.0, tell=lambda text: None)
+    parts = iter(["first", "second", "third"])
+    assert session.measure("messages", lambda: next(parts)) == "second"
+    assert session.doubts == []
+    (uncertain,) = session.uncertainties
+    assert uncertain.text == "while messages was measured other processes used 0.10 of 2 processors"
+
+
 def test_on_a_busy_machine_nothing_is_measured_or_written(monkeypatch, tmp_path):
     monkeypatch.setattr(calibrate, "load_of", lambda seconds: BUSY)
     monkeypatch.setattr(workloads, "find_compiler", lambda wanted: None)
@@ -64,9 +74,12 @@ def test_all_cores_are_among_those_that_share():
 
 
 def test_a_cost_of_sharing_that_scatters_is_doubtful():
-    scattered = ComputeFit("ep S", 1, 2, 1, {2: median_of([1.0, 1.1, 1.9, 2.2, 2.5, 3.0])})
+    scattered = ComputeFit("ep S", 1, 2, 1, {2: median_of([0.5, 1.1, 1.9, 2.2, 2.5, 3.0])})
     single = ComputeFit("ep S", 1, 2, 1, {2: median_of([1.2])})
+    wide = ComputeFit("ep S", 1, 2, 1, {2: median_of([1.0, 1.0, 1.2, 1.4, 1.5, 1.6])})
     narrow = ComputeFit("ep S", 1, 2, 1, {2: median_of([1.2, 1.21, 1.19, 1.2, 1.2, 1.22])})
     assert scattered.doubts()
     assert "only 1 measured" in single.doubts()[0].text
-    assert narrow.doubts() == []
+    assert wide.doubts() == []
+    assert "1.300 ± 23.1 %" in wide.uncertainties()[0].text
+    assert (narrow.doubts(), narrow.uncertainties()) == ([], [])

@@ -190,6 +190,27 @@ def test_doubts_that_were_accepted_stay_in_the_file(tmp_path):
     assert "busy host: other processes used 1.20 of 2 processors" in found.text
 
 
+def test_an_overhead_that_scatters_is_stated_and_the_file_is_good(sesame, tmp_path):
+    """The ping-pong gives the time of a message, whichever share of it the overhead is."""
+    latency = 0.4e-6
+    runs = [report(send=share * latency) for share in (0.1, 0.2, 0.9)]
+    fit = fit_network(*runs)
+    assert fit.doubts() == []
+    (uncertain,) = fit.uncertainties()
+    text = text_of(fit, uncertainties=[uncertain])
+    (tmp_path / "here.toml").write_text(text)
+    outcome = sesame("machine", "check", "here.toml")
+    assert outcome.status == 0
+    assert "good" in outcome.stdout
+    assert "the send overhead is known within ± 40." in outcome.stderr
+    found = json.loads(sesame("machine", "check", "here.toml", "--json").stdout)
+    assert found["doubts"] == []
+    assert "of the latency" in found["uncertainties"][0]
+    narrow = fit_network(*runs[:2])
+    sizes = narrow.sizes
+    assert [narrow.ping_pong(size) for size in sizes] == [fit.ping_pong(size) for size in sizes]
+
+
 def test_findings_have_no_infinite_rate():
     made = report(interval=0.0)
     sentences = with_findings(made)["findings"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -26,8 +26,9 @@ MOST_ERROR = 0.1  # of half the sizes: above it the times are no curve
 FAR_OFF = 0.25  # the relative error of a disturbed size
 MOST_FAR_OFF = 0.25  # of the sizes
 WIDEST = 0.5  # half an interval over its value
-FEWEST, WIDEST_SHARING = 3, 0.2  # samples of the cost of sharing; half its interval over it
-DOUBT = "# doubtful: "  # begins a line of the file
+FEWEST = 3  # samples of the cost of sharing
+WIDE_OVERHEAD, WIDE_SHARING = 0.25, 0.2  # half an interval: above it the file says so
+DOUBT, UNCERTAIN = "# doubtful: ", "# uncertain: "  # begin lines of the file
 MEASURE_AGAIN = "repeat it on an idle machine, with a longer --budget"
 SIGNIFICANT = 4  # digits of what is written: more than was measured
 
@@ -93,6 +94,25 @@ class NetworkFit:
             for text in (*self._curve_doubts(), *self._constant_doubts())
         ]
 
+    def uncertainties(self) -> list[Doubt]:
+        """Constants with wide intervals that a prediction can live with.
+
+        The overheads are parts of the latency, which the ping-pong gives without them. So an
+        overhead that is off leaves the time of a message as it is, and the rate of small messages
+        has its own measurement (`gap`). It changes only how much of the latency, at most all of
+        it, overlaps with computation.
+        """
+        return [
+            Doubt(
+                Reason.SCATTER,
+                f"the {name} is known within ± {_percent(spread)} of the latency: so uncertain is "
+                "how much of it overlaps with computation, not the time of a message",
+                MEASURE_AGAIN,
+            )
+            for name in (SEND, RECEIVE)
+            if (spread := self.overhead_spread(name)) > WIDE_OVERHEAD
+        ]
+
     def _curve_doubts(self) -> Iterator[str]:
         errors = np.abs(self.ping_pong_errors())
         half = float(np.median(errors))
@@ -123,10 +143,6 @@ class NetworkFit:
                 f"for {_percent(inside / len(self.sizes))} of the sizes the line's time is not "
                 f"known within ± {_percent(WIDEST)}"
             )
-        for name in (SEND, RECEIVE):
-            spread = self.overhead_spread(name)
-            if spread > WIDEST:
-                yield f"the {name} is known within ± {_percent(spread)} of the latency"
         if max(self.send_overhead, self.receive_overhead, self.gap) <= 0:
             yield "sending, receiving and a stream of small messages took no time at all"
 
@@ -143,12 +159,26 @@ class ComputeFit:
 
     def doubts(self) -> list[Doubt]:
         """Why the cost of sharing must not be believed."""
-        texts = [
-            f"{self.kernel}, time of {count} copies at once over one alone: {_interval(ratio)}"
+        return self._scattered(
+            lambda ratio: ratio.samples < FEWEST or ratio.relative_width > WIDEST
+        )
+
+    def uncertainties(self) -> list[Doubt]:
+        """Costs of sharing with wide intervals that a prediction can live with."""
+        return self._scattered(
+            lambda ratio: ratio.samples >= FEWEST and WIDE_SHARING < ratio.relative_width <= WIDEST
+        )
+
+    def _scattered(self, is_wide: Callable[[Estimate], bool]) -> list[Doubt]:
+        return [
+            Doubt(
+                Reason.SCATTER,
+                f"{self.kernel}, time of {count} copies at once over one alone: {_interval(ratio)}",
+                MEASURE_AGAIN,
+            )
             for count, ratio in self.shared.items()
-            if ratio.samples < FEWEST or ratio.relative_width > WIDEST_SHARING
+            if is_wide(ratio)
         ]
-        return [Doubt(Reason.SCATTER, text, MEASURE_AGAIN) for text in texts]
 
     @property
     def ratio(self) -> float:
@@ -169,6 +199,7 @@ class Calibration:
     hosts: Sequence[str] = ()
     storage: StorageFit | None = None
     doubts: Sequence[Doubt] = ()  # with which it is written all the same
+    uncertainties: Sequence[Doubt] = ()  # wide intervals, which the file states
 
     @property
     def slowdown(self) -> list[float]:
@@ -269,7 +300,7 @@ def _heading(calibration: Calibration) -> str:
 #   host       {where}
 #   processor  {calibration.processor}
 #   MPI        {calibration.mpi}
-{_doubt_lines(calibration.doubts)}
+{_comments(DOUBT, calibration.doubts)}{_comments(UNCERTAIN, calibration.uncertainties)}
 name = "{calibration.name}"
 description = "{where}: {calibration.cores} cores, {calibration.mpi}"
 sources = ["sesame machine calibrate on {where}, {calibration.date}"]
@@ -277,9 +308,9 @@ nodes = {nodes}
 """
 
 
-def _doubt_lines(doubts: Sequence[Doubt]) -> str:
+def _comments(prefix: str, doubts: Sequence[Doubt]) -> str:
     """`sesame machine check` reads them again."""
-    return "".join(f"{DOUBT}{doubt}\n" for doubt in doubts)
+    return "".join(f"{prefix}{doubt}\n" for doubt in doubts)
 
 
 def _node(calibration: Calibration) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame import native
-from sesame.analysis.calibration import DOUBT, MEASURE_AGAIN, WIDEST
+from sesame.analysis.calibration import DOUBT, MEASURE_AGAIN, UNCERTAIN, WIDEST
 from sesame.analysis.quantities import format_bytes, format_seconds, format_size
 from sesame.analysis.storage_doubts import storage_texts
 from sesame.errors import InputError
@@ -27,6 +27,7 @@ NAMES = {"node_network": "node.network", "network": "network"}
 
 INTERVAL = re.compile(r'\s*(\w+)\s*=\s*"?([^"#]+?)"?\s*#\s*±\s*([\d.,]+)\s*([^\s#]+)')
 UNITS = {"%": 0.01}
+OVERHEADS = ("send_overhead", "receive_overhead")  # bounded by the latency, of which they are parts
 
 
 def doubts_of_machine(path: Path) -> list[Doubt]:
@@ -48,6 +49,16 @@ def doubts_of_machine(path: Path) -> list[Doubt]:
         Doubt(Reason.SCATTER, f"{path}:{number}: {text}", MEASURE_AGAIN)
         for number, line in enumerate(lines, 1)
         if (text := _line_doubt(line)) is not None
+    ]
+
+
+def uncertainties_of_machine(path: Path) -> list[str]:
+    """The wide intervals that `calibrate` states, each with its line of the file."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [
+        f"{path}:{number}: {line.removeprefix(UNCERTAIN)}"
+        for number, line in enumerate(lines, 1)
+        if line.startswith(UNCERTAIN)
     ]
 
 
@@ -95,7 +106,7 @@ def _line_doubt(line: str) -> str | None:
     if line.startswith(DOUBT):
         return line.removeprefix(DOUBT)
     found = INTERVAL.match(line)
-    if found is None:
+    if found is None or found[1] in OVERHEADS:
         return None
     key, value, half, unit = found.groups()
     share = _share(value, half.replace(",", ""), unit)

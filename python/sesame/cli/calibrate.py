@@ -83,7 +83,7 @@ def calibrate(output: Path, **options: Any) -> None:
     """Measure this machine and write a model of it.
 
     Messages inside a node, and between the first two of the hosts; the constants stand in the file
-    with what they were fitted to. What scatters is repeated. On a machine that does anything else
+    with what they were fitted to and their intervals. What scatters is repeated. On a busy machine
     nothing is written.
 
     \b
@@ -97,20 +97,25 @@ def calibrate(output: Path, **options: Any) -> None:
     _check_output(output, force=options["force"])
     compiler = find_compiler(options["mpi"])
     console = Console(stderr=True, highlight=False)
-    doubts = load_of(LOOK_S).doubts()
-    _refuse(doubts, output, options)
+    load = load_of(LOOK_S)
+    if load.is_heavy:
+        _refuse(load.doubts(), output, options)
     console.print(
         f"takes {USUAL} on an idle machine; repeats until {options['budget']:g} s at most"
     )
     with console.status("measuring") as status:
-        session = Session(options["budget"], tell=status.update, doubts=doubts)
+        session = Session(options["budget"], tell=status.update)
+        session.note(load)
         found, storage, said = _measure(compiler, options, session)
     fits = [
         fit for fit in (found.inside, found.between, *found.kernels, storage) if fit is not None
     ]
     doubts = session.doubts + [doubt for fit in fits for doubt in fit.doubts()]
     _refuse(doubts, output, options)
-    _write(output, machine_text(replace(found, doubts=doubts)))
+    uncertain = session.uncertainties + found.inside.uncertainties()
+    uncertain += found.between.uncertainties() if found.between is not None else []
+    uncertain += [doubt for kernel in found.kernels for doubt in kernel.uncertainties()]
+    _write(output, machine_text(replace(found, doubts=doubts, uncertainties=uncertain)))
     for sentence in said:
         console.print(sentence, markup=False)
     if found.between is None:
@@ -118,8 +123,9 @@ def calibrate(output: Path, **options: Any) -> None:
     said = ["storage was not measured: --dir says where"]
     for sentence in said if storage is None else storage_sentences(storage):
         console.print(sentence, markup=False)
-    for doubt in doubts:
-        console.print(f"doubtful: {doubt}", markup=False, soft_wrap=True)
+    for label, found_doubts in (("doubtful", doubts), ("uncertain", uncertain)):
+        for doubt in found_doubts:
+            console.print(f"{label}: {doubt}", markup=False, soft_wrap=True)
     console.print(f"machine file: {output}", soft_wrap=True, markup=False)
 
 
@@ -162,11 +168,7 @@ def _measure(
         watch = LoadWatch()
         storage = fit_storage(measure_storage(options["directory"]))
         # The kernel's threads work for the storage: only what the hypervisor took counts.
-        load = replace(watch.stop(), others_s=0.0)
-        session.doubts += [
-            replace(doubt, text=f"while storage was measured {doubt.text}")
-            for doubt in load.doubts()
-        ]
+        session.note(replace(watch.stop(), others_s=0.0), "while storage was measured ")
     found = Calibration(
         name=options["name"],
         host=platform.node(),

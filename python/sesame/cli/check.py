@@ -55,20 +55,22 @@ def check(machine: str, data_sets: tuple[Path, ...], **options: Any) -> int:
     """Check a machine file, or how well a model predicts.
 
     MACHINE is a file or one of the list; of a file that is wrong it says the line. A file whose
-    constants cannot be believed is doubtful, and the exit status 1. With --against
-    every data set's workload runs again, in the simulator on this machine.
+    constants cannot be believed is doubtful, and the exit status 1. Wide intervals that
+    calibrate stated are listed as uncertain. With --against every data set's workload runs again,
+    in the simulator on this machine.
 
     \b
     sesame machine check my.toml
     sesame machine check my.toml --against cg.sesame --against messages.sesame --within 10%
     """
-    from sesame.analysis.machine_doubts import doubts_of_machine
+    from sesame.analysis.machine_doubts import doubts_of_machine, uncertainties_of_machine
 
     path = find_machine(machine)
     model = native.read_machine(str(path))
     if not data_sets:
         _refuse_without_data(options)
-        return _say(path, model, doubts_of_machine(path), as_json=options["as_json"])
+        found = doubts_of_machine(path), uncertainties_of_machine(path)
+        return _say(path, model, *found, as_json=options["as_json"])
     from sesame.analysis.against import read_recorded
 
     within = None if options["within"] is None else _fraction(options["within"])
@@ -93,14 +95,24 @@ def check(machine: str, data_sets: tuple[Path, ...], **options: Any) -> int:
     return 1 if missed else 0
 
 
-def _say(path: Path, model: dict[str, Any], doubts: Sequence[Doubt], *, as_json: bool) -> int:
+def _say(
+    path: Path,
+    model: dict[str, Any],
+    doubts: Sequence[Doubt],
+    uncertainties: Sequence[str],
+    *,
+    as_json: bool,
+) -> int:
     if as_json:
-        click.echo(json.dumps({**model, "doubts": [doubt.as_json() for doubt in doubts]}))
+        listed = [doubt.as_json() for doubt in doubts]
+        click.echo(json.dumps({**model, "doubts": listed, "uncertainties": uncertainties}))
     else:
         words = f"{model['name']}, {model['nodes']} nodes, {model['ranks']} ranks"
         click.echo(f"{path}: {'doubtful' if doubts else 'good'}: {words}")
         for doubt in doubts:
             click.echo(doubt.text, err=True)
+        for text in uncertainties:
+            click.echo(f"uncertain: {text}", err=True)
         for hint in dict.fromkeys(doubt.hint for doubt in doubts if doubt.hint):
             click.echo(f"hint: {hint}", err=True)
     return 1 if doubts else 0

@@ -9,7 +9,9 @@ namespace {
 constexpr double kSampleSeconds = 3e-4;  // long beside the clock's resolution
 constexpr int kMostTrips = 200;
 constexpr int kShortWindow = 8, kLongWindow = 32;
-constexpr int kOverheadWindow = 16;
+constexpr int kOverheadWindow = 16;   // calls of a sample
+constexpr int kOverheadSamples = 50;  // for each one asked for: a sample takes a microsecond
+constexpr int kWarmUps = 5;           // the first calls miss the caches and take twice as long
 constexpr int kData = 1, kToken = 2;  // tags
 
 // Of reading the clock, which every span that is measured holds once.
@@ -42,7 +44,7 @@ int Pair::agree(int value) const {
 
 double Pair::since(double began) const { return std::max(MPI_Wtime() - began - clock_cost_, 0.0); }
 
-void Pair::meet() const {
+void Pair::synchronize() const {
   MPI_Sendrecv(nullptr, 0, MPI_BYTE, other_, kToken, nullptr, 0, MPI_BYTE, other_, kToken, comm_,
                MPI_STATUS_IGNORE);
 }
@@ -53,16 +55,27 @@ int Pair::count_for(double seconds) const {
 }
 
 template <typename Sample>
-Timing Pair::repeated(const Sample& sample) const {
-  std::vector<double> times(repeat_);
+Timing Pair::repeated(const Sample& sample, int samples) const {
+  std::vector<double> times(samples);
   for (double& time : times) time = sample();
   std::sort(times.begin(), times.end());
   return {times.front(), times[times.size() / 2]};
 }
 
+template <typename Sample>
+Timing Pair::repeated(const Sample& sample) const {
+  return repeated(sample, repeat_);
+}
+
+template <typename Sample>
+Timing Pair::overhead(const Sample& sample) const {
+  for (int i = 0; i < kWarmUps; ++i) sample();
+  return repeated(sample, repeat_ * kOverheadSamples);
+}
+
 Timing Pair::copy() {
   return repeated([this] {
-    meet();
+    synchronize();
     const double began = MPI_Wtime();
     std::copy(out_.begin(), out_.end(), in_.begin());
     return since(began);
@@ -93,7 +106,7 @@ Timing Pair::ping_pong(int size) {
   check_content(size);
   const double messages = alone() ? 1 : 2;
   const auto sample = [&](int trips) {
-    meet();
+    synchronize();
     const double began = MPI_Wtime();
     for (int i = 0; i < trips; ++i) trip(size);
     return since(began) / trips / messages;
@@ -111,7 +124,7 @@ double Pair::window_time(int size, int window) {
       MPI_Irecv(in_.data(), size, MPI_BYTE, other_, kData, comm_, &requests[count++]);
     }
   }
-  meet();
+  synchronize();
   const double began = MPI_Wtime();
   if (rank_ == 0) {
     for (int i = 0; i < window; ++i) {
@@ -119,7 +132,7 @@ double Pair::window_time(int size, int window) {
     }
   }
   MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE);
-  meet();
+  synchronize();
   return since(began);
 }
 
@@ -131,7 +144,7 @@ double Pair::stream_interval(int size) {
 
 Timing Pair::exchange(int size) {
   const auto sample = [&](int count) {
-    meet();
+    synchronize();
     const double began = MPI_Wtime();
     for (int i = 0; i < count; ++i) {
       MPI_Request requests[2];
@@ -153,27 +166,27 @@ bool Pair::is_eager(int size) {
   if (rank_ == 0) {
     MPI_Request request;
     MPI_Isend(out_.data(), size, MPI_BYTE, other_, kData, comm_, &request);
-    meet();
+    synchronize();
     MPI_Test(&request, &gone, MPI_STATUS_IGNORE);
-    meet();
+    synchronize();
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   } else {
-    meet();
-    meet();
+    synchronize();
+    synchronize();
     MPI_Recv(in_.data(), size, MPI_BYTE, other_, kData, comm_, MPI_STATUS_IGNORE);
   }
   return agree(gone) != 0;
 }
 
 Timing Pair::send_overhead() {
-  return repeated([&] {
+  return overhead([&] {
     MPI_Request receives[kOverheadWindow], sends[kOverheadWindow];
     if (alone() || rank_ == 1) {
       for (MPI_Request& request : receives) {
         MPI_Irecv(in_.data(), 1, MPI_BYTE, other_, kData, comm_, &request);
       }
     }
-    meet();
+    synchronize();
     const double began = MPI_Wtime();
     if (rank_ == 0) {
       for (MPI_Request& request : sends) {
@@ -183,19 +196,19 @@ Timing Pair::send_overhead() {
     const double spent = since(began);
     if (rank_ == 0) MPI_Waitall(kOverheadWindow, sends, MPI_STATUSES_IGNORE);
     if (alone() || rank_ == 1) MPI_Waitall(kOverheadWindow, receives, MPI_STATUSES_IGNORE);
-    meet();
+    synchronize();
     return spent / kOverheadWindow;
   });
 }
 
 Timing Pair::receive_overhead() {
-  return repeated([&] {
+  return overhead([&] {
     if (rank_ == 1) {
       for (int i = 0; i < kOverheadWindow; ++i) {
         MPI_Send(out_.data(), 1, MPI_BYTE, other_, kData, comm_);
       }
     }
-    meet();  // all have arrived
+    synchronize();  // all have arrived
     const double began = MPI_Wtime();
     if (rank_ == 0) {
       for (int i = 0; i < kOverheadWindow; ++i) {
@@ -203,7 +216,7 @@ Timing Pair::receive_overhead() {
       }
     }
     const double spent = since(began);
-    meet();
+    synchronize();
     return spent / kOverheadWindow;
   });
 }

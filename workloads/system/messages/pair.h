@@ -50,10 +50,15 @@ class Pair {
   double window_time(int size, int window);
   // `sample()` gives the time of one sample, for rank 0 only.
   template <typename Sample>
+  Timing repeated(const Sample& sample, int samples) const;
+  template <typename Sample>
   Timing repeated(const Sample& sample) const;
+  // Of many short samples after some that warm up the caches.
+  template <typename Sample>
+  Timing overhead(const Sample& sample) const;
   // How many times to do what took `seconds` once, so that a sample lasts.
   int count_for(double seconds) const;
-  void meet() const;
+  void synchronize() const;
   double since(double began) const;
 
   MPI_Comm comm_;

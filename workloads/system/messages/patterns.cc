@@ -16,7 +16,7 @@ constexpr int kMostShifts = 32;  // of all pairs: beyond that a sample, evenly s
 constexpr int kExchanges = 4;    // of a sample
 constexpr int kTag = 3;
 
-// Whom a rank sends to and receives from; nobody when negative.
+// Whom a rank sends to and receives from; no rank when negative.
 struct Partners {
   int to, from;
 };
@@ -40,9 +40,9 @@ class Patterns {
     for (int i = ranks_ - 1; i > 0; --i) {
       std::swap(order[i], order[static_cast<int>(random.next() * (i + 1))]);
     }
-    const int place =
+    const int position =
         static_cast<int>(std::find(order.begin(), order.end(), rank_) - order.begin());
-    const int other = place ^ 1;
+    const int other = position ^ 1;
     if (other >= ranks_) return {-1, -1};
     return {order[other], order[other]};
   }
