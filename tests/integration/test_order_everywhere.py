@@ -58,7 +58,7 @@ sparse 9 sp2 -- --order 100 --work both --interface mpi
 oocmm 16 infiniband -- --order 40
 oocmm 8 sp2 -- --order 40 --access together --interface mpi --collective
 requests 16 paragon -- --requests 500 --warmup 50 --file own
-requests 4 infiniband -- --requests 500 --warmup 50 --places hot --think 50
+requests 4 infiniband -- --requests 500 --warmup 50 --offsets hot --think 50
 cachestudy 2 infiniband -- --self-check
 messages 5 paragon -- --most 65536 --repeat 1
 messages 2 infiniband --compute fixed:1us -- --most 65536 --repeat 1

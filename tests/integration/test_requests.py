@@ -22,9 +22,9 @@ SHORT_OF = {
 WAYS = [
     "",
     "--file own",
-    "--places sequential",
-    "--places strided --sizes fixed --file own --reads 0",
-    "--places hot --sizes geometric --largest 8",
+    "--offsets sequential",
+    "--offsets strided --sizes fixed --file own --reads 0",
+    "--offsets hot --sizes geometric --largest 8",
     "--blocks 5 --reads 50 --block-size 8KiB",  # many at the same place
     "--interface mpi",
     "--interface mpi --file own --blocks 100",
@@ -229,7 +229,7 @@ def test_disk_that_becomes_full_ends_all_and_leaves_nothing(
         (["--block-size", "12"], "a multiple of 8 bytes"),
         (["--requests", "0"], "--requests: expected from 1"),
         (["--sizes", "normal"], "--sizes normal: expected uniform, fixed or geometric"),
-        (["--places", "here"], "expected random, sequential, strided or hot"),
+        (["--offsets", "here"], "expected random, sequential, strided or hot"),
         (["--file", "mine"], "--file mine: expected shared or own"),
         (["--interface", "hdf5"], "--interface hdf5: expected posix or mpi"),
         (["--dir", "nowhere"], "--dir nowhere: cannot write there"),

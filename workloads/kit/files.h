@@ -63,7 +63,7 @@ void rename_file(const std::string& from, const std::string& to);
 // Collective. A new directory sesame-XXXXXX in `parent`, the same path on all ranks. Program
 // removes it with the files in it at the end, on an error, and on SIGINT, SIGTERM and SIGHUP.
 // Throws UsageError, on all ranks, if `parent`, which `option` gave, cannot be written or has less
-// room than `bytes`.
+// space than `bytes`.
 std::string make_temporary_directory(const std::string& option, const std::string& parent,
                                      double bytes);
 

@@ -37,7 +37,7 @@ int conclude(const Report& report, const std::string& file) {
 }
 
 // One rank's trouble, such as too little memory or a full disk: the others would wait for it for
-// ever. One that is told by another rank already only waits for its end.
+// ever. One that is reported by another rank already only waits for its end.
 [[noreturn]] void end_all(const std::string& name, const char* what) {
   if (abandon_temporary_directories()) {
     std::fprintf(stderr, "error: %s: rank %d: %s\n", name.c_str(), this_rank(), what);

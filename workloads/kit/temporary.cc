@@ -75,13 +75,13 @@ void handle_signals() {
 }
 
 // What is wrong, or empty.
-std::string check_room(const std::string& parent, double bytes) {
+std::string check_space(const std::string& parent, double bytes) {
   struct statvfs status;
   if (::statvfs(parent.c_str(), &status) != 0) return "";
-  const double room = static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize);
-  if (room >= bytes) return "";
+  const double space = static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize);
+  if (space >= bytes) return "";
   char text[80];
-  std::snprintf(text, sizeof text, "%.3g MB are free, the run needs %.3g MB", room * 1e-6,
+  std::snprintf(text, sizeof text, "%.3g MB are free, the run needs %.3g MB", space * 1e-6,
                 bytes * 1e-6);
   return text;
 }
@@ -112,7 +112,7 @@ std::string make_temporary_directory(const std::string& option, const std::strin
   refuse_if_any(trouble.empty() ? "" : prefix + trouble);
   MPI_Bcast(path, size, MPI_CHAR, 0, MPI_COMM_WORLD);
   if (rank != 0) trouble = make(rank, path);
-  if (trouble.empty()) trouble = check_room(parent, bytes);
+  if (trouble.empty()) trouble = check_space(parent, bytes);
   refuse_if_any(trouble.empty() ? "" : prefix + trouble);
   return path;
 }

@@ -184,14 +184,14 @@ contains
 
   pure real(dp) function integral(q)
     real(dp), intent(in) :: q
-    integer, parameter :: pieces = 32
+    integer, parameter :: intervals = 32
     real(dp) :: h, at
     integer :: i
-    h = q/pieces
+    h = q/intervals
     integral = 0
-    do i = 0, pieces
+    do i = 0, intervals
       at = i*h
-      integral = integral + h/3*merge(1, merge(4, 2, mod(i, 2) == 1), i == 0 .or. i == pieces) &
+      integral = integral + h/3*merge(1, merge(4, 2, mod(i, 2) == 1), i == 0 .or. i == intervals) &
                  *at**2*max(0.0_dp, 1 - at**2)**3.5_dp
     end do
   end function
@@ -262,7 +262,7 @@ contains
     end do
   end subroutine
 
-  ! Rank 0 writes. False, on all ranks, if the file cannot be had.
+  ! Rank 0 writes. False, on all ranks, if the file cannot be written.
   logical function opened(unit)
     integer, intent(out) :: unit
     character(:), allocatable :: name

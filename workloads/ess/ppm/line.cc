@@ -19,9 +19,9 @@ Conserved flux_of(const Gas& gas) {
 Conserved flux_behind(const Gas& gas, double wave, double contact) {
   const Conserved c = to_conserved(gas);
   const double density = gas.density * (wave - gas.u) / (wave - contact);
-  const double pull = contact + gas.pressure / (gas.density * (wave - gas.u));
+  const double factor = contact + gas.pressure / (gas.density * (wave - gas.u));
   const Conserved star = {density, density * contact, density * gas.v,
-                          density * (c[3] / gas.density + (contact - gas.u) * pull)};
+                          density * (c[3] / gas.density + (contact - gas.u) * factor)};
   Conserved flux = flux_of(gas);
   for (int k = 0; k < 4; ++k) flux[k] += wave * (star[k] - c[k]);
   return flux;

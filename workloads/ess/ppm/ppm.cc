@@ -41,14 +41,14 @@ Gas blast(double x, double y, double width, double height) {
   return {1, 0.3, 0.2, inside ? 10.0 : 0.1};
 }
 
-// Lines of text as the run goes on, and the density at the end.
+// Writes a line of statistics for each interval of the run, and the density at the end.
 class Results {
  public:
-  Results(const std::string& folder, long width) : folder_(folder), width_(width) {
+  Results(const std::string& directory, long width) : directory_(directory), width_(width) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     if (rank_ == 0) {
-      statistics_ = File::open(folder + "/statistics", O_WRONLY | O_CREAT | O_TRUNC);
-      File::open(folder + "/density", O_WRONLY | O_CREAT | O_TRUNC).close();
+      statistics_ = File::open(directory + "/statistics", O_WRONLY | O_CREAT | O_TRUNC);
+      File::open(directory + "/density", O_WRONLY | O_CREAT | O_TRUNC).close();
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }
@@ -65,7 +65,7 @@ class Results {
   }
 
   void write_density(const Flow& flow) {
-    const File file = File::open(folder_ + "/density", O_WRONLY);
+    const File file = File::open(directory_ + "/density", O_WRONLY);
     std::vector<double> density;
     const long row_bytes = width_ * static_cast<long>(sizeof(double));
     for (long row = flow.rows().begin; row < flow.rows().end; ++row) {
@@ -85,7 +85,7 @@ class Results {
   }
 
  private:
-  std::string folder_;
+  std::string directory_;
   long width_;
   int rank_ = 0;
   File statistics_;
@@ -180,13 +180,13 @@ void run(const Options& options, Report& report) {
   const double cell = 1.0 / options.width;
   const double points = static_cast<double>(options.width) * options.height;
   const bool keeps = !options.output.empty();
-  const std::string folder = make_temporary_directory(
+  const std::string directory = make_temporary_directory(
       keeps ? "--output" : "--dir", keeps ? options.output : options.directory, 9 * points);
   Flow flow(MPI_COMM_WORLD, options.width, options.height, cell,
             options.border == "periodic" ? Border::kPeriodic : Border::kOutflow,
             [&](double x, double y) { return blast(x, y, 1, options.height * cell); });
   const Conserved before = flow.totals();
-  Results results(folder, options.width);
+  Results results(directory, options.width);
   History history;
   const double seconds = run_blast(options, flow, results, history);
   report.time(seconds);
@@ -198,7 +198,7 @@ void run(const Options& options, Report& report) {
   report.column("totals", "mass", "1", history.masses);
   report.column("totals", "energy", "1", history.energies);
   flow.report(report);
-  if (keeps) keep_files(report, folder, options.output);
+  if (keeps) keep_files(report, directory, options.output);
 }
 
 }  // namespace

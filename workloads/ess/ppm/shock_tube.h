@@ -11,7 +11,7 @@ class ShockTube {
  public:
   ShockTube(const Gas& left, const Gas& right);
 
-  // The state at position / time, where the states met at position 0.
+  // The state at position / time, where the two states touched at position 0 at time 0.
   Gas at(double speed) const;
 
   double pressure() const { return pressure_; }  // between the waves

@@ -18,14 +18,14 @@ Matrix make_matrix(long rows, long columns, int ranks) {
   return matrix;
 }
 
-Transposer::Transposer(std::string folder) : folder_(std::move(folder)) {
+Transposer::Transposer(std::string directory) : directory_(std::move(directory)) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
 }
 
 Matrix Transposer::transpose(const Matrix& matrix) {
   Matrix result = make_matrix(matrix.columns, matrix.rows, ranks_);
-  if (folder_.empty()) {
+  if (directory_.empty()) {
     by_messages(matrix, result);
   } else {
     by_file(matrix, result);
@@ -34,7 +34,7 @@ Matrix Transposer::transpose(const Matrix& matrix) {
 }
 
 void Transposer::by_file(const Matrix& matrix, Matrix& result) {
-  const std::string path = folder_ + "/scratch." + std::to_string(files_++);
+  const std::string path = directory_ + "/scratch." + std::to_string(files_++);
   const Block rows = matrix.owners[rank_], columns = result.owners[rank_];
   if (rank_ == 0) File::open(path, O_WRONLY | O_CREAT | O_EXCL).close();
   MPI_Barrier(MPI_COMM_WORLD);
@@ -46,15 +46,15 @@ void Transposer::by_file(const Matrix& matrix, Matrix& result) {
     requests_.bytes_written += static_cast<double>(row_bytes);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank_ == 0) remove_file(path);  // those who have it open may go on reading
-  std::vector<double> piece(columns.size());
-  const std::size_t piece_bytes = sizeof(double) * piece.size();
-  for (long i = 0; i < matrix.rows && !piece.empty(); ++i) {
-    file.read(piece.data(), piece_bytes,
+  if (rank_ == 0) remove_file(path);  // ranks that have it open can still read it
+  std::vector<double> columns_of_row(columns.size());
+  const std::size_t columns_of_row_bytes = sizeof(double) * columns_of_row.size();
+  for (long i = 0; i < matrix.rows && !columns_of_row.empty(); ++i) {
+    file.read(columns_of_row.data(), columns_of_row_bytes,
               static_cast<long>(sizeof(double)) * (matrix.columns * i + columns.begin));
     ++requests_.reads;
-    requests_.bytes_read += static_cast<double>(piece_bytes);
-    for (long j = 0; j < columns.size(); ++j) result.row(j)[i] = piece[j];
+    requests_.bytes_read += static_cast<double>(columns_of_row_bytes);
+    for (long j = 0; j < columns.size(); ++j) result.row(j)[i] = columns_of_row[j];
   }
 }
 
@@ -75,7 +75,7 @@ void Transposer::by_messages(const Matrix& matrix, Matrix& result) {
   }
   MPI_Alltoallv(out.data(), out_counts.data(), out_begins.data(), MPI_DOUBLE, in.data(),
                 in_counts.data(), in_begins.data(), MPI_DOUBLE, MPI_COMM_WORLD);
-  // The pieces of all ranks follow each other as the rows do.
+  // The rows of all ranks follow each other as the rows do.
   for (long i = 0; i < matrix.rows; ++i) {
     for (long j = 0; j < columns.size(); ++j) result.row(j)[i] = in[i * columns.size() + j];
   }

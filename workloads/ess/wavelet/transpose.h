@@ -30,8 +30,8 @@ struct Requests {
 
 class Transposer {
  public:
-  // `folder` is on a file system that all ranks see; empty: by messages.
-  explicit Transposer(std::string folder);
+  // `directory` is on a file system that all ranks see; empty: by messages.
+  explicit Transposer(std::string directory);
 
   // Collective. The columns of the result's rows are shared out evenly.
   Matrix transpose(const Matrix& matrix);
@@ -42,7 +42,7 @@ class Transposer {
   void by_file(const Matrix& matrix, Matrix& result);
   void by_messages(const Matrix& matrix, Matrix& result);
 
-  std::string folder_;
+  std::string directory_;
   int rank_ = 0, ranks_ = 1;
   long files_ = 0;
   Requests requests_;

@@ -1,5 +1,5 @@
 // Mallat's decomposition of an image into wavelets: each level filters the rows and then the
-// columns of what is left into a coarse and a fine half, and goes on with the part that is coarse
+// columns of what is left into a coarse and a fine half, and continues with the coarse quarter
 // in both. Periodic borders; the orthonormal filters of Daubechies with 2 or 4 taps.
 #include <fcntl.h>
 #include <mpi.h>
@@ -272,8 +272,8 @@ void check_size(const Options& options, const ImageHeader& header) {
       header.width * header.height > std::numeric_limits<int>::max()) {
     throw UsageError("--scratch messages: MPI counts to 2^31, the image has more points");
   }
-  const long piece = 1L << options.levels;
-  if (header.width % piece == 0 && header.height % piece == 0) return;
+  const long multiple = 1L << options.levels;
+  if (header.width % multiple == 0 && header.height % multiple == 0) return;
   throw UsageError("--levels " + std::to_string(options.levels) + ": an image of " +
                    std::to_string(header.width) + " x " + std::to_string(header.height) +
                    " points cannot be halved that often");
@@ -296,11 +296,11 @@ void run(const Options& options, Report& report) {
   if (!options.image.empty()) header = read_image_header(options.image);
   check_size(options, header);
   const double points = static_cast<double>(header.width) * static_cast<double>(header.height);
-  const std::string folder = make_temporary_directory("--dir", options.directory, 20 * points);
+  const std::string directory = make_temporary_directory("--dir", options.directory, 20 * points);
   const bool keeps = !options.output.empty();
   const std::string bands =
-      keeps ? make_temporary_directory("--output", options.output, 9 * points) : folder;
-  const std::string path = options.image.empty() ? folder + "/image.pgm" : options.image;
+      keeps ? make_temporary_directory("--output", options.output, 9 * points) : directory;
+  const std::string path = options.image.empty() ? directory + "/image.pgm" : options.image;
   if (options.image.empty()) {
     if (rank == 0) write_test_image(path, options.size);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -311,7 +311,7 @@ void run(const Options& options, Report& report) {
   report.parameter("levels", long{options.levels});
   report.parameter("taps", long{options.taps});
   report.parameter("scratch", options.scratch);
-  Decomposition decomposition(options, header, folder, bands);
+  Decomposition decomposition(options, header, directory, bands);
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = MPI_Wtime();
   const Matrix image = decomposition.read_image(path);

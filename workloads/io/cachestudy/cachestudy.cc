@@ -240,9 +240,9 @@ void report_parameters(const Options& options, const Plan& plan, const Memory& m
   report.parameter("caches", std::string(options.drop_caches ? "emptied" : "warm"));
   report.parameter("calls", std::string(options.direct ? "direct" : "ordinary"));
   if (is_simulated(options)) return;
-  const Place place = place_of(options.directory);
-  report.parameter("place", place.text());
-  report.parameter("in memory", std::string(place.in_memory() ? "yes" : "no"));
+  const FileSystem file_system = file_system_of(options.directory);
+  report.parameter("place", file_system.text());
+  report.parameter("in memory", std::string(file_system.in_memory() ? "yes" : "no"));
   report.parameter("memory", memory.bytes);
   report.parameter("memory limited by", memory.limited_by);
   report.parameter("processor cache", memory.processor_cache);
@@ -277,9 +277,9 @@ void study_simulated(const Options& options, const Plan& plan, Report& report) {
 
 void study_files(const Options& options, const Plan& plan, Report& report) {
   refuse_in_simulator();
-  const std::string folder =
+  const std::string directory =
       make_temporary_directory("--dir", options.directory, static_cast<double>(plan.largest));
-  PosixStore store(folder, options.direct, options.drop_caches);
+  PosixStore store(directory, options.direct, options.drop_caches);
   const double begin = MPI_Wtime();
   Sampler sampler(store, MPI_COMM_WORLD, options.filter, !options.drop_caches);
   Study study(sampler, plan, report);

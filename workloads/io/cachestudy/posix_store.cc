@@ -17,15 +17,16 @@ namespace {
 
 constexpr char kDropCaches[] = "/proc/sys/vm/drop_caches";
 
-bool contains(const std::string& folder, const std::string& path) {
-  if (folder == "/") return true;
-  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+bool contains(const std::string& directory, const std::string& path) {
+  if (directory == "/") return true;
+  return path.starts_with(directory) &&
+         (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
 }  // namespace
 
-PosixStore::PosixStore(const std::string& folder, bool direct, bool drop_caches)
-    : path_(folder + "/data"), direct_(direct), drop_caches_(drop_caches) {
+PosixStore::PosixStore(const std::string& directory, bool direct, bool drop_caches)
+    : path_(directory + "/data"), direct_(direct), drop_caches_(drop_caches) {
   if (drop_caches && ::access(kDropCaches, W_OK) != 0) {
     throw UsageError(std::string("--drop-caches: cannot write ") + kDropCaches + ": " +
                      std::strerror(errno) + "; it needs root, --direct does not");
@@ -50,15 +51,17 @@ void PosixStore::flush() {
 
 double PosixStore::now() const { return MPI_Wtime(); }
 
-bool Place::in_memory() const { return type == "tmpfs" || type == "ramfs" || type == "hugetlbfs"; }
+bool FileSystem::in_memory() const {
+  return type == "tmpfs" || type == "ramfs" || type == "hugetlbfs";
+}
 
-// The mount with the longest name that the folder is under; the last of equal ones hides the
+// The mount with the longest name that the directory is under; the last of equal ones hides the
 // others.
-Place place_of(const std::string& folder) {
-  char* resolved = ::realpath(folder.c_str(), nullptr);
-  const std::string path = resolved == nullptr ? folder : resolved;
+FileSystem file_system_of(const std::string& directory) {
+  char* resolved = ::realpath(directory.c_str(), nullptr);
+  const std::string path = resolved == nullptr ? directory : resolved;
   std::free(resolved);
-  Place best{"an unknown device", "a file system"};
+  FileSystem best{"an unknown device", "a file system"};
   std::size_t longest = 0;
   std::ifstream mounts("/proc/self/mounts");
   for (std::string line; std::getline(mounts, line);) {

@@ -12,8 +12,8 @@ namespace sesame::workload {
 class PosixStore : public Store {
  public:
   // `direct`: past the page cache (O_DIRECT). `drop_caches`: flush() empties the caches of the
-  // whole machine, for which root is needed. Throws UsageError when these cannot be had here.
-  PosixStore(const std::string& folder, bool direct, bool drop_caches);
+  // whole machine, for which root is needed. Throws UsageError where these are not available.
+  PosixStore(const std::string& directory, bool direct, bool drop_caches);
 
   void create(long bytes) override;
   void open() override;
@@ -33,14 +33,14 @@ class PosixStore : public Store {
   File file_;
 };
 
-// What a folder is on.
-struct Place {
+// The mounted file system that holds a directory.
+struct FileSystem {
   std::string device, type;
   std::string text() const { return type + " on " + device; }
   // On tmpfs and the like there is no device.
   bool in_memory() const;
 };
-Place place_of(const std::string& folder);
+FileSystem file_system_of(const std::string& directory);
 
 }  // namespace sesame::workload
 

@@ -51,8 +51,8 @@ Experiment::Experiment(const Plan& plan, const std::string& directory)
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
   void* begin = memory_.data();
-  std::size_t room = memory_.size() * kWord;
-  buffer_ = static_cast<std::uint64_t*>(std::align(kPage, plan.to, begin, room));
+  std::size_t space = memory_.size() * kWord;
+  buffer_ = static_cast<std::uint64_t*>(std::align(kPage, plan.to, begin, space));
 }
 
 std::string Experiment::path(int rank) const {

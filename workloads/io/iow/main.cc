@@ -31,11 +31,11 @@ void run(Report& report, Plan plan) {
   int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   check(plan, ranks);
-  double room = 0;
+  double space = 0;
   for (long size = plan.from; size <= plan.to; size *= 2) {
-    room = std::max(room, plan.extent(size, ranks));
+    space = std::max(space, plan.extent(size, ranks));
   }
-  Experiment experiment(plan, make_temporary_directory("--dir", plan.directory, room));
+  Experiment experiment(plan, make_temporary_directory("--dir", plan.directory, space));
   describe(report, plan);
   // All sizes before the next repeat: what disturbs for a while does not look like a size.
   for (int repeat = 0; repeat < plan.repeat; ++repeat) {

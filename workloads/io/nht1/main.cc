@@ -116,8 +116,8 @@ void run(Report& report, const Options& options) {
   cfd::Dumps::check_mode(options.io);
   check_interface(options.io == "posix" ? "posix" : "mpi");
   const double bytes = bytes_of_dumps(problem, steps);
-  const double room = std::max(bytes, static_cast<double>(options.peak.bytes) * ranks);
-  const std::string directory = make_temporary_directory("--dir", options.directory, room);
+  const double space = std::max(bytes, static_cast<double>(options.peak.bytes) * ranks);
+  const std::string directory = make_temporary_directory("--dir", options.directory, space);
   report.parameter("class", options.name);
   report.parameter("steps", static_cast<long>(steps));
   report.parameter("bytes", options.peak.bytes);

@@ -66,16 +66,16 @@ class SecondMatrix {
  private:
   bool by_mpi_io() const { return plan_.collective && plan_.interface == "mpi"; }
 
-  void read_piece(double* to, long count, long number) {
+  void read_range(double* to, long count, long number) {
     requests_.add(count * kNumber);
     file_->read(to, count * kNumber, number * kNumber);
   }
 
   void read_alone(Block columns) {
     const long n = plan_.order;
-    if (plan_.column_major) return read_piece(panel_.data(), columns.size() * n, columns.begin * n);
+    if (plan_.column_major) return read_range(panel_.data(), columns.size() * n, columns.begin * n);
     for (long row = 0; row < n; ++row) {
-      read_piece(&panel_[row * columns.size()], columns.size(), row * n + columns.begin);
+      read_range(&panel_[row * columns.size()], columns.size(), row * n + columns.begin);
     }
   }
 
@@ -159,7 +159,7 @@ Work multiply(const Plan& plan, const Files& files, Phases& phases) {
   std::vector<double> rows(plan.rows * n), result(plan.rows * n);
   const long panels = rounded_up(n, plan.columns);
   const long start = plan.staggered ? rank * panels / ranks : 0;
-  // Ranks that read together go on until the one with most rows is done.
+  // Collective reads: all ranks continue until the rank with most rows is done.
   const long most = plan.collective ? block_of(n, ranks, 0).size() : mine.size();
   Work work;
   MPI_Barrier(MPI_COMM_WORLD);

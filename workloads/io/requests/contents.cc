@@ -92,7 +92,7 @@ long Contents::right_at_the_end(SharedFile& file) const {
     for (std::size_t at = block - mine.begin; at < tags.size(); at += mine.size()) {
       if (tags[at] != 0) possible.push_back(tags[at]);
     }
-    if (possible.empty()) possible.push_back(0);  // nobody wrote
+    if (possible.empty()) possible.push_back(0);  // no rank wrote
     file.read(words.data(), layout_.block_bytes, block * layout_.block_bytes);
     bool all = true;
     for (long i = 0; i < layout_.words(); ++i) {

@@ -19,7 +19,7 @@ struct Options {
   long requests = 5000, warmup = 5000, blocks = 4096, largest = 4, stride = 0, seed = 1;
   long block_size = 4 << 10;
   double reads = 80, hot_set = 10, hot_share = 90, think_us = 0;
-  std::string sizes = "uniform", places = "random", file = "shared", interface = "posix";
+  std::string sizes = "uniform", offsets = "random", file = "shared", interface = "posix";
   std::string directory = ".";
 
   void add_to(Arguments& arguments) {
@@ -30,7 +30,7 @@ struct Options {
     arguments.add_size("--block-size", block_size, "size of a block");
     arguments.add("--sizes", sizes, "blocks of a request: uniform, fixed or geometric");
     arguments.add("--largest", largest, "blocks of the largest request");
-    arguments.add("--places", places, "random, sequential, strided or hot");
+    arguments.add("--offsets", offsets, "random, sequential, strided or hot");
     arguments.add("--stride", stride, "blocks from request to request; 0: ranks interleave");
     arguments.add("--hot-set", hot_set, "blocks that are hot, in per cent");
     arguments.add("--hot-share", hot_share, "requests to hot blocks, in per cent");
@@ -42,8 +42,8 @@ struct Options {
   }
 };
 
-void require(bool met, const std::string& expected) {
-  if (!met) throw UsageError(expected);
+void require(bool fulfilled, const std::string& expected) {
+  if (!fulfilled) throw UsageError(expected);
 }
 
 bool is_per_cent(double value) { return value >= 0 && value <= 100; }
@@ -73,16 +73,16 @@ void check(const Options& options) {
 Pattern pattern_of(const Options& options) {
   const bool shared = options.file == "shared";
   const int ranks = number_of_ranks();
-  const Places places = places_of(options.places);
+  const Offsets offsets = offsets_of(options.offsets);
   const long interleaved = options.largest * (shared ? ranks : 1);
   long first = 0;
-  if (shared && places == Places::kSequential) first = this_rank() * options.blocks / ranks;
-  if (shared && places == Places::kStrided) first = this_rank() * options.largest;
+  if (shared && offsets == Offsets::kSequential) first = this_rank() * options.blocks / ranks;
+  if (shared && offsets == Offsets::kStrided) first = this_rank() * options.largest;
   return {options.blocks,
           options.reads / 100,
           sizes_of(options.sizes),
           options.largest,
-          places,
+          offsets,
           options.stride > 0 ? options.stride : interleaved,
           options.hot_set / 100,
           options.hot_share / 100,
@@ -185,7 +185,7 @@ void report_parameters(Report& report, const Options& options) {
   report.parameter("block size", options.block_size);
   report.parameter("sizes", options.sizes);
   report.parameter("largest", options.largest);
-  report.parameter("places", options.places);
+  report.parameter("offsets", options.offsets);
   report.parameter("think", options.think_us);
   report.parameter("file", options.file);
   report.parameter("interface", options.interface);

@@ -15,12 +15,12 @@ Sizes sizes_of(const std::string& name) {
   throw UsageError("--sizes " + name + ": expected uniform, fixed or geometric");
 }
 
-Places places_of(const std::string& name) {
-  if (name == "random") return Places::kRandom;
-  if (name == "sequential") return Places::kSequential;
-  if (name == "strided") return Places::kStrided;
-  if (name == "hot") return Places::kHot;
-  throw UsageError("--places " + name + ": expected random, sequential, strided or hot");
+Offsets offsets_of(const std::string& name) {
+  if (name == "random") return Offsets::kRandom;
+  if (name == "sequential") return Offsets::kSequential;
+  if (name == "strided") return Offsets::kStrided;
+  if (name == "hot") return Offsets::kHot;
+  throw UsageError("--offsets " + name + ": expected random, sequential, strided or hot");
 }
 
 Stream::Stream(const Pattern& pattern, long seed, int rank)
@@ -33,8 +33,8 @@ Stream::Stream(const Pattern& pattern, long seed, int rank)
 Request Stream::next() {
   const bool read = uniform() < pattern_.reads;
   const long size = draw_size();
-  const long place = draw_place(size);
-  return {read, place, size, -pattern_.think_s * std::log1p(-uniform())};
+  const long block = draw_block(size);
+  return {read, block, size, -pattern_.think_s * std::log1p(-uniform())};
 }
 
 double Stream::uniform() { return static_cast<double>(scramble(++state_) >> 11) * 0x1p-53; }
@@ -58,20 +58,20 @@ long Stream::draw_size() {
   return pattern_.largest;
 }
 
-long Stream::draw_place(long size) {
-  const long last = pattern_.blocks - size;  // place
-  if (pattern_.places == Places::kRandom) return below(last + 1);
-  if (pattern_.places == Places::kHot) {
+long Stream::draw_block(long size) {
+  const long last = pattern_.blocks - size;
+  if (pattern_.offsets == Offsets::kRandom) return below(last + 1);
+  if (pattern_.offsets == Offsets::kHot) {
     const long hot = std::lround(pattern_.hot_set * static_cast<double>(pattern_.blocks));
     const bool to_hot = uniform() < pattern_.hot_share;
     const long begin = to_hot ? 0 : std::min(hot, last);
     const long end = to_hot ? std::clamp(hot, 1L, last + 1) : last + 1;
     return begin + below(end - begin);
   }
-  const long place = cursor_ > last ? cursor_ % (last + 1) : cursor_;
-  cursor_ = place + (pattern_.places == Places::kStrided ? pattern_.stride : size);
+  const long block = cursor_ > last ? cursor_ % (last + 1) : cursor_;
+  cursor_ = block + (pattern_.offsets == Offsets::kStrided ? pattern_.stride : size);
   if (cursor_ >= pattern_.blocks) cursor_ %= pattern_.blocks;
-  return place;
+  return block;
 }
 
 }  // namespace sesame::workload::requests

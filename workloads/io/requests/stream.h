@@ -1,4 +1,4 @@
-// The requests of one rank: reads or writes of some blocks in a row, at places and in sizes that
+// The requests of one rank: reads or writes of some blocks in a row, at offsets and in sizes that
 // are drawn. The same seed and rank give the same requests.
 #ifndef WORKLOADS_IO_REQUESTS_STREAM_H_
 #define WORKLOADS_IO_REQUESTS_STREAM_H_
@@ -9,18 +9,18 @@
 namespace sesame::workload::requests {
 
 enum class Sizes { kUniform, kFixed, kGeometric };
-enum class Places { kRandom, kSequential, kStrided, kHot };
+enum class Offsets { kRandom, kSequential, kStrided, kHot };
 
 // Throw UsageError.
 Sizes sizes_of(const std::string& name);
-Places places_of(const std::string& name);
+Offsets offsets_of(const std::string& name);
 
 struct Pattern {
   long blocks;   // of the file
   double reads;  // share of the requests
   Sizes sizes;
   long largest;  // blocks of a request
-  Places places;
+  Offsets offsets;
   long stride;       // blocks from one request to the next
   double hot_set;    // share of the blocks
   double hot_share;  // share of the requests that go there
@@ -43,7 +43,7 @@ class Stream {
   double uniform();  // in [0, 1)
   long below(long count);
   long draw_size();
-  long draw_place(long size);
+  long draw_block(long size);
 
   Pattern pattern_;
   std::uint64_t state_;

@@ -110,7 +110,7 @@ std::uint64_t prepare(const Job& job, long seed) {
   return total(hash(numbers));
 }
 
-// What is measured. All ranks open a file before any goes on, as on a parallel file system.
+// What is measured. All ranks open a file before any rank continues, as on a parallel file system.
 Sorter sort_file(const Job& job, double portion, Stamps& stamps, std::vector<double>& numbers) {
   stamps.stamp(Phase::kOpen);
   File input = File::open(job.input, O_RDONLY);

@@ -1,4 +1,5 @@
-// The random numbers of a sort's input, and what can be said of numbers in any order.
+// The random numbers of a sort's input, and a fingerprint of a set of numbers that does not depend
+// on their order.
 #ifndef WORKLOADS_IO_SORT_NUMBERS_H_
 #define WORKLOADS_IO_SORT_NUMBERS_H_
 

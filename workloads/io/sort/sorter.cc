@@ -23,7 +23,7 @@ void Sorter::run() {
   sort();
   for (int anyone = 1; anyone != 0;) {
     ++rounds_;
-    // Odd ranks ask first, so that nobody asks a rank that asks.
+    // Odd ranks ask first, so that no rank asks one that itself waits for an answer.
     const bool odd = rank_ % 2 == 1;
     bool has_traded = odd ? ask() : answer();
     if (has_traded) sort();

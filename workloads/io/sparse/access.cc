@@ -34,16 +34,16 @@ bool is_collective(Mode mode) {
 
 bool is_independent(Mode mode) { return mode == Mode::kUnix || mode == Mode::kAsync; }
 
-Access::Access(const ExtendedFile& file, const Pieces& pieces, long buffer_pieces)
-    : file_(file), pieces_(pieces) {
-  const long bytes = pieces.rows_each * file.row_bytes() * buffer_pieces;
+Access::Access(const ExtendedFile& file, const RowChunks& chunks, long buffer_chunks)
+    : file_(file), chunks_(chunks) {
+  const long bytes = chunks.rows_each * file.row_bytes() * buffer_chunks;
   for (std::vector<char>& buffer : buffers_) buffer.resize(bytes);
 }
 
-void Access::post(long piece) {
-  const Block rows = pieces_.rows(piece);
+void Access::post(long chunk) {
+  const Block rows = chunks_.rows(chunk);
   buffer_ = 1 - buffer_;
-  request_ = {piece, file_.offset_of(rows.begin), rows.size() * file_.row_bytes(),
+  request_ = {chunk, file_.offset_of(rows.begin), rows.size() * file_.row_bytes(),
               buffers_[buffer_].data()};
   const double began = MPI_Wtime();
   seek(request_);
@@ -62,7 +62,7 @@ std::span<const char> Access::wait() {
 }
 
 Access::Request Access::request_of_all(const Request& request) const {
-  const long first = request.piece - this_rank();
+  const long first = request.chunk - this_rank();
   const long offset = offset_of(first);
   return {first, offset, offset_of(first + number_of_ranks()) - offset, request.buffer};
 }
@@ -75,8 +75,8 @@ std::span<const char> Access::part_of_all(const Request& request) const {
 }
 
 std::unique_ptr<Access> open_access(const std::string& interface, Mode mode,
-                                    const ExtendedFile& file, const Pieces& pieces) {
-  return interface == "mpi" ? open_mpi(mode, file, pieces) : open_posix(mode, file, pieces);
+                                    const ExtendedFile& file, const RowChunks& chunks) {
+  return interface == "mpi" ? open_mpi(mode, file, chunks) : open_posix(mode, file, chunks);
 }
 
 }  // namespace sesame::workload::sparse

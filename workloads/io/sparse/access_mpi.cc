@@ -11,8 +11,8 @@ namespace {
 // Offsets of MPI-IO count from the first row.
 class MpiAccess : public Access {
  public:
-  MpiAccess(const ExtendedFile& file, const Pieces& pieces, long buffer_pieces = 1)
-      : Access(file, pieces, buffer_pieces) {
+  MpiAccess(const ExtendedFile& file, const RowChunks& chunks, long buffer_chunks = 1)
+      : Access(file, chunks, buffer_chunks) {
     int error =
         MPI_File_open(MPI_COMM_WORLD, file.path.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file_);
     if (error == MPI_SUCCESS) {
@@ -40,7 +40,7 @@ class MpiAccess : public Access {
     return {request.buffer, static_cast<std::size_t>(bytes)};
   }
 
-  // A read that has been begun without the others.
+  // A read that this rank started independently of the others.
   std::span<const char> finish(const Request& request) override {
     MPI_Status status;
     check(MPI_Wait(&pending_, &status), "read");
@@ -65,7 +65,7 @@ class Async : public MpiAccess {
 
 class Unix : public MpiAccess {
  public:
-  Unix(const ExtendedFile& file, const Pieces& pieces) : MpiAccess(file, pieces) {
+  Unix(const ExtendedFile& file, const RowChunks& chunks) : MpiAccess(file, chunks) {
     check(MPI_File_set_atomicity(file_, 1), "make reads atomic");
   }
 
@@ -128,22 +128,22 @@ class Record : public MpiAccess {
 
 }  // namespace
 
-std::unique_ptr<Access> open_mpi(Mode mode, const ExtendedFile& file, const Pieces& pieces) {
+std::unique_ptr<Access> open_mpi(Mode mode, const ExtendedFile& file, const RowChunks& chunks) {
   switch (mode) {
     case Mode::kUnix:
-      return std::make_unique<Unix>(file, pieces);
+      return std::make_unique<Unix>(file, chunks);
     case Mode::kLog:
-      return std::make_unique<Log>(file, pieces);
+      return std::make_unique<Log>(file, chunks);
     case Mode::kSync:
-      return std::make_unique<Sync>(file, pieces);
+      return std::make_unique<Sync>(file, chunks);
     case Mode::kRecord:
-      return std::make_unique<Record>(file, pieces);
+      return std::make_unique<Record>(file, chunks);
     case Mode::kGlobal:
-      return std::make_unique<Global<Async>>(file, pieces);
+      return std::make_unique<Global<Async>>(file, chunks);
     case Mode::kAsync:
       break;
   }
-  return std::make_unique<Async>(file, pieces);
+  return std::make_unique<Async>(file, chunks);
 }
 
 }  // namespace sesame::workload::sparse

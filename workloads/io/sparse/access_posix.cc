@@ -19,8 +19,8 @@ constexpr int kTurn = 7;  // tag
 
 class PosixAccess : public Access {
  public:
-  PosixAccess(const ExtendedFile& file, const Pieces& pieces, long buffer_pieces)
-      : Access(file, pieces, buffer_pieces), pieces_(pieces) {
+  PosixAccess(const ExtendedFile& file, const RowChunks& chunks, long buffer_chunks)
+      : Access(file, chunks, buffer_chunks), chunks_(chunks) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     descriptor_ = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -42,7 +42,7 @@ class PosixAccess : public Access {
     throw FileError(path() + ": cannot " + action + ": " + std::strerror(errno));
   }
 
-  Pieces pieces_;
+  RowChunks chunks_;
   int descriptor_ = -1, rank_ = 0, ranks_ = 1;
 
  private:
@@ -61,8 +61,8 @@ class PosixAccess : public Access {
 
 class Async : public PosixAccess {
  public:
-  Async(const ExtendedFile& file, const Pieces& pieces, long buffer_pieces = 1)
-      : PosixAccess(file, pieces, buffer_pieces) {}
+  Async(const ExtendedFile& file, const RowChunks& chunks, long buffer_chunks = 1)
+      : PosixAccess(file, chunks, buffer_chunks) {}
 
  protected:
   void begin(const Request& request) override { announce(request.offset, request.bytes); }
@@ -74,7 +74,7 @@ class Async : public PosixAccess {
 
 class Unix : public PosixAccess {
  public:
-  Unix(const ExtendedFile& file, const Pieces& pieces) : PosixAccess(file, pieces, 1) {}
+  Unix(const ExtendedFile& file, const RowChunks& chunks) : PosixAccess(file, chunks, 1) {}
 
  protected:
   void seek(const Request& request) override {
@@ -101,20 +101,20 @@ class Record : public Async {
   }
 };
 
-// Turns go from rank to rank with the pieces.
+// Turns go from rank to rank with the chunks.
 class Sync : public Async {
  public:
   using Async::Async;
 
  protected:
   std::span<const char> finish(const Request& request) override {
-    if (ranks_ > 1 && request.piece > 0) {
+    if (ranks_ > 1 && request.chunk > 0) {
       MPI_Recv(nullptr, 0, MPI_BYTE, (rank_ + ranks_ - 1) % ranks_, kTurn, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
     }
     const std::span<const char> rows = Async::finish(request);
-    const long cycles = (pieces_.count() + ranks_ - 1) / ranks_;
-    if (ranks_ > 1 && request.piece + 1 < cycles * ranks_) {
+    const long cycles = (chunks_.count() + ranks_ - 1) / ranks_;
+    if (ranks_ > 1 && request.chunk + 1 < cycles * ranks_) {
       MPI_Send(nullptr, 0, MPI_BYTE, (rank_ + 1) % ranks_, kTurn, MPI_COMM_WORLD);
     }
     return rows;
@@ -123,18 +123,18 @@ class Sync : public Async {
 
 }  // namespace
 
-std::unique_ptr<Access> open_posix(Mode mode, const ExtendedFile& file, const Pieces& pieces) {
+std::unique_ptr<Access> open_posix(Mode mode, const ExtendedFile& file, const RowChunks& chunks) {
   switch (mode) {
     case Mode::kUnix:
-      return std::make_unique<Unix>(file, pieces);
+      return std::make_unique<Unix>(file, chunks);
     case Mode::kSync:
-      return std::make_unique<Sync>(file, pieces);
+      return std::make_unique<Sync>(file, chunks);
     case Mode::kRecord:
-      return std::make_unique<Record>(file, pieces);
+      return std::make_unique<Record>(file, chunks);
     case Mode::kGlobal:
-      return std::make_unique<Global<Async>>(file, pieces);
+      return std::make_unique<Global<Async>>(file, chunks);
     case Mode::kAsync:
-      return std::make_unique<Async>(file, pieces);
+      return std::make_unique<Async>(file, chunks);
     case Mode::kLog:
       break;
   }

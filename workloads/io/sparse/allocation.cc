@@ -15,10 +15,10 @@ int wait_for_ready() {
   return status.MPI_SOURCE;
 }
 
-void manage(const Pieces& pieces) {
+void manage(const RowChunks& chunks) {
   const int workers = number_of_ranks() - 1;
-  for (long piece = workers; piece < pieces.count(); ++piece) {
-    MPI_Send(&piece, 1, MPI_LONG, wait_for_ready(), kGo, MPI_COMM_WORLD);
+  for (long chunk = workers; chunk < chunks.count(); ++chunk) {
+    MPI_Send(&chunk, 1, MPI_LONG, wait_for_ready(), kGo, MPI_COMM_WORLD);
   }
   for (int i = 0; i < workers; ++i) {
     MPI_Send(nullptr, 0, MPI_LONG, wait_for_ready(), kStop, MPI_COMM_WORLD);
@@ -33,7 +33,7 @@ class Orders {
     ask();
   }
 
-  // The next piece, and asks for the one after it; -1 when there is none.
+  // The next chunk, and asks for the one after it; -1 when there is none.
   long next() {
     const double began = MPI_Wtime();
     int which = 0;
@@ -44,35 +44,35 @@ class Orders {
       MPI_Wait(&requests_[0], MPI_STATUS_IGNORE);
       return -1;
     }
-    const long piece = piece_;
+    const long chunk = chunk_;
     ask();
-    return piece;
+    return chunk;
   }
 
   double waited_s() const { return waited_s_; }
 
  private:
   void ask() {
-    MPI_Irecv(&piece_, 1, MPI_LONG, kManager, kGo, MPI_COMM_WORLD, &requests_[0]);
+    MPI_Irecv(&chunk_, 1, MPI_LONG, kManager, kGo, MPI_COMM_WORLD, &requests_[0]);
     MPI_Send(nullptr, 0, MPI_LONG, kManager, kReady, MPI_COMM_WORLD);
   }
 
   MPI_Request requests_[2];  // go, stop
-  long piece_ = 0;
+  long chunk_ = 0;
   double waited_s_ = 0;
 };
 
-double work(Access& access, const Pieces& pieces, const Compute& compute) {
-  long piece = this_rank() - 1;
-  bool reading = piece < pieces.count();
-  if (reading) access.post(piece);
+double work(Access& access, const RowChunks& chunks, const Compute& compute) {
+  long chunk = this_rank() - 1;
+  bool reading = chunk < chunks.count();
+  if (reading) access.post(chunk);
   Orders orders;
   while (true) {
-    piece = orders.next();
+    chunk = orders.next();
     std::span<const char> rows;
     if (reading) rows = access.wait();
-    reading = piece >= 0;
-    if (reading) access.post(piece);
+    reading = chunk >= 0;
+    if (reading) access.post(chunk);
     compute(rows);
     if (!reading) return orders.waited_s();
   }
@@ -89,23 +89,24 @@ void take_what_comes(Access& access, const Compute& compute) {
 
 }  // namespace
 
-void allocate_statically(Access& access, Mode mode, const Pieces& pieces, const Compute& compute) {
+void allocate_statically(Access& access, Mode mode, const RowChunks& chunks,
+                         const Compute& compute) {
   if (mode == Mode::kLog) return take_what_comes(access, compute);
   const long ranks = number_of_ranks();
-  const long all = (pieces.count() + ranks - 1) / ranks * ranks;
-  const long end = is_collective(mode) ? all : pieces.count();
-  long piece = this_rank();
-  if (piece < end) access.post(piece);
-  for (; piece < end; piece += ranks) {
+  const long all = (chunks.count() + ranks - 1) / ranks * ranks;
+  const long end = is_collective(mode) ? all : chunks.count();
+  long chunk = this_rank();
+  if (chunk < end) access.post(chunk);
+  for (; chunk < end; chunk += ranks) {
     const std::span<const char> rows = access.wait();
-    if (piece + ranks < end) access.post(piece + ranks);
+    if (chunk + ranks < end) access.post(chunk + ranks);
     compute(rows);
   }
 }
 
-double allocate_dynamically(Access& access, const Pieces& pieces, const Compute& compute) {
-  if (this_rank() != kManager) return work(access, pieces, compute);
-  manage(pieces);
+double allocate_dynamically(Access& access, const RowChunks& chunks, const Compute& compute) {
+  if (this_rank() != kManager) return work(access, chunks, compute);
+  manage(chunks);
   return 0;
 }
 

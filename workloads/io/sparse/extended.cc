@@ -64,8 +64,8 @@ std::string read_header(const std::string& path, Header& header) {
 
 }  // namespace
 
-Block Pieces::rows(long piece) const {
-  return {std::min(order, piece * rows_each), std::min(order, (piece + 1) * rows_each)};
+Block RowChunks::rows(long chunk) const {
+  return {std::min(order, chunk * rows_each), std::min(order, (chunk + 1) * rows_each)};
 }
 
 ExtendedFile open_extended(const std::string& option, const std::string& path) {

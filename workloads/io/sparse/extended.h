@@ -21,13 +21,13 @@ struct ExtendedFile {
   double bytes() const { return static_cast<double>(offset_of(order)); }
 };
 
-// The rows in pieces of `rows_each`, the last may have fewer.
-struct Pieces {
+// The rows in chunks of `rows_each`, the last may have fewer.
+struct RowChunks {
   long order, rows_each;
 
   long count() const { return (order + rows_each - 1) / rows_each; }
-  // Empty behind the last piece.
-  Block rows(long piece) const;
+  // Empty behind the last chunk.
+  Block rows(long chunk) const;
 };
 
 // Collective. Throws UsageError on all ranks when there is no such file or it is not whole.

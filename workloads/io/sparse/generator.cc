@@ -20,14 +20,14 @@ struct Known {
 constexpr Known kKnown[] = {
     {"orani678", 2529, 90158}, {"psmigr1", 3140, 543162}, {"bcsstk28", 4410, 219024}};
 
-void check(const Shape& shape) {
-  if (shape.order < 1) throw UsageError("--order: expected at least 1");
-  const double places = static_cast<double>(shape.order) * static_cast<double>(shape.order);
-  if (shape.nonzeros < 0 || static_cast<double>(shape.nonzeros) > places) {
-    throw UsageError("--nonzeros " + std::to_string(shape.nonzeros) + ": a matrix of order " +
-                     std::to_string(shape.order) + " has from 0 to order * order");
+void check(const MatrixSize& size) {
+  if (size.order < 1) throw UsageError("--order: expected at least 1");
+  const double places = static_cast<double>(size.order) * static_cast<double>(size.order);
+  if (size.nonzeros < 0 || static_cast<double>(size.nonzeros) > places) {
+    throw UsageError("--nonzeros " + std::to_string(size.nonzeros) + ": a matrix of order " +
+                     std::to_string(size.order) + " has from 0 to order * order");
   }
-  if (!(shape.skew >= 0 && shape.skew <= kLargestSkew)) {
+  if (!(size.skew >= 0 && size.skew <= kLargestSkew)) {
     throw UsageError("--skew: expected a number from 0 to 10");
   }
 }
@@ -63,37 +63,37 @@ std::uint64_t key(long row, long number, int purpose) {
 
 }  // namespace
 
-GeneratedMatrix::GeneratedMatrix(const Shape& shape) : shape_(shape) {
-  check(shape);
-  std::vector<double> weights(shape.order);
-  for (long i = 0; i < shape.order; ++i) weights[i] = std::pow(i + 1.0, -shape.skew);
-  const double scale = scale_for(weights, static_cast<double>(shape.nonzeros));
+GeneratedMatrix::GeneratedMatrix(const MatrixSize& size) : size_(size) {
+  check(size);
+  std::vector<double> weights(size.order);
+  for (long i = 0; i < size.order; ++i) weights[i] = std::pow(i + 1.0, -size.skew);
+  const double scale = scale_for(weights, static_cast<double>(size.nonzeros));
   // Rounding the sums, not the counts, gives the wanted number in all; where a row would get more
   // than it holds, the next has the rest.
-  begin_.assign(shape.order + 1, 0);
+  begin_.assign(size.order + 1, 0);
   double sum = 0;
-  for (long i = 0; i < shape.order; ++i) {
-    sum += std::min(scale * weights[i], static_cast<double>(shape.order));
-    const long rest = (shape.order - i - 1) * shape.order;  // what the rows after it can hold
-    const long least = std::max(begin_[i], shape.nonzeros - rest);
-    const long most = std::min(begin_[i] + shape.order, shape.nonzeros);
+  for (long i = 0; i < size.order; ++i) {
+    sum += std::min(scale * weights[i], static_cast<double>(size.order));
+    const long rest = (size.order - i - 1) * size.order;  // what the rows after it can hold
+    const long least = std::max(begin_[i], size.nonzeros - rest);
+    const long most = std::min(begin_[i] + size.order, size.nonzeros);
     begin_[i + 1] = std::clamp(std::lround(sum), least, most);
   }
-  begin_[shape.order] = shape.nonzeros;
+  begin_[size.order] = size.nonzeros;
 }
 
 void GeneratedMatrix::row(long row, double* values) const {
   const long count = nonzeros_of_row(row);
-  std::fill(values, values + shape_.order, 0.0);
+  std::fill(values, values + size_.order, 0.0);
   for (long i = 0; i < count; ++i) {
-    const long begin = i * shape_.order / count;
-    const long width = (i + 1) * shape_.order / count - begin;
+    const long begin = i * size_.order / count;
+    const long width = (i + 1) * size_.order / count - begin;
     const auto place = static_cast<long>(key(row, i, 0) % static_cast<std::uint64_t>(width));
     values[begin + place] = static_cast<double>(1 + key(row, i, 1) % kLargestValue);
   }
 }
 
-Shape shape_of(const std::string& name) {
+MatrixSize matrix_size_of(const std::string& name) {
   std::string names;
   for (const Known& known : kKnown) {
     if (name == known.name) return {known.order, known.nonzeros, 0};

@@ -7,7 +7,7 @@
 
 namespace sesame::workload::sparse {
 
-struct Shape {
+struct MatrixSize {
   long order;
   long nonzeros;
   double skew;  // row i has nonzeros in proportion to (i + 1)^-skew, as far as a row can hold them
@@ -16,9 +16,9 @@ struct Shape {
 class GeneratedMatrix {
  public:
   // Throws UsageError when there is no such matrix.
-  explicit GeneratedMatrix(const Shape& shape);
+  explicit GeneratedMatrix(const MatrixSize& size);
 
-  long order() const { return shape_.order; }
+  long order() const { return size_.order; }
   long nonzeros_of_row(long row) const { return begin_[row + 1] - begin_[row]; }
 
   // The row with its zeros, order() numbers. Values are whole numbers from 1 to 9, one in each of
@@ -26,12 +26,12 @@ class GeneratedMatrix {
   void row(long row, double* values) const;
 
  private:
-  Shape shape_;
+  MatrixSize size_;
   std::vector<long> begin_;  // nonzeros in front of each row
 };
 
 // Order and nonzeros of ORANI678, PSMIGR1 or BCSSTK28 in Table 1; throws UsageError for others.
-Shape shape_of(const std::string& name);
+MatrixSize matrix_size_of(const std::string& name);
 
 }  // namespace sesame::workload::sparse
 

@@ -146,8 +146,8 @@ double Measurement::estimate() const {
 
 Measurement measure(const Plan& plan, const ExtendedFile& file, const Vectors& vectors,
                     const RowSource& source) {
-  const Pieces pieces{file.order, plan.rows_each};
-  const std::unique_ptr<Access> access = open_access(plan.interface, plan.mode, file, pieces);
+  const RowChunks chunks{file.order, plan.rows_each};
+  const std::unique_ptr<Access> access = open_access(plan.interface, plan.mode, file, chunks);
   if (plan.cold) forget(file);
   Counts counts{};
   Worker worker(file, vectors, plan.product_time, counts);
@@ -155,9 +155,9 @@ Measurement measure(const Plan& plan, const ExtendedFile& file, const Vectors& v
   MPI_Barrier(MPI_COMM_WORLD);
   const double began = MPI_Wtime();
   if (plan.dynamic) {
-    counts[kMessages] = allocate_dynamically(*access, pieces, compute);
+    counts[kMessages] = allocate_dynamically(*access, chunks, compute);
   } else {
-    allocate_statically(*access, plan.mode, pieces, compute);
+    allocate_statically(*access, plan.mode, chunks, compute);
   }
   counts[kTotal] = MPI_Wtime() - began;
   counts[kSeek] = access->seek_s();

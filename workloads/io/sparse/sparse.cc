@@ -54,11 +54,11 @@ Problem given(const std::string& path) {
   return {file, [file](Block rows) { return read_rows(file, rows); }};
 }
 
-Problem made(const Options& options, const Shape& shape) {
-  const auto matrix = std::make_shared<GeneratedMatrix>(shape);
-  const ExtendedFile plan{"", shape.order, shape.nonzeros};
-  const std::string folder = make_temporary_directory("--dir", options.directory, plan.bytes());
-  const ExtendedFile file = write_extended(folder + "/matrix", *matrix, shape.nonzeros);
+Problem made(const Options& options, const MatrixSize& size) {
+  const auto matrix = std::make_shared<GeneratedMatrix>(size);
+  const ExtendedFile plan{"", size.order, size.nonzeros};
+  const std::string directory = make_temporary_directory("--dir", options.directory, plan.bytes());
+  const ExtendedFile file = write_extended(directory + "/matrix", *matrix, size.nonzeros);
   return {file, [matrix](Block rows) {
             std::vector<double> numbers(rows.size() * matrix->order());
             for (long i = 0; i < rows.size(); ++i) {
@@ -70,12 +70,12 @@ Problem made(const Options& options, const Shape& shape) {
 
 Problem problem_of(const Options& options) {
   if (!options.matrix.empty()) return given(options.matrix);
-  Shape shape{options.order, options.nonzeros, options.skew};
+  MatrixSize size{options.order, options.nonzeros, options.skew};
   if (!options.like.empty()) {
-    shape = shape_of(options.like);
-    shape.skew = options.skew;
+    size = matrix_size_of(options.like);
+    size.skew = options.skew;
   }
-  return made(options, shape);
+  return made(options, size);
 }
 
 std::vector<std::string> works_of(const Options& options, Mode mode) {
@@ -98,7 +98,7 @@ std::vector<std::string> works_of(const Options& options, Mode mode) {
 long rows_for(long size, const ExtendedFile& file) {
   if (size < 1) throw UsageError("--read-size: expected at least 1");
   const long rows = std::lround(static_cast<double>(size) / static_cast<double>(file.row_bytes()));
-  // MPI counts bytes in an int, and with --mode global the pieces of all ranks are one message.
+  // MPI counts bytes in an int, and with --mode global the chunks of all ranks are one message.
   const long most = std::numeric_limits<int>::max() / (file.row_bytes() * number_of_ranks());
   if (std::max(rows, 1L) > most) {
     throw UsageError("--read-size " + std::to_string(size) + ": the reads of all ranks together " +

@@ -9,7 +9,7 @@ namespace sesame::workload::cfd {
 
 class BlockSolver {
  public:
-  static constexpr bool kSound = false;
+  static constexpr bool kNeedsSpeedOfSound = false;
   // A point of a line after elimination: x = change - upper * (x of the next point).
   struct Row {
     Lanes upper[kStates][kStates];  // [column][row]
@@ -25,16 +25,18 @@ class BlockSolver {
         second_(time_step * Differences(grid).second) {}
 
   template <int d>
-  void forward(Piece& piece, const Batch& batch, int length, Forward& carry, Row* rows) const {
-    const long step = piece.state_at.stride[d];
+  void forward(Subdomain& subdomain, const Batch& batch, int length, Forward& carry,
+               Row* rows) const {
+    const long step = subdomain.state_at.stride[d];
     const Row* before = &carry;
-    Place<Lanes> low = place(piece, batch, -step);
-    Place<Lanes> middle = place(piece, batch, 0);
+    LinearizationPoint<Lanes> low = linearization_point(subdomain, batch, -step);
+    LinearizationPoint<Lanes> middle = linearization_point(subdomain, batch, 0);
     for (int i = 0; i < length; ++i) {
-      const Place<Lanes> high = place(piece, batch, (i + 1) * step);
-      const long shift = i * kStates * piece.residual_at.stride[d];
+      const LinearizationPoint<Lanes> high = linearization_point(subdomain, batch, (i + 1) * step);
+      const long shift = i * kStates * subdomain.residual_at.stride[d];
       for (int m = 0; m < kStates; ++m) {
-        rows[i].change[m] = gather(piece.residual.data(), batch.residual_at, kStates, shift + m);
+        rows[i].change[m] =
+            gather(subdomain.residual.data(), batch.residual_at, kStates, shift + m);
       }
       coupling_matrix<d>(high, first_, second_, rows[i].upper);
       eliminate<d>(low, middle, *before, rows[i]);
@@ -46,7 +48,7 @@ class BlockSolver {
   }
 
   template <int d>
-  void backward(Piece& piece, const Batch& batch, int length, Backward& next,
+  void backward(Subdomain& subdomain, const Batch& batch, int length, Backward& next,
                 const Row* rows) const {
     for (int i = length - 1; i >= 0; --i) {
       Backward own;
@@ -55,18 +57,19 @@ class BlockSolver {
         for (int m = 0; m < kStates; ++m) own.x[m] -= rows[i].upper[column][m] * next.x[column];
       }
       next = own;
-      const long shift = i * kStates * piece.residual_at.stride[d];
+      const long shift = i * kStates * subdomain.residual_at.stride[d];
       for (int m = 0; m < kStates; ++m) {
-        scatter(own.x[m], batch, piece.residual.data() + shift + m);
+        scatter(own.x[m], batch, subdomain.residual.data() + shift + m);
       }
     }
   }
 
  private:
-  static Place<Lanes> place(const Piece& piece, const Batch& batch, long shift) {
-    Place<Lanes> result;
+  static LinearizationPoint<Lanes> linearization_point(const Subdomain& subdomain,
+                                                       const Batch& batch, long shift) {
+    LinearizationPoint<Lanes> result;
     for (int lane = 0; lane < kLanes; ++lane) {
-      const Flow& flow = piece.flow[batch.state_at[lane] + shift];
+      const Flow& flow = subdomain.flow[batch.state_at[lane] + shift];
       for (int m = 0; m < 3; ++m) result.velocity[m][lane] = flow.velocity[m];
       result.kinetic[lane] = flow.kinetic;
       result.energy[lane] = flow.energy;
@@ -84,8 +87,8 @@ class BlockSolver {
   // Takes the point before out of `row`, which holds the right-hand side and the block of the next
   // point, and divides by what is then the diagonal block.
   template <int d>
-  void eliminate(const Place<Lanes>& low, const Place<Lanes>& middle, const Row& before,
-                 Row& row) const {
+  void eliminate(const LinearizationPoint<Lanes>& low, const LinearizationPoint<Lanes>& middle,
+                 const Row& before, Row& row) const {
     LowerMatrix<Lanes> own = {};
     for (Lanes& element : own.diagonal) element += 1;
     add_diffusion<d>(middle, 2 * second_, own);

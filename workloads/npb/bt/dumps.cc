@@ -30,7 +30,7 @@ MPI_Datatype make_box(const Index& whole, const Index& size, const Index& begin,
   return type;
 }
 
-// One type for a box of every piece, each `displacement` bytes away.
+// One type for a box of every subdomain, each `displacement` bytes away.
 MPI_Datatype join(std::vector<MPI_Datatype> boxes, const std::vector<MPI_Aint>& displacements) {
   const std::vector<int> once(boxes.size(), 1);
   MPI_Datatype type;
@@ -40,36 +40,36 @@ MPI_Datatype join(std::vector<MPI_Datatype> boxes, const std::vector<MPI_Aint>& 
   return type;
 }
 
-// The points of all pieces as they lie in memory, from MPI_BOTTOM.
-MPI_Datatype pieces_in_memory(const Domain& domain, MPI_Datatype cell) {
+// The points of all subdomains as they lie in memory, from MPI_BOTTOM.
+MPI_Datatype subdomains_in_memory(const Domain& domain, MPI_Datatype cell) {
   std::vector<MPI_Datatype> boxes;
   std::vector<MPI_Aint> displacements;
-  for (const Piece& piece : domain.pieces) {
-    Index whole = piece.size;
-    for (int& size : whole) size += 2 * Piece::kGhosts;
-    const Index begin = {Piece::kGhosts, Piece::kGhosts, Piece::kGhosts};
-    boxes.push_back(make_box(whole, piece.size, begin, cell));
+  for (const Subdomain& subdomain : domain.subdomains) {
+    Index whole = subdomain.size;
+    for (int& size : whole) size += 2 * Subdomain::kGhosts;
+    const Index begin = {Subdomain::kGhosts, Subdomain::kGhosts, Subdomain::kGhosts};
+    boxes.push_back(make_box(whole, subdomain.size, begin, cell));
     MPI_Aint address;
-    MPI_Get_address(piece.state.data(), &address);
+    MPI_Get_address(subdomain.state.data(), &address);
     displacements.push_back(address);
   }
   return join(boxes, displacements);
 }
 
-// The same points as they lie in a dump. Pieces are in the order of zeta, as a view wants them.
-MPI_Datatype pieces_in_file(const Domain& domain, MPI_Datatype cell) {
+// The same points as they lie in a dump. Subdomains are in the order of zeta, as a view wants them.
+MPI_Datatype subdomains_in_file(const Domain& domain, MPI_Datatype cell) {
   std::vector<MPI_Datatype> boxes;
   const Index whole = {domain.grid, domain.grid, domain.grid};
-  for (const Piece& piece : domain.pieces) {
-    boxes.push_back(make_box(whole, piece.size, piece.begin, cell));
+  for (const Subdomain& subdomain : domain.subdomains) {
+    boxes.push_back(make_box(whole, subdomain.size, subdomain.begin, cell));
   }
   return join(boxes, std::vector<MPI_Aint>(boxes.size(), 0));
 }
 
 long points_of(const Domain& domain) {
   long total = 0;
-  for (const Piece& piece : domain.pieces) {
-    total += long{piece.size[0]} * piece.size[1] * piece.size[2];
+  for (const Subdomain& subdomain : domain.subdomains) {
+    total += long{subdomain.size[0]} * subdomain.size[1] * subdomain.size[2];
   }
   return total;
 }
@@ -126,8 +126,8 @@ Dumps::Dumps(const std::string& mode, const std::string& file, bool keep, const 
       keep_(keep),
       domain_(domain),
       cell_(make_cell()),
-      in_memory_(pieces_in_memory(domain, cell_.get())),
-      in_file_(pieces_in_file(domain, cell_.get())),
+      in_memory_(subdomains_in_memory(domain, cell_.get())),
+      in_file_(subdomains_in_file(domain, cell_.get())),
       cells_(points_of(domain)) {
   check_mode(mode);
   const double began = MPI_Wtime();
@@ -232,13 +232,14 @@ std::string Dumps::write_state(long dump) {
 
 std::string Dumps::write_rows(long dump) {
   const long n = domain_.grid;
-  for (const Piece& piece : domain_.pieces) {
-    for (int k = 0; k < piece.size[2]; ++k) {
-      for (int j = 0; j < piece.size[1]; ++j) {
+  for (const Subdomain& subdomain : domain_.subdomains) {
+    for (int k = 0; k < subdomain.size[2]; ++k) {
+      for (int j = 0; j < subdomain.size[1]; ++j) {
         const MPI_Offset at =
-            ((dump * n + piece.begin[2] + k) * n + piece.begin[1] + j) * n + piece.begin[0];
-        const double* row = &piece.state[kStates * piece.state_at.at(0, j, k)];
-        const std::string text = write_row(row, piece.size[0], at);
+            ((dump * n + subdomain.begin[2] + k) * n + subdomain.begin[1] + j) * n +
+            subdomain.begin[0];
+        const double* row = &subdomain.state[kStates * subdomain.state_at.at(0, j, k)];
+        const std::string text = write_row(row, subdomain.size[0], at);
         if (!text.empty()) return text;
       }
     }
@@ -292,13 +293,13 @@ void Dumps::verify(Report& report) {
 // The error norms of a dump as the file has it.
 State Dumps::read_errors(long dump) {
   State sums{}, total;
-  agree(one_each() ? read_pieces(dump, sums) : read_planes(dump, sums), "read", dump);
+  agree(one_each() ? read_subdomains(dump, sums) : read_planes(dump, sums), "read", dump);
   MPI_Allreduce(sums.data(), total.data(), kStates, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   for (double& value : total) value = std::sqrt(value / std::pow(domain_.grid - 2, 3));
   return total;
 }
 
-// Whole planes of zeta, in turn over the ranks: not the pieces that the ranks wrote, so that
+// Whole planes of zeta, in turn over the ranks: not the subdomains that the ranks wrote, so that
 // misplaced points come to light.
 std::string Dumps::read_planes(long dump, State& sums) {
   const int n = domain_.grid;
@@ -314,15 +315,15 @@ std::string Dumps::read_planes(long dump, State& sums) {
 }
 
 // What this rank wrote in its own file.
-std::string Dumps::read_pieces(long dump, State& sums) {
+std::string Dumps::read_subdomains(long dump, State& sums) {
   std::vector<double> points(kStates * cells_);
   const std::string text = read(dump * cells_, points);
   const double* row = points.data();
-  for (const Piece& piece : domain_.pieces) {
-    for (int k = 0; k < piece.size[2]; ++k) {
-      for (int j = 0; j < piece.size[1]; ++j, row += kStates * piece.size[0]) {
-        const Index begin = {piece.begin[0], piece.begin[1] + j, piece.begin[2] + k};
-        add_errors(row, begin, piece.size[0], domain_.grid, sums);
+  for (const Subdomain& subdomain : domain_.subdomains) {
+    for (int k = 0; k < subdomain.size[2]; ++k) {
+      for (int j = 0; j < subdomain.size[1]; ++j, row += kStates * subdomain.size[0]) {
+        const Index begin = {subdomain.begin[0], subdomain.begin[1] + j, subdomain.begin[2] + k};
+        add_errors(row, begin, subdomain.size[0], domain_.grid, sums);
       }
     }
   }

@@ -1,10 +1,10 @@
 // BTIO: BT that writes its solution to a file again and again (NASA, NPB report NAS-03-002). A dump
 // is the whole grid, cells of five doubles, xi fastest; dumps follow each other. A rank's points
-// come from many pieces, so that neighbouring rows of the file are of different ranks.
+// come from many subdomains, so that neighbouring rows of the file are of different ranks.
 //
 //   posix   as simple, without MPI-IO
 //   full    one collective write a dump; the file view tells each rank where its points go
-//   simple  a write for each row of each piece, without any agreement
+//   simple  a write for each row of each subdomain, without any agreement
 //   epio    a file for each rank, its points one after the other
 #ifndef WORKLOADS_NPB_BT_DUMPS_H_
 #define WORKLOADS_NPB_BT_DUMPS_H_
@@ -76,7 +76,7 @@ class Dumps {
   std::string read(MPI_Offset at, std::vector<double>& cells);
   State read_errors(long dump);
   std::string read_planes(long dump, State& sums);
-  std::string read_pieces(long dump, State& sums);
+  std::string read_subdomains(long dump, State& sums);
   // Throws on all ranks when `text` of any is not empty.
   void agree(const std::string& text, const std::string& action, long dump) const;
 

@@ -18,20 +18,20 @@ void refuse_too_many(const std::string& program, int ranks, int grid, long most)
   require_at_most(program, ranks, most, "the grid has " + side + " points a side");
 }
 
-Piece make_piece(const Domain& domain, const Index& part, int residual_ghosts) {
+Subdomain make_subdomain(const Domain& domain, const Index& layer, int residual_ghosts) {
   Index begin, size;
   for (int d = 0; d < 3; ++d) {
-    const Block block = block_of(domain.grid, domain.parts[d], part[d]);
+    const Block block = block_of(domain.grid, domain.layers[d], layer[d]);
     begin[d] = static_cast<int>(block.begin);
     size[d] = static_cast<int>(block.size());
   }
-  return Piece(domain.grid, part, begin, size, residual_ghosts);
+  return Subdomain(domain.grid, layer, begin, size, residual_ghosts);
 }
 
-// A face's layers `first` to `last` in direction d; the whole piece in the other directions.
+// A face's layers `first` to `last` in direction d; the whole subdomain in the other directions.
 struct Slab {
   Index begin, end;
-  Slab(const Piece& piece, int d, int first, int last) : begin{}, end(piece.size) {
+  Slab(const Subdomain& subdomain, int d, int first, int last) : begin{}, end(subdomain.size) {
     begin[d] = first;
     end[d] = last;
   }
@@ -39,11 +39,11 @@ struct Slab {
 
 // Calls copy(first double of a row, doubles in it).
 template <typename Copy>
-void for_rows(Piece& piece, const Slab& slab, Copy&& copy) {
+void for_rows(Subdomain& subdomain, const Slab& slab, Copy&& copy) {
   const long length = kStates * (slab.end[0] - slab.begin[0]);
   for (int k = slab.begin[2]; k < slab.end[2]; ++k) {
     for (int j = slab.begin[1]; j < slab.end[1]; ++j) {
-      copy(&piece.state[kStates * piece.state_at.at(slab.begin[0], j, k)], length);
+      copy(&subdomain.state[kStates * subdomain.state_at.at(slab.begin[0], j, k)], length);
     }
   }
 }
@@ -52,10 +52,11 @@ void for_rows(Piece& piece, const Slab& slab, Copy&& copy) {
 template <typename Add>
 State norms(const Domain& domain, Add&& add) {
   State sums{};
-  for (const Piece& piece : domain.pieces) {
-    for (int k = piece.inner_begin(2); k < piece.inner_end(2); ++k) {
-      for (int j = piece.inner_begin(1); j < piece.inner_end(1); ++j) {
-        for (int i = piece.inner_begin(0); i < piece.inner_end(0); ++i) add(piece, i, j, k, sums);
+  for (const Subdomain& subdomain : domain.subdomains) {
+    for (int k = subdomain.inner_begin(2); k < subdomain.inner_end(2); ++k) {
+      for (int j = subdomain.inner_begin(1); j < subdomain.inner_end(1); ++j) {
+        for (int i = subdomain.inner_begin(0); i < subdomain.inner_end(0); ++i)
+          add(subdomain, i, j, k, sums);
       }
     }
   }
@@ -67,11 +68,11 @@ State norms(const Domain& domain, Add&& add) {
 
 }  // namespace
 
-Piece& Domain::piece_in_layer(int d, int layer) {
-  for (Piece& piece : pieces) {
-    if (piece.part[d] == layer) return piece;
+Subdomain& Domain::subdomain_in_layer(int d, int layer) {
+  for (Subdomain& subdomain : subdomains) {
+    if (subdomain.layer[d] == layer) return subdomain;
   }
-  throw std::logic_error("no piece in this layer");
+  throw std::logic_error("no subdomain in this layer");
 }
 
 Domain multi_partition(const std::string& program, int grid) {
@@ -86,7 +87,7 @@ Domain multi_partition(const std::string& program, int grid) {
                  {rank_of(a + 1, b + 1), rank_of(a - 1, b - 1)}},
                 {}};
   for (int z = 0; z < q; ++z) {
-    domain.pieces.push_back(make_piece(domain, {(a + z) % q, (b + z) % q, z}, 0));
+    domain.subdomains.push_back(make_subdomain(domain, {(a + z) % q, (b + z) % q, z}, 0));
   }
   return domain;
 }
@@ -107,19 +108,19 @@ Domain pencils(const std::string& program, int grid) {
                  {rank_of(x, y - 1), rank_of(x, y + 1)},
                  {MPI_PROC_NULL, MPI_PROC_NULL}},
                 {}};
-  domain.pieces.push_back(make_piece(domain, {x, y, 0}, 1));
+  domain.subdomains.push_back(make_subdomain(domain, {x, y, 0}, 1));
   return domain;
 }
 
 Exchange::Exchange(Domain& domain) : domain_(domain), rounds_(1) {
   for (int d = 0; d < 3; ++d) {
-    const int parts = domain.parts[d];
-    if (domain.grid / parts < Piece::kGhosts) rounds_ = 2;
+    const int layers = domain.layers[d];
+    if (domain.grid / layers < Subdomain::kGhosts) rounds_ = 2;
     for (int side = 0; side < 2; ++side) {
-      for (int layer = 0; layer < parts; ++layer) {
-        if (layer == (side == 0 ? 0 : parts - 1)) continue;
-        for (Piece& piece : domain.pieces) {
-          if (piece.part[d] == layer) faces_[d][side].pieces.push_back(&piece);
+      for (int layer = 0; layer < layers; ++layer) {
+        if (layer == (side == 0 ? 0 : layers - 1)) continue;
+        for (Subdomain& subdomain : domain.subdomains) {
+          if (subdomain.layer[d] == layer) faces_[d][side].subdomains.push_back(&subdomain);
         }
       }
     }
@@ -127,11 +128,11 @@ Exchange::Exchange(Domain& domain) : domain_(domain), rounds_(1) {
 }
 
 void Exchange::run() {
-  const int layers = Piece::kGhosts / rounds_;
-  for (int depth = 0; depth < Piece::kGhosts; depth += layers) exchange_layers(depth, layers);
+  const int layers = Subdomain::kGhosts / rounds_;
+  for (int depth = 0; depth < Subdomain::kGhosts; depth += layers) exchange_layers(depth, layers);
 }
 
-// The layers from `depth` on below each face. They may be ghosts of a thin piece, filled in the
+// The layers from `depth` on below each face. They may be ghosts of a thin subdomain, filled in the
 // round before.
 void Exchange::exchange_layers(int depth, int layers) {
   std::vector<MPI_Request> requests;
@@ -142,12 +143,13 @@ void Exchange::exchange_layers(int depth, int layers) {
   for (int d = 0; d < 3; ++d) {
     for (int side = 0; side < 2; ++side) {
       const double* from = faces_[d][side].incoming.data();
-      for (Piece* piece : faces_[d][side].pieces) {
-        const int first = side == 0 ? -depth - layers : piece->size[d] + depth;
-        for_rows(*piece, Slab(*piece, d, first, first + layers), [&](double* row, long length) {
-          std::copy_n(from, length, row);
-          from += length;
-        });
+      for (Subdomain* subdomain : faces_[d][side].subdomains) {
+        const int first = side == 0 ? -depth - layers : subdomain->size[d] + depth;
+        for_rows(*subdomain, Slab(*subdomain, d, first, first + layers),
+                 [&](double* row, long length) {
+                   std::copy_n(from, length, row);
+                   from += length;
+                 });
       }
     }
   }
@@ -155,11 +157,11 @@ void Exchange::exchange_layers(int depth, int layers) {
 
 void Exchange::start(int d, int side, int depth, int layers, std::vector<MPI_Request>& requests) {
   Faces& faces = faces_[d][side];
-  if (faces.pieces.empty()) return;
+  if (faces.subdomains.empty()) return;
   faces.outgoing.clear();
-  for (Piece* piece : faces.pieces) {
-    const int first = side == 0 ? depth : piece->size[d] - depth - layers;
-    for_rows(*piece, Slab(*piece, d, first, first + layers), [&](double* row, long length) {
+  for (Subdomain* subdomain : faces.subdomains) {
+    const int first = side == 0 ? depth : subdomain->size[d] - depth - layers;
+    for_rows(*subdomain, Slab(*subdomain, d, first, first + layers), [&](double* row, long length) {
       faces.outgoing.insert(faces.outgoing.end(), row, row + length);
     });
   }
@@ -175,16 +177,17 @@ void Exchange::start(int d, int side, int depth, int layers, std::vector<MPI_Req
 }
 
 State residual_norms(const Domain& domain) {
-  return norms(domain, [](const Piece& piece, int i, int j, int k, State& sums) {
-    const double* r = &piece.residual[kStates * piece.residual_at.at(i, j, k)];
+  return norms(domain, [](const Subdomain& subdomain, int i, int j, int k, State& sums) {
+    const double* r = &subdomain.residual[kStates * subdomain.residual_at.at(i, j, k)];
     for (int m = 0; m < kStates; ++m) sums[m] += r[m] * r[m];
   });
 }
 
 State error_norms(const Domain& domain) {
-  return norms(domain, [](const Piece& piece, int i, int j, int k, State& sums) {
-    const State exact = exact_solution(piece.place(0, i), piece.place(1, j), piece.place(2, k));
-    const double* u = &piece.state[kStates * piece.state_at.at(i, j, k)];
+  return norms(domain, [](const Subdomain& subdomain, int i, int j, int k, State& sums) {
+    const State exact = exact_solution(subdomain.coordinate(0, i), subdomain.coordinate(1, j),
+                                       subdomain.coordinate(2, k));
+    const double* u = &subdomain.state[kStates * subdomain.state_at.at(i, j, k)];
     for (int m = 0; m < kStates; ++m) sums[m] += (u[m] - exact[m]) * (u[m] - exact[m]);
   });
 }

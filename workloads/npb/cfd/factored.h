@@ -1,6 +1,6 @@
 // Time steps by approximate factorisation, as BT and SP make them: the residual, then one system
-// along the lines of each direction, then the sum. Solver: see line_sweep.h; its kSound says
-// whether it wants the speed of sound.
+// along the lines of each direction, then the sum. Solver: see line_sweep.h; its kNeedsSpeedOfSound
+// says whether it wants the speed of sound.
 #ifndef WORKLOADS_NPB_CFD_FACTORED_H_
 #define WORKLOADS_NPB_CFD_FACTORED_H_
 
@@ -23,9 +23,9 @@ class Factored {
         exchange_(domain_),
         solver_(problem.grid, problem.time_step),
         sweep_(domain_) {
-    for (Piece& piece : domain_.pieces) {
-      set_forcing(piece);
-      set_initial_state(piece);
+    for (Subdomain& subdomain : domain_.subdomains) {
+      set_forcing(subdomain);
+      set_initial_state(subdomain);
     }
   }
   Factored(const Factored&) = delete;
@@ -37,7 +37,7 @@ class Factored {
     timed(eta_, [&] { sweep_.template run<1>(solver_); });
     timed(zeta_, [&] { sweep_.template run<2>(solver_); });
     timed(add_, [&] {
-      for (Piece& piece : domain_.pieces) add_residual(piece, 1);
+      for (Subdomain& subdomain : domain_.subdomains) add_residual(subdomain, 1);
     });
   }
 
@@ -57,9 +57,9 @@ class Factored {
   void update(double scale) {
     timed(faces_, [&] { exchange_.run(); });
     timed(residual_, [&] {
-      for (Piece& piece : domain_.pieces) {
-        update_flow(piece, Solver::kSound);
-        update_residual(piece, scale);
+      for (Subdomain& subdomain : domain_.subdomains) {
+        update_flow(subdomain, Solver::kNeedsSpeedOfSound);
+        update_residual(subdomain, scale);
       }
     });
   }

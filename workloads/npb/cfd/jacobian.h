@@ -10,7 +10,7 @@ namespace sesame::workload::cfd {
 
 // Where the fluxes are linearised.
 template <typename T>
-struct Place {
+struct LinearizationPoint {
   T velocity[3], kinetic, energy, volume;
   T enthalpy() const { return kGamma * energy - kPressure * kinetic; }
 };
@@ -22,8 +22,8 @@ constexpr double energy_factor(int m, int d) {
 
 // first * A x - second * (N + diffusion) x in direction d: what a neighbour's change x does.
 template <int d, typename T>
-inline void apply_coupling(const Place<T>& at, double first, double second, const T x[kStates],
-                           T y[kStates]) {
+inline void apply_coupling(const LinearizationPoint<T>& at, double first, double second,
+                           const T x[kStates], T y[kStates]) {
   const T speed = at.velocity[d];
   const T drift = x[1 + d] - speed * x[0];
   T pressure = x[4] + at.kinetic * x[0];
@@ -47,7 +47,7 @@ inline void apply_coupling(const Place<T>& at, double first, double second, cons
 
 // The same as a matrix: y[column][row].
 template <int d, typename T>
-inline void coupling_matrix(const Place<T>& at, double first, double second,
+inline void coupling_matrix(const LinearizationPoint<T>& at, double first, double second,
                             T y[kStates][kStates]) {
   const T speed = first * at.velocity[d];
   const T push = kPressure * at.kinetic;
@@ -88,7 +88,7 @@ struct LowerMatrix {
 
 // Adds factor * (N + diffusion) in direction d.
 template <int d, typename T>
-inline void add_diffusion(const Place<T>& at, double factor, LowerMatrix<T>& matrix) {
+inline void add_diffusion(const LinearizationPoint<T>& at, double factor, LowerMatrix<T>& matrix) {
   const double diffusion = factor * kDiffusion[d];
   const T spread = factor * at.volume;
   T heat = (kViscosity * kConduction) * at.energy;

@@ -3,7 +3,7 @@
 #ifndef WORKLOADS_NPB_CFD_LANES_H_
 #define WORKLOADS_NPB_CFD_LANES_H_
 
-#include "npb/cfd/piece.h"
+#include "npb/cfd/subdomain.h"
 
 namespace sesame::workload::cfd {
 
@@ -25,18 +25,18 @@ struct Batch {
   long state_at[kLanes], residual_at[kLanes];
 };
 
-// The lines of a piece in direction `d`, through its inner points.
+// The lines of a subdomain in direction `d`, through its inner points.
 class Lines {
  public:
-  Lines(const Piece& piece, int d)
-      : piece_(piece), d_(d), inner_(d == 0 ? 1 : 0), outer_(d == 2 ? 1 : 2) {
-    wide_ = piece.inner_end(inner_) - piece.inner_begin(inner_);
-    count_ = wide_ * (piece.inner_end(outer_) - piece.inner_begin(outer_));
+  Lines(const Subdomain& subdomain, int d)
+      : subdomain_(subdomain), d_(d), inner_(d == 0 ? 1 : 0), outer_(d == 2 ? 1 : 2) {
+    wide_ = subdomain.inner_end(inner_) - subdomain.inner_begin(inner_);
+    count_ = wide_ * (subdomain.inner_end(outer_) - subdomain.inner_begin(outer_));
   }
 
   int batches() const { return (count_ + kLanes - 1) / kLanes; }
   // Points of a line.
-  int length() const { return piece_.inner_end(d_) - piece_.inner_begin(d_); }
+  int length() const { return subdomain_.inner_end(d_) - subdomain_.inner_begin(d_); }
 
   Batch batch(int number) const {
     Batch batch;
@@ -44,17 +44,17 @@ class Lines {
     for (int lane = 0; lane < kLanes; ++lane) {
       const int line = number * kLanes + std::min(lane, batch.lines - 1);
       Index at;
-      at[d_] = piece_.inner_begin(d_);
-      at[inner_] = piece_.inner_begin(inner_) + line % wide_;
-      at[outer_] = piece_.inner_begin(outer_) + line / wide_;
-      batch.state_at[lane] = piece_.state_at.at(at[0], at[1], at[2]);
-      batch.residual_at[lane] = piece_.residual_at.at(at[0], at[1], at[2]);
+      at[d_] = subdomain_.inner_begin(d_);
+      at[inner_] = subdomain_.inner_begin(inner_) + line % wide_;
+      at[outer_] = subdomain_.inner_begin(outer_) + line / wide_;
+      batch.state_at[lane] = subdomain_.state_at.at(at[0], at[1], at[2]);
+      batch.residual_at[lane] = subdomain_.residual_at.at(at[0], at[1], at[2]);
     }
     return batch;
   }
 
  private:
-  const Piece& piece_;
+  const Subdomain& subdomain_;
   int d_, inner_, outer_;
   int wide_ = 0, count_ = 0;
 };

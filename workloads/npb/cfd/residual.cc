@@ -1,6 +1,6 @@
 // The spatial operator: central differences of the fluxes, second differences for viscosity and
 // conduction, second and fourth differences for stability (NPB specification, RNR-94-007, 3.2).
-#include "npb/cfd/piece.h"
+#include "npb/cfd/subdomain.h"
 
 namespace sesame::workload::cfd {
 namespace {
@@ -77,19 +77,19 @@ void dissipate(const double* u, const double* forcing, double* __restrict out, i
 }
 
 // A row along xi: there the weights change beside the boundary only.
-void dissipate_row(const Piece& piece, int j, int k, const Factors& factor, double scale,
+void dissipate_row(const Subdomain& subdomain, int j, int k, const Factors& factor, double scale,
                    double* out) {
-  const int grid = piece.grid, begin = piece.inner_begin(0), end = piece.inner_end(0);
-  const auto weights_eta = dissipation(factor, 1, piece.begin[1] + j, grid);
-  const auto weights_zeta = dissipation(factor, 2, piece.begin[2] + k, grid);
-  const double* u = &piece.state[kStates * piece.state_at.at(begin, j, k)];
-  const double* forcing = &piece.forcing[kStates * piece.residual_at.at(begin, j, k)];
+  const int grid = subdomain.grid, begin = subdomain.inner_begin(0), end = subdomain.inner_end(0);
+  const auto weights_eta = dissipation(factor, 1, subdomain.begin[1] + j, grid);
+  const auto weights_zeta = dissipation(factor, 2, subdomain.begin[2] + k, grid);
+  const double* u = &subdomain.state[kStates * subdomain.state_at.at(begin, j, k)];
+  const double* forcing = &subdomain.forcing[kStates * subdomain.residual_at.at(begin, j, k)];
   for (int i = begin; i < end;) {
-    const int at = piece.begin[0] + i;
+    const int at = subdomain.begin[0] + i;
     const bool inside = at > 2 && at < grid - 3;
-    const int count = inside ? std::min(end, grid - 3 - piece.begin[0]) - i : 1;
+    const int count = inside ? std::min(end, grid - 3 - subdomain.begin[0]) - i : 1;
     const long offset = kStates * (i - begin);
-    dissipate(u + offset, forcing + offset, out + offset, count, piece.state_at.stride, scale,
+    dissipate(u + offset, forcing + offset, out + offset, count, subdomain.state_at.stride, scale,
               {dissipation(factor, 0, at, grid), weights_eta, weights_zeta});
     i += count;
   }
@@ -97,18 +97,18 @@ void dissipate_row(const Piece& piece, int j, int k, const Factors& factor, doub
 
 }  // namespace
 
-void update_residual(Piece& piece, double scale) {
-  const Factors factor(piece.grid, scale);
-  const auto& stride = piece.state_at.stride;
-  const int begin = piece.inner_begin(0), count = piece.inner_end(0) - begin;
+void update_residual(Subdomain& subdomain, double scale) {
+  const Factors factor(subdomain.grid, scale);
+  const auto& stride = subdomain.state_at.stride;
+  const int begin = subdomain.inner_begin(0), count = subdomain.inner_end(0) - begin;
   if (count <= 0) return;
-  for (int k = piece.inner_begin(2); k < piece.inner_end(2); ++k) {
-    for (int j = piece.inner_begin(1); j < piece.inner_end(1); ++j) {
-      const long row = piece.state_at.at(begin, j, k);
-      const double* u = &piece.state[kStates * row];
-      const Flow* flow = &piece.flow[row];
-      double* out = &piece.residual[kStates * piece.residual_at.at(begin, j, k)];
-      dissipate_row(piece, j, k, factor, scale, out);
+  for (int k = subdomain.inner_begin(2); k < subdomain.inner_end(2); ++k) {
+    for (int j = subdomain.inner_begin(1); j < subdomain.inner_end(1); ++j) {
+      const long row = subdomain.state_at.at(begin, j, k);
+      const double* u = &subdomain.state[kStates * row];
+      const Flow* flow = &subdomain.flow[row];
+      double* out = &subdomain.residual[kStates * subdomain.residual_at.at(begin, j, k)];
+      dissipate_row(subdomain, j, k, factor, scale, out);
       add_fluxes<0>(u, flow, out, count, stride[0], factor);
       add_fluxes<1>(u, flow, out, count, stride[1], factor);
       add_fluxes<2>(u, flow, out, count, stride[2], factor);

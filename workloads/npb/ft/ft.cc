@@ -103,11 +103,11 @@ class Heat {
 
   // The factor of one step for this rank's wave numbers along one axis.
   std::vector<double> decay_of(int axis) const {
-    const Spectrum::Part part = transform_.in_spectrum()[axis];
+    const Spectrum::Share share = transform_.in_spectrum()[axis];
     const int points = points_[axis];
-    std::vector<double> factors(part.size);
-    for (int i = 0; i < part.size; ++i) {
-      const int index = part.begin + i;
+    std::vector<double> factors(share.size);
+    for (int i = 0; i < share.size; ++i) {
+      const int index = share.begin + i;
       const double wave = index < points / 2 ? index : index - points;
       factors[i] = std::exp(-4 * kAlpha * std::numbers::pi * std::numbers::pi * wave * wave);
     }

@@ -45,8 +45,8 @@ void LineTransform::transform(Direction direction, long outer, long inner, Compl
 void LineTransform::transform_batch(Direction direction, Complex* data, long element, long line,
                                     int count) {
   const long size = static_cast<long>(length_) * count;
-  Parts from{buffer_.data(), buffer_.data() + size};
-  Parts to{buffer_.data() + 2 * size, buffer_.data() + 3 * size};
+  SplitComplex from{buffer_.data(), buffer_.data() + size};
+  SplitComplex to{buffer_.data() + 2 * size, buffer_.data() + 3 * size};
   for (long j = 0; j < length_; ++j) {
     const Complex* values = data + j * element;
     for (int b = 0; b < count; ++b) {
@@ -57,7 +57,7 @@ void LineTransform::transform_batch(Direction direction, Complex* data, long ele
   // The inverse is the forward transform with real and imaginary parts exchanged.
   const bool inverse = direction == Direction::kInverse;
   if (inverse) std::swap(from.re, from.im);
-  Parts result = run(from, to, count);
+  SplitComplex result = run(from, to, count);
   if (inverse) std::swap(result.re, result.im);
   for (long j = 0; j < length_; ++j) {
     Complex* values = data + j * element;
@@ -69,7 +69,8 @@ void LineTransform::transform_batch(Direction direction, Complex* data, long ele
 
 // Stockham's self-sorting form: passes go from one buffer to the other, and the stride grows as
 // the transforms that are left get shorter. A batch of lines is a first stride of their number.
-LineTransform::Parts LineTransform::run(Parts from, Parts to, int count) const {
+LineTransform::SplitComplex LineTransform::run(SplitComplex from, SplitComplex to,
+                                               int count) const {
   long stride = count;
   int length = length_;
   while (length > 1) {
@@ -87,7 +88,7 @@ LineTransform::Parts LineTransform::run(Parts from, Parts to, int count) const {
   return from;
 }
 
-void LineTransform::pass_of_two(int length, long stride, Parts from, Parts to) const {
+void LineTransform::pass_of_two(int length, long stride, SplitComplex from, SplitComplex to) const {
   const int half = length / 2;
   for (int p = 0; p < half; ++p) {
     const Twiddle w{cosine_[p * (length_ / length)], sine_[p * (length_ / length)]};
@@ -107,7 +108,8 @@ void LineTransform::pass_of_two(int length, long stride, Parts from, Parts to) c
   }
 }
 
-void LineTransform::pass_of_four(int length, long stride, Parts from, Parts to) const {
+void LineTransform::pass_of_four(int length, long stride, SplitComplex from,
+                                 SplitComplex to) const {
   const int quarter = length / 4;
   const long far = stride * quarter;
   for (int p = 0; p < quarter; ++p) {

@@ -20,14 +20,14 @@ class LineTransform {
 
  private:
   // Real and imaginary parts apart, so that the compiler can work on several lines at once.
-  struct Parts {
+  struct SplitComplex {
     double *re, *im;
   };
 
   void transform_batch(Direction direction, Complex* data, long element, long line, int count);
-  Parts run(Parts from, Parts to, int count) const;
-  void pass_of_two(int length, long stride, Parts from, Parts to) const;
-  void pass_of_four(int length, long stride, Parts from, Parts to) const;
+  SplitComplex run(SplitComplex from, SplitComplex to, int count) const;
+  void pass_of_two(int length, long stride, SplitComplex from, SplitComplex to) const;
+  void pass_of_four(int length, long stride, SplitComplex from, SplitComplex to) const;
 
   int length_;
   std::vector<double> cosine_, sine_;  // of exp(-2 pi i k / length)

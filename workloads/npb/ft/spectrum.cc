@@ -7,7 +7,7 @@
 namespace sesame::workload {
 namespace {
 
-Spectrum::Part part_of(int points, int ranks, int rank) {
+Spectrum::Share share_of(int points, int ranks, int rank) {
   return {points / ranks * rank, points / ranks};
 }
 
@@ -30,8 +30,8 @@ Spectrum::Spectrum(std::array<int, 3> points, Phases& phases)
   const int x_rank = rank % x_ranks_, z_rank = rank / x_ranks_;
   MPI_Comm_split(MPI_COMM_WORLD, z_rank, x_rank, &x_comm_);
   MPI_Comm_split(MPI_COMM_WORLD, x_rank, z_rank, &z_comm_);
-  space_ = {Part{0, nx}, part_of(ny, x_ranks_, x_rank), part_of(nz, z_ranks_, z_rank)};
-  spectrum_ = {part_of(nx, x_ranks_, x_rank), part_of(ny, z_ranks_, z_rank), Part{0, nz}};
+  space_ = {Share{0, nx}, share_of(ny, x_ranks_, x_rank), share_of(nz, z_ranks_, z_rank)};
+  spectrum_ = {share_of(nx, x_ranks_, x_rank), share_of(ny, z_ranks_, z_rank), Share{0, nz}};
   local_size_ = static_cast<long>(nx) * space_[1].size * space_[2].size;
   const long x = spectrum_[0].size, z = space_[2].size;
   xy_ = {Cut{z * space_[1].size, nx, 1}, Cut{z, ny, x}};
@@ -69,20 +69,20 @@ void Spectrum::transform(int axis, Direction direction, long outer, long inner,
   lines_[axis].transform(direction, outer, inner, data.data());
 }
 
-void Spectrum::pack(const Cut& cut, int pieces, const Complex* from, Complex* to) {
-  const long whole = cut.middle * cut.inner, piece = whole / pieces;
-  for (int k = 0; k < pieces; ++k) {
+void Spectrum::pack(const Cut& cut, int blocks, const Complex* from, Complex* to) {
+  const long whole = cut.middle * cut.inner, block = whole / blocks;
+  for (int k = 0; k < blocks; ++k) {
     for (long i = 0; i < cut.outer; ++i) {
-      to = std::copy_n(from + i * whole + k * piece, piece, to);
+      to = std::copy_n(from + i * whole + k * block, block, to);
     }
   }
 }
 
-void Spectrum::unpack(const Cut& cut, int pieces, const Complex* from, Complex* to) {
-  const long whole = cut.middle * cut.inner, piece = whole / pieces;
-  for (int k = 0; k < pieces; ++k) {
-    for (long i = 0; i < cut.outer; ++i, from += piece) {
-      std::copy_n(from, piece, to + i * whole + k * piece);
+void Spectrum::unpack(const Cut& cut, int blocks, const Complex* from, Complex* to) {
+  const long whole = cut.middle * cut.inner, block = whole / blocks;
+  for (int k = 0; k < blocks; ++k) {
+    for (long i = 0; i < cut.outer; ++i, from += block) {
+      std::copy_n(from, block, to + i * whole + k * block);
     }
   }
 }
@@ -92,7 +92,7 @@ void Spectrum::exchange(MPI_Comm comm, const Cut& sent, const Cut& received,
   Phases::Scope scope(phases_, exchange_phase_);
   int ranks = 1;
   MPI_Comm_size(comm, &ranks);
-  // A cut of one outer element is in the order of its pieces as it is.
+  // A cut of one outer element is in the order of its blocks as it is.
   if (sent.outer > 1) {
     pack(sent, ranks, data.data(), scratch_.data());
     data.swap(scratch_);

@@ -25,12 +25,12 @@ class Spectrum {
   Spectrum(const Spectrum&) = delete;
   Spectrum& operator=(const Spectrum&) = delete;
 
-  // This rank's part of an axis; x runs fastest.
-  struct Part {
+  // This rank's share of an axis; x runs fastest.
+  struct Share {
     int begin, size;
   };
-  const std::array<Part, 3>& in_space() const { return space_; }
-  const std::array<Part, 3>& in_spectrum() const { return spectrum_; }
+  const std::array<Share, 3>& in_space() const { return space_; }
+  const std::array<Share, 3>& in_spectrum() const { return spectrum_; }
   long local_size() const { return local_size_; }
 
   void forward(std::vector<Complex>& data);
@@ -39,21 +39,21 @@ class Spectrum {
  private:
   void transform(int axis, Direction direction, long outer, long inner, std::vector<Complex>& data);
 
-  // A block [outer][middle][inner] whose middle axis is cut into one piece for each rank.
+  // A block [outer][middle][inner] whose middle axis is cut into one block for each rank.
   struct Cut {
     long outer, middle, inner;
   };
 
-  static void pack(const Cut& cut, int pieces, const Complex* from, Complex* to);
-  static void unpack(const Cut& cut, int pieces, const Complex* from, Complex* to);
-  // The piece k of `sent`'s cut goes to rank k of `comm`; what comes is the cut of `received`.
+  static void pack(const Cut& cut, int blocks, const Complex* from, Complex* to);
+  static void unpack(const Cut& cut, int blocks, const Complex* from, Complex* to);
+  // The block k of `sent`'s cut goes to rank k of `comm`; what comes is the cut of `received`.
   void exchange(MPI_Comm comm, const Cut& sent, const Cut& received, std::vector<Complex>& data);
 
   Phases& phases_;
   int transform_phase_, exchange_phase_;
   int x_ranks_, z_ranks_;  // ranks that divide x (and y in space), and z (and y in the spectrum)
   MPI_Comm x_comm_, z_comm_;
-  std::array<Part, 3> space_, spectrum_;
+  std::array<Share, 3> space_, spectrum_;
   long local_size_;
   std::array<Cut, 2> xy_;  // the exchange that makes y whole: before, after
   std::array<Cut, 2> yz_;  // the exchange that makes z whole

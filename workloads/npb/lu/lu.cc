@@ -60,8 +60,8 @@ class Lu {
         domain_(pencils("lu", problem.grid)),
         exchange_(domain_),
         ssor_(domain_, problem.time_step) {
-    set_forcing(piece());
-    set_initial_state(piece());
+    set_forcing(subdomain());
+    set_initial_state(subdomain());
   }
   Lu(const Lu&) = delete;
   Lu& operator=(const Lu&) = delete;
@@ -70,7 +70,7 @@ class Lu {
     update(time_step_);
     timed(up_, [&] { ssor_.sweep_up(); });
     timed(down_, [&] { ssor_.sweep_down(); });
-    timed(add_, [&] { add_residual(piece(), Ssor::factor()); });
+    timed(add_, [&] { add_residual(subdomain(), Ssor::factor()); });
   }
 
   // Checks the state against the published answers. Collective.
@@ -88,8 +88,8 @@ class Lu {
   void update(double scale) {
     timed(faces_, [&] { exchange_.run(); });
     timed(residual_, [&] {
-      update_flow(piece(), false);
-      update_residual(piece(), scale);
+      update_flow(subdomain(), false);
+      update_residual(subdomain(), scale);
     });
   }
 
@@ -99,7 +99,7 @@ class Lu {
     act();
   }
 
-  Piece& piece() { return domain_.pieces[0]; }
+  Subdomain& subdomain() { return domain_.subdomains[0]; }
 
   double time_step_;
   Domain domain_;

@@ -7,7 +7,7 @@
 namespace sesame::workload::cfd {
 namespace {
 
-Place<double> place(const Flow& flow) {
+LinearizationPoint<double> linearization_point(const Flow& flow) {
   return {{flow.velocity[0], flow.velocity[1], flow.velocity[2]},
           flow.kinetic,
           flow.energy,
@@ -16,7 +16,7 @@ Place<double> place(const Flow& flow) {
 
 // The diagonal block of the linearised equations.
 LowerMatrix<double> diagonal(const Flow& flow, double second) {
-  const Place<double> at = place(flow);
+  const LinearizationPoint<double> at = linearization_point(flow);
   LowerMatrix<double> matrix = {};
   for (double& element : matrix.diagonal) element = 1;
   add_diffusion<0>(at, 2 * second, matrix);
@@ -41,15 +41,15 @@ template <int d>
 void add_neighbour(const Flow* flow, const double* change, long flow_offset, long change_offset,
                    double first, double second, double sum[kStates]) {
   double product[kStates];
-  apply_coupling<d>(place(flow[flow_offset]), first, second, change + kStates * change_offset,
-                    product);
+  apply_coupling<d>(linearization_point(flow[flow_offset]), first, second,
+                    change + kStates * change_offset, product);
   for (int m = 0; m < kStates; ++m) sum[m] += product[m];
 }
 
 }  // namespace
 
 Ssor::Ssor(Domain& domain, double time_step)
-    : piece_(domain.pieces[0]),
+    : subdomain_(domain.subdomains[0]),
       neighbour_{{domain.neighbour[0][0], domain.neighbour[0][1]},
                  {domain.neighbour[1][0], domain.neighbour[1][1]}},
       first_(time_step * Differences(domain.grid).first),
@@ -57,7 +57,7 @@ Ssor::Ssor(Domain& domain, double time_step)
 
 // (D + omega L) x = residual, where D are the diagonal blocks and L those of lower neighbours.
 void Ssor::sweep_up() {
-  for (int k = piece_.inner_begin(2); k < piece_.inner_end(2); ++k) {
+  for (int k = subdomain_.inner_begin(2); k < subdomain_.inner_end(2); ++k) {
     receive_edges(k, 0);
     sweep_plane<0>(k);
     send_edges(k, 1);
@@ -66,7 +66,7 @@ void Ssor::sweep_up() {
 
 // (D + omega U) y = D x.
 void Ssor::sweep_down() {
-  for (int k = piece_.inner_end(2) - 1; k >= piece_.inner_begin(2); --k) {
+  for (int k = subdomain_.inner_end(2) - 1; k >= subdomain_.inner_begin(2); --k) {
     receive_edges(k, 1);
     sweep_plane<1>(k);
     send_edges(k, 0);
@@ -77,15 +77,15 @@ void Ssor::sweep_down() {
 template <int side>
 void Ssor::sweep_plane(int k) {
   constexpr int kStep = side == 0 ? 1 : -1;
-  const int i_begin = piece_.inner_begin(0), i_end = piece_.inner_end(0);
-  const int j_begin = piece_.inner_begin(1), j_end = piece_.inner_end(1);
-  const auto &wide = piece_.state_at.stride, &narrow = piece_.residual_at.stride;
+  const int i_begin = subdomain_.inner_begin(0), i_end = subdomain_.inner_end(0);
+  const int j_begin = subdomain_.inner_begin(1), j_end = subdomain_.inner_end(1);
+  const auto &wide = subdomain_.state_at.stride, &narrow = subdomain_.residual_at.stride;
   const double first = -kStep * first_;
   for (int row = 0; row < j_end - j_begin; ++row) {
     const int j = side == 0 ? j_begin + row : j_end - 1 - row;
     const int i = side == 0 ? i_begin : i_end - 1;
-    const Flow* flow = &piece_.flow[piece_.state_at.at(i, j, k)];
-    double* x = &piece_.residual[kStates * piece_.residual_at.at(i, j, k)];
+    const Flow* flow = &subdomain_.flow[subdomain_.state_at.at(i, j, k)];
+    double* x = &subdomain_.residual[kStates * subdomain_.residual_at.at(i, j, k)];
     for (int n = 0; n < i_end - i_begin; ++n, flow += kStep, x += kStep * kStates) {
       double sum[kStates] = {};
       add_neighbour<2>(flow, x, -kStep * wide[2], -kStep * narrow[2], first, second_, sum);
@@ -103,34 +103,35 @@ void Ssor::sweep_plane(int k) {
   }
 }
 
-// The changes beside the piece, of plane k, from the neighbours on this side in xi and eta.
+// The changes beside the subdomain, of plane k, from the neighbours on this side in xi and eta.
 void Ssor::receive_edges(int k, int side) {
   for (int d = 0; d < 2; ++d) {
     if (neighbour_[d][side] == MPI_PROC_NULL) continue;
-    edge_.resize(kStates * piece_.size[1 - d]);
+    edge_.resize(kStates * subdomain_.size[1 - d]);
     MPI_Recv(edge_.data(), static_cast<int>(edge_.size()), MPI_DOUBLE, neighbour_[d][side],
              2 * d + side, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    copy_edge(d, side == 0 ? -1 : piece_.size[d], k, true);
+    copy_edge(d, side == 0 ? -1 : subdomain_.size[d], k, true);
   }
 }
 
 void Ssor::send_edges(int k, int side) {
   for (int d = 0; d < 2; ++d) {
     if (neighbour_[d][side] == MPI_PROC_NULL) continue;
-    edge_.resize(kStates * piece_.size[1 - d]);
-    copy_edge(d, side == 0 ? 0 : piece_.size[d] - 1, k, false);
+    edge_.resize(kStates * subdomain_.size[1 - d]);
+    copy_edge(d, side == 0 ? 0 : subdomain_.size[d] - 1, k, false);
     MPI_Send(edge_.data(), static_cast<int>(edge_.size()), MPI_DOUBLE, neighbour_[d][side],
              2 * d + 1 - side, MPI_COMM_WORLD);
   }
 }
 
 // Between edge_ and the row of the residual with index `at` in direction d.
-void Ssor::copy_edge(int d, int at, int k, bool into_piece) {
-  for (int n = 0; n < piece_.size[1 - d]; ++n) {
-    const long point = d == 0 ? piece_.residual_at.at(at, n, k) : piece_.residual_at.at(n, at, k);
-    double* x = &piece_.residual[kStates * point];
+void Ssor::copy_edge(int d, int at, int k, bool into_subdomain) {
+  for (int n = 0; n < subdomain_.size[1 - d]; ++n) {
+    const long point =
+        d == 0 ? subdomain_.residual_at.at(at, n, k) : subdomain_.residual_at.at(n, at, k);
+    double* x = &subdomain_.residual[kStates * point];
     double* edge = &edge_[kStates * n];
-    if (into_piece) {
+    if (into_subdomain) {
       std::copy_n(edge, kStates, x);
     } else {
       std::copy_n(x, kStates, edge);

@@ -29,9 +29,9 @@ class Ssor {
   void sweep_plane(int k);
   void receive_edges(int k, int side);
   void send_edges(int k, int side);
-  void copy_edge(int d, int at, int k, bool into_piece);
+  void copy_edge(int d, int at, int k, bool into_subdomain);
 
-  Piece& piece_;
+  Subdomain& subdomain_;
   int neighbour_[2][2];
   double first_, second_;  // factors of differences, times the time step
   std::vector<double> edge_;

@@ -16,12 +16,12 @@ double trapezoid(int at, int first, int last) {
 double surface_integral(const Domain& domain) {
   const int n = domain.grid;
   const int first[3] = {1, 1, 2}, last[3] = {n - 2, n - 3, n - 2};
-  const Piece& piece = domain.pieces[0];
+  const Subdomain& subdomain = domain.subdomains[0];
   double sum = 0;
-  for (int k = piece.inner_begin(2); k < piece.inner_end(2); ++k) {
-    for (int j = piece.inner_begin(1); j < piece.inner_end(1); ++j) {
-      for (int i = piece.inner_begin(0); i < piece.inner_end(0); ++i) {
-        const int at[3] = {piece.begin[0] + i, piece.begin[1] + j, piece.begin[2] + k};
+  for (int k = subdomain.inner_begin(2); k < subdomain.inner_end(2); ++k) {
+    for (int j = subdomain.inner_begin(1); j < subdomain.inner_end(1); ++j) {
+      for (int i = subdomain.inner_begin(0); i < subdomain.inner_end(0); ++i) {
+        const int at[3] = {subdomain.begin[0] + i, subdomain.begin[1] + j, subdomain.begin[2] + k};
         double weight[3];
         for (int d = 0; d < 3; ++d) weight[d] = trapezoid(at[d], first[d], last[d]);
         double area = 0;
@@ -29,7 +29,7 @@ double surface_integral(const Domain& domain) {
           const bool on_face = at[d] == first[d] || at[d] == last[d];
           if (on_face) area += weight[(d + 1) % 3] * weight[(d + 2) % 3];
         }
-        sum += area * piece.flow[piece.state_at.at(i, j, k)].pressure;
+        sum += area * subdomain.flow[subdomain.state_at.at(i, j, k)].pressure;
       }
     }
   }

@@ -55,13 +55,13 @@ Grid::Grid(std::array<int, 3> extents)
       plane(row * (extents[1] + 2)),
       values(plane * (extents[2] + 2)) {}
 
-Domain::Domain(Place dims, int rank) : dims_(dims), place_() {
-  place_ = place_of(rank);
+Domain::Domain(Coordinates dims, int rank) : dims_(dims), coordinates_() {
+  coordinates_ = coordinates_of(rank);
   for (int axis = 0; axis < 3; ++axis) {
-    Place next = place_;
-    next[axis] = (place_[axis] + 1) % dims_[axis];
+    Coordinates next = coordinates_;
+    next[axis] = (coordinates_[axis] + 1) % dims_[axis];
     upper_[axis] = rank_of(next);
-    next[axis] = (place_[axis] + dims_[axis] - 1) % dims_[axis];
+    next[axis] = (coordinates_[axis] + dims_[axis] - 1) % dims_[axis];
     lower_[axis] = rank_of(next);
   }
 }
@@ -72,18 +72,18 @@ Domain Domain::of_all_ranks() {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const int exponent = require_power_of_two("mg", ranks);
   // The slowest axis first: layers across it are contiguous.
-  const Place dims{1 << (exponent / 3), 1 << ((exponent + 1) / 3), 1 << ((exponent + 2) / 3)};
+  const Coordinates dims{1 << (exponent / 3), 1 << ((exponent + 1) / 3), 1 << ((exponent + 2) / 3)};
   return {dims, rank};
 }
 
 Domain Domain::of_one_rank() { return {{1, 1, 1}, 0}; }
 
-Domain::Place Domain::place_of(int rank) const {
+Domain::Coordinates Domain::coordinates_of(int rank) const {
   return {rank % dims_[0], rank / dims_[0] % dims_[1], rank / (dims_[0] * dims_[1])};
 }
 
-int Domain::rank_of(Place place) const {
-  return (place[2] * dims_[1] + place[1]) * dims_[0] + place[0];
+int Domain::rank_of(Coordinates coordinates) const {
+  return (coordinates[2] * dims_[1] + coordinates[1]) * dims_[0] + coordinates[0];
 }
 
 void Domain::exchange(Grid& grid) {
@@ -128,12 +128,12 @@ void Domain::gather(const Grid& mine, Grid& whole) const {
   MPI_Allgather(block.data(), size, MPI_DOUBLE, blocks.data(), size, MPI_DOUBLE, MPI_COMM_WORLD);
   const double* in = blocks.data();
   for (int rank = 0; rank < ranks; ++rank) {
-    const Place place = place_of(rank);
+    const Coordinates coordinates = coordinates_of(rank);
     for (int z = 1; z <= nz; ++z) {
       for (int y = 1; y <= ny; ++y, in += nx) {
         std::copy_n(in, nx,
-                    whole.values.data() +
-                        whole.at(place[0] * nx + 1, place[1] * ny + y, place[2] * nz + z));
+                    whole.values.data() + whole.at(coordinates[0] * nx + 1, coordinates[1] * ny + y,
+                                                   coordinates[2] * nz + z));
       }
     }
   }

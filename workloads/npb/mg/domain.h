@@ -34,20 +34,20 @@ class Domain {
   // The grid of 2^level points along each axis: this rank's block.
   Grid block(int level) const;
   // Where this rank's block begins, for blocks of this extent.
-  int begin(int axis, int extent) const { return place_[axis] * extent; }
+  int begin(int axis, int extent) const { return coordinates_[axis] * extent; }
   int most_ranks_of_an_axis() const { return dims_[2]; }
 
   // All blocks together, on every rank; from a grid whose ghosts need not be filled.
   void gather(const Grid& mine, Grid& whole) const;
 
  private:
-  using Place = std::array<int, 3>;
+  using Coordinates = std::array<int, 3>;
 
-  Domain(Place dims, int rank);
-  Place place_of(int rank) const;
-  int rank_of(Place place) const;
+  Domain(Coordinates dims, int rank);
+  Coordinates coordinates_of(int rank) const;
+  int rank_of(Coordinates coordinates) const;
 
-  Place dims_, place_;
+  Coordinates dims_, coordinates_;
   std::array<int, 3> lower_, upper_;  // neighbours
   std::vector<double> sent_, received_;
 };

@@ -11,7 +11,7 @@ namespace sesame::workload::cfd {
 
 class CharacteristicSolver {
  public:
-  static constexpr bool kSound = true;
+  static constexpr bool kNeedsSpeedOfSound = true;
   // Waves with the speeds v, v + a and v - a: a matrix for each.
   static constexpr int kWaves = 3;
   // A point of a line after elimination: x = change - near * (x of the next point) - far * (x of
@@ -33,15 +33,16 @@ class CharacteristicSolver {
         fourth_(time_step * kFourthDifference) {}
 
   template <int d>
-  void forward(Piece& piece, const Batch& batch, int length, Forward& carry, Row* rows) const {
-    const long step = piece.state_at.stride[d];
-    Waves low = waves<d>(piece, batch, -step);
-    Waves middle = waves<d>(piece, batch, 0);
+  void forward(Subdomain& subdomain, const Batch& batch, int length, Forward& carry,
+               Row* rows) const {
+    const long step = subdomain.state_at.stride[d];
+    Waves low = waves<d>(subdomain, batch, -step);
+    Waves middle = waves<d>(subdomain, batch, 0);
     for (int i = 0; i < length; ++i) {
-      const Waves high = waves<d>(piece, batch, (i + 1) * step);
-      const int at = piece.begin[d] + piece.inner_begin(d) + i;
-      load<d>(piece, batch, i, rows[i].change);
-      eliminate(low, middle, high, fourth_difference(at, piece.grid), carry, rows[i]);
+      const Waves high = waves<d>(subdomain, batch, (i + 1) * step);
+      const int at = subdomain.begin[d] + subdomain.inner_begin(d) + i;
+      load<d>(subdomain, batch, i, rows[i].change);
+      eliminate(low, middle, high, fourth_difference(at, subdomain.grid), carry, rows[i]);
       carry.last_but_one = carry.last;
       carry.last = rows[i];
       low = middle;
@@ -50,7 +51,7 @@ class CharacteristicSolver {
   }
 
   template <int d>
-  void backward(Piece& piece, const Batch& batch, int length, Backward& carry,
+  void backward(Subdomain& subdomain, const Batch& batch, int length, Backward& carry,
                 const Row* rows) const {
     for (int i = length - 1; i >= 0; --i) {
       Lanes x[kStates];
@@ -61,7 +62,7 @@ class CharacteristicSolver {
         carry.after[m] = carry.next[m];
         carry.next[m] = x[m];
       }
-      store<d>(piece, batch, i, x);
+      store<d>(subdomain, batch, i, x);
     }
   }
 
@@ -75,10 +76,10 @@ class CharacteristicSolver {
   static constexpr int wave_of(int equation) { return equation < 3 ? 0 : equation - 2; }
 
   template <int d>
-  static Waves waves(const Piece& piece, const Batch& batch, long shift) {
+  static Waves waves(const Subdomain& subdomain, const Batch& batch, long shift) {
     Lanes speed, sound, volume;
     for (int lane = 0; lane < kLanes; ++lane) {
-      const Flow& flow = piece.flow[batch.state_at[lane] + shift];
+      const Flow& flow = subdomain.flow[batch.state_at[lane] + shift];
       speed[lane] = flow.velocity[d];
       sound[lane] = flow.sound;
       volume[lane] = flow.volume;
@@ -114,22 +115,22 @@ class CharacteristicSolver {
   // The right-hand side at the i-th point of the lines, in direction 0 turned into the
   // characteristic variables of xi.
   template <int d>
-  static void load(const Piece& piece, const Batch& batch, int i, Lanes r[kStates]) {
-    const long shift = i * kStates * piece.residual_at.stride[d];
+  static void load(const Subdomain& subdomain, const Batch& batch, int i, Lanes r[kStates]) {
+    const long shift = i * kStates * subdomain.residual_at.stride[d];
     for (int m = 0; m < kStates; ++m) {
-      r[m] = gather(piece.residual.data(), batch.residual_at, kStates, shift + m);
+      r[m] = gather(subdomain.residual.data(), batch.residual_at, kStates, shift + m);
     }
-    if constexpr (d == 0) to_xi(Local(piece, batch, i * piece.state_at.stride[d]), r);
+    if constexpr (d == 0) to_xi(Local(subdomain, batch, i * subdomain.state_at.stride[d]), r);
   }
 
   // Turns the solution into the variables of the next direction, at last into changes of the
   // state.
   template <int d>
-  static void store(Piece& piece, const Batch& batch, int i, Lanes r[kStates]) {
+  static void store(Subdomain& subdomain, const Batch& batch, int i, Lanes r[kStates]) {
     if constexpr (d == 0) xi_to_eta(r);
     if constexpr (d == 1) eta_to_zeta(r);
-    if constexpr (d == 2) from_zeta(Local(piece, batch, i * piece.state_at.stride[d]), r);
-    double* out = piece.residual.data() + i * kStates * piece.residual_at.stride[d];
+    if constexpr (d == 2) from_zeta(Local(subdomain, batch, i * subdomain.state_at.stride[d]), r);
+    double* out = subdomain.residual.data() + i * kStates * subdomain.residual_at.stride[d];
     for (int lane = 0; lane < batch.lines; ++lane) {
       for (int m = 0; m < kStates; ++m) out[batch.residual_at[lane] * kStates + m] = r[m][lane];
     }
@@ -138,9 +139,9 @@ class CharacteristicSolver {
   struct Local {
     Lanes velocity[3], kinetic, volume, sound;
 
-    Local(const Piece& piece, const Batch& batch, long shift) {
+    Local(const Subdomain& subdomain, const Batch& batch, long shift) {
       for (int lane = 0; lane < kLanes; ++lane) {
-        const Flow& flow = piece.flow[batch.state_at[lane] + shift];
+        const Flow& flow = subdomain.flow[batch.state_at[lane] + shift];
         for (int m = 0; m < 3; ++m) velocity[m][lane] = flow.velocity[m];
         kinetic[lane] = flow.kinetic;
         volume[lane] = flow.volume;

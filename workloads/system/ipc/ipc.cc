@@ -55,7 +55,7 @@ void check_options(const Options& options, int ranks) {
   if (options.most > 1 << 30 || options.step > options.most ||
       options.most < kLeast + 3 * options.step) {
     throw UsageError("--most " + std::to_string(options.most) +
-                     ": expected room for four sizes from 32 bytes in steps of " +
+                     ": expected at least four sizes from 32 bytes in steps of " +
                      std::to_string(options.step) + ", and at most 1 GiB");
   }
 }

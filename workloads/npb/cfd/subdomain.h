@@ -1,7 +1,7 @@
 // One box of the grid with everything that is stored at its points. A rank has one or several.
 // Local indices begin at 0; ghost points, copies of neighbours' points, lie outside 0 to size - 1.
-#ifndef WORKLOADS_NPB_CFD_PIECE_H_
-#define WORKLOADS_NPB_CFD_PIECE_H_
+#ifndef WORKLOADS_NPB_CFD_SUBDOMAIN_H_
+#define WORKLOADS_NPB_CFD_SUBDOMAIN_H_
 
 #include <algorithm>
 #include <array>
@@ -39,21 +39,22 @@ struct Flow {
   double sound;   // speed of sound; only where asked for
 };
 
-struct Piece {
+struct Subdomain {
   static constexpr int kGhosts = 2;  // as far as a fourth difference reaches
 
   // `residual_ghosts`: how many layers of neighbours' residuals the solver wants.
-  Piece(int grid, const Index& part, const Index& begin, const Index& size, int residual_ghosts);
+  Subdomain(int grid, const Index& layer, const Index& begin, const Index& size,
+            int residual_ghosts);
 
   // Local indices of the points that are not on the boundary of the cube, for one direction.
   int inner_begin(int d) const { return std::max(0, 1 - begin[d]); }
   int inner_end(int d) const { return std::min(size[d], grid - 1 - begin[d]); }
 
   // The unit cube's coordinate of local index `i`.
-  double place(int d, int i) const { return (begin[d] + i) / double(grid - 1); }
+  double coordinate(int d, int i) const { return (begin[d] + i) / double(grid - 1); }
 
   int grid;     // points a side of the whole cube
-  Index part;   // which piece in the grid of pieces
+  Index layer;  // of subdomains that it is in, for each direction
   Index begin;  // grid index of local index 0
   Index size;
   Layout state_at, residual_at;
@@ -65,20 +66,20 @@ struct Piece {
 
 // state = exact solution on the boundary, transfinite interpolation of it inside (specification,
 // 3.2.1, initial and boundary conditions).
-void set_initial_state(Piece& piece);
+void set_initial_state(Subdomain& subdomain);
 
 // The forcing that makes the exact solution stationary. Uses state, flow and residual.
-void set_forcing(Piece& piece);
+void set_forcing(Subdomain& subdomain);
 
 // flow from state, ghosts of one layer included.
-void update_flow(Piece& piece, bool with_sound);
+void update_flow(Subdomain& subdomain, bool with_sound);
 
 // residual = scale * (forcing + what the spatial operator makes of the state), inside the cube.
-void update_residual(Piece& piece, double scale);
+void update_residual(Subdomain& subdomain, double scale);
 
 // state += factor * residual, inside the cube.
-void add_residual(Piece& piece, double factor);
+void add_residual(Subdomain& subdomain, double factor);
 
 }  // namespace sesame::workload::cfd
 
-#endif  // WORKLOADS_NPB_CFD_PIECE_H_
+#endif  // WORKLOADS_NPB_CFD_SUBDOMAIN_H_
