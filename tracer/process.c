@@ -199,22 +199,32 @@ static void read_command(char* command) {
   }
 }
 
+/* CLOCK_REALTIME - CLOCK_MONOTONIC. A thread that is interrupted between reading the first and the
+ * second gets too small a difference, so the largest of several counts. */
+static int64_t realtime_offset(void) {
+  int64_t largest = INT64_MIN;
+  for (int i = 0; i < 8; ++i) {
+    struct timespec real;
+    clock_gettime(CLOCK_REALTIME, &real);
+    const int64_t realtime = (int64_t)real.tv_sec * 1000000000 + real.tv_nsec;
+    const int64_t difference = realtime - (int64_t)sesame_system_ns();
+    if (difference > largest) largest = difference;
+  }
+  return largest;
+}
+
 void sesame_process_describe(void) {
-  struct timespec real;
   char command[COMMAND_BYTES];
   char directory[PATH_MAX];
   read_command(command);
   if (sesame_system_call(SYS_getcwd, directory, sizeof directory) < 0) strcpy(directory, "/");
-  clock_gettime(CLOCK_REALTIME, &real);
-  int64_t realtime = (int64_t)real.tv_sec * 1000000000 + real.tv_nsec;
-  sesame_put_process(sesame_ticks(), &(struct sesame_process){
-                                         .pid = getpid(),
-                                         .parent = getppid(),
-                                         .realtime_offset = realtime - (int64_t)sesame_system_ns(),
-                                         .loaded = (int64_t)loaded_ns,
-                                         .host = host,
-                                         .directory = directory,
-                                         .command = command});
+  sesame_put_process(sesame_ticks(), &(struct sesame_process){.pid = getpid(),
+                                                              .parent = getppid(),
+                                                              .realtime_offset = realtime_offset(),
+                                                              .loaded = (int64_t)loaded_ns,
+                                                              .host = host,
+                                                              .directory = directory,
+                                                              .command = command});
 }
 
 /* --- End ---------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from rich.console import Console
 
@@ -30,10 +31,11 @@ from sesame.reproduction import (
     Outcome,
     Table,
     caching,
+    initialization,
 )
 from sesame.reproduction import find_experiments as find
 from sesame.reproduction.busy import Spans
-from sesame.reproduction.observed import wait_for
+from sesame.reproduction.observed import Call, wait_for
 from sesame.reproduction.parallel_io import SIMPLE_DISK, TABLE_8_3, btio, matches
 from sesame.reproduction.run import measured_of
 from sesame.trust import Doubt, Reason
@@ -175,6 +177,27 @@ def test_a_page_draws_lanes_bands_and_logarithms(tmp_path: Path) -> None:
     text = page.read_text()
     for words in ("Does not come out:", "since it falls", "3 of 4", "sleeping", "8 bytes", "17"):
         assert words in text, words
+
+
+def test_a_message_that_is_received_before_its_send_is_recorded_was_sent_by_then() -> None:
+    events = {
+        "time_ns": [10, 20, 60, 70, 110],
+        "process": [1, 2, 1, 2, 2],
+        "point": ["send", "receive", "receive", "send", "send"],
+        "bytes": [8, 8, 4, 4, 2],
+    }
+    columns = {**events, "subsystem": ["ipc"] * 5, "where": [7] * 5, "command": ["proxy"] * 5}
+    call = Call(0, 1, "MPI_Init", 0, 65, 0, False)
+    observed = SimpleNamespace(
+        kernel=SimpleNamespace(table=lambda _: pa.table(columns)),
+        processes=lambda: {1, 2},
+        calls=lambda _: [call],
+    )
+    start = initialization.Start(observed)  # type: ignore[arg-type]
+    assert start.messages == [
+        initialization.Message("rank 0", "proxy", 8, 10, 20),
+        initialization.Message("proxy", "rank 0", 4, 60, 60),
+    ]
 
 
 def test_spans_are_cut_at_the_borders_of_intervals() -> None:

@@ -22,14 +22,6 @@ class Offset:
     uncertainty_ns: int
 
 
-def own_offset() -> Offset:
-    """From this machine's monotonic clock to its time of day."""
-    before = time.monotonic_ns()
-    now = time.time_ns()
-    after = time.monotonic_ns()
-    return Offset(now - (before + after) // 2, (after - before + 1) // 2)
-
-
 def estimate(ask: Callable[[], int], round_trips: int = ROUND_TRIPS) -> Offset:
     """From this machine's monotonic clock to the clock that `ask` reads."""
     best: Offset | None = None
@@ -42,3 +34,8 @@ def estimate(ask: Callable[[], int], round_trips: int = ROUND_TRIPS) -> Offset:
             best = Offset(theirs - (before + after) // 2, uncertainty)
     assert best is not None
     return best
+
+
+def own_offset() -> Offset:
+    """From this machine's monotonic clock to its time of day."""
+    return estimate(time.time_ns)

@@ -14,7 +14,7 @@ from typing import Any
 
 from sesame.datasets import DataSetWriter, HostMachine, Info, Instrument, Kind
 from sesame.errors import OutputError
-from sesame.measurement.clocks import estimate
+from sesame.measurement.clocks import own_offset
 from sesame.measurement.providers import opened
 from sesame.measurement.session import Session, Wanted, columns
 from sesame.measurement.trace import TraceWriter, read_events
@@ -54,7 +54,7 @@ def record_kernel(
             before, begin_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
             status = _pull_while(lambda: work(environment), session, wanted.interval_s)
             usage = _usage_since(before, begin_s)
-        since_1970 = estimate(time.time_ns)
+        since_1970 = own_offset()
         begin_ns = session.begin_ns + since_1970.offset_ns
         more: dict[str, Any] = {
             "budget": wanted.budget,

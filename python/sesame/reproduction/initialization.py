@@ -101,12 +101,16 @@ class Start:
         sent: list[tuple[int, int]],
         received: list[tuple[int, int]] | None,
     ) -> list[Message]:
-        """A socket keeps the order of bytes: a message is there when as many have come."""
+        """A socket keeps the order of bytes: a message is there when as many have come.
+
+        The kernel records a call when it ends. The receiver may have ended its own by then: the
+        message was sent before.
+        """
         times, sizes = np.array(received or [(0, 0)]).T
         place = np.searchsorted(np.cumsum(sizes), np.cumsum([size for _, size in sent]))
         names = (self.names[source], self.names[destination])
         return [
-            Message(*names, size, time, int(times[at]))
+            Message(*names, size, min(time, int(times[at])), int(times[at]))
             for (time, size), at in zip(sent, place.tolist(), strict=True)
             if at < len(times)
         ]
