@@ -1,5 +1,7 @@
-// What a FileSystem is asked for, and how it answers. A file's data is not here: the model says how
-// long an access takes, the caller moves the bytes (open_file.h).
+// The requests that a FileSystem (file_system.h) takes, and how it reports their end. Only their
+// time is modelled: the caller moves the bytes (open_file.h).
+//
+// Sizes and offsets are bytes.
 #pragma once
 
 #include <cstdint>
@@ -21,34 +23,39 @@ inline uint64_t bytes_of(std::span<const Extent> extents) {
   return bytes;
 }
 
+// A file within one FileSystem. A FileSystem never uses the number of a removed file again.
 enum class FileId : uint32_t {};
 enum class Direction : uint8_t { kRead, kWrite };
 enum class MetadataCall : uint8_t { kOpen, kCreate, kClose, kStat, kRemove };
 
-// How a new file shall lie on I/O nodes; what is left out is as the file system has it.
+// How a new file is striped over I/O nodes. Fields that are 0 or empty keep the file system's
+// default.
 struct Striping {
-  uint64_t unit = 0;              // bytes in one piece on an I/O node
-  uint32_t factor = 0;            // I/O nodes
-  std::optional<uint32_t> first;  // the one with the first piece
+  uint64_t unit = 0;              // bytes in one stripe unit, a multiple of the file system's block
+  uint32_t factor = 0;            // number of I/O nodes
+  std::optional<uint32_t> first;  // I/O node of the first stripe unit
 };
 
-// Who asks.
+// The rank that makes a request.
 struct Client {
   int rank = 0;
   int node = 0;
-  SimTime* interface_free = nullptr;  // when the rank's network interface can inject again
+  SimTime* interface_free =
+      nullptr;  // when the rank's network interface can inject the next message; null: the request
+                // comes from the node itself (its cache). Not owned.
 };
 
 struct Access {
   Direction direction = Direction::kRead;
   FileId file{};
   Client client;
-  std::span<const Extent> extents;  // in the order asked for; must live until it is done
-  // A literal I/O list: each element is positioned by a seek of its own, empty ones only that.
+  std::span<const Extent> extents;  // served one after the other; must live until the completion
+  // The list is literal: count one seek for each element, even for empty and adjacent ones.
   bool seeks_each = false;
 };
 
-// Told once, when simulated time has come to the end of what was asked.
+// Called once, when simulated time has reached the end of the request, never before the function
+// that took the request has returned. Must live until then; may delete itself in done().
 class Completion {
  public:
   virtual ~Completion() = default;

@@ -8,15 +8,15 @@
 namespace sesame::storage {
 namespace {
 
-constexpr uint64_t kWithoutEnd = UINT64_C(1) << 62;
+constexpr uint64_t kUnlimited = UINT64_C(1) << 62;
 
 }  // namespace
 
-Allocation::Allocation(uint64_t capacity) : free_(capacity == 0 ? kWithoutEnd : capacity) {
+Allocation::Allocation(uint64_t capacity) : free_(capacity == 0 ? kUnlimited : capacity) {
   gaps_.emplace(0, free_);
 }
 
-void Allocation::take(std::map<uint64_t, uint64_t>::iterator gap, uint64_t blocks) {
+void Allocation::allocate(std::map<uint64_t, uint64_t>::iterator gap, uint64_t blocks) {
   const auto [begin, length] = *gap;
   gaps_.erase(gap);
   if (length > blocks) gaps_.emplace(begin + blocks, length - blocks);
@@ -31,7 +31,7 @@ bool Allocation::grow(Cell& cell, uint64_t blocks) {
     const auto next = gaps_.find(cell.back().address + cell.back().blocks);
     if (next != gaps_.end()) {
       const uint64_t more = std::min(blocks - have, next->second);
-      take(next, more);
+      allocate(next, more);
       cell.back().blocks += more;
       have += more;
     }
@@ -43,7 +43,7 @@ bool Allocation::grow(Cell& cell, uint64_t blocks) {
       gap = std::ranges::max_element(gaps_, {}, [](auto& g) { return g.second; });
     const uint64_t more = std::min(blocks - have, gap->second);
     cell.push_back({have, gap->first, more});
-    take(gap, more);
+    allocate(gap, more);
     have += more;
   }
   return true;
@@ -51,7 +51,7 @@ bool Allocation::grow(Cell& cell, uint64_t blocks) {
 
 void Allocation::shrink(Cell& cell, uint64_t blocks) {
   while (blocks_of(cell) > blocks) {
-    Piece& last = cell.back();
+    BlockExtent& last = cell.back();
     const uint64_t kept = last.cell_block < blocks ? blocks - last.cell_block : 0;
     uint64_t begin = last.address + kept;
     uint64_t length = last.blocks - kept;
@@ -72,9 +72,9 @@ void Allocation::shrink(Cell& cell, uint64_t blocks) {
 }
 
 Allocation::Run Allocation::find(const Cell& cell, uint64_t cell_block) {
-  const Piece* found = &cell.front();
+  const BlockExtent* found = &cell.front();
   if (cell.size() > 1) {
-    found = &*std::prev(std::ranges::upper_bound(cell, cell_block, {}, &Piece::cell_block));
+    found = &*std::prev(std::ranges::upper_bound(cell, cell_block, {}, &BlockExtent::cell_block));
   }
   CHECK(cell_block - found->cell_block < found->blocks);
   const uint64_t skipped = cell_block - found->cell_block;

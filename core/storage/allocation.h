@@ -1,6 +1,9 @@
-// Which bytes of a device belong to which cell of a file. A cell grows in place as long as what
-// follows it on the device is free, else by a new extent in the first gap that is large enough, or
-// by several. Whole blocks only.
+// Allocation: the space allocator of one device. It gives blocks of the device to the cells of
+// files (layout.h). A cell grows in place while the blocks after its last extent are free.
+// Otherwise it gets a new extent in the first gap that is large enough, or, if there is none,
+// several extents, the largest gaps first.
+//
+// All quantities are numbers of blocks.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +14,27 @@ namespace sesame::storage {
 
 class Allocation {
  public:
-  struct Piece {
-    uint64_t cell_block;  // the first of its blocks, counted from the begin of the cell
-    uint64_t address;     // in blocks
+  struct BlockExtent {
+    uint64_t cell_block;  // first block, counted from the start of the cell
+    uint64_t address;     // first block on the device
     uint64_t blocks;
   };
-  using Cell = std::vector<Piece>;
+  // The extents of one cell, in the order of the cell. Owned by the caller.
+  using Cell = std::vector<BlockExtent>;
 
-  // `capacity` in blocks; 0: without end.
+  // A capacity of 0 means unlimited.
   explicit Allocation(uint64_t capacity);
 
   static uint64_t blocks_of(const Cell& cell) {
     return cell.empty() ? 0 : cell.back().cell_block + cell.back().blocks;
   }
-  // False, and nothing has changed, when there is no room.
+  // Grows the cell to `blocks` blocks. Returns false, and changes nothing, if the device is full.
   bool grow(Cell& cell, uint64_t blocks);
+  // Frees the blocks of the cell from number `blocks` on.
   void shrink(Cell& cell, uint64_t blocks);
 
-  // The address of a block that the cell has, and how many of its blocks lie there in a row.
+  // Where a block of the cell is, and how many blocks of the cell follow contiguously, that one
+  // included. REQUIRES: the cell has the block.
   struct Run {
     uint64_t address;
     uint64_t blocks;
@@ -36,9 +42,9 @@ class Allocation {
   static Run find(const Cell& cell, uint64_t cell_block);
 
  private:
-  void take(std::map<uint64_t, uint64_t>::iterator gap, uint64_t blocks);
+  void allocate(std::map<uint64_t, uint64_t>::iterator gap, uint64_t blocks);
 
-  std::map<uint64_t, uint64_t> gaps_;  // begin to length
+  std::map<uint64_t, uint64_t> gaps_;  // first free block to length
   uint64_t free_ = 0;
 };
 

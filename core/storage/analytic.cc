@@ -9,20 +9,20 @@
 namespace sesame::storage {
 namespace {
 
-// Tells a completion when its time has come, then is gone.
-struct Announcement : pdes::ConditionalEvent {
+// Calls a completion at its time and deletes itself.
+struct CompletionEvent : pdes::ConditionalEvent {
   void fire() override {
-    Completion& told = *completion;
+    Completion& waiter = *completion;
     const SimTime at = time();
     delete this;
-    told.done(at);
+    waiter.done(at);
   }
   Completion* completion = nullptr;
 };
 
-class Analytic : public FileSystem {
+class AnalyticFileSystem : public FileSystem {
  public:
-  Analytic(const machine::StorageParameters& parameters, pdes::EventQueue& events)
+  AnalyticFileSystem(const machine::StorageParameters& parameters, pdes::EventQueue& events)
       : parameters_(parameters),
         layouts_(parameters),
         events_(events),
@@ -37,29 +37,29 @@ class Analytic : public FileSystem {
   }
 
   void access(SimTime now, const Access& access, Completion& completion) override {
-    announce(serve(now, access), completion);
+    schedule_completion(serve(now, access), completion);
   }
 
   void access_directed(SimTime now, std::span<const Access> accesses,
                        Completion& completion) override {
     SimTime end = now;
     for (const Access& access : accesses) end = later(end, serve(now, access));
-    announce(end, completion);
+    schedule_completion(end, completion);
   }
 
   void metadata(SimTime now, MetadataCall call, FileId file, const Client& client,
                 Completion& completion) override {
     const SimTime end = metadata_.serve(now, call, file, client.node);
     files_.totals(file).metadata_time += end - now;
-    announce(end, completion);
+    schedule_completion(end, completion);
   }
 
   void flush(SimTime now, FileId, const Client&, Completion& completion) override {
-    announce(now, completion);
+    schedule_completion(now, completion);
   }
 
   bool resize(FileId file, uint64_t bytes) override {
-    if (!files_.has_room(file, bytes, parameters_.capacity)) {
+    if (!files_.has_space(file, bytes, parameters_.capacity)) {
       ++refused_;
       return false;
     }
@@ -67,7 +67,7 @@ class Analytic : public FileSystem {
     return true;
   }
   void remove(FileId file) override { resize(file, 0); }
-  void note_contents(FileId) override {}
+  void mark_existing_contents(FileId) override {}
   void drop(FileId, int, uint64_t, uint64_t) override {}
 
   void set_striping(FileId file, const Striping& striping) override {
@@ -81,7 +81,7 @@ class Analytic : public FileSystem {
   Statistics statistics() const override { return {files_.statistics(), ionodes_, {}, refused_}; }
 
  private:
-  // When the last I/O node has served its part of the last element.
+  // Returns when the last I/O node has served its share of the last element.
   SimTime serve(SimTime now, const Access& access) {
     files_.count(access);
     const bool reads = access.direction == Direction::kRead;
@@ -106,8 +106,8 @@ class Analytic : public FileSystem {
     return end;
   }
 
-  void announce(SimTime at, Completion& completion) {
-    auto* event = new Announcement;
+  void schedule_completion(SimTime at, Completion& completion) {
+    auto* event = new CompletionEvent;
     event->completion = &completion;
     events_.schedule(*event, at);
   }
@@ -117,7 +117,7 @@ class Analytic : public FileSystem {
   pdes::EventQueue& events_;
   FileTable files_;
   MetadataServer metadata_;
-  std::vector<SimTime> free_;  // by I/O node: when it has served what it was given
+  std::vector<SimTime> free_;  // by I/O node: when it has served all requests so far
   std::vector<IonodeStatistics> ionodes_;
   uint64_t refused_ = 0;
 };
@@ -126,7 +126,7 @@ class Analytic : public FileSystem {
 
 std::unique_ptr<FileSystem> make_analytic(const machine::StorageParameters& parameters,
                                           pdes::EventQueue& events) {
-  return std::make_unique<Analytic>(parameters, events);
+  return std::make_unique<AnalyticFileSystem>(parameters, events);
 }
 
 }  // namespace sesame::storage

@@ -1,5 +1,7 @@
-// The coarse level of detail: each I/O node serves one request at a time, in latency + bytes /
-// bandwidth.
+// The coarse level of detail: one formula. Each I/O node serves one request at a time, in latency +
+// bytes / bandwidth. There are no caches, no messages and no devices; flush() takes no time.
+//
+// `events` must outlive the file system.
 #pragma once
 
 #include <memory>

@@ -9,10 +9,10 @@ namespace {
 
 using machine::RaidLevel;
 
-// Which member has which unit. Parity of stripe s is on member n - 1 - s mod n, its data begin on
-// the member after it: n consecutive units of data are on n different members (Lee and Katz, "The
-// performance of parity placements in disk arrays", IEEE Trans. Computers 42(6), 1993: the
-// left-symmetric placement; from memory of the article).
+// Which member has which unit. The parity of stripe s is on member n - 1 - s mod n, and its data
+// start on the member after that: n consecutive units of data are on n different members (Lee and
+// Katz, "The performance of parity placements in disk arrays", IEEE Trans. Computers 42(6), 1993:
+// the left-symmetric placement; from memory of the article).
 class RaidLayout {
  public:
   RaidLayout(RaidLevel level, uint64_t members, uint64_t unit)
@@ -39,19 +39,20 @@ class Array : public Device {
   Array(const machine::DeviceParameters& parameters, std::vector<std::unique_ptr<Device>> members)
       : layout_(parameters.raid, members.size(), parameters.raid_unit),
         members_(std::move(members)),
-        open_(members_.size()) {}
+        pending_(members_.size()) {}
 
   void submit(SimTime now, const DeviceRequest& request) override {
     count(now, request);
-    auto* work = new Work;
-    work->array = this;
-    work->request = request;
-    work->request.bytes = std::max<uint64_t>(request.bytes, 1);  // of nothing there would be no end
+    auto* array_request = new ArrayRequest;
+    array_request->array = this;
+    array_request->request = request;
+    array_request->request.bytes =
+        std::max<uint64_t>(request.bytes, 1);  // an empty request needs a completion, too
     if (request.direction == Direction::kWrite && layout_.has_parity()) {
-      read_for_parity(now, *work);
-      if (work->operations == 0) write_with_parity(now, *work);
+      read_for_parity(now, *array_request);
+      if (array_request->operations == 0) write_with_parity(now, *array_request);
     } else {
-      move_data(now, *work);
+      move_data(now, *array_request);
     }
   }
 
@@ -70,8 +71,9 @@ class Array : public Device {
   }
 
  private:
-  // A request in work: done when its operations on members are, in one or two rounds.
-  struct Work final : Completion, Pooled<Work> {
+  // A request in service. It completes with its operations on members, which are one round or two
+  // (read, then write).
+  struct ArrayRequest final : Completion, Pooled<ArrayRequest> {
     void done(SimTime at) override {
       if (--operations == 0) array->round_done(at, *this);
     }
@@ -81,8 +83,8 @@ class Array : public Device {
     bool has_read = false;
   };
 
-  // An operation that may still grow: neighbouring units of a member are one operation.
-  struct Open {
+  // An operation not submitted yet: adjacent units of a member are joined to one operation.
+  struct PendingOperation {
     uint64_t address = 0;
     uint64_t bytes = 0;
   };
@@ -93,46 +95,47 @@ class Array : public Device {
     (reads ? totals_.bytes_read : totals_.bytes_written) += request.bytes;
     if (request.address != end_of_last_) ++totals_.seeks;
     end_of_last_ = request.address + request.bytes;
-    if (in_work_++ == 0) busy_since_ = now;
+    if (active_++ == 0) busy_since_ = now;
   }
 
-  void round_done(SimTime at, Work& work) {
-    if (work.has_read) {
-      work.has_read = false;
-      write_with_parity(at, work);
+  void round_done(SimTime at, ArrayRequest& array_request) {
+    if (array_request.has_read) {
+      array_request.has_read = false;
+      write_with_parity(at, array_request);
       return;
     }
-    Completion* const completion = work.request.completion;
-    delete &work;
-    if (--in_work_ == 0) totals_.busy += at - busy_since_;
+    Completion* const completion = array_request.request.completion;
+    delete &array_request;
+    if (--active_ == 0) totals_.busy += at - busy_since_;
     completion->done(at);
   }
 
-  // Old data and old parity of the stripes that are written in part.
-  void read_for_parity(SimTime now, Work& work) {
-    const Direction direction = work.request.direction;
-    work.request.direction = Direction::kRead;
-    for_each_stripe(work.request, [&](uint64_t stripe, uint64_t begin, uint64_t end) {
+  // Reads old data and parity of the stripes that are written only in part.
+  void read_for_parity(SimTime now, ArrayRequest& array_request) {
+    const Direction direction = array_request.request.direction;
+    array_request.request.direction = Direction::kRead;
+    for_each_stripe(array_request.request, [&](uint64_t stripe, uint64_t begin, uint64_t end) {
       if (end - begin == layout_.stripe_bytes()) return;
-      add_data(now, work, begin, end);
-      add_parity(now, work, stripe, begin, end);
+      add_data(now, array_request, begin, end);
+      add_parity(now, array_request, stripe, begin, end);
     });
-    close_all(now, work);
-    work.request.direction = direction;
-    work.has_read = work.operations != 0;
+    submit_all_pending(now, array_request);
+    array_request.request.direction = direction;
+    array_request.has_read = array_request.operations != 0;
   }
 
-  void write_with_parity(SimTime now, Work& work) {
-    for_each_stripe(work.request, [&](uint64_t stripe, uint64_t begin, uint64_t end) {
-      add_data(now, work, begin, end);
-      add_parity(now, work, stripe, begin, end);
+  void write_with_parity(SimTime now, ArrayRequest& array_request) {
+    for_each_stripe(array_request.request, [&](uint64_t stripe, uint64_t begin, uint64_t end) {
+      add_data(now, array_request, begin, end);
+      add_parity(now, array_request, stripe, begin, end);
     });
-    close_all(now, work);
+    submit_all_pending(now, array_request);
   }
 
-  void move_data(SimTime now, Work& work) {
-    add_data(now, work, work.request.address, work.request.address + work.request.bytes);
-    close_all(now, work);
+  void move_data(SimTime now, ArrayRequest& array_request) {
+    add_data(now, array_request, array_request.request.address,
+             array_request.request.address + array_request.request.bytes);
+    submit_all_pending(now, array_request);
   }
 
   template <typename Visit>
@@ -147,50 +150,55 @@ class Array : public Device {
     }
   }
 
-  void add_data(SimTime now, Work& work, uint64_t begin, uint64_t end) {
+  void add_data(SimTime now, ArrayRequest& array_request, uint64_t begin, uint64_t end) {
     while (begin < end) {
       const uint64_t unit = begin / layout_.unit();
       const uint64_t next = std::min(end, (unit + 1) * layout_.unit());
-      add(now, work, layout_.member_of(unit),
+      add(now, array_request, layout_.member_of(unit),
           layout_.address_in_member(unit) + begin % layout_.unit(), next - begin);
       begin = next;
     }
   }
 
-  // The part of the stripe's parity that the data from `begin` to `end` has a share in.
-  void add_parity(SimTime now, Work& work, uint64_t stripe, uint64_t begin, uint64_t end) {
+  // The range of the stripe's parity that depends on the data from `begin` to `end`.
+  void add_parity(SimTime now, ArrayRequest& array_request, uint64_t stripe, uint64_t begin,
+                  uint64_t end) {
     const uint64_t unit = layout_.unit();
     const bool in_one_unit = begin / unit == (end - 1) / unit;
     const uint64_t first = in_one_unit ? begin % unit : 0;
     const uint64_t bytes = in_one_unit ? end - begin : unit;
-    add(now, work, layout_.parity_member(stripe), stripe * unit + first, bytes);
+    add(now, array_request, layout_.parity_member(stripe), stripe * unit + first, bytes);
   }
 
-  void add(SimTime now, Work& work, size_t member, uint64_t address, uint64_t bytes) {
-    Open& open = open_[member];
-    if (open.bytes != 0 && open.address + open.bytes != address) close(now, work, member);
-    if (open.bytes == 0) open.address = address;
-    open.bytes += bytes;
+  void add(SimTime now, ArrayRequest& array_request, size_t member, uint64_t address,
+           uint64_t bytes) {
+    PendingOperation& pending = pending_[member];
+    if (pending.bytes != 0 && pending.address + pending.bytes != address)
+      submit_pending(now, array_request, member);
+    if (pending.bytes == 0) pending.address = address;
+    pending.bytes += bytes;
   }
 
-  void close(SimTime now, Work& work, size_t member) {
-    Open& open = open_[member];
-    if (open.bytes == 0) return;
-    ++work.operations;
-    members_[member]->submit(now, {work.request.direction, open.address, open.bytes, &work});
-    open.bytes = 0;
+  void submit_pending(SimTime now, ArrayRequest& array_request, size_t member) {
+    PendingOperation& pending = pending_[member];
+    if (pending.bytes == 0) return;
+    ++array_request.operations;
+    members_[member]->submit(
+        now, {array_request.request.direction, pending.address, pending.bytes, &array_request});
+    pending.bytes = 0;
   }
-  void close_all(SimTime now, Work& work) {
-    for (size_t member = 0; member < members_.size(); ++member) close(now, work, member);
+  void submit_all_pending(SimTime now, ArrayRequest& array_request) {
+    for (size_t member = 0; member < members_.size(); ++member)
+      submit_pending(now, array_request, member);
   }
 
   RaidLayout layout_;
   std::vector<std::unique_ptr<Device>> members_;
-  std::vector<Open> open_;  // by member
+  std::vector<PendingOperation> pending_;  // by member
   DeviceStatistics totals_;
   mutable DeviceStatistics shown_;
   SimTime busy_since_;
-  uint64_t in_work_ = 0;
+  uint64_t active_ = 0;
   uint64_t end_of_last_ = 0;
 };
 
@@ -199,7 +207,7 @@ class InStep : public ServiceModel {
   InStep(int members, std::unique_ptr<ServiceModel> one)
       : members_(static_cast<uint64_t>(members)), one_(std::move(one)) {}
 
-  // Every member has an equal share of each byte range; the last one has the parity.
+  // Each member has an equal share of every range; the last member has the parity.
   SimTime serve(SimTime start, const DeviceRequest& request, DeviceStatistics& totals) override {
     const uint64_t data = members_ - 1;
     const bool reads = request.direction == Direction::kRead;

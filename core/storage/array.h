@@ -1,6 +1,6 @@
-// Disk arrays: one request becomes operations on the members, each of which has a queue and a
-// service model of its own. RAID 0 stripes; RAID 5 stripes with rotating parity (left-symmetric);
-// in RAID 3 every request goes to all members, which move in step.
+// Disk arrays. In RAID 0 (striping) and RAID 5 (striping with rotating, left-symmetric parity) one
+// request becomes operations on the members, each of which has its own queue and service model. In
+// RAID 3 all members serve every request in lockstep.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,12 @@
 
 namespace sesame::storage {
 
-// RAID 0 and 5 over these members.
+// RAID 0 or 5 over these members. A RAID 5 write first reads the old data and parity of the stripes
+// that it covers only in part (read-modify-write), then writes data and parity.
 std::unique_ptr<Device> make_array(const machine::DeviceParameters& parameters,
                                    std::vector<std::unique_ptr<Device>> members);
 
-// RAID 3: since the members are in step, one of them stands for all.
+// RAID 3: members are in lockstep, so one model stands for all. `members` counts the parity disk.
 std::unique_ptr<ServiceModel> make_in_step(int members, std::unique_ptr<ServiceModel> one);
 
 }  // namespace sesame::storage

@@ -16,7 +16,7 @@ using machine::RaidLevel;
 
 constexpr uint64_t kUnit = 64 << 10;
 
-// A latency of 1 ms and 1 MB/s, so that times are easy to see.
+// A latency of 1 ms and 1 MB/s: round times.
 DeviceParameters array_of(RaidLevel level, int members) {
   DeviceParameters parameters;
   parameters.raid = level;
@@ -31,7 +31,7 @@ SimTime one(uint64_t bytes) {
   return SimTime::from_ns(1'000'000 + static_cast<int64_t>(bytes) * 1000);
 }
 
-struct Noted : Completion {
+struct RecordedCompletion : Completion {
   void done(SimTime when) override {
     at = when;
     ++times;
@@ -40,16 +40,16 @@ struct Noted : Completion {
   int times = 0;
 };
 
-struct Served {
-  explicit Served(const DeviceParameters& parameters)
+struct TestArray {
+  explicit TestArray(const DeviceParameters& parameters)
       : device(make_device(parameters, events, 1)) {}
   SimTime serve(Direction direction, uint64_t address, uint64_t bytes) {
-    Noted noted;
+    RecordedCompletion completion;
     const SimTime start = now;
-    device->submit(now, {direction, address, bytes, &noted});
+    device->submit(now, {direction, address, bytes, &completion});
     while (!events.empty()) events.take_earliest().fire();
-    EXPECT_EQ(noted.times, 1);
-    now = noted.at;
+    EXPECT_EQ(completion.times, 1);
+    now = completion.at;
     return now - start;
   }
   pdes::EventQueue events;
@@ -58,10 +58,10 @@ struct Served {
 };
 
 TEST(Raid0, SpreadsARequestOverItsMembers) {
-  Served run(array_of(RaidLevel::k0, 4));
+  TestArray run(array_of(RaidLevel::k0, 4));
   EXPECT_EQ(run.serve(Direction::kRead, 0, 4 * kUnit), one(kUnit));
   EXPECT_EQ(run.device->statistics().operations, 4u);
-  // Ten rows: the units of a member lie side by side and are one operation.
+  // Ten rows: the units of one member are adjacent and become one operation.
   EXPECT_EQ(run.serve(Direction::kWrite, 0, 40 * kUnit), one(10 * kUnit));
   EXPECT_EQ(run.device->statistics().operations, 8u);
   EXPECT_EQ(run.serve(Direction::kRead, kUnit - 100, 300), one(200));
@@ -71,8 +71,8 @@ TEST(Raid0, SpreadsARequestOverItsMembers) {
 }
 
 TEST(Raid0, MembersServeDifferentRequestsAtTheSameTime) {
-  Served run(array_of(RaidLevel::k0, 4));
-  Noted requests[5];
+  TestArray run(array_of(RaidLevel::k0, 4));
+  RecordedCompletion requests[5];
   for (uint64_t i = 0; i < 5; ++i)
     run.device->submit(SimTime::zero(), {Direction::kRead, i * kUnit, 1000, &requests[i]});
   while (!run.events.empty()) run.events.take_earliest().fire();
@@ -83,7 +83,7 @@ TEST(Raid0, MembersServeDifferentRequestsAtTheSameTime) {
 }
 
 TEST(Raid5, ASmallWriteIsFourOperations) {
-  Served run(array_of(RaidLevel::k5, 5));
+  TestArray run(array_of(RaidLevel::k5, 5));
   EXPECT_EQ(run.serve(Direction::kWrite, 3 * kUnit + 5000, 4096), one(4096) * 2);
   EXPECT_EQ(run.device->statistics().operations, 4u);
   EXPECT_EQ(run.device->statistics().writes, 1u);
@@ -91,59 +91,59 @@ TEST(Raid5, ASmallWriteIsFourOperations) {
 }
 
 TEST(Raid5, AFullStripeIsWrittenWithoutReading) {
-  Served run(array_of(RaidLevel::k5, 5));
+  TestArray run(array_of(RaidLevel::k5, 5));
   EXPECT_EQ(run.serve(Direction::kWrite, 8 * kUnit, 4 * kUnit), one(kUnit));
   EXPECT_EQ(run.device->statistics().operations, 5u);
-  // A full stripe and a piece of the next: reads for the piece only, then all writes. On the member
-  // that has the piece's data, and on that of its parity, two units lie side by side.
-  Served mixed(array_of(RaidLevel::k5, 5));
+  // A full stripe and a part of the next: reads for the partial stripe only, then all writes. On
+  // the member with its data, and on that with its parity, two units are adjacent.
+  TestArray mixed(array_of(RaidLevel::k5, 5));
   EXPECT_EQ(mixed.serve(Direction::kWrite, 0, 4 * kUnit + 4096), one(4096) + one(kUnit + 4096));
   EXPECT_EQ(mixed.device->statistics().operations, 2u + 5u);
 }
 
 TEST(Raid5, ReadsDataOnly) {
-  Served run(array_of(RaidLevel::k5, 5));
+  TestArray run(array_of(RaidLevel::k5, 5));
   EXPECT_EQ(run.serve(Direction::kRead, 0, 4 * kUnit), one(kUnit));
   EXPECT_EQ(run.device->statistics().operations, 4u);
   // Left-symmetric: as many consecutive units as members are on different members.
   EXPECT_EQ(run.serve(Direction::kRead, 0, 5 * kUnit), one(kUnit));
 }
 
-// Members that only note what they are asked for.
-struct Noting : Device {
+// A member that only records its requests.
+struct RecordingDevice : Device {
   void submit(SimTime, const DeviceRequest& request) override { requests.push_back(request); }
   const DeviceStatistics& statistics() const override { return totals; }
   std::vector<DeviceRequest> requests;
   DeviceStatistics totals;
 };
 
-TEST(Raid5, EachUnitHasAPlaceOfItsOwnAndParityGoesRound) {
+TEST(Raid5, UnitsHaveDistinctAddressesAndParityRotates) {
   constexpr int kMembers = 5;
   std::vector<std::unique_ptr<Device>> members;
-  std::vector<Noting*> noting;
+  std::vector<RecordingDevice*> recorders;
   for (int i = 0; i < kMembers; ++i) {
-    members.push_back(std::make_unique<Noting>());
-    noting.push_back(static_cast<Noting*>(members.back().get()));
+    members.push_back(std::make_unique<RecordingDevice>());
+    recorders.push_back(static_cast<RecordingDevice*>(members.back().get()));
   }
   const auto array = make_array(array_of(RaidLevel::k5, kMembers), std::move(members));
-  Noted noted;
+  RecordedCompletion completion;
   std::map<std::pair<int, uint64_t>, int> uses;
   std::map<int, int> units_of_member;
   constexpr uint64_t kUnits = 4 * 10;
   for (uint64_t unit = 0; unit < kUnits; ++unit) {
-    array->submit(SimTime::zero(), {Direction::kRead, unit * kUnit, kUnit, &noted});
+    array->submit(SimTime::zero(), {Direction::kRead, unit * kUnit, kUnit, &completion});
     for (int i = 0; i < kMembers; ++i) {
-      for (const DeviceRequest& request : noting[i]->requests) {
+      for (const DeviceRequest& request : recorders[i]->requests) {
         EXPECT_EQ(request.bytes, kUnit);
         ++uses[{i, request.address / kUnit}];
         ++units_of_member[i];
       }
-      noting[i]->requests.clear();
+      recorders[i]->requests.clear();
     }
   }
-  EXPECT_EQ(uses.size(), kUnits);  // no place twice
+  EXPECT_EQ(uses.size(), kUnits);  // no address twice
   for (const auto& [member, units] : units_of_member) EXPECT_EQ(units, 8) << member;
-  // In each row one place is left, and the rows' parity lies there: on every member in two of ten.
+  // In each row one unit is left for parity: on every member in two rows of ten.
   std::map<int, int> parity;
   for (uint64_t row = 0; row < 10; ++row)
     for (int i = 0; i < kMembers; ++i)
@@ -152,7 +152,7 @@ TEST(Raid5, EachUnitHasAPlaceOfItsOwnAndParityGoesRound) {
 }
 
 TEST(Raid3, AllMembersHaveAShareOfEachRequest) {
-  Served run(array_of(RaidLevel::k3, 5));
+  TestArray run(array_of(RaidLevel::k3, 5));
   EXPECT_EQ(run.serve(Direction::kRead, 0, 4000), one(1000));
   EXPECT_EQ(run.device->statistics().operations, 4u);
   EXPECT_EQ(run.serve(Direction::kWrite, 4000, 4000), one(1000));
@@ -160,7 +160,7 @@ TEST(Raid3, AllMembersHaveAShareOfEachRequest) {
   EXPECT_EQ(run.device->statistics().bytes_written, 4000u);
 }
 
-// Reading and writing back the same sectors: the platters turn once between the two.
+// Between reading and rewriting the same sectors the platters turn once.
 TEST(Raid5, DisksTurnOnceBetweenReadAndWriteOfASmallWrite) {
   DeviceParameters parameters = array_of(RaidLevel::k5, 5);
   parameters.kind = machine::DeviceKind::kDisk;
@@ -170,7 +170,7 @@ TEST(Raid5, DisksTurnOnceBetweenReadAndWriteOfASmallWrite) {
   parameters.single_cylinder_seek = SimTime::from_ns(2'000'000);
   parameters.full_seek = SimTime::from_ns(8'000'000);
   parameters.rotations_per_minute = 6000;
-  Served run(parameters);
+  TestArray run(parameters);
   run.serve(Direction::kRead, 0, 4096);
   const SimTime rotation = SimTime::from_ns(10'000'000), transfer = SimTime::from_ns(800'000);
   const SimTime took = run.serve(Direction::kWrite, 0, 4096);

@@ -1,5 +1,10 @@
-// One cache of blocks: direct mapped, set associative or fully associative, with LRU in each set.
-// Memory grows with what is in it, up to its capacity; then nothing is allocated any more.
+// BlockCache: one cache of blocks, direct mapped, set associative or fully associative, with LRU
+// replacement in each set. It knows which blocks are cached and which are dirty; it has neither
+// data nor times.
+//
+// A hash table of slots finds a block in constant time. The slots of a set are a doubly linked list
+// from the most to the least recently used; invalid slots are at its old end. Memory grows with the
+// number of cached blocks up to the capacity; after that nothing is allocated.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +16,7 @@
 
 namespace sesame::storage {
 
-// A block of a file: never 0.
+// A block of a file in one number; never 0.
 enum class BlockKey : uint64_t {};
 constexpr int kBlockBits = 40;
 constexpr BlockKey block_key(FileId file, uint64_t block) {
@@ -28,9 +33,9 @@ class BlockCache {
  public:
   struct Slot {
     BlockKey key{};       // 0: invalid
-    uint64_t fetch = 0;   // what brings its data (fetches.h); 0: nothing was ever waited for
-    uint32_t holder = 0;  // its place in the directory, at compute nodes
-    bool dirty = false;   // see set_dirty()
+    uint64_t fetch = 0;   // the fetch that brings its data (fetches.h), perhaps complete; 0: none
+    uint32_t holder = 0;  // its entry in the directory; in caches of compute nodes only
+    bool dirty = false;   // change it with set_dirty()
 
    private:
     friend class BlockCache;
@@ -45,17 +50,18 @@ class BlockCache {
 
   uint64_t capacity() const { return sets_ * ways_; }
 
-  // The slot of the block, or null. Slots stay where they are until the next insert().
+  // Returns the slot of the block, or null. Pointers to slots are valid until the next insert().
   Slot* find(BlockKey key) {
     for (uint32_t at = buckets_[bucket(key)]; at != 0; at = slots_[at].chain)
       if (slots_[at].key == key) return &slots_[at];
     return nullptr;
   }
   uint32_t number(const Slot& slot) const { return static_cast<uint32_t>(&slot - slots_.data()); }
-  void touch(Slot& slot);  // it is the most recently used of its set
+  void touch(Slot& slot);  // makes it the most recently used of its set
 
-  // Makes room for a block that is not there, as the most recently used one of the set that
-  // `index` says. `victim` is what had to go; its key is 0 when nothing had. REQUIRES: capacity.
+  // Inserts a block that is not cached, as the most recently used one of the set that `index`
+  // selects (modulo the number of sets). Copies the evicted slot to `victim`; its key is 0 if none
+  // was evicted. REQUIRES: capacity() > 0.
   Slot& insert(BlockKey key, uint64_t index, Slot& victim);
   void erase(Slot& slot);
 
@@ -65,7 +71,7 @@ class BlockCache {
   }
   uint64_t dirty_blocks() const { return dirty_; }
 
-  // Calls visit(Slot&) for every valid slot, oldest place first. It may erase.
+  // Calls visit(Slot&) for every valid slot, in the order of slot numbers. It may erase the slot.
   template <typename Visit>
   void for_each(Visit visit) {
     for (size_t at = 1; at < slots_.size(); ++at)
@@ -91,12 +97,12 @@ class BlockCache {
   uint64_t sets_ = 0;
   uint64_t dirty_ = 0;
   int shift_ = 60;
-  std::vector<Slot> slots_;  // the first is none
+  std::vector<Slot> slots_;  // number 0 is not used
   std::vector<uint32_t> buckets_;
   struct Free {
     void operator()(Set* sets) const { std::free(sets); }
   };
-  std::unique_ptr<Set[], Free> set_list_;  // zeroed pages: those never used take no memory
+  std::unique_ptr<Set[], Free> set_list_;  // from calloc: untouched pages use no memory
 };
 
 }  // namespace sesame::storage

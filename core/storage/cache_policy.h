@@ -1,5 +1,11 @@
-// How caches of several nodes work together: one file for each policy in policies/ (SESAME report,
-// 5.4.2). An I/O node asks at the moment it serves a block; the answer may move blocks.
+// CachePolicy: how the caches of several nodes cooperate (SESAME report, 5.4.2). Each policy is one
+// file in policies/. It decides three things: where a block comes from that the reader's own cache
+// does not hold (find), what happens to blocks that a cache evicts, and which copies are invalid
+// after a write.
+//
+// The I/O node of a block calls the policy while it serves a request for the block. A policy may
+// move and drop cached blocks; messages and times are the I/O node's part. Policies have no state
+// of their own: all is in Caches.
 #pragma once
 
 #include <memory>
@@ -14,45 +20,48 @@ class CachePolicy {
 
   // Source of a block on a client-cache miss.
   struct Source {
-    enum class Place { kIonode, kCnode, kDevice };
-    Place place = Place::kDevice;
-    int cnode = Directory::kNobody;  // whose memory it is in: kCnode
-    uint64_t fetch = 0;              // that brings it there, perhaps still in flight
+    enum class Kind { kIonode, kCnode, kDevice };
+    Kind kind = Kind::kDevice;
+    int cnode = Directory::kNoNode;  // the compute node that sends it: kCnode
+    uint64_t fetch = 0;              // what brought it to that cache, perhaps not complete yet
   };
+  // Finds the block for the compute node `reader`; may move it.
   virtual Source find(Caches& caches, const IonodeBlock& block, int reader) = 0;
 
-  // Whether the I/O node keeps what is read from its device for a compute node.
-  virtual bool keeps_what_is_read() const { return true; }
-  // Whether a block that is written and in no cache comes to the I/O node's, if it allocates.
+  // Whether the I/O node caches blocks that it reads from its device for a compute node.
+  virtual bool caches_reads() const { return true; }
+  // Whether a written block that is in no cache is inserted in the I/O node's (if that allocates on
+  // writes).
   virtual bool allocates_written(Caches&, const IonodeBlock&) const { return true; }
-  // A clean block left an I/O node's cache: the compute node that it is sent to, or kNobody.
-  virtual int take_ionode_victim(Caches&, const IonodeBlock&, const BlockCache::Slot&) {
-    return Directory::kNobody;
+  // Called when a block leaves an I/O node's cache. Returns the compute node that the block is sent
+  // to, or kNoNode.
+  virtual int store_ionode_victim(Caches&, const IonodeBlock&, const BlockCache::Slot&) {
+    return Directory::kNoNode;
   }
-  // Whether blocks that leave a compute node's cache come to their I/O node's.
-  virtual bool takes_cnode_victims() const { return false; }
-  // The block is about to be written: copies that only the policy knows of are dropped. The compute
-  // node that has to be told, or kNobody.
-  virtual int drop_copies(Caches&, const IonodeBlock&) { return Directory::kNobody; }
+  // Whether clean blocks that a compute node evicts are sent to the cache of their I/O node.
+  virtual bool accepts_cnode_victims() const { return false; }
+  // Called before a block is written: drops copies that are not in the directory. Returns the
+  // compute node that must be notified, or kNoNode.
+  virtual int drop_copies(Caches&, const IonodeBlock&) { return Directory::kNoNode; }
 };
 
 std::unique_ptr<CachePolicy> make_cache_policy(const machine::StorageParameters& parameters);
 
-// What several policies do first.
+// Steps that several policies share: look in the I/O node's cache, then in those of the other
+// compute nodes. Return whether `source` was found.
 inline bool find_at_ionode(Caches& caches, const IonodeBlock& block, CachePolicy::Source& source) {
   BlockCache& cache = caches.ionode(block.ionode);
   BlockCache::Slot* slot = cache.find(block.key);
   if (slot == nullptr) return false;
   cache.touch(*slot);
-  source = {CachePolicy::Source::Place::kIonode, Directory::kNobody, slot->fetch};
+  source = {CachePolicy::Source::Kind::kIonode, Directory::kNoNode, slot->fetch};
   return true;
 }
 inline bool find_at_cnode(Caches& caches, const IonodeBlock& block, int reader,
                           CachePolicy::Source& source) {
   const int holder = caches.directory.holder(block.key, reader);
-  if (holder == Directory::kNobody) return false;
-  source = {CachePolicy::Source::Place::kCnode, holder,
-            caches.cnode(holder).find(block.key)->fetch};
+  if (holder == Directory::kNoNode) return false;
+  source = {CachePolicy::Source::Kind::kCnode, holder, caches.cnode(holder).find(block.key)->fetch};
   return true;
 }
 

@@ -16,10 +16,10 @@ Caches::Caches(const machine::StorageParameters& parameters, const network::Netw
   }
   const auto ionodes = static_cast<size_t>(std::max(parameters.ionodes, 1));
   coordinating_ = nodes_.size();
-  own_blocks_ = parameters.cnode_cache.size / parameters.block - coordinated;
+  private_blocks_ = parameters.cnode_cache.size / parameters.block - coordinated;
   ways_ = parameters.cnode_cache.ways;
   if (parameters.cnode_cache.size > 0) {
-    for (size_t i = 0; i < nodes_.size(); ++i) cnodes_.emplace_back(own_blocks_, ways_);
+    for (size_t i = 0; i < nodes_.size(); ++i) cnodes_.emplace_back(private_blocks_, ways_);
     cnode_totals_.resize(nodes_.size());
   }
   for (size_t i = 0; i < ionodes; ++i) {
@@ -37,14 +37,14 @@ int Caches::add_node(int node) {
   const int cnode = by_node_[static_cast<size_t>(node)] = static_cast<int>(nodes_.size());
   nodes_.push_back(node);
   if (at_cnodes()) {
-    cnodes_.emplace_back(own_blocks_, ways_);
+    cnodes_.emplace_back(private_blocks_, ways_);
     cnode_totals_.emplace_back();
   }
   return cnode;
 }
 
-BlockCache::Slot& Caches::bring_to_cnode(int cnode, BlockKey key, uint64_t fetch,
-                                         BlockCache::Slot& victim) {
+BlockCache::Slot& Caches::insert_at_cnode(int cnode, BlockKey key, uint64_t fetch,
+                                          BlockCache::Slot& victim) {
   BlockCache& cache = this->cnode(cnode);
   BlockCache::Slot& slot = cache.insert(key, set_index(file_of(key), block_of(key)), victim);
   if (victim.key != BlockKey{}) {
@@ -66,7 +66,7 @@ void Caches::drop_from_cnode(int cnode, BlockCache::Slot& slot) {
   this->cnode(cnode).erase(slot);
 }
 
-void Caches::forget(FileId file, uint64_t first_block) {
+void Caches::discard_from(FileId file, uint64_t first_block) {
   const auto is_gone = [&](const BlockCache::Slot& slot) {
     return file_of(slot.key) == file && block_of(slot.key) >= first_block;
   };

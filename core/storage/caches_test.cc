@@ -1,4 +1,4 @@
-// What caches hold after small sequences of accesses, under every write policy.
+// The contents of caches after small sequences of accesses, under every write policy.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ void compare(int ways, uint64_t slow_ways) {
   }
 }
 
-TEST(BlockCache, HitsWhatASlowOneHits) {
+TEST(BlockCache, AgreesWithASimpleModel) {
   compare(0, 24);
   compare(1, 1);
   compare(4, 4);
@@ -71,7 +71,7 @@ TEST(Caches, SecondReadOfANodeNeedsOnlyItsCache) {
   StorageParameters parameters = cached(4, 0);
   parameters.cnode_cache.hit_time = SimTime::from_ns(700);
   parameters.cnode_cache.copy_bandwidth = 1e9;
-  Rig rig(parameters);
+  TestFileSystem rig(parameters);
   rig.read_blocks(0, 0, 2);
   EXPECT_EQ(rig.read_blocks(0, 0, 2), parameters.client_overhead + SimTime::from_ns(2 * 700) +
                                           SimTime::from_seconds(2 * kBlock / 1e9));
@@ -84,7 +84,7 @@ TEST(Caches, DirectMappedBlocksCollideWhereFullyAssociativeOnesDoNot) {
   for (const int ways : {0, 1, 2}) {
     StorageParameters parameters = cached(4, 0);
     parameters.cnode_cache.ways = ways;
-    Rig rig(parameters);
+    TestFileSystem rig(parameters);
     for (int round = 0; round < 2; ++round)
       for (const uint64_t block : {0, 4, 8}) rig.read_blocks(0, block);
     EXPECT_EQ(rig.cnode(0).read_hits, ways == 0 ? 3u : 0u) << ways;
@@ -93,7 +93,7 @@ TEST(Caches, DirectMappedBlocksCollideWhereFullyAssociativeOnesDoNot) {
 }
 
 TEST(Caches, AnotherNodeFindsTheBlockAtTheIonode) {
-  Rig rig(cached(4, 8));
+  TestFileSystem rig(cached(4, 8));
   rig.read_blocks(0, 0);
   rig.read_blocks(1, 0);
   EXPECT_EQ(rig.blocks_read(), 1u);
@@ -105,7 +105,7 @@ TEST(Caches, WriteAroundKeepsNothingAndWriteAllocateDoes) {
   for (const WriteMiss miss : {WriteMiss::kAround, WriteMiss::kAllocate}) {
     StorageParameters parameters = cached(4, 0);
     parameters.cnode_cache.write_miss = miss;
-    Rig rig(parameters);
+    TestFileSystem rig(parameters);
     rig.write_blocks(0, 0);
     rig.read_blocks(0, 0);
     EXPECT_EQ(rig.cnode(0).write_misses, 1u);
@@ -114,25 +114,25 @@ TEST(Caches, WriteAroundKeepsNothingAndWriteAllocateDoes) {
   }
 }
 
-TEST(Caches, PartOfABlockThatIsAllocatedBringsTheRest) {
+TEST(Caches, APartialWriteThatAllocatesReadsTheRestOfTheBlock) {
   StorageParameters parameters = cached(4, 0);
   parameters.cnode_cache.write_miss = WriteMiss::kAllocate;
-  Rig rig(parameters);
+  TestFileSystem rig(parameters);
   rig.write(0, {{100, 200}});
   EXPECT_EQ(rig.blocks_read(), 1u);
   EXPECT_EQ(rig.ionode().device.bytes_written, 200u);
   parameters.cnode_cache.write_hit = WriteHit::kBack;
-  Rig back(parameters);
+  TestFileSystem back(parameters);
   back.write(0, {{100, 200}});
   EXPECT_EQ(back.blocks_read(), 1u);
   EXPECT_EQ(back.ionode().device.bytes_written, 0u);
 }
 
-TEST(Caches, WriteBackWritesWhenItMustGoOrIsFlushed) {
+TEST(Caches, WriteBackWritesAtEvictionOrFlush) {
   StorageParameters parameters = cached(2, 0);
   parameters.cnode_cache.write_miss = WriteMiss::kAllocate;
   parameters.cnode_cache.write_hit = WriteHit::kBack;
-  Rig rig(parameters);
+  TestFileSystem rig(parameters);
   rig.write_blocks(0, 0);
   const SimTime again = rig.write_blocks(0, 0);
   EXPECT_EQ(again, parameters.client_overhead);
@@ -152,13 +152,14 @@ TEST(Caches, WriteBehindAtTheIonodeAnswersBeforeTheDevice) {
   StorageParameters parameters = cached(0, 4);
   parameters.ionode_cache.write_miss = WriteMiss::kAllocate;
   parameters.ionode_cache.write_hit = WriteHit::kBack;
-  Rig rig(parameters);
-  EXPECT_EQ(rig.write_blocks(0, 0, 2), parameters.client_overhead + Rig::message(64 + 2 * kBlock) +
-                                           parameters.server_overhead + Rig::message(64));
+  TestFileSystem rig(parameters);
+  EXPECT_EQ(rig.write_blocks(0, 0, 2),
+            parameters.client_overhead + TestFileSystem::message(64 + 2 * kBlock) +
+                parameters.server_overhead + TestFileSystem::message(64));
   EXPECT_EQ(rig.blocks_written(), 0u);
-  EXPECT_EQ(rig.flush(0), parameters.client_overhead + Rig::message(64) +
+  EXPECT_EQ(rig.flush(0), parameters.client_overhead + TestFileSystem::message(64) +
                               parameters.server_overhead + rig.device_write(2 * kBlock) +
-                              Rig::message(64));
+                              TestFileSystem::message(64));
   EXPECT_EQ(rig.ionode().device.writes, 1u);
   EXPECT_EQ(rig.ionode().cache.written_back, 2u);
 }
@@ -167,10 +168,10 @@ TEST(Caches, DirtyNeighboursAreWrittenTogether) {
   StorageParameters parameters = cached(0, 4);
   parameters.ionode_cache.write_miss = WriteMiss::kAllocate;
   parameters.ionode_cache.write_hit = WriteHit::kBack;
-  Rig rig(parameters);
+  TestFileSystem rig(parameters);
   rig.write_blocks(0, 0, 3);
   rig.write_blocks(0, 100);
-  rig.read_blocks(0, 200);  // block 0 has to go, and takes 1 and 2 along
+  rig.read_blocks(0, 200);  // evicts block 0, which is written together with 1 and 2
   EXPECT_EQ(rig.ionode().device.writes, 1u);
   EXPECT_EQ(rig.blocks_written(), 3u);
   rig.flush(0);
@@ -183,8 +184,8 @@ TEST(Caches, AWriteInvalidatesOrUpdatesOtherCopies) {
     parameters.coherence = coherence;
     parameters.device.write_latency = SimTime();  // or the device takes longer than the other nodes
     parameters.device.write_bandwidth = 1e12;
-    Rig rig(parameters);
-    Rig alone(parameters);
+    TestFileSystem rig(parameters);
+    TestFileSystem alone(parameters);
     rig.read_blocks(0, 0);
     rig.read_blocks(1, 0);
     EXPECT_GT(rig.write_blocks(0, 0), alone.write_blocks(0, 0));
@@ -197,11 +198,11 @@ TEST(Caches, AWriteInvalidatesOrUpdatesOtherCopies) {
   }
 }
 
-TEST(Caches, DirtyDataComesFromWhoHasIt) {
+TEST(Caches, DirtyDataComesFromTheNodeThatHasIt) {
   StorageParameters parameters = cached(4, 0);
   parameters.cnode_cache.write_miss = WriteMiss::kAllocate;
   parameters.cnode_cache.write_hit = WriteHit::kBack;
-  Rig rig(parameters);
+  TestFileSystem rig(parameters);
   rig.write_blocks(0, 0);
   rig.read_blocks(1, 0);
   EXPECT_EQ(rig.blocks_read(), 0u);
@@ -214,7 +215,7 @@ TEST(Caches, DirtyDataComesFromWhoHasIt) {
 TEST(Caches, ReadAheadFollowsASequentialMiss) {
   StorageParameters parameters = cached(0, 16);
   parameters.ionode_cache.read_ahead = 3;
-  Rig rig(parameters);
+  TestFileSystem rig(parameters);
   rig.read_blocks(0, 0);
   EXPECT_EQ(rig.blocks_read(), 4u);
   for (uint64_t block = 1; block < 4; ++block) rig.read_blocks(0, block);
@@ -225,11 +226,11 @@ TEST(Caches, ReadAheadFollowsASequentialMiss) {
   EXPECT_EQ(rig.ionode().cache.read_ahead, 3u);
 }
 
-TEST(Caches, RemovedFilesLeaveThem) {
+TEST(Caches, BlocksOfRemovedFilesAreDropped) {
   StorageParameters parameters = cached(4, 4);
   parameters.cnode_cache.write_miss = parameters.ionode_cache.write_miss = WriteMiss::kAllocate;
   parameters.cnode_cache.write_hit = parameters.ionode_cache.write_hit = WriteHit::kBack;
-  Rig rig(parameters);
+  TestFileSystem rig(parameters);
   rig.write_blocks(0, 0);
   rig.system().remove(rig.file);
   rig.flush(0);
@@ -238,35 +239,37 @@ TEST(Caches, RemovedFilesLeaveThem) {
   EXPECT_EQ(rig.blocks_read(), 1u);
 }
 
-// Two ranks that want the same block at the same time: the device reads it once.
-TEST(Caches, ABlockOnItsWayIsWaitedFor) {
+// Two ranks that read the same block at the same time: the device reads it once.
+TEST(Caches, ABlockInFlightIsWaitedFor) {
   for (const bool at_cnode : {true, false}) {
-    Rig rig(at_cnode ? cached(4, 0) : cached(0, 4), 4);
+    TestFileSystem rig(at_cnode ? cached(4, 0) : cached(0, 4), 4);
     const std::vector<Extent> extents = {{0, kBlock}};
     const Client first = rig.client(0);
     Client second = rig.client(1);
     if (at_cnode) second.node = first.node;
-    Told told[2];
-    rig.system().access(SimTime(), {Direction::kRead, rig.file, first, extents}, told[0]);
-    rig.system().access(SimTime(), {Direction::kRead, rig.file, second, extents}, told[1]);
-    rig.finish(told[0]);
-    EXPECT_TRUE(told[1].is_done);
-    EXPECT_GE(told[1].at, told[0].at);
+    CompletionRecord completion[2];
+    rig.system().access(SimTime(), {Direction::kRead, rig.file, first, extents}, completion[0]);
+    rig.system().access(SimTime(), {Direction::kRead, rig.file, second, extents}, completion[1]);
+    rig.finish(completion[0]);
+    EXPECT_TRUE(completion[1].is_done);
+    EXPECT_GE(completion[1].at, completion[0].at);
     EXPECT_EQ(rig.blocks_read(), 1u);
   }
 }
 
-// The same, where misses are not merged: once for each compute node. Later it is in the cache.
-TEST(Caches, MissesThatAreNotMergedReadTheDeviceEach) {
+// The same without merging of misses: once for each compute node. Later it is in the cache.
+TEST(Caches, UnmergedMissesEachReadTheDevice) {
   StorageParameters parameters = cached(0, 4);
   parameters.merges_misses = false;
-  Rig rig(parameters, 4);
+  TestFileSystem rig(parameters, 4);
   const std::vector<Extent> extents = {{0, kBlock}};
-  Told told[2];
-  rig.system().access(SimTime(), {Direction::kRead, rig.file, rig.client(0), extents}, told[0]);
-  rig.system().access(SimTime(), {Direction::kRead, rig.file, rig.client(1), extents}, told[1]);
-  rig.finish(told[0]);
-  rig.finish(told[1]);
+  CompletionRecord completion[2];
+  rig.system().access(SimTime(), {Direction::kRead, rig.file, rig.client(0), extents},
+                      completion[0]);
+  rig.system().access(SimTime(), {Direction::kRead, rig.file, rig.client(1), extents},
+                      completion[1]);
+  rig.finish(completion[0]);
+  rig.finish(completion[1]);
   EXPECT_EQ(rig.blocks_read(), 2u);
   rig.read_blocks(2, 0, 1);
   EXPECT_EQ(rig.blocks_read(), 2u);

@@ -1,6 +1,8 @@
-// FileSystemContext: what the components of a fully modelled file system share; and what goes
-// between them: requests of ranks, the pieces of them that I/O nodes serve, and blocks that compute
-// nodes forward to each other. The latter come from pools and return there when they are done.
+// FileSystemContext: what the components of a fully modelled file system share, and the objects
+// that travel between them: Request (an access of a rank), Subrequest (what one I/O node does for a
+// request) and Forward (blocks that one compute node sends to another). These are events of the
+// simulation. They come from pools and delete themselves when they are complete.
+//
 // Sizes and offsets are bytes.
 #pragma once
 
@@ -38,70 +40,74 @@ struct FileSystemContext {
   std::vector<std::unique_ptr<Ionode>> ionodes;
 };
 
-// One access of a rank: its elements are served one after the other.
+// One access of a rank. Its elements are served one after the other.
 struct Request final : pdes::ConditionalEvent, Completion, Pooled<Request> {
-  void fire() override;            // the element is done, or the access begins
-  void done(SimTime at) override;  // a block that another request brings is there
+  void fire() override;            // starts the next element, or completes the access
+  void done(SimTime at) override;  // a block that another request fetches has arrived
   Clients* clients = nullptr;
   Access access;
   Completion* completion = nullptr;
-  SimTime began;
-  size_t next = 0;     // element
-  uint32_t parts = 0;  // of the element, still under way
-  SimTime ready;       // the rank's CPU is done with what came so far
-  SimTime copy;        // from or to the cache, at the end
+  SimTime start;
+  size_t next = 0;           // the element to start next
+  uint32_t outstanding = 0;  // subrequests and fetches that the current element waits for
+  SimTime ready;             // when the rank's CPU has processed all replies so far
+  SimTime copy;              // time of the copy from or to the cache, after the last reply
 };
 
-enum class PieceKind : uint8_t {
+enum class SubrequestKind : uint8_t {
   kRead,
-  kReadToWrite,  // a block of which a part is about to be written and kept
+  kReadToWrite,  // reads a block that will be written in part and kept dirty
   kWrite,
-  kOwn,        // a compute node writes to its cache only: other copies are invalid from now on
-  kWriteBack,  // dirty data leaves a compute node's cache
-  kDemote,     // clean data does, and its I/O node takes it
+  kInvalidateCopies,  // the compute node writes to its cache only: invalidates all other copies
+  kWriteBack,         // a compute node evicts or cleans a dirty block
+  kDemote,            // a compute node evicts a clean block and sends it to the I/O node
   kFlush,
 };
 
-// What an I/O node has to do for a request, or for nobody.
-struct Piece final : pdes::ConditionalEvent, Completion, Pooled<Piece> {
+// What one I/O node does for a request; or, without a request, for a cache that writes back.
+struct Subrequest final : pdes::ConditionalEvent, Completion, Pooled<Subrequest> {
   enum class State : uint8_t { kLeaving, kToIonode, kAtCpu, kToClient };
   void fire() override;
-  void done(SimTime at) override;  // the device or a fetch is done with part of it
+  void done(SimTime at) override;  // one device run or fetch that it waits for is complete
   FileSystemContext* system = nullptr;
-  Request* request = nullptr;  // null: nobody waits
-  PieceKind kind = PieceKind::kRead;
+  Request* request = nullptr;  // null: no request waits for it
+  SubrequestKind kind = SubrequestKind::kRead;
   State state = State::kLeaving;
   FileId file{};
   int node = 0;
   uint32_t ionode = 0;
   CellRange range;
-  uint64_t fetch = 0;  // brings its blocks to the compute node's cache
-  SimTime transfer;    // of the message under way
+  uint64_t fetch = 0;  // of the compute node's cache: completes when the reply arrives; 0: none
+  SimTime transfer;    // of the message in flight: time it occupies the receiver's interface
   SimTime receive_overhead;
-  uint32_t device_parts = 0;  // what the I/O node waits for
-  uint32_t client_parts = 0;  // what the client waits for: the reply, forwarded blocks
+  uint32_t ionode_outstanding = 0;  // device runs and fetches that the I/O node waits for
+  uint32_t client_outstanding =
+      0;  // messages that the client waits for: the reply, forwarded blocks
   uint64_t reply_bytes = 0;
-  bool has_reply = false;    // not when other compute nodes send everything
-  SimTime not_before;        // until then other compute nodes have not dropped their copies
-  bool has_commit = false;   // a flush that had something to write, while its data is not written
-  uint64_t transaction = 0;  // of the journal, of such a flush
+  bool has_reply = false;  // false: other compute nodes send all blocks
+  SimTime not_before;  // the reply must not leave before other compute nodes have confirmed control
+                       // messages
+  bool has_commit = false;   // a flush with a journal commit still to come
+  uint64_t transaction = 0;  // its transaction in the journal
 };
 
-// Blocks that go from the cache of one compute node to another node.
+// Blocks that a compute node sends from its cache to the reader. The I/O node's message asks for
+// them, then the blocks travel to the reader.
 struct Forward final : pdes::ConditionalEvent, Completion, Pooled<Forward> {
   void fire() override;
-  void done(SimTime at) override;  // the blocks are in the cache they come from
+  void done(SimTime at) override;  // the blocks have arrived in the cache of the sender
   FileSystemContext* system = nullptr;
-  Piece* piece = nullptr;
-  int from = 0;  // nodes
+  Subrequest* subrequest = nullptr;
+  int from = 0;  // node that sends the blocks
   uint64_t bytes = 0;
   uint64_t fetch = 0;
-  bool is_asked = false;
-  SimTime ready;  // to send, but for the fetch
+  bool has_reached_source = false;
+  SimTime ready;  // when the sender's CPU is ready to send
   SimTime transfer;
   SimTime receive_overhead;
 };
 
+// The time to copy bytes between a cache and the program.
 inline SimTime copy_time(const machine::CacheParameters& cache, uint64_t bytes,
                          Direction direction) {
   const bool is_write = direction == Direction::kWrite && cache.write_copy_bandwidth > 0;
@@ -110,8 +116,9 @@ inline SimTime copy_time(const machine::CacheParameters& cache, uint64_t bytes,
   return SimTime::from_seconds(static_cast<double>(bytes) / bandwidth);
 }
 
-// Calls visit(BlockKey, uint64_t cell_block, uint64_t begin, uint64_t end) for every block of a
-// cell's range, with the bytes of the block that the range has.
+// Calls visit(BlockKey, uint64_t cell_block, uint64_t begin, uint64_t end) for every block that a
+// cell's range touches: the block's number in the cell, and the first and end byte of the range
+// within the block.
 template <typename Visit>
 void for_each_block(const FileSystemContext& context, FileId file, const CellRange& range,
                     Visit visit) {

@@ -1,6 +1,8 @@
-// Device and ServiceModel: a storage device as its I/O node sees it, and how long one request takes
-// on it. Requests by device address are submitted; each one's completion is told when it is done,
-// in an order that the queue discipline decides. Addresses and sizes are bytes.
+// Device: a storage device as its I/O node sees it. Submit requests by device address; each
+// request's completion is called at its end. The queue discipline decides the order of service.
+// ServiceModel: how long a device takes for one request.
+//
+// Addresses and sizes are bytes.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +14,9 @@ namespace sesame::storage {
 
 struct DeviceRequest {
   Direction direction = Direction::kRead;
-  uint64_t address = 0;  // byte on the device
+  uint64_t address = 0;
   uint64_t bytes = 0;
-  Completion* completion = nullptr;
+  Completion* completion = nullptr;  // not owned
 };
 
 struct DeviceStatistics {
@@ -22,26 +24,27 @@ struct DeviceStatistics {
   uint64_t writes = 0;
   uint64_t bytes_read = 0;
   uint64_t bytes_written = 0;
-  uint64_t seeks = 0;       // requests that do not begin where the one before ended
-  uint64_t operations = 0;  // on the media: more than the requests in an array
+  uint64_t seeks = 0;       // requests that do not start where the previous one ended
+  uint64_t operations = 0;  // of the members of an array; otherwise the same as requests
   SimTime seek_time;        // this and the next two: sums over the members of an array
   SimTime rotation_time;
   SimTime transfer_time;
-  SimTime busy;                // at least one request in work
+  SimTime busy;                // time with at least one request in service
   SimTime queued;              // sum over operations of the time between arrival and start
-  uint64_t longest_queue = 0;  // requests that have arrived and not begun; of any member
+  uint64_t longest_queue = 0;  // requests that waited at the same time; of any member
 };
 
-// How long one request takes, mechanics and caches of the device included; holds their state.
+// How long one request takes, the device's own mechanics and caches included. Has their state.
 class ServiceModel {
  public:
   virtual ~ServiceModel() = default;
-  // Serves a request from `start` on; returns when it is finished. Calls come in order of time.
+  // Serves a request from time `start` on, and adds to `totals`. Returns the time of its end. Calls
+  // must be in the order of time.
   virtual SimTime serve(SimTime start, const DeviceRequest& request, DeviceStatistics& totals) = 0;
-  // What the queue discipline goes by: the cylinder, or what comes nearest to one.
+  // The position that queue disciplines sort by: the cylinder of a disk, or the closest equivalent.
   virtual uint64_t position_of(uint64_t address) const = 0;
   virtual uint64_t head_position() const = 0;
-  // Requests that it can work on at the same time.
+  // How many requests it can serve at the same time.
   virtual int concurrency() const { return 1; }
 };
 
@@ -49,7 +52,7 @@ class ServiceModel {
 class Device {
  public:
   virtual ~Device() = default;
-  // Told at simulated time `now`; never earlier than what it was told before.
+  // Submits a request at simulated time `now`. Calls must be in the order of time.
   virtual void submit(SimTime now, const DeviceRequest& request) = 0;
   virtual const DeviceStatistics& statistics() const = 0;
 };

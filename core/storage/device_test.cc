@@ -13,13 +13,13 @@ namespace {
 using machine::DeviceParameters;
 using machine::QueueDiscipline;
 
-struct Noted : Completion {
+struct RecordedCompletion : Completion {
   void done(SimTime when) override {
     at = when;
     if (log != nullptr) log->push_back(this);
   }
   SimTime at = SimTime::never();
-  std::vector<Noted*>* log = nullptr;
+  std::vector<RecordedCompletion*>* log = nullptr;
 };
 
 void run_all(pdes::EventQueue& events) {
@@ -38,7 +38,7 @@ DeviceParameters fixed() {
 TEST(FixedDevice, TakesLatencyPlusBytesOverBandwidth) {
   pdes::EventQueue events;
   const auto device = make_device(fixed(), events, 0);
-  Noted read, write;
+  RecordedCompletion read, write;
   device->submit(SimTime::from_ns(100), {Direction::kRead, 0, 4096, &read});
   run_all(events);
   EXPECT_EQ(read.at, SimTime::from_ns(100 + 500 + 4096));
@@ -60,8 +60,8 @@ TEST(FixedDevice, TakesLatencyPlusBytesOverBandwidth) {
 TEST(FixedDevice, ServesOneRequestAfterTheOther) {
   pdes::EventQueue events;
   const auto device = make_device(fixed(), events, 0);
-  Noted requests[3];
-  for (Noted& request : requests)
+  RecordedCompletion requests[3];
+  for (RecordedCompletion& request : requests)
     device->submit(SimTime::zero(), {Direction::kRead, 1 << 20, 500, &request});
   run_all(events);
   EXPECT_EQ(requests[0].at, SimTime::from_ns(1000));
@@ -73,11 +73,11 @@ TEST(FixedDevice, ServesOneRequestAfterTheOther) {
   EXPECT_EQ(device->statistics().busy, SimTime::from_ns(3000));
 }
 
-// What is asked for when a request is done comes behind what waits already.
+// A request submitted by a completion waits behind those in the queue.
 TEST(FixedDevice, DoesNotLetANewRequestJumpTheQueue) {
-  struct Again : Noted {
+  struct Again : RecordedCompletion {
     void done(SimTime when) override {
-      Noted::done(when);
+      RecordedCompletion::done(when);
       device->submit(when, {Direction::kRead, 0, 500, next});
     }
     Device* device = nullptr;
@@ -85,7 +85,7 @@ TEST(FixedDevice, DoesNotLetANewRequestJumpTheQueue) {
   };
   pdes::EventQueue events;
   const auto device = make_device(fixed(), events, 0);
-  Noted waiting, late;
+  RecordedCompletion waiting, late;
   Again first;
   first.device = device.get();
   first.next = &late;
@@ -126,12 +126,12 @@ TEST(RequestQueue, ScanGoesUpThenDown) {
             (std::vector<uint64_t>{65, 67, 98, 122, 124, 183, 37, 14}));
 }
 
-TEST(RequestQueue, CLookGoesUpThenBeginsAgainBelow) {
+TEST(RequestQueue, CLookGoesUpThenRestartsAtTheLowest) {
   EXPECT_EQ(order_of(QueueDiscipline::kCLook),
             (std::vector<uint64_t>{65, 67, 98, 122, 124, 183, 14, 37}));
 }
 
-TEST(RequestQueue, RequestsAtOnePositionLeaveAsTheyCame) {
+TEST(RequestQueue, RequestsAtOnePositionAreServedInOrderOfArrival) {
   for (const QueueDiscipline discipline : {QueueDiscipline::kFcfs, QueueDiscipline::kSstf,
                                            QueueDiscipline::kScan, QueueDiscipline::kCLook}) {
     for (const uint64_t head : {0, 7, 100}) {

@@ -9,26 +9,27 @@
 namespace sesame::storage {
 namespace {
 
-// A buffer holds a stripe, but no more than this (our choice; Kotz's held a block of 8 KiB).
+// The size of a buffer is a stripe unit, but at most this (our choice; Kotz's buffers were blocks
+// of 8 KiB).
 constexpr uint64_t kLargestBuffer = 1 << 20;
 
-// What one rank wants of one device.
-struct Item {
+// A range of one device that one rank accesses.
+struct RankRange {
   uint64_t address;  // on the device
   uint64_t bytes;
   Client client;
 };
 
-struct Collective;
+struct CollectiveAccess;
 
 // One I/O node's share of a collective access.
-struct Share final : pdes::ConditionalEvent {
-  // Holds neighbouring items on their way.
+struct IonodeShare final : pdes::ConditionalEvent {
+  // Holds the data of adjacent ranges in flight.
   struct Buffer final : pdes::ConditionalEvent, Completion {
-    void fire() override { share->use_device(time(), *this); }  // the ranks' data is here
+    void fire() override { share->access_device(time(), *this); }  // all ranks' data has arrived
     void done(SimTime at) override { share->device_done(at, *this); }
-    Share* share = nullptr;
-    size_t first = 0;  // items
+    IonodeShare* share = nullptr;
+    size_t first = 0;  // the ranges from here up to `end`
     size_t end = 0;
     uint64_t address = 0;
     uint64_t bytes = 0;
@@ -38,39 +39,39 @@ struct Share final : pdes::ConditionalEvent {
   void begin(SimTime now);
   void resume(SimTime now, Buffer& buffer);
   void fetch_from_ranks(SimTime now, Buffer& buffer);
-  void use_device(SimTime now, Buffer& buffer);
+  void access_device(SimTime now, Buffer& buffer);
   void device_done(SimTime now, Buffer& buffer);
 
-  Collective* collective = nullptr;
+  CollectiveAccess* collective = nullptr;
   Ionode* ionode = nullptr;
-  std::vector<Item> items;  // by address
+  std::vector<RankRange> ranges;  // by address
   size_t next = 0;
-  Flight order;  // the message that starts it
+  MessageTimes start_message;  // the message that started it
   enum class State : uint8_t { kLeaving, kToIonode, kAtCpu } state = State::kLeaving;
   std::array<Buffer, 2> buffers;
 };
 
-struct Collective final : pdes::ConditionalEvent, Completion {
-  void fire() override;                                // all is done
-  void done(SimTime at) override { send_orders(at); }  // what was dirty is on the devices
-  void send_orders(SimTime now);
-  void part_done(SimTime at);
+struct CollectiveAccess final : pdes::ConditionalEvent, Completion {
+  void fire() override;                                  // everything is complete
+  void done(SimTime at) override { start_ionodes(at); }  // dirty blocks are on the devices
+  void start_ionodes(SimTime now);
+  void complete_one(SimTime at);
   void add(const Access& access);
   void drop_copies(FileId file, const CellRange& range, uint32_t ionode);
 
   FileSystemContext* context = nullptr;
   Completion* completion = nullptr;
-  SimTime began;
+  SimTime start;
   SimTime end;
   Direction direction{};
-  Client client;                               // who tells the I/O nodes
-  std::vector<FileId> files;                   // by access
-  std::vector<std::unique_ptr<Share>> shares;  // by I/O node
-  size_t under_way = 0;
+  Client client;              // the rank that sends the lists to the I/O nodes
+  std::vector<FileId> files;  // by access
+  std::vector<std::unique_ptr<IonodeShare>> shares;  // by I/O node
+  size_t outstanding = 0;
   uint64_t buffer_bytes = 0;
 };
 
-void Collective::add(const Access& access) {
+void CollectiveAccess::add(const Access& access) {
   context->files.count(access);
   files.push_back(access.file);
   const Layout& layout = context->layouts.of(access.file);
@@ -78,14 +79,14 @@ void Collective::add(const Access& access) {
   for (const Extent& extent : access.extents) {
     layout.cut(extent, [&](const CellRange& range) {
       const uint32_t ionode = layout.ionode_of(range.cell);
-      Share& share = *shares[ionode];
+      IonodeShare& share = *shares[ionode];
       const uint64_t range_end = range.begin + range.bytes;
       for (uint64_t at = range.begin; at < range_end;) {
         const Allocation::Run found = context->space.find(access.file, range.cell, at / block);
         const uint64_t skipped = at % block;
         const uint64_t bytes =
             std::min({range_end - at, found.blocks * block - skipped, buffer_bytes});
-        share.items.push_back({found.address * block + skipped, bytes, access.client});
+        share.ranges.push_back({found.address * block + skipped, bytes, access.client});
         at += bytes;
       }
       if (direction == Direction::kWrite) drop_copies(access.file, range, ionode);
@@ -93,7 +94,7 @@ void Collective::add(const Access& access) {
   }
 }
 
-void Collective::drop_copies(FileId file, const CellRange& range, uint32_t ionode) {
+void CollectiveAccess::drop_copies(FileId file, const CellRange& range, uint32_t ionode) {
   Caches& caches = context->caches;
   if (!caches.at_cnodes() && !caches.at_ionodes()) return;
   for_each_block(*context, file, range, [&](BlockKey key, uint64_t, uint64_t, uint64_t) {
@@ -104,49 +105,50 @@ void Collective::drop_copies(FileId file, const CellRange& range, uint32_t ionod
   });
 }
 
-void Collective::send_orders(SimTime now) {
+void CollectiveAccess::start_ionodes(SimTime now) {
   SimTime ready = now + context->parameters.client_overhead;
-  under_way = 1;
+  outstanding = 1;
   for (auto& share : shares) {
-    if (share->items.empty()) continue;
-    ++under_way;
-    std::ranges::stable_sort(share->items, {}, &Item::address);
+    if (share->ranges.empty()) continue;
+    ++outstanding;
+    std::ranges::stable_sort(share->ranges, {}, &RankRange::address);
     const auto [at, send_overhead] = context->links.departure(
         ready, client.node, share->ionode->number(), context->parameters.message_header);
     ready += send_overhead;
     context->events.schedule(*share, at);
   }
-  part_done(ready);
+  complete_one(ready);
 }
 
-void Collective::part_done(SimTime at) {
+void CollectiveAccess::complete_one(SimTime at) {
   end = later(end, at);
-  if (--under_way == 0) context->events.schedule(*this, end);
+  if (--outstanding == 0) context->events.schedule(*this, end);
 }
 
-void Collective::fire() {
+void CollectiveAccess::fire() {
   for (const FileId file : files) {
     FileStatistics& totals = context->files.totals(file);
-    (direction == Direction::kRead ? totals.read_time : totals.write_time) += end - began;
+    (direction == Direction::kRead ? totals.read_time : totals.write_time) += end - start;
   }
-  Completion& told = *completion;
+  Completion& waiter = *completion;
   const SimTime at = end;
   delete this;
-  told.done(at);
+  waiter.done(at);
 }
 
-void Share::fire() {
+void IonodeShare::fire() {
   const SimTime now = time();
   FileSystemContext& context = *collective->context;
   switch (state) {
     case State::kLeaving:
-      order = context.links.leave(now, collective->client, ionode->number(),
-                                  context.parameters.message_header);
+      start_message = context.links.send_to_ionode(now, collective->client, ionode->number(),
+                                                   context.parameters.message_header);
       state = State::kToIonode;
-      return context.events.schedule(*this, order.arrival);
+      return context.events.schedule(*this, start_message.arrival);
     case State::kToIonode: {
-      const SimTime taken = context.links.take_in_at_ionode(now, ionode->number(), order.transfer);
-      const SimTime cpu = order.receive_overhead + context.parameters.server_overhead;
+      const SimTime taken =
+          context.links.receive_at_ionode(now, ionode->number(), start_message.transfer);
+      const SimTime cpu = start_message.receive_overhead + context.parameters.server_overhead;
       state = State::kAtCpu;
       return context.events.schedule(*this, ionode->use_cpu(taken, cpu));
     }
@@ -155,74 +157,77 @@ void Share::fire() {
   }
 }
 
-void Share::begin(SimTime now) {
+void IonodeShare::begin(SimTime now) {
   uint64_t bytes = 0;
-  for (const Item& item : items) bytes += item.bytes;
+  for (const RankRange& range_of_rank : ranges) bytes += range_of_rank.bytes;
   ionode->count(collective->direction, bytes);
-  collective->under_way += buffers.size() - 1;
+  collective->outstanding += buffers.size() - 1;
   for (Buffer& buffer : buffers) {
     buffer.share = this;
     resume(now, buffer);
   }
 }
 
-// Fills the buffer with the next items, as long as they touch and fit.
-void Share::resume(SimTime now, Buffer& buffer) {
-  if (next == items.size()) {
-    collective->part_done(now);
+// Assigns the next ranges to the buffer, as long as they are adjacent and fit.
+void IonodeShare::resume(SimTime now, Buffer& buffer) {
+  if (next == ranges.size()) {
+    collective->complete_one(now);
     return;
   }
   buffer.first = next;
-  buffer.address = items[next].address;
+  buffer.address = ranges[next].address;
   const uint64_t limit = buffer.address + collective->buffer_bytes;
   uint64_t end = buffer.address;
   do {
-    end = std::max(end, items[next].address + items[next].bytes);
+    end = std::max(end, ranges[next].address + ranges[next].bytes);
     ++next;
-  } while (next < items.size() && items[next].address <= end &&
-           items[next].address + items[next].bytes <= limit);
+  } while (next < ranges.size() && ranges[next].address <= end &&
+           ranges[next].address + ranges[next].bytes <= limit);
   buffer.end = next;
   buffer.bytes = end - buffer.address;
   if (collective->direction == Direction::kRead) {
-    use_device(now, buffer);
+    access_device(now, buffer);
   } else {
     fetch_from_ranks(now, buffer);
   }
 }
 
-// Asks each rank for its data; the buffer is full when the last has come.
-void Share::fetch_from_ranks(SimTime now, Buffer& buffer) {
+// Asks each rank for its data. The buffer is full when the last data has arrived.
+void IonodeShare::fetch_from_ranks(SimTime now, Buffer& buffer) {
   FileSystemContext& context = *collective->context;
   const uint64_t header = context.parameters.message_header;
   const uint32_t number = ionode->number();
-  SimTime all_here = now;
+  SimTime all_received = now;
   for (size_t i = buffer.first; i < buffer.end; ++i) {
-    const Item& item = items[i];
-    const Flight there = context.links.from_ionode(now, number, item.client.node, header);
-    const Flight back = context.links.answer(there.arrival + there.receive_overhead, item.client,
-                                             number, header + item.bytes);
-    ionode->use_cpu(now, there.send_overhead + back.receive_overhead);
-    const SimTime taken = context.links.take_in_at_ionode(back.arrival, number, back.transfer);
-    all_here = later(all_here, taken + back.receive_overhead);
+    const RankRange& range_of_rank = ranges[i];
+    const MessageTimes request =
+        context.links.send_from_ionode(now, number, range_of_rank.client.node, header);
+    const MessageTimes reply =
+        context.links.reply_to_ionode(request.arrival + request.receive_overhead,
+                                      range_of_rank.client, number, header + range_of_rank.bytes);
+    ionode->use_cpu(now, request.send_overhead + reply.receive_overhead);
+    const SimTime taken = context.links.receive_at_ionode(reply.arrival, number, reply.transfer);
+    all_received = later(all_received, taken + reply.receive_overhead);
   }
-  context.events.schedule(buffer, all_here);
+  context.events.schedule(buffer, all_received);
 }
 
-void Share::use_device(SimTime now, Buffer& buffer) {
+void IonodeShare::access_device(SimTime now, Buffer& buffer) {
   ionode->submit(now, {collective->direction, buffer.address, buffer.bytes, &buffer});
 }
 
-void Share::device_done(SimTime now, Buffer& buffer) {
-  ionode->note_device_time(now);
+void IonodeShare::device_done(SimTime now, Buffer& buffer) {
+  ionode->record_device_time(now);
   FileSystemContext& context = *collective->context;
   for (size_t i = buffer.first; collective->direction == Direction::kRead && i < buffer.end; ++i) {
-    const Item& item = items[i];
-    const Flight flight = context.links.from_ionode(now, ionode->number(), item.client.node,
-                                                    context.parameters.message_header + item.bytes);
-    ionode->use_cpu(now, flight.send_overhead);
+    const RankRange& range_of_rank = ranges[i];
+    const MessageTimes message =
+        context.links.send_from_ionode(now, ionode->number(), range_of_rank.client.node,
+                                       context.parameters.message_header + range_of_rank.bytes);
+    ionode->use_cpu(now, message.send_overhead);
     const SimTime taken =
-        context.links.take_in_at_node(flight.arrival, item.client.node, flight.transfer);
-    collective->end = later(collective->end, taken + flight.receive_overhead);
+        context.links.receive_at_node(message.arrival, range_of_rank.client.node, message.transfer);
+    collective->end = later(collective->end, taken + message.receive_overhead);
   }
   resume(now, buffer);
 }
@@ -230,12 +235,12 @@ void Share::device_done(SimTime now, Buffer& buffer) {
 }  // namespace
 
 void Directed::begin(SimTime now, std::span<const Access> accesses, Completion& completion) {
-  auto* collective = new Collective;
+  auto* collective = new CollectiveAccess;
   collective->context = &context_;
   collective->completion = &completion;
-  collective->began = collective->end = now;
+  collective->start = collective->end = now;
   for (auto& ionode : context_.ionodes) {
-    collective->shares.push_back(std::make_unique<Share>());
+    collective->shares.push_back(std::make_unique<IonodeShare>());
     collective->shares.back()->collective = collective;
     collective->shares.back()->ionode = ionode.get();
   }
@@ -251,7 +256,7 @@ void Directed::begin(SimTime now, std::span<const Access> accesses, Completion& 
   if (may_be_dirty && !accesses.empty()) {
     context_.clients->flush(now, accesses.front().file, collective->client, *collective);
   } else {
-    collective->send_orders(now);
+    collective->start_ionodes(now);
   }
 }
 

@@ -10,8 +10,8 @@ uint32_t Directory::add(BlockKey key, int cnode) {
     free_ = static_cast<uint32_t>(holders_.size() - 1);
     holders_[free_].next = 0;
   }
-  const uint32_t place = free_;
-  free_ = holders_[place].next;
+  const uint32_t entry = free_;
+  free_ = holders_[entry].next;
   size_t at = slot(key);
   if (table_[at].key == BlockKey{}) {
     if (++used_ * 2 > table_.size()) {
@@ -21,14 +21,14 @@ uint32_t Directory::add(BlockKey key, int cnode) {
     table_[at] = {key, 0};
   }
   const uint32_t next = table_[at].first;
-  holders_[place] = {cnode, next, 0};
-  if (next != 0) holders_[next].before = place;
-  table_[at].first = place;
-  return place;
+  holders_[entry] = {cnode, next, 0};
+  if (next != 0) holders_[next].before = entry;
+  table_[at].first = entry;
+  return entry;
 }
 
-void Directory::remove(BlockKey key, uint32_t place) {
-  const Holder gone = holders_[place];
+void Directory::remove(BlockKey key, uint32_t entry) {
+  const Holder gone = holders_[entry];
   if (gone.next != 0) holders_[gone.next].before = gone.before;
   if (gone.before != 0) {
     holders_[gone.before].next = gone.next;
@@ -37,11 +37,11 @@ void Directory::remove(BlockKey key, uint32_t place) {
     table_[at].first = gone.next;
     if (gone.next == 0) erase_entry(at);
   }
-  holders_[place].next = free_;
-  free_ = place;
+  holders_[entry].next = free_;
+  free_ = entry;
 }
 
-// Moves later entries of the same row back, so that no marks of deleted ones are needed.
+// Moves later entries of the same probe sequence back, so that no tombstones are needed.
 void Directory::erase_entry(size_t at) {
   --used_;
   for (size_t next = next_slot(at); table_[next].key != BlockKey{}; next = next_slot(next)) {
@@ -58,8 +58,8 @@ void Directory::grow() {
   std::vector<Entry> old(table_.size() * 2);
   old.swap(table_);
   --shift_;
-  for (const Entry& entry : old)
-    if (entry.key != BlockKey{}) table_[slot(entry.key)] = entry;
+  for (const Entry& old_entry : old)
+    if (old_entry.key != BlockKey{}) table_[slot(old_entry.key)] = old_entry;
 }
 
 }  // namespace sesame::storage

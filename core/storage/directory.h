@@ -1,5 +1,9 @@
-// Who caches what: the compute nodes that hold a block, known to the block's I/O node. It is exact:
-// a node that drops a block says so with its next message, which costs nothing of its own.
+// Directory: which compute nodes cache a block. The block's I/O node uses it to find, invalidate
+// and update copies. It is always exact: a node that drops a block reports this with its next
+// message, so the report costs no message of its own.
+//
+// A hash table with open addressing leads from a block to a linked list of its holders, the latest
+// first.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +15,20 @@ namespace sesame::storage {
 
 class Directory {
  public:
-  static constexpr int kNobody = -1;
+  static constexpr int kNoNode = -1;
 
-  // The place of the new holder, for remove().
+  // Adds a holder. Returns its entry, for remove(); never 0.
   uint32_t add(BlockKey key, int cnode);
-  void remove(BlockKey key, uint32_t place);
+  void remove(BlockKey key, uint32_t entry);
 
-  // The node that came last to hold the block, other than `except`.
+  // The latest holder of the block other than `except`, or kNoNode.
   int holder(BlockKey key, int except) const {
     for (uint32_t at = first(key); at != 0; at = holders_[at].next)
       if (holders_[at].cnode != except) return holders_[at].cnode;
-    return kNobody;
+    return kNoNode;
   }
 
-  // Calls visit(int cnode) for every holder; it may remove that holder.
+  // Calls visit(int cnode) for every holder. It may remove that holder.
   template <typename Visit>
   void for_each_holder(BlockKey key, Visit visit) const {
     for (uint32_t at = first(key), next = 0; at != 0; at = next) {
@@ -37,7 +41,7 @@ class Directory {
   struct Holder {
     int cnode;
     uint32_t next;
-    uint32_t before;  // 0: the first
+    uint32_t before;  // 0: it is the first
   };
   struct Entry {
     BlockKey key{};
@@ -47,7 +51,7 @@ class Directory {
   size_t home(BlockKey key) const {
     return (static_cast<uint64_t>(key) * UINT64_C(0x9E3779B97F4A7C15)) >> shift_;
   }
-  // The entry of the block, or the free one where it would be.
+  // The index of the block's table entry, or of the free one where it would be.
   size_t slot(BlockKey key) const {
     size_t at = home(key);
     while (table_[at].key != BlockKey{} && table_[at].key != key) at = next_slot(at);

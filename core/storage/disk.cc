@@ -20,8 +20,9 @@ SimTime SeekCurve::time(uint64_t distance) const {
 
 namespace {
 
-// Sectors that pass under the head without a break: `from` begins at `at`. The head stops at `end`.
-struct Pass {
+// Sectors that pass under the head without a break: sector `from` starts at time `at`; `end` is not
+// included.
+struct SectorRun {
   uint64_t from = 0;
   uint64_t end = 0;
   SimTime at;
@@ -55,13 +56,13 @@ class MechanicalDisk : public ServiceModel {
   uint64_t head_position() const override { return head_; }
 
  private:
-  // Sectors, the end not included; whole ones only pass over the head.
+  // Whole sectors; the end is not included.
   struct Span {
     uint64_t begin;
     uint64_t end;
   };
 
-  // Addresses beyond the end of the medium begin again at its front.
+  // Addresses beyond the end of the medium wrap around.
   Span span_of(const DeviceRequest& request) const {
     const uint64_t first = request.address / geometry_.sector_bytes;
     const uint64_t last =
@@ -73,9 +74,10 @@ class MechanicalDisk : public ServiceModel {
   uint64_t cylinder_of(uint64_t sector) const { return sector / geometry_.sectors_per_cylinder(); }
   uint64_t track_of(uint64_t sector) const { return sector / geometry_.sectors_per_track; }
 
-  // Where a sector lies along the whole spiral of tracks and skews. The difference of two is the
-  // time between them when the head reads on, and one modulo a rotation is an angle.
-  SimTime place_of(uint64_t sector) const {
+  // The position of a sector, as time, along the whole spiral of tracks and skews. The difference
+  // of two is the time between them when the head reads without a break; one modulo a rotation is
+  // an angle.
+  SimTime spiral_offset(uint64_t sector) const {
     const uint64_t cylinder = cylinder_of(sector);
     const uint64_t in_cylinder = sector % geometry_.sectors_per_cylinder();
     const uint64_t track = in_cylinder / geometry_.sectors_per_track;
@@ -84,10 +86,10 @@ class MechanicalDisk : public ServiceModel {
            constants_.sector_time * static_cast<int64_t>(in_cylinder);
   }
 
-  // The sectors before this place: the inverse of place_of.
-  uint64_t sector_at(SimTime place) const {
-    const int64_t cylinder = place.ps() / cylinder_length_.ps();
-    int64_t rest = place.ps() % cylinder_length_.ps();
+  // The number of whole sectors before this offset: the inverse of spiral_offset().
+  uint64_t sector_at(SimTime offset) const {
+    const int64_t cylinder = offset.ps() / cylinder_length_.ps();
+    int64_t rest = offset.ps() % cylinder_length_.ps();
     const int64_t last_track = static_cast<int64_t>(geometry_.heads) - 1;
     const int64_t track = std::min(rest / track_length_.ps(), last_track);
     rest -= track * track_length_.ps();
@@ -97,25 +99,25 @@ class MechanicalDisk : public ServiceModel {
            static_cast<uint64_t>(track * per_track + sector);
   }
 
-  // When the pass comes to the sector, and when all before `end` have passed.
+  // When the run reaches the sector, and when all sectors before `end` have passed.
   SimTime begin_of(uint64_t sector) const {
-    return pass_.at + (place_of(sector) - place_of(pass_.from));
+    return run_.at + (spiral_offset(sector) - spiral_offset(run_.from));
   }
   SimTime end_of(uint64_t end) const {
-    return end <= pass_.from ? pass_.at : begin_of(end - 1) + constants_.sector_time;
+    return end <= run_.from ? run_.at : begin_of(end - 1) + constants_.sector_time;
   }
   uint64_t passed(SimTime now) const {
-    if (now <= pass_.at) return pass_.from;
-    return std::min(sector_at(place_of(pass_.from) + (now - pass_.at)), pass_.end);
+    if (now <= run_.at) return run_.from;
+    return std::min(sector_at(spiral_offset(run_.from) + (now - run_.at)), run_.end);
   }
 
   SimTime until_under_head(SimTime now, uint64_t sector) const {
     const int64_t rotation = rotation_.ps();
-    const int64_t off = (place_of(sector) + phase_ - now).ps() % rotation;
+    const int64_t off = (spiral_offset(sector) + phase_ - now).ps() % rotation;
     return SimTime::from_ps(off < 0 ? off + rotation : off);
   }
 
-  // The arm moves from where the pass is to the sector and waits for it.
+  // Moves the arm to the sector's cylinder and waits until the sector is under the head.
   struct Move {
     SimTime seek;
     SimTime rotation;
@@ -127,13 +129,13 @@ class MechanicalDisk : public ServiceModel {
     SimTime seek = constants_.seek.time(a < b ? b - a : a - b);
     if (track_of(last) != track_of(sector)) seek = later(seek, constants_.head_switch);
     const SimTime wait = until_under_head(now + seek, sector);
-    pass_ = {sector, sector, now + seek + wait};
+    run_ = {sector, sector, now + seek + wait};
     return {seek, wait};
   }
 
   SimTime read(SimTime now, Span span, uint64_t bytes, DeviceStatistics& totals) {
     if (writing_) {
-      now = later(now, end_of(pass_.end));
+      now = later(now, end_of(run_.end));
       writing_ = false;
       kept_from_ = UINT64_MAX;
     }
@@ -142,30 +144,31 @@ class MechanicalDisk : public ServiceModel {
     const uint64_t oldest = std::max(kept_from_, reached - std::min(reached, buffer_));
     const uint64_t ahead = std::max(span.end, std::min(span.end + buffer_, geometry_.sectors()));
     if (oldest <= span.begin && span.begin <= reached) {
-      // Goes on reading, unless the buffer has been full: then it stands and has to come back.
-      const uint64_t had = pass_.end;
-      if (reached == had && ahead > had) {
-        const Move move = move_to(now, had);
-        if (span.end > had) waited = move;
+      // The head continues to read, unless the buffer was full: then it has stopped and must
+      // return.
+      const uint64_t end_before = run_.end;
+      if (reached == end_before && ahead > end_before) {
+        const Move move = move_to(now, end_before);
+        if (span.end > end_before) waited = move;
       }
-      pass_.end = std::max(had, ahead);
+      run_.end = std::max(end_before, ahead);
     } else {
       waited = move_to(now, span.begin);
       kept_from_ = span.begin;
-      pass_.end = ahead;
+      run_.end = ahead;
     }
-    const SimTime end = over_bus(now, span, bytes);
+    const SimTime end = transfer_over_bus(now, span, bytes);
     totals.seek_time += waited.seek;
     totals.rotation_time += waited.rotation;
     totals.transfer_time += end - now - waited.both();
     return end;
   }
 
-  // Data goes over the bus when the buffer holds as much as the fence says, no faster than it comes
-  // from the medium.
-  SimTime over_bus(SimTime now, Span span, uint64_t bytes) const {
+  // The transfer over the bus starts when the buffer holds as many bytes as the read fence, and is
+  // no faster than the medium.
+  SimTime transfer_over_bus(SimTime now, Span span, uint64_t bytes) const {
     const auto in_buffer = [&](uint64_t end) {
-      return end <= pass_.from ? now : later(now, end_of(end));
+      return end <= run_.from ? now : later(now, end_of(end));
     };
     const uint64_t fence = std::max<uint64_t>(constants_.read_fence / geometry_.sector_bytes, 1);
     const SimTime first = in_buffer(std::min(span.end, span.begin + fence));
@@ -174,23 +177,23 @@ class MechanicalDisk : public ServiceModel {
                  last + transfer_time(std::min(bytes, geometry_.sector_bytes), bus_));
   }
 
-  // While a write is on its way from the buffer to the medium, another is taken only if it goes on
-  // where that one ends.
+  // While a write moves from the buffer to the medium, only a write that continues where it ends is
+  // accepted.
   SimTime write(SimTime now, Span span, uint64_t bytes, DeviceStatistics& totals) {
-    const bool goes_on = writing_ && span.begin == pass_.end && now <= begin_of(pass_.end);
-    if (!goes_on) {
-      if (writing_) now = later(now, end_of(pass_.end));
+    const bool continues = writing_ && span.begin == run_.end && now <= begin_of(run_.end);
+    if (!continues) {
+      if (writing_) now = later(now, end_of(run_.end));
       const Move move = move_to(now, span.begin);
       totals.seek_time += move.seek;
       totals.rotation_time += move.rotation;
     }
     writing_ = true;
-    pass_.end = span.end;
+    run_.end = span.end;
     totals.transfer_time += end_of(span.end) - begin_of(span.begin);
     if (!constants_.immediate_report) return end_of(span.end);
     const SimTime in_buffer = now + transfer_time(bytes, bus_);
     const uint64_t must_be_written = span.end - std::min(span.end, buffer_);
-    return must_be_written <= pass_.from ? in_buffer : later(in_buffer, end_of(must_be_written));
+    return must_be_written <= run_.from ? in_buffer : later(in_buffer, end_of(must_be_written));
   }
 
   DiskConstants constants_;
@@ -202,9 +205,9 @@ class MechanicalDisk : public ServiceModel {
   uint64_t buffer_;  // sectors
   SimTime phase_;
 
-  Pass pass_;  // what the head does, or did last
+  SectorRun run_;  // what the head reads or writes, or did last
   bool writing_ = false;
-  uint64_t kept_from_ = UINT64_MAX;  // the buffer holds what was read since here
+  uint64_t kept_from_ = UINT64_MAX;  // the buffer holds what was read from this sector on
   uint64_t head_ = 0;                // cylinder
 };
 

@@ -1,6 +1,7 @@
-// A disk with its mechanics: seek curve, rotation that simulated time drives, track and cylinder
-// skew, a buffer that reads ahead and may take writes before they are on the medium. Simple disks
-// and the HP 97560 are this with their constants.
+// The service model of a mechanical disk: seek curve, rotation, track and cylinder skew, and a
+// buffer that reads ahead and may accept writes before they are on the medium. The angle of the
+// platters follows from simulated time. The simple disk (simple_disk.h) and the HP 97560
+// (hp97560.h) are this model with different constants.
 #pragma once
 
 #include <cstdint>
@@ -41,20 +42,21 @@ struct DiskConstants {
   DiskGeometry geometry;
   SeekCurve seek;
   SimTime head_switch;
-  SimTime sector_time;  // of one sector under the head
-  // How much later, in the order of rotation, the first sector of a track begins than where the
-  // track before ended; of the first track of a cylinder. At least the time of the switch.
+  SimTime sector_time;  // time for one sector to pass under the head
+  // By how much the first sector of a track is rotated against the end of the previous track,
+  // within a cylinder and at the first track of the next one. At least the time of the head switch
+  // or seek.
   SimTime track_skew;
   SimTime cylinder_skew;
   SimTime read_overhead;
   SimTime write_overhead;
-  double bus_bandwidth = 0;       // 0: at no cost
-  uint64_t read_fence = 0;        // bytes in the buffer before a read begins on the bus
-  uint64_t buffer = 0;            // 0: nothing is read ahead
-  bool immediate_report = false;  // a write is done when it is in the buffer
+  double bus_bandwidth = 0;  // bytes per second; 0: the bus takes no time
+  uint64_t read_fence = 0;   // bytes that must be in the buffer before a read starts on the bus
+  uint64_t buffer = 0;       // bytes; 0: no read-ahead
+  bool immediate_report = false;  // a write is complete when it is in the buffer
 };
 
-// The seed says which sector is under the head at time zero.
+// The seed selects the angle of the platters at time zero.
 std::unique_ptr<ServiceModel> make_mechanical_disk(const DiskConstants& constants, uint64_t seed);
 
 }  // namespace sesame::storage

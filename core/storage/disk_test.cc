@@ -62,7 +62,7 @@ double mean_over_pairs(const SeekCurve& curve, uint64_t cylinders) {
   return sum / static_cast<double>(cylinders * (cylinders - 1));
 }
 
-TEST(SeekCurve, GoesThroughTheTimesOfTheDataSheet) {
+TEST(SeekCurve, PassesThroughTheTimesOfTheDataSheet) {
   DeviceParameters parameters = plain_disk();
   const SeekCurve two = seek_curve(parameters);
   EXPECT_EQ(two.time(0), SimTime::zero());
@@ -86,7 +86,7 @@ TEST(SeekCurve, HasItsMeanOnSmallDisksToo) {
   }
 }
 
-// A mean that no such curve can have does not make time run backwards.
+// Even for a mean that no such curve can have, times are not shorter than the shortest seek.
 TEST(SeekCurve, IsNeverShorterThanTheShortestSeek) {
   DeviceParameters parameters = plain_disk();
   parameters.average_seek = ms(2.1);
@@ -134,14 +134,14 @@ TEST(SimpleDisk, WaitsHalfARotationOnAverage) {
   EXPECT_NEAR(bench.totals.rotation_time.seconds() / kRequests, 5e-3, 0.05e-3);
 }
 
-// Three cylinders and a bit: the tracks follow each other without a gap, cylinders after a seek.
+// Slightly more than three cylinders: no gap between tracks, a seek between cylinders.
 TEST(SimpleDisk, StreamsAtTheMediaRate) {
   for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
     Bench bench = plain_bench(plain_disk());
     bench.serve(direction, 0, 512);
     EXPECT_EQ(bench.serve(direction, 512, (3 * 400 + 30) * 512),
               ms(0.1) * (3 * 400 + 30) + ms(2) * 3);
-    // In pieces that are asked for at once it is the same.
+    // The same in small requests, one right after the other.
     const SimTime begin = bench.now;
     for (uint64_t sector = 1231; sector < 2400; sector += 7)
       bench.serve(direction, sector * 512, 7 * 512);
@@ -175,7 +175,7 @@ TEST(SimpleDisk, StreamsWritesThatItReportsAtOnce) {
   EXPECT_EQ(write_ten(), ms(1));  // the buffer is full: as fast as the medium takes it
 }
 
-TEST(SimpleDisk, HasInItsBufferWhatItReadAhead) {
+TEST(SimpleDisk, ServesReadAheadDataFromItsBuffer) {
   DeviceParameters parameters = plain_disk();
   parameters.controller_overhead = ms(0.5);
   parameters.buffer = 50 * 512;
@@ -185,7 +185,8 @@ TEST(SimpleDisk, HasInItsBufferWhatItReadAhead) {
   EXPECT_EQ(bench.read(512, 3 * 512), ms(0.5));
   // Six sectors have passed by now; fourteen are still to come.
   EXPECT_EQ(bench.read(4 * 512, 16 * 512), ms(0.1) * (20 - 6));
-  // Far behind, all of the buffer is there; then the head stands and needs its sector again.
+  // After a long pause the whole buffer is full; then the head has stopped and must find its sector
+  // again.
   bench.now += ms(100);
   EXPECT_EQ(bench.read(20 * 512, 50 * 512), ms(0.5));
   bench.now += ms(100);
@@ -241,7 +242,7 @@ TEST(MechanicalDisk, SwitchesHeadsWithinACylinder) {
   EXPECT_EQ(bench.totals.seek_time, ms(1.5));
 }
 
-TEST(MechanicalDisk, StandsElsewhereWithAnotherSeed) {
+TEST(MechanicalDisk, StartsAtAnotherAngleWithAnotherSeed) {
   std::set<SimTime> waits;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Bench bench(make_mechanical_disk(skewed(), seed));
@@ -252,11 +253,11 @@ TEST(MechanicalDisk, StandsElsewhereWithAnotherSeed) {
   EXPECT_GT(waits.size(), 15u);
 }
 
-TEST(MechanicalDisk, KeepsItsPlaceAheadWhenAnOldBlockIsReadAgain) {
+TEST(MechanicalDisk, KeepsReadingAheadWhenAnOldBlockIsReadAgain) {
   Bench bench(make_mechanical_disk(skewed(), 1));
   bench.read(0, 10 * 512);
   bench.now += ms(1000);
-  EXPECT_EQ(bench.read(40 * 512, 512), SimTime::zero());  // goes on reading, to sector 105
+  EXPECT_EQ(bench.read(40 * 512, 512), SimTime::zero());  // continues to read, up to sector 105
   bench.now += ms(1000);
   EXPECT_EQ(bench.read(45 * 512, 512), SimTime::zero());
   EXPECT_EQ(bench.read(100 * 512, 5 * 512), SimTime::zero());

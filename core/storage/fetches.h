@@ -1,5 +1,9 @@
-// Data on its way into a cache. A block is in the cache from the moment of its miss; who finds it
-// there before the data is waits for the fetch.
+// Fetches: data in flight to caches. A cache contains a block from the moment of its miss; a later
+// request that finds the block before its data has arrived waits for the fetch. One fetch may bring
+// several blocks.
+//
+// A fetch is a number: an index and a generation. The index is used again, the generation makes the
+// number unique, so caches may keep numbers of fetches that completed long ago.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +15,7 @@ namespace sesame::storage {
 
 class Fetches {
  public:
-  // Never 0, and never the same again.
+  // Starts a fetch. The number is never 0 and never used again.
   uint64_t begin() {
     if (free_ == 0) {
       entries_.emplace_back();
@@ -24,14 +28,15 @@ class Fetches {
   bool is_pending(uint64_t fetch) const {
     return fetch != 0 && entries_[static_cast<uint32_t>(fetch)].generation == fetch >> 32;
   }
-  // REQUIRES: is_pending(fetch)
+  // Calls `waiter` at the end of the fetch. REQUIRES: is_pending(fetch).
   void wait(uint64_t fetch, Completion& waiter) {
     entries_[static_cast<uint32_t>(fetch)].waiters.push_back(&waiter);
   }
+  // The data has arrived: calls all waiters. REQUIRES: is_pending(fetch).
   void complete(uint64_t fetch, SimTime at) {
     const auto index = static_cast<uint32_t>(fetch);
     ++entries_[index].generation;
-    // What a waiter does may begin new fetches, but not this one: it is not free yet.
+    // Waiters may start new fetches, but those cannot use this entry: it is not free yet.
     for (size_t i = 0; i < entries_[index].waiters.size(); ++i)
       entries_[index].waiters[i]->done(at);
     entries_[index].waiters.clear();
@@ -43,7 +48,7 @@ class Fetches {
   struct Entry {
     uint32_t generation = 0;
     uint32_t next_free = 0;
-    std::vector<Completion*> waiters;  // keeps its memory
+    std::vector<Completion*> waiters;  // cleared, not freed, between fetches
   };
   std::vector<Entry> entries_{1};
   uint32_t free_ = 0;

@@ -1,9 +1,8 @@
 // FileCallRecord: one call of a rank that concerns a file, of MPI-IO, POSIX or stdio, as it goes
 // into the run's data set. It is the record of the tables and raw streams with the names of file
 // and call, which the recorder turns into numbers.
-//
-// Whoever makes the call fills in what it knows; the recorder is given the record when the call
-// ends. Times are simulated picoseconds, sizes and offsets bytes (core/trace/records.def).
+// The code that serves the call fills in what it knows, and gives the record to the recorder when
+// the call ends. Times are simulated picoseconds, sizes and offsets bytes (core/trace/records.def).
 #pragma once
 
 #include <string>
@@ -16,7 +15,7 @@ struct FileCallRecord : sesame_file_call_record {
   FileCallRecord() : sesame_file_call_record{} { offset = file = handle = -1; }
 
   const char* name = nullptr;  // of the call: "MPI_File_write_at_all", "pwrite"; not owned
-  std::string path;            // of the file as the program knows it, absolute; empty: not known
+  std::string path;            // of the file as the program sees it, absolute; empty: unknown
 };
 
 }  // namespace sesame::storage

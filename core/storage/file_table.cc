@@ -6,7 +6,7 @@
 namespace sesame::storage {
 namespace {
 
-constexpr uint64_t kNowhere = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kNowhere = std::numeric_limits<uint64_t>::max();  // no offset
 
 }  // namespace
 
@@ -17,7 +17,7 @@ FileId FileTable::find(const std::string& name) {
 }
 
 void FileTable::count(const Access& access) {
-  Known& file = files_[index(access.file)];
+  Entry& file = files_[index(access.file)];
   const auto rank = static_cast<size_t>(access.client.rank);
   if (rank >= file.ends.size()) file.ends.resize(rank + 1, kNowhere);
   uint64_t& end = file.ends[rank];
@@ -37,34 +37,34 @@ void FileTable::count(const Access& access) {
 }
 
 void FileTable::set_size(FileId file, uint64_t bytes) {
-  Known& known = files_[index(file)];
+  Entry& known = files_[index(file)];
   used_ += bytes - known.size;
   known.size = bytes;
   known.had_data |= bytes > 0;
   known.contents_end = std::min(known.contents_end, bytes);
 }
 
-void FileTable::note_contents(FileId file, uint64_t end) {
+void FileTable::extend_contents(FileId file, uint64_t end) {
   uint64_t& known = files_[index(file)].contents_end;
   known = std::max(known, end);
 }
 
-void FileTable::note_contents(const Access& write) {
+void FileTable::extend_contents(const Access& write) {
   for (const Extent& extent : write.extents)
-    note_contents(write.file, extent.offset + extent.bytes);
+    extend_contents(write.file, extent.offset + extent.bytes);
 }
 
 std::vector<FileStatistics> FileTable::statistics() const {
   std::vector<FileStatistics> all;
-  for (const Known& file : files_) all.push_back(file.totals);
+  for (const Entry& file : files_) all.push_back(file.totals);
   return all;
 }
 
 int FileTable::open_on(FileId file, int node) {
-  std::vector<Opening>& open = files_[index(file)].open;
-  const auto found = std::ranges::find(open, node, &Opening::node);
+  std::vector<NodeOpens>& open = files_[index(file)].open;
+  const auto found = std::ranges::find(open, node, &NodeOpens::node);
   if (found != open.end()) {
-    ++found->times;
+    ++found->count;
     return 0;
   }
   open.push_back({node, 1});
@@ -72,9 +72,9 @@ int FileTable::open_on(FileId file, int node) {
 }
 
 void FileTable::close_on(FileId file, int node) {
-  std::vector<Opening>& open = files_[index(file)].open;
-  const auto found = std::ranges::find(open, node, &Opening::node);
-  if (found != open.end() && --found->times == 0) open.erase(found);
+  std::vector<NodeOpens>& open = files_[index(file)].open;
+  const auto found = std::ranges::find(open, node, &NodeOpens::node);
+  if (found != open.end() && --found->count == 0) open.erase(found);
 }
 
 }  // namespace sesame::storage

@@ -1,5 +1,6 @@
-// The files that a file system knows: names, sizes and what was done with them. Both levels of
-// detail have one.
+// FileTable: the files of one file system model, with their sizes and statistics. Both levels of
+// detail (full.h, analytic.h) use one. Files are numbered from 0 in the order of their first
+// find().
 #pragma once
 
 #include <string>
@@ -12,45 +13,48 @@ namespace sesame::storage {
 
 class FileTable {
  public:
+  // Returns the file of that name; makes it at the first call.
   FileId find(const std::string& name);
-  void count(const Access& access);  // elements, bytes and seeks
+  void count(const Access& access);  // adds its elements, bytes and seeks to the file's totals
   FileStatistics& totals(FileId file) { return files_[index(file)].totals; }
   uint64_t size(FileId file) const { return files_[index(file)].size; }
   void set_size(FileId file, uint64_t bytes);
+  // Whether the file ever had a size above 0.
   bool had_data(FileId file) const { return files_[index(file)].had_data; }
-  // Whether files of `capacity` bytes together (0: without end) have room for this one.
-  bool has_room(FileId file, uint64_t bytes, uint64_t capacity) const {
+  // Whether this file could have `bytes` bytes in a file system of `capacity` bytes (0: unlimited).
+  bool has_space(FileId file, uint64_t bytes, uint64_t capacity) const {
     const uint64_t before = size(file);
     return bytes <= before || capacity == 0 || used_ - before + bytes <= capacity;
   }
-  // Behind this end the file has never been written: nothing has to be read there.
+  // The end of the last byte ever written. Beyond it, blocks need not be read.
   uint64_t contents_end(FileId file) const { return files_[index(file)].contents_end; }
-  void note_contents(FileId file, uint64_t end);
-  void note_contents(const Access& write);
+  void extend_contents(FileId file, uint64_t end);
+  void extend_contents(const Access& write);
   size_t count_of_files() const { return files_.size(); }
   std::vector<FileStatistics> statistics() const;
 
-  // A node opens or closes the file. How many nodes' shares of a shared open are due now: none for
-  // the first node, its own and the first's for the second, one for each after these.
+  // A node opens or closes the file. open_on() returns how many times the cost of a shared open
+  // (open_per_node) is due: 0 for the first node, 2 for the second (its own and that of the first),
+  // 1 for each further node, 0 for a node that has it open already.
   int open_on(FileId file, int node);
   void close_on(FileId file, int node);
 
  private:
-  struct Opening {
+  struct NodeOpens {
     int node;
-    int times;
+    int count;
   };
-  struct Known {
+  struct Entry {
     FileStatistics totals;
     uint64_t size = 0;
-    bool had_data = false;  // at any time
+    bool had_data = false;  // ever
     uint64_t contents_end = 0;
-    std::vector<uint64_t> ends;  // by rank: where its last element ended
-    std::vector<Opening> open;
+    std::vector<uint64_t> ends;  // by rank: where its previous element ended
+    std::vector<NodeOpens> open;
   };
   static size_t index(FileId file) { return static_cast<size_t>(file); }
 
-  std::vector<Known> files_;
+  std::vector<Entry> files_;
   std::unordered_map<std::string, FileId> by_name_;
   uint64_t used_ = 0;  // sum of all sizes
 };

@@ -9,7 +9,7 @@
 namespace sesame::storage {
 namespace {
 
-// A metadata call: to the server, which is where the first I/O node is, and back.
+// A metadata call: its message travels to the server, which is at the first I/O node, and back.
 struct MetadataRequest final : pdes::ConditionalEvent, Pooled<MetadataRequest> {
   enum class State : uint8_t { kLeaving, kToServer, kAtServer, kToClient, kDone };
 
@@ -17,30 +17,30 @@ struct MetadataRequest final : pdes::ConditionalEvent, Pooled<MetadataRequest> {
     const SimTime now = time();
     switch (state) {
       case State::kLeaving:
-        flight = context->links.leave(now, client, 0, context->parameters.message_header);
-        return go(State::kToServer, flight.arrival);
+        message = context->links.send_to_ionode(now, client, 0, context->parameters.message_header);
+        return advance_to(State::kToServer, message.arrival);
       case State::kToServer: {
-        const SimTime taken = context->links.take_in_at_ionode(now, 0, flight.transfer);
-        return go(State::kAtServer,
-                  server->serve(taken + flight.receive_overhead, call, file, client.node));
+        const SimTime taken = context->links.receive_at_ionode(now, 0, message.transfer);
+        return advance_to(State::kAtServer,
+                          server->serve(taken + message.receive_overhead, call, file, client.node));
       }
       case State::kAtServer:
-        flight =
-            context->links.from_ionode(now, 0, client.node, context->parameters.message_header);
-        return go(State::kToClient, flight.arrival);
+        message = context->links.send_from_ionode(now, 0, client.node,
+                                                  context->parameters.message_header);
+        return advance_to(State::kToClient, message.arrival);
       case State::kToClient: {
-        const SimTime taken = context->links.take_in_at_node(now, client.node, flight.transfer);
-        return go(State::kDone, taken + flight.receive_overhead);
+        const SimTime taken = context->links.receive_at_node(now, client.node, message.transfer);
+        return advance_to(State::kDone, taken + message.receive_overhead);
       }
       case State::kDone: {
-        Completion& told = *completion;
-        context->files.totals(file).metadata_time += now - began;
+        Completion& waiter = *completion;
+        context->files.totals(file).metadata_time += now - start;
         delete this;
-        told.done(now);
+        waiter.done(now);
       }
     }
   }
-  void go(State next, SimTime at) {
+  void advance_to(State next, SimTime at) {
     state = next;
     context->events.schedule(*this, at);
   }
@@ -52,14 +52,14 @@ struct MetadataRequest final : pdes::ConditionalEvent, Pooled<MetadataRequest> {
   FileId file{};
   Client client;
   Completion* completion = nullptr;
-  SimTime began;
-  Flight flight;
+  SimTime start;
+  MessageTimes message;
 };
 
-class Full : public FileSystem {
+class FullFileSystem : public FileSystem {
  public:
-  Full(const machine::StorageParameters& parameters, const network::Network& network,
-       pdes::EventQueue& events, uint64_t seed)
+  FullFileSystem(const machine::StorageParameters& parameters, const network::Network& network,
+                 pdes::EventQueue& events, uint64_t seed)
       : context_(parameters, network, events, seed),
         metadata_(parameters.metadata, context_.files),
         directed_(context_) {}
@@ -77,7 +77,7 @@ class Full : public FileSystem {
                        Completion& completion) override {
     directed_.begin(now, accesses, completion);
     for (const Access& access : accesses)
-      if (access.direction == Direction::kWrite) context_.files.note_contents(access);
+      if (access.direction == Direction::kWrite) context_.files.extend_contents(access);
   }
   void metadata(SimTime now, MetadataCall call, FileId file, const Client& client,
                 Completion& completion) override {
@@ -88,9 +88,9 @@ class Full : public FileSystem {
     request->file = file;
     request->client = client;
     request->completion = &completion;
-    request->began = now;
+    request->start = now;
     const SimTime ready = now + context_.parameters.client_overhead;
-    request->go(
+    request->advance_to(
         MetadataRequest::State::kLeaving,
         context_.links.departure(ready, client.node, 0, context_.parameters.message_header).at);
   }
@@ -100,21 +100,21 @@ class Full : public FileSystem {
 
   bool resize(FileId file, uint64_t bytes) override {
     const uint64_t before = context_.files.size(file);
-    if (!context_.files.has_room(file, bytes, context_.parameters.capacity) ||
+    if (!context_.files.has_space(file, bytes, context_.parameters.capacity) ||
         !context_.space.resize(file, before, bytes)) {
       ++refused_;
       return false;
     }
     if (bytes < before) {
       const uint64_t block = context_.parameters.block;
-      context_.caches.forget(file, (bytes + block - 1) / block);
+      context_.caches.discard_from(file, (bytes + block - 1) / block);
     }
     context_.files.set_size(file, bytes);
     return true;
   }
   void remove(FileId file) override { resize(file, 0); }
-  void note_contents(FileId file) override {
-    context_.files.note_contents(file, context_.files.size(file));
+  void mark_existing_contents(FileId file) override {
+    context_.files.extend_contents(file, context_.files.size(file));
   }
   void drop(FileId file, int node, uint64_t begin, uint64_t end) override {
     const uint64_t block = context_.parameters.block;
@@ -167,7 +167,7 @@ FileSystemContext::~FileSystemContext() = default;
 std::unique_ptr<FileSystem> make_full(const machine::StorageParameters& parameters,
                                       const network::Network& network, pdes::EventQueue& events,
                                       uint64_t seed) {
-  return std::make_unique<Full>(parameters, network, events, seed);
+  return std::make_unique<FullFileSystem>(parameters, network, events, seed);
 }
 
 }  // namespace sesame::storage

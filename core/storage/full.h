@@ -1,5 +1,8 @@
-// The fine level of detail: compute node, network, I/O node, device and back, with the caches on
-// the way. docs/models/storage.md has the equations.
+// The fine level of detail: each request travels from the compute node over the network to I/O
+// nodes, to their devices and back, with the caches on the way. docs/models/storage.md has the
+// equations.
+//
+// `network` and `events` must outlive the file system; `seed` selects the initial angle of disks.
 #pragma once
 
 #include <memory>

@@ -125,7 +125,7 @@ TEST(Hp97560, ServiceTimesAreDistributedAsThePublishedConstantsSay) {
   RecordProperty("demerit_percent", std::to_string(100 * figure));
   RecordProperty("demerit_of_the_mean_percent", std::to_string(100 * of_the_mean));
   EXPECT_LT(figure, 0.01);
-  EXPECT_GT(of_the_mean, 0.1) << "else the figure tells no model from another";
+  EXPECT_GT(of_the_mean, 0.1) << "the figure must distinguish models";
 }
 
 // The drive reads ahead, so that the medium is the limit: 72 sectors a rotation less the skews.
@@ -158,7 +158,7 @@ TEST(Hp97560, GivesABlockFromItsBufferInOverheadAndBusTime) {
 TEST(Hp97560, ReportsAWriteWhenItIsInTheBuffer) {
   Drive drive;
   EXPECT_NEAR(drive.serve(Direction::kWrite, 8192 * 5000), kOverhead + kBus, 1e-12);
-  // The next one goes elsewhere and has to wait until the arm is free.
+  // The next write is elsewhere and must wait until the arm is free.
   const double second = drive.serve(Direction::kWrite, 8192 * 90000);
   EXPECT_GT(second, kBus + published_seek(0) + 16 * kSector);
   EXPECT_LT(second, kOverhead + kBus + published_seek(1961) + kRotation + 16 * kSector);

@@ -7,19 +7,19 @@
 
 namespace sesame::storage {
 
-void Piece::fire() {
+void Subrequest::fire() {
   switch (state) {
     case State::kLeaving:
-      return system->clients->leave(*this, time());
+      return system->clients->transmit(*this, time());
     case State::kToIonode:
       return system->ionodes[ionode]->arrive(*this, time());
     case State::kAtCpu:
       return system->ionodes[ionode]->serve(*this, time());
     case State::kToClient:
-      return system->clients->receive(*this, time(), transfer, receive_overhead);
+      return system->clients->receive_reply(*this, time(), transfer, receive_overhead);
   }
 }
-void Piece::done(SimTime at) { system->ionodes[ionode]->part_done(*this, at); }
+void Subrequest::done(SimTime at) { system->ionodes[ionode]->complete_one(*this, at); }
 
 void DeviceRun::done(SimTime at) { ionode->run_done(*this, at); }
 
@@ -28,101 +28,103 @@ SimTime Ionode::use_cpu(SimTime ready, SimTime time) {
   return cpu_free_ = later(ready, cpu_free_) + time;
 }
 
-SimTime Ionode::cpu_time(const Piece& piece) const {
-  SimTime time = piece.receive_overhead + context_.parameters.server_overhead;
-  const bool has_data = piece.kind != PieceKind::kOwn && piece.kind != PieceKind::kFlush;
+SimTime Ionode::cpu_time(const Subrequest& subrequest) const {
+  SimTime time = subrequest.receive_overhead + context_.parameters.server_overhead;
+  const bool has_data = subrequest.kind != SubrequestKind::kInvalidateCopies &&
+                        subrequest.kind != SubrequestKind::kFlush;
   if (context_.caches.at_ionodes() && has_data) {
     const uint64_t block = context_.parameters.block;
-    const uint64_t end = piece.range.begin + piece.range.bytes;
-    const uint64_t blocks = (end - 1) / block - piece.range.begin / block + 1;
-    const bool reads = piece.kind == PieceKind::kRead || piece.kind == PieceKind::kReadToWrite;
+    const uint64_t end = subrequest.range.begin + subrequest.range.bytes;
+    const uint64_t blocks = (end - 1) / block - subrequest.range.begin / block + 1;
+    const bool reads =
+        subrequest.kind == SubrequestKind::kRead || subrequest.kind == SubrequestKind::kReadToWrite;
     time += context_.parameters.ionode_cache.hit_time * static_cast<int64_t>(blocks) +
-            copy_time(context_.parameters.ionode_cache, piece.range.bytes,
+            copy_time(context_.parameters.ionode_cache, subrequest.range.bytes,
                       reads ? Direction::kRead : Direction::kWrite);
   }
   return time;
 }
 
-void Ionode::arrive(Piece& piece, SimTime now) {
-  const SimTime taken = context_.links.take_in_at_ionode(now, number_, piece.transfer);
+void Ionode::arrive(Subrequest& subrequest, SimTime now) {
+  const SimTime taken = context_.links.receive_at_ionode(now, number_, subrequest.transfer);
   totals_.longest_queue = std::max(totals_.longest_queue, ++queue_);
-  piece.state = Piece::State::kAtCpu;
-  context_.events.schedule(piece, use_cpu(taken, cpu_time(piece)));
+  subrequest.state = Subrequest::State::kAtCpu;
+  context_.events.schedule(subrequest, use_cpu(taken, cpu_time(subrequest)));
 }
 
-void Ionode::serve(Piece& piece, SimTime now) {
+void Ionode::serve(Subrequest& subrequest, SimTime now) {
   --queue_;
-  piece.device_parts = 1;  // this one, until all else has begun
-  last_control_to_ = Directory::kNobody;
-  switch (piece.kind) {
-    case PieceKind::kRead:
-    case PieceKind::kReadToWrite:
-      read(piece, now);
+  subrequest.ionode_outstanding = 1;  // until everything is started
+  last_control_to_ = Directory::kNoNode;
+  switch (subrequest.kind) {
+    case SubrequestKind::kRead:
+    case SubrequestKind::kReadToWrite:
+      read(subrequest, now);
       break;
-    case PieceKind::kWrite:
-      write(piece, now);
+    case SubrequestKind::kWrite:
+      write(subrequest, now);
       break;
-    case PieceKind::kOwn:
-      invalidate_for_client_write(piece, now);
+    case SubrequestKind::kInvalidateCopies:
+      invalidate_for_client_write(subrequest, now);
       break;
-    case PieceKind::kWriteBack:
-    case PieceKind::kDemote:
-      take_back(piece, now);
+    case SubrequestKind::kWriteBack:
+    case SubrequestKind::kDemote:
+      store_evicted(subrequest, now);
       break;
-    case PieceKind::kFlush:
-      flush(piece, now);
+    case SubrequestKind::kFlush:
+      flush(subrequest, now);
       break;
   }
-  part_done(piece, now);
+  complete_one(subrequest, now);
 }
 
-void Ionode::part_done(Piece& piece, SimTime at) {
-  if (--piece.device_parts > 0) return;
-  if (piece.request == nullptr) {
-    delete &piece;
-  } else if (std::exchange(piece.has_commit, false)) {
-    ++piece.device_parts;
-    journal_.data_is_written(at, piece.transaction);
-  } else if (piece.has_reply) {
-    reply(piece, later(at, piece.not_before));
+void Ionode::complete_one(Subrequest& subrequest, SimTime at) {
+  if (--subrequest.ionode_outstanding > 0) return;
+  if (subrequest.request == nullptr) {
+    delete &subrequest;
+  } else if (std::exchange(subrequest.has_commit, false)) {
+    ++subrequest.ionode_outstanding;
+    journal_.data_is_written(at, subrequest.transaction);
+  } else if (subrequest.has_reply) {
+    reply(subrequest, later(at, subrequest.not_before));
   }
 }
 
-void Ionode::reply(Piece& piece, SimTime ready) {
-  const Flight flight = context_.links.from_ionode(
-      ready, number_, piece.node, context_.parameters.message_header + piece.reply_bytes);
-  use_cpu(ready, flight.send_overhead);
-  piece.state = Piece::State::kToClient;
-  piece.transfer = flight.transfer;
-  piece.receive_overhead = flight.receive_overhead;
-  context_.events.schedule(piece, flight.arrival);
+void Ionode::reply(Subrequest& subrequest, SimTime ready) {
+  const MessageTimes message = context_.links.send_from_ionode(
+      ready, number_, subrequest.node, context_.parameters.message_header + subrequest.reply_bytes);
+  use_cpu(ready, message.send_overhead);
+  subrequest.state = Subrequest::State::kToClient;
+  subrequest.transfer = message.transfer;
+  subrequest.receive_overhead = message.receive_overhead;
+  context_.events.schedule(subrequest, message.arrival);
 }
 
-void Ionode::use_device(SimTime now, Direction direction, FileId file, const CellRange& range,
-                        Piece* piece, uint64_t fetch) {
+void Ionode::access_device(SimTime now, Direction direction, FileId file, const CellRange& range,
+                           Subrequest* subrequest, uint64_t fetch) {
   if (range.bytes == 0) return;
   const uint64_t block = context_.parameters.block;
   auto* run = new DeviceRun;
   run->ionode = this;
-  run->piece = piece;
+  run->subrequest = subrequest;
   run->fetch = fetch;
-  run->is_background_write = piece == nullptr && direction == Direction::kWrite;
-  if (piece != nullptr) ++piece->device_parts;
+  run->is_background_write = subrequest == nullptr && direction == Direction::kWrite;
+  if (subrequest != nullptr) ++subrequest->ionode_outstanding;
   if (run->is_background_write) ++background_writes_;
   const uint64_t end = range.begin + range.bytes;
   for (uint64_t at = range.begin; at < end;) {
     const Allocation::Run found = context_.space.find(file, range.cell, at / block);
     const uint64_t skipped = at % block;
     const uint64_t bytes = std::min(end - at, found.blocks * block - skipped);
-    ++run->parts;
+    ++run->outstanding;
     submit(now, {direction, found.address * block + skipped, bytes, run});
     at += bytes;
   }
 }
 
-// A device counts the time of a request when it begins it: on submission, or when the one before
-// is done.
-void Ionode::note_device_time(SimTime now) {
+// A device adds the time of a request to its busy time when it starts the request: at its
+// submission, or when the previous one is complete.
+void Ionode::record_device_time(SimTime now) {
   const SimTime busy = device_->statistics().busy;
   const SimTime begin = later(now, busy_end_);
   busy_end_ = begin + (busy - busy_seen_);
@@ -131,18 +133,19 @@ void Ionode::note_device_time(SimTime now) {
 }
 
 void Ionode::run_done(DeviceRun& run, SimTime at) {
-  note_device_time(at);
-  if (--run.parts > 0) return;
-  Piece* piece = run.piece;
+  record_device_time(at);
+  if (--run.outstanding > 0) return;
+  Subrequest* subrequest = run.subrequest;
   const uint64_t fetch = run.fetch;
   if (run.is_background_write) ++background_done_;
   delete &run;
-  if (piece != nullptr) part_done(*piece, at);  // before those that came later
+  if (subrequest != nullptr)
+    complete_one(*subrequest, at);  // before requests that wait for the fetch
   if (fetch != 0) context_.caches.fetches.complete(fetch, at);
   while (!flush_waits_.empty() && flush_waits_.front().writes <= background_done_) {
-    Piece& waiting = *flush_waits_.front().piece;
+    Subrequest& waiting = *flush_waits_.front().subrequest;
     flush_waits_.pop_front();
-    part_done(waiting, at);
+    complete_one(waiting, at);
   }
 }
 

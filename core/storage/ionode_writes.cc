@@ -1,4 +1,4 @@
-// What an I/O node does with writes, with what compute nodes' caches give up, and with flushes.
+// How an I/O node serves writes, evicted blocks of compute nodes' caches, and flushes.
 #include <algorithm>
 
 #include "core/storage/clients.h"
@@ -9,39 +9,40 @@ namespace sesame::storage {
 using machine::WriteHit;
 using machine::WriteMiss;
 
-void Ionode::write(Piece& piece, SimTime now) {
-  count(Direction::kWrite, piece.range.bytes);
-  note_written(piece.file);
-  piece.has_reply = true;
-  ++piece.client_parts;
+void Ionode::write(Subrequest& subrequest, SimTime now) {
+  count(Direction::kWrite, subrequest.range.bytes);
+  mark_written(subrequest.file);
+  subrequest.has_reply = true;
+  ++subrequest.client_outstanding;
   if (!context_.caches.at_ionodes() && !context_.caches.at_cnodes()) {
-    use_device(now, Direction::kWrite, piece.file, piece.range, &piece, 0);
+    access_device(now, Direction::kWrite, subrequest.file, subrequest.range, &subrequest, 0);
     return;
   }
   run_ = {};
-  for_each_block(context_, piece.file, piece.range,
-                 [&](BlockKey key, uint64_t cell_block, uint64_t begin, uint64_t end) {
-                   const IonodeBlock block = at(key, piece.file, cell_block);
-                   drop_other_copies(piece, now, block, end - begin);
-                   if (piece.fetch != 0) {
-                     context_.caches.register_holder(context_.caches.cnode_of(piece.node), key,
-                                                     piece.fetch);
-                   }
-                   const uint64_t base = cell_block * context_.parameters.block;
-                   const CellRange bytes{piece.range.cell, base + begin, end - begin};
-                   if (!context_.caches.at_ionodes() || write_to_cache(piece, now, block, bytes)) {
-                     if (run_.bytes == 0 || run_.begin + run_.bytes != bytes.begin) {
-                       use_device(now, Direction::kWrite, piece.file, run_, &piece, 0);
-                       run_ = {bytes.cell, bytes.begin, 0};
-                     }
-                     run_.bytes += bytes.bytes;
-                   }
-                 });
-  use_device(now, Direction::kWrite, piece.file, run_, &piece, 0);
+  for_each_block(
+      context_, subrequest.file, subrequest.range,
+      [&](BlockKey key, uint64_t cell_block, uint64_t begin, uint64_t end) {
+        const IonodeBlock block = at(key, subrequest.file, cell_block);
+        drop_other_copies(subrequest, now, block, end - begin);
+        if (subrequest.fetch != 0) {
+          context_.caches.register_holder(context_.caches.cnode_of(subrequest.node), key,
+                                          subrequest.fetch);
+        }
+        const uint64_t base = cell_block * context_.parameters.block;
+        const CellRange bytes{subrequest.range.cell, base + begin, end - begin};
+        if (!context_.caches.at_ionodes() || write_to_cache(subrequest, now, block, bytes)) {
+          if (run_.bytes == 0 || run_.begin + run_.bytes != bytes.begin) {
+            access_device(now, Direction::kWrite, subrequest.file, run_, &subrequest, 0);
+            run_ = {bytes.cell, bytes.begin, 0};
+          }
+          run_.bytes += bytes.bytes;
+        }
+      });
+  access_device(now, Direction::kWrite, subrequest.file, run_, &subrequest, 0);
 }
 
-// Bytes of one block. Whether the device has to write them now.
-bool Ionode::write_to_cache(Piece& piece, SimTime now, const IonodeBlock& block,
+// Writes bytes of one block. Returns whether the device must write them now.
+bool Ionode::write_to_cache(Subrequest& subrequest, SimTime now, const IonodeBlock& block,
                             const CellRange& bytes) {
   const machine::CacheParameters& parameters = context_.parameters.ionode_cache;
   BlockCache& cache = context_.caches.ionode(number_);
@@ -50,20 +51,20 @@ bool Ionode::write_to_cache(Piece& piece, SimTime now, const IonodeBlock& block,
   if (slot != nullptr) {
     ++totals.write_hits;
     cache.touch(*slot);
-    await(piece, slot->fetch);
+    wait_for_fetch(subrequest, slot->fetch);
   } else {
     ++totals.write_misses;
     if (parameters.write_miss == WriteMiss::kAround ||
         !context_.policy->allocates_written(context_.caches, block)) {
       return true;
     }
-    slot = &keep(now, block);
+    slot = &insert_block(now, block);
     const uint64_t size = context_.parameters.block;
-    const bool has_rest = block_of(block.key) * size < context_.files.contents_end(piece.file);
-    if (bytes.bytes < size && has_rest) {  // it has to be read
+    const bool has_rest = block_of(block.key) * size < context_.files.contents_end(subrequest.file);
+    if (bytes.bytes < size && has_rest) {  // the rest must be read
       slot->fetch = context_.caches.fetches.begin();
-      use_device(now, Direction::kRead, piece.file, {bytes.cell, bytes.begin / size * size, size},
-                 &piece, slot->fetch);
+      access_device(now, Direction::kRead, subrequest.file,
+                    {bytes.cell, bytes.begin / size * size, size}, &subrequest, slot->fetch);
     }
   }
   if (parameters.write_hit == WriteHit::kThrough) return true;
@@ -71,92 +72,95 @@ bool Ionode::write_to_cache(Piece& piece, SimTime now, const IonodeBlock& block,
   return false;
 }
 
-// A compute node writes to blocks in its cache, and for now only there.
-void Ionode::invalidate_for_client_write(Piece& piece, SimTime now) {
-  count(Direction::kWrite, piece.range.bytes);
-  piece.has_reply = true;
-  ++piece.client_parts;
+// A compute node writes to blocks in its own cache only (write-from_node): other copies become
+// invalid.
+void Ionode::invalidate_for_client_write(Subrequest& subrequest, SimTime now) {
+  count(Direction::kWrite, subrequest.range.bytes);
+  subrequest.has_reply = true;
+  ++subrequest.client_outstanding;
   BlockCache& cache = context_.caches.ionode(number_);
-  for_each_block(context_, piece.file, piece.range,
+  for_each_block(context_, subrequest.file, subrequest.range,
                  [&](BlockKey key, uint64_t cell_block, uint64_t, uint64_t) {
-                   const IonodeBlock block = at(key, piece.file, cell_block);
-                   drop_other_copies(piece, now, block, 0);
-                   if (piece.fetch != 0) {
-                     const int writer = context_.caches.cnode_of(piece.node);
-                     context_.caches.register_holder(writer, key, piece.fetch);
+                   const IonodeBlock block = at(key, subrequest.file, cell_block);
+                   drop_other_copies(subrequest, now, block, 0);
+                   if (subrequest.fetch != 0) {
+                     const int writer = context_.caches.cnode_of(subrequest.node);
+                     context_.caches.register_holder(writer, key, subrequest.fetch);
                    }
                    BlockCache::Slot* slot = cache.find(key);
                    if (slot != nullptr && !slot->dirty) cache.erase(*slot);
                  });
 }
 
-// Copies at other compute nodes become invalid, or take the `written` bytes over where caches are
-// updated. Copies that only their I/O node manages are dropped.
-void Ionode::drop_other_copies(Piece& piece, SimTime now, const IonodeBlock& block,
+// Invalidates the copies at other compute nodes, or sends them the `written` bytes if the coherence
+// protocol updates copies. Drops the copy in the coordinated share.
+void Ionode::drop_other_copies(Subrequest& subrequest, SimTime now, const IonodeBlock& block,
                                uint64_t written) {
   Caches& caches = context_.caches;
   if (!caches.at_cnodes()) return;
   const bool updates = context_.parameters.coherence == machine::Coherence::kUpdate && written > 0;
-  const int writer = caches.cnode_of(piece.node);
+  const int writer = caches.cnode_of(subrequest.node);
   caches.directory.for_each_holder(block.key, [&](int cnode) {
     if (cnode == writer) return;
     BlockCache::Slot& slot = *caches.cnode(cnode).find(block.key);
     if (slot.dirty && !updates) context_.clients->write_back(now, caches.node_of(cnode), block.key);
     if (updates) {
-      send_control(piece, now, cnode, written, 0);
+      send_control(subrequest, now, cnode, written, 0);
     } else {
       ++caches.cnode_totals(cnode).invalidations;
       caches.drop_from_cnode(cnode, slot);
-      send_control(piece, now, cnode, 0, 0);
+      send_control(subrequest, now, cnode, 0, 0);
     }
   });
   const int home = context_.policy->drop_copies(caches, block);
-  if (home != Directory::kNobody) send_control(piece, now, home, 0, 0);
+  if (home != Directory::kNoNode) send_control(subrequest, now, home, 0, 0);
 }
 
-// A control message to a compute node and its reply; the piece is not done before. Messages about
-// consecutive blocks that carry no data are one.
-void Ionode::send_control(Piece& piece, SimTime now, int cnode, uint64_t bytes,
+// Sends a control message to a compute node and receives its reply, before which the subrequest's
+// own reply does not leave. Consecutive messages to one node that carry no data are one message.
+void Ionode::send_control(Subrequest& subrequest, SimTime now, int cnode, uint64_t bytes,
                           uint64_t answer_bytes) {
   const bool has_data = bytes + answer_bytes > 0;
   if (!has_data && last_control_to_ == cnode) return;
   if (!has_data) last_control_to_ = cnode;
   const int node = context_.caches.node_of(cnode);
   const uint64_t header = context_.parameters.message_header;
-  const Flight there = context_.links.from_ionode(now, number_, node, header + bytes);
-  const Flight back = context_.links.answer(there.arrival + there.receive_overhead, {.node = node},
-                                            number_, header);
-  use_cpu(now, there.send_overhead + back.receive_overhead);
-  piece.not_before = later(piece.not_before, back.arrival + back.receive_overhead);
+  const MessageTimes to_node = context_.links.send_from_ionode(now, number_, node, header + bytes);
+  const MessageTimes from_node = context_.links.reply_to_ionode(
+      to_node.arrival + to_node.receive_overhead, {.node = node}, number_, header);
+  use_cpu(now, to_node.send_overhead + from_node.receive_overhead);
+  subrequest.not_before =
+      later(subrequest.not_before, from_node.arrival + from_node.receive_overhead);
 }
 
-// A compute node's cache has no room for the block any more.
-void Ionode::take_back(Piece& piece, SimTime now) {
+// A compute node's cache has evicted or cleaned the block.
+void Ionode::store_evicted(Subrequest& subrequest, SimTime now) {
   Caches& caches = context_.caches;
   const machine::CacheParameters& parameters = context_.parameters.ionode_cache;
-  const bool is_dirty = piece.kind == PieceKind::kWriteBack;
-  const bool takes_victims = context_.policy->takes_cnode_victims();
+  const bool is_dirty = subrequest.kind == SubrequestKind::kWriteBack;
+  const bool takes_victims = context_.policy->accepts_cnode_victims();
   BlockCache& cache = caches.ionode(number_);
-  if (is_dirty) note_written(piece.file);
-  for_each_block(context_, piece.file, piece.range,
-                 [&](BlockKey key, uint64_t cell_block, uint64_t, uint64_t) {
-                   const IonodeBlock block = at(key, piece.file, cell_block);
-                   BlockCache::Slot* slot = cache.find(key);
-                   const bool allocates =
-                       caches.at_ionodes() && context_.policy->allocates_written(caches, block) &&
-                       (takes_victims || parameters.write_miss == WriteMiss::kAllocate);
-                   if (slot == nullptr && allocates) slot = &keep(now, block);
-                   if (!is_dirty) return;
-                   if (slot != nullptr && parameters.write_hit == WriteHit::kBack) {
-                     cache.set_dirty(*slot, true);
-                   } else {
-                     use_device(now, Direction::kWrite, piece.file, piece.range, nullptr, 0);
-                   }
-                 });
+  if (is_dirty) mark_written(subrequest.file);
+  for_each_block(
+      context_, subrequest.file, subrequest.range,
+      [&](BlockKey key, uint64_t cell_block, uint64_t, uint64_t) {
+        const IonodeBlock block = at(key, subrequest.file, cell_block);
+        BlockCache::Slot* slot = cache.find(key);
+        const bool allocates = caches.at_ionodes() &&
+                               context_.policy->allocates_written(caches, block) &&
+                               (takes_victims || parameters.write_miss == WriteMiss::kAllocate);
+        if (slot == nullptr && allocates) slot = &insert_block(now, block);
+        if (!is_dirty) return;
+        if (slot != nullptr && parameters.write_hit == WriteHit::kBack) {
+          cache.set_dirty(*slot, true);
+        } else {
+          access_device(now, Direction::kWrite, subrequest.file, subrequest.range, nullptr, 0);
+        }
+      });
 }
 
-// Makes room in the cache and puts the block there.
-BlockCache::Slot& Ionode::keep(SimTime now, const IonodeBlock& block) {
+// Inserts the block in the cache; writes the victim behind if it is dirty.
+BlockCache::Slot& Ionode::insert_block(SimTime now, const IonodeBlock& block) {
   BlockCache& cache = context_.caches.ionode(number_);
   CacheStatistics& totals = context_.caches.ionode_totals(number_);
   BlockCache::Slot victim;
@@ -165,18 +169,18 @@ BlockCache::Slot& Ionode::keep(SimTime now, const IonodeBlock& block) {
   ++totals.evictions;
   if (victim.dirty) write_behind(now, victim.key);
   const IonodeBlock gone{victim.key, number_, 0};
-  const int home = context_.policy->take_ionode_victim(context_.caches, gone, victim);
-  if (home != Directory::kNobody) {
-    const Flight flight =
-        context_.links.from_ionode(now, number_, context_.caches.node_of(home),
-                                   context_.parameters.message_header + context_.parameters.block);
-    use_cpu(now, flight.send_overhead);
+  const int home = context_.policy->store_ionode_victim(context_.caches, gone, victim);
+  if (home != Directory::kNoNode) {
+    const MessageTimes message = context_.links.send_from_ionode(
+        now, number_, context_.caches.node_of(home),
+        context_.parameters.message_header + context_.parameters.block);
+    use_cpu(now, message.send_overhead);
   }
   return slot;
 }
 
-// A dirty block had to go: it is written together with its dirty neighbours in the stripe, which
-// stay and are clean then.
+// Writes an evicted dirty block together with its dirty neighbours in the stripe unit. The
+// neighbours stay in the cache and are make_clean.
 void Ionode::write_behind(SimTime now, BlockKey victim) {
   BlockCache& cache = context_.caches.ionode(number_);
   const uint64_t size = context_.parameters.block;
@@ -184,7 +188,7 @@ void Ionode::write_behind(SimTime now, BlockKey victim) {
   const Layout& layout = context_.layouts.of(file);
   const uint64_t unit = layout.unit() / size;
   const uint64_t first_of_unit = block_of(victim) / unit * unit;
-  const auto clean = [&](uint64_t block) {
+  const auto make_clean = [&](uint64_t block) {
     BlockCache::Slot* slot = cache.find(block_key(file, block));
     if (slot == nullptr || !slot->dirty) return false;
     cache.set_dirty(*slot, false);
@@ -192,31 +196,31 @@ void Ionode::write_behind(SimTime now, BlockKey victim) {
   };
   uint64_t begin = block_of(victim);
   uint64_t end = begin + 1;
-  while (begin > first_of_unit && clean(begin - 1)) --begin;
-  while (end < first_of_unit + unit && clean(end)) ++end;
+  while (begin > first_of_unit && make_clean(begin - 1)) --begin;
+  while (end < first_of_unit + unit && make_clean(end)) ++end;
   context_.caches.ionode_totals(number_).written_back += end - begin;
   CellRange bytes = layout.locate(begin * size);
   bytes.bytes = (end - begin) * size;
-  use_device(now, Direction::kWrite, file, bytes, nullptr, 0);
+  access_device(now, Direction::kWrite, file, bytes, nullptr, 0);
 }
 
-void Ionode::flush(Piece& piece, SimTime now) {
-  piece.has_reply = true;
-  ++piece.client_parts;
-  recall_dirty(piece, now);
-  const auto file = static_cast<size_t>(piece.file);
-  piece.has_commit = file < written_.size() && written_[file];
-  if (piece.has_commit) {
+void Ionode::flush(Subrequest& subrequest, SimTime now) {
+  subrequest.has_reply = true;
+  ++subrequest.client_outstanding;
+  recall_dirty(subrequest, now);
+  const auto file = static_cast<size_t>(subrequest.file);
+  subrequest.has_commit = file < written_.size() && written_[file];
+  if (subrequest.has_commit) {
     written_[file] = false;
-    piece.transaction = journal_.join(piece);
+    subrequest.transaction = journal_.join(subrequest);
   }
   const uint64_t size = context_.parameters.block;
   BlockCache& cache = context_.caches.ionode(number_);
-  const Layout& layout = context_.layouts.of(piece.file);
+  const Layout& layout = context_.layouts.of(subrequest.file);
   std::vector<CellRange> blocks;
   if (cache.dirty_blocks() > 0) {
     cache.for_each([&](BlockCache::Slot& slot) {
-      if (!slot.dirty || file_of(slot.key) != piece.file) return;
+      if (!slot.dirty || file_of(slot.key) != subrequest.file) return;
       cache.set_dirty(slot, false);
       blocks.push_back(layout.locate(block_of(slot.key) * size));
     });
@@ -226,28 +230,28 @@ void Ionode::flush(Piece& piece, SimTime now) {
   run_ = {};
   for (const CellRange& block : blocks) {
     if (run_.bytes == 0 || run_.cell != block.cell || run_.begin + run_.bytes != block.begin) {
-      use_device(now, Direction::kWrite, piece.file, run_, &piece, 0);
+      access_device(now, Direction::kWrite, subrequest.file, run_, &subrequest, 0);
       run_ = {block.cell, block.begin, 0};
     }
     run_.bytes += size;
   }
-  use_device(now, Direction::kWrite, piece.file, run_, &piece, 0);
+  access_device(now, Direction::kWrite, subrequest.file, run_, &subrequest, 0);
   if (background_done_ < background_writes_) {
-    ++piece.device_parts;
-    flush_waits_.push_back({background_writes_, &piece});
+    ++subrequest.ionode_outstanding;
+    flush_waits_.push_back({background_writes_, &subrequest});
   }
 }
 
-void Ionode::note_written(FileId file) {
+void Ionode::mark_written(FileId file) {
   const auto index = static_cast<size_t>(file);
   if (index >= written_.size()) written_.resize(index + 1);
   written_[index] = true;
 }
 
-// Dirty blocks of compute nodes come to the device.
-void Ionode::recall_dirty(Piece& piece, SimTime now) {
+// Writes the file's dirty blocks of all compute nodes to the device.
+void Ionode::recall_dirty(Subrequest& subrequest, SimTime now) {
   Caches& caches = context_.caches;
-  const Layout& layout = context_.layouts.of(piece.file);
+  const Layout& layout = context_.layouts.of(subrequest.file);
   const uint64_t size = context_.parameters.block;
   for (size_t i = 0; caches.at_cnodes() && i < caches.cnodes(); ++i) {
     const auto cnode = static_cast<int>(i);
@@ -255,17 +259,17 @@ void Ionode::recall_dirty(Piece& piece, SimTime now) {
     uint64_t bytes = 0;
     if (cache.dirty_blocks() == 0) continue;
     cache.for_each([&](BlockCache::Slot& slot) {
-      if (!slot.dirty || file_of(slot.key) != piece.file) return;
+      if (!slot.dirty || file_of(slot.key) != subrequest.file) return;
       CellRange range = layout.locate(block_of(slot.key) * size);
       if (layout.ionode_of(range.cell) != number_) return;
       range.bytes = size;
       cache.set_dirty(slot, false);
       ++caches.cnode_totals(cnode).written_back;
-      note_written(piece.file);
-      use_device(now, Direction::kWrite, piece.file, range, &piece, 0);
+      mark_written(subrequest.file);
+      access_device(now, Direction::kWrite, subrequest.file, range, &subrequest, 0);
       bytes += size;
     });
-    if (bytes > 0) send_control(piece, now, cnode, 0, bytes);
+    if (bytes > 0) send_control(subrequest, now, cnode, 0, bytes);
   }
 }
 

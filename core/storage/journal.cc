@@ -4,12 +4,13 @@
 
 namespace sesame::storage {
 
-// It lies in the middle of a device that has one, as mke2fs puts it.
+// The journal is in the middle of the device, where mke2fs puts it (at address 0 if the device has
+// no capacity).
 Journal::Journal(const FileSystemContext& context, JournalDevice& device)
     : parameters_(context.parameters),
       events_(context.events),
       device_(device),
-      place_(device_capacity(parameters_.device) / 2) {}
+      next_address_(device_capacity(parameters_.device) / 2) {}
 
 Journal::~Journal() { events_.withdraw(*this); }
 
@@ -33,33 +34,34 @@ void Journal::begin(SimTime now) {
   is_committing_ = true;
   committing_ = std::exchange(running_, {});
   ++number_of_running_;
-  left_ = parameters_.metadata.journal;
+  bytes_left_ = parameters_.metadata.journal;
   if (committing_.without_data == 0) proceed(now);
 }
 
 void Journal::proceed(SimTime now) {
-  if (left_ == 0) {
+  if (bytes_left_ == 0) {
     events_.schedule(*this, now + parameters_.metadata.sync);
     return;
   }
   const uint64_t record = parameters_.block;
-  const uint64_t bytes = left_ > record ? left_ - record : left_;
-  left_ -= bytes;
-  device_.submit(now, {Direction::kWrite, std::exchange(place_, place_ + bytes), bytes, this});
+  const uint64_t bytes = bytes_left_ > record ? bytes_left_ - record : bytes_left_;
+  bytes_left_ -= bytes;
+  device_.submit(
+      now, {Direction::kWrite, std::exchange(next_address_, next_address_ + bytes), bytes, this});
 }
 
 void Journal::done(SimTime at) {
-  device_.note_device_time(at);
+  device_.record_device_time(at);
   proceed(at);
 }
 
-// The next commit begins before those of this one can ask for more.
+// Starts the next commit before it completes the syncs of this one, which may start new syncs.
 void Journal::fire() {
   const SimTime now = time();
-  const std::vector<Completion*> told = std::move(committing_.syncs);
+  const std::vector<Completion*> syncs = std::move(committing_.syncs);
   is_committing_ = false;
   if (running_.is_wanted) begin(now);
-  for (Completion* const each : told) each->done(now);
+  for (Completion* const each : syncs) each->done(now);
 }
 
 }  // namespace sesame::storage

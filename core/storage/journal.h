@@ -1,9 +1,11 @@
-// The journal of a file system on an I/O node: what a sync has to wait for after its data. A sync
-// is in the transaction that runs when it begins. That one is committed when the first of its syncs
-// has its data on the device and no other commit is under way; who comes later is in the next one,
-// all together (group commit, as in ext4's journal). A commit waits for the data of all its syncs,
-// writes its blocks, then, when those are on the device, its record of one block, and then takes
-// the rest of its time.
+// Journal: the journal of a file system on an I/O node. It models what a sync waits for after its
+// data is on the device.
+//
+// A sync joins the running transaction when it starts. The journal commits that transaction as soon
+// as one of its syncs has its data on the device and no other commit is in progress. Syncs that
+// start later join the next transaction, and all of them share its commit (group commit, as in
+// ext4). A commit waits for the data of all its syncs, writes its blocks, then its commit record of
+// one block, and then takes the rest of its time (metadata.sync).
 #pragma once
 
 #include <vector>
@@ -13,12 +15,12 @@
 
 namespace sesame::storage {
 
-// What the journal needs of its I/O node.
+// The part of an I/O node that the journal uses.
 class JournalDevice {
  public:
-  // One request to the device, told to its completion, who calls note_device_time() then.
+  // Submits a request to the device. Its completion must call record_device_time().
   virtual void submit(SimTime now, const DeviceRequest& request) = 0;
-  virtual void note_device_time(SimTime now) = 0;
+  virtual void record_device_time(SimTime now) = 0;
 
  protected:
   ~JournalDevice() = default;
@@ -26,11 +28,11 @@ class JournalDevice {
 
 class Journal final : pdes::ConditionalEvent, Completion {
  public:
-  // Both live longer.
+  // Both must outlive the journal.
   Journal(const FileSystemContext& context, JournalDevice& device);
   ~Journal() override;
 
-  // A sync begins. Who is told when its commit is done; the number of its transaction.
+  // A sync starts. `sync` is called when its commit is complete. Returns its transaction's number.
   uint64_t join(Completion& sync);
   // The data of a sync of that transaction is on the device.
   void data_is_written(SimTime now, uint64_t transaction);
@@ -38,8 +40,8 @@ class Journal final : pdes::ConditionalEvent, Completion {
  private:
   struct Transaction {
     std::vector<Completion*> syncs;
-    size_t without_data = 0;  // of them: their data is not on the device yet
-    bool is_wanted = false;   // some sync has its data there
+    size_t without_data = 0;  // how many of them do not have their data on the device yet
+    bool is_wanted = false;   // some sync has its data on the device
   };
   void begin(SimTime now);
   void proceed(SimTime now);
@@ -49,12 +51,12 @@ class Journal final : pdes::ConditionalEvent, Completion {
   const machine::StorageParameters& parameters_;
   pdes::EventQueue& events_;
   JournalDevice& device_;
-  uint64_t place_;  // on the device, of what it writes next
+  uint64_t next_address_;  // where the next write goes
   uint64_t number_of_running_ = 0;
   Transaction running_;
   Transaction committing_;
   bool is_committing_ = false;
-  uint64_t left_ = 0;  // bytes of the commit that are still to be written
+  uint64_t bytes_left_ = 0;  // of the current commit: bytes not written yet
 };
 
 }  // namespace sesame::storage

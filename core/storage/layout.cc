@@ -8,7 +8,7 @@ namespace sesame::storage {
 
 Layout::Layout(const machine::StorageParameters& parameters)
     : ionodes_(static_cast<uint32_t>(std::max(parameters.ionodes, 1))) {
-  if (parameters.ionodes == 0) {  // a node's own: all in one piece
+  if (parameters.ionodes == 0) {  // node-local: a single unit
     unit_ = UINT64_C(1) << 60;
     return;
   }
@@ -16,7 +16,7 @@ Layout::Layout(const machine::StorageParameters& parameters)
   const int cells = vesta ? parameters.vesta_cells : parameters.stripe_factor;
   unit_ = vesta ? parameters.vesta_bsu : parameters.stripe;
   cells_ = cells > 0 ? static_cast<uint32_t>(cells) : ionodes_;
-  // Blocks lie on one I/O node each.
+  // A block must not span I/O nodes.
   CHECK(unit_ > 0 && unit_ % parameters.block == 0);
 }
 

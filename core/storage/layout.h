@@ -1,6 +1,9 @@
-// Where the bytes of a file lie: cut into units that are dealt to cells in turn, as Vesta does;
-// each cell lies on one I/O node. Round robin striping is the case of one cell for each I/O node of
-// the file, with the stripe as unit. A layout of another kind changes this file and layout.cc only.
+// Layout: how a file is striped. As in the Vesta file system, the file is divided into units, the
+// units are assigned to cells round robin, and each cell is on one I/O node. Ordinary striping is
+// the case of one cell for each I/O node, with the stripe unit as unit.
+//
+// Offsets and sizes are bytes, of the file or of a cell as named. A new kind of layout changes only
+// this file and layout.cc.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +14,10 @@
 
 namespace sesame::storage {
 
-// A contiguous piece of one cell.
+// A contiguous range of one cell.
 struct CellRange {
   uint32_t cell = 0;
-  uint64_t begin = 0;  // byte of the cell
+  uint64_t begin = 0;  // offset in the cell
   uint64_t bytes = 0;
 };
 
@@ -26,26 +29,26 @@ class Layout {
   uint32_t ionodes() const { return ionodes_; }
   uint64_t unit() const { return unit_; }
 
-  // The next cell lies on the next I/O node.
+  // Consecutive cells are on consecutive I/O nodes.
   uint32_t ionode_of(uint32_t cell) const { return (first_ + cell) % ionodes_; }
   Striping striping() const { return {unit_, cells_, first_}; }
 
-  // Byte of the file that is at `offset` in the cell. The bytes up to the end of the unit follow
-  // it.
+  // The offset in the file of byte `offset` of the cell. Bytes are contiguous up to the end of the
+  // unit.
   uint64_t file_offset(uint32_t cell, uint64_t offset) const {
     return (offset / unit_ * cells_ + cell) * unit_ + offset % unit_;
   }
-  // Where a byte of the file is; the bytes up to the end of the unit follow it.
+  // The range of a cell from this byte of the file up to the end of its unit.
   CellRange locate(uint64_t offset) const {
     const uint64_t unit = offset / unit_;
     return {static_cast<uint32_t>(unit % cells_), unit / cells_ * unit_ + offset % unit_,
             unit_ - offset % unit_};
   }
-  // How much of a file of `bytes` bytes is in the cell.
+  // How many bytes of a file of `bytes` bytes are in the cell.
   uint64_t cell_bytes(uint32_t cell, uint64_t bytes) const;
 
-  // Calls take(CellRange) for each cell that has part of the extent; the parts of one cell are
-  // contiguous there.
+  // Calls take(CellRange) once for each cell that has bytes of the extent. These bytes are
+  // contiguous in the cell, although they may not be in the file.
   template <typename Take>
   void cut(const Extent& extent, Take take) const {
     if (extent.bytes == 0) return;
@@ -68,10 +71,10 @@ class Layout {
   uint64_t unit_ = 1;
   uint32_t cells_ = 1;
   uint32_t ionodes_ = 1;
-  uint32_t first_ = 0;  // I/O node of the first cell
+  uint32_t first_ = 0;  // the I/O node of cell 0
 };
 
-// The layout of each file of a file system.
+// The layouts of all files of a file system.
 class Layouts {
  public:
   explicit Layouts(const machine::StorageParameters& parameters)
@@ -80,9 +83,10 @@ class Layouts {
   const Layout& usual() const { return usual_; }
   const Layout& of(FileId file) const { return files_[static_cast<size_t>(file)]; }
 
-  // A file's usual layout begins on the I/O node of its id's remainder.
+  // Adds the file, and those of lower numbers, with the machine's layout. Files start on different
+  // I/O nodes: on number FileId modulo the number of I/O nodes.
   void add(FileId file);
-  // What is wanted and makes sense is different from the usual.
+  // Changes the layout of an added file. Fields that are empty or invalid keep the machine's.
   void set(FileId file, const Striping& striping);
 
  private:

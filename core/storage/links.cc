@@ -22,17 +22,17 @@ Links::Links(const machine::StorageParameters& parameters, const network::Networ
   }
 }
 
-// A large message to a node that waits for nothing else: its request and the clear-to-send are on
-// the way before the data is (docs/models/network.md).
-SimTime Links::may_start(SimTime ready, const network::MessageCost& cost) {
+// With the rendezvous protocol the receiver, which waits for nothing else, answers the
+// ready-to-send message at once; the data leaves a round trip later (docs/models/network.md).
+SimTime Links::earliest_start(SimTime ready, const network::MessageCost& cost) {
   const SimTime sent = ready + cost.send_overhead;
   return cost.rendezvous ? sent + cost.control_latency * 2 : sent;
 }
 
-// The card carries others while a rank keeps the gap between its own messages.
-Flight Links::fly(SimTime may_start, SimTime& interface_free, SimTime& card_free,
-                  const network::MessageCost& cost) {
-  const SimTime start = later(later(may_start, interface_free), card_free);
+// The gap between messages (g of LogGP) holds for a rank; its card is free for other ranks then.
+MessageTimes Links::transmit(SimTime earliest_start, SimTime& interface_free, SimTime& card_free,
+                             const network::MessageCost& cost) {
+  const SimTime start = later(later(earliest_start, interface_free), card_free);
   card_free = start + cost.transfer;
   interface_free = start + cost.injection;
   return {start + cost.latency + cost.transfer, cost.transfer, cost.send_overhead,

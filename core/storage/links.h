@@ -1,7 +1,10 @@
-// Messages between compute nodes and I/O nodes. A message leaves when its sender's interface is
-// free (LogGP injection), which for a rank is its own and then the card that all ranks of its node
-// share, and is there when the receiver's interface has taken it in after those that came before.
-// In a node's own file system nothing takes any time here.
+// Links: the time of messages between compute nodes and I/O nodes (LogGP). A message leaves when
+// its sender's interface is free: for a rank that is the rank's own, then the network card, which
+// all ranks of the node share. It is delivered when the receiver's interface has taken in all
+// messages that arrived before. In a node-local file system all times are zero.
+//
+// Two steps for each message, called in the order of simulated time: a send_…() function when it
+// leaves gives the arrival, and receive_at_…() at the arrival gives its delivery.
 #pragma once
 
 #include <vector>
@@ -12,15 +15,16 @@
 
 namespace sesame::storage {
 
-struct Flight {
+// The times of one message.
+struct MessageTimes {
   SimTime arrival;
-  SimTime transfer;          // how long it takes the receiver's interface
+  SimTime transfer;          // how long it occupies the receiver's interface
   SimTime send_overhead;     // CPU time of the sender
   SimTime receive_overhead;  // CPU time of the receiver
 };
 
 struct Departure {
-  SimTime at;             // when the message may leave, if the sender's interface is free
+  SimTime at;             // when the message is ready for the sender's interface
   SimTime send_overhead;  // CPU time of the sender
 };
 
@@ -28,58 +32,63 @@ class Links {
  public:
   Links(const machine::StorageParameters& parameters, const network::Network& network);
 
-  // A message from a compute node to an I/O node that is ready.
+  // When a message from a compute node to an I/O node can leave that is complete at `ready`. Does
+  // not occupy interfaces.
   Departure departure(SimTime ready, int node, uint32_t ionode, uint64_t bytes) const {
     if (is_local_) return {ready, {}};
     const auto cost = network_->cost_between_nodes(node, attached_[ionode], 1, bytes);
-    return {may_start(ready, cost), cost.send_overhead};
+    return {earliest_start(ready, cost), cost.send_overhead};
   }
-  // The same when simulated time has come to its departure: messages leave in this order. A client
-  // without an interface of its own is the node itself, its cache.
-  Flight leave(SimTime now, const Client& client, uint32_t ionode, uint64_t bytes) {
+  // Sends that message. Call it at simulated time Departure::at, so that messages leave in the
+  // order of time. Without a rank's interface the node itself (its cache) is the sender.
+  MessageTimes send_to_ionode(SimTime now, const Client& client, uint32_t ionode, uint64_t bytes) {
     if (is_local_) return {now, {}, {}, {}};
     SimTime& card = node_out_[static_cast<size_t>(client.node)];
-    return fly(now, client.interface_free != nullptr ? *client.interface_free : card, card,
-               network_->cost_between_nodes(client.node, attached_[ionode], 1, bytes));
+    return transmit(now, client.interface_free != nullptr ? *client.interface_free : card, card,
+                    network_->cost_between_nodes(client.node, attached_[ionode], 1, bytes));
   }
-  // What an I/O node asks a compute node for: interface and card are reserved ahead.
-  Flight answer(SimTime ready, const Client& client, uint32_t ionode, uint64_t bytes) {
-    return leave(departure(ready, client.node, ionode, bytes).at, client, ionode, bytes);
+  // Sends a reply of a compute node to an I/O node's control message. Unlike send_to_ionode() this
+  // occupies interface and card in advance, from `ready` on.
+  MessageTimes reply_to_ionode(SimTime ready, const Client& client, uint32_t ionode,
+                               uint64_t bytes) {
+    return send_to_ionode(departure(ready, client.node, ionode, bytes).at, client, ionode, bytes);
   }
-  Flight from_ionode(SimTime ready, uint32_t ionode, int node, uint64_t bytes) {
+  // Send a message of an I/O node, or between two compute nodes, that is complete at `ready`.
+  MessageTimes send_from_ionode(SimTime ready, uint32_t ionode, int node, uint64_t bytes) {
     if (is_local_) return {ready, {}, {}, {}};
     SimTime& card = ionode_out_[ionode];
     const auto cost = network_->cost_between_nodes(attached_[ionode], node, 1, bytes);
-    return fly(may_start(ready, cost), card, card, cost);
+    return transmit(earliest_start(ready, cost), card, card, cost);
   }
-  Flight between_cnodes(SimTime ready, int from, int to, uint64_t bytes) {
+  MessageTimes send_between_cnodes(SimTime ready, int from, int to, uint64_t bytes) {
     if (from == to) return {ready, {}, {}, {}};
     SimTime& card = node_out_[static_cast<size_t>(from)];
     const auto cost = network_->cost_between_nodes(from, to, 0, bytes);
-    return fly(may_start(ready, cost), card, card, cost);
+    return transmit(earliest_start(ready, cost), card, card, cost);
   }
 
-  // A message has arrived now: when it is taken in.
-  SimTime take_in_at_ionode(SimTime now, uint32_t ionode, SimTime transfer) {
-    return take_in(now, ionode_in_[ionode], transfer);
+  // A message arrives now. Returns its delivery.
+  SimTime receive_at_ionode(SimTime now, uint32_t ionode, SimTime transfer) {
+    return receive(now, ionode_in_[ionode], transfer);
   }
-  SimTime take_in_at_node(SimTime now, int node, SimTime transfer) {
-    return is_local_ ? now : take_in(now, node_in_[static_cast<size_t>(node)], transfer);
+  SimTime receive_at_node(SimTime now, int node, SimTime transfer) {
+    return is_local_ ? now : receive(now, node_in_[static_cast<size_t>(node)], transfer);
   }
 
   bool is_local() const { return is_local_; }
 
  private:
-  static SimTime may_start(SimTime ready, const network::MessageCost& cost);
-  static Flight fly(SimTime may_start, SimTime& interface_free, SimTime& card_free,
-                    const network::MessageCost& cost);
-  static SimTime take_in(SimTime now, SimTime& free, SimTime transfer) {
-    return free = later(now, free + transfer);
+  static SimTime earliest_start(SimTime ready, const network::MessageCost& cost);
+  static MessageTimes transmit(SimTime earliest_start, SimTime& interface_free, SimTime& card_free,
+                               const network::MessageCost& cost);
+  static SimTime receive(SimTime now, SimTime& interface_free, SimTime transfer) {
+    return interface_free = later(now, interface_free + transfer);
   }
 
   const network::Network* network_;
   bool is_local_;
   std::vector<int> attached_;  // by I/O node
+  // When each interface is free, by direction.
   std::vector<SimTime> ionode_out_;
   std::vector<SimTime> ionode_in_;
   std::vector<SimTime> node_out_;

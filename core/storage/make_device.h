@@ -1,5 +1,5 @@
-// Makes the device that a machine file asks for: a queue in front of a service model, or an array
-// of those, one for each member; either may have a limit on its rate.
+// Makes the device that the machine file describes: a queue in front of a service model, or an
+// array of such devices; either may have a rate limit. `events` must outlive the device.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace sesame::storage {
 std::unique_ptr<Device> make_device(const machine::DeviceParameters& parameters,
                                     pdes::EventQueue& events, uint64_t seed);
 
-// The model of the device's kind; of one member where there is an array. The seed says where the
-// medium of a disk stands at time zero.
+// The service model of the device's kind, in an array that of one member. The seed selects the
+// angle of a disk's platters at time zero.
 std::unique_ptr<ServiceModel> make_service_model(const machine::DeviceParameters& parameters,
                                                  uint64_t seed);
 

@@ -1,5 +1,5 @@
-// Makes the model that a machine file asks for: compute nodes' caches, network, I/O nodes with
-// their caches and devices (full.h), or one formula (analytic.h).
+// Makes the model that the machine file selects: the full one with compute nodes' caches, network,
+// and I/O nodes with their caches and devices (full.h), or one formula (analytic.h).
 #pragma once
 
 #include <memory>
@@ -10,7 +10,8 @@
 
 namespace sesame::storage {
 
-// The parameters have been checked (machine/storage_table.h). Network and events live longer.
+// REQUIRES: the parameters have been checked (machine/storage_table.h). `network` and `events` must
+// outlive the file system.
 std::unique_ptr<FileSystem> make_file_system(const machine::StorageParameters& parameters,
                                              const network::Network& network,
                                              pdes::EventQueue& events, uint64_t seed);

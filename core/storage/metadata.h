@@ -1,4 +1,4 @@
-// The metadata service: one server that serves one call after the other.
+// MetadataServer: the file system's metadata service, one server that serves one call at a time.
 #pragma once
 
 #include "core/storage/file_table.h"
@@ -10,7 +10,8 @@ class MetadataServer {
   MetadataServer(const machine::MetadataParameters& costs, FileTable& files)
       : costs_(costs), files_(files) {}
 
-  // A call reaches the server; when the answer leaves. Calls come in order of time.
+  // A call arrives at time `now`. Returns when its reply leaves. Calls must be in the order of
+  // time.
   SimTime serve(SimTime now, MetadataCall call, FileId file, int node);
 
  private:

@@ -15,15 +15,15 @@
 namespace sesame::storage {
 namespace {
 
-constexpr int kMostLinks = 40;  // as many as the kernel follows
+constexpr int kMostLinks = 40;  // the kernel's limit
 
 bool lies_under(std::string_view path, std::string_view mount) {
   return path.starts_with(mount) &&
          (path.size() == mount.size() || mount == "/" || path[mount.size()] == '/');
 }
 
-// Never simulated, even when "/" is.
-bool is_of_the_kernel(std::string_view path) {
+// Never simulated, even if "/" is mounted.
+bool is_kernel_path(std::string_view path) {
   return lies_under(path, "/dev") || lies_under(path, "/proc") || lies_under(path, "/sys");
 }
 
@@ -64,7 +64,7 @@ void add_names(const std::string& directory, std::vector<std::string>* names) {
   closedir(stream);
 }
 
-// The bytes of a file; or, in `hollow` copies, only its size.
+// Copies the bytes of a file; with `hollow` only its size. Returns an errno value.
 int copy_file(const std::string& from, const std::string& to, const struct stat& status,
               bool hollow) {
   const int source = open(from.c_str(), O_RDONLY | O_CLOEXEC);
@@ -144,9 +144,9 @@ Result<> Mounts::mount(const std::string& path, size_t group, bool is_local) {
                  (is_local || !is_same_directory(directory, options_.working_directory))};
   if (!is_working && made.path != "/") made.backing += made.path;
   if (auto done = make_directories(made.backing); !done) return done;
-  const auto place = std::ranges::find_if(
+  const auto position = std::ranges::find_if(
       mounts_, [&](const Mount& other) { return other.path.size() < made.path.size(); });
-  mounts_.insert(place, std::move(made));
+  mounts_.insert(position, std::move(made));
   return {};
 }
 
@@ -184,7 +184,7 @@ Result<> Mounts::prepare(std::string_view path, int64_t bytes, int first_node) c
 const Mounts::Mount* Mounts::mount_of(std::string_view path) const {
   for (const Mount& mount : mounts_)
     if (lies_under(path, mount.path))
-      return mount.path == "/" && is_of_the_kernel(path) ? nullptr : &mount;
+      return mount.path == "/" && is_kernel_path(path) ? nullptr : &mount;
   return nullptr;
 }
 
@@ -198,24 +198,24 @@ std::string Mounts::backing_of(const Mount& mount, std::string_view path, int no
 }
 
 bool Mounts::is_hidden(std::string_view path) const {
-  if (removed_.empty()) return false;
+  if (hidden_.empty()) return false;
   for (; path.size() > 1; path = path.substr(0, path.rfind('/')))
-    if (removed_.contains(std::string(path))) return true;
+    if (hidden_.contains(std::string(path))) return true;
   return false;
 }
 
-std::string Mounts::existing(const Mount& mount, const std::string& path, int node,
-                             bool* is_original) const {
+std::string Mounts::find_existing(const Mount& mount, const std::string& path, int node,
+                                  bool* is_original) const {
   std::string backing = backing_of(mount, path, node);
   *is_original = mount.shows_originals && !exists(backing) && !is_hidden(path) && exists(path);
   return *is_original ? path : backing;
 }
 
-// Follows links as the program sees them: one in a backing may name another mount.
-std::string Mounts::without_links(std::string_view given, int node, bool follow_last,
+// Follows links as the program sees them: a link in the backing store may lead to another mount.
+std::string Mounts::resolve_links(std::string_view given, int node, bool follow_last,
                                   int* error) const {
   std::string path = normalise(given);
-  if (is_of_the_kernel(path)) return path;
+  if (is_kernel_path(path)) return path;
   int links = 0;
   for (size_t end = path.find('/', 1); path.size() > 1; end = path.find('/', end + 1)) {
     const bool is_last = end == std::string::npos;
@@ -223,7 +223,8 @@ std::string Mounts::without_links(std::string_view given, int node, bool follow_
     const std::string part = path.substr(0, end);
     bool is_original = false;
     const Mount* mount = mount_of(part);
-    const std::string real = mount == nullptr ? part : existing(*mount, part, node, &is_original);
+    const std::string real =
+        mount == nullptr ? part : find_existing(*mount, part, node, &is_original);
     char target[PATH_MAX];
     const ssize_t length = readlink(real.c_str(), target, sizeof target);
     if (length > 0 && ++links > kMostLinks) {
@@ -244,15 +245,15 @@ std::string Mounts::without_links(std::string_view given, int node, bool follow_
 }
 
 // Mirrors parent directories of the host into the backing store before an entry is created there.
-int Mounts::make_parents(const Mount& mount, const std::string& path, int node) const {
+int Mounts::mirror_parents(const Mount& mount, const std::string& path, int node) const {
   if (!mount.shows_originals || path.size() <= mount.path.size()) return 0;
   const std::string parent = path.substr(0, path.rfind('/'));
   bool is_original = false;
-  existing(mount, parent, node, &is_original);
+  find_existing(mount, parent, node, &is_original);
   if (!is_original) return 0;
   struct stat status;
   if (stat(parent.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return 0;
-  if (const int error = make_parents(mount, parent, node); error != 0) return error;
+  if (const int error = mirror_parents(mount, parent, node); error != 0) return error;
   const std::string made = backing_of(mount, parent, node);
   return mkdir(made.c_str(), status.st_mode & 0777) == 0 || errno == EEXIST ? 0 : errno;
 }
@@ -278,8 +279,8 @@ Mounts::Names& Mounts::names_of(const Mount& mount, int node) {
 }
 
 // A file that was there before the run takes room from its first use on.
-FileId Mounts::id_of(const Mount& mount, const std::string& path, int node,
-                     const std::string& bytes) {
+FileId Mounts::find_id(const Mount& mount, const std::string& path, int node,
+                       const std::string& bytes) {
   Names& names = names_of(mount, node);
   if (const auto known = names.find(path); known != names.end()) return known->second;
   FileSystem& system = system_of(mount, node);
@@ -291,7 +292,7 @@ FileId Mounts::id_of(const Mount& mount, const std::string& path, int node,
   struct stat status;
   if (stat(bytes.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
     system.resize(file, static_cast<uint64_t>(status.st_size));
-    system.note_contents(file);
+    system.mark_existing_contents(file);
   }
   return file;
 }
@@ -299,12 +300,12 @@ FileId Mounts::id_of(const Mount& mount, const std::string& path, int node,
 ResolvedPath Mounts::resolve(std::string_view path, int node, bool follows_last) const {
   ResolvedPath found;
   found.node = node;
-  found.name = without_links(path, node, follows_last, &found.error);
+  found.name = resolve_links(path, node, follows_last, &found.error);
   found.host_path = found.name;
   const Mount* mount = mount_of(found.name);
   if (mount == nullptr || found.error != 0) return found;
   found.system = &system_of(*mount, node);
-  found.host_path = existing(*mount, found.name, node, &found.is_original);
+  found.host_path = find_existing(*mount, found.name, node, &found.is_original);
   return found;
 }
 
@@ -316,16 +317,16 @@ ResolvedPath Mounts::locate(std::string_view path, int node, PathIntent intent) 
   found.backing = backing_of(*mount, found.name, node);
   found.block = groups_[mount->group].block;
   if (is_write || intent == PathIntent::kUnlink)
-    found.error = make_parents(*mount, found.name, node);
+    found.error = mirror_parents(*mount, found.name, node);
   if (is_write && found.is_original && found.error == 0) {
     found.error = copy(found.host_path, found.backing);
     found.host_path = found.backing;
     found.is_original = false;
   }
-  // Directories and names of nothing have no number of their own: that of the mount's root is used.
+  // Directories, and names that do not exist, have no FileId: use that of the mount point.
   const bool has_number = is_write || is_file(found.host_path);
   const std::string& subject = has_number ? found.name : mount->path;
-  found.file = id_of(*mount, subject, node, found.host_path);
+  found.file = find_id(*mount, subject, node, found.host_path);
   return found;
 }
 
@@ -339,7 +340,7 @@ std::vector<std::string> Mounts::list(const ResolvedPath& directory) const {
   add_names(directory.name, &originals);
   std::unordered_set<std::string> known(names.begin(), names.end());
   for (std::string& name : originals)
-    if (!known.contains(name) && !removed_.contains(directory.name + "/" + name))
+    if (!known.contains(name) && !hidden_.contains(directory.name + "/" + name))
       names.push_back(std::move(name));
   return names;
 }
@@ -363,7 +364,7 @@ int Mounts::copy_originals(const ResolvedPath& path) {
 bool Mounts::forget_name(const ResolvedPath& path) {
   const Mount* mount = mount_of(path.name);
   if (mount == nullptr) return false;
-  if (mount->shows_originals && exists(path.name)) removed_.insert(path.name);
+  if (mount->shows_originals && exists(path.name)) hidden_.insert(path.name);
   Names& names = names_of(*mount, path.node);
   return names.erase(path.name) != 0 &&
          std::ranges::none_of(names, [&](const auto& e) { return e.second == path.file; });
@@ -393,15 +394,15 @@ void Mounts::renamed(const ResolvedPath& from, const ResolvedPath& to) {
   }
 }
 
-void Mounts::note_host_failure(const std::string& host_path, int error) {
-  const bool is_of_host = error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
-  if (failure_ || !is_of_host) return;
+void Mounts::record_host_failure(const std::string& host_path, int error) {
+  const bool is_host_error = error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
+  if (failure_ || !is_host_error) return;
   failure_ = error_at(host_path, 0,
                       std::string("cannot keep the bytes of this simulated file: ") +
                           strerrordesc_np(error) +
-                          "; the prediction is wrong from here on, since the program went on "
+                          "; the prediction is wrong from here on: the program continued "
                           "without them",
-                      "make room there, or name another directory with --files; --discard-data "
+                      "free space there, or name another directory with --files; --discard-data "
                       "keeps sizes only")
                  .error();
 }

@@ -65,13 +65,13 @@ class MountsTest : public testing::Test {
   std::unique_ptr<Mounts> mounts_;
 };
 
-TEST(Normalise, TakesDotsAndEmptyPartsOut) {
+TEST(Normalise, RemovesDotsAndEmptyComponents) {
   EXPECT_EQ(normalise("/a//b/./c/../d/"), "/a/b/d");
   EXPECT_EQ(normalise("/../.."), "/");
   EXPECT_EQ(normalise("/a/.."), "/");
 }
 
-TEST_F(MountsTest, TheLongestMountHasThePath) {
+TEST_F(MountsTest, TheLongestMountPointWins) {
   make(backing_);
   EXPECT_EQ(at("/pfs/a", PathIntent::kWrite).host_path, backing_ / "pfs/a");
   EXPECT_EQ(at("/pfs/local/a", PathIntent::kWrite).host_path, backing_ / "pfs/local/node-0/a");
@@ -82,7 +82,7 @@ TEST_F(MountsTest, TheLongestMountHasThePath) {
   EXPECT_TRUE(fs::is_directory(backing_ / "pfs"));
 }
 
-TEST_F(MountsTest, ALocalMountIsAnotherOneOnEachNode) {
+TEST_F(MountsTest, ALocalMountIsDifferentOnEachNode) {
   make(backing_);
   const ResolvedPath zero = at("/pfs/local/a", PathIntent::kWrite, 0);
   const ResolvedPath one = at("/pfs/local/a", PathIntent::kWrite, 1);
@@ -92,7 +92,7 @@ TEST_F(MountsTest, ALocalMountIsAnotherOneOnEachNode) {
             at("/pfs/a", PathIntent::kWrite, 1).host_path);
 }
 
-TEST_F(MountsTest, ARealFileIsReadInPlaceAndCopiedBeforeItIsChanged) {
+TEST_F(MountsTest, AnOriginalIsReadInPlaceAndCopiedBeforeItIsChanged) {
   put(work_ / "input/data", "original");
   make(backing_);
   const ResolvedPath look = at(work("input/data"), PathIntent::kRead);
@@ -110,7 +110,7 @@ TEST_F(MountsTest, ARealFileIsReadInPlaceAndCopiedBeforeItIsChanged) {
   EXPECT_EQ(at(work("input/data"), PathIntent::kRead).host_path, backing_ / "input/data");
 }
 
-TEST_F(MountsTest, AListShowsBothAndNotWhatWasRemoved) {
+TEST_F(MountsTest, AListShowsOriginalsAndNewFilesButNotRemovedOnes) {
   put(work_ / "d/real", "1");
   put(work_ / "d/gone", "2");
   make(backing_);
@@ -133,7 +133,7 @@ TEST_F(MountsTest, ARemovedDirectoryDoesNotComeBackWithItsContents) {
   EXPECT_TRUE(mounts_->list(at(work("d"), PathIntent::kRead)).empty());
 }
 
-TEST_F(MountsTest, ARenamedDirectoryTakesItsRealFilesAlong) {
+TEST_F(MountsTest, ARenamedDirectoryKeepsItsOriginals) {
   put(work_ / "d/sub/a", "text");
   make(backing_);
   const FileId file = at(work("d/sub/a"), PathIntent::kRead).file;
@@ -147,12 +147,12 @@ TEST_F(MountsTest, ARenamedDirectoryTakesItsRealFilesAlong) {
   EXPECT_FALSE(fs::exists(at(work("d/sub/a"), PathIntent::kRead).host_path));
 }
 
-TEST_F(MountsTest, WhereTheBackingIsTheDirectoryItselfNothingIsCopied) {
+TEST_F(MountsTest, NothingIsCopiedIfTheBackingStoreIsTheWorkingDirectory) {
   put(work_ / "data", "original");
   make(work_);
-  const ResolvedPath place = at(work("data"), PathIntent::kWrite);
-  EXPECT_FALSE(place.is_original);
-  EXPECT_EQ(place.host_path, work("data"));
+  const ResolvedPath path = at(work("data"), PathIntent::kWrite);
+  EXPECT_FALSE(path.is_original);
+  EXPECT_EQ(path.host_path, work("data"));
   EXPECT_TRUE(fs::is_directory(work_ / "pfs"));
 }
 
@@ -171,21 +171,21 @@ TEST_F(MountsTest, LinksAreFollowedAsTheProgramSeesThem) {
 TEST_F(MountsTest, DiscardedDataKeepsTheSizeOfACopiedFile) {
   put(work_ / "data", "original");
   make(backing_, true);
-  const ResolvedPath place = at(work("data"), PathIntent::kWrite);
-  EXPECT_EQ(contents(place.host_path), std::string(8, '\0'));
+  const ResolvedPath path = at(work("data"), PathIntent::kWrite);
+  EXPECT_EQ(contents(path.host_path), std::string(8, '\0'));
 }
 
-TEST_F(MountsTest, AFileThatIsThereTakesRoom) {
+TEST_F(MountsTest, AnExistingFileTakesSpace) {
   put(work_ / "data", std::string(600, 'x'));
   make(backing_, false, 1000);
-  const ResolvedPath place = at(work("data"), PathIntent::kRead);
+  const ResolvedPath path = at(work("data"), PathIntent::kRead);
   const ResolvedPath other = at("/pfs/other", PathIntent::kWrite);
   EXPECT_FALSE(other.system->resize(other.file, 500));
-  EXPECT_TRUE(place.system->resize(place.file, 400));
+  EXPECT_TRUE(path.system->resize(path.file, 400));
   EXPECT_TRUE(other.system->resize(other.file, 500));
 }
 
-TEST_F(MountsTest, ABackingThatCannotBeMadeIsSaid) {
+TEST_F(MountsTest, AnUnusableBackingStoreIsAnError) {
   put(root_ / "file", "");
   const auto made = Mounts::create({root_ / "file/inside", work_, false});
   ASSERT_FALSE(made);
@@ -193,7 +193,7 @@ TEST_F(MountsTest, ABackingThatCannotBeMadeIsSaid) {
   EXPECT_NE(made.error().to_string().find("--files"), std::string::npos);
 }
 
-TEST_F(MountsTest, FilesOfBeforeTheRunArePreparedOnEveryNode) {
+TEST_F(MountsTest, FilesArePreparedOnEveryNodeBeforeTheRun) {
   make(backing_);
   ASSERT_TRUE(mounts_->prepare("/pfs/deep/a", 1000));
   ASSERT_TRUE(mounts_->prepare("/pfs/local/b", 5000));
@@ -206,7 +206,7 @@ TEST_F(MountsTest, FilesOfBeforeTheRunArePreparedOnEveryNode) {
   EXPECT_FALSE(fs::exists(backing_ / "out/c"));
 }
 
-TEST_F(MountsTest, RealFilesCanBeLeftOutOfSight) {
+TEST_F(MountsTest, OriginalsCanBeHidden) {
   put(work_ / "data", "original");
   make(backing_);
   EXPECT_TRUE(at(work("data"), PathIntent::kRead).is_original);

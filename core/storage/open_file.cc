@@ -13,8 +13,8 @@
 namespace sesame::storage {
 namespace {
 
-// Which PositionalFiles are open, by host path and by whether they can write. Never destroyed:
-// files may be closed while the process ends.
+// The open PositionalFiles, by host path and by whether they can write. Never destroyed, because
+// files may be closed while the process exits.
 using Shared = std::map<std::pair<std::string, bool>, std::weak_ptr<PositionalFile>>;
 Shared& shared_files() {
   static auto* const files = new Shared;
@@ -41,8 +41,8 @@ int open_host_file(const std::string& path, OpenMode mode) {
   return may_only_write ? open((flags & ~O_ACCMODE) | O_WRONLY) : descriptor;
 }
 
-// How many extents from the first on are one behind the other, and their bytes together.
-size_t run_of(std::span<const Extent> extents, uint64_t* bytes) {
+// How many extents, from the first on, are contiguous; and the sum of their bytes.
+size_t contiguous_run(std::span<const Extent> extents, uint64_t* bytes) {
   *bytes = extents[0].bytes;
   size_t count = 1;
   while (count < extents.size() &&
@@ -81,21 +81,21 @@ OpenFile::OpenFile(Mounts* mounts, ResolvedPath path)
     : mounts_(path.is_simulated() ? mounts : nullptr), path_(std::move(path)) {
   if (mounts_ == nullptr) return;
   uses_ = mounts_->uses();
-  ++(*mounts_->uses())[{path_.system, path_.file}].openings;
+  ++(*mounts_->uses())[{path_.system, path_.file}].open_count;
 }
 
 OpenFile::~OpenFile() {
   const std::shared_ptr<FileUses> uses = uses_.lock();
   if (uses == nullptr) return;
   const auto use = uses->find({path_.system, path_.file});
-  if (--use->second.openings > 0) return;
+  if (--use->second.open_count > 0) return;
   if (use->second.is_removed) path_.system->remove(path_.file);
   uses->erase(use);
 }
 
 bool OpenFile::discards_data() const { return mounts_ != nullptr && mounts_->discards_data(); }
 
-bool OpenFile::set_room(uint64_t bytes) const {
+bool OpenFile::set_modelled_size(uint64_t bytes) const {
   return !path_.is_simulated() || path_.system->resize(path_.file, bytes);
 }
 
@@ -103,7 +103,7 @@ int OpenFile::reserve(int descriptor, uint64_t end) const {
   uint64_t size = 0;
   if (const int error = size_of(descriptor, &size); error != 0) return error;
   if (end <= size) return 0;
-  if (!set_room(end)) return ENOSPC;
+  if (!set_modelled_size(end)) return ENOSPC;
   if (!discards_data()) return 0;
   const int error = truncate_host_file(descriptor, end);
   if (error != 0) write_failed(descriptor, error);
@@ -113,23 +113,23 @@ int OpenFile::reserve(int descriptor, uint64_t end) const {
 void OpenFile::write_failed(int descriptor, int error) const {
   note_failure(error);
   uint64_t size = 0;
-  if (size_of(descriptor, &size) == 0) set_room(size);
+  if (size_of(descriptor, &size) == 0) set_modelled_size(size);
 }
 
 int OpenFile::resize(int descriptor, uint64_t bytes) const {
   uint64_t before = 0;
   if (const int error = size_of(descriptor, &before); error != 0) return error;
-  if (!set_room(bytes)) return ENOSPC;
+  if (!set_modelled_size(bytes)) return ENOSPC;
   const int error = truncate_host_file(descriptor, bytes);
-  if (error != 0) set_room(before);
+  if (error != 0) set_modelled_size(before);
   return error;
 }
 
 void OpenFile::note_failure(int error) const {
-  if (mounts_ != nullptr) mounts_->note_host_failure(path_.host_path, error);
+  if (mounts_ != nullptr) mounts_->record_host_failure(path_.host_path, error);
 }
 
-void OpenFile::truncated() const { set_room(0); }
+void OpenFile::truncated() const { set_modelled_size(0); }
 
 Access OpenFile::access(Direction direction, const Client& client,
                         std::span<const Extent> extents) const {
@@ -147,14 +147,14 @@ PositionalFile::PositionalFile(Mounts* mounts, const ResolvedPath& path, int des
 
 PositionalFile::~PositionalFile() {
   syscall(SYS_close, descriptor_);
-  // The entry may be another file's by now: one that was made by the same name.
+  // The entry may belong to a newer file of the same name by now.
   const auto known = shared_files().find({path().host_path, writes_});
   if (known != shared_files().end() && known->second.expired()) shared_files().erase(known);
 }
 
 size_t PositionalFile::count() { return shared_files().size(); }
 
-// A file may have been removed, and another made by its name.
+// False if the file was removed and another one created by the same name.
 bool PositionalFile::is_same_as(const PositionalFile& other) const {
   struct stat mine;
   struct stat theirs;
@@ -209,7 +209,7 @@ int PositionalFile::write_at(uint64_t offset, uint64_t bytes, const std::byte* d
 int PositionalFile::read(std::span<const Extent> extents, std::byte* data, uint64_t* moved) const {
   for (*moved = 0; !extents.empty();) {
     uint64_t bytes = 0;
-    const size_t count = run_of(extents, &bytes);
+    const size_t count = contiguous_run(extents, &bytes);
     uint64_t done = 0;
     if (const int error = read_at(extents[0].offset, bytes, data, &done); error != 0) {
       note_failure(error);
@@ -227,7 +227,7 @@ int PositionalFile::write(std::span<const Extent> extents, const std::byte* data
   if (const int error = reserve(descriptor_, end_of(extents)); error != 0) return error;
   while (!discards_data() && !extents.empty()) {
     uint64_t bytes = 0;
-    const size_t count = run_of(extents, &bytes);
+    const size_t count = contiguous_run(extents, &bytes);
     if (const int error = write_at(extents[0].offset, bytes, data); error != 0) {
       write_failed(descriptor_, error);
       return error;

@@ -1,18 +1,14 @@
-// OpenFile: one opening of a file in a simulated job, whoever made it: MPI_File_open, open or
-// fopen. It keeps together where the file is (a ResolvedPath), its room on the simulated file
-// system, its bytes in a file of the host, and the accesses whose time the file system models. A
-// file on no simulated file system is used alike; it has neither room nor time.
-//
-// To write: reserve() the room, write the bytes to the host's descriptor, and call write_failed()
-// if the host did not take all of them. The model's time is charged separately, by
-// FileSystem::access() of access().
-//
-// An OpenFile owns no descriptor: the program may have duplicated or closed the one it was opened
-// with, so each call is given one. PositionalFile owns its descriptor.
-//
-// Sizes and offsets are bytes. Functions return an errno value, 0 for success. The system calls are
-// made directly: the C library's functions of these names may be the simulated ones. Called on the
-// simulation's thread, when everything earlier in simulated time has happened.
+// OpenFile: an open file of a simulated job, opened by MPI_File_open, open or fopen. It joins the
+// file's path (ResolvedPath), its space on the simulated file system, its bytes in a file of the
+// host, and the accesses whose time the file system models. A file that is on no simulated file
+// system is used in the same way, but needs neither space nor time. To write: reserve() the space,
+// write the bytes to the host's descriptor, and call write_failed() if the host did not write all
+// of them. The simulated time is charged separately: give access() to FileSystem::access(). An
+// OpenFile does not own a descriptor, because the program may duplicate or close the one it was
+// opened with; each call takes one. A PositionalFile owns its descriptor. Sizes and offsets are
+// bytes. Functions return an errno value, 0 for success. They make system calls directly, since the
+// C library's functions may be replaced by the simulated ones. Call them on the simulation's
+// thread, after all events that are earlier in simulated time.
 #pragma once
 
 #include <sys/types.h>
@@ -29,37 +25,38 @@ namespace sesame::storage {
 
 class OpenFile {
  public:
-  // The path was located; its host file has been opened. `mounts` is null in a job without
-  // simulated file systems; it must outlive all calls but the destructor.
+  // REQUIRES: the path was located and its host file opened. `mounts` is null in a job without
+  // simulated file systems; it must outlive all calls except the destructor.
   OpenFile(Mounts* mounts, ResolvedPath path);
-  // The last opening of a file whose names are gone gives its room back.
+  // Frees the file's space if this was its last open and it has no name any more.
   virtual ~OpenFile();
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
   const ResolvedPath& path() const { return path_; }
-  // Only the size is kept: nothing is written to the host's file, and zeros are read.
+  // Whether only the file's size is kept: nothing is written to the host's file, reads return
+  // zeros.
   bool discards_data() const;
 
-  // Takes room for a write that ends at `end`: ENOSPC if the simulated file system is full. Where
-  // data is discarded the host's file gets its new size here.
+  // Reserves space for a write that ends at `end`. ENOSPC if the simulated file system is full;
+  // nothing has changed then. If data is discarded, this also sets the size of the host's file.
   int reserve(int descriptor, uint64_t end) const;
-  // The host wrote a part at most, for the reason `error`: keeps room for what the file has now,
-  // and notes if it is the host that is full or broken.
+  // The host wrote none or only some of the bytes, with errno `error`. Reduces the space to the
+  // file's current size, and records the error if the host is full or has a device error.
   void write_failed(int descriptor, int error) const;
-  // Sets the size, of file and room or of neither.
+  // Sets the size of the host's file and its space, or changes neither.
   int resize(int descriptor, uint64_t bytes) const;
-  // The host has truncated the file to nothing as it opened it.
+  // The host has truncated the file to size 0 while opening it.
   void truncated() const;
 
-  // An access for FileSystem::access(). The extents must live until its completion.
+  // The request for FileSystem::access(). The extents must live until its completion.
   Access access(Direction direction, const Client& client, std::span<const Extent> extents) const;
 
  protected:
   void note_failure(int error) const;
 
  private:
-  bool set_room(uint64_t bytes) const;
+  bool set_modelled_size(uint64_t bytes) const;
 
   Mounts* mounts_;
   ResolvedPath path_;
@@ -69,18 +66,19 @@ class OpenFile {
 // The size of the host's file.
 int size_of(int descriptor, uint64_t* bytes);
 
-// How a PositionalFile is opened.
+// How to open a PositionalFile.
 struct OpenMode {
-  bool writes = false;  // otherwise it is only read
+  bool writes = false;  // false: read-only
   bool create = false;
-  bool exclusive = false;  // with create: it must not exist
+  bool exclusive = false;  // with create: fail with EEXIST if it exists
 };
 
-// An OpenFile with a descriptor of its own, read and written at given offsets. All who have the
-// same file open in the same mode share one: many ranks would run out of descriptors.
+// PositionalFile: an OpenFile with its own descriptor, read and written at given offsets. All ranks
+// that have the same file open in the same mode share one, because one descriptor for each rank
+// could exceed the host's limit.
 class PositionalFile : public OpenFile {
  public:
-  // Opens the host's file, or shares the one that is open. Permissions are checked each time.
+  // Opens the host's file, or shares the PositionalFile that is open. Checks permissions each time.
   static int open(Mounts* mounts, const ResolvedPath& path, OpenMode mode,
                   std::shared_ptr<PositionalFile>* file);
   // How many are open now.
@@ -89,11 +87,11 @@ class PositionalFile : public OpenFile {
 
   int size(uint64_t* bytes) const { return size_of(descriptor_, bytes); }
   int resize(uint64_t bytes) const { return OpenFile::resize(descriptor_, bytes); }
-  // Reads the extents one after the other into `data`, up to the first byte behind the end of the
-  // file: *moved bytes.
+  // Reads the extents, one after the other, into `data`. Stops at the end of the file; sets `moved`
+  // to the bytes read.
   int read(std::span<const Extent> extents, std::byte* data, uint64_t* moved) const;
-  // Writes all of `data` to the extents, one after the other. Takes the room first: with ENOSPC of
-  // the simulated file system nothing has been written.
+  // Writes `data` to the extents, one after the other. Reserves the space first: if the simulated
+  // file system is full (ENOSPC), nothing is written.
   int write(std::span<const Extent> extents, const std::byte* data) const;
 
  private:
@@ -106,11 +104,11 @@ class PositionalFile : public OpenFile {
   bool writes_;
 };
 
-// Whether the host has a file of that path.
+// Whether the host has a file at that path.
 bool host_file_exists(const std::string& host_path);
 int remove_host_file(const std::string& host_path);
 
-// Where the last of the extents ends; 0 if all are empty.
+// The greatest end of the extents that are not empty; 0 if all are.
 uint64_t end_of(std::span<const Extent> extents);
 
 }  // namespace sesame::storage

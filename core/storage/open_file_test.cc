@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kCapacity = 10'000;
 
-// While it lives, the host refuses to write behind so many bytes of a file (EFBIG).
+// During its lifetime the host refuses to write beyond this size of a file (EFBIG).
 class HostFileLimit {
  public:
   explicit HostFileLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -81,15 +81,15 @@ class OpenFileTest : public testing::Test {
     ASSERT_EQ(remove_host_file(path.host_path), 0);
     mounts_->removed(path);
   }
-  // Whether a file of so many bytes fits beside what is there.
-  bool has_room(uint64_t bytes) {
+  // Whether another file of this size fits.
+  bool has_space(uint64_t bytes) {
     const ResolvedPath path = at("probe");
     const bool fits = path.system->resize(path.file, bytes);
     path.system->resize(path.file, 0);
     return fits;
   }
-  bool takes_exactly(uint64_t bytes) {
-    return has_room(kCapacity - bytes) && !has_room(kCapacity - bytes + 1);
+  bool uses_exactly(uint64_t bytes) {
+    return has_space(kCapacity - bytes) && !has_space(kCapacity - bytes + 1);
   }
 
   fs::path root_;
@@ -98,84 +98,84 @@ class OpenFileTest : public testing::Test {
   std::unique_ptr<Mounts> mounts_;
 };
 
-TEST_F(OpenFileTest, AWriteTakesRoomForAllOfItOrNone) {
+TEST_F(OpenFileTest, AWriteReservesSpaceForAllOfItOrNone) {
   const auto file = open("a");
   EXPECT_EQ(write(*file, 0, 6000), 0);
-  EXPECT_TRUE(takes_exactly(6000));
+  EXPECT_TRUE(uses_exactly(6000));
   EXPECT_EQ(write(*file, 6000, 4001), ENOSPC);
   EXPECT_EQ(size(*file), 6000u);
-  EXPECT_TRUE(takes_exactly(6000));
-  EXPECT_EQ(write(*file, 100, 100), 0) << "what is written over takes no room";
+  EXPECT_TRUE(uses_exactly(6000));
+  EXPECT_EQ(write(*file, 100, 100), 0) << "overwriting needs no space";
   EXPECT_FALSE(mounts_->failure());
 }
 
-TEST_F(OpenFileTest, AWriteThatTheHostRefusesKeepsNoRoom) {
+TEST_F(OpenFileTest, AWriteThatTheHostRefusesKeepsNoSpace) {
   const auto file = open("a");
   ASSERT_EQ(write(*file, 0, 1000), 0);
   {
     const HostFileLimit limit(4096);
     EXPECT_EQ(write(*file, 5000, 3000), EFBIG);
-    EXPECT_TRUE(takes_exactly(1000));
-    EXPECT_EQ(write(*file, 1000, 7000), EFBIG) << "the host takes a part";
+    EXPECT_TRUE(uses_exactly(1000));
+    EXPECT_EQ(write(*file, 1000, 7000), EFBIG) << "the host writes only a part";
   }
-  EXPECT_TRUE(takes_exactly(size(*file)));
+  EXPECT_TRUE(uses_exactly(size(*file)));
   ASSERT_TRUE(mounts_->failure()) << "the prediction is not what the target machine does";
   EXPECT_NE(mounts_->failure()->to_string().find("--files"), std::string::npos);
 }
 
-TEST_F(OpenFileTest, ASizeThatTheHostRefusesKeepsNoRoom) {
+TEST_F(OpenFileTest, ASizeThatTheHostRefusesKeepsNoSpace) {
   const auto file = open("a");
   ASSERT_EQ(write(*file, 0, 1000), 0);
   const HostFileLimit limit(4096);
   EXPECT_EQ(file->resize(5000), EFBIG);
-  EXPECT_TRUE(takes_exactly(1000));
+  EXPECT_TRUE(uses_exactly(1000));
   EXPECT_EQ(file->resize(500), 0);
-  EXPECT_TRUE(takes_exactly(500));
+  EXPECT_TRUE(uses_exactly(500));
   EXPECT_EQ(file->resize(kCapacity + 1), ENOSPC);
   EXPECT_EQ(size(*file), 500u);
 }
 
-TEST_F(OpenFileTest, ARemovedFileKeepsItsRoomUntilItsLastClose) {
+TEST_F(OpenFileTest, ARemovedFileKeepsItsSpaceUntilItsLastClose) {
   auto first = open("a");
   auto reader = open("a", {});
   ASSERT_EQ(write(*first, 0, 6000), 0);
   unlink("a");
-  EXPECT_TRUE(takes_exactly(6000));
+  EXPECT_TRUE(uses_exactly(6000));
   first = nullptr;
-  EXPECT_TRUE(takes_exactly(6000));
+  EXPECT_TRUE(uses_exactly(6000));
   uint64_t moved = 0;
   std::byte data[10];
   const Extent extent{5995, 10};
   EXPECT_EQ(reader->read({&extent, 1}, data, &moved), 0);
   EXPECT_EQ(moved, 5u);
   reader = nullptr;
-  EXPECT_TRUE(takes_exactly(0));
+  EXPECT_TRUE(uses_exactly(0));
 }
 
-TEST_F(OpenFileTest, AFileThatNobodyHasOpenLosesItsRoomAtOnce) {
+TEST_F(OpenFileTest, RemovingAFileThatIsNotOpenFreesItsSpaceAtOnce) {
   ASSERT_EQ(write(*open("a"), 0, 6000), 0);
-  EXPECT_TRUE(takes_exactly(6000));
+  EXPECT_TRUE(uses_exactly(6000));
   unlink("a");
-  EXPECT_TRUE(takes_exactly(0));
+  EXPECT_TRUE(uses_exactly(0));
 }
 
-TEST_F(OpenFileTest, ANewFileOfTheNameOfARemovedOneKeepsItsRoom) {
+TEST_F(OpenFileTest, ANewFileOfARemovedFilesNameHasItsOwnSpace) {
   auto old = open("a");
   ASSERT_EQ(write(*old, 0, 3000), 0);
   unlink("a");
   const auto fresh = open("a");
   ASSERT_EQ(write(*fresh, 0, 2000), 0);
   old = nullptr;
-  EXPECT_TRUE(takes_exactly(2000));
+  EXPECT_TRUE(uses_exactly(2000));
 }
 
-TEST_F(OpenFileTest, WhereDataIsDiscardedTheSizeIsKeptAndZerosAreRead) {
+TEST_F(OpenFileTest, DiscardedDataKeepsTheSizeAndReadsAsZeros) {
   make(true);
   const auto file = open("a");
   ASSERT_TRUE(file->discards_data());
   ASSERT_EQ(write(*file, 1000, 2000), 0);
   EXPECT_EQ(size(*file), 3000u);
-  EXPECT_TRUE(takes_exactly(3000));
+  EXPECT_TRUE(uses_exactly(3000));
   std::byte data[100] = {std::byte{1}};
   const Extent extent{2950, 100};
   uint64_t moved = 0;
@@ -184,7 +184,7 @@ TEST_F(OpenFileTest, WhereDataIsDiscardedTheSizeIsKeptAndZerosAreRead) {
   EXPECT_EQ(data[0], std::byte{0});
   const HostFileLimit limit(4096);
   EXPECT_EQ(write(*file, 5000, 1000), EFBIG);
-  EXPECT_TRUE(takes_exactly(3000));
+  EXPECT_TRUE(uses_exactly(3000));
 }
 
 TEST_F(OpenFileTest, ExtentsAreReadUpToTheEndOfTheFile) {
@@ -200,7 +200,7 @@ TEST_F(OpenFileTest, ExtentsAreReadUpToTheEndOfTheFile) {
   EXPECT_STREQ(found, "fbce");
 }
 
-TEST_F(OpenFileTest, AFileOfTheHostHasNoRoom) {
+TEST_F(OpenFileTest, AFileOfTheHostNeedsNoSpace) {
   ResolvedPath path;
   path.host_path = root_ / "host";
   std::shared_ptr<PositionalFile> file;
@@ -218,7 +218,7 @@ TEST_F(OpenFileTest, AFileMayBeClosedAfterTheMountsAreGone) {
   EXPECT_EQ(PositionalFile::count(), 0u);
 }
 
-TEST_F(OpenFileTest, NothingIsKeptOfFilesThatWereClosed) {
+TEST_F(OpenFileTest, ClosedFilesLeaveNothingOpen) {
   const size_t before = PositionalFile::count();
   for (const char* name : {"a", "b", "c"}) {
     auto first = open(name);
@@ -228,7 +228,7 @@ TEST_F(OpenFileTest, NothingIsKeptOfFilesThatWereClosed) {
     first = nullptr;
     EXPECT_EQ(PositionalFile::count(), before + 1);
     unlink(name);
-    // Another file by the same name: the first one's end must not forget it.
+    // A new file by the same name: closing the first one must not forget it.
     first = open(name);
     EXPECT_NE(first, second);
     second = nullptr;

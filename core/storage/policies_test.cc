@@ -36,7 +36,7 @@ struct Lru {
     blocks.push_front(block);
     return true;
   }
-  // What had to go, or nothing.
+  // Returns the evicted block, if any.
   std::optional<uint64_t> insert(uint64_t block) {
     blocks.push_front(block);
     if (blocks.size() <= capacity) return {};
@@ -132,7 +132,7 @@ class SlowModel {
 TEST(CachePolicies, DoWhatASlowModelOfThemDoes) {
   for (const CachePolicy policy : kPolicies) {
     const StorageParameters parameters = with_policy(policy, 2, 10, 12);
-    Rig rig(parameters);
+    TestFileSystem rig(parameters);
     SlowModel slow(parameters, 4);
     std::mt19937 random(7);
     for (int i = 0; i < 5000; ++i) {
@@ -158,7 +158,7 @@ TEST(CachePolicies, DoWhatASlowModelOfThemDoes) {
   }
 }
 
-// Reads and writes of parts of blocks, without end; all ranks at the same time.
+// Reads and writes of parts of blocks; all ranks at the same time.
 struct Busy : Completion {
   void done(SimTime at) override {
     last = at;
@@ -168,7 +168,7 @@ struct Busy : Completion {
     const auto direction = chance >> 12 & 1 ? Direction::kRead : Direction::kWrite;
     rig->system().access(at, {direction, rig->file, client, extents}, *this);
   }
-  Rig* rig = nullptr;
+  TestFileSystem* rig = nullptr;
   Client client;
   std::mt19937 random;
   std::vector<Extent> extents;
@@ -178,7 +178,7 @@ struct Busy : Completion {
 
 // When the last rank was done, and the bytes that went to and from devices.
 std::tuple<int64_t, uint64_t, uint64_t> stress(const StorageParameters& parameters) {
-  Rig rig(parameters, 6);
+  TestFileSystem rig(parameters, 6);
   std::vector<Busy> ranks(6);
   for (int i = 0; i < 6; ++i) {
     Busy& rank = ranks[static_cast<size_t>(i)];
@@ -219,7 +219,7 @@ TEST(CachePolicies, EveryCombinationFinishesAndAlwaysTheSame) {
 
 // Random requests of 1 to 4 blocks, write-through and write-around; warm-up not counted.
 uint64_t synthetic_reads(CachePolicy policy, uint64_t file_blocks = 1500, unsigned writes = 20) {
-  Rig rig(with_policy(policy, 4, 128, 128));
+  TestFileSystem rig(with_policy(policy, 4, 128, 128));
   std::mt19937 random(1);
   uint64_t warm = 0;
   for (int i = 0; i < 10'000; ++i) {
@@ -255,7 +255,7 @@ TEST(CachePolicies, AFileThatFitsIsReadAgainForWritesOnly) {
 
 // All compute nodes read the same blocks in the same order, again and again.
 uint64_t shared_sequence_reads(CachePolicy policy, uint64_t blocks) {
-  Rig rig(with_policy(policy, 1, 64, 32));
+  TestFileSystem rig(with_policy(policy, 1, 64, 32));
   for (int round = 0; round < 4; ++round)
     for (uint64_t block = 0; block < blocks; ++block)
       for (int cnode = 0; cnode < 4; ++cnode) rig.read_blocks(cnode, block);

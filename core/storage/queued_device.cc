@@ -8,18 +8,18 @@
 namespace sesame::storage {
 namespace {
 
-// Its one event is the end of the request in work that ends first.
+// The device is one event: the end of the request in service that ends first.
 class QueuedDevice : public Device, private pdes::ConditionalEvent {
  public:
   QueuedDevice(std::unique_ptr<ServiceModel> model, machine::QueueDiscipline discipline,
                pdes::EventQueue& events)
       : model_(std::move(model)), events_(events), queue_(discipline) {
-    in_work_.reserve(static_cast<size_t>(model_->concurrency()));
+    active_.reserve(static_cast<size_t>(model_->concurrency()));
   }
   ~QueuedDevice() override { events_.withdraw(*this); }
 
   void submit(SimTime now, const DeviceRequest& request) override {
-    if (in_work_.size() < static_cast<size_t>(model_->concurrency())) {
+    if (active_.size() < static_cast<size_t>(model_->concurrency())) {
       start(now, request);
       schedule();
       return;
@@ -33,29 +33,30 @@ class QueuedDevice : public Device, private pdes::ConditionalEvent {
   const DeviceStatistics& statistics() const override { return totals_; }
 
  private:
-  struct InWork {
+  struct ActiveRequest {
     SimTime end;
     uint64_t order;
     Completion* completion;
   };
 
-  // For a heap with the first to end on top.
-  static bool ends_after(const InWork& a, const InWork& b) {
+  // Orders a heap with the first request to end on top.
+  static bool ends_after(const ActiveRequest& a, const ActiveRequest& b) {
     return a.end != b.end ? a.end > b.end : a.order > b.order;
   }
 
-  // The next request begins before the last one is told: what it asks for then waits its turn.
+  // Starts the next request before it calls the completion: a request that the completion submits
+  // waits behind those in the queue.
   void fire() override {
     const SimTime now = time();
-    std::ranges::pop_heap(in_work_, ends_after);
-    Completion* const completion = in_work_.back().completion;
-    in_work_.pop_back();
+    std::ranges::pop_heap(active_, ends_after);
+    Completion* const completion = active_.back().completion;
+    active_.pop_back();
     if (!queue_.empty()) {
       const WaitingRequest next = queue_.pop(model_->head_position());
       totals_.queued += now - next.arrived;
       start(now, next.request);
     }
-    if (!in_work_.empty()) schedule();
+    if (!active_.empty()) schedule();
     completion->done(now);
   }
 
@@ -69,16 +70,16 @@ class QueuedDevice : public Device, private pdes::ConditionalEvent {
     const SimTime end = model_->serve(now, request, totals_);
     totals_.busy += end - std::min(end, later(now, busy_until_));
     busy_until_ = later(busy_until_, end);
-    in_work_.push_back({end, starts_++, request.completion});
-    std::ranges::push_heap(in_work_, ends_after);
+    active_.push_back({end, starts_++, request.completion});
+    std::ranges::push_heap(active_, ends_after);
   }
 
-  void schedule() { events_.schedule(*this, in_work_.front().end); }
+  void schedule() { events_.schedule(*this, active_.front().end); }
 
   std::unique_ptr<ServiceModel> model_;
   pdes::EventQueue& events_;
   RequestQueue queue_;
-  std::vector<InWork> in_work_;  // a heap
+  std::vector<ActiveRequest> active_;  // a heap
   DeviceStatistics totals_;
   SimTime busy_until_;
   uint64_t end_of_last_ = 0;

@@ -1,4 +1,4 @@
-// A queue in front of a service model: the Device of a single disk.
+// A Device that is a queue in front of one service model: a single disk.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,8 @@
 
 namespace sesame::storage {
 
-// Serves as many requests at a time as the model can, the others in the order of the discipline.
+// Serves up to model->concurrency() requests at a time; the others wait, in the order of the
+// discipline. `events` must outlive the device.
 std::unique_ptr<Device> make_queued_device(std::unique_ptr<ServiceModel> model,
                                            machine::QueueDiscipline discipline,
                                            pdes::EventQueue& events);

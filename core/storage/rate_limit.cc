@@ -8,39 +8,39 @@
 
 namespace sesame::storage {
 
-Allowance::Allowance(double bytes_per_second, uint64_t burst, SimTime refill)
+TokenBucket::TokenBucket(double bytes_per_second, uint64_t burst, SimTime refill)
     : ps_per_byte_(ps_per_byte(bytes_per_second)),
       refill_(refill),
       step_(bytes_per_second * refill.seconds()),
       burst_(std::max(static_cast<double>(burst), step_)),
-      saved_(burst_) {}
+      tokens_(burst_) {}
 
-// A period begins with the first request after a time in which all was saved that can be.
-void Allowance::refill_until(SimTime now) {
+// A period starts with the first request after the bucket was full.
+void TokenBucket::refill_until(SimTime now) {
   if (refill_ == SimTime()) {
-    const double came = static_cast<double>((now - filled_).ps()) / ps_per_byte_;
-    saved_ = std::min(burst_, saved_ + came);
+    const double arrived = static_cast<double>((now - filled_).ps()) / ps_per_byte_;
+    tokens_ = std::min(burst_, tokens_ + arrived);
     filled_ = now;
     return;
   }
   const int64_t periods = (now - filled_).ps() / refill_.ps();
-  saved_ = std::min(burst_, saved_ + static_cast<double>(periods) * step_);
-  filled_ = saved_ >= burst_ ? now : filled_ + refill_ * periods;
+  tokens_ = std::min(burst_, tokens_ + static_cast<double>(periods) * step_);
+  filled_ = tokens_ >= burst_ ? now : filled_ + refill_ * periods;
 }
 
-SimTime Allowance::pass(SimTime now, uint64_t bytes) {
+SimTime TokenBucket::admit(SimTime now, uint64_t bytes) {
   if (ps_per_byte_ == 0) return now;
-  now = later(now, filled_);  // what came before has its bytes only then
+  now = later(now, filled_);  // earlier requests have taken all tokens until then
   refill_until(now);
-  saved_ -= static_cast<double>(bytes);
-  if (saved_ >= 0) return now;
+  tokens_ -= static_cast<double>(bytes);
+  if (tokens_ >= 0) return now;
   if (refill_ == SimTime()) {
-    filled_ = now + SimTime::from_ps(std::llround(-saved_ * ps_per_byte_));
-    saved_ = 0;
+    filled_ = now + SimTime::from_ps(std::llround(-tokens_ * ps_per_byte_));
+    tokens_ = 0;
   } else {
-    const auto periods = static_cast<int64_t>(std::ceil(-saved_ / step_));
+    const auto periods = static_cast<int64_t>(std::ceil(-tokens_ / step_));
     filled_ += refill_ * periods;
-    saved_ += static_cast<double>(periods) * step_;
+    tokens_ += static_cast<double>(periods) * step_;
   }
   return filled_;
 }
@@ -57,32 +57,32 @@ class LimitedDevice : public Device {
         writes_(parameters.write_limit, parameters.write_burst, parameters.limit_refill) {}
 
   void submit(SimTime now, const DeviceRequest& request) override {
-    Allowance& allowance = request.direction == Direction::kRead ? reads_ : writes_;
-    auto* passing = new Passing;
-    passing->events = &events_;
-    passing->allowed = allowance.pass(now, request.bytes);
-    passing->completion = request.completion;
+    TokenBucket& bucket = request.direction == Direction::kRead ? reads_ : writes_;
+    auto* limited = new LimitedRequest;
+    limited->events = &events_;
+    limited->allowed = bucket.admit(now, request.bytes);
+    limited->completion = request.completion;
     DeviceRequest watched = request;
-    watched.completion = passing;
+    watched.completion = limited;
     device_->submit(now, watched);
   }
   const DeviceStatistics& statistics() const override { return device_->statistics(); }
 
  private:
-  // A request that the device has, and then one that waits for the limit.
-  struct Passing final : pdes::ConditionalEvent, Completion, Pooled<Passing> {
+  // A request: first in the device, then waiting for the limit.
+  struct LimitedRequest final : pdes::ConditionalEvent, Completion, Pooled<LimitedRequest> {
     void done(SimTime at) override {
       if (at < allowed) {
         events->schedule(*this, allowed);
       } else {
-        tell(at);
+        complete(at);
       }
     }
-    void fire() override { tell(time()); }
-    void tell(SimTime at) {
-      Completion* const told = completion;
+    void fire() override { complete(time()); }
+    void complete(SimTime at) {
+      Completion* const waiter = completion;
       delete this;
-      told->done(at);
+      waiter->done(at);
     }
     pdes::EventQueue* events = nullptr;
     SimTime allowed;
@@ -91,8 +91,8 @@ class LimitedDevice : public Device {
 
   std::unique_ptr<Device> device_;
   pdes::EventQueue& events_;
-  Allowance reads_;
-  Allowance writes_;
+  TokenBucket reads_;
+  TokenBucket writes_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
-// A limit on the rate of a device, as operating systems and clouds have it: the medium is as fast
-// as ever, but no more bytes pass than the limit allows. What it allows is saved for later while
-// nobody asks, up to a burst (a token bucket), and comes all the time or once in a period.
+// A limit on the rate of a device, as operating systems and clouds impose: the medium is as fast as
+// before, but its requests complete no faster than the limit allows. The limit is a token bucket:
+// tokens (bytes) accumulate up to a burst while there are no requests. They are added continuously,
+// or all at once at the start of each refill period.
 #pragma once
 
 #include <memory>
@@ -11,27 +12,30 @@
 
 namespace sesame::storage {
 
-// Bytes of one direction. Requests pass in the order of their calls.
-class Allowance {
+// The token bucket of one direction. Requests are admitted in the order of calls.
+class TokenBucket {
  public:
-  // `refill`: all bytes of so long a time come at its begin; zero: they come one by one. At most
-  // `burst` bytes are saved, or what comes at once if that is more.
-  Allowance(double bytes_per_second, uint64_t burst, SimTime refill);
-  // When the last byte of a request that comes now may pass.
-  SimTime pass(SimTime now, uint64_t bytes);
+  // `refill` is the length of a period, at whose start all its tokens are added; zero: tokens are
+  // added continuously. The bucket holds at most `burst` bytes, or those of one period if that is
+  // more. A rate of 0 means no limit.
+  TokenBucket(double bytes_per_second, uint64_t burst, SimTime refill);
+  // Takes the tokens of a request that arrives at `now`; calls must be in the order of time.
+  // Returns when its last byte is allowed.
+  SimTime admit(SimTime now, uint64_t bytes);
 
  private:
   void refill_until(SimTime now);
 
   double ps_per_byte_;  // 0: no limit
   SimTime refill_;
-  double step_;  // bytes that come at once
+  double step_;  // bytes added at the start of a period
   double burst_;
-  double saved_;
-  SimTime filled_;  // when bytes came last
+  double tokens_;
+  SimTime filled_;  // when tokens were last added, or will be
 };
 
-// The device, whose requests are done when it is done with them and the limit lets them pass.
+// Wraps the device: a request completes when the device has completed it and the limit has admitted
+// it. `events` must outlive the result.
 std::unique_ptr<Device> make_limited(const machine::DeviceParameters& parameters,
                                      std::unique_ptr<Device> device, pdes::EventQueue& events);
 

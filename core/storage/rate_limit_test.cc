@@ -12,56 +12,56 @@ constexpr uint64_t kBurst = 5000;
 
 SimTime us(int64_t microseconds) { return SimTime::from_ns(1000 * microseconds); }
 
-TEST(Allowance, WhatIsBeyondTheBurstTakesAsLongAsTheRateSays) {
-  Allowance allowance(kRate, kBurst, SimTime());
-  EXPECT_EQ(allowance.pass(us(10), 3000), us(10));
-  EXPECT_EQ(allowance.pass(us(10), 3000), us(1010));
-  EXPECT_EQ(allowance.pass(us(20), 500), us(1510));  // behind the one before
+TEST(TokenBucket, BytesBeyondTheBurstAreLimitedByTheRate) {
+  TokenBucket bucket(kRate, kBurst, SimTime());
+  EXPECT_EQ(bucket.admit(us(10), 3000), us(10));
+  EXPECT_EQ(bucket.admit(us(10), 3000), us(1010));
+  EXPECT_EQ(bucket.admit(us(20), 500), us(1510));  // after the previous request
 }
 
-TEST(Allowance, APauseSavesNoMoreThanTheBurst) {
-  Allowance allowance(kRate, kBurst, SimTime());
-  allowance.pass(us(0), 5000);
-  EXPECT_EQ(allowance.pass(us(2000), 2000), us(2000));
-  EXPECT_EQ(allowance.pass(us(100'000), 5001), us(100'001));
+TEST(TokenBucket, APauseAccumulatesNoMoreThanTheBurst) {
+  TokenBucket bucket(kRate, kBurst, SimTime());
+  bucket.admit(us(0), 5000);
+  EXPECT_EQ(bucket.admit(us(2000), 2000), us(2000));
+  EXPECT_EQ(bucket.admit(us(100'000), 5001), us(100'001));
 }
 
-TEST(Allowance, WithoutABurstEachByteTakesItsTime) {
-  Allowance allowance(kRate, 0, SimTime());
-  EXPECT_EQ(allowance.pass(us(7), 300), us(307));
-  EXPECT_EQ(allowance.pass(us(5000), 300), us(5300));
+TEST(TokenBucket, WithoutABurstEachByteTakesItsTime) {
+  TokenBucket bucket(kRate, 0, SimTime());
+  EXPECT_EQ(bucket.admit(us(7), 300), us(307));
+  EXPECT_EQ(bucket.admit(us(5000), 300), us(5300));
 }
 
-// As Linux limits block devices: what a period allows is there at its begin, and gone at its end.
-TEST(Allowance, OfPeriodsIsSpentAtOnceAndComesBackAtTheirEnds) {
-  Allowance allowance(kRate, 0, us(1000));
-  EXPECT_EQ(allowance.pass(us(500), 600), us(500));  // the first period begins here
-  EXPECT_EQ(allowance.pass(us(600), 600), us(1500));
-  EXPECT_EQ(allowance.pass(us(1600), 800), us(1600));
-  EXPECT_EQ(allowance.pass(us(1600), 2001), us(4500));
+// As Linux limits block devices: the tokens of a period are added at its start and lost at its end.
+TEST(TokenBucket, APeriodsTokensAreAvailableFromItsStart) {
+  TokenBucket bucket(kRate, 0, us(1000));
+  EXPECT_EQ(bucket.admit(us(500), 600), us(500));  // the first period begins here
+  EXPECT_EQ(bucket.admit(us(600), 600), us(1500));
+  EXPECT_EQ(bucket.admit(us(1600), 800), us(1600));
+  EXPECT_EQ(bucket.admit(us(1600), 2001), us(4500));
 }
 
-TEST(Allowance, OfPeriodsIsNotSavedForLater) {
-  Allowance allowance(kRate, 0, us(1000));
-  allowance.pass(us(0), 1000);
-  EXPECT_EQ(allowance.pass(us(10'000), 1000), us(10'000));
-  EXPECT_EQ(allowance.pass(us(10'500), 1), us(11'000));
+TEST(TokenBucket, UnusedTokensOfAPeriodAreLost) {
+  TokenBucket bucket(kRate, 0, us(1000));
+  bucket.admit(us(0), 1000);
+  EXPECT_EQ(bucket.admit(us(10'000), 1000), us(10'000));
+  EXPECT_EQ(bucket.admit(us(10'500), 1), us(11'000));
 }
 
-struct Noted : Completion {
+struct RecordedCompletion : Completion {
   void done(SimTime when) override { at = when; }
   SimTime at;
 };
 
 // The medium takes 1 ns a byte, the limit of writes 1 us beyond the first 5000.
-TEST(LimitedDevice, IsDoneWhenTheMediumIsAndTheLimitLetsItPass) {
+TEST(LimitedDevice, CompletesWhenTheDeviceIsDoneAndTheLimitAdmits) {
   machine::DeviceParameters parameters;
   parameters.read_bandwidth = parameters.write_bandwidth = 1e9;
   parameters.write_limit = kRate;
   parameters.write_burst = kBurst;
   pdes::EventQueue events;
   const auto device = make_device(parameters, events, 0);
-  Noted first, second, read;
+  RecordedCompletion first, second, read;
   device->submit(us(0), {Direction::kWrite, 0, 4000, &first});
   device->submit(us(0), {Direction::kWrite, 4000, 4000, &second});
   device->submit(us(0), {Direction::kRead, 0, 100'000, &read});

@@ -56,7 +56,7 @@ RequestQueue::ByPosition::iterator RequestQueue::nearest(uint64_t head) {
   return above->first.first - head <= head - below->first.first ? above : below;
 }
 
-// Turns where nothing waits farther on, not at the rim of the disk.
+// Reverses the direction after the last waiting request (LOOK), not at the edge of the disk.
 RequestQueue::ByPosition::iterator RequestQueue::next_of_sweep(uint64_t head) {
   if (upward_) {
     const auto above = by_position_.lower_bound({head, 0});

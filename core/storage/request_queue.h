@@ -1,5 +1,6 @@
-// The requests that wait at a device, and which of them is next: the queue disciplines. Positions
-// are those of ServiceModel::position_of; requests at the same position leave as they came.
+// RequestQueue: the requests that wait at a device, and which of them is next (the queue
+// discipline). Positions are those of ServiceModel::position_of(). Requests at the same position
+// are served in the order of arrival.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,11 @@ class RequestQueue {
   bool in_order_of_arrival() const { return discipline_ == machine::QueueDiscipline::kFcfs; }
 
   void push(const WaitingRequest& waiting, uint64_t position);
-  WaitingRequest pop(uint64_t head);  // REQUIRES: !empty()
+  // Removes and returns the next request for a head at this position. REQUIRES: !empty().
+  WaitingRequest pop(uint64_t head);
 
  private:
-  using Key = std::pair<uint64_t, uint64_t>;  // position, order of arrival
+  using Key = std::pair<uint64_t, uint64_t>;  // position, number of arrival
   using ByPosition = std::map<Key, WaitingRequest>;
 
   void grow();
@@ -43,7 +45,7 @@ class RequestQueue {
   std::vector<WaitingRequest> ring_;
   size_t first_ = 0;
   size_t waiting_ = 0;
-  // The others; nodes are used again.
+  // The other disciplines; map nodes are used again.
   ByPosition by_position_;
   std::vector<ByPosition::node_type> spare_;
   uint64_t arrivals_ = 0;

@@ -1,4 +1,5 @@
-// The service models of single devices, one file each. docs/models/devices.md has their equations.
+// The service models of single devices, one .cc file each. docs/models/devices.md has their
+// equations. Seeds select the initial angle of a disk.
 #pragma once
 
 #include <cmath>
@@ -17,7 +18,7 @@ std::unique_ptr<ServiceModel> make_simple_disk(const machine::DeviceParameters& 
 std::unique_ptr<ServiceModel> make_hp97560(uint64_t seed);
 std::unique_ptr<ServiceModel> make_solid_state(const machine::DeviceParameters& parameters);
 
-// A bandwidth of zero costs nothing.
+// Picoseconds per byte; a bandwidth of zero means that the transfer takes no time.
 inline double ps_per_byte(double bandwidth) { return bandwidth > 0 ? 1e12 / bandwidth : 0; }
 inline SimTime transfer_time(uint64_t bytes, double ps_per_byte) {
   return SimTime::from_ps(std::llround(static_cast<double>(bytes) * ps_per_byte));

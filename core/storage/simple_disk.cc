@@ -1,5 +1,6 @@
-// The simple disk: a machine file's seek times, rotation and track length, nothing else. Switching
-// heads is free; a transfer that goes on in the next cylinder waits for the arm, no longer.
+// The simple disk: seek times, rotation and track length of the machine file, and nothing else. A
+// head switch takes no time. A transfer that continues in the next cylinder waits for the arm and
+// no longer.
 #include "core/storage/simple_disk.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 // The mean of sqrt(d - 1) over random pairs of different ones of n cylinders, whose distance is d
 // with probability 2 (n - d) / (n (n - 1)): the sum of (m - x) sqrt(x) for x below m = n - 1, by
-// the Euler-Maclaurin formula. Disks of today have too many cylinders to add up for each of them.
+// the Euler-Maclaurin formula. Modern disks have too many cylinders for a plain sum.
 double mean_root_of_distance(double n) {
   constexpr double kZetaMinusHalf = -0.20788622497735457;  // Riemann's zeta function
   constexpr double kZetaMinusThreeHalves = -0.025485201889833;

@@ -1,4 +1,5 @@
-// The seek curve of the simple disk, through the times that data sheets give.
+// The seek curve of the simple disk: it passes through the seek times of a data sheet (single
+// cylinder, average, full stroke).
 #pragma once
 
 #include "core/machine/storage.h"

@@ -1,6 +1,6 @@
-// A solid-state device: pages lie round-robin over channels, then over the dies of a channel. Dies
-// read and program at the same time; a channel moves one page at a time, the interface one byte
-// after the other.
+// A solid-state device: pages are distributed round robin over channels, then over the dies of a
+// channel. Dies read and program in parallel; a channel moves one page at a time; the interface
+// moves all bytes one after the other.
 #include <algorithm>
 #include <vector>
 
@@ -45,7 +45,7 @@ class SolidState : public ServiceModel {
   SimTime& channel_free(uint64_t page) { return channel_free_[page % channel_free_.size()]; }
   SimTime& die_free(uint64_t page) { return die_free_[page % die_free_.size()]; }
 
-  // The die keeps the page until the channel has moved it.
+  // The die is busy until the channel has moved the page.
   SimTime read_page(SimTime begin, uint64_t page, uint64_t bytes, DeviceStatistics& totals) {
     SimTime& channel = channel_free(page);
     SimTime& die = die_free(page);
@@ -70,7 +70,7 @@ class SolidState : public ServiceModel {
   }
 
   machine::DeviceParameters parameters_;
-  SimTime program_;  // with the share of an erase
+  SimTime program_;  // of a page, with its share of a block erase
   double channel_;
   double interface_;
   std::vector<SimTime> channel_free_;

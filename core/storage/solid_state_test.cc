@@ -53,7 +53,7 @@ TEST(SolidState, ReadsAPageFirstThatItWritesInPart) {
             kOverhead + kRead + SimTime::from_ns(1000) + kProgram);
 }
 
-// Eight pages take as long as one; each row of eight after that comes behind it.
+// Eight pages take as long as one; each further row of eight follows it.
 TEST(SolidState, UsesAllChannelsForALargeRequest) {
   const SimTime one = kRead + kMove;
   EXPECT_EQ(serve(flash(), Direction::kRead, 0, 8 * 4096), kOverhead + one);
@@ -84,7 +84,7 @@ TEST(SolidState, IsNoFasterThanItsInterface) {
 }
 
 TEST(SolidState, WorksOnRequestsForDifferentChannelsAtTheSameTime) {
-  struct Noted : Completion {
+  struct RecordedCompletion : Completion {
     void done(SimTime when) override { at = when; }
     SimTime at;
   };
@@ -92,12 +92,12 @@ TEST(SolidState, WorksOnRequestsForDifferentChannelsAtTheSameTime) {
   parameters.queue_depth = 8;
   pdes::EventQueue events;
   const auto device = make_device(parameters, events, 0);
-  Noted requests[9];
+  RecordedCompletion requests[9];
   for (uint64_t i = 0; i < 9; ++i)
     device->submit(SimTime::zero(), {Direction::kRead, i * 4096, 4096, &requests[i]});
   while (!events.empty()) events.take_earliest().fire();
   for (int i = 0; i < 8; ++i) EXPECT_EQ(requests[i].at, kOverhead + kRead + kMove);
-  // The ninth waits for a place in the queue, and then has its channel to itself.
+  // The ninth waits for a free slot of the device, and then has its channel to itself.
   EXPECT_EQ(requests[8].at, (kOverhead + kRead + kMove) * 2);
   EXPECT_EQ(device->statistics().busy, (kOverhead + kRead + kMove) * 2);
 }

@@ -6,7 +6,7 @@ namespace sesame::storage {
 
 namespace {
 
-// What one device holds: as much as the machine file says, and as the medium has room for.
+// The capacity of one device or member: the smaller of the configured one and the medium's.
 uint64_t member_capacity(const machine::DeviceParameters& device) {
   const uint64_t medium =
       device.kind == machine::DeviceKind::kDisk
@@ -57,12 +57,12 @@ bool Space::resize(FileId file, uint64_t before, uint64_t after) {
 }
 
 bool Space::grow(FileId file, uint64_t before, uint64_t after) {
-  bool has_room = true;
+  bool has_space = true;
   layouts_.of(file).cut({before, after - before}, [&](const CellRange& range) {
     const uint64_t blocks = (range.begin + range.bytes + block_ - 1) / block_;
-    has_room = has_room && device_of(file, range.cell).grow(cell_of(file, range.cell), blocks);
+    has_space = has_space && device_of(file, range.cell).grow(cell_of(file, range.cell), blocks);
   });
-  return has_room;
+  return has_space;
 }
 
 void Space::shrink(FileId file, uint64_t bytes) {
@@ -74,12 +74,12 @@ void Space::shrink(FileId file, uint64_t bytes) {
 }
 
 Allocation::Run Space::find(FileId file, uint32_t cell, uint64_t cell_block) {
-  Allocation::Cell& pieces = cell_of(file, cell);
-  if (cell_block >= Allocation::blocks_of(pieces) &&
-      !device_of(file, cell).grow(pieces, cell_block + 1)) {
+  Allocation::Cell& extents = cell_of(file, cell);
+  if (cell_block >= Allocation::blocks_of(extents) &&
+      !device_of(file, cell).grow(extents, cell_block + 1)) {
     return {0, 1};
   }
-  return Allocation::find(pieces, cell_block);
+  return Allocation::find(extents, cell_block);
 }
 
 }  // namespace sesame::storage

@@ -1,5 +1,5 @@
-// The room that files take on the devices of a file system: every cell of a file has blocks on the
-// device of its I/O node.
+// Space: where files are on the devices of a file system. Every cell of a file (layout.h) has
+// blocks on the device of its I/O node.
 #pragma once
 
 #include <vector>
@@ -11,15 +11,15 @@ namespace sesame::storage {
 
 class Space {
  public:
-  // The layouts live longer.
+  // `layouts` must outlive it.
   Space(const machine::StorageParameters& parameters, const Layouts& layouts);
 
-  // Makes room for a file that had `before` bytes and is to have `after`. False, and nothing has
-  // changed, when a device is full.
+  // Allocates or frees blocks for a file that has `before` bytes and will have `after`. Returns
+  // false, and changes nothing, if a device is full.
   bool resize(FileId file, uint64_t before, uint64_t after);
 
-  // Where a block of a cell is, in blocks of the device. A program can get at blocks that nobody
-  // made room for (a hole that is read): they get their place now, on a full device its begin.
+  // Where a block of a cell is on its device, in blocks. A program may read blocks that were never
+  // allocated (a hole): they are allocated now; on a full device address 0 stands for them.
   Allocation::Run find(FileId file, uint32_t cell, uint64_t cell_block);
 
  private:
@@ -36,7 +36,7 @@ class Space {
   std::vector<std::vector<Allocation::Cell>> files_;  // by cell
 };
 
-// What an I/O node's device holds, redundancy aside; 0: without end.
+// The bytes that an I/O node's device can hold, without redundancy; 0: unlimited.
 uint64_t device_capacity(const machine::DeviceParameters& device);
 
 }  // namespace sesame::storage

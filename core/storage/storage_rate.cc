@@ -1,7 +1,7 @@
-// How many block requests per second the full model of a file system serves: ranks that read and
-// write 1 to 4 blocks at random places of a shared file, 80 % reads, each the next when the last is
-// done. bench/storage_rate.py runs it. Arguments: policy ("none": no caches), requests. Prints
-// blocks, requests, seconds of CPU time and blocks read from devices.
+// Measures how many block requests per second of CPU time the full model of a file system
+// simulates. Ranks read and write 1 to 4 blocks at random offsets of a shared file, 80 % reads, one
+// request after the other. bench/storage_rate.py runs it. Arguments: policy ("none": no caches),
+// requests. Prints blocks, requests, seconds of CPU time and blocks read from devices.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>

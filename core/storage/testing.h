@@ -1,4 +1,4 @@
-// For tests of file systems: a small machine, and accesses that run until they are done.
+// For tests of file systems: a small machine, and accesses that run to their completion.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ inline machine::StorageParameters plain() {
   return parameters;
 }
 
-// The same with caches of so many blocks.
+// The same with caches of these sizes.
 inline machine::StorageParameters cached(uint64_t cnode_blocks, uint64_t ionode_blocks) {
   machine::StorageParameters parameters = plain();
   parameters.cnode_cache.size = cnode_blocks * kBlock;
@@ -55,8 +55,8 @@ kind = "crossbar"
   return *machine;
 }
 
-// Notes when it was told.
-struct Told : Completion {
+// Records when it was called.
+struct CompletionRecord : Completion {
   void done(SimTime time) override {
     at = time;
     is_done = true;
@@ -65,10 +65,10 @@ struct Told : Completion {
   bool is_done = false;
 };
 
-// A file system with one file, and ranks on nodes of their own.
-class Rig {
+// A file system with one file; each rank is on its own node.
+class TestFileSystem {
  public:
-  explicit Rig(const machine::StorageParameters& parameters, int ranks = 4)
+  explicit TestFileSystem(const machine::StorageParameters& parameters, int ranks = 4)
       : parameters_(parameters),
         machine_(small_machine(ranks)),
         network_(*network::Network::create(machine_, ranks, "cyclic")),
@@ -76,7 +76,7 @@ class Rig {
     system_ = make_file_system(parameters, network_, events_, 1);
     file = system_->find_file("/file");
     system_->resize(file, UINT64_C(1) << 30);
-    system_->note_contents(file);
+    system_->mark_existing_contents(file);
   }
 
   FileSystem& system() { return *system_; }
@@ -85,7 +85,7 @@ class Rig {
     return {rank, network_.node_of(rank), &interfaces_[static_cast<size_t>(rank)]};
   }
 
-  // One access that runs alone, with all that it leaves behind; how long it took.
+  // Runs one access alone, with the background work that it starts. Returns its duration.
   SimTime read(int rank, const std::vector<Extent>& extents) {
     return run(Direction::kRead, rank, extents);
   }
@@ -93,10 +93,10 @@ class Rig {
     return run(Direction::kWrite, rank, extents);
   }
   SimTime run(Direction direction, int rank, const std::vector<Extent>& extents) {
-    Told told;
+    CompletionRecord completion;
     const SimTime began = now_;
-    system_->access(now_, {direction, file, client(rank), extents}, told);
-    return finish(told) - began;
+    system_->access(now_, {direction, file, client(rank), extents}, completion);
+    return finish(completion) - began;
   }
   SimTime read_blocks(int rank, uint64_t first, uint64_t count = 1) {
     return read(rank, {{first * kBlock, count * kBlock}});
@@ -105,23 +105,23 @@ class Rig {
     return write(rank, {{first * kBlock, count * kBlock}});
   }
   SimTime flush(int rank) {
-    Told told;
+    CompletionRecord completion;
     const SimTime began = now_;
-    system_->flush(now_, file, client(rank), told);
-    return finish(told) - began;
+    system_->flush(now_, file, client(rank), completion);
+    return finish(completion) - began;
   }
-  // Runs everything that is under way to its end; when the access was done.
-  SimTime finish(const Told& told) {
+  // Runs all events. Returns when the access was complete.
+  SimTime finish(const CompletionRecord& completion) {
     run_all();
-    EXPECT_TRUE(told.is_done);
-    return told.at;
+    EXPECT_TRUE(completion.is_done);
+    return completion.at;
   }
 
   void run_all() {
     while (!events_.empty()) run_until(events_.earliest());
   }
 
-  // What happens up to then.
+  // Runs the events up to this time.
   void run_until(SimTime time) {
     while (events_.earliest() <= time && !events_.empty()) {
       pdes::ConditionalEvent& event = events_.take_earliest();
@@ -131,7 +131,7 @@ class Rig {
     now_ = later(now_, time);
   }
 
-  // Closed forms: a message between a node and an I/O node, a request of the device.
+  // Closed forms: the time of a message between a node and an I/O node, and of a device request.
   static SimTime message(uint64_t bytes) {
     return SimTime::from_ns(10'000) + SimTime::from_seconds(static_cast<double>(bytes) / 100e6);
   }

@@ -1,5 +1,5 @@
-// How busy something was over time, in at most 256 equal slices of simulated time. When the run
-// outgrows them, neighbours are joined and slices are twice as long.
+// Utilisation: the busy time of a device in at most 256 equal slices of simulated time. When a run
+// gets longer than the slices, pairs of them are merged and the slice length doubles.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace sesame::storage {
 
 class Utilisation {
  public:
-  // Busy from begin to end; calls need not come in order of time.
+  // The device was busy from `begin` to `end`. Calls need not be in the order of time.
   void add(SimTime begin, SimTime end);
   SimTime slice() const { return slice_; }
   const std::vector<SimTime>& busy() const { return busy_; }

@@ -1,4 +1,5 @@
-// Base caching: each cache for itself. What is in neither cache on the way is read from the device.
+// Base caching: caches do not cooperate. A block that is in neither cache on its path is read from
+// the device.
 #include "core/storage/cache_policy.h"
 
 namespace sesame::storage {

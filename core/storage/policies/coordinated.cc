@@ -1,7 +1,7 @@
-// Centrally coordinated caching: part of each compute node's cache is the I/O nodes', in equal
-// shares. A block that leaves an I/O node's cache goes to that node's share, whose least recently
-// used block is lost. A block found there stays there and is sent to the reader. Forwarding of what
-// compute nodes hold for themselves comes after that (Dahlin and others 1994).
+// Centrally coordinated caching (Dahlin and others 1994): I/O nodes manage a share of each compute
+// node's cache, in equal parts. A block that an I/O node evicts moves to its share, which evicts
+// its least recently used block. A block found in the share stays there and is sent to the reader.
+// After that the I/O node looks in the compute nodes' own caches, as in greedy forwarding.
 #include "core/storage/cache_policy.h"
 
 namespace sesame::storage {
@@ -15,32 +15,32 @@ class Coordinated : public CachePolicy {
     BlockCache& share = caches.coordinated(block.ionode);
     if (BlockCache::Slot* slot = share.find(block.key)) {
       share.touch(*slot);
-      return {Source::Place::kCnode, caches.home_of(block.ionode, *slot), slot->fetch};
+      return {Source::Kind::kCnode, caches.cnode_of_coordinated(block.ionode, *slot), slot->fetch};
     }
     find_at_cnode(caches, block, reader, source);
     return source;
   }
 
-  int take_ionode_victim(Caches& caches, const IonodeBlock& block,
-                         const BlockCache::Slot& victim) override {
+  int store_ionode_victim(Caches& caches, const IonodeBlock& block,
+                          const BlockCache::Slot& victim) override {
     BlockCache& share = caches.coordinated(block.ionode);
-    if (share.capacity() == 0) return Directory::kNobody;
+    if (share.capacity() == 0) return Directory::kNoNode;
     BlockCache::Slot* slot = share.find(block.key);
     if (slot != nullptr) {
       share.touch(*slot);
-      return Directory::kNobody;
+      return Directory::kNoNode;
     }
     BlockCache::Slot lost;
     slot = &share.insert(block.key, block.index, lost);
     slot->fetch = victim.fetch;
-    return caches.home_of(block.ionode, *slot);
+    return caches.cnode_of_coordinated(block.ionode, *slot);
   }
 
   int drop_copies(Caches& caches, const IonodeBlock& block) override {
     BlockCache& share = caches.coordinated(block.ionode);
     BlockCache::Slot* slot = share.find(block.key);
-    if (slot == nullptr) return Directory::kNobody;
-    const int home = caches.home_of(block.ionode, *slot);
+    if (slot == nullptr) return Directory::kNoNode;
+    const int home = caches.cnode_of_coordinated(block.ionode, *slot);
     share.erase(*slot);
     return home;
   }

@@ -1,6 +1,6 @@
 // Globally managed caching: a block is in one cache only. It moves to the compute node that reads
-// it; what a compute node evicts goes to the cache of the block's I/O node, and what that evicts is
-// lost, whether or not other compute nodes have room.
+// it. A block that a compute node evicts moves to the cache of its I/O node; a block that an I/O
+// node evicts is dropped, even if other compute nodes have space.
 #include "core/storage/cache_policy.h"
 
 namespace sesame::storage {
@@ -21,10 +21,10 @@ class Global : public CachePolicy {
     return source;
   }
 
-  bool keeps_what_is_read() const override { return false; }
-  bool takes_cnode_victims() const override { return true; }
+  bool caches_reads() const override { return false; }
+  bool accepts_cnode_victims() const override { return true; }
   bool allocates_written(Caches& caches, const IonodeBlock& block) const override {
-    return caches.directory.holder(block.key, Directory::kNobody) == Directory::kNobody;
+    return caches.directory.holder(block.key, Directory::kNoNode) == Directory::kNoNode;
   }
 };
 

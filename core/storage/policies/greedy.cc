@@ -1,5 +1,5 @@
-// Greedy forwarding: before an I/O node reads from its device it asks a compute node that holds the
-// block to send it to the reader.
+// Greedy forwarding: before an I/O node reads a block from its device, it asks a compute node that
+// holds the block to send it to the reader.
 #include "core/storage/cache_policy.h"
 
 namespace sesame::storage {

@@ -67,7 +67,7 @@ class SlowDisk : public storage::FileSystem {
   }
   bool resize(storage::FileId, uint64_t bytes) override { return bytes <= capacity; }
   void remove(storage::FileId) override {}
-  void note_contents(storage::FileId) override {}
+  void mark_existing_contents(storage::FileId) override {}
   void drop(storage::FileId, int, uint64_t, uint64_t) override {}
   void set_striping(storage::FileId, const storage::Striping&) override {}
   std::optional<storage::Striping> striping(storage::FileId) const override { return {}; }
