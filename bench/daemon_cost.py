@@ -1,12 +1,12 @@
 """What watching an idle node costs: our daemon, PCP and node_exporter, in one run.
 
 Each is started on loopback with settings of its own and ended again: sesamed with all points on and
-a reception that takes its pulls; pmcd with pmdalinux and a pmlogger of 108 metrics; node_exporter,
-asked for its page. Prints the processor time of each for one pull (its threads' /proc schedstat),
-and what share of a processor that is at an interval of 10 s. Without a budget unless one is given:
-on a node that is not idle the governor has work. Six pulls of sesamed are made together, so a
-stretch of many times six intervals says most. Root, and Debian's packages pcp and
-prometheus-node-exporter; which is absent is said.
+a collector that takes its readings; pmcd with pmdalinux and a pmlogger of 108 metrics;
+node_exporter, asked for its page. Prints the processor time of each for one reading (/proc
+schedstat of its threads), and what share of a processor that is at an interval of 10 s. Without a
+budget unless one is given: on a node that is not idle the governor has work. sesamed delivers six
+readings in one batch, so measure many times six intervals. Needs root and the packages pcp and
+prometheus-node-exporter of Debian; reports which of them is missing.
 
     python bench/daemon_cost.py [--interval 2] [--seconds 60] [--budget 0.1%]
 """
@@ -29,7 +29,7 @@ from pathlib import Path
 SESAME = [sys.executable, "-m", "sesame"]
 PMCD = Path("/usr/lib/pcp/bin/pmcd")
 PMDA = Path("/var/lib/pcp/pmdas/linux/pmdalinux")
-PORTS = {"daemon": 17117, "reception": 17118, "pmcd": 17119, "node_exporter": 17120}
+PORTS = {"daemon": 17117, "collector": 17118, "pmcd": 17119, "node_exporter": 17120}
 # Leaves of PCP's names: a node of the tree draws in derived metrics that keep pmlogger busy.
 STATES = ("user", "nice", "sys", "idle", "irq.hard", "irq.soft", "steal", "guest")
 METRICS = [
@@ -97,13 +97,13 @@ def processor_ns(pids: list[int]) -> int:
 
 @contextmanager
 def sesame(folder: Path, how: argparse.Namespace) -> Iterator[list[int]]:
-    token = folder / "reception-token"
-    at = f"127.0.0.1:{PORTS['reception']}"
-    options = ["receive", "-o", folder / "out", "--token-file", token, "--listen", at]
-    with started(*SESAME, *options, log=folder / "reception.log"):
+    token = folder / "collector-token"
+    at = f"127.0.0.1:{PORTS['collector']}"
+    options = ["collect", "-o", folder / "out", "--token-file", token, "--listen", at]
+    with started(*SESAME, *options, log=folder / "collector.log"):
         while not token.exists():
             time.sleep(0.1)
-        options = ["measure", "daemon", "--folder", folder, "--level", "summary"]
+        options = ["measure", "daemon", "--state-directory", folder, "--level", "summary"]
         options += ["--listen", f"127.0.0.1:{PORTS['daemon']}", "--interval", str(how.interval)]
         options += ["--budget", how.budget]
         options += ["--destination", f"http://{at}", "--destination-token-file", token]
@@ -185,12 +185,13 @@ def main() -> None:
         before = {name: processor_ns(pids) for name, pids in running.items()}
         begin = time.monotonic()
         time.sleep(arguments.seconds)
-        pulls = (time.monotonic() - begin) / arguments.interval
+        readings = (time.monotonic() - begin) / arguments.interval
         took = {name: processor_ns(pids) - before[name] for name, pids in running.items()}
     for name, ns in took.items():
         print(
-            f"{name}: {1e-6 * ns / pulls:.2f} ms a pull, {1e-8 * ns / pulls:.4f} % of a processor "
-            f"at 10 s, {ns / took['sesamed, all points']:.2f} times sesamed's"
+            f"{name}: {1e-6 * ns / readings:.2f} ms a reading, "
+            f"{1e-8 * ns / readings:.4f} % of a processor at 10 s, "
+            f"{ns / took['sesamed, all points']:.2f} times sesamed's"
         )
 
 

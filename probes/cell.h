@@ -17,12 +17,11 @@ struct cell {
 
 /* What the programs of a subsystem have cost a CPU, by the calibrated cost of each run and event;
  * before the CPU's cells. */
-struct spending {
-  __u64 spent_ns;
-  __u64
-      allowance_ns; /* the user side's: when spent_ns passes it, the CPU says so, once; 0: never */
-  __u64 runs;       /* of programs, those that found nothing to count too */
-  __u64 scratch;    /* of the program that runs */
+struct account {
+  __u64 charged_ns;
+  __u64 quota_ns; /* the user side's: when charged_ns passes it, the CPU says so, once; 0: never */
+  __u64 runs;     /* of programs, those that found nothing to count too */
+  __u64 scratch;  /* of the program that runs */
 };
 
 /* How closely a point looks; each takes longer than the one before. */
@@ -60,9 +59,9 @@ struct settings {
 };
 
 /* An event of this point says that a CPU has spent its subsystem's allowance. */
-#define SESAME_SPENT 0xffff
+#define SESAME_QUOTA_REACHED 0xffff
 /* Of this one, that a class was given to something new, whose name may not be there for long. */
-#define SESAME_MET 0xfffe
+#define SESAME_CLASS_ASSIGNED 0xfffe
 
 /* One event of a trace. What `where` and `what` are is the subsystem's to say. The thread is the
  * one that was running, in sched the one that the event is of. */

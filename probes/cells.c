@@ -6,7 +6,7 @@
 
 #include "probes/loaded.h"
 
-EXPORT struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpus, size_t* stride) {
+EXPORT struct account* sesame_probes_cells(struct loaded* loaded, unsigned* cpus, size_t* stride) {
   *cpus = cpu_count();
   *stride = loaded->cells_bytes / cpu_count();
   return loaded->cells;
@@ -48,17 +48,17 @@ EXPORT const char* sesame_probes_classes(struct loaded* loaded) {
 EXPORT struct settings* sesame_probes_settings(struct loaded* loaded) { return loaded->settings; }
 
 /* A CPU's: what it spent; its cells follow. */
-static struct spending* spending_of(const struct loaded* loaded, unsigned cpu) {
-  return (struct spending*)((char*)loaded->cells + loaded->cells_bytes / cpu_count() * cpu);
+static struct account* account_of(const struct loaded* loaded, unsigned cpu) {
+  return (struct account*)((char*)loaded->cells + loaded->cells_bytes / cpu_count() * cpu);
 }
 
 static struct cell* cells_of(const struct loaded* loaded, unsigned cpu) {
-  return (struct cell*)(spending_of(loaded, cpu) + 1);
+  return (struct cell*)(account_of(loaded, cpu) + 1);
 }
 
 /* The longest durations are kept in two places that take turns: `old` is not written any more. */
 static void sum_cell(const struct loaded* loaded, unsigned place, unsigned old,
-                     struct pulled* sum) {
+                     struct cell_reading* sum) {
   for (unsigned cpu = 0, cpus = cpu_count(); cpu < cpus; ++cpu) {
     struct cell* cell = &cells_of(loaded, cpu)[place];
     sum->count += cell->count;
@@ -72,23 +72,23 @@ static void sum_cell(const struct loaded* loaded, unsigned place, unsigned old,
 }
 
 /* What a cell has counted since the last pull; whether that is anything. */
-static bool pull_cell(const struct loaded* loaded, unsigned place, unsigned old,
-                      struct pulled* pulled) {
-  struct pulled sum = {.place = place};
+static bool read_cell(const struct loaded* loaded, unsigned place, unsigned old,
+                      struct cell_reading* reading) {
+  struct cell_reading sum = {.place = place};
   sum_cell(loaded, place, old, &sum);
-  struct pulled* before = &loaded->before[place];
+  struct cell_reading* before = &loaded->before[place];
   if (sum.count == before->count) return false;
-  *pulled = (struct pulled){place,
-                            sum.count - before->count,
-                            sum.bytes - before->bytes,
-                            sum.timed - before->timed,
-                            sum.total_ns - before->total_ns,
-                            sum.max_ns};
+  *reading = (struct cell_reading){place,
+                                   sum.count - before->count,
+                                   sum.bytes - before->bytes,
+                                   sum.timed - before->timed,
+                                   sum.total_ns - before->total_ns,
+                                   sum.max_ns};
   *before = sum;
   return true;
 }
 
-EXPORT unsigned sesame_probes_pull(struct loaded* loaded, struct pulled* pulled) {
+EXPORT unsigned sesame_probes_read(struct loaded* loaded, struct cell_reading* reading) {
   const struct subsystem* subsystem = loaded->subsystem;
   const unsigned old = loaded->settings->epoch, groups = subsystem->group_count;
   loaded->settings->epoch = 1 - old;
@@ -97,10 +97,10 @@ EXPORT unsigned sesame_probes_pull(struct loaded* loaded, struct pulled* pulled)
   for (unsigned point = 0; point < subsystem->point_count; ++point) {
     const unsigned first = point * subsystem->class_count * groups;
     for (unsigned place = first; place < first + classes * groups; ++place) {
-      if (pull_cell(loaded, place, old, &pulled[count])) ++count;
+      if (read_cell(loaded, place, old, &reading[count])) ++count;
     }
   }
-  if (subsystem->after_pull != NULL) subsystem->after_pull(loaded->shared);
+  if (subsystem->after_read != NULL) subsystem->after_read(loaded->shared);
   return count;
 }
 
@@ -110,8 +110,8 @@ EXPORT void sesame_probes_sums(struct loaded* loaded, uint64_t* row, unsigned st
   const unsigned seen = classes_seen(loaded) * subsystem->group_count;
   for (unsigned cpu = 0; cpu < cpu_count(); ++cpu, row += stride) {
     uint64_t* sums = row;
-    *sums++ = spending_of(loaded, cpu)->spent_ns;
-    *sums++ = spending_of(loaded, cpu)->runs;
+    *sums++ = account_of(loaded, cpu)->charged_ns;
+    *sums++ = account_of(loaded, cpu)->runs;
     const struct cell* cells = cells_of(loaded, cpu);
     for (unsigned point = 0; point < subsystem->point_count; ++point, ++sums) {
       *sums = 0;
@@ -137,9 +137,9 @@ EXPORT void sesame_probes_compare(const uint64_t* before, const uint64_t* now, u
   }
 }
 
-EXPORT void sesame_probes_allow(struct loaded* loaded, uint64_t ns) {
+EXPORT void sesame_probes_set_quota(struct loaded* loaded, uint64_t ns) {
   for (unsigned cpu = 0, cpus = cpu_count(); cpu < cpus; ++cpu) {
-    struct spending* spending = spending_of(loaded, cpu);
-    spending->allowance_ns = spending->spent_ns + (ns > 0 ? ns : 1);
+    struct account* account = account_of(loaded, cpu);
+    account->quota_ns = account->charged_ns + (ns > 0 ? ns : 1);
   }
 }

@@ -26,15 +26,15 @@ struct loaded {
   /* The programs of each point, a bit for each: those that it needs, and while points only count.
    */
   uint32_t serving[SESAME_MAX_POINTS], counting[SESAME_MAX_POINTS];
-  const char* classless;  /* why its classes cannot be told; NULL when they can */
-  struct spending* cells; /* of all CPUs, each followed by its cells */
+  const char* classless; /* why its classes cannot be told; NULL when they can */
+  struct account* cells; /* of all CPUs, each followed by its cells */
   size_t cells_bytes;
   struct settings* settings;
   void* shared; /* what the programs share with their subsystem's user side; NULL: nothing */
   size_t shared_bytes;
-  char** names;          /* of classes; NULL: none yet */
-  char* class_text;      /* the same as lines; NULL: to be made */
-  struct pulled* before; /* what each cell had counted at the last pull */
+  char** names;                /* of classes; NULL: none yet */
+  char* class_text;            /* the same as lines; NULL: to be made */
+  struct cell_reading* before; /* what each cell had counted at the last pull */
 };
 
 /* What sesame_probes_error says from now on. */

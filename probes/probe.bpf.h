@@ -18,7 +18,7 @@
 const char kLicense[] SEC("license") = "GPL";
 
 struct cells {
-  struct spending spending;
+  struct account account;
   struct cell cell[POINTS][CLASSES][GROUPS];
 };
 
@@ -94,18 +94,18 @@ static __always_inline void say(__u16 message) {
   bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 }
 
-static __always_inline void spend(struct cells* mine, __u32 ns) {
-  const __u64 before = mine->spending.spent_ns, allowance = mine->spending.allowance_ns;
-  mine->spending.spent_ns = before + ns;
-  if (before < allowance && before + ns >= allowance) say(SESAME_SPENT);
+static __always_inline void charge(struct cells* mine, __u32 ns) {
+  const __u64 before = mine->account.charged_ns, quota = mine->account.quota_ns;
+  mine->account.charged_ns = before + ns;
+  if (before < quota && before + ns >= quota) say(SESAME_QUOTA_REACHED);
 }
 
 /* A program that has run has cost something, whether it counts anything or not. */
 static __always_inline struct cells* begin_run(void) {
   struct cells* mine = cells_here();
   if (!mine) return 0;
-  ++mine->spending.runs;
-  spend(mine, settings.run_ns);
+  ++mine->account.runs;
+  charge(mine, settings.run_ns);
   return mine;
 }
 
@@ -114,7 +114,7 @@ static __always_inline struct cell* cell_of(struct cells* mine, __u32 point, __u
   barrier_var(class_); /* what the compiler knows of it, the kernel wants to see checked */
   if (point >= POINTS || class_ >= CLASSES || !settings.detail[point]) return 0;
   const __u32 cost_ns = settings.cost_ns[point];
-  if (cost_ns) spend(mine, cost_ns);
+  if (cost_ns) charge(mine, cost_ns);
   return &mine->cell[point][class_][GROUPS > 1 ? group_of(bytes) : 0];
 }
 

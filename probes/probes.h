@@ -44,11 +44,11 @@ int sesame_probes_free_classes(struct loaded* loaded);
 
 /* For each CPU what was spent and its cells, [point][class][group], `stride` bytes apart; and the
  * settings. Mapped until unloaded. */
-struct spending* sesame_probes_cells(struct loaded* loaded, unsigned* cpus, size_t* stride);
+struct account* sesame_probes_cells(struct loaded* loaded, unsigned* cpus, size_t* stride);
 struct settings* sesame_probes_settings(struct loaded* loaded);
 
 /* What a cell has counted since the last pull, on all CPUs together. */
-struct pulled {
+struct cell_reading {
   uint64_t place; /* the number of the cell in [point][class][group] */
   uint64_t count;
   uint64_t bytes;
@@ -59,7 +59,7 @@ struct pulled {
 
 /* The cells with events since the last pull; there is room for as many as there are cells. Nothing
  * is counted twice or lost between two pulls. Returns how many. */
-unsigned sesame_probes_pull(struct loaded* loaded, struct pulled* pulled);
+unsigned sesame_probes_read(struct loaded* loaded, struct cell_reading* changed);
 
 /* Since it was loaded, for each CPU: what was spent, runs, and the events of each point. A CPU's
  * row is the next one's before by `stride` numbers. */
@@ -73,13 +73,13 @@ void sesame_probes_compare(const uint64_t* before, const uint64_t* now, unsigned
                            const unsigned* begins, unsigned subsystems, uint64_t* found);
 
 /* Each CPU may spend so much from now on; the first to do so sends an event. */
-void sesame_probes_allow(struct loaded* loaded, uint64_t ns);
+void sesame_probes_set_quota(struct loaded* loaded, uint64_t ns);
 
 /* ---- A watch: a thread that closes intervals while there is nothing to decide ---- */
 
-struct watch;
+struct idle_reader;
 
-struct watch_order {
+struct idle_order {
   uint64_t due_ns; /* monotonic: when the first interval is over */
   uint64_t interval_ns;
   uint64_t own_ns;              /* processor time of this process when it began */
@@ -95,35 +95,36 @@ struct watch_order {
   int processors; /* /proc/stat */
 };
 
-/* What there is of an interval: this, a struct sampled for each subsystem, `text_bytes` of
- * /proc/stat and zeroes up to the next word, and the subsystems' cells, each a struct pulled. */
-struct sample {
+/* What there is of an interval: this, a struct subsystem_sample for each subsystem, `text_bytes` of
+ * /proc/stat and zeroes up to the next word, and the subsystems' cells, each a struct cell_reading.
+ */
+struct interval_sample {
   uint64_t time_ns; /* monotonic: its end */
   uint64_t own_ns;  /* processor time of this process until then */
   uint64_t text_bytes;
 };
 
-struct sampled {
-  uint64_t spent_ns; /* by the CPU that spent most */
+struct subsystem_sample {
+  uint64_t charged_ns; /* by the CPU that spent most */
   uint64_t events;
   uint64_t cells;
 };
 
 /* For so many columns of sums. NULL: there is no memory for it, or no thread. */
-struct watch* sesame_probes_watch(unsigned cpus, unsigned columns, unsigned subsystems);
-void sesame_probes_unwatch(struct watch* watch);
+struct idle_reader* sesame_probes_idle_open(unsigned cpus, unsigned columns, unsigned subsystems);
+void sesame_probes_idle_close(struct idle_reader* reader);
 
 /* Readable when a rest has ended: there is something to decide at the end of this interval, there
  * are as many samples as there may be and another interval is over, or it was woken. */
-int sesame_probes_watch_descriptor(const struct watch* watch);
+int sesame_probes_idle_descriptor(const struct idle_reader* reader);
 
 /* From now on, until it ends, nobody else calls what is above here for these subsystems; what the
  * order points to stays. */
-void sesame_probes_rest(struct watch* watch, const struct watch_order* order);
+void sesame_probes_idle_start(struct idle_reader* reader, const struct idle_order* order);
 
 /* Ends a rest that has not ended. Gives the samples since it began, once, how many and how long
  * they are, and in the order's sums those of the last one. They are there until the next rest. */
-unsigned sesame_probes_wake(struct watch* watch, const void** samples, size_t* bytes);
+unsigned sesame_probes_idle_stop(struct idle_reader* reader, const void** samples, size_t* bytes);
 
 /* A descriptor that is readable when the ring asks to be emptied; -1 when nothing is loaded. */
 int sesame_probes_events_descriptor(void);

@@ -55,7 +55,7 @@ struct subsystem {
   /* Puts the names that classes have by now into `names`, to be freed; whether any has changed. */
   int (*name_classes)(void* shared, char** names);
   /* After a pull: what may mean another thing from now on is looked at again. */
-  void (*after_pull)(void* shared);
+  void (*after_read)(void* shared);
   /* Takes the names, and the places, of classes that were done with when this was called last;
    * whether there were any. */
   int (*free_classes)(struct bpf_object* object, void* shared, char** names);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cells.h"
+#include "counter_files.h"
 #include "process.h"
 #include "recorder.h"
 
@@ -121,7 +121,7 @@ static void install(void) {
   void* library = find_library();
   const SesameMpiInterface* interface = library != NULL ? interface_of(library) : NULL;
   const Wanted wanted = {sesame_settings.cells[0] != '\0' && interface != NULL &&
-                             sesame_cells_begin(sesame_settings.cells),
+                             sesame_counter_files_start(sesame_settings.cells),
                          sesame_settings.kinds != 0};
   if (interface == NULL && (sesame_settings.kinds & SESAME_MPI || sesame_settings.cells[0])) {
     sesame_say("MPI calls are not recorded, this MPI is not known", library_path, 0);

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "cells.h"
+#include "counter_files.h"
 #include "process.h"
 #include "recorder.h"
 

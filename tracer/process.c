@@ -85,7 +85,7 @@ static uint64_t share_of(uint64_t bytes) {
 }
 
 static void read_settings(void) {
-  const char* cells = getenv("SESAME_CELLS_DIRECTORY");
+  const char* cells = getenv("SESAME_COUNTERS_DIRECTORY");
   if (cells != NULL && strlen(cells) < sizeof sesame_settings.cells) {
     strcpy(sesame_settings.cells, cells);
   }

@@ -53,7 +53,7 @@ static __always_inline void fill_in(volatile struct fs_mount* mount,
   mount->process = (__u32)(bpf_get_current_pid_tgid() >> 32);
   mount->type = type;
   mount->super_block = (__u64)super_block;
-  say(SESAME_MET);
+  say(SESAME_CLASS_ASSIGNED);
 }
 
 /* The class of a mounted file system, which is its own if any is left. */
@@ -96,7 +96,7 @@ static __always_inline __u64 super_block_of(__u32 descriptor, struct cells* mine
   if (by_copies) return (__u64)BPF_CORE_READ(file, f_inode, i_sb);
   file = bpf_rdonly_cast(file, bpf_core_type_id_kernel(struct file));
   /* The kernel does not let a program compute with a pointer, but with what is in memory. */
-  volatile __u64* scratch = &mine->spending.scratch;
+  volatile __u64* scratch = &mine->account.scratch;
   *scratch = (__u64)file->f_inode->i_sb;
   return *scratch;
 }

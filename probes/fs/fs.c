@@ -146,7 +146,7 @@ static bool has_ended(__u32 process) { return kill((pid_t)process, 0) != 0 && er
 
 /* Nobody says when what is not mounted here is gone, and its address another's. The list of whoever
  * uses it next says it; once an interval, since that costs more than a call. */
-static void after_pull(void* memory) {
+static void after_read(void* memory) {
   struct fs_shared* shared = memory;
   forget(shared, 0, FS_TYPES);
   for (unsigned i = 0; i < FS_MOUNTS; ++i) {
@@ -213,14 +213,14 @@ static int free_classes(struct bpf_object* object, void* memory, char** names) {
   for (__u32 i = 0; i < FS_MOUNTS; ++i) {
     struct fs_mount* mount = &shared->mounts[i];
     if (mount->super_block != FS_GONE) continue;
-    if (!mount->is_pulled) {
-      mount->is_pulled = true;
+    if (!mount->was_read) {
+      mount->was_read = true;
       continue;
     }
     bpf_map_delete_elem(owners, &i);
     free(names[FS_TYPES + i]);
     names[FS_TYPES + i] = NULL;
-    mount->process = mount->asked = mount->is_theirs = mount->is_pulled = 0;
+    mount->process = mount->asked = mount->is_theirs = mount->was_read = 0;
     __atomic_store_n(&mount->super_block, FS_FREE, __ATOMIC_RELEASE); /* from here on another's */
     ++freed;
   }
@@ -229,5 +229,5 @@ static int free_classes(struct bpf_object* object, void* memory, char** names) {
 
 DEFINE_SUBSYSTEM(fs, "calls of the system on files", "the descriptor", "the number of the call",
                  .classes_seen = classes_seen, .name_classes = name_classes,
-                 .after_pull = after_pull, .free_classes = free_classes,
+                 .after_read = after_read, .free_classes = free_classes,
                  .substitutes = substitutes);

@@ -57,7 +57,7 @@ struct fs_mount {
   /* The user side's. */
   __u32 asked;     /* the process by which it was named */
   __u32 is_theirs; /* it is mounted for that process and not for this one */
-  __u32 is_pulled; /* all that it had before it was unmounted */
+  __u32 was_read;  /* all that it had before it was unmounted */
   __u32 unused;
 };
 #define FS_GONE 1

@@ -1,4 +1,4 @@
-"""Daemons of several nodes and their reception, in network namespaces of one kernel.
+"""Daemons of several nodes and their collector, in network namespaces of one kernel.
 
 Each daemon sees the events of the whole machine, since namespaces share its kernel.
 """
@@ -26,7 +26,7 @@ PATIENCE_S = 100
 
 
 class Network:
-    """A bridge in a namespace of its own, and nodes at it: 10.77.0.1 is the reception's."""
+    """A bridge in a namespace of its own, and nodes at it: 10.77.0.1 is the collector's."""
 
     def __init__(self, folder: Path, nodes: int) -> None:
         self.folder = folder
@@ -84,7 +84,7 @@ class Network:
             shutil.copy(self.folder / self.nodes[0] / "token", folder / "token")
         self.token_file = folder / "token"
         place = (
-            "--folder",
+            "--state-directory",
             str(folder),
             "--listen",
             f"{address}:7117",
@@ -93,10 +93,10 @@ class Network:
         )
         return self.begin(address, address, "measure", "daemon", "--budget", "none", *place, *words)
 
-    def begin_reception(self, *words: str) -> subprocess.Popen[str]:
+    def begin_collector(self, *words: str) -> subprocess.Popen[str]:
         where = ("--listen", "10.77.0.1:7118", "--token-file", str(self.folder / "rt"))
         output = ("-o", str(self.folder / "received"))
-        return self.begin("reception", "10.77.0.1", "receive", *output, *where, *words)
+        return self.begin("collector", "10.77.0.1", "collect", *output, *where, *words)
 
     def control(self, verb: str, *words: str, nodes: list[str] | None = None) -> Outcome:
         where = ("--nodes", ",".join(nodes or self.nodes), "--token-file", str(self.token_file))

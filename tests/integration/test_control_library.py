@@ -134,7 +134,7 @@ def daemon(tmp_path) -> Iterator[dict[str, str]]:
         LoadedProbes("fs").close()
     except (SesameError, OSError) as error:
         pytest.skip(f"this kernel takes no probes: {error}")
-    where = ["--folder", str(tmp_path), "--listen", "127.0.0.1:0"]
+    where = ["--state-directory", str(tmp_path), "--listen", "127.0.0.1:0"]
     destination = ["--destination", str(tmp_path / "sets")]
     process = subprocess.Popen(
         [*SESAME, "measure", "daemon", *where, *destination], stderr=subprocess.PIPE, text=True

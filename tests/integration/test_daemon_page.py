@@ -56,9 +56,9 @@ class ServedDaemon:
     def levels(self) -> list[str]:
         return [self.node.level(place) for place in self.node.places()]
 
-    def pull(self) -> None:
+    def read(self) -> None:
         done = threading.Event()
-        self._loop.call_soon_threadsafe(lambda: (self._service.pull(), done.set()))
+        self._loop.call_soon_threadsafe(lambda: (self._service.read(), done.set()))
         assert done.wait(10)
 
     def close(self) -> None:
@@ -141,7 +141,7 @@ def test_plots_show_what_was_counted(page, daemon):
     log_in(page)
     for _ in range(50):
         daemon.probes["fs"].count(point=0, class_=0, group=1, size=1000, duration=7000)
-    page.focus("#pull")
+    page.focus("#reading")
     page.keyboard.press("Enter")
     wait_for(
         page,
@@ -183,7 +183,7 @@ def test_everybody_can_use_the_page(page, daemon, width, scheme):
     log_in(page)
     for _ in range(2):
         daemon.probes["fs"].count(point=0, class_=0, group=1, size=1000, duration=7000)
-        page.click("#pull")
+        page.click("#reading")
     page.wait_for_selector("#rates canvas")
     page.click("#switches details summary >> nth=0")
     assert faults(page, axe) == []
@@ -200,9 +200,9 @@ def test_what_was_off_is_not_said_to_be_zero(page, daemon):
     for level, count in (("summary", 3), ("off", 0), ("summary", 3)):
         page.check(f"input[name='everything'][value={level}]")
         wait_for(page, f"document.querySelector('[name=fs][value={level}]').checked")
-        daemon.pull()
+        daemon.read()
         for _ in range(count):
             daemon.probes["fs"].count(point=0, class_=0, group=1, size=1000, duration=7000)
-        daemon.pull()
-    page.click("#pull")
+        daemon.read()
+    page.click("#reading")
     wait_for(page, f"({values}).includes(null) && ({values}).some(x => x > 0)")

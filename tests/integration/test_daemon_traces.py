@@ -43,7 +43,7 @@ def load() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def way_to_reception(network: Network) -> tuple[str, ...]:
+def way_to_collector(network: Network) -> tuple[str, ...]:
     token = str(network.folder / "rt")
     return ("--destination", "http://10.77.0.1:7118", "--destination-token-file", token)
 
@@ -62,7 +62,7 @@ def seen_by_nodes(network: Network) -> dict[str, int]:
 
 
 def wait_for_more_events(network: Network) -> None:
-    """Until the reception has some thousand more of every node: those of a second."""
+    """Until the collector has some thousand more of every node: those of a second."""
     least = {s["node"]: s["delivery"]["events"]["delivered"] + 10_000 for s in network.states()}
     network.wait_for(lambda s: s["delivery"]["events"]["delivered"] >= least[s["node"]])
 
@@ -88,15 +88,15 @@ def check_account(data_sets: list[DataSet], seen: dict[str, int]) -> dict[str, i
 def stop_and_end(network: Network) -> dict[str, int]:
     """Points off, then everybody ends; gives what was seen by node."""
     assert network.control("stop").status == 0
-    assert network.control("pull", "--json").status == 0
+    assert network.control("read", "--json").status == 0
     end = time.monotonic() + 100
     while any(state["delivery"]["events"]["waiting"] for state in network.states()):
         assert time.monotonic() < end
     seen = seen_by_nodes(network)
     for address in network.nodes:
         assert network.end(address) == 0
-    if "reception" in network.running:
-        assert network.end("reception") == 0
+    if "collector" in network.running:
+        assert network.end("collector") == 0
     return seen
 
 
@@ -109,9 +109,9 @@ def test_networks_do_not_meet_and_leave_nothing(tmp_path):
 
 
 def test_events_of_two_nodes_arrive_and_the_report_shows_them(network):
-    network.begin_reception()
+    network.begin_collector()
     for address in network.nodes:
-        network.begin_daemon(address, "--interval", "0.5", *way_to_reception(network))
+        network.begin_daemon(address, "--interval", "0.5", *way_to_collector(network))
     assert network.control("start", "fs.read=trace", "task").status == 0
     subprocess.run([sys.executable, "-c", READ_MANY_TIMES], check=True)
     seen = stop_and_end(network)
@@ -125,7 +125,7 @@ def test_events_of_two_nodes_arrive_and_the_report_shows_them(network):
     assert min(counts["node2"], counts["node3"]) >= 0.99 * 100_000
     times = events["time_ns"].to_numpy()
     assert times.min() >= 0
-    assert times.max() <= max(row["end_ns"] for row in rows(data_sets, "kernel_pull"))
+    assert times.max() <= max(row["end_ns"] for row in rows(data_sets, "kernel_reading"))
     outcome = run([*SESAME, "report", str(data_set.path), "r.html"], network.folder)
     assert outcome.status == 0, outcome.stderr
     page = (network.folder / "r.html").read_text()
@@ -133,16 +133,16 @@ def test_events_of_two_nodes_arrive_and_the_report_shows_them(network):
     assert f"{written['node3']:,}" in page or format_count(written["node3"]) in page
 
 
-def test_every_event_is_accounted_for_when_the_reception_is_killed_under_load(network, load):
-    network.begin_reception("--segment", "0.03")
+def test_every_event_is_accounted_for_when_the_collector_is_killed_under_load(network, load):
+    network.begin_collector("--segment", "0.03")
     for address in network.nodes:
-        way = ("--interval", "0.3", "--level", "fs.read=trace", *way_to_reception(network))
+        way = ("--interval", "0.3", "--level", "fs.read=trace", *way_to_collector(network))
         network.begin_daemon(address, *way)
     for _ in range(3):
         wait_for_more_events(network)
-        assert network.end("reception", signal.SIGKILL) == -signal.SIGKILL
+        assert network.end("collector", signal.SIGKILL) == -signal.SIGKILL
         network.wait_for(lambda state: state["delivery"]["waiting"] >= 3)
-        network.begin_reception("--segment", "0.03")
+        network.begin_collector("--segment", "0.03")
     wait_for_more_events(network)
     seen = stop_and_end(network)
     written = check_account(received(network), seen)
@@ -154,9 +154,9 @@ def test_every_event_is_accounted_for_when_the_reception_is_killed_under_load(ne
 def test_a_daemon_that_reads_its_settings_again_goes_on_tracing(network, load, tmp_path):
     settings = tmp_path / "sesamed.toml"
     settings.write_text('interval = 0.3\n[levels]\n"fs.read" = "trace"\n')
-    network.begin_reception()
+    network.begin_collector()
     for address in network.nodes:
-        way = way_to_reception(network)
+        way = way_to_collector(network)
         process = network.begin_daemon(address, "--settings", str(settings), *way)
     wait_for_more_events(network)
     settings.write_text('interval = 0.2\n[levels]\n"fs.read" = "trace"\ntask = "trace"\n')
@@ -168,17 +168,17 @@ def test_a_daemon_that_reads_its_settings_again_goes_on_tracing(network, load, t
 
 
 @pytest.mark.long
-def test_memory_is_bounded_when_the_reception_is_away_and_what_goes_is_counted(network):
-    network.begin_reception()
+def test_memory_is_bounded_when_the_collector_is_away_and_what_goes_is_counted(network):
+    network.begin_collector()
     daemon = network.begin_daemon(
         network.nodes[0],
         "--interval",
         "0.5",
         "--level",
         "fs.read=trace",
-        *way_to_reception(network),
+        *way_to_collector(network),
     )
-    assert network.end("reception", signal.SIGKILL) == -signal.SIGKILL
+    assert network.end("collector", signal.SIGKILL) == -signal.SIGKILL
     readers = [subprocess.Popen([sys.executable, "-c", READ_ALWAYS]) for _ in range(2)]
     network.nodes = network.nodes[:1]
     most = 0
@@ -190,7 +190,7 @@ def test_memory_is_bounded_when_the_reception_is_away_and_what_goes_is_counted(n
     for reader in readers:
         reader.kill()
         reader.wait()
-    network.begin_reception()
+    network.begin_collector()
     seen = stop_and_end(network)
     written = check_account(received(network), seen)
     assert most < 400_000  # kB: a million events of 72 bytes, and Python's libraries

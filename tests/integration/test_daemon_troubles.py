@@ -1,4 +1,4 @@
-"""Daemon and reception over TLS, and what goes wrong: each has its words and a way on."""
+"""Daemon and collector over TLS, and what goes wrong: each has its words and a way on."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def keep_lines(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
 
 
 class Servers:
-    """Daemons and receptions of this machine; what they say is kept."""
+    """Daemons and collectors of this machine; what they say is kept."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -72,12 +72,21 @@ class Servers:
         return process, self.wait_for(process, "token in").split("http")[1].split(",")[0]
 
     def begin_daemon(self, *words: str) -> tuple[subprocess.Popen[str], str]:
-        place = ("--folder", "node", "--listen", "127.0.0.1:0", "--node", "n1", "--budget", "none")
+        place = (
+            "--state-directory",
+            "node",
+            "--listen",
+            "127.0.0.1:0",
+            "--node",
+            "n1",
+            "--budget",
+            "none",
+        )
         return self.begin("measure", "daemon", "--interval", "0.3", *place, *words)
 
-    def begin_reception(self, *words: str, at: str = "127.0.0.1:0") -> tuple:
+    def begin_collector(self, *words: str, at: str = "127.0.0.1:0") -> tuple:
         place = ("-o", "received", "--listen", at, "--token-file", "rt")
-        return self.begin("receive", *place, *words)
+        return self.begin("collect", *place, *words)
 
     def wait_for(self, process: subprocess.Popen[str], words: str) -> str:
         end = time.monotonic() + PATIENCE_S
@@ -121,7 +130,7 @@ def servers(tmp_path) -> Iterator[Servers]:
 
 
 def test_everything_goes_over_tls(servers, signed):
-    reception, there = servers.begin_reception(*signed)
+    collector, there = servers.begin_collector(*signed)
     way = ("--destination", f"http{there}", "--destination-token-file", "rt")
     daemon, address = servers.begin_daemon(*signed, *way, "--destination-ca", "ours.pem")
     assert there.startswith("s://")
@@ -145,7 +154,7 @@ def test_everything_goes_over_tls(servers, signed):
     assert plain.status != 0
     assert plain.stderr.count("error: ") == 1
     assert servers.end(daemon) == 0
-    assert servers.end(reception) == 0
+    assert servers.end(collector) == 0
     for rows in (
         servers.received("kernel_event"),
         DataSet(servers.folder / "r.sesame").table("kernel_event").to_pylist(),
@@ -155,7 +164,7 @@ def test_everything_goes_over_tls(servers, signed):
 
 @pytest.mark.long
 def test_a_destination_that_is_not_trusted_or_does_not_trust_is_named(servers, signed):
-    _, there = servers.begin_reception(*signed)
+    _, there = servers.begin_collector(*signed)
     way = ("--destination", f"http{there}", "--destination-token-file", "rt")
     daemon, address = servers.begin_daemon(*way, "--destination-ca", "other.pem")
     servers.wait_for(daemon, "its certificate is not to be trusted")
@@ -178,17 +187,17 @@ def test_a_destination_that_is_not_trusted_or_does_not_trust_is_named(servers, s
     servers.control("start", f"http{address}", "fs=loud").assert_refused("expected POINT")
 
 
-def test_a_reception_that_comes_later_gets_everything(servers):
+def test_a_collector_that_comes_later_gets_everything(servers):
     (servers.folder / "rt").write_text("t" * 40)
     (servers.folder / "rt").chmod(0o600)
     way = ("--destination", "http://127.0.0.1:7999", "--destination-token-file", "rt")
     daemon, _ = servers.begin_daemon(*way)
-    servers.wait_for(daemon, "pulls wait: http://127.0.0.1:7999: Connection refused")
-    reception, _ = servers.begin_reception(at="127.0.0.1:7999")
-    servers.wait_for(daemon, "pulls go on; 0 were dropped")
+    servers.wait_for(daemon, "readings wait: http://127.0.0.1:7999: Connection refused")
+    collector, _ = servers.begin_collector(at="127.0.0.1:7999")
+    servers.wait_for(daemon, "readings go on; 0 were dropped")
     assert servers.end(daemon) == 0
-    assert servers.end(reception) == 0
-    numbers = [row["sequence"] for row in servers.received("kernel_pull")]
+    assert servers.end(collector) == 0
+    numbers = [row["sequence"] for row in servers.received("kernel_reading")]
     assert numbers == list(range(len(numbers)))
     assert len(numbers) > 1
 
@@ -196,7 +205,7 @@ def test_a_reception_that_comes_later_gets_everything(servers):
 @pytest.mark.usefixtures("alone")
 def test_a_full_disk_is_said_and_when_there_is_room_again_nothing_is_missing(servers, small_disk):
     (servers.folder / "received").symlink_to(small_disk)
-    reception, there = servers.begin_reception("--segment", "0.02")
+    collector, there = servers.begin_collector("--segment", "0.02")
     way = ("--destination", f"http{there}", "--destination-token-file", "rt")
     daemon, address = servers.begin_daemon("--level", "fs.sync=trace", *way)
     with (small_disk / "ballast").open("wb", buffering=0) as ballast:
@@ -206,20 +215,20 @@ def test_a_full_disk_is_said_and_when_there_is_room_again_nothing_is_missing(ser
             except OSError:
                 break
     subprocess.run([sys.executable, "-c", SYNCS], check=True)
-    servers.wait_for(reception, "No space left on device; daemons wait")
-    line = servers.wait_for(daemon, "pulls wait: ")
-    assert "the reception cannot write: No space left on device" in line
+    servers.wait_for(collector, "No space left on device; daemons wait")
+    line = servers.wait_for(daemon, "readings wait: ")
+    assert "the collector cannot write: No space left on device" in line
     servers.wait_for_more_pulls(f"http{address}", "waiting")
     for path in small_disk.glob("*.sesame"):
-        DataSet(path).table("kernel_pull")  # whole
+        DataSet(path).table("kernel_reading")  # whole
     (small_disk / "ballast").unlink()
-    servers.wait_for(reception, "goes on")
+    servers.wait_for(collector, "goes on")
     assert servers.control("stop", f"http{address}").status == 0
-    assert servers.control("pull", f"http{address}", "--json").status == 0
+    assert servers.control("read", f"http{address}", "--json").status == 0
     state = servers.control("status", f"http{address}", "--json").json[f"http{address}"]
     assert servers.end(daemon) == 0
-    assert servers.end(reception) == 0
-    numbers = [row["sequence"] for row in servers.received("kernel_pull")]
+    assert servers.end(collector) == 0
+    numbers = [row["sequence"] for row in servers.received("kernel_reading")]
     assert sorted(numbers) == list(range(len(numbers)))
     accounts = servers.received("kernel_trace")
     assert sum(row["written"] + row["discarded"] for row in accounts) == state["events"]["seen"]
@@ -232,12 +241,12 @@ def test_a_full_disk_is_said_and_when_there_is_room_again_nothing_is_missing(ser
 @pytest.mark.parametrize("moment", ["at once", "when their folders are there", "when they serve"])
 def test_whenever_they_are_ended_nothing_half_made_stays(tmp_path, number, moment):
     """What stays is what the next start takes up."""
-    folder = ("--folder", "node", "--listen", "127.0.0.1:0", "--destination", "sets")
+    folder = ("--state-directory", "node", "--listen", "127.0.0.1:0", "--destination", "sets")
     daemon = ["measure", "daemon", "--level", "task=trace", "--interval", "0.1", *folder]
-    reception = ["receive", "-o", "received", "--listen", "127.0.0.1:0", "--token-file", "rt"]
+    collector = ["collect", "-o", "received", "--listen", "127.0.0.1:0", "--token-file", "rt"]
     both = [
         subprocess.Popen([*SESAME, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-        for words in (daemon, reception)
+        for words in (daemon, collector)
     ]
     end = time.monotonic() + PATIENCE_S
     if moment == "when their folders are there":
@@ -259,7 +268,7 @@ def test_whenever_they_are_ended_nothing_half_made_stays(tmp_path, number, momen
         assert process.returncode in (0, 130), said
         assert "Traceback" not in said
     kept = {"token", "daemon.lock", "rt", ".received.json", "info.json", "undelivered"}
-    kept |= {"cells", "settings", "spent", "audit.log", "audit-no-token.log"}
+    kept |= {"counters", "settings", "quota-reached", "audit.log", "audit-no-token.log"}
     kept |= {"collector-audit.log", "collector-audit-no-token.log"}
     for path in tmp_path.rglob("*"):
         is_record = path.suffix in (".parquet", ".sesame")

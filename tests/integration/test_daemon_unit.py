@@ -51,7 +51,7 @@ def begun(
     words = exec_start.replace("/etc/sesame/sesamed.toml", str(settings)).split()
     assert words[0] == "sesamed"
     program = [sys.executable, "-c", "from sesame.cli.measure_daemon import sesamed; sesamed()"]
-    place = ["--folder", str(folder / "state"), "--listen", "127.0.0.1:0"]
+    place = ["--state-directory", str(folder / "state"), "--listen", "127.0.0.1:0"]
     process = subprocess.Popen(
         [*begin, "setpriv", "--no-new-privs", *privileges, *program, *words[1:], *place],
         stderr=subprocess.PIPE,

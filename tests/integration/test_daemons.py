@@ -1,4 +1,4 @@
-"""Daemons of several nodes, their reception and their control."""
+"""Daemons of several nodes, their collector and their control."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from networks import PATIENCE_S, Network
 
 from conftest import SESAME, run
 from sesame.datasets import DataSet
-from sesame.measurement.reception.journal import pulls
+from sesame.measurement.collector.journal import stored_readings
 from tutorials import commands_of
 
 pytestmark = pytest.mark.usefixtures("network_namespaces")
@@ -68,10 +68,10 @@ def test_many_nodes_are_switched_recorded_and_asked_at_once(network):
     rows = data_set.table("kernel_summary").to_pylist()
     counted = [fsyncs(rows, f"node{i}") for i in (2, 3, 4)]
     assert min(counted) >= FSYNCS
-    assert max(counted) - min(counted) <= 2  # others of this machine, between two nodes' pulls
+    assert max(counted) - min(counted) <= 2  # others of this machine, between two nodes' readings
     # One clock in truth: what was found of it for two nodes agrees within what was said.
-    pulls = data_set.table("kernel_pull").to_pylist()
-    for a, b in itertools.combinations(pulls, 2):
+    readings = data_set.table("kernel_reading").to_pylist()
+    for a, b in itertools.combinations(readings, 2):
         apart = abs(a["offset_ns"] - b["offset_ns"])
         assert apart <= a["uncertainty_ns"] + b["uncertainty_ns"] + 1_000_000  # slewed meanwhile
     assert network.control("stop").status == 0
@@ -79,7 +79,7 @@ def test_many_nodes_are_switched_recorded_and_asked_at_once(network):
     assert all(
         answer["summaries"] == []
         or fsyncs([row | {"node": ""} for row in answer["summaries"]], "") < FSYNCS
-        for answer in network.control("pull", "--json").json.values()
+        for answer in network.control("read", "--json").json.values()
     )
 
 
@@ -101,17 +101,19 @@ def test_a_node_that_is_away_is_named_and_the_others_do_it(network):
 
 
 def wait_for_pull(folder: Path, after_ns: int) -> None:
-    """Until the reception has stored a pull that ended later."""
+    """Until the collector has stored a reading that ended later."""
     end = time.monotonic() + PATIENCE_S
     while not any(
-        pull.end_ns > after_ns for one in folder.glob(".journal-*") for pull in pulls(one)
+        reading.end_ns > after_ns
+        for one in folder.glob(".journal-*")
+        for reading in stored_readings(one)
     ):
         assert time.monotonic() < end
         time.sleep(0.05)
 
 
-def test_nothing_is_lost_when_the_reception_is_killed_and_comes_back(network):
-    reception = network.begin_reception()
+def test_nothing_is_lost_when_the_collector_is_killed_and_comes_back(network):
+    collector = network.begin_collector()
     way = (
         "--destination",
         "http://10.77.0.1:7118",
@@ -123,31 +125,31 @@ def test_nothing_is_lost_when_the_reception_is_killed_and_comes_back(network):
         network.begin_daemon(address, "--interval", "0.2", "--level", "fs=summary", *way)
     make_fsyncs()
     network.wait_for(lambda state: state["delivery"]["delivered"] >= 3, two)
-    assert network.end("reception", signal.SIGKILL) == -signal.SIGKILL
+    assert network.end("collector", signal.SIGKILL) == -signal.SIGKILL
     make_fsyncs()
     network.wait_for(lambda state: state["delivery"]["waiting"] >= 3, two)
-    reception = network.begin_reception()
+    collector = network.begin_collector()
     make_fsyncs()
     network.wait_for(lambda state: state["delivery"]["delivered"] >= 10, two)
     for address in two:
         assert network.end(address) == 0
-    assert reception.poll() is None
-    assert network.end("reception") == 0
+    assert collector.poll() is None
+    assert network.end("collector") == 0
     data_sets = [DataSet(path) for path in (network.folder / "received").glob("*.sesame")]
     assert len(data_sets) >= 2
     rows = [row for one in data_sets for row in one.table("kernel_summary").to_pylist()]
-    pulls = [row for one in data_sets for row in one.table("kernel_pull").to_pylist()]
+    readings = [row for one in data_sets for row in one.table("kernel_reading").to_pylist()]
     for node in ("node2", "node3"):
-        numbers = sorted(pull["sequence"] for pull in pulls if pull["node"] == node)
+        numbers = sorted(reading["sequence"] for reading in readings if reading["node"] == node)
         assert numbers == list(range(len(numbers)))
         assert len(numbers) >= 10
         assert fsyncs(rows, node) >= 3 * FSYNCS
-        assert all(pull["dropped"] == 0 for pull in pulls)
+        assert all(reading["dropped"] == 0 for reading in readings)
 
 
-def test_a_reception_fetches_from_daemons_that_cannot_reach_it(network):
+def test_a_collector_fetches_from_daemons_that_cannot_reach_it(network):
     network.begin_daemon(network.nodes[0], "--interval", "0.2", "--level", "fs=summary")
-    network.begin_reception(
+    network.begin_collector(
         "--from",
         network.nodes[0],
         "--from-token-file",
@@ -157,7 +159,7 @@ def test_a_reception_fetches_from_daemons_that_cannot_reach_it(network):
     )
     make_fsyncs()
     wait_for_pull(network.folder / "received", time.monotonic_ns())
-    assert network.end("reception") == 0
+    assert network.end("collector") == 0
     [data_set] = map(DataSet, (network.folder / "received").glob("*.sesame"))
     assert fsyncs(data_set.table("kernel_summary").to_pylist(), "node2") >= FSYNCS
 
@@ -184,10 +186,10 @@ def test_a_daemon_keeps_two_privileges_and_reads_its_settings_again(network):
         assert time.monotonic() < end, json.dumps(state)
     assert state["subsystems"]["task"]["points"]["exec"]["level"] == "off"
     assert state["subsystems"]["block"]["points"]["issue"]["level"] == "summary"
-    folder = ("--folder", str(network.folder / address))
+    folder = ("--state-directory", str(network.folder / address))
     again = run(network.command(address, "measure", "daemon", *folder), network.folder)
     again.assert_refused(f"this node has a daemon already: process {daemon.pid}")
-    place = ("--folder", str(network.folder / "other"), "--listen", f"{address}:7117")
+    place = ("--state-directory", str(network.folder / "other"), "--listen", f"{address}:7117")
     again = run(network.command(address, "measure", "daemon", *place), network.folder)
     again.assert_refused(f"--listen: {address}:7117: Address already in use")
 
@@ -204,10 +206,10 @@ def test_the_tutorial_works(network, debian_program):
         for name, place in places.items():
             line = line.replace(name, place)
         verb, *words = shlex.split(line)[1:]
-        if verb == "receive":
+        if verb == "collect":
             where = ("--listen", "10.77.0.1:7118", "--token-file", "rt")
-            network.begin("reception", "10.77.0.1", verb, *where, *words)
-            assert network.end("reception") == 0
+            network.begin("collector", "10.77.0.1", verb, *where, *words)
+            assert network.end("collector") == 0
         elif words[0] == "daemon":
             for address in (first, second):
                 network.begin_daemon(address, *words[1:])

@@ -50,7 +50,7 @@ def measured(names: list[str], command: list[str]) -> dict[str, dict[str, int]]:
         session = Session(probes, Wanted(all_points(*names), budget=None))
         with session.running():
             subprocess.run(command, check=True, capture_output=True)
-            session.pull(is_last=True)
+            session.read(is_last=True)
     counts: dict[str, dict[str, int]] = {name: {} for name in names}
     for row in session.rows["kernel_summary"]:
         points = counts[row["subsystem"]]
@@ -123,7 +123,7 @@ def test_faults_are_those_of_vmstat_however_closely_points_look(tmp_path, detail
             watch.read()
             subprocess.run([sys.executable, "-c", read_and_touch, data], check=True)
             watch.read()
-            session.pull(is_last=True)
+            session.read(is_last=True)
             time.sleep(UNDER_WAY)
             watch.read()
         most, most_major = (b - a for a, b in zip(before, vmstat(), strict=True))
@@ -189,7 +189,7 @@ def test_calls_on_files_are_counted_with_their_bytes(tmp_path):
                 for _ in range(1000):
                     file.write(block)
                 os.fsync(file.fileno())
-            session.pull(is_last=True)
+            session.read(is_last=True)
     rows = [row for row in session.rows["kernel_summary"] if row["point"] == "write"]
     group = [row for row in rows if row["at_least_bytes"] == 4096]
     assert sum(row["count"] for row in group) >= 1000
@@ -214,7 +214,7 @@ def test_requests_to_devices_are_those_of_diskstats(tmp_path, debian_program):
                 subprocess.run(["mount", device, place], check=True)
                 (place / "data").write_bytes(b"x" * (32 << 20))
                 subprocess.run(["umount", place], check=True)
-                session.pull(is_last=True)
+                session.read(is_last=True)
         statistics = Path(f"/sys/block/{Path(device).name}/stat").read_text().split()
     finally:
         subprocess.run(["losetup", "-d", device], check=True)

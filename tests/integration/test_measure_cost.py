@@ -61,6 +61,6 @@ def test_a_session_goes_by_the_costs_that_it_is_given():
         with session.running():
             for _ in range(100):
                 subprocess.run(["true"], check=True)
-        spending = probes["task"].spending
+        spending = probes["task"].accounts
         assert spending["runs"].sum() >= 200
-        assert spending["spent_ns"].sum() == 7 * spending["runs"].sum()
+        assert spending["charged_ns"].sum() == 7 * spending["runs"].sum()

@@ -112,7 +112,7 @@ def measure(session: Session, watch: Watch, load: Callable[[], object]) -> dict[
         watch.read()
         load()
         watch.read()
-        session.pull(is_last=True)
+        session.read(is_last=True)
         time.sleep(UNDER_WAY)
         watch.read()
     return counts_of(session)
@@ -130,7 +130,7 @@ def test_every_point_counts_what_the_kernel_counts(name, detail):
             process = subprocess.Popen(LOADS[name])
             while process.poll() is None:
                 time.sleep(0.1)
-                session.pull()
+                session.read()
 
         counts = measure(session, watch, load)
     bounds = watch.bounds
@@ -250,7 +250,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, NDArray[np.vo
         with session.running():
             command = [sys.executable, "-S", ROOT / "tests/programs/kernels/known.py"]
             done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=True)
-            session.pull(is_last=True)
+            session.read(is_last=True)
     said = json.loads(done.stdout)
     events = np.fromfile(place / "events", EVENT)
     return said, events[events["pid"] == said["pid"]]
@@ -415,7 +415,7 @@ def test_a_fault_that_began_before_it_could_be_seen_is_counted_at_its_end(tmp_pa
         session = Session(probes, Wanted(points, points, budget=None), trace)
         with session.running():
             held.communicate("\n")
-            session.pull(is_last=True)
+            session.read(is_last=True)
     assert held.returncode == 0
     events = np.fromfile(tmp_path / "events", EVENT)
     [fault] = events[(events["process"] == held.pid) & (events["where"] == address)]
@@ -490,7 +490,7 @@ def test_processes_and_switches_are_within_those_of_the_whole_system():
             inner = of_stat("processes")
             subprocess.run(LOADS["fork storm"], check=True)
             inner = of_stat("processes") - inner
-            session.pull(is_last=True)
+            session.read(is_last=True)
         outer = of_stat("processes") - outer[0], of_stat("ctxt") - outer[1]
     counts = counts_of(session)
     assert 200 <= inner <= counts["task.create"] <= outer[0]

@@ -16,7 +16,7 @@ import pytest
 pytestmark = pytest.mark.usefixtures("kernel_probes")
 
 # What scripts here begin with. `pulled` gives events and bytes that were written since the last
-# pull, by class.
+# reading, by class.
 BEGIN = """
 import ctypes, json, os, subprocess, sys
 from pathlib import Path
@@ -44,7 +44,7 @@ def write(name, count, size):
 
 def pulled(session, is_last=False):
     before = len(session.rows["kernel_summary"])
-    session.pull(is_last=is_last)
+    session.read(is_last=is_last)
     found = {}
     for row in session.rows["kernel_summary"][before:]:
         if row["point"] == "write":
@@ -100,7 +100,7 @@ print(json.dumps({
     assert found["parts"] == found["sums"] == found["accounts"]
 
 
-def test_a_mount_that_comes_and_goes_between_two_pulls_has_its_name(tmp_path):
+def test_a_mount_that_comes_and_goes_between_two_readings_has_its_name(tmp_path):
     script = """
 import time
 with loaded(["fs"]) as probes:
@@ -128,29 +128,29 @@ with loaded(["fs"]) as probes:
     session = Session(probes, Wanted(all_points(), budget=None))
     with session.running():
         write("a", 300, 1000)
-        pulls = [pulled(session)]
+        readings = [pulled(session)]
         write("a", 20, 1000)
         unmount("a")
-        pulls.append(pulled(session))
+        readings.append(pulled(session))
         mount("b")
         write("b", 50, 1000)
-        pulls.append(pulled(session))
+        readings.append(pulled(session))
         unmount("b")
         mount("c")
         write("c", 70, 1000)
-        pulls.append(pulled(session))
+        readings.append(pulled(session))
         write("c", 80, 1000)
-        pulls.append(pulled(session, is_last=True))
-print(json.dumps(pulls))
+        readings.append(pulled(session, is_last=True))
+print(json.dumps(readings))
 """
-    pulls = in_own_namespace(script, tmp_path)
-    assert [one.get("tmpfs a") for one in pulls[:3]] == [[300, 300_000], [20, 20_000], None]
-    assert pulls[2]["tmpfs b"] == [50, 50_000]
+    readings = in_own_namespace(script, tmp_path)
+    assert [one.get("tmpfs a") for one in readings[:3]] == [[300, 300_000], [20, 20_000], None]
+    assert readings[2]["tmpfs b"] == [50, 50_000]
     # Of c, in whose interval b went, it may not be known more than the type.
-    assert "tmpfs b" not in pulls[3]
-    either = (pulls[3].get("tmpfs c", [0, 0])[0], pulls[3].get("tmpfs", [0, 0])[0])
+    assert "tmpfs b" not in readings[3]
+    either = (readings[3].get("tmpfs c", [0, 0])[0], readings[3].get("tmpfs", [0, 0])[0])
     assert sum(either) >= 70
-    assert pulls[4]["tmpfs c"] == [80, 80_000]
+    assert readings[4]["tmpfs c"] == [80, 80_000]
 
 
 def test_classes_of_what_was_unmounted_are_given_to_others_when_a_daemon_frees_them(tmp_path):

@@ -27,9 +27,9 @@ from sesame.measurement.daemon.api import make_daemon_app
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings
-from sesame.measurement.frames import read_pulls
+from sesame.measurement.frames import decode_readings
 from sesame.measurement.mpi import MpiProbes
-from sesame.measurement.probes import SPENT, Detail
+from sesame.measurement.probes import QUOTA_REACHED, Detail
 from sesame.measurement.summary import Cells, Layout
 
 EVERY_MPI = pytest.mark.parametrize("mpi", MPIS)
@@ -85,7 +85,7 @@ def set_all(probes: MpiProbes, detail: Detail) -> None:
 
 
 def rows_of(probes: MpiProbes) -> list[dict]:
-    return list(Layout.of(probes).rows(Cells(probes.pull())))
+    return list(Layout.of(probes).rows(Cells(probes.read())))
 
 
 def pulled(probes: MpiProbes) -> Counted:
@@ -183,7 +183,7 @@ def test_calls_of_fortran_programs_are_counted(mpi, bench):
 @pytest.mark.parametrize(("detail", "timed"), [(Detail.COUNT, 0), (Detail.SAMPLED, 250)])
 def test_as_closely_as_points_look(detail, timed, bench):
     with counting(detail) as probes, stepping(bench, probes) as step:
-        probes.pull()
+        probes.read()
         step(4000)
         (row,) = rows_of(probes)
     assert (row["count"], row["timed"]) == (4000, timed)
@@ -200,10 +200,10 @@ def test_other_size_groups(bench):
 
 
 def test_threads_have_cells_of_their_own_which_later_ones_take_over(bench, tmp_path):
-    with closing(MpiProbes(tmp_path / "cells")) as probes:
+    with closing(MpiProbes(tmp_path / "counters")) as probes:
         set_all(probes, Detail.DURATION)
         run_counted(bench, probes, "mpich", "threads", ranks=1)
-        files = [path.name for path in (tmp_path / "cells").iterdir() if path.name[0].isdigit()]
+        files = [path.name for path in (tmp_path / "counters").iterdir() if path.name[0].isdigit()]
         counted = calls_of(pulled(probes))
     assert counted["MPI_Iprobe"] == 12000
     assert 2 <= len(files) <= 5  # the first thread's, and those of four
@@ -244,7 +244,7 @@ def stepping(bench: Bench, probes: MpiProbes) -> Iterator[Callable[[int], None]]
 def test_points_are_switched_in_a_running_program(bench):
     with counting() as probes, stepping(bench, probes) as step:
         wait = [point.name for point in probes.subsystem.points].index("wait")
-        probes.pull()
+        probes.read()
         step(10)
         probes.set(wait, Detail.OFF)
         step(100)
@@ -257,7 +257,7 @@ def test_points_are_switched_in_a_running_program(bench):
 
 
 def test_what_a_killed_program_has_counted_stays_and_its_file_goes(bench, tmp_path):
-    cells = tmp_path / "cells"
+    cells = tmp_path / "counters"
     with closing(MpiProbes(cells)) as probes:
         set_all(probes, Detail.DURATION)
         with stepping(bench, probes) as step:
@@ -274,7 +274,7 @@ def test_what_a_killed_program_has_counted_stays_and_its_file_goes(bench, tmp_pa
 
 
 def test_who_measures_next_counts_from_then_on(bench, tmp_path):
-    cells = tmp_path / "cells"
+    cells = tmp_path / "counters"
     with closing(MpiProbes(cells)) as first:
         set_all(first, Detail.COUNT)
         with stepping(bench, first) as step:
@@ -302,7 +302,7 @@ def run_alone(bench: Bench, **variables: str) -> subprocess.CompletedProcess[str
 
 
 def test_without_the_directory_the_program_runs_and_says_so_once(bench, tmp_path):
-    done = run_alone(bench, SESAME_CELLS_DIRECTORY=str(tmp_path / "nowhere"))
+    done = run_alone(bench, SESAME_COUNTERS_DIRECTORY=str(tmp_path / "nowhere"))
     assert done.returncode == 0
     (line,) = done.stderr.splitlines()
     assert line.startswith("sesame measure: MPI calls are not counted: ")
@@ -315,7 +315,7 @@ def test_on_a_full_disk_the_program_runs_and_says_so_once(bench, small_disk):
         with (small_disk / "rest").open("wb", 0) as rest, pytest.raises(OSError, match="space"):
             while rest.write(bytes(1 << 12)):
                 pass
-        done = run_alone(bench, SESAME_CELLS_DIRECTORY=str(small_disk))
+        done = run_alone(bench, SESAME_COUNTERS_DIRECTORY=str(small_disk))
         assert pulled(probes) == {}
     assert done.returncode == 0
     (line,) = done.stderr.splitlines()
@@ -325,7 +325,7 @@ def test_on_a_full_disk_the_program_runs_and_says_so_once(bench, small_disk):
 
 def test_files_of_others_are_looked_at_with_care(bench, tmp_path):
     """A link, a pipe, a file that is too short, and one whose counters go back."""
-    cells = tmp_path / "cells"
+    cells = tmp_path / "counters"
     with closing(MpiProbes(cells)) as probes:
         set_all(probes, Detail.COUNT)
         (cells / "1.0").symlink_to("/etc/passwd")
@@ -348,20 +348,20 @@ def test_files_of_others_are_looked_at_with_care(bench, tmp_path):
 def test_a_program_says_when_it_has_spent_what_it_may(bench):
     with counting(Detail.COUNT) as probes, stepping(bench, probes) as step:
         probes.set_run_cost(10)
-        probes.allow(5000)
+        probes.set_quota(5000)
         step(400)
         source = probes.source
-        assert source.take(probes.spending)[0] == set()
-        assert not (probes.spending["spent_ns"] >= probes.spending["allowance_ns"]).any()
+        assert source.take(probes.accounts)[0] == set()
+        assert not (probes.accounts["charged_ns"] >= probes.accounts["quota_ns"]).any()
         step(400)
-        assert source.take(probes.spending)[0] == {(SPENT, "mpi")}
-        assert source.take(probes.spending)[0] == set()  # it is said once
-        assert (probes.spending["spent_ns"] >= probes.spending["allowance_ns"]).any()
-        assert probes.spending["spent_ns"].sum() == 8000
-        probes.allow(5000)
-        assert not (probes.spending["spent_ns"] >= probes.spending["allowance_ns"]).any()
+        assert source.take(probes.accounts)[0] == {(QUOTA_REACHED, "mpi")}
+        assert source.take(probes.accounts)[0] == set()  # it is said once
+        assert (probes.accounts["charged_ns"] >= probes.accounts["quota_ns"]).any()
+        assert probes.accounts["charged_ns"].sum() == 8000
+        probes.set_quota(5000)
+        assert not (probes.accounts["charged_ns"] >= probes.accounts["quota_ns"]).any()
         step(600)
-        assert source.take(probes.spending)[0] == {(SPENT, "mpi")}
+        assert source.take(probes.accounts)[0] == {(QUOTA_REACHED, "mpi")}
 
 
 # ---- Command line and daemon ----
@@ -393,9 +393,9 @@ def test_a_trace_of_mpi_calls_is_another_command(points):
 
 
 def test_the_environment_of_a_job_is_that_of_the_daemons_directory(tmp_path):
-    with closing(MpiProbes(tmp_path / "cells")) as probes:
+    with closing(MpiProbes(tmp_path / "counters")) as probes:
         told = CliRunner().invoke(
-            cli, ["measure", "environment", "--cells", str(tmp_path / "cells")]
+            cli, ["measure", "environment", "--counters", str(tmp_path / "counters")]
         )
         lines = told.output.splitlines()
         exports = dict(line.removeprefix("export ").split("=", 1) for line in lines)
@@ -403,7 +403,9 @@ def test_the_environment_of_a_job_is_that_of_the_daemons_directory(tmp_path):
         assert {k: shlex.split(v) for k, v in exports.items()} == {
             k: [v] for k, v in probes.environment.items()
         }
-    away = CliRunner().invoke(cli, ["measure", "environment", "--cells", str(tmp_path / "nowhere")])
+    away = CliRunner().invoke(
+        cli, ["measure", "environment", "--counters", str(tmp_path / "nowhere")]
+    )
     assert "no daemon is there now" in away.output
 
 
@@ -419,14 +421,14 @@ def test_a_daemon_serves_the_calls_of_any_program(bench):
         labels = '{class="MPI_Send",point="message",subsystem="mpi"}'
         assert f"sesame_events_total{labels} 2.0" in lines
         assert f"sesame_bytes_total{labels} 101000.0" in lines
-        (rows,) = [client.post("/v1/pull").json()["summaries"]]
+        (rows,) = [client.post("/v1/read").json()["summaries"]]
         assert {
             (row["point"], row["class"], row["at_least_bytes"]): (row["count"], row["bytes"])
             for row in rows
         } == KNOWN
-        # It passes as a pull of any subsystem does.
-        (pull,) = read_pulls(BytesIO(client.get("/v1/raw-pulls").content))
-        assert sum(row["count"] for row in pull.rows()) == sum(n for n, _ in KNOWN.values())
+        # It passes as a reading of any subsystem does.
+        (reading,) = decode_readings(BytesIO(client.get("/v1/raw-readings").content))
+        assert sum(row["count"] for row in reading.rows()) == sum(n for n, _ in KNOWN.values())
         for place in ("/subsystems/mpi", "/subsystems/mpi/points/wait"):
             answer = client.put(f"/v1{place}/level", json={"level": "trace"})
             assert answer.status_code == 400

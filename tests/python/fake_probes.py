@@ -6,9 +6,9 @@ import numpy as np
 
 from sesame.errors import SesameError
 from sesame.measurement.probes import (
+    ACCOUNT,
     CELL,
     DEFAULT_LIMITS,
-    SPENDING,
     SUMMED,
     Detail,
     Point,
@@ -45,7 +45,7 @@ class FakeProbes:
         self.subsystem, self.classes = subsystem, subsystem.classes
         shape = (CPUS, len(subsystem.points), len(subsystem.classes), subsystem.groups)
         self.cells = np.zeros(shape, CELL)
-        self.spending = np.zeros(CPUS, SPENDING)
+        self.accounts = np.zeros(CPUS, ACCOUNT)
         self.limits: tuple[int, ...] = DEFAULT_LIMITS[: subsystem.groups - 1]
         self.presented_and_lost = (0, 0)
         self.is_still: Still | None = None
@@ -72,8 +72,8 @@ class FakeProbes:
 
     def set_run_cost(self, ns: float) -> None: ...
 
-    def allow(self, ns: float) -> None:
-        self.spending["allowance_ns"] = self.spending["spent_ns"] + np.uint64(ns)
+    def set_quota(self, ns: float) -> None:
+        self.accounts["quota_ns"] = self.accounts["charged_ns"] + np.uint64(ns)
 
     def set_limits(self, limits: tuple[int, ...]) -> None:
         self.limits = limits
@@ -94,7 +94,7 @@ class FakeProbes:
     def is_tracing(self, point: int) -> bool:
         return self._tracing[point]
 
-    def pull(self) -> bytes:
+    def read(self) -> bytes:
         cells = self.cells.reshape(CPUS, -1)
         now = np.stack([cells[name].sum(axis=0) for name in SUMMED], axis=1)
         new, self._before = now - self._before, now
@@ -108,9 +108,9 @@ class FakeProbes:
         return {field: self.cells[field].sum(axis=(0, 3)) for field in SUMMED}
 
     def sums(self, out: np.ndarray) -> None:
-        spending = self.spending
+        spending = self.accounts
         events = self.cells["count"].sum(axis=(2, 3))
-        out[:] = np.column_stack([spending["spent_ns"], spending["runs"], events])
+        out[:] = np.column_stack([spending["charged_ns"], spending["runs"], events])
 
 
 def all_probes(**missing: str) -> dict[str, FakeProbes]:

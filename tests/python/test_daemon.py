@@ -1,4 +1,4 @@
-"""The daemon with probes that tests count in: levels, pulls, HTTP, delivery, settings."""
+"""The daemon with probes that tests count in: levels, readings, HTTP, delivery, settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings, read_settings
 from sesame.measurement.probes import Detail
 from sesame.measurement.processors import STATES
-from sesame.measurement.pulls import Phase, Pull
+from sesame.measurement.readings import Phase, Reading
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.tokens import make_token, read_token
 
@@ -88,7 +88,7 @@ def test_a_point_that_the_kernel_refuses_is_named_and_the_rest_is_set():
         ("/level", {"level": "loud"}, "level: Input should be 'off', 'summary' or 'trace'"),
         ("/settings", {"interval": 0}, "interval: expected 0.05 to 86400 seconds, got 0"),
         ("/settings", {"destination": "ftp://x"}, "expected http://HOST:PORT"),
-        ("/settings", {"destination": "http://x"}, "wants the reception's token"),
+        ("/settings", {"destination": "http://x"}, "wants the collector's token"),
         ("/subsystems/fs/size-groups", {"limits": [9, 3]}, "expected growing sizes"),
         ("/subsystems/task/size-groups", {"limits": [9]}, "at most 0 of them"),
     ],
@@ -100,18 +100,18 @@ def test_what_is_wrong_is_said(daemon, path, body, words):
 
 
 @pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer x"}, {"Authorization": TOKEN}])
-@pytest.mark.parametrize("path", ["/v1/state", "/v1/pulls", "/metrics", "/v1/clock"])
+@pytest.mark.parametrize("path", ["/v1/state", "/v1/readings", "/metrics", "/v1/clock"])
 def test_nothing_is_told_without_the_token(daemon, header, path):
     client = TestClient(daemon.client.app, headers=header)
     assert client.get(path).status_code == 401
 
 
-def test_a_pull_has_what_was_counted_since_the_pull_before(daemon):
+def test_a_pull_has_what_was_counted_since_the_reading_before(daemon):
     daemon.put("/level", level="summary")
     fs = daemon.probes["fs"]
     fs.count(point=0, class_=1, group=3, size=5000, duration=70, cpu=0)
     fs.count(point=0, class_=1, group=3, size=6000, duration=90, cpu=1)
-    first = daemon.client.post("/v1/pull").json()
+    first = daemon.client.post("/v1/read").json()
     assert [row | {"detail": 0, "active_ns": 0} for row in first["summaries"]] == [
         {
             "subsystem": "fs",
@@ -129,20 +129,20 @@ def test_a_pull_has_what_was_counted_since_the_pull_before(daemon):
         }
     ]
     fs.count(point=0, class_=1, group=3, size=1, duration=5)
-    second = daemon.client.post("/v1/pull").json()
+    second = daemon.client.post("/v1/read").json()
     [row] = second["summaries"]
     assert (row["count"], row["max_duration_ns"]) == (1, 5)
     assert second["begin_ns"] == first["end_ns"]
     assert daemon.client.get("/v1/subsystems/fs/points/read/total").json()["count"] == 3
 
 
-def test_names_that_classes_get_while_it_runs_go_with_each_pull(daemon):
+def test_names_that_classes_get_while_it_runs_go_with_each_reading(daemon):
     daemon.put("/level", level="summary")
     fs = daemon.probes["fs"]
     for names in (("ext4 /", "tmpfs /a"), ("ext4 /", "nfs /home/b")):
         fs.count(point=0, class_=1, group=3, size=5000, duration=70)
         fs.classes = names
-        [row] = Pull.from_json(daemon.service.pull().encode()).summaries(0)
+        [row] = Reading.from_json(daemon.service.read().encode()).summaries(0)
         assert row["class"] == names[1]
 
 
@@ -157,14 +157,14 @@ def test_classes_of_one_name_are_one_series_for_prometheus(daemon):
     assert events == ['sesame_events_total{class="tmpfs /a",point="read",subsystem="fs"} 2.0']
 
 
-def test_a_pull_that_is_asked_for_brings_no_new_budget(daemon):
+def test_a_reading_that_is_asked_for_brings_no_new_budget(daemon):
     daemon.put("/level", level="summary")
     fs = daemon.probes["fs"]
-    allowed = fs.spending["allowance_ns"].copy()
-    fs.spending["spent_ns"] += np.uint64(1000)
-    daemon.client.post("/v1/pull")
+    allowed = fs.accounts["quota_ns"].copy()
+    fs.accounts["charged_ns"] += np.uint64(1000)
+    daemon.client.post("/v1/read")
     daemon.put("/subsystems/fs/size-groups", limits=[64])
-    assert (fs.spending["allowance_ns"] == allowed).all()
+    assert (fs.accounts["quota_ns"] == allowed).all()
 
 
 def test_what_has_spent_its_part_stays_off_when_it_is_switched_on_again(daemon):
@@ -172,8 +172,8 @@ def test_what_has_spent_its_part_stays_off_when_it_is_switched_on_again(daemon):
     fs = daemon.probes["fs"]
     assert fs.detail(0) != Detail.OFF
     fs.cells["count"][0, 0, 0, 0] += np.uint64(10**9)
-    fs.spending["spent_ns"] += np.uint64(10**9)
-    daemon.node.governor.on_spent("fs")
+    fs.accounts["charged_ns"] += np.uint64(10**9)
+    daemon.node.governor.on_quota_reached("fs")
     assert fs.detail(0) == Detail.OFF
     daemon.put("/subsystems/fs/level", level="summary")
     assert fs.detail(0) == Detail.OFF
@@ -188,8 +188,8 @@ def test_what_cannot_be_attached_when_its_part_is_spent_is_off(daemon, monkeypat
     fs, governor = daemon.probes["fs"], daemon.node.governor
     for way in ("_settle", "_look"):
         monkeypatch.setattr(governor, way, refused)
-    fs.spending["spent_ns"] += np.uint64(10**9)
-    governor.on_spent("fs")
+    fs.accounts["charged_ns"] += np.uint64(10**9)
+    governor.on_quota_reached("fs")
     assert fs.detail(0) == Detail.OFF
 
 
@@ -200,15 +200,15 @@ def online_processors() -> list[int]:
     return [number for one in ranges for number in range(one[0], one[-1] + 1)]
 
 
-def test_processors_are_in_every_pull():
+def test_processors_are_in_every_reading():
     before = time.monotonic_ns()
     daemon = Daemon()
     begun = time.monotonic_ns()
     time.sleep(0.05)
     ending = time.monotonic_ns()
-    pull = daemon.service.pull()
+    reading = daemon.service.read()
     ended = time.monotonic_ns()
-    rows = list(pull.processor_records(pull.begin_ns + pull.offset.offset_ns))
+    rows = list(reading.processor_records(reading.begin_ns + reading.offset.offset_ns))
     assert [row["cpu"] for row in rows] == online_processors()
     assert all(row["node"] == "n1" and row["begin_ns"] == 0 for row in rows)
     spent = sum(sum(row[f"{state}_ns"] for state in STATES) for row in rows)
@@ -216,20 +216,20 @@ def test_processors_are_in_every_pull():
     assert ending - begun - ticks <= spent / len(rows) <= ended - before + ticks
 
 
-def test_size_groups_change_after_a_pull_of_what_was_counted_with_the_old_ones(daemon):
+def test_size_groups_change_after_a_reading_of_what_was_counted_with_the_old_ones(daemon):
     fs = daemon.probes["fs"]
     fs.count(point=0, class_=0, group=0, size=100, duration=1)
     assert daemon.put("/subsystems/fs/size-groups", limits=[64, 128])[0] == 200
     fs.count(point=0, class_=0, group=1, size=100, duration=1)
-    daemon.service.pull()
-    pulls = daemon.client.get("/v1/pulls").json()["pulls"]
-    bounds = [(r["at_least_bytes"], r["below_bytes"]) for p in pulls for r in p["summaries"]]
+    daemon.service.read()
+    readings = daemon.client.get("/v1/readings").json()["readings"]
+    bounds = [(r["at_least_bytes"], r["below_bytes"]) for p in readings for r in p["summaries"]]
     assert bounds == [(0, 512), (64, 128)]
 
 
 def test_metrics_are_totals_by_point_and_class(daemon):
     daemon.probes["fs"].count(point=1, class_=0, group=0, size=0, duration=2_000_000_000)
-    daemon.service.pull()
+    daemon.service.read()
     text = daemon.client.get("/metrics").text
     labels = '{class="ext",point="open",subsystem="fs"}'
     assert f"sesame_events_total{labels} 1.0" in text
@@ -243,31 +243,31 @@ def test_openapi_describes_every_path(daemon):
     )
 
 
-def test_a_phase_goes_with_the_next_pull(daemon):
+def test_a_phase_goes_with_the_next_reading(daemon):
     phase = {"name": "sort", "begin_ns": 10, "end_ns": 30, "pid": 7}
     assert daemon.client.post("/v1/phases", json=phase).status_code == 201
     assert daemon.client.post("/v1/phases", json=phase | {"end_ns": 9}).status_code == 400
-    assert daemon.service.pull().phases == [Phase("sort", 10, 30, 7)]
-    assert daemon.service.pull().phases == []
+    assert daemon.service.read().phases == [Phase("sort", 10, 30, 7)]
+    assert daemon.service.read().phases == []
 
 
-def test_pulls_and_phases_displace_no_change_in_the_audit_log(daemon, tmp_path):
+def test_readings_and_phases_displace_no_change_in_the_audit_log(daemon, tmp_path):
     log = AuditLog(tmp_path / "audit.log")
     client = TestClient(make_daemon_app(daemon.service, TOKEN, log), headers=ALLOWED)
     phase = {"name": "sort", "begin_ns": 10, "end_ns": 30, "pid": 7}
     assert client.post("/v1/phases", json=phase).status_code == 201
-    assert client.post("/v1/pull").status_code == 200
+    assert client.post("/v1/read").status_code == 200
     assert client.put("/v1/settings", json={"interval": 3}).status_code == 200
     log.close()
     (entry,) = (tmp_path / "audit.log").read_text().splitlines()
     assert json.loads(entry)["path"] == "/v1/settings"
 
 
-def test_a_pull_survives_its_way_as_json(daemon):
+def test_a_reading_survives_its_way_as_json(daemon):
     daemon.probes["fs"].count(point=1, class_=0, group=0, size=0, duration=5)
     daemon.node.add_phase(Phase("a", 1, 2, 3))
-    pull = daemon.service.pull()
-    assert Pull.from_json(pull.encode()) == pull
+    reading = daemon.service.read()
+    assert Reading.from_json(reading.encode()) == reading
 
 
 # ---- Delivery ----
@@ -295,27 +295,27 @@ def wait_until(condition) -> None:
         time.sleep(0.005)
 
 
-def test_pulls_wait_for_a_reception_that_is_away_and_the_oldest_make_room(daemon):
+def test_readings_wait_for_a_collector_that_is_away_and_the_oldest_make_room(daemon):
     sink, said = FlakySink(), []
     delivery = Delivery(sink, said.append, daemon.node.stream, room=3)
     for number in range(1, 6):
-        delivery.offer(daemon.node.pulls())
+        delivery.offer(daemon.node.new_readings())
         wait_until(lambda n=number: sink.attempts == n)
     way = delivery.describe()
     assert (way["waiting"], way["delivered"], way["dropped"]) == (3, 0, 2)
     assert way["trouble"] == "away"
     sink.works.set()
-    delivery.offer(daemon.node.pulls())
+    delivery.offer(daemon.node.new_readings())
     wait_until(lambda: len(sink.delivered) == 3)
     assert delivery.close() == []
     assert sink.delivered == [3, 4, 5]
     assert sink.attempts == 6
     assert delivery.dropped == 3
-    assert said == ["pulls wait: away", "pulls go on; 3 were dropped"]
+    assert said == ["readings wait: away", "readings go on; 3 were dropped"]
 
 
-def test_what_was_dropped_is_told_with_the_next_pull(daemon):
-    assert daemon.node.pull(dropped=4).dropped == 4
+def test_what_was_dropped_is_told_with_the_next_reading(daemon):
+    assert daemon.node.read(dropped=4).dropped == 4
 
 
 # ---- Settings, tokens, clocks ----
@@ -349,7 +349,7 @@ def test_settings_with_a_wrong_destination_or_wrong_size_groups_change_nothing(t
         assert daemon.service.settings.interval == 10
 
 
-def test_the_next_pull_is_an_interval_after_the_last_one_however_often_settings_change(daemon):
+def test_the_next_reading_is_an_interval_after_the_last_one_however_often_settings_change(daemon):
     async def serve() -> float:
         daemon.service.begin()
         began = time.monotonic()

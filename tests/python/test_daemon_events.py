@@ -14,6 +14,7 @@ from fake_probes import all_probes
 from sesame.datasets import DataSet
 from sesame.errors import SesameError
 from sesame.measurement.clocks import Offset, own_offset
+from sesame.measurement.collector.store import Store
 from sesame.measurement.daemon import undelivered
 from sesame.measurement.daemon.delivery import Delivery, Parcels
 from sesame.measurement.daemon.node import Node
@@ -21,9 +22,8 @@ from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings
 from sesame.measurement.daemon.stream import EventStream
 from sesame.measurement.events import Block
-from sesame.measurement.frames import read_blocks
+from sesame.measurement.frames import decode_blocks
 from sesame.measurement.probes import EVENT
-from sesame.measurement.reception.store import Store
 from sesame.measurement.trace import names_here
 
 
@@ -90,7 +90,7 @@ def test_each_event_is_stored_once_or_counted_whatever_happens_on_its_way(tmp_pa
         kernel.see(chance.randrange(30), chance.choice((0, 0, 0, 7)))
         if chance.random() < 0.3:
             kernel.stream.flush()
-            delivery._wake()  # as a pull does
+            delivery._wake()  # as a reading does
     kernel.stream.flush()
     way.is_open, way.chance = True, random.Random(0)
     way.chance.choice = lambda _: "stored"
@@ -137,7 +137,7 @@ def test_a_block_survives_its_way_and_nonsense_is_refused():
     kernel.see(10)
     [block] = kernel.stream.after(-1)
     text = block.encode()
-    [again] = read_blocks(BytesIO(text + text[:-1]))  # the second one is torn
+    [again] = decode_blocks(BytesIO(text + text[:-1]))  # the second one is torn
     assert (again.events == block.events).all()
     assert vars(again) | {"events": 0} == vars(block) | {"events": 0, "names": again.names}
     line, _, records = text.partition(b"\n")
@@ -190,27 +190,27 @@ class Restarted:
         monkeypatch.setattr(sink, lambda *_: self.way)
 
     def live(self, events: int, *, is_open: bool) -> str:
-        """From one start to its end, with two pulls; gives its name."""
+        """From one start to its end, with two readings; gives its name."""
         self.way.is_open = is_open
         node = Node("n", all_probes(), {})
         settings = Settings(destination="http://there")
         service = Service(node, settings, self.said.append, undelivered=self.undelivered)
         node.stream.write(np.zeros(events, EVENT))
         node.stream.flush()
-        service.pull()
+        service.read()
         service.end()
         return node.start
 
     def stored(self) -> tuple[list[tuple], list[tuple]]:
-        """Of each start, in their order: what was written and discarded; its pulls."""
+        """Of each start, in their order: what was written and discarded; its readings."""
         self.way.store.close()
         [data_set] = [DataSet(path) for path in self.way.folder.glob("*.sesame")]
         accounts = data_set.table("kernel_trace").to_pylist()
-        pulls = data_set.table("kernel_pull").to_pylist()
-        assert min(row["begin_ns"] for row in (*accounts, *pulls)) == 0
+        readings = data_set.table("kernel_reading").to_pylist()
+        assert min(row["begin_ns"] for row in (*accounts, *readings)) == 0
         return (
             [(row["start"], row["written"], row["discarded"]) for row in accounts],
-            [(row["start"], row["sequence"]) for row in pulls],
+            [(row["start"], row["sequence"]) for row in readings],
         )
 
 
@@ -219,11 +219,11 @@ def test_what_found_no_way_before_the_end_is_told_by_a_later_start(tmp_path, mon
     first = daemon.live(20, is_open=False)
     second = daemon.live(0, is_open=False)
     third = daemon.live(7, is_open=True)
-    assert "2 pulls and 20 events found no way to http://there" in daemon.said[1]
+    assert "2 readings and 20 events found no way to http://there" in daemon.said[1]
     assert not daemon.undelivered.exists()
-    accounts, pulls = daemon.stored()
+    accounts, readings = daemon.stored()
     assert accounts == [(first, 0, 20), (third, 7, 0)]
-    assert pulls == [(start, number) for start in (first, second, third) for number in (0, 1)]
+    assert readings == [(start, number) for start in (first, second, third) for number in (0, 1)]
 
 
 def test_what_is_told_twice_since_a_daemon_was_killed_is_stored_once(tmp_path, monkeypatch):
@@ -233,12 +233,12 @@ def test_what_is_told_twice_since_a_daemon_was_killed_is_stored_once(tmp_path, m
     daemon.live(0, is_open=True)
     daemon.undelivered.write_bytes(kept)
     daemon.live(0, is_open=True)
-    accounts, pulls = daemon.stored()
+    accounts, readings = daemon.stored()
     assert accounts == [(first, 0, 20)]
-    assert len(pulls) == len(set(pulls)) == 6
+    assert len(readings) == len(set(readings)) == 6
 
 
-def test_pulls_of_before_the_machine_was_booted_are_lost_and_events_still_counted(
+def test_readings_of_before_the_machine_was_booted_are_lost_and_events_still_counted(
     tmp_path, monkeypatch
 ):
     daemon = Restarted(tmp_path, monkeypatch)
@@ -246,10 +246,10 @@ def test_pulls_of_before_the_machine_was_booted_are_lost_and_events_still_counte
     kept = daemon.undelivered.read_bytes()
     daemon.undelivered.write_bytes(b"another" + kept[7:])
     second = daemon.live(0, is_open=True)
-    assert "2 pulls of before the machine was booted are lost" in daemon.said
-    accounts, pulls = daemon.stored()
+    assert "2 readings of before the machine was booted are lost" in daemon.said
+    accounts, readings = daemon.stored()
     assert accounts == [(first, 0, 20)]
-    assert {start for start, _ in pulls} == {second}
+    assert {start for start, _ in readings} == {second}
 
 
 def test_what_an_earlier_start_has_left_and_nobody_can_read_is_said(tmp_path, monkeypatch):

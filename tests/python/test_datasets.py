@@ -95,7 +95,7 @@ def test_force_does_not_remove_what_is_no_data_set(tmp_path):
         (None, "it has no info.json"),
         ("{", "not JSON"),
         ("[]", "not the info.json of a data set"),
-        ('{"record_types": {}, "format_version": 99}', "data set format 99, expected 2 or 3"),
+        ('{"record_types": {}, "format_version": 99}', "data set format 99, expected 2 to 4"),
     ],
 )
 def test_what_is_no_data_set_is_refused(tmp_path, text, message):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sesame.measurement.counters import EVENTS, SPENT, Counters
-from sesame.measurement.probes import SPENDING, Detail, Point, Subsystem
+from sesame.measurement.counters import CHARGED, EVENTS, Counters
+from sesame.measurement.probes import ACCOUNT, Detail, Point, Subsystem
 
 POINTS = (3, 1, 7)  # of each subsystem
 
@@ -17,7 +17,7 @@ class SetProbes:
     def __init__(self, cpus: int, points: int) -> None:
         made = tuple(Point(f"p{i}", "", Detail.COUNT, False) for i in range(points))
         self.subsystem = Subsystem("s", "", made, ("all",), 1, "", "")
-        self.spending = np.zeros(cpus, SPENDING)
+        self.accounts = np.zeros(cpus, ACCOUNT)
         self.now = np.zeros((cpus, EVENTS + points), np.uint64)
 
     def sums(self, out: np.ndarray) -> None:
@@ -37,9 +37,9 @@ def test_a_change_is_what_is_new_of_each_subsystem(cpus):
         one.now += more  # some go beyond the largest number
     now = counters.read()
     change = counters.change(before, now)
-    assert change.spent == [more[:, SPENT].max() for more in new]
+    assert change.spent == [more[:, CHARGED].max() for more in new]
     assert change.events == [more[:, EVENTS:].sum() for more in new]
-    assert change.together == sum(more[:, SPENT] for more in new).max()
+    assert change.together == sum(more[:, CHARGED] for more in new).max()
     for number, one in enumerate(probes):
         assert (counters.of(number, now) == one.now).all()
         assert (counters.read_one(number) == one.now).all()

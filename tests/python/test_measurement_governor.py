@@ -20,7 +20,7 @@ from sesame.measurement.governor import (
     Governed,
     Governor,
 )
-from sesame.measurement.probes import CELL, SPENDING, Detail, Point, Subsystem
+from sesame.measurement.probes import ACCOUNT, CELL, Detail, Point, Subsystem
 
 DETAILS = (("count", 150.0), ("sampled", 250.0), ("duration", 350.0))
 RUN_NS = 50.0  # of each event's costs, and of a run that finds nothing
@@ -42,7 +42,7 @@ class FakeProbes:
         point = Point("read", "", Detail.DURATION, False)
         self.subsystem = Subsystem(name, "", (point,), ("all",), 1, "", "")
         self.cells = np.zeros((2, 1, 1, 1), CELL)
-        self.spending = np.zeros(2, SPENDING)
+        self.accounts = np.zeros(2, ACCOUNT)
         self.now = Detail.OFF
         self.cost = self.run_cost = 0.0
         self.allowance = 0.0
@@ -65,20 +65,20 @@ class FakeProbes:
     def set_run_cost(self, ns: float) -> None:
         self.run_cost = ns
 
-    def allow(self, ns: float) -> None:
+    def set_quota(self, ns: float) -> None:
         self.allowance = ns
-        self.spending["allowance_ns"] = self.spending["spent_ns"] + np.uint64(ns)
+        self.accounts["quota_ns"] = self.accounts["charged_ns"] + np.uint64(ns)
 
     def sums(self, out: np.ndarray) -> None:
         events = self.cells["count"].sum(axis=(2, 3))
-        out[:] = np.column_stack([self.spending["spent_ns"], self.spending["runs"], events])
+        out[:] = np.column_stack([self.accounts["charged_ns"], self.accounts["runs"], events])
 
     def count(self, events: int, others: int = 0) -> None:
         """On the first CPU; others: runs that find nothing."""
         self.cells["count"][0] += np.uint64(events)
-        self.spending["runs"][0] += np.uint64(events + others)
+        self.accounts["runs"][0] += np.uint64(events + others)
         cost = events * (self.cost + self.run_cost) + others * self.run_cost
-        self.spending["spent_ns"][0] += np.uint64(cost)
+        self.accounts["charged_ns"][0] += np.uint64(cost)
 
 
 class Machine:
@@ -123,11 +123,11 @@ class Machine:
                     continue
                 now, before = (round(k * INTERVAL_S / steps * rate) for k in (step + 1, step))
                 one.count(now - before, round(others * INTERVAL_S / steps))
-                if one.spending["spent_ns"][0] < one.spending["allowance_ns"][0]:
+                if one.accounts["charged_ns"][0] < one.accounts["quota_ns"][0]:
                     continue
                 if self.time_ns >= told.setdefault(name, self.time_ns + 1e9 * self.late_s):
                     told.pop(name)
-                    self.governor.on_spent(name)
+                    self.governor.on_quota_reached(name)
             if (step + 1) % (steps // asked) == 0:
                 for spending in self.governor.end():
                     spent = costs.get(spending.subsystem, 0.0) + spending.estimated_ns
@@ -177,8 +177,11 @@ def test_a_first_burst_costs_a_tenth_before_it_is_looked_at():
 def test_what_is_seen_first_decides_about_the_rest_of_the_interval():
     machine = Machine("fs")
     seen: list[Detail] = []
-    take = machine.governor.on_spent
-    machine.governor.on_spent = lambda name: (take(name), seen.append(machine.probes[name].now))
+    take = machine.governor.on_quota_reached
+    machine.governor.on_quota_reached = lambda name: (
+        take(name),
+        seen.append(machine.probes[name].now),
+    )
     cost = machine.pass_interval(fs=4000)["fs"]
     assert seen == [Detail.COUNT]
     assert cost < BUDGET_NS

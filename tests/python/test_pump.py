@@ -7,7 +7,7 @@ from contextlib import closing
 
 import numpy as np
 
-from sesame.measurement.probes import MET
+from sesame.measurement.probes import CLASS_ASSIGNED
 from sesame.measurement.pump import EventPump
 
 
@@ -23,14 +23,16 @@ class Ring:
 
     def take(self, room: np.ndarray) -> tuple[set[tuple[int, str]], np.ndarray]:
         was_left, self._left = self._left, False
-        return ({(MET, "fs")}, room[:1]) if was_left else (set(), room[:0])
+        return ({(CLASS_ASSIGNED, "fs")}, room[:1]) if was_left else (set(), room[:0])
 
 
 def test_what_an_earlier_measurement_has_left_is_not_handed_on():
     told: list[str] = []
     written: list[int] = []
     ring = Ring()
-    with closing(EventPump([ring], lambda events: written.append(len(events)), {MET: told.append})):
+    with closing(
+        EventPump([ring], lambda events: written.append(len(events)), {CLASS_ASSIGNED: told.append})
+    ):
         pass
     os.close(ring.fileno())
     assert (told, written) == ([], [])

@@ -30,7 +30,7 @@ VERBS = {
     "reproduce": "sesame.cli.reproduce:reproduce",
     "measure": "sesame.cli.measure:measure",
     "characterize": "sesame.cli.characterize:characterize_command",
-    "receive": "sesame.cli.receive:receive",
+    "collect": "sesame.cli.collect:collect",
 }
 # By then it has cleaned up.
 AGAIN_SECONDS = 0.01

@@ -26,7 +26,7 @@ from sesame.cli.measure_daemon import daemon
 from sesame.cli.measure_nodes import (
     environment_,
     flags,
-    pull,
+    read,
     record,
     set_,
     start,
@@ -49,7 +49,7 @@ def measure() -> None:
     """Measure inside the running operating system."""
 
 
-for command in (daemon, start, stop, status, set_, pull, record, flags, environment_):
+for command in (daemon, start, stop, status, set_, read, record, flags, environment_):
     measure.add_command(command)
 
 
@@ -99,7 +99,7 @@ _interval_option = click.option(
     type=click.FloatRange(min=0.01),
     default=10.0,
     show_default=True,
-    help="Pull interval in seconds.",
+    help="Interval in seconds.",
 )
 _budget_option = click.option(
     "--budget",
@@ -252,7 +252,7 @@ def _print_cost(rows: dict[str, list[dict[str, Any]]]) -> None:
     type=click.IntRange(min=3),
     metavar="PAIRS",
     help="Measure what everything on takes while loads run, within the budget and without, in so "
-    "many pairs; each takes two pull intervals.",
+    "many pairs; each takes two intervals.",
 )
 @_interval_option
 @_budget_option

@@ -27,10 +27,10 @@ FILE = click.Path(path_type=Path)
 
 @click.command(
     cls=grouped(
-        Measuring=("levels", "interval", "together", "budget", "cells"),
+        Measuring=("levels", "interval", "batch", "budget", "counters"),
         Destination=("destination", "destination_token_file", "destination_ca"),
         Server=("address", "certificate", "key", "node"),
-        Process=("settings", "folder", "user", "keep_privileges"),
+        Process=("settings", "state_directory", "user", "keep_privileges"),
     )
 )
 @click.option(
@@ -45,39 +45,40 @@ FILE = click.Path(path_type=Path)
     help="Where it is controlled; this machine only, unless you say otherwise.",
 )
 @click.option(
-    "--folder",
+    "--state-directory",
     type=FILE,
     metavar="DIR",
     help="Its token and lock; /var/lib/sesame for root, ~/.local/state/sesame for others.",
 )
 @click.option(
-    "--cells",
+    "--counters",
     type=FILE,
     metavar="DIR",
-    help="Where MPI programs count their calls; `sesame measure environment` says where if not "
-    "given, with --folder DIR it is DIR/cells.",
+    help="Where MPI programs keep the counters of their calls, in memory. Default: counters in the "
+    "state directory if that is given, else what `sesame measure environment` prints.",
 )
 @click.option("--node", default="", metavar="NAME", help="Name of this node; its host name if not.")
 @click.option(
-    "--interval", type=float, metavar="SECONDS", help="From pull to pull; 10 if not given."
+    "--interval",
+    type=float,
+    metavar="SECONDS",
+    help="Time from one reading to the next; 10 if not given.",
 )
 @click.option(
-    "--together",
+    "--batch",
     type=int,
-    metavar="PULLS",
-    help="While there is nothing to decide, so many pulls are made and delivered at one time, 6 if "
-    "not given; 1: each when it is due, which takes four times as much processor time.",
+    metavar="READINGS",
+    help="Readings in one batch while the node is idle; 6 if not given. With 1 the daemon wakes "
+    "for each reading, which takes four times as much processor time.",
 )
 @click.option(
     "--destination",
     metavar="URL|DIR",
-    help="A reception that pulls go to, or a directory of this machine for data sets.",
+    help="Send readings to this collector, or write data sets to this directory.",
 )
+@click.option("--destination-token-file", metavar="FILE", help="The collector's token.")
 @click.option(
-    "--destination-token-file", metavar="FILE", help="The token that the reception has made."
-)
-@click.option(
-    "--destination-ca", metavar="FILE", help="Who has signed the reception's certificate."
+    "--destination-ca", metavar="FILE", help="Who has signed the collector's certificate."
 )
 @click.option(
     "--level",
@@ -103,8 +104,8 @@ FILE = click.Path(path_type=Path)
 def daemon(
     settings: Path | None,
     address: str,
-    folder: Path | None,
-    cells: Path | None,
+    state_directory: Path | None,
+    counters: Path | None,
     node: str,
     levels: tuple[str, ...],
     certificate: Path | None,
@@ -122,7 +123,7 @@ def daemon(
     """
     require("daemon", "sesame measure daemon")
     from sesame.measurement.daemon import privileges
-    from sesame.measurement.daemon.process import Start, start
+    from sesame.measurement.daemon.process import DaemonOptions, start
     from sesame.measurement.daemon.settings import Settings, check, read_settings
 
     # Until it serves there is nothing to read again, and nobody to end for.
@@ -141,12 +142,12 @@ def daemon(
         return found
 
     start(
-        Start(
+        DaemonOptions(
             read_settings=read,
             settings_file=settings,
             address=address,
-            folder=folder,
-            cells=cells,
+            state_directory=state_directory,
+            counters=counters,
             node=node,
             certificate=certificate,
             key=key,

@@ -1,4 +1,4 @@
-"""`sesame measure start`, `stop`, `status`, `set`, `pull`, `record`: daemons of many nodes.
+"""`sesame measure start`, `stop`, `status`, `set`, `reading`, `record`: daemons of many nodes.
 
 What is large is imported where it is used, so that the command starts quickly.
 """
@@ -59,10 +59,10 @@ def with_nodes(command: Command) -> Command:
 def _connect(nodes: str, token_file: Path | None, ca: str) -> Nodes:
     require("daemon", "talking to a daemon", "httptools")
     from sesame.measurement.control import Nodes
-    from sesame.measurement.defaults import default_folder
+    from sesame.measurement.defaults import default_state_directory
     from sesame.web.server.tokens import read_token
 
-    token = read_token(token_file or default_folder() / "token")
+    token = read_token(token_file or default_state_directory() / "token")
     return Nodes([node for node in nodes.split(",") if node], token, ca)
 
 
@@ -159,7 +159,7 @@ def _print_state(address: str, state: dict[str, Any]) -> None:
     delivery = state["delivery"]
     if delivery is not None and (delivery["trouble"] or delivery["dropped"]):
         out.print(
-            f"  {delivery['waiting']} pulls wait, {delivery['dropped']} were dropped"
+            f"  {delivery['waiting']} readings wait, {delivery['dropped']} were dropped"
             f"{': ' if delivery['trouble'] else ''}{delivery['trouble']}"
         )
     if delivery is not None and state["events"]["seen"]:
@@ -180,21 +180,21 @@ def _print_state(address: str, state: dict[str, Any]) -> None:
 @click.command(
     "set",
     cls=grouped(
-        Settings=("interval", "together", "size_groups"),
+        Settings=("interval", "batch", "size_groups"),
         Destination=("destination", "destination_token_file", "destination_ca"),
         Nodes=("nodes", "token_file", "ca"),
     ),
 )
-@click.option("--interval", type=float, metavar="SECONDS", help="From pull to pull.")
+@click.option("--interval", type=float, metavar="SECONDS", help="Time between readings.")
 @click.option(
-    "--together",
+    "--batch",
     type=int,
-    metavar="PULLS",
-    help="So many are made and delivered at one time, while there is nothing to decide.",
+    metavar="READINGS",
+    help="Readings in one batch while the node is idle.",
 )
-@click.option("--destination", metavar="URL|DIR", help="Where pulls go; empty: nowhere.")
+@click.option("--destination", metavar="URL|DIR", help="Where readings go; empty: nowhere.")
 @click.option(
-    "--destination-token-file", metavar="FILE", help="The reception's token, on the node."
+    "--destination-token-file", metavar="FILE", help="The collector's token, on the node."
 )
 @click.option(
     "--destination-ca", metavar="FILE", help="Who has signed its certificate, on the node."
@@ -209,14 +209,14 @@ def _print_state(address: str, state: dict[str, Any]) -> None:
 def set_(
     size_groups: tuple[str, ...], nodes: str, token_file: Path | None, ca: str, **given: Any
 ) -> None:
-    """Change when pulls are made, where they go, or the size groups.
+    """Change when counters are read, where readings go, or the size groups.
 
     \b
     sesame measure set --interval 2 --size-groups fs=1024,65536
     """
     changes = {key: value for key, value in given.items() if value is not None}
     if not changes and not size_groups:
-        hint = "give --interval, --together, --destination or --size-groups"
+        hint = "give --interval, --batch, --destination or --size-groups"
         raise InputError("nothing to set", hint=hint)
     groups = dict(map(_size_groups, size_groups))
     _report(_connect(nodes, token_file, ca).set(changes, groups))
@@ -233,13 +233,13 @@ def _size_groups(text: str) -> tuple[str, list[int]]:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, by node.")
 @with_nodes
-def pull(nodes: str, token_file: Path | None, ca: str, *, as_json: bool) -> None:
-    """Pull now; show what was counted since the pull before.
+def read(nodes: str, token_file: Path | None, ca: str, *, as_json: bool) -> None:
+    """Read the counters now; show what was counted since the reading before.
 
     \b
-    sesame measure pull --json
+    sesame measure read --json
     """
-    outcomes = _connect(nodes, token_file, ca).pull()
+    outcomes = _connect(nodes, token_file, ca).read()
     if as_json:
         click.echo(json.dumps({one.node: one.answer for one in outcomes}))
     else:
@@ -286,9 +286,9 @@ def record(
     sesame measure record -o job.sesame -- mpiexec -n 2 ./app
     """
     require("daemon", "sesame measure record", "httptools")
+    from sesame.measurement.collector.journal import Journal
+    from sesame.measurement.collector.store import write_data_set
     from sesame.measurement.control import Recording
-    from sesame.measurement.reception.journal import Journal
-    from sesame.measurement.reception.store import write_data_set
 
     check_destination(output, force=force)
     with (
@@ -315,7 +315,7 @@ FETCH_SECONDS = 1.0
 
 
 def _wait(recording: Recording, command: tuple[str, ...], seconds: float) -> int:
-    """Fetches now and then: a daemon keeps only so many pulls."""
+    """Fetches now and then: a daemon keeps only so many readings."""
     if not command:
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
@@ -337,21 +337,23 @@ def _wait(recording: Recording, command: tuple[str, ...], seconds: float) -> int
 
 
 @click.command("environment")
-@click.option("--cells", type=FILE, metavar="DIR", help="As it was given to the daemon, if it was.")
-def environment_(cells: Path | None) -> None:
+@click.option(
+    "--counters", type=FILE, metavar="DIR", help="As it was given to the daemon, if it was."
+)
+def environment_(counters: Path | None) -> None:
     """Print what a job script sets for this node's daemon to see the calls of its MPI programs.
 
     A shell takes it so: eval "$(sesame measure environment)".
 
     \b
-    sesame measure environment --cells /run/cells
+    sesame measure environment --counters /run/counters
     """
-    from sesame.measurement.mpi import default_cells, environment
+    from sesame.measurement.mpi import default_counter_directory, environment
 
-    cells = cells or default_cells()
-    if not (cells / "settings").exists():
-        click.echo(f"{cells}: no daemon is there now; programs would say so and run on", err=True)
-    for name, value in environment(cells.absolute()).items():
+    counters = counters or default_counter_directory()
+    if not (counters / "settings").exists():
+        click.echo(f"{counters}: no daemon uses it now; programs would report that", err=True)
+    for name, value in environment(counters.absolute()).items():
         click.echo(f"export {name}={shlex.quote(value)}")
 
 

@@ -60,7 +60,7 @@ def run_sql(data_set: DataSet, query: str, *, exact: bool = False) -> duckdb.Duc
 
     connection = duckdb.connect()
     for name in data_set.tables:
-        file = str(data_set.path.resolve() / f"{name}.parquet").replace("'", "''")
+        file = str(data_set.file(name).resolve()).replace("'", "''")
         columns = ", ".join(_selected(column, exact) for column in data_set.schema(name).names)
         connection.execute(
             f"CREATE VIEW {_quoted(name)} AS SELECT {columns} FROM read_parquet('{file}')"

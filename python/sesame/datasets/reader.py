@@ -14,7 +14,9 @@ from sesame.datasets.info import Info, Kind
 from sesame.datasets.writer import FORMAT_VERSION
 from sesame.errors import InputError
 
-READABLE_VERSIONS = (2, FORMAT_VERSION)
+READABLE_VERSIONS = (2, 3, FORMAT_VERSION)
+# Record types of earlier format versions and their names today.
+RENAMED_TYPES = {"kernel_pull": "kernel_reading"}
 
 
 class DataSet:
@@ -68,6 +70,11 @@ class DataSet:
         with self._open(name) as file:
             return self._guard(name, lambda: file.schema_arrow)
 
+    def file(self, name: str) -> Path:
+        """The Parquet file of a record type, which has an earlier name in older data sets."""
+        stored: str = self.record_types[name].get("file", f"{name}.parquet")
+        return self.path / stored
+
     def size_bytes(self) -> int:
         return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
 
@@ -75,12 +82,12 @@ class DataSet:
         if name not in self.record_types:
             known = ", ".join(self.record_types) or "none"
             raise InputError(f"no records of type {name}, there are: {known}", path=str(self.path))
-        file = self._guard(name, lambda: pq.ParquetFile(self.path / f"{name}.parquet"))
+        file = self._guard(name, lambda: pq.ParquetFile(self.file(name)))
         described = [field["name"] for field in self.record_types[name].get("fields", [])]
         if missing := [field for field in described if field not in file.schema_arrow.names]:
             raise InputError(
                 f"these are other records: there is no {missing[0]}, which info.json describes",
-                path=str(self.path / f"{name}.parquet"),
+                path=str(self.file(name)),
             )
         return file
 
@@ -90,8 +97,13 @@ class DataSet:
         except (OSError, pa.ArrowException) as error:
             reason = str(error).splitlines()[0]
             raise InputError(
-                f"cannot read these records: {reason}", path=str(self.path / f"{name}.parquet")
+                f"cannot read these records: {reason}", path=str(self.file(name))
             ) from error
+
+
+def _with_names_of_today(record_types: Mapping[str, Any]) -> dict[str, Any]:
+    """The record types of info.json by their names of this version; `file` stays as it was."""
+    return {RENAMED_TYPES.get(name, name): one for name, one in record_types.items()}
 
 
 def _read_info(path: Path) -> Info:
@@ -114,12 +126,13 @@ def _read_info(path: Path) -> Info:
     if not isinstance(info, dict) or not isinstance(info.get("record_types"), dict):
         raise InputError("this is not the info.json of a data set", path=str(file))
     if info.get("format_version") not in READABLE_VERSIONS:
-        expected = " or ".join(map(str, READABLE_VERSIONS))
+        expected = f"{READABLE_VERSIONS[0]} to {FORMAT_VERSION}"
         raise InputError(
             f"data set format {info.get('format_version')}, expected {expected}",
             path=str(file),
             hint="read it with the version of sesame that wrote it",
         )
+    info["record_types"] = _with_names_of_today(info["record_types"])
     try:
         return Info.from_json(info)
     except ValueError as error:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sesame.datasets.fields import RecordType
     from sesame.datasets.info import Info
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 
 class DataSetWriter:

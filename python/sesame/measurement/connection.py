@@ -1,8 +1,8 @@
-"""A connection to a daemon or a reception, kept from one request to the next.
+"""A connection to a daemon or a collector, kept from one request to the next.
 
 What a request says is fixed but for its body; httptools reads the answers. A daemon sends one at
-each pull, after seconds in which it slept, and the standard library's client would take more
-processor time for it than all the rest of the pull (docs/decisions/0012-http-server.md).
+each reading, after seconds in which it slept, and the standard library's client would take more
+processor time for it than all the rest of the reading (docs/decisions/0012-http-server.md).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Connection:
             return int(self.ask_json("GET", "/v1/clock")["time_ns"])
         except (TypeError, KeyError, ValueError) as error:
             raise SesameError(
-                f"{self.address}: this is no daemon or reception of sesame"
+                f"{self.address}: this is no daemon or collector of sesame"
             ) from error
 
     def close(self) -> None:

@@ -10,10 +10,10 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from sesame.errors import InputError, OutputError, SesameError
+from sesame.measurement.collector.journal import Journal
 from sesame.measurement.connection import Connection
 from sesame.measurement.defaults import DAEMON_PORT, MOST_AT_ONCE
 from sesame.measurement.feed import Feed
-from sesame.measurement.reception.journal import Journal
 
 Answer = TypeVar("Answer")
 
@@ -60,8 +60,8 @@ class Nodes:
     def state(self) -> list[Outcome[dict[str, Any]]]:
         return self.each(lambda node: dict(node.ask_json("GET", "/v1/state")))
 
-    def pull(self) -> list[Outcome[dict[str, Any]]]:
-        return self.each(lambda node: dict(node.ask_json("POST", "/v1/pull")))
+    def read(self) -> list[Outcome[dict[str, Any]]]:
+        return self.each(lambda node: dict(node.ask_json("POST", "/v1/read")))
 
     def set(
         self, changes: dict[str, Any], size_groups: dict[str, list[int]]
@@ -106,7 +106,7 @@ class Recording:
 
     def _end(self, node: Connection) -> None:
         if node.address in self._feeds:
-            node.ask_json("POST", "/v1/pull")
+            node.ask_json("POST", "/v1/read")
 
     def _fetch(self, node: Connection) -> None:
         feed = self._feeds.get(node.address)

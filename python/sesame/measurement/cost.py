@@ -153,7 +153,7 @@ def _switch(probes: LoadedProbes, detail: Detail) -> Callable[[bool], None]:
 
 def _measure(load: Load, detail: Detail, probes: LoadedProbes, pairs: int) -> Pairs:
     def runs_on(cpu: int) -> int:
-        return int(probes.spending["runs"][cpu])
+        return int(probes.accounts["runs"][cpu])
 
     return measure_pairs(load, _switch(probes, detail), runs_on, pairs)
 

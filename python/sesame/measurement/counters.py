@@ -1,6 +1,6 @@
 """What all subsystems have done until some moment, in one array.
 
-Who measures looks at it at each pull, after seconds of sleep, when whatever is called is in no
+Who measures looks at it at each reading, after seconds of sleep, when whatever is called is in no
 cache any more: an operation of numpy takes 25 us then, so there are few.
 """
 
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from sesame.measurement.probes import Probes, library
 
 Sums = NDArray[np.uint64]
-SPENT, RUNS, EVENTS = 0, 1, 2  # the first columns of a subsystem; its events are by point
+CHARGED, RUNS, EVENTS = 0, 1, 2  # the first columns of a subsystem; its events are by point
 
 
 @dataclass(frozen=True)
-class Reading:
+class Snapshot:
     """[CPU, column], those of the subsystems one after the other; and ns for which each was on."""
 
     sums: Sums
@@ -45,7 +45,7 @@ class Counters:
         widths = (EVENTS + len(one.subsystem.points) for one in probes)
         begins = list(accumulate(widths, initial=0))
         self._columns = [slice(*both) for both in pairwise(begins)]
-        self.shape = (len(probes[0].spending) if probes else 0, begins[-1])  # of sums
+        self.shape = (len(probes[0].accounts) if probes else 0, begins[-1])  # of sums
         self.begins = (ctypes.c_uint * len(begins))(*begins)  # of columns, and their end
         self._found = (ctypes.c_uint64 * (2 * len(probes) + 1))()
 

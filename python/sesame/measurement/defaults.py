@@ -11,7 +11,7 @@ DEFAULT_ADDRESS = f"127.0.0.1:{DAEMON_PORT}"
 MOST_AT_ONCE = 64  # nodes that are asked
 
 
-def default_folder() -> Path:
+def default_state_directory() -> Path:
     """Where a daemon of this user has its token and its lock."""
     if os.geteuid() == 0:
         return Path("/var/lib/sesame")

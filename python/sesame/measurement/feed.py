@@ -1,4 +1,4 @@
-"""What a daemon has to tell, fetched from it by somebody else: pulls, and blocks of events."""
+"""What a daemon has to tell, fetched from it by somebody else: readings, and blocks of events."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sesame.errors import SesameError
 from sesame.measurement.clocks import Offset, estimate
 from sesame.measurement.connection import Connection
 from sesame.measurement.events import Block
-from sesame.measurement.frames import read_blocks, read_pulls
-from sesame.measurement.pulls import Pull
+from sesame.measurement.frames import decode_blocks, decode_readings
+from sesame.measurement.readings import Reading
 
 CLOCK_EVERY = 60  # times
 MOST_ANSWERS = 16  # at once: as many blocks as a daemon keeps; under load there is always another
-Parcel = TypeVar("Parcel", Pull, Block)
+Parcel = TypeVar("Parcel", Reading, Block)
 
 
 class Feed:
@@ -32,30 +32,30 @@ class Feed:
 
     def begin(self) -> None:
         """Only what comes from now on: what was counted until now ends here."""
-        answer = self._connection.ask_json("POST", "/v1/pull")
+        answer = self._connection.ask_json("POST", "/v1/read")
         self.start, self._sequence = answer["start"], answer["sequence"]
         self._seen = self._since = answer["events"]
 
-    def new(self) -> Iterator[Pull | Block]:
+    def new(self) -> Iterator[Reading | Block]:
         try:
             yield from self._new()
         except ValueError as error:
             address = self._connection.address
-            raise SesameError(f"{address}: its pulls are of another version") from error
+            raise SesameError(f"{address}: its readings are of another version") from error
         except SesameError:
             self._offset = None
             raise
 
-    def _new(self) -> Iterator[Pull | Block]:
+    def _new(self) -> Iterator[Reading | Block]:
         if self._offset is None or self._times % CLOCK_EVERY == 0:
             self._offset = offset_of(self._connection)
         self._times += 1
-        for pull in self._ask("raw-pulls", self._sequence, read_pulls):
-            self._follow(pull.start)
-            yield replace(pull, offset=self._offset)
-            self._sequence = pull.sequence
+        for reading in self._ask("raw-readings", self._sequence, decode_readings):
+            self._follow(reading.start)
+            yield replace(reading, offset=self._offset)
+            self._sequence = reading.sequence
         for _ in range(MOST_ANSWERS):
-            blocks = self._ask("raw-events", self._seen, read_blocks)
+            blocks = self._ask("raw-events", self._seen, decode_blocks)
             for block in blocks:
                 self._follow(block.start)
                 if self._since < 0:

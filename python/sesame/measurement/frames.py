@@ -1,6 +1,6 @@
-"""Pulls and blocks of events one after the other, in a journal or in an answer.
+"""Readings and blocks of events one after the other, in a journal or in an answer.
 
-A pull is a line; of a block, which is a line that begins with a word, records come after it.
+A reading is a line; of a block, which is a line that begins with a word, records come after it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from sesame.measurement.events import WORD, Block
-from sesame.measurement.pulls import Pull
+from sesame.measurement.readings import Reading
 
 
 def frames(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
@@ -27,13 +27,13 @@ def frames(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
         place = file.seek(place + size)
 
 
-def read_pulls(file: BinaryIO) -> Iterator[Pull]:
+def decode_readings(file: BinaryIO) -> Iterator[Reading]:
     for line, _ in frames(file):
         if not line.startswith(WORD):
-            yield Pull.from_json(line)
+            yield Reading.from_json(line)
 
 
-def read_blocks(file: BinaryIO) -> Iterator[Block]:
+def decode_blocks(file: BinaryIO) -> Iterator[Block]:
     for line, size in frames(file):
         if line.startswith(WORD):
             yield Block.decode(line, file.read(size))

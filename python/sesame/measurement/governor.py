@@ -9,7 +9,7 @@ second a whole interval would cost a hundred budgets. Where rates are not known 
 after a tenth of the part, and the rest goes by what was seen until then. Whoever wants to know more
 often what was spent does not get a new budget by it.
 
-What this process takes itself (pulls, sending, switching) counts, too. What an interval has cost
+What this process takes itself (readings, sending, switching) counts, too. What an interval has cost
 too much is a debt, which the next ones have less for; what an interval leaves lapses. Switching
 costs processor time as well, so a subsystem that is detached saves its parts until they are worth
 it.
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from sesame.errors import SesameError
 from sesame.measurement.cost import ANOTHER_CALL, Cost
-from sesame.measurement.counters import EVENTS, RUNS, SPENT, Counters, Reading, Sums
+from sesame.measurement.counters import CHARGED, EVENTS, RUNS, Counters, Snapshot, Sums
 from sesame.measurement.defaults import DEFAULT_BUDGET
 from sesame.measurement.detail import Detail
 from sesame.measurement.probes import Probes, Subsystem
@@ -129,7 +129,7 @@ class Governed:
 
 
 @dataclass(frozen=True)
-class Spending:
+class IntervalCost:
     """What a subsystem cost in an interval, in ns of the CPU that paid most."""
 
     subsystem: str
@@ -140,7 +140,7 @@ class Spending:
 
 
 @dataclass(frozen=True)
-class Calm:
+class IdleLimits:
     """As long as no subsystem, and all with this process, take more than so many ns of an interval,
     `begin` would leave all as it is. None: whatever they take."""
 
@@ -207,8 +207,8 @@ class Governor:
                 self._is_on, self._ended = True, self._now()
             self._begun, self._at_begin = self._ended, self._at_end
 
-    def calm(self) -> Calm | None:
-        """When the interval that has begun may end without `end` and `begin`: pass_over is enough.
+    def idle_limits(self) -> IdleLimits | None:
+        """The limits within which this interval may end without `end` and `begin`, by finish_idle.
 
         None: `begin` may have something to do.
         """
@@ -219,16 +219,16 @@ class Governor:
                 return None
             sums, since = self._at_begin.sums, self._begun
             if self._budget is None or amount is None or part is None:
-                return Calm(None, None, 0, sums, since)
+                return IdleLimits(None, None, 0, sums, since)
             whole = 1e9 * self._budget * self._interval_s
             renewal = amount / len(self._subsystems)
-            return Calm(int(part), int(whole), int(renewal), sums, since)
+            return IdleLimits(int(part), int(whole), int(renewal), sums, since)
 
-    def pass_over(self, sums: Sums, end: Moment) -> None:
-        """Calm intervals have ended, the last of them then."""
+    def finish_idle(self, sums: Sums, end: Moment) -> None:
+        """Idle intervals have ended, the last of them then."""
         with self._lock:
             active_ns = [one.active_until(end.time_ns) for one in self._subsystems.values()]
-            self._at_end, self._ended = Reading(sums, active_ns), end
+            self._at_end, self._ended = Snapshot(sums, active_ns), end
             self._close()
             self._begun, self._at_begin = self._ended, self._at_end
 
@@ -254,7 +254,7 @@ class Governor:
             return
         for one in self._subsystems.values():
             one.part_ns = amount / len(self._subsystems)
-            one.probes.allow(one.part_ns)
+            one.probes.set_quota(one.part_ns)
 
     def _share(self, amount: float | None) -> None:
         for number, one in enumerate(self._subsystems.values()):
@@ -294,13 +294,13 @@ class Governor:
                 one.probes.set(point, Detail.OFF)  # it comes back with the others
             return None
 
-    def on_spent(self, name: str) -> None:
+    def on_quota_reached(self, name: str) -> None:
         """The kernel says that the subsystem has spent what it was allowed."""
         with self._lock:
             one = self._subsystems[name]
-            spent = one.probes.spending
+            spent = one.probes.accounts
             amount = self._amount()
-            is_over = (spent["spent_ns"] >= spent["allowance_ns"]).any()
+            is_over = (spent["charged_ns"] >= spent["quota_ns"]).any()
             if amount is None or one.on_since_ns is None or not is_over:
                 return
             if one.detail == Detail.COUNT and self._is_dear(one):
@@ -308,15 +308,15 @@ class Governor:
                 return
             now_ns = self._clock()
             sums = self.counters.read_one(self._number[name])
-            spent_ns = int(self._learn(one, sums, one.active_until(now_ns))[:, SPENT].max())
+            charged_ns = int(self._learn(one, sums, one.active_until(now_ns))[:, CHARGED].max())
             rest_s = max(self._interval_s - 1e-9 * (now_ns - self._begun.time_ns), 0.0)
             for_rest = self._parts(amount * rest_s / self._interval_s, rest_s)[name] or 0.0
             one.part_ns = max(one.part_ns, self._parts(amount, self._interval_s)[name] or 0.0)
             try:
                 if max(self._demand(one, Detail.COUNT, rest_s), MESSAGE_NS) <= for_rest:
                     self._settle(one, for_rest, rest_s)
-                elif spent_ns + MESSAGE_NS <= one.part_ns:
-                    self._look(one, Detail.COUNT, one.part_ns - spent_ns)
+                elif charged_ns + MESSAGE_NS <= one.part_ns:
+                    self._look(one, Detail.COUNT, one.part_ns - charged_ns)
                 else:
                     self._detach(one)
             except SesameError:  # what is to come instead cannot be attached now
@@ -327,13 +327,13 @@ class Governor:
         demand = self._demand(one, Detail.COUNT, self._interval_s)
         return one.rates is not None and demand > one.part_ns
 
-    def end(self) -> list[Spending]:
+    def end(self) -> list[IntervalCost]:
         """What was spent since the last call; what may be spent stays as it is until `begin`."""
         with self._lock:
             before, self._ended = self._ended, self._now() if self._is_on else self._stopped
             passed_ns = self._ended.time_ns - before.time_ns
             own_ns = self._ended.own_ns - before.own_ns
-            return [*self._end(), Spending(OWN, Detail.OFF, passed_ns, own_ns, 0)]
+            return [*self._end(), IntervalCost(OWN, Detail.OFF, passed_ns, own_ns, 0)]
 
     def stop(self) -> None:
         """When it returns, what has been counted and traced stays as it is.
@@ -385,7 +385,7 @@ class Governor:
         """So closely, until so much is spent."""
         one.detail = detail
         if allowed_ns is not None:
-            one.probes.allow(allowed_ns)
+            one.probes.set_quota(allowed_ns)
         self._attach(one)
 
     def _open(self, one: Governed, part_ns: float | None) -> None:
@@ -479,15 +479,15 @@ class Governor:
             one.rates = Rates(finest, new[:, RUNS] / seconds, new[:, EVENTS:] / seconds)
         return new
 
-    def _read(self, now_ns: int) -> Reading:
+    def _read(self, now_ns: int) -> Snapshot:
         active_ns = [one.active_until(now_ns) for one in self._subsystems.values()]
-        return Reading(self.counters.read(), active_ns)
+        return Snapshot(self.counters.read(), active_ns)
 
-    def _end(self) -> list[Spending]:
+    def _end(self) -> list[IntervalCost]:
         before, self._at_end = self._at_end, self._read(self._clock())
         new = self.counters.change(before.sums, self._at_end.sums)
         return [
-            Spending(one.name, one.detail, active_ns - active_before, most_ns, events)
+            IntervalCost(one.name, one.detail, active_ns - active_before, most_ns, events)
             for one, active_ns, active_before, most_ns, events in zip(
                 self._subsystems.values(),
                 self._at_end.active_ns,
@@ -501,11 +501,11 @@ class Governor:
     def _now(self) -> Moment:
         return Moment(self._clock(), self._own())
 
-    def _reckon(self, spent_ns: int) -> None:
+    def _reckon(self, charged_ns: int) -> None:
         """What the interval has cost more than it may have; this process runs on any CPU."""
         if self._budget is None:
             return
-        cost = self._ended.own_ns - self._begun.own_ns + spent_ns
+        cost = self._ended.own_ns - self._begun.own_ns + charged_ns
         allowed = self._budget * (self._ended.time_ns - self._begun.time_ns)
         saved = sum(one.saved_ns for one in self._subsystems.values())
         most = MOST_DEBT * 1e9 * self._budget * self._interval_s

@@ -1,7 +1,7 @@
 """MPI calls, counted by the programs that make them.
 
 The tracer's library, loaded in front of a program, adds to cells that are read here
-(tracer/cells.h). It works without any rights, and for programs of any user.
+(tracer/counter_files.h). It works without any rights, and for programs of any user.
 """
 
 from __future__ import annotations
@@ -22,15 +22,20 @@ from numpy.typing import NDArray
 
 from sesame.errors import SesameError
 from sesame.installed import find_installed
-from sesame.measurement.cells import GROUPS, MOST_POINTS, Folder, Reader
+from sesame.measurement.counter_files import (
+    GROUPS,
+    MOST_POINTS,
+    CounterDirectory,
+    CounterFileReader,
+)
 from sesame.measurement.detail import Detail
 from sesame.measurement.probes import (
+    ACCOUNT,
     CELL,
+    CELL_READING,
     DEFAULT_LIMITS,
     NO_LIMIT,
-    PULLED,
-    SPENDING,
-    SPENT,
+    QUOTA_REACHED,
     SUMMED,
     Messages,
     Point,
@@ -41,7 +46,7 @@ from sesame.measurement.probes import (
 from sesame.tracing import preloaded
 
 NAME = "mpi"
-VARIABLE = "SESAME_CELLS_DIRECTORY"
+VARIABLE = "SESAME_COUNTERS_DIRECTORY"
 LAUNCHERS = {"mpiexec", "mpirun", "orterun", "prterun", "prun", "srun", "aprun", "jsrun", "ibrun"}
 # ns for a call by detail, beyond the hook itself (docs/models/measuring.md).
 GUESSED = (0.0, 12.0, 17.0, 64.0)
@@ -79,17 +84,17 @@ def is_launcher(command: Sequence[str]) -> bool:
     return bool(command) and Path(command[0]).name.partition(".")[0] in LAUNCHERS
 
 
-def default_cells() -> Path:
+def default_counter_directory() -> Path:
     """Where programs count for this machine's daemon of this user, which makes it: in memory."""
     if os.geteuid() == 0:
-        return Path("/run/sesame/cells")
+        return Path("/run/sesame/counters")
     of_user = os.environ.get("XDG_RUNTIME_DIR")
-    return Path(of_user) / "sesame/cells" if of_user else Path(f"/dev/shm/sesame-{os.geteuid()}")
+    return Path(of_user) / "sesame/counters" if of_user else Path(f"/dev/shm/sesame-{os.geteuid()}")
 
 
-def environment(cells: Path) -> dict[str, str]:
+def environment(counters: Path) -> dict[str, str]:
     """What a program's environment needs for its calls to be counted there."""
-    return preloaded({VARIABLE: str(cells)})
+    return preloaded({VARIABLE: str(counters)})
 
 
 def _cpu_count() -> int:
@@ -98,7 +103,7 @@ def _cpu_count() -> int:
     return int(last.replace(",", "-").split("-")[-1]) + 1
 
 
-class _Spent:
+class _QuotaPipe:
     """The pipe by which programs say that they have spent what they may."""
 
     def __init__(self, pipe: int, on_word: Callable[[], None]) -> None:
@@ -113,27 +118,27 @@ class _Spent:
             words = os.read(self._pipe, READ_BYTES)
         if words:
             self._on_word()
-        return ({(SPENT, NAME)} if words else set()), room[:0]
+        return ({(QUOTA_REACHED, NAME)} if words else set()), room[:0]
 
 
 class MpiProbes:
     """Of all programs that count in one directory."""
 
-    def __init__(self, cells: Path | None = None, owner: int | None = None) -> None:
-        """`cells`: a directory of its own, which goes with it, unless given."""
+    def __init__(self, counters: Path | None = None, owner: int | None = None) -> None:
+        """`counters`: a directory of its own, which goes with it, unless given."""
         self.subsystem, self._point_of = _table()
         self._own = None
-        if cells is None:
+        if counters is None:
             room = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
             self._own = tempfile.TemporaryDirectory(
                 prefix="sesame-", dir=room, ignore_cleanup_errors=True
             )
-            cells = Path(self._own.name)
+            counters = Path(self._own.name)
         calls = len(self.subsystem.classes)
-        self._folder = Folder(cells, calls, owner)
-        self._settings = self._folder.settings
+        self._directory = CounterDirectory(counters, calls, owner)
+        self._settings = self._directory.settings
         self._cpus = _cpu_count()
-        # Who hears of spent allowances is another thread than who pulls.
+        # Who hears of spent allowances is another thread than who readings.
         self._lock = threading.RLock()
         self._details = [Detail.OFF] * len(self.subsystem.points)
         self._paused = False
@@ -144,11 +149,11 @@ class MpiProbes:
         self._told = (0.0, 0)  # to who counts: what may be spent, and after how many additions
         self._show()
         self._renew_allowance(0)
-        self._reader = Reader(self._folder, calls, self._cpus)
+        self._reader = CounterFileReader(self._directory, calls, self._cpus)
         self._pulled = np.zeros_like(self._reader.sums)
         self._sums = np.zeros((self._cpus, 2 + len(self.subsystem.points)), np.uint64)
         self._summed = 0  # how many additions are in it
-        self._source = _Spent(self._folder.spent, self._on_word)
+        self._source = _QuotaPipe(self._directory.notifications, self._on_word)
         self.limits: tuple[int, ...] = ()
         self.set_limits(DEFAULT_LIMITS)
 
@@ -199,7 +204,7 @@ class MpiProbes:
         self._run_cost = ns
         self._show()
 
-    def allow(self, ns: float) -> None:
+    def set_quota(self, ns: float) -> None:
         """A thread may spend so much, or its share where several were seen on one processor."""
         with self._lock:
             self._reader.look(None)
@@ -209,28 +214,28 @@ class MpiProbes:
                 return
             self._told = told
             together = max(self._reader.most_threads, 1)
-            self._allowed_ns = self._reader.spent_ns + np.uint64(round(ns))
+            self._allowed_ns = self._reader.charged_ns + np.uint64(round(ns))
             self._is_spent = False
             self._renew_allowance(max(math.ceil(ns / together), 1))
 
     def _renew_allowance(self, ns: int) -> None:
-        self._settings["allowance_ns"] = ns
+        self._settings["quota_ns"] = ns
         self._settings["renewals"] += 1
 
     def _on_word(self) -> None:
         self._is_spent = True
 
     @property
-    def spending(self) -> NDArray[np.void]:
+    def accounts(self) -> NDArray[np.void]:
         """[CPU]: what its threads have said is spent is spent, though they may move."""
         with self._lock:
             self._reader.look(None)
-            spending = np.zeros(self._cpus, SPENDING)
-            spending["spent_ns"] = self._reader.spent_ns
+            spending = np.zeros(self._cpus, ACCOUNT)
+            spending["charged_ns"] = self._reader.charged_ns
             spending["runs"] = self._reader.events.sum(axis=1)
-            spending["allowance_ns"] = self._allowed_ns
+            spending["quota_ns"] = self._allowed_ns
             if self._is_spent:
-                spending["allowance_ns"] = np.minimum(self._allowed_ns, self._reader.spent_ns)
+                spending["quota_ns"] = np.minimum(self._allowed_ns, self._reader.charged_ns)
             return spending
 
     def sums(self, out: NDArray[np.uint64]) -> None:
@@ -239,7 +244,7 @@ class MpiProbes:
             self._reader.look(None)
             if self._summed != self._reader.additions:
                 self._summed = self._reader.additions
-                self._sums[:, 0] = self._reader.spent_ns
+                self._sums[:, 0] = self._reader.charged_ns
                 self._sums[:, 2:] = self._reader.events[:, : len(self.subsystem.points)]
                 self._sums[:, 1] = self._sums[:, 2:].sum(axis=1)
             out[:] = self._sums
@@ -275,7 +280,7 @@ class MpiProbes:
                 cells[name][0, self._point_of, calls] = sums
         return cells
 
-    def pull(self) -> bytes:
+    def read(self) -> bytes:
         with self._lock:
             self._reader.look(None)
             if self._reader.still() and not self._reader.has_more:
@@ -290,7 +295,7 @@ class MpiProbes:
             self._pulled = self._reader.sums.copy()
             most_ns = self._reader.most_ns[ended % 2]
             places = np.flatnonzero(new[:, 0])
-            pulled = np.zeros(len(places), PULLED)
+            pulled = np.zeros(len(places), CELL_READING)
             # Among the reader's cells points are missing: each call has one.
             points = self._point_of[places // GROUPS]
             pulled["place"] = points * len(self._reader.sums) + places
@@ -310,12 +315,12 @@ class MpiProbes:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        return environment(self._folder.path)
+        return environment(self._directory.path)
 
     def close(self) -> None:
         """Programs that go on count no more."""
         self.pause(paused=True)
         del self._settings
-        self._folder.close()
+        self._directory.close()
         if self._own is not None:
             self._own.cleanup()

@@ -56,7 +56,7 @@ def everything() -> set[tuple[str, int]]:
 
 def _spent_ns(probes: dict[str, LoadedProbes], cpu: int) -> int:
     """What the governor believes that probes have cost this processor until now."""
-    return sum(int(one.spending["spent_ns"][cpu]) for one in probes.values())
+    return sum(int(one.accounts["charged_ns"][cpu]) for one in probes.values())
 
 
 def _last_costs(session: Session) -> dict[str, int]:
@@ -113,7 +113,7 @@ def _run_pair(
     before = _spent_ns(probes, worker.cpu)
     with_ = worker.run(load)
     spent = _spent_ns(probes, worker.cpu) - before
-    session.pull(is_last=True)
+    session.read(is_last=True)
     return Pair(without or worker.run(load), with_, spent, _last_costs(session)[OWN])
 
 
@@ -129,7 +129,7 @@ def _measure(
         load = _for_so_long(load, wanted.interval_s, worker)
         with Session(probes, wanted, costs=costs).running() as session:
             worker.run(load)  # the governor learns the rates
-            session.pull(is_last=True)
+            session.read(is_last=True)
             for number in range(pairs):
                 progress(f"{name}, pair {number + 1} of {pairs}")
                 pair = _run_pair(load, worker, session, probes, is_on_first=number % 2 == 0)
@@ -174,7 +174,7 @@ def _idle(wanted: Wanted, pairs: int, progress: Callable[[str], None]) -> Pertur
         for number in range(pairs):
             progress(f"{IDLE}, interval {number + 1} of {pairs}")
             time.sleep(wanted.interval_s)
-            session.pull()
+            session.read()
             costs = _last_costs(session)
             own.append(1e-7 * costs[OWN] / wanted.interval_s)
             estimated.append(1e-7 * sum(costs.values()) / wanted.interval_s)

@@ -27,8 +27,8 @@ from sesame.measurement.detail import Detail
 MAX_POINTS, MAX_GROUPS = 16, 8
 RING_BYTES = 8 << 20
 # Points of events that are messages: an allowance is spent; something new was given a class.
-SPENT, MET = 0xFFFF, 0xFFFE
-SPENDING = np.dtype([("spent_ns", "u8"), ("allowance_ns", "u8"), ("runs", "u8"), ("unused", "u8")])
+QUOTA_REACHED, CLASS_ASSIGNED = 0xFFFF, 0xFFFE
+ACCOUNT = np.dtype([("charged_ns", "u8"), ("quota_ns", "u8"), ("runs", "u8"), ("unused", "u8")])
 CELL = np.dtype(
     [
         ("count", "u8"),
@@ -39,8 +39,8 @@ CELL = np.dtype(
     ]
 )
 SUMMED = ("count", "bytes", "timed", "total_ns")
-# As struct pulled in probes/probes.h.
-PULLED = np.dtype(
+# As struct cell_reading in probes/probes.h.
+CELL_READING = np.dtype(
     [
         ("place", "u8"),
         ("count", "u8"),
@@ -103,7 +103,7 @@ class Subsystem:
     untraced: str = ""  # why none of its points writes a trace, and what does
 
 
-Messages = set[tuple[int, str]]  # SPENT or MET, and the subsystem that says so
+Messages = set[tuple[int, str]]  # QUOTA_REACHED or CLASS_ASSIGNED, and the subsystem that says so
 
 
 class Source(Protocol):
@@ -145,18 +145,18 @@ class Probes(Protocol):
     @property
     def cells(self) -> NDArray[np.void]: ...
     @property
-    def spending(self) -> NDArray[np.void]: ...
+    def accounts(self) -> NDArray[np.void]: ...
     def pause(self, *, paused: bool) -> None: ...
     def wait(self) -> None: ...
     def set_cost(self, point: int, ns: float) -> None: ...
     def set_run_cost(self, ns: float) -> None: ...
-    def allow(self, ns: float) -> None: ...
+    def set_quota(self, ns: float) -> None: ...
     def set_limits(self, limits: tuple[int, ...]) -> None: ...
     def missing(self, point: int) -> str | None: ...
     def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None: ...
     def detail(self, point: int) -> Detail: ...
     def is_tracing(self, point: int) -> bool: ...
-    def pull(self) -> bytes: ...
+    def read(self) -> bytes: ...
     def sums(self, out: NDArray[np.uint64]) -> None:
         """Fills in [CPU]: ns spent, runs, the events of each point; since these were loaded."""
 
@@ -211,8 +211,8 @@ def library() -> ctypes.CDLL:
         ("set", ctypes.c_int, [handle, number, number, ctypes.c_int]),
         ("cells", handle, [handle, ctypes.POINTER(number), ctypes.POINTER(ctypes.c_size_t)]),
         ("settings", ctypes.POINTER(_Settings), [handle]),
-        ("allow", None, [handle, ctypes.c_uint64]),
-        ("pull", number, [handle, handle]),
+        ("set_quota", None, [handle, ctypes.c_uint64]),
+        ("read", number, [handle, handle]),
         ("sums", None, [handle, handle, number]),
         ("compare", None, [handle, handle, number, handle, number, handle]),
         ("read_device", ctypes.c_int, [ctypes.c_int, number, number, ctypes.c_long]),
@@ -220,11 +220,11 @@ def library() -> ctypes.CDLL:
         ("attach", ctypes.c_int, [ctypes.c_int, text]),
         ("events_descriptor", ctypes.c_int, []),
         ("events", ctypes.c_long, [handle, ctypes.c_size_t]),
-        ("watch", handle, [number, number, number]),
-        ("unwatch", None, [handle]),
-        ("watch_descriptor", ctypes.c_int, [handle]),
-        ("rest", None, [handle, handle]),
-        ("wake", number, [handle, handle, handle]),
+        ("idle_open", handle, [number, number, number]),
+        ("idle_close", None, [handle]),
+        ("idle_descriptor", ctypes.c_int, [handle]),
+        ("idle_start", None, [handle, handle]),
+        ("idle_stop", number, [handle, handle, handle]),
     ):
         function = getattr(library, f"sesame_probes_{name}")
         function.restype, function.argtypes = result, arguments
@@ -284,7 +284,7 @@ class LoadedProbes:
         if not self._handle:
             raise InputError(_last_error(), hint=_way_on())
         self._cpus = self._map_cells()
-        self._pulled = np.empty(self.cells[0].size, PULLED)
+        self._pulled = np.empty(self.cells[0].size, CELL_READING)
         self._naming = threading.Lock()
         self._class_text, self._classes = b"", self.subsystem.classes
         self._are_named = not all(self._classes)  # while it runs
@@ -304,8 +304,8 @@ class LoadedProbes:
         per_cpu = np.dtype(
             {
                 "names": ["spending", "cell"],
-                "formats": [SPENDING, (CELL, shape)],
-                "offsets": [0, SPENDING.itemsize],
+                "formats": [ACCOUNT, (CELL, shape)],
+                "offsets": [0, ACCOUNT.itemsize],
                 "itemsize": stride.value,
             }
         )
@@ -333,7 +333,7 @@ class LoadedProbes:
         return self._classes
 
     def free_classes(self) -> None:
-        """Before a pull: what can have no events since the pull before last leaves its class."""
+        """To be called before a reading: frees classes without events since the last but one."""
         if not self._are_named:
             return
         with self._naming:
@@ -357,7 +357,7 @@ class LoadedProbes:
         return self._cpus["cell"]
 
     @property
-    def spending(self) -> NDArray[np.void]:
+    def accounts(self) -> NDArray[np.void]:
         """[CPU]"""
         return self._cpus["spending"]
 
@@ -394,9 +394,9 @@ class LoadedProbes:
         """Of an event, on top of that."""
         self._settings.cost_ns[point] = round(ns)
 
-    def allow(self, ns: float) -> None:
+    def set_quota(self, ns: float) -> None:
         """Each CPU may spend so much from now on; the first to do so sends an event."""
-        library().sesame_probes_allow(self._handle, round(ns))
+        library().sesame_probes_set_quota(self._handle, round(ns))
 
     def detail(self, point: int) -> Detail:
         return Detail(self._settings.detail[point])
@@ -404,10 +404,10 @@ class LoadedProbes:
     def is_tracing(self, point: int) -> bool:
         return bool(self._settings.tracing[point])
 
-    def pull(self) -> bytes:
-        """The cells with events since the last pull, each a PULLED."""
+    def read(self) -> bytes:
+        """The cells with events since the last reading, each a CELL_READING."""
         with self._naming:
-            count = library().sesame_probes_pull(self._handle, self._pulled.ctypes.data)
+            count = library().sesame_probes_read(self._handle, self._pulled.ctypes.data)
         return self._pulled[:count].tobytes()
 
     def sums(self, out: NDArray[np.uint64]) -> None:
@@ -455,7 +455,7 @@ class _Events:
         if count < 0:
             raise SesameError(_last_error())
         events = room[:count]
-        said = events["point"] >= MET
+        said = events["point"] >= CLASS_ASSIGNED
         if not said.any():
             return set(), events
         names = list(subsystems())

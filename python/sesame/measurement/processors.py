@@ -29,7 +29,7 @@ def _ticks(text: bytes) -> dict[int, list[int]]:
 
 
 class ProcessorReader:
-    """`pull` gives the times of all CPUs since the last one, in columns of the type cpu_time."""
+    """`reading` gives the times of all CPUs since the last one, in columns of the type cpu_time."""
 
     def __init__(self, path: Path = Path("/proc/stat")) -> None:
         try:
@@ -48,7 +48,7 @@ class ProcessorReader:
                 return text
             self._room *= 2
 
-    def pull(self, text: bytes | None = None) -> dict[str, list[int]]:
+    def read(self, text: bytes | None = None) -> dict[str, list[int]]:
         """`text`: what the file was at the end of the interval, unless that is now."""
         now, before = _ticks(self._read() if text is None else text), self._before
         self._before = now

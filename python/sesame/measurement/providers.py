@@ -1,6 +1,6 @@
 """Who has subsystems: the kernel that runs, and programs that count their own calls.
 
-Whoever switches, pulls and serves sees no difference; a provider is added here and nowhere else.
+Whoever switches, readings and serves sees no difference; a provider is added here and nowhere else.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ class Kernel:
 class Programs:
     """MPI programs; arguments as MpiProbes has them."""
 
-    def __init__(self, cells: Path | None = None, owner: int | None = None) -> None:
-        self._cells, self._owner = cells, owner
+    def __init__(self, counters: Path | None = None, owner: int | None = None) -> None:
+        self._counters, self._owner = counters, owner
 
     def subsystems(self) -> dict[str, Subsystem]:
         return {mpi.NAME: mpi.subsystem()}
 
     def load(self, name: str) -> Probes:
         assert name == mpi.NAME
-        return mpi.MpiProbes(self._cells, self._owner)
+        return mpi.MpiProbes(self._counters, self._owner)
 
     def is_for(self, command: Sequence[str]) -> bool:
         """A library is loaded in front of each process, so only of those that start MPI."""
         return mpi.is_launcher(command)
 
 
-def providers(cells: Path | None = None, owner: int | None = None) -> tuple[Provider, ...]:
-    return Kernel(), Programs(cells, owner)
+def providers(counters: Path | None = None, owner: int | None = None) -> tuple[Provider, ...]:
+    return Kernel(), Programs(counters, owner)
 
 
 def every_subsystem() -> dict[str, Subsystem]:

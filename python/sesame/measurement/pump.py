@@ -29,7 +29,7 @@ class EventPump:
         write: Callable[[NDArray[np.void]], None] | None,
         messages: Mapping[int, Callable[[str], None]],
     ) -> None:
-        """Who listens to a message, SPENT or MET, is told the subsystem."""
+        """Who listens to a message, QUOTA_REACHED or CLASS_ASSIGNED, is told the subsystem."""
         self._sources = sources
         self._write = write
         self._messages = messages

@@ -52,7 +52,7 @@ def record_kernel(
                 say(f"{point} is left out: {reason}")
             environment = {k: v for one in probes.values() for k, v in one.environment.items()}
             before, begin_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-            status = _pull_while(lambda: work(environment), session, wanted.interval_s)
+            status = _read_while(lambda: work(environment), session, wanted.interval_s)
             usage = _usage_since(before, begin_s)
         since_1970 = own_offset()
         begin_ns = session.begin_ns + since_1970.offset_ns
@@ -101,14 +101,14 @@ def _usage_since(before: resource.struct_rusage, begin_s: float) -> dict[str, fl
     }
 
 
-def _pull_while(work: Callable[[], int], session: Session, interval: float) -> int:
+def _read_while(work: Callable[[], int], session: Session, interval: float) -> int:
     ended = threading.Event()
 
-    def pull() -> None:
+    def read() -> None:
         while not ended.wait(interval):
-            session.pull()
+            session.read()
 
-    thread = threading.Thread(target=pull)
+    thread = threading.Thread(target=read)
     with session.running():
         thread.start()
         try:
@@ -116,4 +116,4 @@ def _pull_while(work: Callable[[], int], session: Session, interval: float) -> i
         finally:
             ended.set()
             thread.join()
-            session.pull(is_last=True)
+            session.read(is_last=True)

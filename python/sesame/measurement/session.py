@@ -14,8 +14,8 @@ from sesame.errors import SesameError
 from sesame.measurement.cost import Cost, kept_costs
 from sesame.measurement.defaults import DEFAULT_BUDGET
 from sesame.measurement.detail import Detail
-from sesame.measurement.governor import CostTable, Governed, Governor, Spending
-from sesame.measurement.probes import MET, SPENT, Probes
+from sesame.measurement.governor import CostTable, Governed, Governor, IntervalCost
+from sesame.measurement.probes import CLASS_ASSIGNED, QUOTA_REACHED, Probes
 from sesame.measurement.processors import ProcessorReader, rows_of
 from sesame.measurement.providers import sources_of
 from sesame.measurement.pump import EventPump
@@ -81,10 +81,13 @@ class Session:
 
     @contextmanager
     def running(self) -> Iterator[Session]:
-        """Measures until it is left; `pull` closes an interval."""
+        """Measures until it is left; `reading` closes an interval."""
         write = self._trace.write if self._trace is not None else None
         sources = sources_of(self._probes.values())
-        messages = {SPENT: self._governor.on_spent, MET: self._name_classes}
+        messages = {
+            QUOTA_REACHED: self._governor.on_quota_reached,
+            CLASS_ASSIGNED: self._name_classes,
+        }
         with closing(EventPump(sources, write, messages)):
             self.begin_ns = time.monotonic_ns()
             try:
@@ -94,18 +97,18 @@ class Session:
                 self._governor.stop()  # before the last events are taken
 
     def _name_classes(self, subsystem: str) -> None:
-        """Now: what they are named after may be gone at the next pull."""
+        """Now: what they are named after may be gone at the next reading."""
         _ = self._probes[subsystem].classes
 
     def resume(self) -> None:
-        """After the last pull: measures again, as closely as rates allowed then."""
+        """After the last reading: measures again, as closely as rates allowed then."""
         self._last_ns = time.monotonic_ns()
         for probes in self._probes.values():
-            probes.pull()
-        self._processors.pull()
+            probes.read()
+        self._processors.read()
         self._governor.begin()
 
-    def pull(self, *, is_last: bool = False) -> None:
+    def read(self, *, is_last: bool = False) -> None:
         """Closes the interval, and opens the next one unless it is the last."""
         if is_last:
             self._governor.stop()
@@ -116,20 +119,20 @@ class Session:
             state = {"detail": int(spending.detail), "active_ns": spending.active_ns}
             probes = self._probes.get(spending.subsystem)
             if probes is not None:
-                cells = Cells(probes.pull())
+                cells = Cells(probes.read())
                 for row in Layout.of(probes).rows(cells):
                     self.rows["kernel_summary"].append(times | row | state | {"node": self.node})
             self.rows["measurement_cost"].append(
                 times | _cost_row(spending) | state | {"node": self.node}
             )
         self.rows["cpu_time"] += [
-            times | row | {"node": self.node} for row in rows_of(self._processors.pull())
+            times | row | {"node": self.node} for row in rows_of(self._processors.read())
         ]
         if not is_last:
             self._governor.begin()
 
 
-def _cost_row(spending: Spending) -> dict[str, Any]:
+def _cost_row(spending: IntervalCost) -> dict[str, Any]:
     return {
         "subsystem": spending.subsystem,
         "events": spending.events,

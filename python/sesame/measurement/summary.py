@@ -1,6 +1,6 @@
-"""Summaries: what the points have counted since the last pull, as records of a data set.
+"""Summaries: what the points have counted since the last reading, as records of a data set.
 
-Counters only grow, so a pull is a difference and costs the measured system nothing.
+Counters only grow, so a reading is a difference and costs the measured system nothing.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sesame.measurement.probes import PULLED, Probes
+from sesame.measurement.probes import CELL_READING, Probes
 
-_CELL = struct.Struct(f"<{PULLED.itemsize // 8}Q")
+_CELL = struct.Struct(f"<{CELL_READING.itemsize // 8}Q")
 
 
 @dataclass(frozen=True)
 class Cells:
-    """What one subsystem has counted in one interval: the cells with events, each a PULLED.
+    """What one subsystem has counted in one interval: the cells with events, each a CELL_READING.
 
     They stay as they came from the probes until somebody wants their records.
     """
@@ -52,7 +52,7 @@ class Layout:
 
     @staticmethod
     def of(probes: Probes) -> Layout:
-        """Of what was pulled before: a class may have got its name since the pull before that."""
+        """Of the cells read last: call it after `read`, since classes get names while it runs."""
         one = probes.subsystem
         points = tuple(point.name for point in one.points)
         return Layout(one.name, points, probes.classes, one.groups, probes.limits[: one.groups - 1])

@@ -24,7 +24,7 @@ ALL_THE_TIME = 0.95
 PLACE = ("node", "subsystem", "point")
 TIMES = ("begin_ns", "end_ns")
 # Of intervals: any of them makes a measurement. An interval without events has no summary.
-INTERVALS = ("kernel_summary", "measurement_cost", "cpu_time", "kernel_pull", "kernel_trace")
+INTERVALS = ("kernel_summary", "measurement_cost", "cpu_time", "kernel_reading", "kernel_trace")
 
 
 def write_measured(data_set: DataSet, path: Path) -> None:
@@ -141,8 +141,8 @@ def _alerts(data_set: DataSet) -> list[str]:
     lines = [f"{point} is left out: {reason}" for point, reason in left_out.items()]
     if not data_set.has("kernel_summary"):
         lines.append("No point has counted an event.")
-    if data_set.has("kernel_pull"):
-        pulls = data_set.table("kernel_pull")
+    if data_set.has("kernel_reading"):
+        pulls = data_set.table("kernel_reading")
         starts = pulls.group_by(["node", "start"]).aggregate([("dropped", "max")])
         for row in starts.to_pylist():
             if row["dropped_max"]:

@@ -13,7 +13,7 @@ from sesame.measurement.daemon.metrics import as_text
 from sesame.measurement.daemon.page import add_page
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.detail import Detail
-from sesame.measurement.pulls import Phase, Pull
+from sesame.measurement.readings import Phase, Reading
 from sesame.web.server.access import Access, Role, routine
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.limits import Limits
@@ -32,11 +32,11 @@ class Level(BaseModel):
 class Changes(BaseModel):
     """What is not given stays as it is."""
 
-    interval: float | None = Field(None, description="seconds from pull to pull")
-    together: int | None = Field(
-        None, description="pulls that are made at one time while there is nothing to decide"
+    interval: float | None = Field(None, description="seconds from one reading to the next")
+    batch: int | None = Field(
+        None, description="readings that are taken and delivered at one time while the node is idle"
     )
-    destination: str | None = Field(None, description="a reception's address, or a directory")
+    destination: str | None = Field(None, description="a collector's address, or a directory")
     destination_token_file: str | None = None
     destination_ca: str | None = None
 
@@ -103,7 +103,7 @@ def _add_settings(routes: APIRouter, service: Service) -> None:
 
     @routes.put("/settings")
     async def settings(changes: Changes) -> dict[str, Any]:
-        """Pull interval and destination."""
+        """Interval and destination."""
         service.change(**changes.model_dump(exclude_none=True))
         return service.describe()
 
@@ -115,7 +115,7 @@ def _add_settings(routes: APIRouter, service: Service) -> None:
 
     @routes.post("/phases", status_code=201, dependencies=[Depends(routine)])
     async def phases(phase: PhaseGiven) -> dict[str, Any]:
-        """A stretch of a program's time, which goes with the next pull."""
+        """A stretch of a program's time, which goes with the next reading."""
         if phase.end_ns < phase.begin_ns:
             raise InputError("end_ns: expected a time after begin_ns")
         service.node.add_phase(Phase(**phase.model_dump()))
@@ -123,24 +123,24 @@ def _add_settings(routes: APIRouter, service: Service) -> None:
 
 
 def _add_readings(routes: APIRouter, service: Service) -> None:
-    @routes.post("/pull", dependencies=[Depends(routine)])
-    async def pull_now() -> dict[str, Any]:
+    @routes.post("/read", dependencies=[Depends(routine)])
+    async def read_now() -> dict[str, Any]:
         """Ends the interval now; what was counted in it goes to the destination, and here.
 
-        `start` and `events` say from where on `raw-pulls` and `raw-events` are new.
+        `start` and `events` say from where on `raw-readings` and `raw-events` are new.
         """
-        pull = service.pull()
-        return _readable(pull) | {"start": pull.start, "events": service.node.stream.seen}
+        reading = service.read()
+        return _readable(reading) | {"start": reading.start, "events": service.node.stream.seen}
 
-    @routes.get("/pulls")
-    async def pulls(after: int = -1) -> dict[str, Any]:
-        """The last pulls that are kept, those with a number above `after`."""
-        kept = [_readable(pull) for pull in service.node.history if pull.sequence > after]
-        return {"node": service.node.name, "start": service.node.start, "pulls": kept}
+    @routes.get("/readings")
+    async def readings(after: int = -1) -> dict[str, Any]:
+        """The last readings that are kept, those with a number above `after`."""
+        kept = [_readable(reading) for reading in service.node.history if reading.sequence > after]
+        return {"node": service.node.name, "start": service.node.start, "readings": kept}
 
-    @routes.get("/raw-pulls")
-    async def raw_pulls(after: int = -1, start: str = "") -> Response:
-        """The same as a daemon sends them to a reception: JSON, a line for each.
+    @routes.get("/raw-readings")
+    async def raw_readings(after: int = -1, start: str = "") -> Response:
+        """The same as a daemon sends them to a collector: JSON, a line for each.
 
         `start`: when that was an earlier start of the daemon, `after` does not count.
         """
@@ -169,12 +169,12 @@ def _add_readings(routes: APIRouter, service: Service) -> None:
         return {"time_ns": time.monotonic_ns()}
 
 
-def _readable(pull: Pull) -> dict[str, Any]:
+def _readable(reading: Reading) -> dict[str, Any]:
     return {
-        "sequence": pull.sequence,
-        "begin_ns": pull.begin_ns,
-        "end_ns": pull.end_ns,
-        "cpu_ns": pull.cpu_ns,
-        "costs": {name: vars(spent) for name, spent in pull.costs.items()},
-        "summaries": list(pull.rows()),
+        "sequence": reading.sequence,
+        "begin_ns": reading.begin_ns,
+        "end_ns": reading.end_ns,
+        "cpu_ns": reading.cpu_ns,
+        "costs": {name: vars(spent) for name, spent in reading.costs.items()},
+        "summaries": list(reading.rows()),
     }

@@ -1,9 +1,9 @@
-"""Pulls and events on their way to a destination, which may be slow, away, or full.
+"""Readings and events on their way to a destination, which may be slow, away, or full.
 
-Pulls wait in a queue of bounded length, in a thread of its own that sleeps until one comes; what
+Readings wait in a queue of bounded length, in a thread of its own that sleeps until one comes; what
 finds no room is dropped, the oldest first, and counted. Blocks of events wait in their stream. What
 an earlier start has left (undelivered.py) waits in the queue as well.
-After a failure the next pull is the next attempt, so that nothing ticks.
+After a failure the next reading is the next attempt, so that nothing ticks.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from typing import Any, Protocol
 
 from sesame.errors import OutputError, SesameError
 from sesame.measurement.clocks import Offset, estimate
+from sesame.measurement.collector.store import Store
 from sesame.measurement.connection import Connection
 from sesame.measurement.daemon.stream import EventStream
 from sesame.measurement.events import Block
-from sesame.measurement.pulls import Pull
-from sesame.measurement.reception.store import Store
+from sesame.measurement.readings import Reading
 
-DEFAULT_PORT = 7118  # of a reception
+DEFAULT_PORT = 7118  # of a collector
 MOST_WAITING = 1000
 SECONDS_BETWEEN_ESTIMATES = 600
 # At the end, before a last request of 10 s: systemd waits for 90 s (TimeoutStopSec).
 LAST_SECONDS = 60.0
 
-Parcel = Pull | Block
+Parcel = Reading | Block
 Parcels = Sequence[Parcel]  # all of one kind
-MOST_AT_ONCE = 64  # pulls in a request
+MOST_AT_ONCE = 64  # readings in a request
 
 
 class Sink(Protocol):
@@ -44,7 +44,7 @@ class Sink(Protocol):
 
 
 class HttpSink:
-    """A reception; knows how far its clock is from ours."""
+    """A collector; knows how far its clock is from ours."""
 
     def __init__(self, address: str, token: str, ca: str = "") -> None:
         self._connection = Connection(address, token, DEFAULT_PORT, ca)
@@ -59,7 +59,7 @@ class HttpSink:
             body = b"".join(one.encode(self._offset) for one in parcels)
             self._connection.ask("POST", parcels[0].path, body)
         except SesameError:
-            self._offset = None  # the reception that comes back may have another clock
+            self._offset = None  # the collector that comes back may have another clock
             raise
 
     def close(self) -> None:
@@ -149,7 +149,7 @@ class Delivery:
                 return
 
     def _deliver_next(self, last: int | None) -> bool:
-        """Whether there may be more. Pulls go first, since they are small."""
+        """Whether there may be more. Readings go first, since they are small."""
         parcels = self._first()
         if parcels:
             return self._deliver(parcels) and self._remove(parcels)
@@ -163,12 +163,12 @@ class Delivery:
         return False
 
     def _first(self) -> Parcels:
-        """What goes next: a block, or pulls."""
+        """What goes next: a block, or readings."""
         with self._changed:
             if self._waiting and isinstance(self._waiting[0], Block):
                 return [self._waiting[0]]
             first = islice(self._waiting, MOST_AT_ONCE)
-            return [*takewhile(lambda one: isinstance(one, Pull), first)]
+            return [*takewhile(lambda one: isinstance(one, Reading), first)]
 
     def _remove(self, delivered: Parcels) -> bool:
         with self._changed:
@@ -186,12 +186,12 @@ class Delivery:
             self._sink.deliver(parcels)
         except SesameError as error:
             if error.message != self.trouble:
-                self._say(f"pulls wait: {error}")
+                self._say(f"readings wait: {error}")
             self.trouble = error.message
             return False
         if self.trouble:
             self.trouble = ""
-            self._say(f"pulls go on; {self.dropped} were dropped")
+            self._say(f"readings go on; {self.dropped} were dropped")
         return True
 
 

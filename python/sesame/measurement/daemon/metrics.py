@@ -42,7 +42,9 @@ class _Collector:
         yield CounterMetricFamily("sesame_lost_events", "Of these, lost", value=lost)
         delivery = self._service.delivery
         dropped = node.dropped + (delivery.dropped if delivery is not None else 0)
-        yield CounterMetricFamily("sesame_dropped_pulls", "Pulls without a way", value=dropped)
+        yield CounterMetricFamily(
+            "sesame_dropped_readings", "Readings without a way", value=dropped
+        )
 
 
 def as_text(service: Service) -> bytes:

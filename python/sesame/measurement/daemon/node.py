@@ -13,22 +13,22 @@ from typing import Any
 from sesame.errors import InputError
 from sesame.measurement.clocks import Offset, own_offset
 from sesame.measurement.cost import kept_costs
-from sesame.measurement.daemon.rest import Rest
+from sesame.measurement.daemon.idle import IdlePeriod
 from sesame.measurement.daemon.stream import EventStream
 from sesame.measurement.defaults import DEFAULT_BUDGET
 from sesame.measurement.detail import Detail
-from sesame.measurement.governor import OWN, CostTable, Governed, Governor, Moment, Spending
+from sesame.measurement.governor import OWN, CostTable, Governed, Governor, IntervalCost, Moment
+from sesame.measurement.idle_reader import IntervalSample
 from sesame.measurement.probes import Probes
 from sesame.measurement.processors import ProcessorReader
-from sesame.measurement.pulls import Phase, Pull, Spent
+from sesame.measurement.readings import Phase, Reading, SubsystemCost
 from sesame.measurement.summary import Cells, Layout
 from sesame.measurement.trace import names_here
-from sesame.measurement.watch import Sample
 
 LEVELS = ("off", "summary", "trace")
 # What is told of cells that are summed up, and what it is in them.
 SUMS = (("count", "count"), ("bytes", "bytes"), ("timed", "timed"), ("duration_ns", "total_ns"))
-MOST_PHASES = 10_000  # that wait for a pull
+MOST_PHASES = 10_000  # that wait for a reading
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Node:
         self.start = uuid.uuid4().hex[:12]
         self.unavailable = dict(unavailable)
         self.offset: Offset = own_offset()
-        self._history: deque[Pull] = deque(maxlen=360)
+        self._history: deque[Reading] = deque(maxlen=360)
         self.dropped = self._dropped_on_way = 0
         self._probes = dict(probes)
         self.stream = EventStream(
@@ -79,9 +79,9 @@ class Node:
         self._phases: list[Phase] = []
         self._sequence = 0
         self._last = Moment(time.monotonic_ns(), time.process_time_ns())
-        self.rest = Rest(self.governor, self._probes.values(), self._processors.file)
+        self.rest = IdlePeriod(self.governor, self._probes.values(), self._processors.file)
         self._catching_up = threading.RLock()  # who hears of messages is another thread
-        self._passed: list[Pull] = []  # of rests; nobody has taken them yet
+        self._passed: list[Reading] = []  # of rests; nobody has taken them yet
 
     # ---- Switching ----
 
@@ -151,7 +151,7 @@ class Node:
             )
 
     def set_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
-        """From now on; the next pull must come before, since it says what its cells are."""
+        """From now on; the next reading must come before, since it says what its cells are."""
         probes = self._probes[subsystem]
         probes.set_limits(limits)
 
@@ -163,66 +163,66 @@ class Node:
         return "trace" if place.number in self._tracing[place.subsystem] else "summary"
 
     @property
-    def history(self) -> list[Pull]:
-        """The last pulls that are kept."""
+    def history(self) -> list[Reading]:
+        """The last readings that are kept."""
         self.catch_up()
         return list(self._history)
 
-    def pulls(self, dropped: int = 0) -> list[Pull]:
+    def new_readings(self, dropped: int = 0) -> list[Reading]:
         """Those that nobody has taken yet, and at last what there is since then.
 
-        `dropped`: pulls that the way to the destination has lost.
+        `dropped`: readings that the way to the destination has lost.
         """
-        last = self.pull(dropped)
+        last = self.read(dropped)
         passed, self._passed = self._passed, []
         return [*passed, last]
 
-    def pull(self, dropped: int = 0) -> Pull:
+    def read(self, dropped: int = 0) -> Reading:
         """What there is since the last one."""
         self.catch_up()
         now = Moment(time.monotonic_ns(), time.process_time_ns())
         spendings = self.governor.end()
         for probes in self._probes.values():
             probes.free_classes()
-        cells = {name: Cells(probes.pull()) for name, probes in self._probes.items()}
+        cells = {name: Cells(probes.read()) for name, probes in self._probes.items()}
         phases, self._phases = self._phases, []
         self._dropped_on_way = dropped
-        return self._make(now, spendings, cells, self._processors.pull(), phases)
+        return self._make(now, spendings, cells, self._processors.read(), phases)
 
-    def begin_rest(self, interval_ns: int, most: int) -> bool:
+    def begin_idle(self, interval_ns: int, most: int) -> bool:
         """As long as there is nothing to decide; False: there is, or may be."""
         with self._catching_up:
             return not any(self._tracing.values()) and self.rest.begin(interval_ns, most)
 
     def catch_up(self) -> None:
-        """Makes the pulls that nobody was awake for; before anything else is done here."""
+        """Makes the readings that nobody was awake for; before anything else is done here."""
         with self._catching_up:
-            self._passed += [self._pull_of(sample) for sample in self.rest.end()]
+            self._passed += [self._reading_of(sample) for sample in self.rest.end()]
 
-    def _pull_of(self, sample: Sample) -> Pull:
+    def _reading_of(self, sample: IntervalSample) -> Reading:
         """All points looked as closely as they can, and no phase has ended."""
         passed_ns = sample.end.time_ns - self._last.time_ns
-        each = zip(self._probes, sample.spent_ns, sample.events, strict=True)
+        each = zip(self._probes, sample.charged_ns, sample.events, strict=True)
         spendings = [
-            Spending(name, Detail.DURATION, passed_ns, spent_ns, events)
-            for name, spent_ns, events in each
+            IntervalCost(name, Detail.DURATION, passed_ns, charged_ns, events)
+            for name, charged_ns, events in each
         ]
         own_ns = sample.end.own_ns - self._last.own_ns
-        spendings.append(Spending(OWN, Detail.OFF, passed_ns, own_ns, 0))
+        spendings.append(IntervalCost(OWN, Detail.OFF, passed_ns, own_ns, 0))
         cells = {name: Cells(one) for name, one in zip(self._probes, sample.cells, strict=True)}
-        processors = self._processors.pull(sample.processors)
+        processors = self._processors.read(sample.processors)
         return self._make(sample.end, spendings, cells, processors, [])
 
     def _make(
         self,
         end: Moment,
-        spendings: list[Spending],
+        spendings: list[IntervalCost],
         cells: dict[str, Cells],
         processors: dict[str, list[int]],
         phases: list[Phase],
-    ) -> Pull:
+    ) -> Reading:
         of = {one.subsystem: one for one in spendings}
-        pull = Pull(
+        reading = Reading(
             node=self.name,
             start=self.start,
             sequence=self._sequence,
@@ -235,7 +235,7 @@ class Node:
             details={name: self._looked(name, of[name].detail) for name in self._probes},
             active_ns={name: one.active_ns for name, one in of.items()},
             costs={
-                name: Spent(one.detail, one.events, one.estimated_ns)
+                name: SubsystemCost(one.detail, one.events, one.estimated_ns)
                 for name, one in of.items()
                 if self._wanted.get(name, True)
             },
@@ -247,21 +247,21 @@ class Node:
         )
         self._sequence += 1
         self._last = end
-        self._history.append(pull)
-        return pull
+        self._history.append(reading)
+        return reading
 
     # ---- Messages of the kernel ----
 
     def name_classes(self, subsystem: str) -> None:
-        """Now: what they are named after may be gone at the next pull."""
+        """Now: what they are named after may be gone at the next reading."""
         with self._catching_up:
             self.catch_up()
             _ = self._probes[subsystem].classes
 
-    def on_spent(self, subsystem: str) -> None:
+    def on_quota_reached(self, subsystem: str) -> None:
         with self._catching_up:
             self.catch_up()
-            self.governor.on_spent(subsystem)
+            self.governor.on_quota_reached(subsystem)
 
     # ---- Reading ----
 
@@ -279,8 +279,8 @@ class Node:
 
     def add_phase(self, phase: Phase) -> None:
         if len(self._phases) >= MOST_PHASES:
-            raise InputError(f"{MOST_PHASES:,} phases wait for the next pull; there is no room")
-        self.catch_up()  # so that it goes with the pull that is due next
+            raise InputError(f"{MOST_PHASES:,} phases wait for the next reading; there is no room")
+        self.catch_up()  # so that it goes with the reading that is due next
         self._phases.append(phase)
 
     def totals(self) -> Iterator[tuple[Place, str, dict[str, int]]]:

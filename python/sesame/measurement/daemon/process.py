@@ -23,9 +23,9 @@ from sesame.measurement.daemon.api import make_daemon_app
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings
-from sesame.measurement.defaults import DEFAULT_ADDRESS, DEFAULT_BUDGET, default_folder
-from sesame.measurement.mpi import default_cells
-from sesame.measurement.probes import MET, SPENT, Probes
+from sesame.measurement.defaults import DEFAULT_ADDRESS, DEFAULT_BUDGET, default_state_directory
+from sesame.measurement.mpi import default_counter_directory
+from sesame.measurement.probes import CLASS_ASSIGNED, QUOTA_REACHED, Probes
 from sesame.measurement.providers import Provider, providers, sources_of
 from sesame.measurement.pump import EventPump
 from sesame.web.server.audit import AuditLog
@@ -35,14 +35,14 @@ from sesame.web.server.tokens import make_token
 
 
 @dataclass(frozen=True)
-class Start:
-    """How a daemon is to be begun."""
+class DaemonOptions:
+    """Options of the daemon's command line."""
 
     read_settings: Callable[[], Settings]
     settings_file: Path | None = None
     address: str = DEFAULT_ADDRESS
-    folder: Path | None = None
-    cells: Path | None = None
+    state_directory: Path | None = None
+    counters: Path | None = None
     node: str = ""
     certificate: Path | None = None
     key: Path | None = None
@@ -66,20 +66,20 @@ def tell_systemd(state: str) -> None:
         way.sendto(state.encode(), abstract)
 
 
-def make_folder(folder: Path, owner: tuple[int, int] | None = None) -> None:
+def make_directory(path: Path, owner: tuple[int, int] | None = None) -> None:
     try:
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        path.mkdir(mode=0o755, parents=True, exist_ok=True)
         if owner is not None:
-            os.chown(folder, *owner)
+            os.chown(path, *owner)
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be made: {error.strerror}") from error
+        raise OutputError(f"{path}: cannot be created: {error.strerror}") from error
 
 
-def lock(folder: Path) -> TextIO:
+def lock(directory: Path) -> TextIO:
     """Held until the process ends, so that a node has one daemon."""
-    path = folder / "daemon.lock"
+    path = directory / "daemon.lock"
     try:
-        # Another user may own the folder (--user), and root writes here: no links.
+        # Another user may own the directory (--user) and root writes here, so follow no links.
         file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644), "r+")
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror}") from error
@@ -89,7 +89,7 @@ def lock(folder: Path) -> TextIO:
         file.seek(0)
         raise InputError(
             f"this node has a daemon already: process {file.read().strip() or 'unknown'}",
-            hint=f"ask it (`sesame measure status`), or give --folder other than {folder}",
+            hint=f"use it (`sesame measure status`), or another --state-directory than {directory}",
         ) from error
     file.truncate(0)
     file.write(f"{os.getpid()}\n")
@@ -110,28 +110,29 @@ def load_all(having: tuple[Provider, ...]) -> tuple[dict[str, Probes], dict[str,
     if not probes:
         raise InputError(
             next(iter(refused.values()), "there are no probes"),
-            hint="sesamed is begun by root, or with CAP_BPF and CAP_PERFMON",
+            hint="start sesamed as root, or with CAP_BPF and CAP_PERFMON",
         )
     for name, reason in refused.items():
         say(f"{name} is left out: {reason}")
     return probes, refused
 
 
-def start(how: Start) -> None:
+def start(how: DaemonOptions) -> None:
     """Serves until it is told to end."""
     settings = how.read_settings()
     user = privileges.find_user(how.user) if how.user else None
-    folder = how.folder or default_folder()
-    make_folder(folder, (user.pw_uid, user.pw_gid) if user is not None else None)
-    held = lock(folder)
+    directory = how.state_directory or default_state_directory()
+    make_directory(directory, (user.pw_uid, user.pw_gid) if user is not None else None)
+    held = lock(directory)
     listening = listen(how.address, how.certificate, how.key)
-    token_file = folder / "token"
+    token_file = directory / "token"
     token = make_token(token_file)
     if user is not None:
         os.chown(token_file, user.pw_uid, user.pw_gid, follow_symlinks=False)
-    audit = AuditLog(folder / "audit.log")
-    cells = how.cells or (how.folder / "cells" if how.folder is not None else default_cells())
-    probes, refused = load_all(providers(cells, user.pw_uid if user is not None else None))
+    audit = AuditLog(directory / "audit.log")
+    own = how.state_directory / "counters" if how.state_directory is not None else None
+    counters = how.counters or own or default_counter_directory()
+    probes, refused = load_all(providers(counters, user.pw_uid if user is not None else None))
     if not how.keep_privileges:
         privileges.drop(user)
     node = Node(
@@ -141,11 +142,11 @@ def start(how: Start) -> None:
         budget=how.budget,
         interval_s=settings.interval,
     )
-    messages = {SPENT: node.on_spent, MET: node.name_classes}
+    messages = {QUOTA_REACHED: node.on_quota_reached, CLASS_ASSIGNED: node.name_classes}
     sources = sources_of(probes.values())
     with closing(EventPump(sources, node.stream.write, messages)) as pump:
         read = how.read_settings if how.settings_file is not None else None
-        service = Service(node, settings, say, read, pump.flush, folder / "undelivered")
+        service = Service(node, settings, say, read, pump.flush, directory / "undelivered")
         asyncio.run(_serve(service, listening, token_file, token, audit))
     held.close()
 
@@ -162,7 +163,7 @@ async def _serve(
     def ready() -> None:
         _tell(service.node, listening, token_file)
         tell_systemd("READY=1")
-        # What is there by now stays, so the collector need not go through it at pulls.
+        # What is there by now stays, so the collector need not go through it at readings.
         gc.collect()
         gc.freeze()
 

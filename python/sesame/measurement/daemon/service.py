@@ -1,4 +1,4 @@
-"""What a running daemon does: pulls in time, delivers, and changes its settings."""
+"""What a running daemon does: readings in time, delivers, and changes its settings."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from sesame.errors import InputError, OutputError, SesameError
+from sesame.measurement.collector.store import Store
 from sesame.measurement.daemon.delivery import Delivery, HttpSink, Sink, StoreSink
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.settings import Settings, check
 from sesame.measurement.daemon.undelivered import keep, kept
-from sesame.measurement.pulls import Pull
-from sesame.measurement.reception.store import Store
+from sesame.measurement.readings import Reading
 from sesame.web.server.tokens import read_token
 
 SEGMENT_SECONDS = 600.0
@@ -75,7 +75,7 @@ class Service:
 
     def set_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
         self.node.check_size_groups(subsystem, limits)
-        self.pull()
+        self.read()
         self.node.set_size_groups(subsystem, limits)
 
     def reload(self) -> None:
@@ -93,7 +93,7 @@ class Service:
     def _redirect(self, settings: Settings) -> None:
         sink = open_sink(settings, self.say)  # first: it may fail
         if self.delivery is not None:
-            self.pull()  # what was counted until now still goes the old way
+            self.read()  # what was counted until now still goes the old way
         sent = None
         if self.delivery is not None:
             self._waiting, sent = self.delivery.close(), self.delivery.sent
@@ -107,7 +107,7 @@ class Service:
     # ---- Pulling ----
 
     def begin(self) -> None:
-        """Pulls from now on; needs a running event loop."""
+        """Readings from now on; needs a running event loop."""
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self.node.rest.fileno(), self._after_rest)
         self.node.rest.due_ns = time.monotonic_ns() + self._interval_ns
@@ -118,7 +118,7 @@ class Service:
         return round(1e9 * self.settings.interval)
 
     def _schedule(self) -> None:
-        """The next pull, when it is due; pulls that were missed are not made up for."""
+        """The next reading, when it is due; readings that were missed are not made up for."""
         if self._loop is None:
             return
         self._cancel()
@@ -133,10 +133,10 @@ class Service:
 
     def _tick(self) -> None:
         self.node.rest.due_ns += self._interval_ns
-        self._schedule()  # first: whatever becomes of this pull, there is a next one
-        self.pull()
-        self.node.governor.begin()  # pulls that are asked for bring no new budget
-        if self.node.begin_rest(self._interval_ns, self.settings.together - 1):
+        self._schedule()  # first: whatever becomes of this reading, there is a next one
+        self.read()
+        self.node.governor.begin()  # readings that are asked for bring no new budget
+        if self.node.begin_idle(self._interval_ns, self.settings.batch - 1):
             self._cancel()
 
     def _after_rest(self) -> None:
@@ -148,34 +148,34 @@ class Service:
         else:
             self._schedule()
 
-    def pull(self) -> Pull:
+    def read(self) -> Reading:
         if self.node.presented_and_lost()[0] > self.node.stream.seen:
             self._take_events()
             self.node.stream.flush()
         if self.delivery is None:
-            return self.node.pulls()[-1]
-        pulls = self.node.pulls(self.delivery.dropped)
-        self.delivery.offer(pulls)
-        return pulls[-1]
+            return self.node.new_readings()[-1]
+        readings = self.node.new_readings(self.delivery.dropped)
+        self.delivery.offer(readings)
+        return readings[-1]
 
     def end(self) -> None:
         self._cancel()
         self.node.catch_up()
         self.node.governor.stop()
-        self.pull()
+        self.read()
         if self._loop is not None:
             self._loop.remove_reader(self.node.rest.fileno())
         self.node.rest.close()
         if self.delivery is not None:
             self._waiting = self.delivery.close()
-            pulls = sum(isinstance(one, Pull) for one in self._waiting)
+            readings = sum(isinstance(one, Reading) for one in self._waiting)
             events = self.node.stream.seen - self.delivery.sent
             if events:
                 self._waiting.append(self.node.stream.account(self.delivery.sent))
             if self._waiting:
                 self.say(
-                    f"{pulls} pulls and {events} events found no way to "
-                    f"{self.settings.destination}; its next start sends the pulls, and says how "
+                    f"{readings} readings and {events} events found no way to "
+                    f"{self.settings.destination}; its next start sends the readings, and says how "
                     "many events are lost"
                 )
         if self._undelivered is not None:
@@ -190,7 +190,7 @@ class Service:
             "node": self.node.name,
             "start": self.node.start,
             "interval": self.settings.interval,
-            "together": self.settings.together,
+            "batch": self.settings.batch,
             "destination": self.settings.destination,
             "delivery": self.delivery.describe() if self.delivery is not None else None,
             "events": {"seen": presented, "lost": lost},
@@ -220,8 +220,8 @@ def open_sink(settings: Settings, say: Callable[[str], None]) -> Sink | None:
         return StoreSink(store)
     if not settings.destination_token_file:
         raise InputError(
-            f"destination: {settings.destination} wants the reception's token",
-            hint="--destination-token-file FILE; `sesame receive` says where it is",
+            f"destination: {settings.destination} wants the collector's token",
+            hint="--destination-token-file FILE; `sesame collect` says where it is",
         )
     token = read_token(Path(settings.destination_token_file))
     return HttpSink(settings.destination, token, settings.destination_ca)

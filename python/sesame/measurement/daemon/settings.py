@@ -11,20 +11,20 @@ from sesame.errors import InputError
 from sesame.measurement.daemon.node import LEVELS
 
 SHORTEST_INTERVAL = 0.05
-MOST_TOGETHER = 360  # as many as a daemon keeps to be asked for
+MOST_IN_BATCH = 360  # as many as a daemon keeps to be asked for
 
 
 @dataclass
 class Settings:
     interval: float = 10.0
-    """Seconds from pull to pull."""
-    together: int = 6
-    """As long as there is nothing to decide, so many pulls are made, and delivered, at one time."""
+    """Seconds from one reading to the next."""
+    batch: int = 6
+    """Readings that are taken, and delivered, at one time while the node is idle."""
     destination: str = ""
-    """Where pulls go: the address of a reception, or a directory; empty: nowhere."""
+    """Where readings go: the address of a collector, or a directory; empty: nowhere."""
     destination_token_file: str = ""
     destination_ca: str = ""
-    """The certificate that the reception's must be signed by, when it is not a public one."""
+    """The certificate that the collector's must be signed by, when it is not a public one."""
     levels: dict[str, str] = field(default_factory=dict)
     """By `all`, subsystem or subsystem.point; the more special goes before the more general."""
     size_groups: dict[str, list[int]] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Settings:
 
 EXPECTED: dict[str, type | tuple[type, ...]] = {
     "interval": (int, float),
-    "together": int,
+    "batch": int,
     "destination": str,
     "destination_token_file": str,
     "destination_ca": str,
@@ -71,8 +71,8 @@ def check(settings: Settings) -> None:
         raise InputError(
             f"interval: expected {SHORTEST_INTERVAL} to 86400 seconds, got {settings.interval}"
         )
-    if not 1 <= settings.together <= MOST_TOGETHER:
-        raise InputError(f"together: expected 1 to {MOST_TOGETHER} pulls, got {settings.together}")
+    if not 1 <= settings.batch <= MOST_IN_BATCH:
+        raise InputError(f"batch: expected 1 to {MOST_IN_BATCH} readings, got {settings.batch}")
     check_destination(settings.destination)
     for name, level in settings.levels.items():
         if level not in LEVELS:

@@ -1,7 +1,8 @@
-"""The events of a daemon's traces: gathered, counted, and kept until whoever wants them has them.
+"""The events of a daemon's traces, gathered in blocks and kept until they are delivered.
 
-A block is made when its buffer is full, and at each pull. The last blocks stay, delivered or not,
-as far as there is room: memory is bounded, and what is pushed out is counted by whoever misses it.
+A block is made when its buffer is full, and at each reading. The newest blocks stay in memory up to
+a fixed capacity, delivered or not. The receiver finds from the counts in the blocks how many events
+were discarded to keep within it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a daemon could not deliver before its end, in a file for its next start.
 
-Pulls are kept as they are until the machine is booted again: their times are of its monotonic
+Readings are kept as they are until the machine is booted again: their times are of its monotonic
 clock. Of events only their number is kept, as a block without any, so that whoever stores it counts
 them as discarded.
 """
@@ -16,13 +16,13 @@ from pathlib import Path
 from sesame.errors import OutputError
 from sesame.measurement.clocks import Offset
 from sesame.measurement.events import Block
-from sesame.measurement.frames import read_blocks, read_pulls
-from sesame.measurement.pulls import Pull
+from sesame.measurement.frames import decode_blocks, decode_readings
+from sesame.measurement.readings import Reading
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
-def keep(path: Path, parcels: Sequence[Pull | Block]) -> None:
+def keep(path: Path, parcels: Sequence[Reading | Block]) -> None:
     """Instead of what was kept there. Raises OutputError."""
     new = path.with_name(f"{path.name}.new")
     try:
@@ -36,20 +36,20 @@ def keep(path: Path, parcels: Sequence[Pull | Block]) -> None:
         raise OutputError(f"{path}: cannot write: {error.strerror}") from error
 
 
-def kept(path: Path, offset: Offset, say: Callable[[str], None]) -> list[Pull | Block]:
+def kept(path: Path, offset: Offset, say: Callable[[str], None]) -> list[Reading | Block]:
     """Stays in the file until `keep`: what is sent twice is stored once. `say` is told what is
     lost."""
     try:
         boot, _, text = path.read_bytes().partition(b"\n")
-        pulls, blocks = list(read_pulls(BytesIO(text))), list(read_blocks(BytesIO(text)))
+        readings, blocks = list(decode_readings(BytesIO(text))), list(decode_blocks(BytesIO(text)))
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
         say(f"{path}: what an earlier start has left cannot be read: {error}")
         return []
-    if pulls and boot != BOOT.read_bytes().strip():
-        say(f"{len(pulls)} pulls of before the machine was booted are lost")
-        pulls = []
+    if readings and boot != BOOT.read_bytes().strip():
+        say(f"{len(readings)} readings of before the machine was booted are lost")
+        readings = []
     now = time.monotonic_ns()
     counts = [replace(one, begin_ns=now, end_ns=now, offset=offset) for one in blocks]
-    return [*counts, *pulls]
+    return [*counts, *readings]

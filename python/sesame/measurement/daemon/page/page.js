@@ -2,7 +2,7 @@
 "use strict";
 
 const LEVELS = ["off", "summary", "trace"];
-const MOST_PULLS = 360;
+const MOST_READINGS = 360;
 const MOST_LINES = 7; // as many colours as can be told apart
 const COLOURS = ["blue", "vermillion", "green", "purple", "orange", "sky", "ink"];
 const SILENT = "The daemon does not answer. This page asks again.";
@@ -10,7 +10,7 @@ const shown = (id) => document.getElementById(id);
 
 let token = sessionStorage.getItem("token") ?? "";
 let start = "";
-let pulls = [];
+let readings = [];
 
 function say(text, isError = false) {
   shown("message").textContent = text;
@@ -121,12 +121,12 @@ async function showState() {
   const state = await ask("GET", "v1/state");
   if (state.start !== start) {
     start = state.start;
-    pulls = [];
+    readings = [];
     shown("node").textContent = state.node;
     document.title = `sesamed ${state.node}`;
     makeSwitches(state.subsystems);
     shown("interval").value = state.interval;
-    shown("together").value = state.together;
+    shown("batch").value = state.batch;
     shown("destination").value = state.destination;
   }
   showLevels(state.subsystems);
@@ -152,9 +152,9 @@ const QUANTITIES = {
   longest: (sums) => (sums.timed ? sums.longest / 1e3 : null),
 };
 
-function sumsByPoint(pull) {
+function sumsByPoint(reading) {
   const points = new Map();
-  for (const row of pull.summaries) {
+  for (const row of reading.summaries) {
     const name = `${row.subsystem}.${row.point}`;
     const sums = points.get(name) ?? { count: 0, bytes: 0, timed: 0, duration: 0, longest: 0 };
     sums.count += row.count;
@@ -168,41 +168,41 @@ function sumsByPoint(pull) {
 }
 
 // A point that was off has no value; one that was on and had no event has 0.
-function valueOf(quantity, pull, points, name, seconds) {
+function valueOf(quantity, reading, points, name, seconds) {
   const sums = points.get(name);
   if (sums) return QUANTITIES[quantity](sums, seconds);
-  const isOn = (pull.costs[name.split(".")[0]]?.detail ?? 0) > 0;
+  const isOn = (reading.costs[name.split(".")[0]]?.detail ?? 0) > 0;
   return isOn ? QUANTITIES[quantity]({ count: 0, bytes: 0, timed: 0 }, seconds) : null;
 }
 
 const axes = (title) => ({ height: 320, legend: true, x: { title: "seconds ago" }, y: { title, zero: true } });
 
 function showPlots() {
-  if (!pulls.length) return;
-  const last = pulls.at(-1).end_ns;
-  const ages = pulls.map((pull) => (pull.end_ns - last) / 1e9);
-  const seconds = pulls.map((pull) => (pull.end_ns - pull.begin_ns) / 1e9);
-  const sums = pulls.map(sumsByPoint);
+  if (!readings.length) return;
+  const last = readings.at(-1).end_ns;
+  const ages = readings.map((reading) => (reading.end_ns - last) / 1e9);
+  const seconds = readings.map((reading) => (reading.end_ns - reading.begin_ns) / 1e9);
+  const sums = readings.map(sumsByPoint);
   const counts = new Map();
   for (const points of sums) for (const [name, one] of points) counts.set(name, (counts.get(name) ?? 0) + one.count);
   const names = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
   const most = names.slice(0, MOST_LINES).sort();
   const quantity = shown("quantity").value;
   const line = (name, y, i) => ({ kind: "line", name, x: ages, y, colour: COLOURS[i], points: ages.length < 80 });
-  const marks = most.map((name, i) => line(name, pulls.map((pull, k) => valueOf(quantity, pull, sums[k], name, seconds[k])), i));
+  const marks = most.map((name, i) => line(name, readings.map((reading, k) => valueOf(quantity, reading, sums[k], name, seconds[k])), i));
   drawChart(shown("rates"), { ...axes(shown("quantity").selectedOptions[0].textContent), marks });
   shown("left-out").textContent = names.length > most.length ? `The ${most.length} points with most events; the table has all.` : "";
-  showLast(pulls.at(-1), sums.at(-1), seconds.at(-1), names.sort());
+  showLast(readings.at(-1), sums.at(-1), seconds.at(-1), names.sort());
   const share = (ns, i) => (100 * ns) / (1e9 * seconds[i]);
-  const spent = pulls.map((pull) => Object.values(pull.costs).reduce((a, b) => a + b.estimated_ns, 0));
+  const spent = readings.map((reading) => Object.values(reading.costs).reduce((a, b) => a + b.estimated_ns, 0));
   const both = [
-    line("the daemon itself", pulls.map((pull, i) => share(pull.cpu_ns, i)), 0),
+    line("the daemon itself", readings.map((reading, i) => share(reading.cpu_ns, i)), 0),
     line("measuring, as estimated", spent.map(share), 1),
   ];
   drawChart(shown("cost"), { ...axes("% of one processor"), height: 260, marks: both });
 }
 
-function showLast(pull, points, seconds, names) {
+function showLast(reading, points, seconds, names) {
   const head = make("tr"), table = shown("last");
   for (const title of ["point", "events/s", "bytes/s", "mean duration", "longest"]) {
     const cell = make("th", title === "point" ? "" : "n", title);
@@ -214,7 +214,7 @@ function showLast(pull, points, seconds, names) {
   const body = table.createTBody(), micro = (v) => (v === null ? "not measured" : `${showNumber(v)} µs`);
   for (const name of names) {
     const one = points.get(name) ?? { count: 0, bytes: 0, timed: 0 }, row = body.insertRow();
-    const of = (quantity) => valueOf(quantity, pull, points, name, seconds);
+    const of = (quantity) => valueOf(quantity, reading, points, name, seconds);
     row.insertCell().textContent = name;
     for (const text of [showNumber(of("events")), one.bytes ? showNumber(of("bytes")) : of("bytes") === null ? "not measured" : "none", micro(of("mean")), micro(of("longest"))]) {
       const cell = row.insertCell();
@@ -225,11 +225,11 @@ function showLast(pull, points, seconds, names) {
 }
 
 async function fetchPulls() {
-  const after = pulls.length ? pulls.at(-1).sequence : -1;
-  const answer = await ask("GET", `v1/pulls?after=${after}`);
+  const after = readings.length ? readings.at(-1).sequence : -1;
+  const answer = await ask("GET", `v1/readings?after=${after}`);
   if (answer.start !== start) return;
-  pulls = [...pulls, ...answer.pulls].slice(-MOST_PULLS);
-  if (answer.pulls.length) showPlots();
+  readings = [...readings, ...answer.readings].slice(-MOST_READINGS);
+  if (answer.readings.length) showPlots();
 }
 
 // ---- Life ----
@@ -274,7 +274,7 @@ shown("settings").addEventListener("submit", (event) => {
   event.preventDefault();
   const changes = {
     interval: Number(shown("interval").value),
-    together: Number(shown("together").value),
+    batch: Number(shown("batch").value),
     destination: shown("destination").value,
   };
   attempt(async () => {
@@ -282,8 +282,8 @@ shown("settings").addEventListener("submit", (event) => {
     say("set");
   });
 });
-shown("pull").addEventListener("click", () => attempt(async () => {
-  await ask("POST", "v1/pull");
+shown("reading").addEventListener("click", () => attempt(async () => {
+  await ask("POST", "v1/read");
   await fetchPulls();
 }));
 shown("quantity").addEventListener("change", showPlots);

@@ -1,4 +1,4 @@
-"""`sesame receive`
+"""`sesame collect`
 
 What is large is imported where it is used, so that the command starts quickly.
 """
@@ -39,7 +39,7 @@ FILE = click.Path(path_type=Path)
     "--token-file",
     type=FILE,
     metavar="FILE",
-    help="What daemons must know, made when missing; reception-token beside the daemon's if not.",
+    help="What daemons must know, made when missing; collector-token beside the daemon's if not.",
 )
 @click.option(
     "--segment",
@@ -65,7 +65,7 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--certificate", type=FILE, metavar="FILE", help="Serve HTTPS with it (PEM).")
 @click.option("--key", type=FILE, metavar="FILE", help="The certificate's key (PEM).")
-def receive(
+def collect(
     output: Path,
     address: str,
     token_file: Path | None,
@@ -80,24 +80,24 @@ def receive(
     """Take what daemons of many nodes have measured, and write data sets.
 
     \b
-    sesame receive -o measured --listen 0.0.0.0:7118
+    sesame collect -o measured --listen 0.0.0.0:7118
     """
-    require("daemon", "sesame receive")
+    require("daemon", "sesame collect")
+    from sesame.measurement.collector.server import CollectorOptions
+    from sesame.measurement.collector.server import collect as serve
     from sesame.measurement.connection import Connection
-    from sesame.measurement.defaults import default_folder
-    from sesame.measurement.reception.server import Reception
-    from sesame.measurement.reception.server import receive as serve
+    from sesame.measurement.defaults import default_state_directory
     from sesame.web.server.tokens import read_token
 
     if minutes <= 0 or interval <= 0:
         raise InputError("--segment, --interval: expected more than 0")
     wanted = [node for node in nodes.split(",") if node]
-    token = read_token(from_token_file or default_folder() / "token") if wanted else ""
+    token = read_token(from_token_file or default_state_directory() / "token") if wanted else ""
     serve(
-        Reception(
-            folder=output,
+        CollectorOptions(
+            directory=output,
             address=address,
-            token_file=token_file or default_folder() / "reception-token",
+            token_file=token_file or default_state_directory() / "collector-token",
             segment_seconds=60 * minutes,
             certificate=certificate,
             key=key,

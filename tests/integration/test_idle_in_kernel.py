@@ -1,4 +1,4 @@
-"""Pulls that nobody was awake for, of the running kernel."""
+"""Readings that nobody was awake for, of the running kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from sesame.measurement.cost import Load, run_load
 from sesame.measurement.daemon.node import Node
-from sesame.measurement.probes import MET, SPENT, Probes, loaded, subsystems
+from sesame.measurement.probes import CLASS_ASSIGNED, QUOTA_REACHED, Probes, loaded, subsystems
 from sesame.measurement.pump import EventPump
 
 pytestmark = pytest.mark.usefixtures("kernel_probes")
@@ -31,24 +31,24 @@ def probes() -> Iterator[Mapping[str, Probes]]:
 def node(request, probes) -> Iterator[Node]:
     """All points are on, and rates are known."""
     node = Node("n", probes, {}, budget=request.param, interval_s=INTERVAL_S)
-    messages = {SPENT: node.on_spent, MET: node.name_classes}
+    messages = {QUOTA_REACHED: node.on_quota_reached, CLASS_ASSIGNED: node.name_classes}
     source = next(iter(probes.values())).source
     with closing(EventPump([source], None, messages)), closing(node.rest):
         node.set_level("summary")
         for _ in range(20):
             time.sleep(INTERVAL_S)
-            node.pull()
+            node.read()
             node.governor.begin()
         yield node
 
 
 def rest(node: Node, most: int) -> bool:
     node.rest.due_ns = time.monotonic_ns() + round(1e9 * INTERVAL_S)
-    return node.begin_rest(round(1e9 * INTERVAL_S), most)
+    return node.begin_idle(round(1e9 * INTERVAL_S), most)
 
 
 @pytest.mark.parametrize("node", [None], indirect=True)
-def test_what_pulls_have_counted_is_all_that_was_counted(node):
+def test_what_readings_have_counted_is_all_that_was_counted(node):
     before = len(node.history)
     while len(node.history) < before + 20:
         assert rest(node, 4)
@@ -58,23 +58,23 @@ def test_what_pulls_have_counted_is_all_that_was_counted(node):
         node.catch_up()
         node.governor.begin()
     node.governor.stop()
-    node.pull()
-    pulls = node.history
+    node.read()
+    readings = node.history
     counted: dict[tuple[str, str], list[int]] = {}
-    for pull in pulls:
-        for row in pull.rows():
+    for reading in readings:
+        for row in reading.rows():
             sums = counted.setdefault((row["subsystem"], row["point"]), [0, 0, 0, 0])
             for i, field in enumerate(("count", "bytes", "timed", "duration_ns")):
                 sums[i] += row[field]
     assert counted["fs", "read"][0] > 20 * READ.count
     for (subsystem, point), sums in counted.items():
         assert sums == list(node.total(subsystem, point).values())
-    # What happens between reading how often programs ran and pulling what they counted is in the
-    # rows of this pull and the costs of the next: costs are never ahead, and in the end the same.
+    # Events between reading the runs of programs and reading their cells are in the rows of this
+    # reading and in the costs of the next: costs are never ahead, and in the end the same.
     events = paid = 0
-    for pull in pulls:
-        events += sum(row["count"] for row in pull.rows() if row["subsystem"] == "fs")
-        paid += pull.costs["fs"].events
+    for reading in readings:
+        events += sum(row["count"] for row in reading.rows() if row["subsystem"] == "fs")
+        paid += reading.costs["fs"].events
         assert paid <= events * 1.01 + 50
     assert paid == pytest.approx(events, abs=events * 0.01 + 50)
 
@@ -94,7 +94,7 @@ def test_a_load_ends_a_rest_before_it_costs_more_than_it_may(node, probes):
     before = len(node.history)
     while not rest(node, 1000):
         time.sleep(INTERVAL_S)
-        node.pull()
+        node.read()
         node.governor.begin()
         before = len(node.history)  # not below: it would end the rest
     begun = time.monotonic()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sesame.errors import InputError, SesameError
-from sesame.measurement.cells import CELL, FORMAT, GROUPS, MAGIC
+from sesame.measurement.counter_files import CELL, FORMAT, GROUPS, MAGIC
 from sesame.measurement.counters import Counters
 from sesame.measurement.governor import CostTable
 from sesame.measurement.mpi import MpiProbes, is_launcher, subsystem
@@ -30,7 +30,7 @@ HEAD = np.dtype(
         ("processes", "u8"),
         ("cpu", "u4"),
         ("calls", "u4"),
-        ("spent_ns", "u8"),
+        ("charged_ns", "u8"),
         ("events", "u8", 8),
         ("unused", "u8", 2),
     ]
@@ -64,7 +64,7 @@ class Program:
         cell["most_ns"][epoch % 2] = max(cell["most_ns"][epoch % 2], ns)
         point = "message" if call == SEND else "wait"
         self.head["events"][0, POINTS.index(point)] += times
-        self.head["spent_ns"] += 10 * times
+        self.head["charged_ns"] += 10 * times
         self.write()
 
     def write(self) -> None:
@@ -73,13 +73,13 @@ class Program:
 
 @pytest.fixture
 def probes(tmp_path):
-    with closing(MpiProbes(tmp_path / "cells")) as made:
+    with closing(MpiProbes(tmp_path / "counters")) as made:
         yield made
 
 
 @pytest.fixture
 def folder(probes, tmp_path) -> Path:
-    return tmp_path / "cells"
+    return tmp_path / "counters"
 
 
 @pytest.fixture
@@ -92,11 +92,11 @@ def ended() -> int:
 
 def pulled(probes: MpiProbes) -> list[tuple]:
     fields = ("point", "class", "at_least_bytes", "count", "bytes", "duration_ns")
-    rows = Layout.of(probes).rows(Cells(probes.pull()))
+    rows = Layout.of(probes).rows(Cells(probes.read()))
     return [tuple(row[field] for field in (*fields, "max_duration_ns")) for row in rows]
 
 
-def test_a_pull_is_what_came_since_the_one_before(probes, folder):
+def test_a_reading_is_what_came_since_the_one_before(probes, folder):
     program, other = Program(folder, os.getpid()), Program(folder, os.getpid(), 1)
     program.add(SEND, 1, 600, 50, epoch=0)
     other.add(SEND, 1, 1000, 70, epoch=0)
@@ -116,7 +116,7 @@ def test_a_pull_is_what_came_since_the_one_before(probes, folder):
 
 
 def test_what_was_there_before_is_not_of_the_measurement(tmp_path):
-    folder = tmp_path / "cells"
+    folder = tmp_path / "counters"
     MpiProbes(folder).close()
     program = Program(folder, os.getpid())
     program.add(SEND, 0, 1, 1, epoch=0, times=100)
@@ -141,7 +141,7 @@ def test_who_comes_when_nobody_was_there_for_long_is_counted(probes, folder):
 def test_what_an_ended_process_has_counted_is_taken_once(probes, folder, ended):
     gone = Program(folder, ended, began=1)
     gone.add(SEND, 0, 8, 5, epoch=0)
-    probes.pull()
+    probes.read()
     gone.add(SEND, 0, 8, 5, epoch=1)
     assert pulled(probes) == [("message", "MPI_Send", 0, 1, 8, 5, 5)]
     assert pulled(probes) == []
@@ -163,7 +163,7 @@ def test_a_number_that_has_come_again_is_another_process(probes, folder):
     now = Program(folder, os.getpid(), 1)
     now.add(SEND, 0, 8, 5, epoch=0)
     for _ in range(3):
-        probes.pull()
+        probes.read()
     assert not before.path.exists()
     assert now.path.exists()
 
@@ -172,17 +172,17 @@ def test_a_process_of_another_namespace_is_never_taken_for_ended(probes, folder,
     elsewhere = Program(folder, ended, began=1, processes=1)
     elsewhere.add(SEND, 0, 8, 5, epoch=0)
     for _ in range(3):
-        probes.pull()
+        probes.read()
     assert elsewhere.path.exists()
 
 
 def test_counters_that_go_back_or_too_far_are_not_believed(probes, folder):
     program = Program(folder, os.getpid())
     program.add(SEND, 0, 8, 5, epoch=0, times=10)
-    probes.pull()
+    probes.read()
     program.cells["sums"][SEND, 0] = 0
     program.head["events"][:] = 0
-    program.head["spent_ns"] = 2**63
+    program.head["charged_ns"] = 2**63
     program.add(WAIT, 0, 0, 3, epoch=1)
     assert pulled(probes) == [("wait", "MPI_Wait", 0, 1, 0, 3, 3)]
     assert Counters([probes]).read()[:, 0].sum() < 2**62
@@ -221,10 +221,10 @@ def test_a_directory_is_measured_with_once(probes, folder, tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes root, to give a directory away")
 def test_a_directory_of_another_is_not_taken(tmp_path):
-    (tmp_path / "cells").mkdir()
-    os.chown(tmp_path / "cells", 65534, 65534)
+    (tmp_path / "counters").mkdir()
+    os.chown(tmp_path / "counters", 65534, 65534)
     with pytest.raises(InputError, match="belongs to another user"):
-        MpiProbes(tmp_path / "cells")
+        MpiProbes(tmp_path / "counters")
 
 
 def test_everything_has_mpi_where_mpi_is_started():

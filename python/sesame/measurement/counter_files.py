@@ -1,4 +1,4 @@
-"""Files in which programs count their calls; tracer/cells.h is the other side.
+"""Files in which programs count their calls; tracer/counter_files.h is the other side.
 
 Programs of any user write them, so nothing in them is believed: links are not followed, sizes must
 be right, counters that go back are not taken, and files are read, not mapped, since who shortens a
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sesame.errors import InputError, OutputError
 from sesame.measurement.probes import Still
 
-MAGIC, FORMAT = b"sesamMPI", 1
+MAGIC, FORMAT = b"sesamMPI", 2
 GROUPS, MOST_POINTS = 8, 8
 SETTINGS = np.dtype(
     [
@@ -35,13 +35,13 @@ SETTINGS = np.dtype(
         ("epoch", "u4"),
         ("calls", "u4"),
         ("renewals", "u4"),
-        ("allowance_ns", "u8"),
+        ("quota_ns", "u8"),
         ("detail", "u4", MOST_POINTS),
         ("cost_ns", "u4", MOST_POINTS),
         ("limits", "u8", GROUPS),
     ]
 )
-# magic, format, pid, began, processes, cpu, calls, spent_ns, events by point; the rest is unused
+# magic, format, pid, began, processes, cpu, calls, charged_ns, events by point; the rest is unused
 _HEAD = struct.Struct(f"<8sIIQQIIQ{MOST_POINTS}Q16x")
 # count, bytes, timed, total_ns
 SUMS = 4
@@ -54,7 +54,7 @@ SETTLED_NS = 1_000_000_000
 READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class Folder:
+class CounterDirectory:
     """A directory of cells with its settings, which one process at a time has."""
 
     def __init__(self, path: Path, calls: int, owner: int | None = None) -> None:
@@ -66,7 +66,7 @@ class Folder:
         try:
             self.descriptor = _open_directory(path, owner)
             self._file = self._open_settings(calls)
-            self.spent = self._open_spent()
+            self.notifications = self._open_notifications()
             # Only now: what others could have put into it is not what was opened.
             os.fchmod(self.descriptor, 0o1777)
         except OSError as error:
@@ -86,7 +86,7 @@ class Folder:
             os.close(file)
             raise InputError(
                 f"{self.path}: another process measures with it",
-                hint="give a directory of its own: --cells DIR",
+                hint="give a directory of its own: --counters DIR",
             ) from error
         found = os.pread(file, SETTINGS.itemsize, 0).ljust(SETTINGS.itemsize)
         begin = np.frombuffer(found, SETTINGS)[0]
@@ -119,14 +119,14 @@ class Folder:
             and found.st_size == SETTINGS.itemsize
         )
 
-    def _open_spent(self) -> int:
-        """The pipe by which programs say that they have spent what they may."""
+    def _open_notifications(self) -> int:
+        """The pipe through which programs report that they reached their quota."""
         with suppress(FileNotFoundError):
-            os.unlink("spent", dir_fd=self.descriptor)
-        os.mkfifo("spent", 0o600, dir_fd=self.descriptor)
+            os.unlink("quota-reached", dir_fd=self.descriptor)
+        os.mkfifo("quota-reached", 0o600, dir_fd=self.descriptor)
         # With a writer of our own it never ends.
         flags = os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.open("spent", flags, dir_fd=self.descriptor)
+        file = os.open("quota-reached", flags, dir_fd=self.descriptor)
         os.fchmod(file, 0o622)
         return file
 
@@ -136,7 +136,7 @@ class Folder:
         del self.settings
         with suppress(BufferError):  # somebody still has a view of it
             self._memory.close()
-        for one in (self.spent, self._file, self.descriptor):
+        for one in (self.notifications, self._file, self.descriptor):
             os.close(one)
 
 
@@ -149,7 +149,7 @@ def _open_directory(path: Path, owner: int | None) -> int:
         os.close(descriptor)
         raise InputError(
             f"{path}: belongs to another user",
-            hint="give a directory of your own: --cells DIR",
+            hint="give a directory of your own: --counters DIR",
         )
     if owner is not None:
         os.fchown(descriptor, owner, -1)
@@ -166,7 +166,7 @@ class _Head(NamedTuple):
     processes: int
     cpu: int
     calls: int
-    spent_ns: int
+    charged_ns: int
     events: tuple[int, ...]
 
     @staticmethod
@@ -194,7 +194,7 @@ class _Thread:
     sums: NDArray[np.uint64]
     summed: tuple[int, ...] = (0,) * MOST_POINTS  # the events that are in `sums`
     events: tuple[int, ...] = (0,) * MOST_POINTS
-    spent_ns: int = 0
+    charged_ns: int = 0
     time_ns: int = 0
     is_idle: bool = False  # nothing was new when its cells were wanted last
 
@@ -210,13 +210,13 @@ def _is_gone(pid: int) -> bool:
     return False
 
 
-class Reader:
+class CounterFileReader:
     """All cells of a folder, summed up: those of processes that have ended, too.
 
     Their files are removed when all in them has been taken.
     """
 
-    def __init__(self, folder: Folder, calls: int, cpus: int) -> None:
+    def __init__(self, folder: CounterDirectory, calls: int, cpus: int) -> None:
         """What was counted before is left out."""
         self._directory = folder.descriptor
         self._calls, self._cpus = calls, cpus
@@ -231,7 +231,7 @@ class Reader:
         cells = self._calls * GROUPS
         self.sums = np.zeros((cells, SUMS), np.uint64)
         self.most_ns = np.zeros((2, cells), np.uint64)
-        self.spent_ns = np.zeros(self._cpus, np.uint64)
+        self.charged_ns = np.zeros(self._cpus, np.uint64)
         self.events = np.zeros((self._cpus, MOST_POINTS), np.uint64)
         self.additions = 0  # to the last two
         self.threads: Counter[int] = Counter()  # by where they were seen last
@@ -315,10 +315,10 @@ class Reader:
             before = np.array(thread.events, np.uint64)
             self.events[cpu] += _new(np.array(head.events, np.uint64), before)
             # Nobody can have spent more than the time that has passed.
-            spent_ns = min(max(head.spent_ns - thread.spent_ns, 0), now - thread.time_ns)
-            self.spent_ns[cpu] += np.uint64(spent_ns)
+            charged_ns = min(max(head.charged_ns - thread.charged_ns, 0), now - thread.time_ns)
+            self.charged_ns[cpu] += np.uint64(charged_ns)
             self.additions += 1
-        thread.events, thread.spent_ns, thread.time_ns = head.events, head.spent_ns, now
+        thread.events, thread.charged_ns, thread.time_ns = head.events, head.charged_ns, now
 
     def _add_cells(self, thread: _Thread, file: int, epoch: int) -> None:
         size = self._calls * GROUPS * CELL.itemsize

@@ -1,4 +1,4 @@
-"""Pulls that nobody was awake for, with probes that tests count in and the library's own thread."""
+"""Readings while the daemon is idle, with fake probes and the library's own thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings
 from sesame.measurement.governor import OWN
 from sesame.measurement.probes import Detail, Still
-from sesame.measurement.pulls import Phase, Pull
+from sesame.measurement.readings import Phase, Reading
 
 INTERVAL_NS = 20_000_000
 
@@ -32,12 +32,12 @@ class Sleeper:
             one.is_still = Still()
         self.node = Node("n", self.probes, {}, budget=budget, interval_s=interval_s)
         for _ in range(2):
-            self.node.pull()
+            self.node.read()
             self.node.governor.begin()
 
     def rest(self, most: int) -> bool:
         self.node.rest.due_ns = time.monotonic_ns() + INTERVAL_NS
-        return self.node.begin_rest(INTERVAL_NS, most)
+        return self.node.begin_idle(INTERVAL_NS, most)
 
     def has_ended(self, seconds: float) -> bool:
         return bool(select.select([self.node.rest], [], [], seconds)[0])
@@ -50,19 +50,19 @@ def sleeper():
     made.node.rest.close()
 
 
-def check_stretch(pulls: list[Pull]) -> None:
+def check_stretch(readings: list[Reading]) -> None:
     """Each begins where the one before has ended."""
-    assert all(b.sequence == a.sequence + 1 for a, b in pairwise(pulls))
-    assert all(b.begin_ns == a.end_ns < b.end_ns for a, b in pairwise(pulls))
+    assert all(b.sequence == a.sequence + 1 for a, b in pairwise(readings))
+    assert all(b.begin_ns == a.end_ns < b.end_ns for a, b in pairwise(readings))
 
 
-def test_pulls_are_made_of_the_intervals_of_a_rest(sleeper):
+def test_readings_are_made_of_the_intervals_of_a_rest(sleeper):
     before = sleeper.node.history[-1]
     begun = time.monotonic_ns()
     assert sleeper.rest(4)
     assert sleeper.has_ended(5)
     assert time.monotonic_ns() - begun >= 5 * INTERVAL_NS
-    *passed, last = sleeper.node.pulls()
+    *passed, last = sleeper.node.new_readings()
     assert len(passed) == 4
     check_stretch([before, *passed, last])
     for number, one in enumerate(passed, 1):
@@ -70,19 +70,19 @@ def test_pulls_are_made_of_the_intervals_of_a_rest(sleeper):
         assert one.costs[OWN].estimated_ns == one.cpu_ns > 0
         assert one.active_ns["fs"] == one.end_ns - one.begin_ns
         assert one.processors["cpu"] == before.processors["cpu"]
-        assert Pull.from_json(one.encode()) == one
-    assert sleeper.node.pulls()[:-1] == []
+        assert Reading.from_json(one.encode()) == one
+    assert sleeper.node.new_readings()[:-1] == []
 
 
 def test_details_are_those_of_points_that_look_as_closely_as_they_can(sleeper):
     sleeper.node.set_level("summary", "fs", "read")
     sleeper.node.set_level("summary", "fs", "open", Detail.COUNT)
     for _ in range(2):
-        sleeper.node.pull()
+        sleeper.node.read()
         sleeper.node.governor.begin()
     assert sleeper.rest(1)
     assert sleeper.has_ended(5)
-    [passed, _] = sleeper.node.pulls()
+    [passed, _] = sleeper.node.new_readings()
     assert passed.details == {"fs": [Detail.DURATION, Detail.COUNT], "task": [Detail.OFF]}
     assert passed.costs.keys() == {"fs", OWN}
 
@@ -99,11 +99,11 @@ def test_who_asks_in_between_ends_a_rest_and_misses_nothing(sleeper):
     assert sleeper.node.history == known
 
 
-def test_a_phase_goes_with_the_pull_that_is_due_next(sleeper):
+def test_a_phase_goes_with_the_reading_that_is_due_next(sleeper):
     assert sleeper.rest(1000)
     time.sleep(1.5e-9 * INTERVAL_NS)
     sleeper.node.add_phase(Phase("sort", 1, 2, 3))
-    *passed, last = sleeper.node.pulls()
+    *passed, last = sleeper.node.new_readings()
     assert [one.phases for one in passed] == [[]] * len(passed)
     assert last.phases == [Phase("sort", 1, 2, 3)]
 
@@ -128,7 +128,7 @@ def test_nobody_sleeps_through_what_is_to_be_decided(sleeper):
     assert not sleeper.rest(5)
     sleeper.node.set_level("summary", "fs", "read")
     assert not sleeper.rest(5)  # its rates are not known yet
-    sleeper.node.pull()
+    sleeper.node.read()
     sleeper.node.governor.begin()
     assert not sleeper.rest(0)
     assert sleeper.rest(5)
@@ -137,9 +137,9 @@ def test_nobody_sleeps_through_what_is_to_be_decided(sleeper):
 def test_a_rest_that_costs_too_much_ends():
     """Of a budget of 1 % an interval has 0.2 ms, which this process itself now takes."""
     sleeper = Sleeper(budget=0.01)
-    while sleeper.node.governor.calm() is None:
+    while sleeper.node.governor.idle_limits() is None:
         time.sleep(1e-9 * INTERVAL_NS)
-        sleeper.node.pull()
+        sleeper.node.read()
         sleeper.node.governor.begin()
     assert sleeper.rest(1000)
     ended = time.process_time() + 5
@@ -152,7 +152,7 @@ def test_a_rest_that_costs_too_much_ends():
 def test_messages_of_another_thread_end_it(sleeper):
     def hear() -> None:
         while not over.wait(0.001):
-            sleeper.node.on_spent("fs")
+            sleeper.node.on_quota_reached("fs")
             sleeper.node.name_classes("fs")
 
     over = threading.Event()
@@ -161,13 +161,13 @@ def test_messages_of_another_thread_end_it(sleeper):
     for _ in range(50):
         sleeper.rest(1000)
         time.sleep(0.5e-9 * INTERVAL_NS)
-        sleeper.node.pulls()
+        sleeper.node.new_readings()
     over.set()
     hearer.join()
     check_stretch(sleeper.node.history)
 
 
-def test_a_service_rests_and_delivers_pulls_together(tmp_path):
+def test_a_service_rests_and_delivers_readings_together(tmp_path):
     async def serve(service: Service) -> None:
         service.begin()
         while len(service.node.history) < 24:
@@ -175,10 +175,10 @@ def test_a_service_rests_and_delivers_pulls_together(tmp_path):
         service.end()
 
     sleeper = Sleeper()
-    settings = Settings(interval=0.05, together=4, destination=str(tmp_path))
+    settings = Settings(interval=0.05, batch=4, destination=str(tmp_path))
     asyncio.run(serve(Service(sleeper.node, settings, print)))
     _, _, *delivered = sleeper.node.history  # two were before there was a service
     check_stretch(delivered)
     [data_set] = map(DataSet, tmp_path.glob("*.sesame"))
-    stored = data_set.table("kernel_pull")["sequence"].to_pylist()
-    assert stored == [pull.sequence for pull in delivered]
+    stored = data_set.table("kernel_reading")["sequence"].to_pylist()
+    assert stored == [reading.sequence for reading in delivered]

@@ -1,4 +1,4 @@
-#include "cells.h"
+#include "counter_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,12 +22,12 @@ enum { CPU_EVERY = 256, NAME_BYTES = 40 };
  * one's. */
 struct Slot {
   struct Slot* next;
-  SesameCells* cells;
+  SesameCounterFile* cells;
   bool in_use;
 };
 
 __thread SesameCounter sesame_counter __attribute__((tls_model("initial-exec")));
-const SesameCellSettings* sesame_cell_settings;
+const SesameCounterSettings* sesame_counter_settings;
 
 static const char* directory;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the slots */
@@ -46,18 +46,18 @@ static void path_of(char* path, const char* name) {
 
 /* --- Beginning ---------------------------------------------------------------------------- */
 
-static const SesameCellSettings* map_settings(int file) {
+static const SesameCounterSettings* map_settings(int file) {
   struct stat status;
   if (sesame_system_call(SYS_fstat, file, &status) != 0) return NULL;
-  if (!S_ISREG(status.st_mode) || status.st_size != sizeof(SesameCellSettings)) {
+  if (!S_ISREG(status.st_mode) || status.st_size != sizeof(SesameCounterSettings)) {
     errno = EPROTO;
     return NULL;
   }
-  void* memory = mmap(NULL, sizeof(SesameCellSettings), PROT_READ, MAP_SHARED, file, 0);
-  const SesameCellSettings* settings = memory == MAP_FAILED ? NULL : memory;
+  void* memory = mmap(NULL, sizeof(SesameCounterSettings), PROT_READ, MAP_SHARED, file, 0);
+  const SesameCounterSettings* settings = memory == MAP_FAILED ? NULL : memory;
   if (settings == NULL) return NULL;
-  if (memcmp(settings->magic, SESAME_CELLS_MAGIC, sizeof settings->magic) == 0 &&
-      settings->format == SESAME_CELLS_FORMAT && settings->calls == SESAME_COUNTED) {
+  if (memcmp(settings->magic, SESAME_COUNTER_FILE_MAGIC, sizeof settings->magic) == 0 &&
+      settings->format == SESAME_COUNTER_FILE_FORMAT && settings->calls == SESAME_COUNTED) {
     return settings;
   }
   munmap(memory, sizeof *settings);
@@ -86,22 +86,22 @@ static void forget_slots(void) {
   sesame_counter = (SesameCounter){0};
 }
 
-bool sesame_cells_begin(const char* wanted) {
+bool sesame_counter_files_start(const char* wanted) {
   char path[PATH_MAX + NAME_BYTES];
   int saved = errno;
   directory = wanted;
   path_of(path, "settings");
   int file = (int)sesame_system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (file >= 0) sesame_cell_settings = map_settings(file);
-  if (sesame_cell_settings == NULL) fail(path, errno);
+  if (file >= 0) sesame_counter_settings = map_settings(file);
+  if (sesame_counter_settings == NULL) fail(path, errno);
   if (file >= 0) sesame_system_call(SYS_close, file);
-  if (sesame_cell_settings != NULL) {
+  if (sesame_counter_settings != NULL) {
     if (sesame_settings.kinds == 0) sesame_clock_start(); /* else it has begun */
     pthread_key_create(&thread_end, end_thread);
     pthread_atfork(NULL, NULL, forget_slots);
   }
   errno = saved;
-  return sesame_cell_settings != NULL;
+  return sesame_counter_settings != NULL;
 }
 
 /* --- Threads ------------------------------------------------------------------------------ */
@@ -128,7 +128,8 @@ static int new_file(void) {
                                        O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (file < 0 && errno == EEXIST) continue;
     if (file < 0) return fail(path, errno), -1;
-    if (sesame_file_may_have(sizeof(SesameCells)) && sesame_reserve(file, sizeof(SesameCells)) &&
+    if (sesame_file_may_have(sizeof(SesameCounterFile)) &&
+        sesame_reserve(file, sizeof(SesameCounterFile)) &&
         sesame_system_call(SYS_fchmod, file, 0644) == 0) {
       return file;
     }
@@ -139,22 +140,22 @@ static int new_file(void) {
   }
 }
 
-static SesameCells* new_cells(void) {
+static SesameCounterFile* new_cells(void) {
   struct stat namespace;
   int file = new_file();
   if (file < 0) return NULL;
-  void* memory = mmap(NULL, sizeof(SesameCells), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* memory = mmap(NULL, sizeof(SesameCounterFile), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   sesame_system_call(SYS_close, file);
   if (memory == MAP_FAILED) return fail("mmap", errno), NULL;
   if (stat("/proc/self/ns/pid", &namespace) != 0) namespace.st_ino = 0;
-  SesameCells* cells = memory;
-  cells->format = SESAME_CELLS_FORMAT;
+  SesameCounterFile* cells = memory;
+  cells->format = SESAME_COUNTER_FILE_FORMAT;
   cells->pid = (uint32_t)getpid();
   cells->began = began();
   cells->processes = namespace.st_ino;
   cells->calls = SESAME_COUNTED;
   atomic_thread_fence(memory_order_release);
-  memcpy(cells->magic, SESAME_CELLS_MAGIC, sizeof cells->magic);
+  memcpy(cells->magic, SESAME_COUNTER_FILE_MAGIC, sizeof cells->magic);
   return cells;
 }
 
@@ -163,7 +164,7 @@ static struct Slot* new_slot(void) {
   void* memory =
       mmap(NULL, sizeof(struct Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return fail("mmap", errno), NULL;
-  SesameCells* cells = new_cells();
+  SesameCounterFile* cells = new_cells();
   if (cells == NULL) return munmap(memory, sizeof(struct Slot)), NULL;
   struct Slot* slot = memory;
   *slot = (struct Slot){.next = slots, .cells = cells};
@@ -196,7 +197,7 @@ static bool begin_thread(void) {
 static void send_word(void) {
   char path[PATH_MAX + NAME_BYTES];
   int saved = errno;
-  path_of(path, "spent");
+  path_of(path, "quota-reached");
   int file = (int)sesame_system_call(SYS_openat, AT_FDCWD, path,
                                      O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
   if (file >= 0) {
@@ -207,21 +208,20 @@ static void send_word(void) {
 }
 
 static __attribute__((noinline)) void look_at_allowance(SesameCounter* counter) {
-  const SesameCellSettings* settings = sesame_cell_settings;
+  const SesameCounterSettings* settings = sesame_counter_settings;
   const uint32_t renewals = __atomic_load_n(&settings->renewals, __ATOMIC_ACQUIRE);
   if (renewals == counter->renewals) {
     counter->until_ns = UINT64_MAX; /* it is said once */
     send_word();
   } else {
     counter->renewals = renewals;
-    counter->until_ns = settings->allowance_ns != 0
-                            ? counter->cells->spent_ns + settings->allowance_ns
-                            : UINT64_MAX;
+    counter->until_ns =
+        settings->quota_ns != 0 ? counter->cells->charged_ns + settings->quota_ns : UINT64_MAX;
   }
 }
 
 static void add_duration(SesameCell* cell, uint64_t ns) {
-  const uint32_t epoch = __atomic_load_n(&sesame_cell_settings->epoch, __ATOMIC_RELAXED);
+  const uint32_t epoch = __atomic_load_n(&sesame_counter_settings->epoch, __ATOMIC_RELAXED);
   const unsigned now = epoch % 2;
   cell->timed++;
   cell->total_ns += ns;
@@ -233,11 +233,11 @@ static void add_duration(SesameCell* cell, uint64_t ns) {
 }
 
 void sesame_count_end(SesameCount begun, int point, int call, uint64_t end, uint64_t bytes) {
-  const SesameCellSettings* settings = sesame_cell_settings;
+  const SesameCounterSettings* settings = sesame_counter_settings;
   SesameCounter* counter = &sesame_counter;
   if (sesame_detail(point) == SESAME_OFF) return;
   if (__builtin_expect(counter->cells == NULL, 0) && !begin_thread()) return;
-  SesameCells* cells = counter->cells;
+  SesameCounterFile* cells = counter->cells;
   unsigned group = 0;
   while (group < SESAME_GROUPS - 1 && bytes >= settings->limits[group]) ++group;
   SesameCell* cell = &cells->cells[call][group];
@@ -247,13 +247,13 @@ void sesame_count_end(SesameCount begun, int point, int call, uint64_t end, uint
     add_duration(cell, sesame_ticks_to_ns(&counter->clock, end - begun.ticks));
   }
   cells->events[point]++;
-  cells->spent_ns += settings->cost_ns[point];
+  cells->charged_ns += settings->cost_ns[point];
   if (__builtin_expect(counter->turn++ % CPU_EVERY == 0, 0)) {
     const int cpu = sched_getcpu();
     cells->cpu = cpu < 0 ? 0 : (uint32_t)cpu;
   }
   if (__builtin_expect(
-          counter->renewals != settings->renewals || cells->spent_ns >= counter->until_ns, 0)) {
+          counter->renewals != settings->renewals || cells->charged_ns >= counter->until_ns, 0)) {
     look_at_allowance(counter);
   }
 }

@@ -1,4 +1,4 @@
-"""Pulls and events of many nodes become data sets, one for each stretch of time, none half-written.
+"""Writes readings and events of many nodes as data sets, one for each stretch of time.
 
 What arrives is appended to a journal and is then safe from the end of this process; a segment is
 the data set made of one journal. A journal that is found at the start is made one as well.
@@ -21,13 +21,13 @@ from typing import Any
 
 from sesame.datasets import DataSet, DataSetWriter, HostMachine, Info, Instrument, Kind
 from sesame.errors import InputError, OutputError, SesameError
+from sesame.measurement.collector.journal import Journal, cut_torn, stored_blocks, stored_readings
 from sesame.measurement.events import Block
-from sesame.measurement.pulls import RECORDS, Pull, Records
-from sesame.measurement.reception.journal import Journal, blocks, cut_torn, pulls
+from sesame.measurement.readings import RECORDS, Reading, Records
 from sesame.measurement.session import columns
 
 JOURNAL, RECEIVED, SEGMENT = ".journal", ".received.json", "measured-"
-BATCH = 1000  # pulls
+BATCH = 1000  # readings
 
 
 class Store:
@@ -56,7 +56,7 @@ class Store:
         self.make_segments()
 
     def _clear(self) -> None:
-        """What a reception that was killed has left: parts of a data set, a torn line, a journal
+        """What a collector that was killed has left: parts of a data set, a torn line, a journal
         that has become a data set already."""
         for path in self._folder.glob(f".{SEGMENT}*"):
             shutil.rmtree(path)
@@ -69,7 +69,7 @@ class Store:
             else:
                 cut_torn(path)
 
-    def add(self, parcel: Pull | Block) -> bool:
+    def add(self, parcel: Reading | Block) -> bool:
         """Whether it was new. Raises OSError when it cannot be kept."""
         with self._adding:
             known = self._received.get(parcel.key, -1)
@@ -84,7 +84,7 @@ class Store:
             self._received[parcel.key] = parcel.number
             return True
 
-    def _append(self, parcel: Pull | Block) -> None:
+    def _append(self, parcel: Reading | Block) -> None:
         if self._journal is None:
             began_ns = time.time_ns()
             self._journal = Journal(self._folder / f"{JOURNAL}-{began_ns}")
@@ -162,18 +162,18 @@ class Store:
 
 
 def write_data_set(
-    target: Path, journal: Path, *, instrument: str = "sesame receive", force: bool = False
+    target: Path, journal: Path, *, instrument: str = "sesame collect", force: bool = False
 ) -> list[str]:
     """Gives the nodes' names. `instrument` is the verb that gathered the journal."""
     begin = min(one.begin_ns + one.offset.offset_ns for one in _parcels(journal))
     nodes = sorted({one.node for one in _parcels(journal)})
     with DataSetWriter(target, force=force) as writer:
         for name, records in RECORDS.items():
-            writer.write_batches(name, _batches(pulls(journal), name, records, begin))
-        accounts = [one.record(begin) for one in blocks(journal)]
+            writer.write_batches(name, _batches(stored_readings(journal), name, records, begin))
+        accounts = [one.record(begin) for one in stored_blocks(journal)]
         if accounts:
             writer.write_records("kernel_trace", columns("kernel_trace", accounts))
-            events = (one.columns(begin) for one in blocks(journal))
+            events = (one.columns(begin) for one in stored_blocks(journal))
             writer.write_batches("kernel_event", events)
         moment = datetime.fromtimestamp(begin / 1e9, UTC).isoformat()
         info = Info(
@@ -195,12 +195,12 @@ def _lock(folder: Path) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(lock)
-        raise InputError(f"{folder}: another reception or daemon writes there") from error
+        raise InputError(f"{folder}: another collector or daemon writes there") from error
     return lock
 
 
-def _parcels(journal: Path) -> Iterator[Pull | Block]:
-    return chain(pulls(journal), blocks(journal))
+def _parcels(journal: Path) -> Iterator[Reading | Block]:
+    return chain(stored_readings(journal), stored_blocks(journal))
 
 
 def _free_name(folder: Path, name: str) -> Path:
@@ -212,11 +212,11 @@ def _free_name(folder: Path, name: str) -> Path:
 
 
 def _batches(
-    pulls: Iterator[Pull], name: str, records: Records, begin: int
+    readings: Iterator[Reading], name: str, records: Records, begin: int
 ) -> Iterator[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for number, pull in enumerate(pulls, 1):
-        rows += records(pull, begin)
+    for number, reading in enumerate(readings, 1):
+        rows += records(reading, begin)
         if number % BATCH == 0:
             yield columns(name, rows)
             rows = []

@@ -1,7 +1,8 @@
 """Intervals that nobody has to be awake for: nothing is to be decided, so a thread of the library
-closes them, and they become pulls when somebody is.
+closes them, and they become readings when somebody is.
 
-To read all counters takes some 0.1 ms, and to wake this interpreter and make a pull ten times that.
+Reading all counters takes some 0.1 ms; waking this interpreter and making a reading takes ten times
+that.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ import numpy as np
 
 from sesame.errors import SesameError
 from sesame.measurement.counters import Counters, Sums
-from sesame.measurement.governor import Calm, Moment
-from sesame.measurement.probes import PULLED, Still, library
+from sesame.measurement.governor import IdleLimits, Moment
+from sesame.measurement.probes import CELL_READING, Still, library
 
 MOST = 2**64 - 1
 
 
 class _Order(ctypes.Structure):
-    """As struct watch_order in probes/probes.h."""
+    """As struct idle_order in probes/probes.h."""
 
     _fields_ = [
         ("due_ns", ctypes.c_uint64),
@@ -48,37 +49,39 @@ WORD = 8
 
 
 @dataclass(frozen=True)
-class Sample:
+class IntervalSample:
     """An interval, by its end; the rest by subsystem, in their order."""
 
     end: Moment
-    spent_ns: list[int]  # by the CPU that spent most
+    charged_ns: list[int]  # by the CPU that spent most
     events: list[int]
     cells: list[bytes]
     processors: bytes  # the begin of /proc/stat
 
 
-class Watch:
+class IdleReader:
     """Somebody calls `wake` before anything else looks at the probes."""
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
         self._count = len(counters.begins) - 1
         cpus, columns = counters.shape
-        self._watch = library().sesame_probes_watch(cpus, columns, self._count)
+        self._watch = library().sesame_probes_idle_open(cpus, columns, self._count)
         if not self._watch:
             raise SesameError("there is no memory for a watch, or no thread")
         self._sums: Sums = np.zeros(counters.shape, np.uint64)
         self._loaded = (ctypes.c_void_p * self._count)()
-        self._head = struct.Struct(f"<{3 + 3 * self._count}Q")  # struct sample, struct sampled
+        self._head = struct.Struct(
+            f"<{3 + 3 * self._count}Q"
+        )  # struct interval_sample, struct subsystem_sample
 
     def fileno(self) -> int:
         """Readable when a rest has ended."""
-        return int(library().sesame_probes_watch_descriptor(self._watch))
+        return int(library().sesame_probes_idle_descriptor(self._watch))
 
     def rest(
         self,
-        calm: Calm,
+        calm: IdleLimits,
         still: Sequence[Still],
         processors: int,
         *,
@@ -110,22 +113,24 @@ class Watch:
             seen.directory,
             processors,
         )
-        library().sesame_probes_rest(self._watch, ctypes.byref(order))
+        library().sesame_probes_idle_start(self._watch, ctypes.byref(order))
 
-    def wake(self) -> tuple[list[Sample], Sums]:
+    def wake(self) -> tuple[list[IntervalSample], Sums]:
         """What there is since `rest`, once; the sums are those of the last sample."""
         samples, size = ctypes.c_void_p(), ctypes.c_size_t()
-        count = library().sesame_probes_wake(self._watch, ctypes.byref(samples), ctypes.byref(size))
+        count = library().sesame_probes_idle_stop(
+            self._watch, ctypes.byref(samples), ctypes.byref(size)
+        )
         if not count:
             return [], self._sums
         memory, place = ctypes.string_at(samples.value or 0, size.value), 0
-        found: list[Sample] = []
+        found: list[IntervalSample] = []
         for _ in range(count):
             sample, place = self._read(memory, place)
             found.append(sample)
         return found, self._sums.copy()
 
-    def _read(self, memory: bytes, place: int) -> tuple[Sample, int]:
+    def _read(self, memory: bytes, place: int) -> tuple[IntervalSample, int]:
         """And where the next one is."""
         time_ns, own_ns, text_bytes, *each = self._head.unpack_from(memory, place)
         spent, events, counts = each[::3], each[1::3], each[2::3]
@@ -134,10 +139,10 @@ class Watch:
         place += -(-text_bytes // WORD) * WORD
         cells: list[bytes] = []
         for count in counts:
-            end = place + PULLED.itemsize * count
+            end = place + CELL_READING.itemsize * count
             cells.append(memory[place:end])
             place = end
-        return Sample(Moment(time_ns, own_ns), spent, events, cells, text), place
+        return IntervalSample(Moment(time_ns, own_ns), spent, events, cells, text), place
 
     def acknowledge(self) -> None:
         """The end of a rest has been seen."""
@@ -145,5 +150,5 @@ class Watch:
 
     def close(self) -> None:
         if self._watch:
-            library().sesame_probes_unwatch(self._watch)
+            library().sesame_probes_idle_close(self._watch)
             self._watch = None

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sesame.measurement.events import Block
-from sesame.measurement.frames import read_blocks, read_pulls, whole_bytes
-from sesame.measurement.pulls import Pull
+from sesame.measurement.frames import decode_blocks, decode_readings, whole_bytes
+from sesame.measurement.readings import Reading
 
 
 class Journal:
@@ -18,7 +18,7 @@ class Journal:
         self._file = path.open("xb", buffering=0)
         self._whole = 0  # bytes; what comes after them was written in part
 
-    def append(self, parcel: Pull | Block) -> None:
+    def append(self, parcel: Reading | Block) -> None:
         """Whole or not at all; raises OSError."""
         self._take_back()
         left = memoryview(parcel.encode())
@@ -48,11 +48,11 @@ def cut_torn(path: Path) -> None:
     os.truncate(path, whole)
 
 
-def pulls(path: Path) -> Iterator[Pull]:
+def stored_readings(path: Path) -> Iterator[Reading]:
     with path.open("rb") as file:
-        yield from read_pulls(file)
+        yield from decode_readings(file)
 
 
-def blocks(path: Path) -> Iterator[Block]:
+def stored_blocks(path: Path) -> Iterator[Block]:
     with path.open("rb") as file:
-        yield from read_blocks(file)
+        yield from decode_blocks(file)

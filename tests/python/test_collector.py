@@ -1,4 +1,4 @@
-"""The reception: pulls of many nodes become data sets, none of them half-written or twice there."""
+"""The collector writes readings of many nodes as data sets, each reading once and none torn."""
 
 from __future__ import annotations
 
@@ -18,33 +18,34 @@ from fastapi.testclient import TestClient
 from test_daemon_events import Kernel
 
 from sesame.datasets import DataSet
+from sesame.datasets.frames import run_sql
 from sesame.errors import InputError, OutputError
 from sesame.measurement.clocks import Offset
+from sesame.measurement.collector.journal import Journal, stored_readings
+from sesame.measurement.collector.server import Fetcher, make_collector_app
+from sesame.measurement.collector.store import Store, write_data_set
 from sesame.measurement.control import Nodes, Recording
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.events import Block
 from sesame.measurement.feed import Feed
-from sesame.measurement.pulls import Pull
-from sesame.measurement.reception.journal import Journal, pulls
-from sesame.measurement.reception.server import Fetcher, make_reception_app
-from sesame.measurement.reception.store import Store, write_data_set
+from sesame.measurement.readings import Reading
 from sesame.measurement.summary import Cells
 
 TOKEN = "r" * 32
 
 
 class FakeNode:
-    """A node whose clock is `ahead_ns` behind the reception's."""
+    """A node whose clock is `ahead_ns` behind the collector's."""
 
     def __init__(self, name: str, ahead_ns: int = 0) -> None:
         self.probes = all_probes()
         self.node = Node(name, self.probes, {})
         self.node.offset = Offset(ahead_ns, 10)
 
-    def pull(self, events: int = 1) -> Pull:
+    def read(self, events: int = 1) -> Reading:
         for _ in range(events):
             self.probes["fs"].count(point=0, class_=0, group=1, size=1000, duration=5)
-        return self.node.pull()
+        return self.node.read()
 
 
 def data_sets(folder) -> list[DataSet]:
@@ -60,12 +61,12 @@ def folder(tmp_path):
     return tmp_path / "received"
 
 
-def test_segments_have_all_pulls_of_all_nodes_with_their_clocks_made_one(folder):
+def test_segments_have_all_readings_of_all_nodes_with_their_clocks_made_one(folder):
     a, b = FakeNode("a", ahead_ns=1_000_000_000), FakeNode("b")
     store = Store(folder, 600)
-    first = a.pull(events=2)
-    for pull in (first, b.pull(), a.pull()):
-        assert store.add(pull)
+    first = a.read(events=2)
+    for reading in (first, b.read(), a.read()):
+        assert store.add(reading)
     assert list(folder.glob("*.sesame")) == []
     store.close()
     [data_set] = data_sets(folder)
@@ -74,29 +75,45 @@ def test_segments_have_all_pulls_of_all_nodes_with_their_clocks_made_one(folder)
         (row["node"], row["count"], row["bytes"]) for row in rows(data_set, "kernel_summary")
     ]
     assert sorted(counted) == [("a", 1, 1000), ("a", 2, 2000), ("b", 1, 1000)]
-    times = {(r["node"], r["sequence"]): r["begin_ns"] for r in rows(data_set, "kernel_pull")}
+    times = {(r["node"], r["sequence"]): r["begin_ns"] for r in rows(data_set, "kernel_reading")}
     assert min(times.values()) == 0
-    # b's clock is a second behind that of the reception's as it has been told, a's is not.
+    # b's clock is a second behind that of the collector's as it has been told, a's is not.
     begins = times["a", 0] - times["b", 0] - 1_000_000_000
     assert begins == first.begin_ns - b.node.history[0].begin_ns
 
 
-def test_a_pull_that_is_sent_twice_is_stored_once_even_after_the_reception_began_again(folder):
-    node = FakeNode("a")
-    pulls = [node.pull(), node.pull()]
+def test_data_sets_of_format_3_which_call_readings_pulls_are_read(folder):
     store = Store(folder, 600)
-    assert [store.add(pull) for pull in (*pulls, *pulls)] == [True, True, False, False]
+    store.add(FakeNode("a").read())
+    store.close()
+    [written] = data_sets(folder)
+    (written.path / "kernel_reading.parquet").rename(written.path / "kernel_pull.parquet")
+    info = written.path / "info.json"
+    text = info.read_text().replace('"format_version": 4', '"format_version": 3')
+    info.write_text(text.replace("kernel_reading", "kernel_pull"))
+    old = DataSet(written.path)
+    assert "kernel_reading" in old.tables
+    assert "kernel_pull" not in old.tables
+    assert [row["sequence"] for row in rows(old, "kernel_reading")] == [0]
+    assert run_sql(old, "select sequence from kernel_reading", exact=True).fetchall() == [(0,)]
+
+
+def test_a_reading_that_is_sent_twice_is_stored_once_even_after_the_collector_began_again(folder):
+    node = FakeNode("a")
+    readings = [node.read(), node.read()]
+    store = Store(folder, 600)
+    assert [store.add(reading) for reading in (*readings, *readings)] == [True, True, False, False]
     store.close()
     again = Store(folder, 600)
-    assert not again.add(pulls[1])
-    assert again.add(node.pull())
+    assert not again.add(readings[1])
+    assert again.add(node.read())
     again.close()
 
 
-def test_a_reception_that_was_killed_leaves_a_journal_that_becomes_a_data_set(folder):
+def test_a_collector_that_was_killed_leaves_a_journal_that_becomes_a_data_set(folder):
     node = FakeNode("a")
     store = Store(folder, 600)
-    first, second = node.pull(), node.pull()
+    first, second = node.read(), node.read()
     store.add(first)
     [journal] = folder.glob(".journal-*")
     with journal.open("a") as file:
@@ -106,7 +123,7 @@ def test_a_reception_that_was_killed_leaves_a_journal_that_becomes_a_data_set(fo
     (folder / ".measured-x.sesame.part").mkdir()
     again = Store(folder, 600)
     [data_set] = data_sets(folder)
-    assert [row["sequence"] for row in rows(data_set, "kernel_pull")] == [0]
+    assert [row["sequence"] for row in rows(data_set, "kernel_reading")] == [0]
     assert not again.add(first)
     assert again.add(second)
     again.close()
@@ -119,7 +136,7 @@ def test_a_journal_that_has_become_a_data_set_does_not_become_another(folder):
         raise KeyboardInterrupt
 
     kernel, node, store = Kernel(), FakeNode("a"), Store(folder, 600, killed)
-    store.add(node.pull())
+    store.add(node.read())
     kernel.see(20)
     for block in kernel.stream.after(-1, 1000):
         store.add(block)
@@ -151,7 +168,7 @@ def test_what_a_journal_could_not_take_whole_is_not_in_it(tmp_path, monkeypatch)
         raise OSError(errno.EIO, "Input/output error")
 
     node, journal = FakeNode("a"), Journal(tmp_path / "journal")
-    first, second, third = node.pull(), node.pull(), node.pull()
+    first, second, third = node.read(), node.read(), node.read()
     journal.append(first)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(first.encode()) + 100, before[1]))
@@ -164,7 +181,7 @@ def test_what_a_journal_could_not_take_whole_is_not_in_it(tmp_path, monkeypatch)
     assert journal.path.read_bytes() == first.encode()
     journal.append(third)
     journal.close()
-    assert list(pulls(journal.path)) == [first, third]
+    assert list(stored_readings(journal.path)) == [first, third]
 
 
 class SlowDaemon:
@@ -172,15 +189,17 @@ class SlowDaemon:
 
     address = "n"
 
-    def __init__(self, *pulls: Pull) -> None:
-        self.pulls, self.at_once, self.most = pulls, 0, 0
+    def __init__(self, *readings: Reading) -> None:
+        self.readings, self.at_once, self.most = readings, 0, 0
 
     def ask(self, _method: str, path: str) -> bytes:
         self.at_once += 1
         self.most = max(self.most, self.at_once)
         time.sleep(0.01)
         self.at_once -= 1
-        return b"".join(pull.encode() for pull in self.pulls) if "pulls" in path else b""
+        return (
+            b"".join(reading.encode() for reading in self.readings) if "readings" in path else b""
+        )
 
     def ask_clock(self) -> int:
         return time.monotonic_ns()
@@ -200,63 +219,65 @@ def test_a_recording_that_cannot_be_written_says_so(tmp_path, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    daemon, nodes = SlowDaemon(FakeNode("a").pull()), Nodes(["a"], TOKEN)
+    daemon, nodes = SlowDaemon(FakeNode("a").read()), Nodes(["a"], TOKEN)
     nodes._all = [daemon]
     monkeypatch.setattr(Journal, "append", full)
     with closing(Journal(tmp_path / "journal")) as journal:
         recording = Recording(nodes, journal)
         recording._feeds["n"] = Feed(daemon)
-        recording._feeds["n"].start = daemon.pulls[0].start
+        recording._feeds["n"].start = daemon.readings[0].start
         [outcome] = recording.fetch()
     assert "No space left on device" in str(outcome.error)
 
 
 def test_a_segment_ends_after_its_time(folder):
     node, store = FakeNode("a"), Store(folder, 0)
-    store.add(node.pull())
+    store.add(node.read())
     assert store.is_segment_over()
     store.end_segment()
     store.make_segments()
-    store.add(node.pull())
+    store.add(node.read())
     store.close()
     assert len(data_sets(folder)) == 2
 
 
-def test_over_http_a_pull_is_taken_once_and_nonsense_is_refused(folder):
+def test_over_http_a_reading_is_taken_once_and_nonsense_is_refused(folder):
     store = Store(folder, 600)
-    client = TestClient(make_reception_app(store, TOKEN))
-    pull = FakeNode("a").pull()
-    body = pull.encode()
-    assert client.post("/v1/pulls", content=body).status_code == 401
+    client = TestClient(make_collector_app(store, TOKEN))
+    reading = FakeNode("a").read()
+    body = reading.encode()
+    assert client.post("/v1/readings", content=body).status_code == 401
     client.headers["Authorization"] = f"Bearer {TOKEN}"
-    assert client.post("/v1/pulls", content=body).json() == {"new": True}
-    assert client.post("/v1/pulls", content=body).json() == {"new": False}
-    later = dataclasses.replace(pull, sequence=pull.sequence + 1).encode()
-    assert client.post("/v1/pulls", content=body + later).json() == {"new": True}
-    assert client.post("/v1/pulls", content=body + later).json() == {"new": False}
-    too_far = dataclasses.replace(pull, cells={"fs": Cells(bytes([255]) * 48)}).encode()
-    torn = dataclasses.replace(pull, cells={"fs": Cells(pull.cells["fs"].packed[:-1])}).encode()
+    assert client.post("/v1/readings", content=body).json() == {"new": True}
+    assert client.post("/v1/readings", content=body).json() == {"new": False}
+    later = dataclasses.replace(reading, sequence=reading.sequence + 1).encode()
+    assert client.post("/v1/readings", content=body + later).json() == {"new": True}
+    assert client.post("/v1/readings", content=body + later).json() == {"new": False}
+    too_far = dataclasses.replace(reading, cells={"fs": Cells(bytes([255]) * 48)}).encode()
+    torn = dataclasses.replace(
+        reading, cells={"fs": Cells(reading.cells["fs"].packed[:-1])}
+    ).encode()
     cut = (body[:-1], body[:-2] + b"\n", body + body[:-1])
     for nonsense in (b"", b"[]\n", b"{}\n", *cut, too_far, torn):
-        answer = client.post("/v1/pulls", content=nonsense)
+        answer = client.post("/v1/readings", content=nonsense)
         assert answer.status_code == 400
-        assert "these are no pulls" in answer.json()["error"]
+        assert "these are no readings" in answer.json()["error"]
     store.close()
 
 
-def test_a_reception_that_cannot_write_says_so(folder, monkeypatch):
+def test_a_collector_that_cannot_write_says_so(folder, monkeypatch):
     store = Store(folder, 600)
-    with pytest.raises(InputError, match="another reception or daemon writes there"):
+    with pytest.raises(InputError, match="another collector or daemon writes there"):
         Store(folder, 600)
     client = TestClient(
-        make_reception_app(store, TOKEN), headers={"Authorization": f"Bearer {TOKEN}"}
+        make_collector_app(store, TOKEN), headers={"Authorization": f"Bearer {TOKEN}"}
     )
 
-    def full(_: Pull | Block) -> bool:
+    def full(_: Reading | Block) -> bool:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(store, "add", full)
-    answer = client.post("/v1/pulls", content=FakeNode("a").pull().encode())
+    answer = client.post("/v1/readings", content=FakeNode("a").read().encode())
     assert answer.status_code == 507
     assert "No space left on device" in answer.json()["error"]
 
@@ -265,9 +286,9 @@ def test_a_recording_is_one_data_set_with_the_uncertainty_of_each_clock(tmp_path
     journal = Journal(tmp_path / "journal")
     begins_ns = []
     for name, shift in (("a", 5), ("b", 7)):
-        pull = dataclasses.replace(FakeNode(name).pull(), offset=Offset(10**18 + shift, shift))
-        begins_ns.append(pull.begin_ns + 10**18 + shift)
-        journal.append(pull)
+        reading = dataclasses.replace(FakeNode(name).read(), offset=Offset(10**18 + shift, shift))
+        begins_ns.append(reading.begin_ns + 10**18 + shift)
+        journal.append(reading)
     journal.close()
     made = write_data_set(tmp_path / "x.sesame", journal.path, instrument="sesame measure record")
     assert made == ["a", "b"]
@@ -276,5 +297,5 @@ def test_a_recording_is_one_data_set_with_the_uncertainty_of_each_clock(tmp_path
     assert info.host.name == "a and 1 more"
     begin_s = datetime.fromisoformat(str(info.begin_time)).timestamp()
     assert begin_s == pytest.approx(min(begins_ns) / 1e9)
-    stored = rows(DataSet(tmp_path / "x.sesame"), "kernel_pull")
+    stored = rows(DataSet(tmp_path / "x.sesame"), "kernel_reading")
     assert {row["node"]: row["uncertainty_ns"] for row in stored} == {"a": 5, "b": 7}

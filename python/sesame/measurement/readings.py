@@ -1,4 +1,4 @@
-"""What a node tells of one pull interval, as it goes from the daemon to whoever stores it."""
+"""What a node tells of one interval, as it goes from the daemon to whoever stores it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class Spent:
+class SubsystemCost:
     """What measuring a subsystem cost, as the governor estimates it."""
 
     detail: int
@@ -38,7 +38,7 @@ def _encoded(layouts: tuple[Layout, ...]) -> orjson.Fragment:
 
 
 @dataclass(frozen=True)
-class Pull:
+class Reading:
     """Times are of the node's monotonic clock; `processors` has columns of the type cpu_time."""
 
     node: str
@@ -52,12 +52,12 @@ class Pull:
     cells: dict[str, Cells]
     details: dict[str, list[int]]
     active_ns: dict[str, int]
-    costs: dict[str, Spent]
+    costs: dict[str, SubsystemCost]
     layouts: dict[str, Layout]  # of those that have cells
     processors: dict[str, list[int]]
     phases: list[Phase] = field(default_factory=list)
 
-    path: ClassVar[str] = "/v1/pulls"
+    path: ClassVar[str] = "/v1/readings"
 
     @property
     def key(self) -> str:
@@ -67,13 +67,13 @@ class Pull:
     def number(self) -> int:
         return self.sequence
 
-    def after(self, _known: int) -> Pull:
-        """As it is stored; pulls before it are none of its own."""
+    def after(self, _known: int) -> Reading:
+        """As it is stored; readings before it are none of its own."""
         return self
 
     def encode(self, offset: Offset | None = None) -> bytes:
         """A line of JSON; `offset`: of another clock than its own offset is to."""
-        # What a daemon does at each pull: nothing is copied, and what stays is made once.
+        # What a daemon does at each reading: nothing is copied, and what stays is made once.
         parts = vars(self) | {
             "offset": vars(offset or self.offset),
             "cells": {name: one.to_text() for name, one in self.cells.items()},
@@ -83,17 +83,17 @@ class Pull:
         return orjson.dumps(parts, option=orjson.OPT_APPEND_NEWLINE)
 
     @staticmethod
-    def from_json(text: str | bytes) -> Pull:
-        """Raises ValueError when this is no pull: one that is wrong would spoil a whole segment."""
+    def from_json(text: str | bytes) -> Reading:
+        """Raises ValueError unless it is a valid reading: a wrong one would spoil its segment."""
         try:
-            pull = Pull._from_parts(orjson.loads(text))
-            pull._check()
+            reading = Reading._from_parts(orjson.loads(text))
+            reading._check()
         except (TypeError, KeyError, AttributeError, IndexError) as error:
-            raise ValueError("this is no pull") from error
-        return pull
+            raise ValueError("this is no reading") from error
+        return reading
 
     @staticmethod
-    def _from_parts(parts: dict[str, Any]) -> Pull:
+    def _from_parts(parts: dict[str, Any]) -> Reading:
         layouts = {
             name: Layout(
                 one["subsystem"],
@@ -104,12 +104,12 @@ class Pull:
             )
             for name, one in parts["layouts"].items()
         }
-        return Pull(
+        return Reading(
             **parts
             | {
                 "offset": Offset(**parts["offset"]),
                 "cells": {name: Cells.from_text(one) for name, one in parts["cells"].items()},
-                "costs": {name: Spent(**one) for name, one in parts["costs"].items()},
+                "costs": {name: SubsystemCost(**one) for name, one in parts["costs"].items()},
                 "layouts": layouts,
                 "phases": [Phase(**one) for one in parts["phases"]],
             }
@@ -154,7 +154,7 @@ class Pull:
             yield self._times(phase, begin_ns) | {"name": phase.name, "pid": phase.pid}
 
     def records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
-        """One: of the pull itself."""
+        """One: of the reading itself."""
         yield self._times(self, begin_ns) | {
             "start": self.start,
             "sequence": self.sequence,
@@ -164,18 +164,18 @@ class Pull:
             "cpu_ns": self.cpu_ns,
         }
 
-    def _times(self, of: Pull | Phase, begin_ns: int) -> dict[str, Any]:
+    def _times(self, of: Reading | Phase, begin_ns: int) -> dict[str, Any]:
         shift = self.offset.offset_ns - begin_ns
         return {"begin_ns": of.begin_ns + shift, "end_ns": of.end_ns + shift, "node": self.node}
 
 
-Records = Callable[[Pull, int], Iterator[dict[str, Any]]]
+Records = Callable[[Reading, int], Iterator[dict[str, Any]]]
 RECORDS: dict[str, Records] = {
-    "kernel_summary": Pull.summaries,
-    "measurement_cost": Pull.cost_records,
-    "cpu_time": Pull.processor_records,
-    "kernel_phase": Pull.phase_records,
-    "kernel_pull": Pull.records,
+    "kernel_summary": Reading.summaries,
+    "measurement_cost": Reading.cost_records,
+    "cpu_time": Reading.processor_records,
+    "kernel_phase": Reading.phase_records,
+    "kernel_reading": Reading.records,
 }
 RANGES = {
     "int64": (-(2**63), 2**63),

@@ -1,8 +1,8 @@
 /* Counts of MPI calls in memory that whoever measures reads while the program runs
- * (docs/formats/cells.md). Each thread has a file of cells of its own, to which only it adds, so
- * nothing waits for anything; the reader takes differences. One file of settings, which programs
- * only read, says how closely each point looks. Durations in ns, sizes in bytes. Without
- * SESAME_CELLS_DIRECTORY in the environment nothing of this is in the way of any call. */
+ * (docs/formats/counter-files.md). Each thread has a file of cells of its own, to which only it
+ * adds, so nothing waits for anything; the reader takes differences. One file of settings, which
+ * programs only read, says how closely each point looks. Durations in ns, sizes in bytes. Without
+ * SESAME_COUNTERS_DIRECTORY in the environment nothing of this is in the way of any call. */
 #ifndef SESAME_TRACER_CELLS_H
 #define SESAME_TRACER_CELLS_H
 
@@ -12,8 +12,8 @@
 #include "clock.h"
 #include "mpi_points.h"
 
-#define SESAME_CELLS_MAGIC "sesamMPI"
-#define SESAME_CELLS_FORMAT 1
+#define SESAME_COUNTER_FILE_MAGIC "sesamMPI"
+#define SESAME_COUNTER_FILE_FORMAT 2
 
 enum { SESAME_GROUPS = 8, SESAME_MOST_POINTS = 8, SESAME_SAMPLING = 16 };
 _Static_assert((int)SESAME_POINTS <= SESAME_MOST_POINTS,
@@ -26,15 +26,15 @@ enum { SESAME_OFF, SESAME_COUNT, SESAME_SAMPLED, SESAME_DURATION };
 typedef struct {
   char magic[8];
   uint32_t format;
-  uint32_t epoch;        /* which longest durations are in use; grows at each pull */
-  uint32_t calls;        /* of the reader's table: another one is of another version */
-  uint32_t renewals;     /* of the allowance */
-  uint64_t allowance_ns; /* that a thread may spend since then; 0: as much as it likes */
+  uint32_t epoch;    /* which longest durations are in use; grows at each pull */
+  uint32_t calls;    /* of the reader's table: another one is of another version */
+  uint32_t renewals; /* of the allowance */
+  uint64_t quota_ns; /* that a thread may spend since then; 0: as much as it likes */
   uint32_t detail[SESAME_MOST_POINTS];
   uint32_t cost_ns[SESAME_MOST_POINTS]; /* of a call that is counted, so closely as now */
   uint64_t limits[SESAME_GROUPS];       /* a size belongs to the first group whose limit it is
                                            below */
-} SesameCellSettings;
+} SesameCounterSettings;
 
 typedef struct {
   uint64_t count;
@@ -56,29 +56,29 @@ typedef struct {
   uint64_t processes; /* the inode of the namespace in which it has its number */
   uint32_t cpu;       /* where the thread was seen last */
   uint32_t calls;
-  uint64_t spent_ns; /* for counting */
+  uint64_t charged_ns; /* for counting */
   uint64_t events[SESAME_MOST_POINTS];
   uint64_t unused[2];
   SesameCell cells[SESAME_COUNTED][SESAME_GROUPS];
-} SesameCells;
-_Static_assert(sizeof(SesameCells) % 64 == 0, "cells begin at a line of the cache");
+} SesameCounterFile;
+_Static_assert(sizeof(SesameCounterFile) % 64 == 0, "cells begin at a line of the cache");
 
 typedef struct SesameCounter {
   bool inside;   /* a call: what MPI does in it is not the program's */
   uint32_t turn; /* of the calls that were to be counted */
   uint32_t renewals;
   uint64_t until_ns; /* so much spent is all that is allowed */
-  SesameCells* cells;
+  SesameCounterFile* cells;
   SesameClock clock;
 } SesameCounter;
 
 extern __thread SesameCounter sesame_counter __attribute__((tls_model("initial-exec")));
 
 /* Null where nothing is counted. */
-extern const SesameCellSettings* sesame_cell_settings;
+extern const SesameCounterSettings* sesame_counter_settings;
 
 /* Before the first call; false when there is nothing to count for, which was said. */
-bool sesame_cells_begin(const char* directory);
+bool sesame_counter_files_start(const char* directory);
 
 typedef struct {
   uint64_t ticks; /* 0: its duration is not taken */
@@ -87,7 +87,7 @@ typedef struct {
 } SesameCount;
 
 static inline uint8_t sesame_detail(int point) {
-  return (uint8_t)__atomic_load_n(&sesame_cell_settings->detail[point], __ATOMIC_RELAXED);
+  return (uint8_t)__atomic_load_n(&sesame_counter_settings->detail[point], __ATOMIC_RELAXED);
 }
 
 /* A call begins. */

@@ -1,4 +1,4 @@
-"""The process `sesame receive`: takes pulls from daemons, or fetches them, and stores them."""
+"""The process `sesame collect`: takes readings from daemons, or fetches them, and stores them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from typing import Any, BinaryIO
 from fastapi import APIRouter, Depends, FastAPI, Request
 
 from sesame.errors import InputError, OutputError, SesameError
+from sesame.measurement.collector.store import Store
 from sesame.measurement.connection import Connection
 from sesame.measurement.defaults import MOST_AT_ONCE
 from sesame.measurement.events import Block
 from sesame.measurement.feed import Feed
-from sesame.measurement.frames import read_blocks, read_pulls, whole_bytes
-from sesame.measurement.pulls import Pull
-from sesame.measurement.reception.store import Store
+from sesame.measurement.frames import decode_blocks, decode_readings, whole_bytes
+from sesame.measurement.readings import Reading
 from sesame.web.server.access import Access, Role, routine
 from sesame.web.server.audit import AuditLog
 from sesame.web.server.limits import Limits
@@ -33,10 +33,10 @@ from sesame.web.server.tokens import make_token
 
 
 @dataclass(frozen=True)
-class Reception:
-    """How a reception is to be begun."""
+class CollectorOptions:
+    """How a collector is to be started."""
 
-    folder: Path
+    directory: Path
     address: str
     token_file: Path
     segment_seconds: float
@@ -48,30 +48,30 @@ class Reception:
 
 def say(text: str) -> None:
     with contextlib.suppress(OSError):  # nobody may be there to read it
-        print(f"sesame receive: {text}", file=sys.stderr, flush=True)
+        print(f"sesame collect: {text}", file=sys.stderr, flush=True)
 
 
 # Delivered events come in blocks of some megabytes, and what has waited comes together.
 LIMITS = Limits(body_bytes=256 << 20, requests=256, connections=4096)
 
 
-def make_reception_app(store: Store, token: str, audit: AuditLog | None = None) -> FastAPI:
-    app = make_app("sesame receive", LIMITS, Access({token: Role.CONTROL}), audit)
+def make_collector_app(store: Store, token: str, audit: AuditLog | None = None) -> FastAPI:
+    app = make_app("sesame collect", LIMITS, Access({token: Role.CONTROL}), audit)
     routes = APIRouter(prefix="/v1", dependencies=[Depends(routine)])
 
-    @routes.post("/pulls")
-    async def pulls(request: Request) -> dict[str, Any]:
-        """Pulls of a node, a line each; one that was sent before is not stored again."""
-        return {"new": keep(store, await _parcels(request, read_pulls))}
+    @routes.post("/readings")
+    async def readings(request: Request) -> dict[str, Any]:
+        """Readings of a node, a line each; one that was sent before is not stored again."""
+        return {"new": keep(store, await _parcels(request, decode_readings))}
 
     @routes.post("/events")
     async def events(request: Request) -> dict[str, Any]:
         """Blocks of events of a node; one that was sent before is not stored again."""
-        return {"new": keep(store, await _parcels(request, read_blocks))}
+        return {"new": keep(store, await _parcels(request, decode_blocks))}
 
     @routes.get("/clock")
     async def clock() -> dict[str, int]:
-        """The reception's time of day."""
+        """The collector's time of day."""
         return {"time_ns": time.time_ns()}
 
     app.include_router(routes)
@@ -79,8 +79,8 @@ def make_reception_app(store: Store, token: str, audit: AuditLog | None = None) 
 
 
 async def _parcels(
-    request: Request, read: Callable[[BinaryIO], Iterator[Pull | Block]]
-) -> list[Pull | Block]:
+    request: Request, read: Callable[[BinaryIO], Iterator[Reading | Block]]
+) -> list[Reading | Block]:
     body = BytesIO(await request.body())
     try:
         found = list(read(body))
@@ -88,18 +88,18 @@ async def _parcels(
     except ValueError:
         is_torn = True
     if is_torn:
-        raise InputError("these are no pulls, and no events of this version")
+        raise InputError("these are no readings, and no events of this version")
     return found
 
 
-def keep(store: Store, parcels: list[Pull | Block]) -> bool:
+def keep(store: Store, parcels: list[Reading | Block]) -> bool:
     """Whether any was new."""
     is_new = False
     try:
         for one in parcels:
             is_new |= store.add(one)
     except OSError as error:
-        raise OutputError(f"the reception cannot write: {error.strerror}") from error
+        raise OutputError(f"the collector cannot write: {error.strerror}") from error
     return is_new
 
 
@@ -129,18 +129,18 @@ class Fetcher:
             say(text)
 
 
-def receive(how: Reception) -> None:
+def collect(how: CollectorOptions) -> None:
     """Serves until it is told to end; then makes a data set of what it has."""
     listening = listen(how.address, how.certificate, how.key)
     how.token_file.parent.mkdir(parents=True, exist_ok=True)
     token = make_token(how.token_file)
     audit = AuditLog(how.token_file.with_name("collector-audit.log"))
-    store = Store(how.folder, how.segment_seconds, say)
-    asyncio.run(_serve(how, store, listening, make_reception_app(store, token, audit)))
+    store = Store(how.directory, how.segment_seconds, say)
+    asyncio.run(_serve(how, store, listening, make_collector_app(store, token, audit)))
     audit.close()
 
 
-async def _serve(how: Reception, store: Store, listening: Listening, app: FastAPI) -> None:
+async def _serve(how: CollectorOptions, store: Store, listening: Listening, app: FastAPI) -> None:
     fetchers = [Fetcher(node, store) for node in how.nodes]
     # A node that is away keeps a thread until its time is over.
     threads = ThreadPoolExecutor(min(len(fetchers), MOST_AT_ONCE) + 1)
@@ -148,7 +148,7 @@ async def _serve(how: Reception, store: Store, listening: Listening, app: FastAP
     tasks = [asyncio.create_task(_fetch_always(one, how.interval)) for one in fetchers]
     tasks.append(asyncio.create_task(_end_segments(store, how.segment_seconds)))
     try:
-        told = f"{listening.url}, token in {how.token_file}, data sets in {how.folder}"
+        told = f"{listening.url}, token in {how.token_file}, data sets in {how.directory}"
         await run(app, listening, lambda: say(told), {})
     finally:
         for task in tasks:

@@ -1,0 +1,1 @@
+"""The collector: what many daemons have measured becomes data sets."""

@@ -1,1 +1,0 @@
-"""The reception: what many daemons have measured becomes data sets."""
