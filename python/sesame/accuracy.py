@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
@@ -235,8 +235,19 @@ class Past:
         return f"{words}; of this program: {self.program.in_words()}"
 
     def as_json(self) -> dict[str, Any]:
+        """As info.json of a prediction has it: `past_error`."""
         of_program = None if self.program is None else self.program.as_json()
         return {**self.machine.as_json(), "of_program": of_program}
+
+    @staticmethod
+    def from_json(found: Mapping[str, Any]) -> Past:
+        """What `as_json` wrote. Raises KeyError or TypeError for anything else."""
+
+        def error_of(figures: Mapping[str, Any]) -> PastError:
+            return PastError(*(figures[one.name] for one in fields(PastError)))
+
+        of_program = found.get("of_program")
+        return Past(error_of(found), None if of_program is None else error_of(of_program))
 
 
 def past_of(
@@ -244,12 +255,13 @@ def past_of(
     overrides: Sequence[str],
     program: str,
     pairs: Pairs | None = None,
-    *,
-    but: Path | None = None,
 ) -> Past | None:
-    """Of the model that is the text `machine_file` with `overrides`, without pairs of the
-    prediction at `but`. None where there are no pairs of it, or they cannot be read: a prediction
-    does not fail for that."""
+    """The past error of the model that is the text `machine_file` with `overrides`, and of
+    `program` (a path or name) on it.
+
+    None where there are no pairs of the model, or they cannot be read: a prediction does not fail
+    for that. Every prediction keeps the answer in its info.json (`past_error`).
+    """
     try:
         pairs = pairs or Pairs()
         if not pairs.path.exists():
@@ -257,9 +269,6 @@ def past_of(
         found = pairs.of_machine(machine_key(machine_file, overrides))
     except (InputError, OSError, RuntimeError):  # there may be no home
         return None
-    if but is not None:
-        own = str(but.resolve())
-        found = [pair for pair in found if pair.predicted != own]
     of_all = past_error(found)
     if of_all is None:
         return None

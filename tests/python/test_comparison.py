@@ -13,10 +13,11 @@ from traced_run import TracedRun
 import sesame as library
 from sesame.comparison import compare
 from sesame.comparison.ratio import dropped_pairs, ratio_of
-from sesame.comparison.run import call_name, program_of
+from sesame.comparison.run import call_name
 from sesame.errors import InputError
 from sesame.machines import find_machine
 from sesame.machines.values import differing_values, machine_key, machine_values
+from sesame.traced.launched import program_of
 from sesame.trust import Reason
 from tutorials import DOCS, commands_of
 
@@ -253,7 +254,7 @@ def test_the_page_holds_what_the_json_has(sesame, simulated, tmp_path):
         ([], "", ()),
     ],
 )
-def test_programs_are_found_behind_launchers(command, program, arguments):
+def test_programs_are_found_after_launchers(command, program, arguments):
     assert program_of(command) == (program, arguments)
 
 

@@ -110,7 +110,7 @@ def test_a_series_varies_keys_of_the_machine_and_is_found_again(tmp_path):
         ),
         (
             lambda: library.simulate("ring", machine="paragon", scale_compute=2),
-            "are for traced runs",
+            "is for traced runs",
         ),
         (
             lambda: library.simulate("ring", machine="paragon", settings={"network.speed": 1}),

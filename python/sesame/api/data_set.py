@@ -7,7 +7,7 @@ import tempfile
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sesame.datasets import Kind, reader
 from sesame.datasets.destination import is_data_set
@@ -89,6 +89,9 @@ class DataSet(reader.DataSet):
         return html_of(self)
 
 
+Kept = TypeVar("Kept", bound=DataSet)
+
+
 def open(path: str | Path) -> DataSet:
     """Opens a data set, or a log of another tool, which is imported on the way.
 
@@ -107,20 +110,22 @@ def open(path: str | Path) -> DataSet:
 
         import_trace(path, target)
 
-    return kept_or_temporary(write, None)
+    return kept_or_temporary(write, None, DataSet)
 
 
-def kept_or_temporary(write: Callable[[Path], object], output: str | Path | None) -> DataSet:
+def kept_or_temporary(
+    write: Callable[[Path], object], output: str | Path | None, kind: type[Kept]
+) -> Kept:
     """The data set that `write(path)` writes: at `output`, or else in a temporary directory that
-    goes with the last reference to it."""
+    is deleted with the last reference to it."""
     if output is not None:
         write(Path(output))
-        return DataSet(output)
+        return kind(output)
     directory = tempfile.mkdtemp(prefix="sesame-")
     target = Path(directory) / "run.sesame"
     try:
         write(target)
-        data_set = DataSet(target)
+        data_set = kind(target)
     except BaseException:
         shutil.rmtree(directory)
         raise

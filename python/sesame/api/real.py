@@ -50,7 +50,7 @@ def trace(
     def write(path: Path) -> None:
         record(words, path, options, Making(prune=prune, force=force))
 
-    return kept_or_temporary(write, output)
+    return kept_or_temporary(write, output, DataSet)
 
 
 def replay(
@@ -95,7 +95,9 @@ def replay(
     target = Target(where.resolve(), moved)
     style = Style(scale_compute, only_io, as_fast_as_possible)
     options = Options(payload=payload, direct=direct, cold=cold, keep=keep, force=force)
-    return kept_or_temporary(lambda path: run_replay(source, target, style, options, path), output)
+    return kept_or_temporary(
+        lambda path: run_replay(source, target, style, options, path), output, DataSet
+    )
 
 
 def bench(
@@ -149,7 +151,7 @@ def bench(
         with DataSetWriter(path, force=force) as writer:
             write_run(writer, done, begin)
 
-    return kept_or_temporary(write, output)
+    return kept_or_temporary(write, output, DataSet)
 
 
 def measure(
@@ -199,7 +201,7 @@ def measure(
             raise InputError(f"{words[0]}: {error.strerror}") from error
 
     return kept_or_temporary(
-        lambda path: record_kernel(path, wanted, work, command=words, force=force), output
+        lambda path: record_kernel(path, wanted, work, command=words, force=force), output, DataSet
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sesame.api.data_set import DataSet
 from sesame.datasets import Kind
 from sesame.errors import InputError
-from sesame.simulation.series import POINT, read_series
+from sesame.simulation.series import POINT, Runs, read_series
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +17,22 @@ if TYPE_CHECKING:
 
 class Series(DataSet):
     """Simulated runs over numbers of ranks or values of machine keys, a row for each point."""
+
+    # Of a series that was just simulated; of one from a file they are read when they are needed.
+    _runs: Runs | None = None
+    run_notes: Sequence[str] = ()  # the notes that only the runs could give
+
+    @staticmethod
+    def simulated(data_set: DataSet, runs: Runs, notes: Sequence[str]) -> Series:
+        """The series of these runs, which `data_set` holds."""
+        found = Series.of(data_set)
+        found._runs, found.run_notes = runs, notes
+        return found
+
+    @property
+    def runs(self) -> Runs:
+        """Each point with its run, in their order."""
+        return read_series(self) if self._runs is None else self._runs
 
     @staticmethod
     def of(data_set: DataSet) -> Series:
@@ -40,7 +57,7 @@ class Series(DataSet):
         frame = super().to_pandas(name, exact=exact)
         if name != POINT or exact:
             return frame
-        scalings = scalings_of(read_series(self))
+        scalings = scalings_of(self.runs)
         if any(scalings):
             frame["speed_up"] = [s.speed_up if s else float("nan") for s in scalings]
             frame["efficiency"] = [s.efficiency if s else float("nan") for s in scalings]
@@ -54,5 +71,5 @@ class Series(DataSet):
         from sesame.analysis.curve import check_plot, write_plot
 
         check_plot(Path(path))
-        write_plot(read_series(self), Path(path))
+        write_plot(self.runs, Path(path))
         return Path(path)

@@ -142,7 +142,7 @@ def _check(options: CheckOptions) -> int:
 
 
 def _wanted(options: CheckOptions) -> CheckSettings:
-    from sesame.cli.simulate import parse_stack_size
+    from sesame.api.preparing import parse_stack_size
     from sesame.comparison.baseline import CheckSettings
     from sesame.simulation.settings import parse_placement
 

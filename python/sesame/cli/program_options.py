@@ -34,6 +34,20 @@ def read_variables(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple(map(_variable, texts))
 
 
+def read_assignments(
+    option: str, texts: tuple[str, ...], form: str = "KEY=VALUE"
+) -> dict[str, str]:
+    """The values by key of an option that may be repeated; the last one counts. Raises
+    InputError."""
+    found = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (key and equals and value):
+            raise InputError(f"{option} {text}: expected {form}")
+        found[key] = value
+    return found
+
+
 def _variable(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals):

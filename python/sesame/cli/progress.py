@@ -1,4 +1,5 @@
-"""The progress line: one line on a terminal's stderr that goes when the run is over."""
+"""The progress line: one line on a terminal's stderr, erased when the run is over; and the display
+of simulated runs on a terminal."""
 
 from __future__ import annotations
 
@@ -6,20 +7,55 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from rich.console import Console
+
 from sesame.analysis.quantities import format_count, format_seconds
-from sesame.simulation import Host
+from sesame.simulation import Host, Point, RunResult
 
 ERASE = "\r\x1b[K"
 PATIENCE_S = 0.5  # a run that is over by then shows none
 
 
+class TerminalDisplay:
+    """A `sesame.api.display.Display` for the command line: output is passed on as it comes, with a
+    progress line below it. The simulator reports its errors on stderr itself."""
+
+    quiet = False
+
+    def __init__(self, *, program_stdout: str = "stdout") -> None:
+        self.program_stdout = program_stdout
+        self._console = Console(stderr=True, highlight=False)
+
+    def show_notes(self, notes: Sequence[str]) -> None:
+        for note in notes:
+            self._console.print(f"note: {note}", soft_wrap=True, markup=False)
+
+    def announce(self, point: Point) -> None:
+        self._console.print(f"[bold]{point}[/]", markup=True)
+
+    def host_run(
+        self,
+        executable: Path,
+        ranks: int,
+        run: Callable[..., RunResult],
+        *,
+        stdin: IO[bytes] | None = None,
+        silent: bool = False,
+    ) -> RunResult:
+        streams: dict[str, Any] = {} if stdin is None else {"stdin": stdin}
+        if silent:
+            streams |= dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)
+        with ProgressLine(ranks) as line:
+            return run(line.host(executable, **streams), **line.run_options())
+
+
 class ProgressLine:
-    """Shows how far a simulation is. The program's own output passes through it unharmed."""
+    """Shows how far a simulation is. It copies the program's own output unchanged."""
 
     def __init__(self, ranks: int, label: str = "") -> None:
         self._ranks = ranks
@@ -42,7 +78,7 @@ class ProgressLine:
             self.shown = False
 
     def host(self, executable: Path, **streams: Any) -> Host:
-        """A host whose output goes through `pump`, so that the line can step aside for it."""
+        """A host whose output goes through `pump`, which erases the line for it."""
         if self.shown:
             streams |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         return Host(executable, **streams)

@@ -1,4 +1,4 @@
-"""`sesame simulate`
+"""`sesame simulate`: calls `sesame.simulate`, or `sesame.series`, and prints what they return.
 
 Reports, plots and data sets are imported where they are asked for, so that a run starts quickly.
 """
@@ -7,30 +7,27 @@ from __future__ import annotations
 
 import json
 import tempfile
-from contextlib import ExitStack
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from subprocess import DEVNULL
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 
-from sesame import native
-from sesame.accuracy import past_of
+import sesame
+from sesame.accuracy import Past
 from sesame.analysis.scaling import scalings_of
-from sesame.api.played import place, played, surroundings, write_inputs
+from sesame.api.preparing import OWN_FILES_HINT
 from sesame.cli.explain_summary import print_explanation
 from sesame.cli.grouped import grouped
 from sesame.cli.outputs import check_file
 from sesame.cli.program_options import (
     environment_option,
     private_library_option,
+    read_assignments,
     read_variables,
     set_option,
 )
-from sesame.cli.progress import ProgressLine
+from sesame.cli.progress import TerminalDisplay
 from sesame.cli.simulate_options import SimulateOptions
 from sesame.cli.summary import (
     doubts_as_json,
@@ -39,40 +36,18 @@ from sesame.cli.summary import (
     print_notes,
     print_summary,
 )
-from sesame.cli.traced import ProgramOrTrace, check_options, check_ranks, is_trace
-from sesame.datasets import DataSetWriter, check_destination
-from sesame.errors import InputError, OutputError
-from sesame.machines import find_machine
-from sesame.simulation import (
-    Compute,
-    Keep,
-    Point,
-    RunResult,
-    Scenario,
-    Sweep,
-    find_host,
-    parse_compute,
-    points_of,
-    simulate_into,
-)
-from sesame.simulation import simulate as run_simulation
-from sesame.simulation.host import inspect_program
-from sesame.simulation.points import PointRunner
-from sesame.simulation.series import write_series
-from sesame.simulation.settings import (
-    MOST_RANKS,
-    check_repeat,
-    check_storage,
-    parse_placement,
-    with_strategy,
-)
+from sesame.cli.traced import ProgramOrTrace
+from sesame.datasets import check_destination
+from sesame.errors import InputError
+from sesame.simulation import Point, RunResult, Sweep, points_of
+from sesame.simulation.settings import MOST_RANKS
 from sesame.trust import Doubt, merged
 
 if TYPE_CHECKING:
     from sesame.analysis.explain import Explanation
+    from sesame.api.runs import SimulatedRun
+    from sesame.api.series import Series
 
-# As core/sim/scenario.cc has them; the least is what calls of the simulator need.
-LEAST_STACK, MOST_STACK = 64 << 10, 1 << 40
 PROGRAM_STATUS = {"allow_interspersed_args": False}
 
 
@@ -181,8 +156,8 @@ PROGRAM_STATUS = {"allow_interspersed_args": False}
     "--files",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Keep the simulated files there, and find those of an earlier run; otherwise they go "
-    "when the run ends.",
+    help="Keep the simulated files there, and find those of an earlier run; otherwise they are "
+    "deleted when the run ends.",
 )
 @click.option(
     "--map",
@@ -241,70 +216,40 @@ def simulate(**options: Any) -> int:
 
 
 def _simulate(options: SimulateOptions) -> int:
-    if is_trace(options.program):
-        return _simulate_traced(options)
-    if options.scale_compute is not None:
-        raise InputError(
-            "--scale-compute is for traced runs",
-            hint="--set node.compute_ratio=X multiplies that of a program",
-        )
-    if options.mappings:
-        raise InputError("--map is for traced runs: a program names its files itself")
-    ranks = _parse_ranks(options.ranks or "1")
-    points = points_of(ranks, [Sweep.parse(text) for text in options.sweeps])
-    compute = parse_compute(options.compute or "measured")
-    check_repeat(options.repeat, compute)
-    _check_outputs(options, compute, series=len(points) > 1)
-    scenario = _scenario(options, ranks[0], compute)
-    return _run(options, scenario, find_host(inspect_program(scenario.program)), points)
-
-
-def _simulate_traced(options: SimulateOptions) -> int:
-    from sesame.datasets import DataSet
-    from sesame.simulation.trace import plan_run
-
-    check_options(options)
-    compute = Compute("recorded", text=options.compute or "recorded")
-    check_repeat(options.repeat, compute)
     ranks = None if options.ranks is None else _parse_ranks(options.ranks)
-    data_set = DataSet(Path(options.program))
-    machine = find_machine(options.machine).resolve()
-    placed = place(data_set, machine, options.overrides, options.mappings)
-    traced = plan_run(data_set, placed)
-    points = points_of(check_ranks(ranks, traced), [Sweep.parse(text) for text in options.sweeps])
-    _check_outputs(options, compute, series=len(points) > 1)
-    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
-        compute = write_inputs(traced, options.compute, options.scale_compute, Path(directory))
-        scenario = _scenario(options, traced.ranks, compute)
-        scenario = played(
-            scenario, traced, Path(directory), surroundings(machine, options.overrides)
-        )
-        return _run(options, scenario, find_host("mpich"), points)
-
-
-def _run(
-    options: SimulateOptions, scenario: Scenario, executable: Path, points: list[Point]
-) -> int:
-    check_storage(
-        scenario,
-        keeps_files=options.files is not None,
-        discards=options.discard_data,
-        strategy=options.collective,
-    )
-    scenario = with_strategy(scenario, options.collective)
-    for point in points:  # every wrong value is found before the first run
-        native.read_machine(str(scenario.machine), [*scenario.overrides, *point.overrides])
-    if options.files is not None:
-        _make_directory(options.files)
-    # What is known beforehand comes first: the prediction is read with it in mind.
-    print_notes(Console(stderr=True, highlight=False), scenario.notes)
+    points = points_of(ranks or [1], [Sweep.parse(text) for text in options.sweeps])
+    _check_outputs(options, is_series=len(points) > 1)
+    common = _common_settings(options)
     if len(points) > 1:
-        return _run_series(options, scenario, executable, points)
-    return _run_one(options, replace(scenario, **_of_point(scenario, points[0])), executable)
+        return _run_series(options, ranks, common)
+    common["settings"] |= dict(points[0].settings)
+    return _run_one(options, ranks, common)
 
 
-def _of_point(scenario: Scenario, point: Point) -> dict[str, Any]:
-    return {"ranks": point.ranks, "overrides": (*scenario.overrides, *point.overrides)}
+def _common_settings(options: SimulateOptions) -> dict[str, Any]:
+    """The arguments that `sesame.simulate` and `sesame.series` share."""
+    return {
+        "program": options.program,
+        "arguments": options.arguments,
+        "machine": options.machine,
+        "settings": read_assignments("--set", options.overrides),
+        "compute": options.compute,
+        "repeat": options.repeat,
+        "scale_compute": options.scale_compute,
+        "placement": options.placement,
+        "environment": dict(read_variables(options.environment)),
+        "cwd": options.cwd,
+        "mappings": read_assignments("--map", options.mappings, "OLD=NEW"),
+        "discard_data": options.discard_data,
+        "collective": options.collective,
+        "seed": options.seed,
+        "shuffle": options.shuffle,
+        "label": options.label,
+        "stack_size": options.stack_size,
+        "private_libraries": options.private_libraries,
+        "force": options.force,
+        "display": TerminalDisplay(program_stdout="stderr" if options.as_json else "stdout"),
+    }
 
 
 def _parse_ranks(text: str) -> list[int]:
@@ -321,74 +266,23 @@ def _parse_ranks(text: str) -> list[int]:
     return ranks
 
 
-def parse_stack_size(text: str) -> int:
-    try:
-        size: int = native.parse_size_bytes(text)
-    except InputError as error:
-        raise InputError(f"--stack-size {text}: {error.message}", hint=error.hint) from error
-    if not LEAST_STACK <= size <= MOST_STACK:
-        raise InputError(
-            f"--stack-size {text}: expected a size from 64 KiB to 1 TiB",
-            hint="the default is 8 MiB; memory is taken only for what is used",
-        )
-    return size
-
-
-def _scenario(options: SimulateOptions, ranks: int, compute: Compute) -> Scenario:
-    directory = options.cwd
-    return Scenario(
-        program=options.program,
-        arguments=options.arguments,
-        ranks=ranks,
-        machine=find_machine(options.machine).resolve(),
-        overrides=tuple(_assignment("--set", text) for text in options.overrides),
-        placement=parse_placement(options.placement),
-        compute=compute,
-        label_output=options.label,
-        program_stdout="stderr" if options.as_json else "stdout",
-        stack_size_bytes=parse_stack_size(options.stack_size),
-        private_libraries=options.private_libraries,
-        environment=read_variables(options.environment),
-        working_directory=None if directory is None else directory.resolve(),
-        seed=options.seed,
-        shuffle=options.shuffle,
-        files_directory=None if options.files is None else options.files.resolve(),
-        discard_data=options.discard_data,
-    )
-
-
-def _assignment(option: str, text: str) -> str:
-    key, equals, value = text.partition("=")
-    if not (key and equals and value):
-        raise InputError(f"{option} {text}: expected KEY=VALUE")
-    return text
-
-
-def _check_outputs(options: SimulateOptions, compute: Compute, *, series: bool) -> None:
+def _check_outputs(options: SimulateOptions, *, is_series: bool) -> None:
     """Before a run that may be long: can its output be written?"""
     if options.output is not None:
         check_destination(options.output, force=options.force)
-    if options.explain and series:
+    if options.explain and is_series:
         raise InputError(
             "--explain explains one run, and this is a series",
             hint="simulate one of its points with --explain",
         )
     if options.explain and options.no_records:
         raise InputError("--explain needs the records that --no-records leaves out")
-    if options.files is not None and options.repeat > 1:
+    if options.files is not None and is_series:
         raise InputError(
-            "--repeat runs the program anew each time, and --files would show it the files of the "
-            "run before",
-            hint="without --files each run has files of its own, which go when it ends",
-        )
-    if options.files is not None and (series or compute.copies > 1):
-        several = "this is a series" if series else f"--compute {compute} runs copies of it"
-        raise InputError(
-            f"--files keeps the files of one run, and {several}",
-            hint="without it each run has files of its own, which go when it ends",
+            "--files keeps the files of one run, and this is a series", hint=OWN_FILES_HINT
         )
     if options.plot is not None:
-        if not series:
+        if not is_series:
             raise InputError("--plot draws a series: give --sweep, or several numbers with -n")
         from sesame.analysis.curve import check_plot
 
@@ -398,176 +292,119 @@ def _check_outputs(options: SimulateOptions, compute: Compute, *, series: bool) 
             check_file(path)
 
 
-def _make_directory(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
-            pass
-    except OSError as error:
-        raise OutputError(f"{path}: cannot keep files there: {error.strerror}") from error
-
-
-def _run_one(options: SimulateOptions, scenario: Scenario, executable: Path) -> int:
+def _run_one(options: SimulateOptions, ranks: list[int] | None, common: dict[str, Any]) -> int:
     console = Console(stderr=True, highlight=False)
-    keep = Keep(records=not options.no_records, raw=options.keep_raw)
-    with ExitStack() as stack:
-        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
-        path, repeated = options.output, None
-        if path is None and (options.report is not None or options.explain):
-            path = directory / "run.sesame"
-        if options.repeat > 1:
-            scenario, repeated = _repeat(options.repeat, scenario, executable, directory)
-        if repeated is not None and path is None:
-            outcome = repeated
-        else:
-            outcome = _run_with_progress(scenario, executable, path, keep, options.force, repeated)
+    shown = options.output is not None or options.report is not None or options.explain
+    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+        run = sesame.simulate(
+            **common,
+            ranks=None if ranks is None else ranks[0],
+            files=options.files,
+            records=shown and not options.no_records,
+            keep_raw=options.keep_raw,
+            output=options.output or Path(directory) / "run.sesame",
+        )
         written: dict[str, str] = {}
         if options.output is not None:
             written["data_set"] = str(options.output)
-        if path is not None and options.report is not None:
-            from sesame.analysis.views import write_page
-            from sesame.datasets import DataSet
-
-            write_page(DataSet(path), options.report)
-            written["report"] = str(options.report)
-        explained, notes = None, list(outcome.notes)
-        if path is not None and options.explain:
-            explained = _explained(path, notes)
-    if scenario.discard_data and outcome.result.get("file_bytes_read"):
+        if options.report is not None:
+            written["report"] = str(run.report(options.report))
+        explained, notes = None, list(run.outcome.notes)
+        if options.explain:
+            explained = _explained(run, notes)
+    if run.info["scenario"]["discard_data"] and run.outcome.result.get("file_bytes_read"):
         notes.append("simulated files have no contents (--discard-data): the program read zeros")
-    past = past_of(scenario.machine.read_text(encoding="utf-8"), scenario.overrides, scenario.name)
+    _print_run(console, options, run, explained, notes, written)
+    return run.exit_status
+
+
+def _print_run(
+    console: Console,
+    options: SimulateOptions,
+    run: SimulatedRun,
+    explained: Explanation | None,
+    notes: list[str],
+    written: dict[str, str],
+) -> None:
+    outcome, past = run.outcome, run.info.past_error
     if options.as_json:
         described = {**outcome.scalars, **doubts_as_json(outcome.doubts)}
         if past is not None:
-            described["past_error"] = past.as_json()
+            described["past_error"] = past
         if explained is not None:
             described["explanation"] = explained.as_json()
-        known = [*scenario.notes, *notes]
+        known = [*run.info.notes[: len(run.info.notes) - len(outcome.notes)], *notes]
         click.echo(json.dumps({**described, **({"notes": known} if known else {}), **written}))
     else:
         print_summary(console, outcome)
         if past is not None:
-            console.print(past.in_words(), soft_wrap=True)
+            console.print(Past.from_json(past).in_words(), soft_wrap=True)
         if explained is not None:
             print_explanation(console, explained)
-        if outcome.result.get("file_bytes_written") and scenario.files_directory is None:
-            console.print("what was written to simulated files is gone; --files DIR keeps it")
+        if outcome.result.get("file_bytes_written") and options.files is None:
+            console.print("files that the program wrote are deleted; --files DIR keeps them")
     print_notes(console, notes)
     print_doubts(console, outcome.doubts)
     for name, file in written.items():
         console.print(f"{name.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
-    # The run that stands for the repeats may succeed where one of them failed.
-    return outcome.exit_status or (0 if repeated is None else repeated.exit_status)
 
 
-def _explained(path: Path, notes: list[str]) -> Explanation | None:
-    """Where it cannot be explained, a note says why."""
+def _explained(run: SimulatedRun, notes: list[str]) -> Explanation | None:
+    """The explanation. Where there is none, a note says why."""
     from sesame.analysis.explain import explain, why_not
-    from sesame.datasets import DataSet
 
-    data_set = DataSet(path)
-    if (reason := why_not(data_set)) is None:
-        return explain(data_set)
+    if (reason := why_not(run)) is None:
+        return explain(run)
     notes.append(f"the prediction is not explained: {reason}")
     return None
 
 
-def _repeat(
-    repeats: int, scenario: Scenario, executable: Path, directory: Path
-) -> tuple[Scenario, RunResult]:
-    """What the repeats gave, and the scenario that repeats the one with the median time."""
-    series = _point_runner(executable, Console(stderr=True), directory, repeats)
-    [(_, repeated)] = series.run([Point(scenario.ranks)], lambda _: scenario)
-    assert series.median is not None
-    compute = replace(series.median, text=str(scenario.compute))
-    return replace(scenario, compute=compute), repeated
-
-
-def _point_runner(executable: Path, console: Console, directory: Path, repeats: int) -> PointRunner:
-    """With a line for each point, and a progress line under a run that is alone."""
-
-    def show(scenario: Scenario, stdin: IO[bytes]) -> RunResult:
-        with ProgressLine(scenario.ranks) as line:
-            host = line.host(executable, stdin=stdin)
-            return run_simulation(scenario, host, **line.run_options())
-
-    def announce(point: Point) -> None:
-        console.print(f"[bold]{point}[/]", markup=True)
-
-    return PointRunner(executable, directory, repeats=repeats, show=show, announce=announce)
-
-
-def _run_with_progress(
-    scenario: Scenario,
-    executable: Path,
-    path: Path | None,
-    keep: Keep,
-    force: bool,
-    repeated: RunResult | None,
-) -> RunResult:
-    """`repeated`: what repeats of it gave, whose program has printed already."""
-    with ProgressLine(scenario.ranks) as line:
-        streams = {} if repeated is None else dict.fromkeys(("stdout", "stderr"), DEVNULL)
-        host, more = line.host(executable, **streams), line.run_options()
-        if path is None:
-            return run_simulation(scenario, host, **more)
-        with DataSetWriter(path, force=force) as writer:
-            return simulate_into(writer, scenario, host, keep, repeated=repeated, **more)
-
-
-def _run_series(
-    options: SimulateOptions, scenario: Scenario, executable: Path, points: list[Point]
-) -> int:
+def _run_series(options: SimulateOptions, ranks: list[int] | None, common: dict[str, Any]) -> int:
     console = Console(stderr=True, highlight=False)
-    begin = datetime.now(UTC)
+    sweeps = [Sweep.parse(text) for text in options.sweeps]
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
-        series = _point_runner(executable, console, Path(directory), options.repeat)
-        runs = list(series.run(points, lambda p: replace(scenario, **_of_point(scenario, p))))
-    notes = [*scenario.notes, *series.notes]
-    notes += dict.fromkeys(note for _, run in runs for note in run.notes)
-    doubts = tuple(merged([run.doubts for _, run in runs], "points"))
-    if options.as_json:
-        click.echo(json.dumps(_series_as_json(scenario, runs, notes, doubts)))
-    print_curve(console, runs)
-    print_notes(console, notes[len(scenario.notes) :])
-    print_doubts(console, doubts)
-    if options.output is not None:
-        with DataSetWriter(options.output, force=options.force) as writer:
-            write_series(writer, scenario, runs, begin, notes=notes, doubts=doubts)
-        console.print(f"data set: {options.output}", soft_wrap=True, markup=False)
-    if options.plot is not None:
-        from sesame.analysis.curve import write_plot
-
-        write_plot(runs, options.plot)
-        console.print(f"plot: {options.plot}", soft_wrap=True, markup=False)
-    if options.report is not None:
-        from sesame.analysis.report import write_sweep_report
-
-        write_sweep_report(scenario, runs, options.report, notes=notes, doubts=doubts)
-        console.print(f"report: {options.report}", soft_wrap=True, markup=False)
-    return next((run.exit_status for _, run in runs if run.exit_status != 0), 0)
+        series = sesame.series(
+            **common,
+            ranks=ranks,
+            sweep={sweep.key: sweep.values for sweep in sweeps},
+            output=options.output or Path(directory) / "series.sesame",
+        )
+        doubts = tuple(merged([run.doubts for _, run in series.runs], "points"))
+        if options.as_json:
+            click.echo(json.dumps(_series_as_json(series, doubts)))
+        print_curve(console, series.runs)
+        print_notes(console, series.run_notes)
+        print_doubts(console, doubts)
+        written = {"data set": options.output}
+        if options.plot is not None:
+            written["plot"] = series.plot(options.plot)
+        if options.report is not None:
+            written["report"] = series.report(options.report)
+    for name, file in written.items():
+        if file is not None:
+            console.print(f"{name}: {file}", soft_wrap=True, markup=False)
+    return next((run.exit_status for _, run in series.runs if run.exit_status != 0), 0)
 
 
-def _series_as_json(
-    scenario: Scenario,
-    runs: list[tuple[Point, RunResult]],
-    notes: list[str],
-    doubts: tuple[Doubt, ...],
-) -> dict[str, Any]:
+def _series_as_json(series: Series, doubts: tuple[Doubt, ...]) -> dict[str, Any]:
     described = [
-        {
-            **run.scalars,
-            **doubts_as_json(run.doubts),
-            **({} if scaling is None else scaling.as_json()),
-            "parameters": {"ranks": point.ranks, **dict(point.settings)},
-        }
-        for (point, run), scaling in zip(runs, scalings_of(runs), strict=True)
+        _point_as_json(point, run) | ({} if scaling is None else scaling.as_json())
+        for (point, run), scaling in zip(series.runs, scalings_of(series.runs), strict=True)
     ]
+    assert series.info.target_system is not None
     whole = {
-        "program": scenario.trace or scenario.program,
-        "machine": runs[0][1].result["machine"],
+        "program": series.info.command[0],
+        "machine": series.info.target_system["name"],
         **doubts_as_json(doubts),
     }
-    if notes:
-        whole["notes"] = notes
+    if series.info.notes:
+        whole["notes"] = list(series.info.notes)
     return {**whole, "runs": described}
+
+
+def _point_as_json(point: Point, run: RunResult) -> dict[str, Any]:
+    return {
+        **run.scalars,
+        **doubts_as_json(run.doubts),
+        "parameters": {"ranks": point.ranks, **dict(point.settings)},
+    }

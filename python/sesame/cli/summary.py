@@ -117,7 +117,7 @@ def _call_table(result: dict[str, Any]) -> Table:
     return table
 
 
-def print_curve(console: Console, runs: list[tuple[Point, RunResult]]) -> None:
+def print_curve(console: Console, runs: Sequence[tuple[Point, RunResult]]) -> None:
     """The predicted times of a series as a table with bars, and of storage what there was."""
     keys = [key for key, _ in runs[0][0].settings]
     longest = max(run.predicted_s for _, run in runs) or 1.0

@@ -19,11 +19,11 @@ from sesame.comparison.run import (
     Calls,
     Run,
     doubts_of_run,
-    program_of,
 )
 from sesame.comparison.simulated import Sums
 from sesame.datasets import DataSet
 from sesame.machines.values import machine_key, machine_values
+from sesame.traced.launched import program_of
 from sesame.trust import Doubt, Reason
 
 COUNTED = {"reads": "read_s", "writes": "write_s", "opens": "meta_s"}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,28 +88,6 @@ def call_name(name: str) -> str:
     """The one name of a call's forms: `MPI_Send` for PMPI_Send and MPI_Send_c."""
     plain = name.removeprefix("P") if name.startswith("PMPI_") else name
     return plain.removesuffix("_c") if plain.startswith("MPI_") else plain
-
-
-def program_of(command: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The program of a command and its arguments, without the launcher (mpiexec, srun) in front
-    and its options."""
-    words = list(command)
-    if not words:
-        return "", ()
-    if re.fullmatch(r"mpiexec\S*|mpirun\S*|srun|aprun|jsrun", Path(words[0]).name):
-        words = _behind_launcher(words[1:])
-    return (words[0], tuple(words[1:])) if words else ("", ())
-
-
-def _behind_launcher(words: list[str]) -> list[str]:
-    """From the first word on that is a file, or that is no option and no option's value."""
-    for i, word in enumerate(words):
-        if word == "--":
-            return words[i + 1 :]
-        of_option = i > 0 and words[i - 1].startswith("-") and "=" not in words[i - 1]
-        if not word.startswith("-") and ("/" in word or not of_option):
-            return words[i:]
-    return []
 
 
 def doubts_of_run(info: Mapping[str, Any]) -> list[Doubt]:

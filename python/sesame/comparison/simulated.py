@@ -16,11 +16,11 @@ from sesame.comparison.run import (
     Run,
     call_name,
     doubts_of_run,
-    program_of,
 )
 from sesame.datasets import DataSet
 from sesame.errors import InputError
 from sesame.machines.values import machine_key, machine_values
+from sesame.traced.launched import program_of
 from sesame.trust import Doubt, Reason
 
 EXACT_COMPUTE = ("none", "fixed")

@@ -111,6 +111,7 @@ class Info(Mapping[str, Any]):
     seed: int | None = None
     scenario: Mapping[str, Any] | None = None
     result: Mapping[str, Any] = field(default_factory=dict)
+    past_error: Mapping[str, Any] | None = None  # of the machine model, when the run was predicted
     notes: Sequence[str] = ()
     doubts: Sequence[Mapping[str, Any]] = ()
     raw: Mapping[str, Any] | None = None

@@ -1,22 +1,21 @@
-"""Reads a data set."""
+"""Reads a data set. pyarrow is imported at the first table: loading it takes longer than a run."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any
 
 from sesame.datasets.info import Info, Kind
 from sesame.datasets.writer import FORMAT_VERSION
 from sesame.errors import InputError
 
-READABLE_VERSIONS = (2, 3, FORMAT_VERSION)
-# Record types of earlier format versions and their names today.
-RENAMED_TYPES = {"kernel_pull": "kernel_reading"}
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+READABLE_VERSIONS = (2, FORMAT_VERSION)
 
 
 class DataSet:
@@ -79,6 +78,8 @@ class DataSet:
         return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
 
     def _open(self, name: str) -> pq.ParquetFile:
+        import pyarrow.parquet as pq
+
         if name not in self.record_types:
             known = ", ".join(self.record_types) or "none"
             raise InputError(f"no records of type {name}, there are: {known}", path=str(self.path))
@@ -92,6 +93,8 @@ class DataSet:
         return file
 
     def _guard(self, name: str, read: Any) -> Any:
+        import pyarrow as pa
+
         try:
             return read()
         except (OSError, pa.ArrowException) as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sesame import native
+from sesame.accuracy import past_of
 from sesame.datasets.describe import count_of
 from sesame.datasets.info import HostMachine, Info, Instrument, Kind
 from sesame.errors import AlreadyReported, Interrupted, SimulationError
@@ -167,7 +168,6 @@ def simulate_into(
     """Runs a scenario and finishes the data set with what it gave. `repeated`: what repeats of the
     run gave, for which this one stands."""
     begin = datetime.now(UTC)
-    machine_file = scenario.machine.read_text(encoding="utf-8")
     outcome = _run(scenario, host, writer.directory, keep, progress, more)
     if repeated is not None:
         outcome = replace(
@@ -176,15 +176,23 @@ def simulate_into(
             estimate=repeated.estimate,
             repeats_s=repeated.repeats_s,
         )
-    _write_summaries(writer, outcome.result)
     (writer.directory / "result.json").unlink()
     if keep.records:
         from sesame.simulation.storage import write_files_of_records
 
         writer.rows |= outcome.result["recorded_rows"]
         write_files_of_records(writer, outcome.result)
-    writer.finish(info_of_run(scenario, outcome, machine_file, begin, keep))
+    write_result(writer, scenario, outcome, begin, keep)
     return outcome
+
+
+def write_result(
+    writer: DataSetWriter, scenario: Scenario, outcome: RunResult, begin: datetime, keep: Keep
+) -> None:
+    """Finishes the data set of a run, which holds its calls and messages already where `keep` wants
+    them."""
+    _write_summaries(writer, outcome.result)
+    writer.finish(info_of_run(scenario, outcome, begin, keep))
 
 
 def _run(
@@ -293,10 +301,11 @@ def _write_rows(writer: DataSetWriter, name: str, fields: tuple[str, ...], rows:
 def info_of_run(
     scenario: Scenario,
     outcome: RunResult,
-    machine_file: str,
     begin: datetime,
     keep: Keep,
 ) -> Info:
+    machine_file = scenario.machine.read_text(encoding="utf-8")
+    past = past_of(machine_file, scenario.overrides, scenario.traced_program or scenario.name)
     machine, ranks = outcome.result["machine"], outcome.result["ranks"]
     return Info(
         kind=Kind.SIMULATED,
@@ -312,6 +321,7 @@ def info_of_run(
         seed=scenario.seed,
         scenario=scenario.to_json(),
         result=outcome.scalars,
+        past_error=None if past is None else past.as_json(),
         notes=[*scenario.notes, *outcome.notes],
         doubts=[doubt.as_json() for doubt in outcome.doubts],
         # The run fails where one cannot be written.

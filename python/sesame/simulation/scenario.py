@@ -35,6 +35,7 @@ class Scenario:
     # Not for the host: what a person calls the run, where that is not its program, and what they
     # should know of it.
     trace: str | None = None
+    traced_program: str | None = None  # the program whose recorded calls are played
     notes: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sesame import native
-from sesame.accuracy import past_of
+from sesame.accuracy import Past
 from sesame.analysis import plots
 from sesame.analysis.curve import curve_chart, speed_up_chart
 from sesame.analysis.machine_table import parameter_rows, ping_pong_rows
@@ -54,12 +54,9 @@ def write_simulated(data_set: DataSet, path: Path) -> None:
 
 
 def _past_error(data_set: DataSet) -> list[tuple[str, str]]:
-    """Of earlier predictions of the same machine model, where measurements are kept."""
-    info = data_set.info
-    overrides, command = info["scenario"]["overrides"], info["command"]
-    model = info["target_system"]["machine_file"]
-    past = past_of(model, overrides, command[0], but=data_set.path)
-    return [] if past is None else [("accuracy", past.in_words())]
+    """That of the machine model when the run was predicted, where it was known."""
+    found = data_set.info.past_error
+    return [] if found is None else [("accuracy", Past.from_json(found).in_words())]
 
 
 def _meaning(result: dict[str, Any]) -> str:

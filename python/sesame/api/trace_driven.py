@@ -1,4 +1,7 @@
-"""A traced run in place of a program: its files on the machine, its plan, its computation."""
+"""A traced run in place of a program: its files on the machine, its plan, its computation.
+
+The program is then the player (docs/models/trace-driven.md), which repeats the recorded calls.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from sesame import native
 from sesame.analysis.quantities import format_seconds
 from sesame.errors import InputError
 from sesame.simulation import Compute, Scenario, find_player
+from sesame.traced.launched import program_of
 
 if TYPE_CHECKING:
     from sesame.datasets.reader import DataSet
@@ -22,17 +26,18 @@ STACK_BYTES = 256 << 10  # the player needs little, and there may be thousands o
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What of the machine a trace's files may meet."""
+class MachineStorage:
+    """The machine's file systems, on which files of a traced run may be."""
 
     machine: str
     mounts: tuple[str, ...]
 
 
-def surroundings(machine: Path, overrides: Sequence[str]) -> Surroundings:
+def storage_of(machine: Path, overrides: Sequence[str]) -> MachineStorage:
+    """Those of the machine file with `overrides` (KEY=VALUE). Raises InputError."""
     model = native.read_machine(str(machine), list(overrides))
     tables = [table for table in (model["storage"], model["node_storage"]) if table]
-    return Surroundings(
+    return MachineStorage(
         model["name"], tuple(mount for table in tables for mount in table["mounts"])
     )
 
@@ -43,15 +48,15 @@ def place(
     """Which files of the run lie on file systems of the machine. `mapped` are OLD=NEW."""
     from sesame.simulation.trace import place_files
 
-    around = surroundings(machine, overrides)
+    storage = storage_of(machine, overrides)
     mappings = [_mapping(text) for text in mapped]
-    if mappings and not around.mounts:
+    if mappings and not storage.mounts:
         raise InputError(
-            f"--map is for machines with file systems, and {around.machine} has none",
+            f"--map is for machines with file systems, and {storage.machine} has none",
             path=str(machine),
             hint="add [storage] to the machine file; docs/formats/machine.md has its keys",
         )
-    return place_files(data_set, around.mounts, mappings, str(Path.cwd()))
+    return place_files(data_set, storage.mounts, mappings, str(Path.cwd()))
 
 
 def _mapping(text: str) -> tuple[str, str]:
@@ -67,7 +72,11 @@ def _mapping(text: str) -> tuple[str, str]:
 def write_inputs(
     traced: TracedRun, compute: str | None, scale_compute: float | None, directory: Path
 ) -> Compute:
-    """The plan and the times, once for all runs of a series."""
+    """Writes the plan and the times of computation into `directory`, once for all runs of a series.
+
+    `compute` is "recorded" (default) or "none"; `scale_compute` multiplies recorded times. Raises
+    InputError for other values.
+    """
     text = compute or "recorded"
     scale = 1.0 if scale_compute is None else scale_compute
     if math.isnan(scale):
@@ -87,22 +96,24 @@ def write_inputs(
 
 
 def played(
-    scenario: Scenario, traced: TracedRun, directory: Path, around: Surroundings
+    scenario: Scenario, traced: TracedRun, directory: Path, storage: MachineStorage
 ) -> Scenario:
+    """The scenario with the player as its program, and the plan in `directory` as its input."""
     return replace(
         scenario,
         program=str(find_player()),
         arguments=(str(directory / "plan"),),
         stack_size_bytes=STACK_BYTES,
         trace=traced.name,
+        traced_program=program_of(traced.data_set.info.command)[0],
         discard_data=True,
         initial_files=tuple(traced.placed.initial.items()),
-        notes=(*_note_of_io(traced, around), *traced.notes),
+        notes=(*_note_of_io(traced, storage), *traced.notes),
         doubts=traced.doubts,
     )
 
 
-def _note_of_io(traced: TracedRun, around: Surroundings) -> list[str]:
+def _note_of_io(traced: TracedRun, storage: MachineStorage) -> list[str]:
     most = float(traced.io_s.max())
     if most == 0:
         return []
@@ -113,20 +124,20 @@ def _note_of_io(traced: TracedRun, around: Surroundings) -> list[str]:
     taken = (
         f"{what} takes the time it took when traced: {mean} per rank, {format_seconds(most)} at "
     )
-    return [f"{taken}most{_remedy(traced, around)}"]
+    return [f"{taken}most{_remedy(traced, storage)}"]
 
 
-def _remedy(traced: TracedRun, around: Surroundings) -> str:
+def _remedy(traced: TracedRun, storage: MachineStorage) -> str:
     """What to do for a prediction of this I/O too; nothing where it is on no files."""
     from sesame.simulation.trace import mappings_for, time_elsewhere
 
     seconds = time_elsewhere(traced.data_set, traced.placed)
     if not seconds:
         return ""
-    if not around.mounts:
+    if not storage.mounts:
         return (
-            f"; {around.machine} has no file systems: to have it predicted, choose a machine that "
+            f"; {storage.machine} has no file systems: to have it predicted, choose a machine that "
             "has, or add [storage] to the machine file"
         )
-    options = mappings_for(seconds, around.mounts) or [f"--map OLD={around.mounts[0]}"]
+    options = mappings_for(seconds, storage.mounts) or [f"--map OLD={storage.mounts[0]}"]
     return f"; to have it predicted: {' '.join(options)}"

@@ -1,0 +1,238 @@
+"""The scenario of a simulation that a user asked for: of a program, or of a traced run.
+
+Errors name a setting as the command line spells it: `--stack-size` is the argument `stack_size`.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sesame import native
+from sesame.api.machine import Machine
+from sesame.api.trace_driven import place, played, storage_of, write_inputs
+from sesame.datasets import is_data_set
+from sesame.errors import InputError, OutputError
+from sesame.simulation import Compute, Scenario, find_host, parse_compute
+from sesame.simulation.host import inspect_program
+from sesame.simulation.settings import (
+    check_rank_counts,
+    check_repeat,
+    check_storage,
+    parse_placement,
+    with_strategy,
+)
+
+if TYPE_CHECKING:
+    pass
+
+# As core/sim/scenario.cc has them; the least is what calls of the simulator need.
+LEAST_STACK, MOST_STACK = 64 << 10, 1 << 40
+OWN_FILES_HINT = "without it each run has files of its own, which are deleted when it ends"
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What `simulate` and `series` have in common; each is an argument of both."""
+
+    program: str | Path
+    arguments: Sequence[str]
+    machine: Machine
+    compute: str | None
+    repeat: int
+    scale_compute: float | None
+    placement: str
+    environment: Mapping[str, str] | None
+    cwd: str | Path | None
+    mappings: Mapping[str, str] | None
+    discard_data: bool
+    collective: str | None
+    seed: int
+    shuffle: int | None
+    label: bool
+    stack_size: str
+    private_libraries: Sequence[str]
+    files: str | Path | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A scenario and the simulator for it, checked: the simulation can start."""
+
+    scenario: Scenario
+    executable: Path
+    repeat: int
+
+
+@contextmanager
+def prepared(
+    settings: RunSettings, ranks: int | None, *, is_series: bool, program_stdout: str
+) -> Iterator[Prepared]:
+    """The scenario with the first number of ranks; temporary inputs of it are deleted at the end.
+
+    Raises InputError for a wrong setting, OutputError where `files` cannot be written.
+    """
+    if ranks is not None:
+        check_rank_counts([ranks])
+    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+        if is_trace(settings.program):
+            scenario, executable = _of_trace(settings, ranks, Path(directory))
+        else:
+            scenario, executable = _of_program(settings, ranks)
+        _check_files(settings, scenario.compute, is_series=is_series)
+        scenario = _with_files(scenario, settings)
+        yield Prepared(
+            replace(scenario, program_stdout=program_stdout), executable, settings.repeat
+        )
+
+
+def is_trace(program: str | Path) -> bool:
+    """Whether this names a data set, whose calls are to be played."""
+    name = os.fspath(program)
+    return name.endswith(".sesame") or is_data_set(Path(name))
+
+
+def parse_stack_size(text: str) -> int:
+    """Bytes, of a size as `8MiB`. Raises InputError."""
+    try:
+        size: int = native.parse_size_bytes(text)
+    except InputError as error:
+        raise InputError(f"--stack-size {text}: {error.message}", hint=error.hint) from error
+    if not LEAST_STACK <= size <= MOST_STACK:
+        raise InputError(
+            f"--stack-size {text}: expected a size from 64 KiB to 1 TiB",
+            hint="the default is 8 MiB; memory is taken only for what is used",
+        )
+    return size
+
+
+def _of_program(settings: RunSettings, ranks: int | None) -> tuple[Scenario, Path]:
+    if settings.scale_compute is not None:
+        raise InputError(
+            "--scale-compute is for traced runs",
+            hint="--set node.compute_ratio=X multiplies that of a program",
+        )
+    if settings.mappings:
+        raise InputError("--map is for traced runs: a program names its files itself")
+    compute = parse_compute(settings.compute or "measured")
+    check_repeat(settings.repeat, compute)
+    scenario = replace(
+        _scenario(settings, ranks or 1, compute),
+        program=os.fspath(settings.program),
+        arguments=tuple(map(str, settings.arguments)),
+        environment=tuple((settings.environment or {}).items()),
+        working_directory=None if settings.cwd is None else Path(settings.cwd).resolve(),
+    )
+    return scenario, find_host(inspect_program(scenario.program))
+
+
+def _of_trace(settings: RunSettings, ranks: int | None, directory: Path) -> tuple[Scenario, Path]:
+    from sesame.datasets import DataSet
+    from sesame.simulation.trace import plan_run
+
+    _check_trace_settings(settings)
+    check_repeat(settings.repeat, Compute("recorded", text=settings.compute or "recorded"))
+    data_set = DataSet(os.fspath(settings.program))
+    machine, overrides = settings.machine.path, settings.machine.overrides
+    mapped = [f"{old}={new}" for old, new in (settings.mappings or {}).items()]
+    traced = plan_run(data_set, place(data_set, machine, overrides, mapped))
+    if ranks not in (None, traced.ranks):
+        raise _other_ranks([ranks], traced.name, traced.ranks)
+    compute = write_inputs(traced, settings.compute, settings.scale_compute, directory)
+    scenario = _scenario(settings, traced.ranks, compute)
+    scenario = played(scenario, traced, directory, storage_of(machine, overrides))
+    return scenario, find_host("mpich")
+
+
+def check_traced_ranks(scenario: Scenario, counts: Sequence[int]) -> None:
+    """A traced run has the number of ranks with which it was traced. Raises InputError."""
+    if scenario.trace is not None and set(counts) != {scenario.ranks}:
+        raise _other_ranks(counts, scenario.name, scenario.ranks)
+
+
+def _other_ranks(asked: Sequence[int | None], name: str, ranks: int) -> InputError:
+    return InputError(
+        f"-n {','.join(map(str, asked))}: {name} was traced with {ranks} ranks",
+        hint="leave -n out, or trace the program with another number of ranks",
+    )
+
+
+def _check_trace_settings(settings: RunSettings) -> None:
+    if settings.arguments:
+        raise InputError(
+            f"{' '.join(map(str, settings.arguments))}: a traced run takes no arguments",
+            hint="the program was traced with its own",
+        )
+    given = {
+        "--label": settings.label,
+        "--private-library": settings.private_libraries,
+        "--env": settings.environment,
+        "--cwd": settings.cwd,
+        "--files": settings.files,
+    }
+    for option, value in given.items():
+        if value:
+            program = os.fspath(settings.program)
+            raise InputError(f"{option} is for programs, and {program} is a traced run")
+
+
+def _scenario(settings: RunSettings, ranks: int, compute: Compute) -> Scenario:
+    """What programs and traced runs have in common."""
+    return Scenario(
+        program="",
+        arguments=(),
+        ranks=ranks,
+        machine=settings.machine.path,
+        overrides=settings.machine.overrides,
+        placement=parse_placement(settings.placement),
+        compute=compute,
+        label_output=settings.label,
+        stack_size_bytes=parse_stack_size(settings.stack_size),
+        private_libraries=tuple(settings.private_libraries),
+        seed=settings.seed,
+        shuffle=settings.shuffle,
+    )
+
+
+def _check_files(settings: RunSettings, compute: Compute, *, is_series: bool) -> None:
+    if settings.files is None:
+        return
+    if settings.repeat > 1:
+        raise InputError(
+            f"--files keeps the files of one run, and --repeat {settings.repeat} runs it again: "
+            "each run would find the files of the one before",
+            hint=OWN_FILES_HINT,
+        )
+    if is_series or compute.copies > 1:
+        several = "this is a series" if is_series else f"--compute {compute} runs copies of it"
+        raise InputError(f"--files keeps the files of one run, and {several}", hint=OWN_FILES_HINT)
+
+
+def _with_files(scenario: Scenario, settings: RunSettings) -> Scenario:
+    """With the settings of simulated files, checked against the machine."""
+    files = None if settings.files is None else Path(settings.files)
+    check_storage(
+        scenario,
+        keeps_files=files is not None,
+        discards=settings.discard_data,
+        strategy=settings.collective,
+    )
+    if files is not None:
+        _make_directory(files)
+        scenario = replace(scenario, files_directory=files.resolve())
+    scenario = replace(scenario, discard_data=scenario.discard_data or settings.discard_data)
+    return with_strategy(scenario, settings.collective)
+
+
+def _make_directory(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise OutputError(f"{path}: cannot keep files there: {error.strerror}") from error
