@@ -26,7 +26,7 @@ def test_table_8_3_comes_out(cache, program, tmp_path):
     outcome = run([*SESAME, "reproduce", "table-8-3", "--json"], tmp_path)
     assert outcome.status == 0, outcome.stderr
     (table,) = json.loads(outcome.stdout)
-    missed = [f["text"] for f in table["findings"] if not f["comes_out"]]
+    missed = [f["text"] for f in table["findings"] if not f["is_reproduced"]]
     assert missed == ["The counts of two-phase on 16 ranks are those of the table."]
     assert list(tmp_path.iterdir()) == []
 
@@ -35,7 +35,7 @@ def test_collective_strategies_come_out(cache, program, tmp_path):
     outcome = run([*SESAME, "reproduce", "figure-8-8", "--json"], tmp_path)
     assert outcome.status == 0, outcome.stderr
     (figure,) = json.loads(outcome.stdout)
-    assert all(finding["comes_out"] for finding in figure["findings"])
+    assert all(finding["is_reproduced"] for finding in figure["findings"])
 
 
 def test_random_requests_read_less_the_more_caches_cooperate(cache):
@@ -82,7 +82,7 @@ def test_the_tutorial_runs(cache, program, tmp_path):
             continue
         outcome = run(shlex.split(line.replace("sesame", shlex.join(SESAME), 1)), tmp_path)
         assert outcome.status == 0, f"{line}\n{outcome.stdout}{outcome.stderr}"
-    assert "Comes out" in (tmp_path / "table-8-3.html").read_text()
+    assert "Reproduced:" in (tmp_path / "table-8-3.html").read_text()
 
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="probes need root")
@@ -102,7 +102,7 @@ def test_mpi_init_is_followed_message_by_message(cache, tmp_path, monkeypatch):
     counts = {row[0]: row[1:] for row in outcome.tables[0].rows}
     assert counts["rank to proxy"] == counts["proxy to rank"]
     assert int(counts["rank to proxy"][1]) > int(counts["rank to proxy"][0]) > 0
-    judged = {one.text: one.comes_out for one in outcome.judgements}
+    judged = {one.text: one.is_reproduced for one in outcome.judgements}
     assert judged["It goes in phases, and nobody goes on before the last one has come."]
 
 

@@ -8,6 +8,7 @@ import shutil
 from dataclasses import asdict
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from every_kind import OUTCOME, write_every_kind
 from test_replay import in_this_process
@@ -114,6 +115,22 @@ def test_a_series_is_read_as_it_was_written(every_kind):
 def test_reproduced_experiments_are_read_as_they_were_written(every_kind):
     [read] = read_outcomes(DataSet(every_kind["reproduced"]))
     assert json.dumps(asdict(read)) == json.dumps(asdict(OUTCOME))
+
+
+def test_findings_of_older_data_sets_are_read(every_kind, tmp_path):
+    """`is_reproduced` had the name `comes_out`."""
+    older = tmp_path / "older.sesame"
+    shutil.copytree(every_kind["reproduced"], older)
+    (table,) = older.rglob("finding.parquet")
+    found = pq.read_table(table)
+    names = ["comes_out" if name == "is_reproduced" else name for name in found.column_names]
+    pq.write_table(found.rename_columns(names), table)
+    info = older / "info.json"
+    info.write_text(info.read_text().replace('"is_reproduced"', '"comes_out"'))
+    [read] = read_outcomes(DataSet(older))
+    assert [one.is_reproduced for one in read.judgements] == [
+        one.is_reproduced for one in OUTCOME.judgements
+    ]
 
 
 def documented_tables() -> dict[str, dict[str, str]]:

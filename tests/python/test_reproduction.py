@@ -92,8 +92,8 @@ def test_the_page_says_what_comes_out_and_what_does_not(tmp_path: Path) -> None:
     (experiment,) = find_experiments("table-8-3")
     write_reproduction([experiment.outcome(results)], [], page)
     text = page.read_text()
-    assert text.count("Comes out:") == 5
-    assert text.count("Does not come out:") == 1
+    assert text.count("Reproduced:") == 5
+    assert text.count("Not reproduced:") == 1
     assert "57 for each of the 12 calls" in text
 
 
@@ -175,7 +175,7 @@ def test_a_page_draws_lanes_bands_and_logarithms(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     write_reproduction([outcome], [], page)
     text = page.read_text()
-    for words in ("Does not come out:", "since it falls", "3 of 4", "sleeping", "8 bytes", "17"):
+    for words in ("Not reproduced:", "since it falls", "3 of 4", "sleeping", "8 bytes", "17"):
         assert words in text, words
 
 

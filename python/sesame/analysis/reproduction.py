@@ -18,13 +18,13 @@ def write_reproduction(
 ) -> None:
     """One self-contained page for all of them. Raises OutputError."""
     judged = [judgement for outcome in outcomes for judgement in outcome.judgements]
-    held = sum(judgement.comes_out for judgement in judged)
+    held = sum(judgement.is_reproduced for judgement in judged)
     names = [outcome.name for outcome in outcomes]
     write_page(
         path,
         title="Reproduced: " + ", ".join(names),
         subtitle=f"sesame reproduce {' '.join(names)}",
-        headline=Headline(f"{held} of {len(judged)}", "findings of the report come out here too"),
+        headline=Headline(f"{held} of {len(judged)}", "findings of the report are reproduced here"),
         outcome="completed",
         outcome_text="",
         cards=[],

@@ -67,11 +67,11 @@ def of_series(data_set: DataSet) -> list[str]:
 
 
 def of_reproduced(data_set: DataSet) -> list[str]:
-    """The findings of the report, and whether each comes out here."""
+    """The findings of the report, and whether each is reproduced here."""
     from sesame.reproduction.stored import read_outcomes
 
     return [
-        f"{outcome.name}: {'comes out' if judged.comes_out else 'does not come out'}: {judged.text}"
+        f"{outcome.name}: {'' if judged.is_reproduced else 'not '}reproduced: {judged.text}"
         for outcome in read_outcomes(data_set)
         for judged in outcome.judgements
     ]

@@ -20,7 +20,7 @@ from sesame.traced.launched import program_of
 
 if TYPE_CHECKING:
     from sesame.datasets.reader import DataSet
-    from sesame.simulation.trace import Placed, TracedRun
+    from sesame.simulation.trace import FilePlacement, TracedRun
 
 STACK_BYTES = 256 << 10  # the player needs little, and there may be thousands of ranks
 
@@ -44,7 +44,7 @@ def storage_of(machine: Path, overrides: Sequence[str]) -> MachineStorage:
 
 def place(
     data_set: DataSet, machine: Path, overrides: Sequence[str], mapped: Sequence[str]
-) -> Placed:
+) -> FilePlacement:
     """Which files of the run lie on file systems of the machine. `mapped` are OLD=NEW."""
     from sesame.simulation.trace import place_files
 

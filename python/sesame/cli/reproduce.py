@@ -204,8 +204,10 @@ def _print_outcome(outcome: Outcome) -> None:
             table.add_row(*row)
         console.print(table)
     for judged in outcome.judgements:
-        console.print(f"{'comes out' if judged.comes_out else 'DOES NOT COME OUT'}: {judged.text}")
-        for text in (judged.seen, "" if judged.comes_out else judged.remark):
+        console.print(
+            f"{'reproduced' if judged.is_reproduced else 'NOT REPRODUCED'}: {judged.text}"
+        )
+        for text in (judged.seen, "" if judged.is_reproduced else judged.remark):
             if text:
                 console.print(f"  {text}")
     console.print()
@@ -220,7 +222,7 @@ def _as_json(outcome: Outcome) -> dict[str, object]:
         "doubts": [doubt.as_json() for doubt in outcome.doubts],
         "tables": [asdict(table) for table in outcome.tables],
         "findings": [
-            {"text": judged.text, "comes_out": judged.comes_out, "seen": judged.seen}
+            {"text": judged.text, "is_reproduced": judged.is_reproduced, "seen": judged.seen}
             for judged in outcome.judgements
         ],
     }

@@ -76,7 +76,7 @@ class Judgement:
     """What the report found, and whether it is found here."""
 
     text: str
-    comes_out: bool
+    is_reproduced: bool
     # Why ours may differ, shown where it does.
     remark: str = ""
     # What was seen here.

@@ -23,11 +23,11 @@ _OF = {"experiment": ("int64", "its number, from 0"), "diagram": ("int64", "numb
 # Record types: their meaning, and the type and meaning of each field.
 TABLES: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "finding": (
-        "A finding of the report, and whether it comes out here",
+        "A finding of the report, and whether it is reproduced here",
         {
             "experiment": _OF["experiment"],
             "text": ("text", "what the report found"),
-            "comes_out": ("int64", "1 where it is found here, too"),
+            "is_reproduced": ("int64", "1 where it is reproduced here"),
             "seen": ("text", "what was seen here"),
             "remark": ("text", "why ours may differ"),
         },
@@ -102,7 +102,7 @@ def _rows_of(outcomes: Sequence[Outcome]) -> dict[str, Rows]:
     rows: dict[str, Rows] = {name: [] for name in TABLES}
     for number, outcome in enumerate(outcomes):
         for judged in outcome.judgements:
-            row = {**asdict(judged), "comes_out": int(judged.comes_out)}
+            row = {**asdict(judged), "is_reproduced": int(judged.is_reproduced)}
             rows["finding"].append({"experiment": number, **row})
         for place, diagram in enumerate(outcome.diagrams):
             of = {"experiment": number, "diagram": place}
@@ -174,7 +174,7 @@ def _outcome(number: int, described: Mapping[str, Any], rows: Mapping[str, Rows]
         title=described["title"],
         source=described["source"],
         judgements=[
-            Judgement(row["text"], bool(row["comes_out"]), row["remark"], row["seen"])
+            Judgement(row["text"], bool(_is_reproduced(row)), row["remark"], row["seen"])
             for row in own["finding"]
         ],
         tables=[Table(**table) for table in described["tables"]],
@@ -186,6 +186,11 @@ def _outcome(number: int, described: Mapping[str, Any], rows: Mapping[str, Rows]
             for one in described["doubts"]
         ],
     )
+
+
+def _is_reproduced(finding: Mapping[str, Any]) -> int:
+    """The field had another name in data sets of earlier versions."""
+    return int(finding.get("is_reproduced", finding.get("comes_out", 0)))
 
 
 def _where(rows: Mapping[str, Rows], key: str, number: int) -> dict[str, Rows]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sesame.simulation.scenario import Scenario
     from sesame.simulation.sweep import Point, Sweep, points_of, run_sweep
     from sesame.simulation.trace import (
-        Placed,
+        FilePlacement,
         TracedRun,
         mappings_for,
         place_files,
@@ -25,10 +25,10 @@ else:
 
 __all__ = [
     "Compute",
+    "FilePlacement",
     "Host",
     "HostRun",
     "Keep",
-    "Placed",
     "Point",
     "RunResult",
     "Scenario",

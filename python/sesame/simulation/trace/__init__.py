@@ -8,13 +8,13 @@ from sesame.lazy import names_of
 
 if TYPE_CHECKING:
     from sesame.simulation.trace.elsewhere import mappings_for, time_elsewhere
-    from sesame.simulation.trace.files import Placed, place_files
+    from sesame.simulation.trace.files import FilePlacement, place_files
     from sesame.simulation.trace.run import TracedRun, plan_run
 else:
     __getattr__ = names_of(__name__)
 
 __all__ = [
-    "Placed",
+    "FilePlacement",
     "TracedRun",
     "mappings_for",
     "place_files",

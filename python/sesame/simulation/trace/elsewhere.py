@@ -12,14 +12,14 @@ import numpy as np
 
 from sesame.datasets import DataSet
 from sesame.datasets.traced import IoFlag
-from sesame.simulation.trace.files import KERNEL, KINDS, Placed, is_below
+from sesame.simulation.trace.files import KERNEL, KINDS, FilePlacement, is_below
 
 NEARLY_ALL = 0.9  # of a directory's time in one below it: that one is meant
 WORTH_NAMING = 0.1  # of the time
 MOST = 3
 
 
-def time_elsewhere(data_set: DataSet, placed: Placed) -> dict[str, float]:
+def time_elsewhere(data_set: DataSet, placed: FilePlacement) -> dict[str, float]:
     """Seconds in calls on stored files that are not placed, of all processes, by path."""
     if not data_set.has("io") or not data_set.has("file"):
         return {}

@@ -50,7 +50,7 @@ DROP = "file_drop"
 
 
 @dataclass(frozen=True)
-class Placed:
+class FilePlacement:
     """Where the files of a traced run are on the target machine: by index their path, or None."""
 
     paths: tuple[str | None, ...]
@@ -66,11 +66,11 @@ def place_files(
     mounts: Sequence[str],
     mappings: Sequence[tuple[str, str]],
     directory: str,
-) -> Placed:
+) -> FilePlacement:
     """`directory` is what the mount "." means; of each mapping (OLD, NEW) what was below OLD when
     traced is below NEW."""
     if not data_set.has("file") or not mounts:
-        return Placed((), {})
+        return FilePlacement((), {})
     columns = ["index", "path", "kind", "size_before"]
     rows = {row["index"]: row for row in data_set.table("file", columns).to_pylist()}
     below = [directory if mount == "." else mount for mount in mounts]
@@ -86,7 +86,7 @@ def place_files(
             paths[index] = path
             size = row["size_before"] if row["kind"] == "regular" else -1
             initial[path] = max(initial.get(path, -1), size)
-    return Placed(tuple(paths), initial)
+    return FilePlacement(tuple(paths), initial)
 
 
 def is_below(path: str, folder: str) -> bool:
@@ -101,7 +101,7 @@ def _mapped(path: str, mappings: Sequence[tuple[str, str]], directory: str) -> s
     return path
 
 
-def choose_files(events: Events, placed: Placed) -> tuple[Events, Array]:
+def choose_files(events: Events, placed: FilePlacement) -> tuple[Events, Array]:
     """The events with what stands for calls on placed files, and which calls of the player those
     are in; the rest of a trace is as it was."""
     if not placed.known.any():
@@ -123,7 +123,7 @@ def choose_files(events: Events, placed: Placed) -> tuple[Events, Array]:
     return events, played
 
 
-def _inner(events: Events, placed: Placed) -> Array:
+def _inner(events: Events, placed: FilePlacement) -> Array:
     """What MPI-IO does inside its calls, those that complete requests too."""
     here, mpi_io = _on_placed(events, placed), _of_calls(events, is_mpi_io)
     outer = np.maximum(events.parent, 0)
@@ -132,7 +132,7 @@ def _inner(events: Events, placed: Placed) -> Array:
     return inner
 
 
-def _on_placed(events: Events, placed: Placed) -> Array:
+def _on_placed(events: Events, placed: FilePlacement) -> Array:
     inside = events.is_io & (events.file >= 0) & (events.file < len(placed.paths))
     here: Array = inside & placed.known[np.where(inside, events.file, 0)]
     here &= ((events.flags & int(IoFlag.IMPLIED)) == 0) & ~_of_calls(events, MAPPING.__contains__)
@@ -143,7 +143,7 @@ def _of_calls(events: Events, test: Any) -> Array:
     return np.array([bool(test(name)) for name in events.names], bool)[events.call]
 
 
-def _with_writes_of_copies(events: Events, placed: Placed) -> Events:
+def _with_writes_of_copies(events: Events, placed: FilePlacement) -> Events:
     """A copy from file to file, which is played as its read, is followed by its write. A trace does
     not say where that is: behind the last one."""
     onto = np.isin(events.other_file, np.flatnonzero(placed.known)) & (events.bytes > 0)

@@ -16,12 +16,12 @@ from sesame.simulation.trace.communicators import WORLD, Communicator, read_comm
 from sesame.simulation.trace.disturbed import doubts_of_trace
 from sesame.simulation.trace.events import Array, Events, Span, read_events
 from sesame.simulation.trace.excluded import keep_computation, read_preempted
-from sesame.simulation.trace.files import Placed, choose_files
+from sesame.simulation.trace.files import FilePlacement, choose_files
 from sesame.simulation.trace.plan import Plan, Planner
 from sesame.traced.members import NOT_TRACED
 from sesame.trust import Doubt
 
-NO_FILES = Placed((), {})
+NO_FILES = FilePlacement((), {})
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class TracedRun:
     data_set: DataSet
     plan: Plan
     notes: tuple[str, ...]  # what is not as in the traced run
-    placed: Placed = NO_FILES
+    placed: FilePlacement = NO_FILES
     doubts: tuple[Doubt, ...] = ()
 
     @property
@@ -54,7 +54,7 @@ class TracedRun:
         write_recorded(times, path)
 
 
-def plan_run(data_set: DataSet, placed: Placed = NO_FILES) -> TracedRun:
+def plan_run(data_set: DataSet, placed: FilePlacement = NO_FILES) -> TracedRun:
     """`placed`: which files are on file systems of the target machine. Raises InputError where the
     trace cannot be played, with the record that is in the way."""
     try:
@@ -65,7 +65,7 @@ def plan_run(data_set: DataSet, placed: Placed = NO_FILES) -> TracedRun:
         raise InputError(error.message, path=str(data_set.path), hint=error.hint) from error
 
 
-def _plan_run(data_set: DataSet, placed: Placed) -> TracedRun:
+def _plan_run(data_set: DataSet, placed: FilePlacement) -> TracedRun:
     notes: list[str] = []
     _check_pruning(data_set)
     span, cut_off = _read_processes(data_set, notes)
