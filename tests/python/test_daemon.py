@@ -106,7 +106,7 @@ def test_nothing_is_told_without_the_token(daemon, header, path):
     assert client.get(path).status_code == 401
 
 
-def test_a_pull_has_what_was_counted_since_the_reading_before(daemon):
+def test_a_reading_has_what_was_counted_since_the_reading_before(daemon):
     daemon.put("/level", level="summary")
     fs = daemon.probes["fs"]
     fs.count(point=0, class_=1, group=3, size=5000, duration=70, cpu=0)

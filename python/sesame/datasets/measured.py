@@ -114,8 +114,8 @@ KERNEL_PHASE = RecordType(
         Field("pid", "uint32", "", "the process"),
     ),
 )
-KERNEL_PULL = RecordType(
-    "kernel_pull",
+KERNEL_READING = RecordType(
+    "kernel_reading",
     "One reading of one node: the clock offset of its records, and what was dropped",
     (
         Field("begin_ns", "int64", "ns", "begin of the interval, since the begin of the data set"),

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-READABLE_VERSIONS = (2, FORMAT_VERSION)
+READABLE_VERSIONS = (2, 3, FORMAT_VERSION)
+# Record types of earlier format versions and their names today.
+RENAMED_TYPES = {"kernel_pull": "kernel_reading"}
 
 
 class DataSet:
