@@ -98,13 +98,14 @@ int rename_path(const char* call, int from_directory, const char* from, int to_d
   int error = refuse_to_replace(source, target, flags);
   if (error == 0) error = copy_originals(source);
   if (error != 0) return operation.fail_lookup(error);
-  const bool replaces = exists(target) && (flags & RENAME_EXCHANGE) == 0;
+  const bool exchanges = (flags & RENAME_EXCHANGE) != 0;
+  const bool replaces = exists(target) && !exchanges;
   const int status =
       REAL(renameat2)(AT_FDCWD, source.backing.c_str(), AT_FDCWD, target.backing.c_str(), flags);
   if (status == 0) {
     if (replaces) forget_name(target);
     const HostScope host;
-    mounts().renamed(source, target);
+    exchanges ? mounts().exchanged(source, target) : mounts().renamed(source, target);
   }
   operation.charge_metadata(MetadataCall::kRemove);
   return operation.result(status);

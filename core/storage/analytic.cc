@@ -35,6 +35,7 @@ class AnalyticFileSystem : public FileSystem {
     layouts_.add(file);
     return file;
   }
+  void release_name(const std::string& name) override { files_.release_name(name); }
 
   void access(SimTime now, const Access& access, Completion& completion) override {
     schedule_completion(serve(now, access), completion);

@@ -118,6 +118,20 @@ TEST(FileSystem, ANodeLocalFileSystemNeedsNoNetwork) {
             parameters.client_overhead + parameters.server_overhead + rig.device_read(kBlock));
 }
 
+TEST(FileSystem, FilesThatHadTheSameNameAreOneInTheStatistics) {
+  TestFileSystem rig(plain());
+  rig.read_blocks(0, 0);
+  rig.system().release_name("/file");
+  rig.file = rig.system().find_file("/file");
+  EXPECT_EQ(static_cast<int>(rig.file), 1);
+  rig.system().resize(rig.file, kBlock);
+  rig.read_blocks(0, 0);
+  const std::vector<FileStatistics> files = rig.system().statistics().files;
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_EQ(files[0].reads, 2u);
+  EXPECT_EQ(files[0].bytes_read, 2 * kBlock);
+}
+
 TEST(FileSystem, SharedOpenCostsEveryNode) {
   StorageParameters parameters = plain();
   parameters.ionodes = 0;  // no messages

@@ -2,11 +2,25 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
 namespace sesame::storage {
 namespace {
 
 constexpr uint64_t kNowhere = std::numeric_limits<uint64_t>::max();  // no offset
+
+void add(const FileStatistics& from, FileStatistics& to) {
+  to.opens += from.opens;
+  to.read_seeks += from.read_seeks;
+  to.write_seeks += from.write_seeks;
+  to.reads += from.reads;
+  to.writes += from.writes;
+  to.bytes_read += from.bytes_read;
+  to.bytes_written += from.bytes_written;
+  to.read_time += from.read_time;
+  to.write_time += from.write_time;
+  to.metadata_time += from.metadata_time;
+}
 
 }  // namespace
 
@@ -56,7 +70,15 @@ void FileTable::extend_contents(const Access& write) {
 
 std::vector<FileStatistics> FileTable::statistics() const {
   std::vector<FileStatistics> all;
-  for (const Entry& file : files_) all.push_back(file.totals);
+  std::unordered_map<std::string_view, size_t> by_name;
+  for (const Entry& file : files_) {
+    const auto [found, is_new] = by_name.try_emplace(file.totals.name, all.size());
+    if (is_new) {
+      all.push_back(file.totals);
+    } else {
+      add(file.totals, all[found->second]);
+    }
+  }
   return all;
 }
 

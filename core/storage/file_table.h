@@ -15,6 +15,8 @@ class FileTable {
  public:
   // Returns the file of that name; makes it at the first call.
   FileId find(const std::string& name);
+  // The next find() of this name makes a new file.
+  void release_name(const std::string& name) { by_name_.erase(name); }
   void count(const Access& access);  // adds its elements, bytes and seeks to the file's totals
   FileStatistics& totals(FileId file) { return files_[index(file)].totals; }
   uint64_t size(FileId file) const { return files_[index(file)].size; }
@@ -30,7 +32,8 @@ class FileTable {
   uint64_t contents_end(FileId file) const { return files_[index(file)].contents_end; }
   void extend_contents(FileId file, uint64_t end);
   void extend_contents(const Access& write);
-  size_t count_of_files() const { return files_.size(); }
+
+  // Totals by name, in the order of first use: files that had the same name count as one.
   std::vector<FileStatistics> statistics() const;
 
   // A node opens or closes the file. open_on() returns how many times the cost of a shared open

@@ -69,6 +69,7 @@ class FullFileSystem : public FileSystem {
     context_.layouts.add(file);
     return file;
   }
+  void release_name(const std::string& name) override { context_.files.release_name(name); }
 
   void access(SimTime now, const Access& access, Completion& completion) override {
     context_.clients->begin(now, access, completion);

@@ -278,7 +278,7 @@ Mounts::Names& Mounts::names_of(const Mount& mount, int node) {
   return groups_[mount.group].names[mount.is_local ? static_cast<size_t>(node) : 0];
 }
 
-// A file that was there before the run takes room from its first use on.
+// A file that existed before the run uses space from its first locate() on.
 FileId Mounts::find_id(const Mount& mount, const std::string& path, int node,
                        const std::string& bytes) {
   Names& names = names_of(mount, node);
@@ -286,9 +286,7 @@ FileId Mounts::find_id(const Mount& mount, const std::string& path, int node,
   FileSystem& system = system_of(mount, node);
   const FileId file = system.find_file(path);
   names.emplace(path, file);
-  // A removed file that is still open has this number, too: they share room from now on.
-  if (const auto use = uses_->find({&system, file}); use != uses_->end())
-    use->second.is_removed = false;
+
   struct stat status;
   if (stat(bytes.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
     system.resize(file, static_cast<uint64_t>(status.st_size));
@@ -361,37 +359,61 @@ int Mounts::copy_originals(const ResolvedPath& path) {
   return 0;
 }
 
-bool Mounts::forget_name(const ResolvedPath& path) {
-  const Mount* mount = mount_of(path.name);
-  if (mount == nullptr) return false;
-  if (mount->shows_originals && exists(path.name)) hidden_.insert(path.name);
-  Names& names = names_of(*mount, path.node);
-  return names.erase(path.name) != 0 &&
-         std::ranges::none_of(names, [&](const auto& e) { return e.second == path.file; });
+void Mounts::hide_original(const std::string& name) {
+  const Mount* mount = mount_of(name);
+  if (mount != nullptr && mount->shows_originals && exists(name)) hidden_.insert(name);
 }
 
 void Mounts::removed(const ResolvedPath& path) {
-  if (!forget_name(path)) return;
+  const Mount* mount = mount_of(path.name);
+  if (mount == nullptr) return;
+  hide_original(path.name);
+  Names& names = names_of(*mount, path.node);
+  if (names.erase(path.name) == 0) return;
+  const bool has_other_name =
+      std::ranges::any_of(names, [&](const auto& e) { return e.second == path.file; });
   const auto use = uses_->find({path.system, path.file});
-  if (use == uses_->end()) {
-    path.system->remove(path.file);
-  } else {
+  const bool is_open = use != uses_->end();
+  if (has_other_name || is_open) path.system->release_name(path.name);
+  if (has_other_name) return;
+  if (is_open) {
     use->second.is_removed = true;
+  } else {
+    path.system->remove(path.file);
   }
 }
 
-void Mounts::renamed(const ResolvedPath& from, const ResolvedPath& to) {
-  const Mount* mount = mount_of(from.name);
-  if (mount == nullptr) return;
-  Names& names = names_of(*mount, from.node);
-  std::vector<std::pair<std::string, FileId>> moved;
+Mounts::MovedNames Mounts::take_names(const ResolvedPath& top) {
+  MovedNames moved;
+  const Mount* mount = mount_of(top.name);
+  if (mount == nullptr) return moved;
+  hide_original(top.name);
+  Names& names = names_of(*mount, top.node);
   for (const auto& [name, file] : names)
-    if (lies_under(name, from.name)) moved.emplace_back(name.substr(from.name.size()), file);
-  forget_name(from);
+    if (lies_under(name, top.name)) moved.emplace_back(name.substr(top.name.size()), file);
   for (const auto& [rest, file] : moved) {
-    names.erase(from.name + rest);
-    names[to.name + rest] = file;
+    names.erase(top.name + rest);
+    top.system->release_name(top.name + rest);
   }
+  return moved;
+}
+
+void Mounts::give_names(const ResolvedPath& top, const MovedNames& moved) {
+  const Mount* mount = mount_of(top.name);
+  if (mount == nullptr) return;
+  Names& names = names_of(*mount, top.node);
+  for (const auto& [rest, file] : moved) names[top.name + rest] = file;
+}
+
+void Mounts::renamed(const ResolvedPath& from, const ResolvedPath& to) {
+  give_names(to, take_names(from));
+}
+
+void Mounts::exchanged(const ResolvedPath& one, const ResolvedPath& other) {
+  const MovedNames of_one = take_names(one);
+  const MovedNames of_other = take_names(other);
+  give_names(other, of_one);
+  give_names(one, of_other);
 }
 
 void Mounts::record_host_failure(const std::string& host_path, int error) {

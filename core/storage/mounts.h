@@ -105,6 +105,9 @@ class Mounts {
   // `from` was renamed to `to` in the backing store. A file that `to` named before was reported by
   // removed().
   void renamed(const ResolvedPath& from, const ResolvedPath& to);
+  // The two names were exchanged (RENAME_EXCHANGE). REQUIRES: no original is left at or below them,
+  // see copy_originals().
+  void exchanged(const ResolvedPath& one, const ResolvedPath& other);
   // `name` was made another name of `file` (a hard link).
   void linked(const ResolvedPath& file, const ResolvedPath& name);
 
@@ -158,8 +161,13 @@ class Mounts {
   int copy(const std::string& from, const std::string& to) const;
   Names& names_of(const Mount& mount, int node);
   FileSystem& system_of(const Mount& mount, int node) const;
-  // Forgets the name. Returns whether it was the last one of its file.
-  bool forget_name(const ResolvedPath& path);
+  // From now on the program does not see an original of this name.
+  void hide_original(const std::string& name);
+  // Moves the names of files at and below `top`: takes them away, gives them below another top. A
+  // moved name without its top is empty or begins with '/'.
+  using MovedNames = std::vector<std::pair<std::string, FileId>>;
+  MovedNames take_names(const ResolvedPath& top);
+  void give_names(const ResolvedPath& top, const MovedNames& moved);
   FileId find_id(const Mount& mount, const std::string& path, int node, const std::string& bytes);
 
   Options options_;

@@ -1,6 +1,8 @@
 #include "core/storage/mounts.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -145,6 +147,49 @@ TEST_F(MountsTest, ARenamedDirectoryKeepsItsOriginals) {
   EXPECT_EQ(contents(at(work("e/sub/a"), PathIntent::kRead).host_path), "text");
   EXPECT_EQ(at(work("e/sub/a"), PathIntent::kRead).file, file);
   EXPECT_FALSE(fs::exists(at(work("d/sub/a"), PathIntent::kRead).host_path));
+}
+
+TEST_F(MountsTest, ANewFileOfARenamedFilesOldNameIsAnotherFile) {
+  make(backing_);
+  const ResolvedPath from = at("/pfs/checkpoint.tmp", PathIntent::kWrite);
+  put(from.host_path, "first");
+  from.system->resize(from.file, 5);
+  const ResolvedPath to = at("/pfs/checkpoint", PathIntent::kUnlink);
+  fs::rename(from.backing, to.backing);
+  mounts_->renamed(from, to);
+  EXPECT_EQ(at("/pfs/checkpoint", PathIntent::kRead).file, from.file);
+  EXPECT_NE(at("/pfs/checkpoint.tmp", PathIntent::kWrite).file, from.file);
+}
+
+TEST_F(MountsTest, ANewFileOfALinkedFilesRemovedNameIsAnotherFile) {
+  make(backing_);
+  const ResolvedPath file = at("/pfs/a", PathIntent::kWrite);
+  put(file.host_path, "text");
+  const ResolvedPath name = at("/pfs/b", PathIntent::kUnlink);
+  fs::create_hard_link(file.backing, name.backing);
+  mounts_->linked(file, name);
+  fs::remove(file.backing);
+  mounts_->removed(file);
+  EXPECT_EQ(at("/pfs/b", PathIntent::kRead).file, file.file);
+  EXPECT_NE(at("/pfs/a", PathIntent::kWrite).file, file.file);
+}
+
+TEST_F(MountsTest, ExchangedNamesExchangeTheirFiles) {
+  put(work_ / "d/original", "o");
+  make(backing_);
+  const ResolvedPath one = at("/pfs/one", PathIntent::kWrite);
+  const ResolvedPath inside = at(work("d/inside"), PathIntent::kWrite);
+  put(one.host_path, "1");
+  put(inside.host_path, "2");
+  ASSERT_EQ(mounts_->copy_originals(at(work("d"), PathIntent::kUnlink)), 0);
+  const ResolvedPath directory = at(work("d"), PathIntent::kUnlink);
+  ASSERT_EQ(renameat2(AT_FDCWD, one.backing.c_str(), AT_FDCWD, directory.backing.c_str(),
+                      RENAME_EXCHANGE),
+            0);
+  mounts_->exchanged(one, directory);
+  EXPECT_EQ(at(work("d"), PathIntent::kRead).file, one.file);
+  EXPECT_EQ(at("/pfs/one/inside", PathIntent::kRead).file, inside.file);
+  EXPECT_FALSE(fs::exists(at(work("d/original"), PathIntent::kRead).host_path));
 }
 
 TEST_F(MountsTest, NothingIsCopiedIfTheBackingStoreIsTheWorkingDirectory) {

@@ -164,7 +164,9 @@ TEST_F(OpenFileTest, ANewFileOfARemovedFilesNameHasItsOwnSpace) {
   ASSERT_EQ(write(*old, 0, 3000), 0);
   unlink("a");
   const auto fresh = open("a");
+  EXPECT_NE(fresh->path().file, old->path().file);
   ASSERT_EQ(write(*fresh, 0, 2000), 0);
+  EXPECT_TRUE(uses_exactly(5000));
   old = nullptr;
   EXPECT_TRUE(uses_exactly(2000));
 }

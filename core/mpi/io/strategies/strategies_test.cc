@@ -39,6 +39,7 @@ class SlowDisk : public storage::FileSystem {
   explicit SlowDisk(pdes::EventQueue& events) : events_(events) {}
 
   storage::FileId find_file(const std::string&) override { return {}; }
+  void release_name(const std::string&) override {}
   void access(SimTime now, const Access& access, storage::Completion& completion) override {
     EXPECT_GE(now, latest_) << "accesses must come in the order of simulated time";
     latest_ = now;
