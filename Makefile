@@ -5,7 +5,7 @@ PYTHON := $(VENV)/bin/python
 JOBS ?= $(shell nproc)
 PACKAGES := build-essential cmake ninja-build python3-venv python3-dev libtomlplusplus-dev \
   nlohmann-json3-dev libgtest-dev gfortran mpich libmpich-dev babeltrace2 libcli11-dev otf2-tools \
-  openmpi-bin libopenmpi-dev clang libbpf-dev
+  openmpi-bin libopenmpi-dev clang libbpf-dev liblz4-dev
 # Third-party programs that tests run, and tools that they compare with; more for the long tests.
 TEST_PACKAGES := blktrace chromium e2fsprogs fio git hdf5-tools iproute2 libhdf5-mpich-dev liburing-dev \
   linux-perf mocassin netpipe-mpich2 openssl perl scalapack-mpi-test sqlite3 strace systemd \

@@ -33,9 +33,6 @@ constexpr Unit kBandwidthUnits[] = {{"B/s", 1},          {"kB/s", 1e3},       {"
                                     {"Gbit/s", 1e9 / 8}, {"Tbit/s", 1e12 / 8}};
 constexpr char kBandwidthNames[] = "B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s, Mbit/s or Gbit/s";
 
-constexpr Unit kFrequencyUnits[] = {{"Hz", 1}, {"kHz", 1e3}, {"MHz", 1e6}, {"GHz", 1e9}};
-constexpr char kFrequencyNames[] = "Hz, kHz, MHz or GHz";
-
 std::string_view trim(std::string_view text) {
   const char* const blanks = " \t";
   const size_t begin = text.find_first_not_of(blanks);
@@ -131,10 +128,6 @@ Result<double> parse_bandwidth(std::string_view text) {
   return parse({"a bandwidth", "28 MB/s", kBandwidthNames, kBandwidthUnits}, text);
 }
 
-Result<double> parse_frequency(std::string_view text) {
-  return parse({"a frequency", "50 MHz", kFrequencyNames, kFrequencyUnits}, text);
-}
-
 std::string format_duration(SimTime duration) {
   if (duration == SimTime::never()) return "never";
   if (duration == SimTime::zero()) return "0 s";
@@ -159,11 +152,6 @@ std::string format_size(uint64_t bytes) {
   // Exact multiples keep all their digits: a size that was written as 64 KiB reads back as that.
   if (whole < 1024) return std::to_string(whole) + " " + kUnits[unit];
   return format_scaled(static_cast<double>(bytes), 1024, kUnits);
-}
-
-std::string format_bandwidth(double bytes_per_second) {
-  constexpr const char* kUnits[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
-  return format_scaled(bytes_per_second, 1000, kUnits);
 }
 
 }  // namespace sesame

@@ -55,11 +55,9 @@ constexpr SimTime later(SimTime a, SimTime b) { return a < b ? b : a; }
 Result<SimTime> parse_duration(std::string_view text);  // "1.5 us", "0s"; s ms us ns ps
 Result<uint64_t> parse_size(std::string_view text);     // "64 KiB", "1MB", "0 B", "512"
 Result<double> parse_bandwidth(std::string_view text);  // bytes per second: "28 MB/s", "100 Gbit/s"
-Result<double> parse_frequency(std::string_view text);  // hertz: "50 MHz"
 
 // For people: three significant digits and the fitting unit ("1.25 us", "28.0 MB/s", "64 KiB").
 std::string format_duration(SimTime duration);
 std::string format_size(uint64_t bytes);
-std::string format_bandwidth(double bytes_per_second);
 
 }  // namespace sesame

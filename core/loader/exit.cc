@@ -59,24 +59,13 @@ void flush_all(RankProcess& process) {
   close_files(process);
 }
 
-// A child that a rank forked is a process of its own: when it ends, nothing of ours goes on.
+// A child that a rank forked is a process of its own: its end must not run the simulator.
 void end_if_forked(int status) {
   static const pid_t own = host_pid();
   if (REAL(getpid)() != own) REAL(_exit)(status);
 }
 
 }  // namespace
-
-void finish_process(RankProcess& process, bool run_handlers_too) {
-  if (process.finished) return;
-  if (run_handlers_too) {
-    run_handlers(process.thread_exit_handlers, 0);
-    run_handlers(process.exit_handlers, 0);
-    run_finalizers(process);
-  }
-  process.finished = true;
-  flush_all(process);
-}
 
 void exit_process(RankProcess& process, int status) {
   run_handlers(process.thread_exit_handlers, status);

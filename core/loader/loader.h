@@ -144,10 +144,6 @@ void set_active(RankProcess* process);
 // active. Ends through hooks.exit_rank, after the rank's exit handlers and flushes.
 [[noreturn]] void run_program(RankProcess& process);
 
-// What the rank's C library would do at exit(): exit handlers, destructors, flush. For a
-// simulator that ends a rank otherwise (MPI_Abort flushes only: run_handlers = false).
-void finish_process(RankProcess& process, bool run_handlers);
-
 // Paths of the libraries that shared libraries opened while ranks ran: their state is the same for
 // all ranks. A prediction that depends on it is doubtful.
 std::vector<std::string> libraries_opened_for_all_ranks();

@@ -13,16 +13,16 @@ namespace sesame::sim {
 namespace {
 
 using trace::parquet::Column;
+using trace::parquet::ColumnSource;
 using trace::parquet::ColumnType;
-using trace::parquet::Records;
-using trace::parquet::Source;
+using trace::parquet::RecordSpan;
 
 const std::array<std::string, 2> kProtocolNames{"eager", "rendezvous"};
 constexpr int64_t kPsPerNs = 1000;
 
 struct NamedSource {
   std::string_view name;
-  Source source;
+  ColumnSource source;
 };
 
 std::vector<NamedSource> sources_of_record(uint8_t id) {
@@ -36,9 +36,9 @@ std::vector<NamedSource> sources_of_record(uint8_t id) {
   return sources;
 }
 
-Result<std::vector<Source>> sources_of(const trace::parquet::Table& table,
-                                       std::span<const NamedSource> known) {
-  std::vector<Source> sources;
+Result<std::vector<ColumnSource>> sources_of(const trace::parquet::Table& table,
+                                             std::span<const NamedSource> known) {
+  std::vector<ColumnSource> sources;
   for (const Column& column : table.columns) {
     const auto found = std::ranges::find(known, column.name, &NamedSource::name);
     const bool fits =
@@ -48,7 +48,7 @@ Result<std::vector<Source>> sources_of(const trace::parquet::Table& table,
          (is_integer(column.type) && is_wide(column.type) == (found->source.size_bytes == 8)));
     if (!fits) {
       return error("table " + table.name + ": column " + column.name +
-                   " is none of those that are recorded");
+                   " is not recorded, or not with this type");
     }
     sources.push_back(found->source);
   }
@@ -56,7 +56,7 @@ Result<std::vector<Source>> sources_of(const trace::parquet::Table& table,
 }
 
 template <typename Record>
-Records records_of(uint32_t rank, const std::vector<Record>& records, size_t count) {
+RecordSpan records_of(uint32_t rank, const std::vector<Record>& records, size_t count) {
   return {rank, reinterpret_cast<const std::byte*>(records.data()), count};
 }
 
@@ -71,10 +71,10 @@ bool completes_earlier(const sesame_message_record& a, const sesame_message_reco
   if (a.receive_complete_ps != b.receive_complete_ps) {
     return a.receive_complete_ps < b.receive_complete_ps;
   }
-  const auto rest = [](const sesame_message_record& m) {
+  const auto other_fields = [](const sesame_message_record& m) {
     return std::tuple(m.arrival_ps, m.send_ps, m.source, m.context, m.tag, m.bytes);
   };
-  return rest(a) < rest(b);
+  return other_fields(a) < other_fields(b);
 }
 
 Result<std::unique_ptr<RecordTables>> RecordTables::open(
@@ -87,16 +87,16 @@ Result<std::unique_ptr<RecordTables>> RecordTables::open(
     }
   }
   if (!opened->call_table_ || !opened->message_table_ || !opened->io_table_) {
-    return error("the tables to be recorded are call, message and io");
+    return error("a table is missing: expected call, message and io");
   }
   return opened;
 }
 
 Result<> RecordTables::open_table(const trace::parquet::Table& table,
                                   const std::string& directory) {
-#define SOURCE(field)                                               \
-  NamedSource {                                                     \
-#field, Source { offsetof(IoRow, field), sizeof(IoRow::field) } \
+#define SOURCE(field)                                                     \
+  NamedSource {                                                           \
+#field, ColumnSource { offsetof(IoRow, field), sizeof(IoRow::field) } \
   }
   static constexpr std::array kIoSources{
       NamedSource{"rank", {}},
@@ -113,7 +113,7 @@ Result<> RecordTables::open_table(const trace::parquet::Table& table,
       SOURCE(thread),
       SOURCE(error),
       SOURCE(flags),
-      NamedSource{"call", Source{offsetof(IoRow, call), sizeof(IoRow::call), 16}}};
+      NamedSource{"call", ColumnSource{offsetof(IoRow, call), sizeof(IoRow::call), 16}}};
 #undef SOURCE
   const auto make = [&](std::span<const NamedSource> known, size_t record_bytes,
                         std::unique_ptr<Table>& made) -> Result<> {
@@ -130,7 +130,7 @@ Result<> RecordTables::open_table(const trace::parquet::Table& table,
                 message_table_);
   }
   if (table.name == "io") return make(kIoSources, sizeof(IoRow), io_table_);
-  return error("table " + table.name + ": nothing of this name is recorded");
+  return error("table " + table.name + ": unknown, expected call, message or io");
 }
 
 void RecordTables::add_ranks(int ranks) {
@@ -148,35 +148,35 @@ void RecordTables::write_until(uint32_t rank, SimTime now) {
 
 void RecordTables::write_calls(uint32_t rank) {
   std::vector<sesame_call_record>& calls = calls_[rank];
-  erase_first(calls, call_table_->take(records_of(rank, calls, calls.size())));
+  erase_first(calls, call_table_->append(records_of(rank, calls, calls.size())));
 }
 
 void RecordTables::write_messages(uint32_t rank, SimTime now) {
-  auto& [records, settled] = messages_[rank];
+  auto& [records, settled, limit] = messages_[rank];
   const auto unsettled = records.begin() + static_cast<ptrdiff_t>(settled);
   if (!std::is_sorted(unsettled, records.end(), completes_earlier)) {
     std::sort(unsettled, records.end(), completes_earlier);
   }
-  // What is received at this very time may not all be known.
-  const auto later = std::find_if(unsettled, records.end(), [&](const auto& message) {
+  // Messages received at `now` may not all be known.
+  const auto end = std::find_if(unsettled, records.end(), [&](const auto& message) {
     return message.receive_complete_ps >= now.ps();
   });
-  settled = static_cast<size_t>(later - records.begin());
-  const size_t taken = message_table_->take(records_of(rank, records, settled));
-  erase_first(records, taken);
-  settled -= taken;
+  settled = static_cast<size_t>(end - records.begin());
+  const size_t encoded = message_table_->append(records_of(rank, records, settled));
+  erase_first(records, encoded);
+  settled -= encoded;
+  limit = std::max(kFullMessages, 2 * records.size());
 }
 
-// Sorts rows by start time, an outer call before those nested in it. A call is recorded when it
-// ends, so a call that starts at `now` may still come that belongs before another one with this
-// start time: those rows wait.
+// Sorts rows by begin, an outer call before those nested in it. A call is recorded when it ends, so
+// calls that begin at `now` stay pending: an outer one with the same begin may follow.
 void RecordTables::write_file_calls(uint32_t rank, SimTime now) {
   auto& [pending, settled, limit] = files_[rank];
   if (pending.empty()) return;
   std::vector<uint32_t> order(pending.size());
   std::iota(order.begin(), order.end(), 0);
   std::erase_if(order, [&](uint32_t i) { return pending[i].begin_ps >= now.ps(); });
-  // Of two that begin and end together the later is the outer.
+  // Of two with equal begin and end the one recorded later is the outer.
   std::ranges::sort(order, {}, [&](uint32_t i) {
     return std::tuple(pending[i].begin_ps, -pending[i].end_ps, -static_cast<int64_t>(i));
   });
@@ -200,7 +200,7 @@ void RecordTables::write_file_calls(uint32_t rank, SimTime now) {
   }
   std::erase_if(pending, [&](const auto& call) { return call.begin_ps < now.ps(); });
   limit = std::max(kFull, 2 * pending.size());
-  erase_first(settled, io_table_->take(records_of(rank, settled, settled.size())));
+  erase_first(settled, io_table_->append(records_of(rank, settled, settled.size())));
 }
 
 Result<std::map<std::string, uint64_t>> RecordTables::close(
@@ -210,10 +210,10 @@ Result<std::map<std::string, uint64_t>> RecordTables::close(
   const std::span<const std::string> calls = call_names;
   const std::span<const std::string> protocols = kProtocolNames;
   std::map<std::string, uint64_t> rows;
-  const auto write = [&](Table& table, const std::string& name, const auto& rest,
+  const auto write = [&](Table& table, const std::string& name, const auto& remaining,
                          const std::span<const std::string>& names) -> Result<> {
     const auto path = directory_ + "/" + name + ".parquet";
-    auto written = table.write(path, ranks, rest, {&names, 1});
+    auto written = table.write(path, ranks, remaining, {&names, 1});
     if (!written) return std::unexpected(written.error());
     rows[name] = *written;
     return {};

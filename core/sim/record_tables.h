@@ -1,8 +1,18 @@
-// The tables of calls, messages and calls on files that a simulation records: files
-// call.parquet, message.parquet and, where there were such calls, io.parquet. Rows are in the
-// order of ranks and then of time. A message may become known before or after calls that its rank
-// makes at later times: records wait until all that is earlier is known. So rows do not depend on
-// the order in which ranks run.
+// The tables of calls, messages and file calls of a simulation, written while it runs:
+// call.parquet, message.parquet and, if there were file calls, io.parquet.
+//
+// Use: add() each record when it is known; when is_full(rank), let the rank yield until all events
+// up to its simulated time are processed, then call write_until(rank, now). close() writes the
+// files.
+//
+// Rows are sorted by rank, then by time: calls by end, messages by completion of the receive, file
+// calls by begin. A message may become known before or after later calls of its rank, depending on
+// the order in which ranks run. write_until() therefore sorts messages, and writes only those
+// before `now`, of which all are known. Neither rows nor bytes of the files depend on the order of
+// execution or on when write_until() is called.
+//
+// Memory: about kFull calls and kFullMessages messages of each rank, more only while a rank is
+// inside a single call that receives more. One thread.
 #pragma once
 
 #include <map>
@@ -19,13 +29,13 @@
 
 namespace sesame::sim {
 
-// A total order: records that it does not tell apart are the same.
+// Order of messages in the table. Total: two records of which neither is earlier are equal.
 bool completes_earlier(const sesame_message_record& a, const sesame_message_record& b);
 
 class RecordTables {
  public:
-  // A table for each name of `tables`: call, message and io. What does not fit what is recorded is
-  // an Error. Files are written into the directory.
+  // `tables` describes the tables call, message and io; a column that is not recorded, or of
+  // another type, is an Error. The directory must exist and gets the files.
   static Result<std::unique_ptr<RecordTables>> open(
       const std::vector<trace::parquet::Table>& tables, const std::string& directory, int ranks);
 
@@ -39,26 +49,32 @@ class RecordTables {
   }
   void add_ranks(int ranks);
 
-  // Whether write_until() is to be called for the rank soon.
+  // Whether write_until() should be called for the rank soon.
   bool is_full(uint32_t rank) const {
-    return calls_[rank].size() >= kFull || files_[rank].pending.size() >= files_[rank].limit;
+    return calls_[rank].size() >= kFull ||
+           messages_[rank].records.size() >= messages_[rank].limit ||
+           files_[rank].pending.size() >= files_[rank].limit;
   }
-  // All that happened to the rank by now is known, and it is inside no call.
+  // Encodes the rank's records before `now`. REQUIRES: all messages that the rank has received
+  // before `now` are known, and it is inside no call.
   void write_until(uint32_t rank, SimTime now);
 
-  // Writes the files; gives the number of rows by table. `call_names`: by number.
+  // Writes the files; returns the number of rows by table. `call_names`: by number in the records.
   Result<std::map<std::string, uint64_t>> close(const std::vector<std::string>& call_names);
   const std::optional<Error>& failure() const;
 
  private:
-  // Two blocks of the encoding, and the first value, which stands in front of them.
-  static constexpr size_t kFull = 257;
+  // The first chunk of a page.
+  static constexpr size_t kFull = trace::parquet::RecordTable::kChunkRows + 1;
+  // More than calls: a rank yields to write, and collective calls receive many messages each.
+  static constexpr size_t kFullMessages = 4 * trace::parquet::RecordTable::kChunkRows;
 
   struct Messages {
-    std::vector<sesame_message_record> records;  // in any order
-    size_t settled = 0;                          // of these in order, before which none will come
+    std::vector<sesame_message_record> records;
+    size_t settled = 0;            // the first ones are sorted, and no earlier one can follow
+    size_t limit = kFullMessages;  // number of records from which the rank is full
   };
-  // Columns of record type io.
+  // A row of table io.
   struct IoRow {
     int64_t begin_ns;
     int64_t duration_ns;
@@ -76,9 +92,9 @@ class RecordTables {
     uint16_t flags;
   };
   struct FileCalls {
-    std::vector<sesame_file_call_record> pending;  // in the order of their ends
-    std::vector<IoRow> settled;                    // in their order
-    size_t limit = kFull;                          // of those pending
+    std::vector<sesame_file_call_record> pending;  // sorted by end
+    std::vector<IoRow> settled;                    // in the order of the table
+    size_t limit = kFull;                          // number of pending ones from which it is full
   };
   using Table = trace::parquet::RecordTable;
 

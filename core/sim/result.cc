@@ -20,16 +20,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The most memory that this program has held. (getrusage would count the one that started it, too:
-// the mark survives exec.)
-int64_t peak_memory_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::strtoll(line.c_str() + 6, nullptr, 10) * 1024;
-  }
-  return 0;
-}
-
 const char* outcome_name(Outcome outcome) {
   switch (outcome) {
     case Outcome::kCompleted:
@@ -204,7 +194,7 @@ Json to_json(const Simulation& simulation) {
     json["recorded_files"] = recording->files();
     json["recorded_rows"] = recording->rows();
   }
-  json["peak_rss_bytes"] = peak_memory_bytes();
+  json["peak_rss_bytes"] = simulation.peak_memory_bytes();
   return json;
 }
 

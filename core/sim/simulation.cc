@@ -8,7 +8,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <limits>
 
 #include "core/mpi/calls/call.h"
@@ -28,7 +30,7 @@ namespace {
 
 constexpr double kProgressIntervalSeconds = 0.2;
 constexpr int kSampledRanks = 64;
-// Ten readings of the clock: what is shorter is measured with an error of a tenth and more.
+// Durations below ten readings of the clock are measured with an error of 10 % and more.
 constexpr int64_t kShortReadings = 10;
 
 // What the real-time clocks show at simulated time zero in runs that must repeat exactly:
@@ -54,6 +56,16 @@ void raise_descriptor_limit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// The peak resident memory of this process. getrusage() would include the program that started it:
+// its mark survives exec.
+int64_t peak_resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::strtoll(line.c_str() + 6, nullptr, 10) * 1024;
+  }
+  return 0;
 }
 
 loader::RankProcess* process_of(const mpi::Rank& rank) {
@@ -213,7 +225,7 @@ Result<> Simulation::read_compute_times() {
   return {};
 }
 
-// A rank that the earlier run had not has no computation.
+// A rank that is not in the earlier run has no computation.
 void Simulation::take_recorded_times(mpi::Rank& rank) {
   const auto number = static_cast<size_t>(rank.id);
   if (number >= recorded_times_.size()) return;
@@ -223,8 +235,8 @@ void Simulation::take_recorded_times(mpi::Rank& rank) {
   recorded.durations_ps.pop_back();
 }
 
-// Every rank keeps its times if they are to be saved. How samples differ is the same question on
-// each rank: some of them, evenly chosen, keep memory and time small in large runs.
+// All ranks keep their times if they are to be saved. The spread of samples is estimated from at
+// most kSampledRanks ranks, evenly chosen, which bounds memory and time in large runs.
 void Simulation::measure_compute(mpi::Rank& rank) const {
   if (scenario_.compute != mpi::ComputeMode::kMeasured) return;
   const bool keeps_times = !scenario_.saved_compute.empty();
@@ -325,8 +337,10 @@ Result<int> Simulation::run() {
   wall_seconds_ = monotonic_seconds() - begin_seconds_;
   loader::activate(nullptr);
   flush_program_output();
-  judge();
+  determine_outcome();
   report_progress(true);
+  // Before the tables are written: the temporary file that they are read from is mapped.
+  peak_memory_bytes_ = peak_resident_bytes();
   if (recording_ != nullptr) {
     if (auto closed = recording_->close(); !closed) return std::unexpected(closed.error());
   }
@@ -340,9 +354,10 @@ Result<int> Simulation::run() {
   return exit_status_;
 }
 
-// What became of the job, unless a rank has said so by aborting it. A rank that ends with a status
-// of its own ends the job with it, as under mpiexec, whoever still waits for it.
-void Simulation::judge() {
+// Sets the outcome and exit status of the job, unless a rank has aborted it. A rank that exits with
+// a non-zero status fails the job with it, as under mpiexec, even when other ranks still wait for
+// it.
+void Simulation::determine_outcome() {
   const auto conclude = [this](Outcome outcome, int status, std::string text) {
     outcome_ = outcome;
     exit_status_ = status;
@@ -383,7 +398,7 @@ void Simulation::report_progress(bool always) {
                     latest.seconds(), static_cast<unsigned long long>(world_->messages),
                     ended_ranks_, world_->size(), now - begin_seconds_);
   if (write(scenario_.progress_descriptor, line, static_cast<size_t>(length)) < 0) {
-    scenario_.progress_descriptor = -1;  // nobody reads it any more
+    scenario_.progress_descriptor = -1;  // the reader has closed it
   }
 }
 

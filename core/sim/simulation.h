@@ -1,5 +1,8 @@
-// The one place that joins the rooms: a scenario in, a simulation, its result out. A process runs
-// one simulation, since the target programs' C library state is the process's.
+// A simulation: connects machine, network, storage, MPI, loader and recording for one scenario.
+//
+// Use: prepare(), then run() once, which writes result.json and, if asked, tables and raw streams
+// into the scenario's directory. A process runs one simulation, because it holds the C library
+// state that the target program's ranks replace. One thread.
 #pragma once
 
 #include <deque>
@@ -22,26 +25,31 @@ enum class Outcome { kCompleted, kFailed, kAborted, kDeadlock };
 
 class Simulation {
  public:
-  // Reads the machine, inspects the program and loads every rank. Wrong input is an Error.
+  // Reads the machine file, inspects the program and loads every rank. Wrong input is an Error;
+  // nothing of the program has run by then.
   static Result<std::unique_ptr<Simulation>> prepare(const Scenario& scenario);
   ~Simulation();
 
-  // Runs to the end, whatever it is, and writes result.json. The process's exit status.
+  // Runs the ranks until all have ended, the job is aborted or deadlocked, and writes the result.
+  // Returns the exit status of the job; an Error when the result cannot be written.
   Result<int> run();
 
   const Scenario& scenario() const { return scenario_; }
   const machine::Machine& machine() const { return machine_; }
   const mpi::World& world() const { return *world_; }
   Outcome outcome() const { return outcome_; }
+  // One or more lines for the user; empty when the job completed.
   const std::string& outcome_text() const { return outcome_text_; }
   int exit_status() const { return exit_status_; }
   // Null when nothing is recorded.
   const Recording* recording() const { return recording_.get(); }
   double startup_seconds() const { return startup_seconds_; }
-  double wall_seconds() const { return wall_seconds_; }
+  double wall_seconds() const { return wall_seconds_; }  // of run(), without writing results
+  // Peak resident memory of this process until run() began to write results.
+  int64_t peak_memory_bytes() const { return peak_memory_bytes_; }
 
  private:
-  friend struct Hooks;  // the loader's and the executive's calls back (simulation.cc)
+  friend struct Hooks;  // callbacks of the loader and the executive (simulation.cc)
 
   Simulation(Scenario scenario, machine::Machine machine, network::Network network);
   Result<> load_ranks();
@@ -53,7 +61,7 @@ class Simulation {
   void measure_compute(mpi::Rank& rank) const;
   void share_node(mpi::Rank& rank, const std::vector<int>& taken) const;
   void set_hooks();
-  void judge();
+  void determine_outcome();
   void report_progress(bool always);
 
   // spawn.cc
@@ -68,7 +76,7 @@ class Simulation {
                          std::vector<Loaded>* copies);
   Result<> load_spawned(const std::vector<mpi::ProgramStart>& programs, int ranks,
                         std::vector<Loaded>* copies);
-  // The program ready for copying, if so many ranks in all fit the host's limits.
+  // The program ready for copying; an Error if `ranks` ranks in all exceed the host's limits.
   Result<loader::ProgramImage*> open_image(const std::string& command, int ranks);
   Result<std::vector<int>> place_spawned(std::vector<mpi::ProgramStart>& programs,
                                          SimTime now) const;
@@ -92,6 +100,7 @@ class Simulation {
   int ended_ranks_ = 0;
   double startup_seconds_ = 0;
   double wall_seconds_ = 0;
+  int64_t peak_memory_bytes_ = 0;
   double begin_seconds_ = 0;
   double last_progress_seconds_ = 0;
 };

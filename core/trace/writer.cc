@@ -18,8 +18,6 @@ struct Writer::Stream {
   uint64_t first_timestamp = 0;  // of the current packet
   uint64_t last_timestamp = 0;   // of the stream
   uint64_t packets = 0;
-  uint64_t discarded = 0;
-  uint64_t discarded_written = 0;  // as the last packet in the file says
   int descriptor = -1;
 };
 
@@ -90,8 +88,7 @@ void Writer::append_bytes(uint32_t rank, uint8_t id, int64_t timestamp_ps, const
                           size_t size) {
   CHECK(rank < streams_.size());
   Stream& stream = streams_[rank];
-  if (failure_ || written_bytes_ >= options_.limit_bytes) [[unlikely]] {
-    ++stream.discarded;
+  if (failure_) [[unlikely]] {
     ++discarded_;
     return;
   }
@@ -121,7 +118,7 @@ void Writer::write_packet() {
   const size_t size = std::exchange(used_, 0);
   PacketStart start{kPacketMagic,          kStreamId, rank,     stream.first_timestamp,
                     stream.last_timestamp, size * 8,  size * 8, stream.packets,
-                    stream.discarded};
+                    /*events_discarded=*/0};  // nothing is written after a failure
   std::memcpy(packet_.get(), &start, sizeof start);
   int descriptor = descriptor_of(rank, stream);
   if (descriptor < 0) return;
@@ -129,8 +126,6 @@ void Writer::write_packet() {
     fail(path_of(rank), failed);
   } else {
     ++stream.packets;
-    stream.discarded_written = start.events_discarded;
-    written_bytes_ += size;
   }
   if (descriptor != stream.descriptor) ::close(descriptor);
 }
@@ -164,11 +159,6 @@ Result<> Writer::close() {
     used_ = 0;
     for (uint32_t rank = 0; rank < streams_.size(); ++rank) {
       Stream& stream = streams_[rank];
-      // An empty packet tells of records lost at the end.
-      if (stream.discarded > stream.discarded_written && !failure_) {
-        begin_packet(rank);
-        write_packet();
-      }
       if (stream.descriptor >= 0 && ::close(stream.descriptor) != 0) {
         fail(path_of(rank), errno);
       }

@@ -29,8 +29,6 @@ struct WriterOptions {
   Metadata metadata;
   size_t packet_bytes = 32 * 1024;
   size_t open_files = 128;  // at most so many descriptors stay open
-  // Bytes in all streams together after which records are discarded and counted.
-  uint64_t limit_bytes = UINT64_MAX;
 };
 
 class Writer {
@@ -58,7 +56,6 @@ class Writer {
   // The first error so far, to stop a long run early; empty when all is well.
   const std::optional<Error>& failure() const { return failure_; }
   uint64_t discarded() const { return discarded_; }
-  uint64_t written_bytes() const { return written_bytes_; }
 
  private:
   struct Stream;
@@ -79,7 +76,6 @@ class Writer {
   uint32_t packet_rank_ = 0;  // whose packet it is
   std::optional<Error> failure_;
   uint64_t discarded_ = 0;
-  uint64_t written_bytes_ = 0;
   size_t files_kept_open_ = 0;
   bool closed_ = false;
 };

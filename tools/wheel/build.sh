@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 here=$PWD/tools/wheel
 root=$PWD/build/wheel/bookworm
 "$here/make_root.sh" bookworm "$root" build-essential ccache clang cmake ninja-build libbpf-dev \
-  libmpich-dev libtomlplusplus-dev nlohmann-json3-dev python3-dev python3-venv
+  liblz4-dev libmpich-dev libtomlplusplus-dev nlohmann-json3-dev python3-dev python3-venv
 
 rm -rf "$root/wheels"
 mkdir -p "$root/source"

@@ -25,7 +25,6 @@ class CompactWriter {
     kTrue = 1,
     kFalse = 2,
     kByte = 3,
-    kInt16 = 4,
     kInt32 = 5,
     kInt64 = 6,
     kBinary = 8,
@@ -35,7 +34,6 @@ class CompactWriter {
 
   explicit CompactWriter(std::string* out) : out_(*out) {}
 
-  void i16(int field, int64_t value) { number(field, kInt16, value); }
   void i32(int field, int64_t value) { number(field, kInt32, value); }
   void i64(int field, int64_t value) { number(field, kInt64, value); }
   void byte(int field, int8_t value) {

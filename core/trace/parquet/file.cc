@@ -1,5 +1,8 @@
 #include "core/trace/parquet/file.h"
 
+#include <lz4.h>
+
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -93,10 +96,14 @@ void File::begin_column() {
 template <typename Describe>
 void File::write_page(int type, Describe describe) {
   Chunk& chunk = groups_.back().chunks.back();
-  compressed_.resize(std::max(compressed_.size(), Lz4::bound(page_.size())));
-  const size_t size = lz4_.compress(reinterpret_cast<const uint8_t*>(page_.data()), page_.size(),
-                                    reinterpret_cast<uint8_t*>(compressed_.data()));
-  CHECK(page_.size() <= INT32_MAX);  // as the header can say
+  CHECK(page_.size() <= LZ4_MAX_INPUT_SIZE);  // the header could hold INT32_MAX
+  const auto page_bytes = static_cast<int>(page_.size());
+  const int bound = LZ4_compressBound(page_bytes);
+  compressed_.resize(std::max(compressed_.size(), static_cast<size_t>(bound)));
+  const int compressed_bytes =
+      LZ4_compress_default(page_.data(), compressed_.data(), page_bytes, bound);
+  CHECK(compressed_bytes > 0);
+  const auto size = static_cast<size_t>(compressed_bytes);
   header_.clear();
   CompactWriter out(&header_);
   out.begin_element();

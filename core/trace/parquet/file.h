@@ -13,7 +13,6 @@
 
 #include "core/base/error.h"
 #include "core/trace/file_output.h"
-#include "core/trace/parquet/lz4.h"
 #include "core/trace/parquet/table.h"
 
 namespace sesame::trace::parquet {
@@ -79,7 +78,6 @@ class File {
   std::string page_;
   std::string header_;
   std::string compressed_;
-  Lz4 lz4_;
 };
 
 }  // namespace sesame::trace::parquet

@@ -13,19 +13,17 @@
 namespace sesame::trace::parquet {
 namespace {
 
-// As many records as make it worth while to go through their columns.
-constexpr size_t kFewestTaken = 2 * kBlock;
 constexpr size_t kRecordPageRows = 1 << 14;
 constexpr size_t kRecordGroupRows = 1 << 17;
 
-// Readers leave out row groups by what is asked for most: times and ranks.
+// Readers skip row groups by the ranges of the columns that are queried most: times and ranks.
 bool has_range(const Column& column) {
   return is_integer(column.type) && column.type != ColumnType::kUint64 &&
          (column.unit == "ps" || column.unit == "ns" || column.unit == "rank");
 }
 
 template <typename From, typename T>
-T* gather(const Records& records, size_t record_bytes, size_t offset, T* out) {
+T* gather(const RecordSpan& records, size_t record_bytes, size_t offset, T* out) {
   const std::byte* at = records.begin + offset;
   for (size_t i = 0; i < records.count; ++i, at += record_bytes) {
     From value;
@@ -35,10 +33,11 @@ T* gather(const Records& records, size_t record_bytes, size_t offset, T* out) {
   return out;
 }
 
-// The values of one column, one behind the other.
+// Copies the values of one column to consecutive elements of `out`.
 template <typename T>
-void gather_all(std::span<const Records> all, size_t record_bytes, const Source& source, T* out) {
-  for (const Records& records : all) {
+void gather_all(std::span<const RecordSpan> all, size_t record_bytes, const ColumnSource& source,
+                T* out) {
+  for (const RecordSpan& records : all) {
     switch (source.size_bytes) {
       case 0:
         out = std::fill_n(out, records.count, static_cast<T>(records.rank));
@@ -58,7 +57,7 @@ void gather_all(std::span<const Records> all, size_t record_bytes, const Source&
 
 }  // namespace
 
-RecordTable::RecordTable(Table table, std::vector<Source> sources, size_t record_bytes,
+RecordTable::RecordTable(Table table, std::vector<ColumnSource> sources, size_t record_bytes,
                          const std::string& directory)
     : table_(std::move(table)),
       sources_(std::move(sources)),
@@ -68,91 +67,95 @@ RecordTable::RecordTable(Table table, std::vector<Source> sources, size_t record
   for (const Column& column : table_.columns) has_range_.push_back(has_range(column));
 }
 
-size_t RecordTable::take(const Records& records) {
-  if (records.count < kFewestTaken) return 0;
-  if (records.rank >= open_.size()) open_.resize(records.rank + 1);
-  Open& open = open_[records.rank];
-  const bool begins_page = open.last.empty() || open.rows + records.count > kRecordPageRows;
-  // The first number of a page is no difference.
-  const size_t apart = begins_page ? 1 : 0;
-  const size_t count = (records.count - apart) / kBlock * kBlock + apart;
-  const Records taken{records.rank, records.begin, count};
-  const std::string_view form = encode({&taken, 1}, count, open, begins_page);
-  chunks_.push_back(
-      {records.rank, static_cast<uint32_t>(count), begins_page, spill_.append(form), form.size()});
-  return count;
+size_t RecordTable::append(const RecordSpan& records) {
+  static_assert(kChunkRows % kBlock == 0);
+  size_t done = 0;
+  while (records.count - done >= kChunkRows) {
+    if (records.rank >= pages_.size()) pages_.resize(records.rank + 1);
+    OpenPage& page = pages_[records.rank];
+    const bool begins_page = page.last.empty() || page.rows + kChunkRows > kRecordPageRows;
+    const size_t count = kChunkRows + (begins_page ? 1 : 0);
+    if (records.count - done < count) break;
+    const RecordSpan chunk{records.rank, records.begin + done * record_bytes_, count};
+    const std::string_view encoded = encode({&chunk, 1}, count, page, begins_page);
+    chunks_.push_back({records.rank, static_cast<uint32_t>(count), begins_page,
+                       spill_.append(encoded), encoded.size()});
+    done += count;
+  }
+  return done;
 }
 
-std::string_view RecordTable::encode(std::span<const Records> records, size_t count, Open& open,
-                                     bool begins_page) {
+std::string_view RecordTable::encode(std::span<const RecordSpan> records, size_t count,
+                                     OpenPage& page, bool begins_page) {
   const size_t columns = table_.columns.size();
-  open.last.resize(columns);
-  open.rows = begins_page ? count : open.rows + count;
+  page.last.resize(columns);
+  page.rows = begins_page ? count : page.rows + count;
   values_.resize(std::max(values_.size(), count * sizeof(int64_t)));
-  const size_t head = columns * sizeof(Part);
+  const size_t head = columns * sizeof(EncodedColumn);
   const size_t bound = head + columns * (delta_blocks_bound(count) + 16) + 8;
   encoded_.resize(std::max(encoded_.size(), bound));
   auto* const begin = reinterpret_cast<uint8_t*>(encoded_.data());
   uint8_t* out = begin + head;
   for (size_t i = 0; i < columns; ++i) {
     uint8_t* const column_begin = out;
-    Part part{};
+    EncodedColumn encoded{};
     const ColumnType type = table_.columns[i].type;
     if (type == ColumnType::kName) {
       out = encode_names(i, records, count, begins_page, out);
     } else if (is_wide(type)) {
-      out = encode_numbers<int64_t>(i, records, count, begins_page, open.last[i], part, out);
+      out = encode_numbers<int64_t>(i, records, count, begins_page, page.last[i], encoded, out);
     } else {
-      out = encode_numbers<int32_t>(i, records, count, begins_page, open.last[i], part, out);
+      out = encode_numbers<int32_t>(i, records, count, begins_page, page.last[i], encoded, out);
     }
-    part.size_bytes = static_cast<uint64_t>(out - column_begin);
-    std::memcpy(begin + i * sizeof part, &part, sizeof part);
+    encoded.size_bytes = static_cast<uint64_t>(out - column_begin);
+    std::memcpy(begin + i * sizeof encoded, &encoded, sizeof encoded);
   }
   return {encoded_.data(), static_cast<size_t>(out - begin)};
 }
 
 template <typename T>
-uint8_t* RecordTable::encode_numbers(size_t column, std::span<const Records> records, size_t count,
-                                     bool begins_page, int64_t& last, Part& part, uint8_t* out) {
+uint8_t* RecordTable::encode_numbers(size_t column, std::span<const RecordSpan> records,
+                                     size_t count, bool begins_page, int64_t& last,
+                                     EncodedColumn& encoded, uint8_t* out) {
   static_assert(sizeof(T) <= sizeof(int64_t));
   T* const values = reinterpret_cast<T*>(values_.data());
   gather_all(records, record_bytes_, sources_[column], values);
   if (has_range_[column]) {
     const auto [least, most] = std::minmax_element(values, values + count);
-    part.range = {*least, *most};
+    encoded.range = {*least, *most};
   }
-  const size_t apart = begins_page ? 1 : 0;
+  const size_t in_header = begins_page ? 1 : 0;  // the page's first value is no difference
   const T before = begins_page ? values[0] : static_cast<T>(last);
-  part.first = values[0];
+  encoded.first = values[0];
   last = values[count - 1];
-  return write_delta_blocks(values + apart, count - apart, before, out);
+  return write_delta_blocks(values + in_header, count - in_header, before, out);
 }
 
-uint8_t* RecordTable::encode_names(size_t column, std::span<const Records> records, size_t count,
+uint8_t* RecordTable::encode_names(size_t column, std::span<const RecordSpan> records, size_t count,
                                    bool begins_page, uint8_t* out) {
   auto* const values = reinterpret_cast<uint32_t*>(values_.data());
   gather_all(records, record_bytes_, sources_[column], values);
   const int width = sources_[column].name_width;
-  const size_t apart = begins_page ? 1 : 0;
+  const size_t in_header = begins_page ? 1 : 0;  // the page's first value is no difference
   if (begins_page) out = write_run(1, values[0], width, out);
-  return write_indices(values + apart, count - apart, width, out);
+  return write_indices(values + in_header, count - in_header, width, out);
 }
 
-// Puts chunks together to pages, and these to row groups.
-class RecordTable::Assembly {
+// Concatenates chunks to pages, and pages to row groups.
+class RecordTable::FileAssembler {
  public:
-  Assembly(RecordTable& table, File& file, std::span<const std::span<const std::string>> names)
+  FileAssembler(RecordTable& table, File& file, std::span<const std::span<const std::string>> names)
       : table_(table), file_(file), names_(names) {}
 
-  // What follows is of another page than what came before.
+  // Later chunks belong to a new page.
   void begin_page() {
     if (rows_ >= kRecordGroupRows) write_group();
     pages_.emplace_back();
   }
 
-  // A chunk in memory that stays.
+  // `chunk` must stay valid until the next write_group().
   void add(std::string_view chunk, size_t rows) {
-    pages_.back().chunks.push_back({chunk, chunk.data() + columns() * sizeof(Part)});
+    pages_.back().chunks.push_back({chunk, chunk.data() + columns() * sizeof(EncodedColumn)});
     pages_.back().rows += rows;
     rows_ += rows;
   }
@@ -177,21 +180,21 @@ class RecordTable::Assembly {
   }
 
  private:
-  struct Piece {
-    std::string_view form;
-    const char* next;  // the bytes of the column to be written
+  struct ChunkReader {
+    std::string_view chunk;
+    const char* next;  // start of the column to be written next
   };
   struct Page {
-    std::vector<Piece> chunks;
+    std::vector<ChunkReader> chunks;
     size_t rows = 0;
   };
 
   size_t columns() const { return table_.sources_.size(); }
 
-  static Part part_of(const Piece& piece, size_t column) {
-    Part part;
-    std::memcpy(&part, piece.form.data() + column * sizeof part, sizeof part);
-    return part;
+  static EncodedColumn encoded_column(const ChunkReader& reader, size_t column) {
+    EncodedColumn encoded;
+    std::memcpy(&encoded, reader.chunk.data() + column * sizeof encoded, sizeof encoded);
+    return encoded;
   }
 
   void write_page(size_t column, Page& page, bool is_name, Range& range) {
@@ -200,20 +203,20 @@ class RecordTable::Assembly {
     if (is_name) {
       *head_end++ = static_cast<uint8_t>(table_.sources_[column].name_width);
     } else {
-      head_end =
-          write_delta_header(page.rows, part_of(page.chunks.front(), column).first, head.data());
+      head_end = write_delta_header(page.rows, encoded_column(page.chunks.front(), column).first,
+                                    head.data());
     }
-    parts_.assign(1, {reinterpret_cast<const char*>(head.data()),
-                      static_cast<size_t>(head_end - head.data())});
-    for (Piece& piece : page.chunks) {
-      const Part part = part_of(piece, column);
-      parts_.emplace_back(piece.next, part.size_bytes);
-      piece.next += part.size_bytes;
-      range.least = std::min(range.least, part.range.least);
-      range.most = std::max(range.most, part.range.most);
+    segments_.assign(1, {reinterpret_cast<const char*>(head.data()),
+                         static_cast<size_t>(head_end - head.data())});
+    for (ChunkReader& reader : page.chunks) {
+      const EncodedColumn encoded = encoded_column(reader, column);
+      segments_.emplace_back(reader.next, encoded.size_bytes);
+      reader.next += encoded.size_bytes;
+      range.least = std::min(range.least, encoded.range.least);
+      range.most = std::max(range.most, encoded.range.most);
     }
     file_.add_page(page.rows, is_name ? Encoding::kRleDictionary : Encoding::kDeltaBinaryPacked,
-                   parts_);
+                   segments_);
   }
 
   RecordTable& table_;
@@ -221,25 +224,26 @@ class RecordTable::Assembly {
   std::span<const std::span<const std::string>> names_;
   std::vector<Page> pages_;
   std::deque<std::string> copies_;
-  std::vector<std::string_view> parts_;
+  std::vector<std::string_view> segments_;
   size_t rows_ = 0;
 };
 
-// Records of several ranks that have no chunks share pages.
-class RecordTable::Shared {
+// Pages of ranks with too few records for a chunk: the records of several ranks share a page.
+class RecordTable::SharedPages {
  public:
-  Shared(RecordTable& table, Assembly& assembly) : table_(table), assembly_(assembly) {}
+  SharedPages(RecordTable& table, FileAssembler& assembler)
+      : table_(table), assembler_(assembler) {}
 
-  void add(const Records& records) {
+  void add(const RecordSpan& records) {
     if (rows_ + records.count > kRecordPageRows) end_page();
     records_.push_back(records);
     rows_ += records.count;
   }
   void end_page() {
     if (rows_ > 0) {
-      Open open;
-      assembly_.begin_page();
-      assembly_.add_copy(table_.encode(records_, rows_, open, true), rows_);
+      OpenPage page;
+      assembler_.begin_page();
+      assembler_.add_copy(table_.encode(records_, rows_, page, true), rows_);
     }
     records_.clear();
     rows_ = 0;
@@ -247,38 +251,38 @@ class RecordTable::Shared {
 
  private:
   RecordTable& table_;
-  Assembly& assembly_;
-  std::vector<Records> records_;
+  FileAssembler& assembler_;
+  std::vector<RecordSpan> records_;
   size_t rows_ = 0;
 };
 
 Result<uint64_t> RecordTable::write(const std::string& path, uint32_t ranks,
-                                    const std::function<Records(uint32_t)>& rest,
+                                    const std::function<RecordSpan(uint32_t)>& remaining,
                                     std::span<const std::span<const std::string>> names) {
   if (auto finished = spill_.finish(); !finished) return std::unexpected(finished.error());
   auto file = File::create(path, table_);
   if (!file) return std::unexpected(file.error());
   std::ranges::stable_sort(chunks_, {}, &Chunk::rank);
-  Assembly assembly(*this, *file, names);
-  Shared shared(*this, assembly);
+  FileAssembler assembler(*this, *file, names);
+  SharedPages shared(*this, assembler);
   auto chunk = chunks_.begin();
   for (uint32_t rank = 0; rank < ranks; ++rank) {
-    const Records left = rest(rank);
+    const RecordSpan left = remaining(rank);
     if (chunk == chunks_.end() || chunk->rank != rank) {
       shared.add(left);
       continue;
     }
     shared.end_page();
     for (; chunk != chunks_.end() && chunk->rank == rank; ++chunk) {
-      if (chunk->begins_page) assembly.begin_page();
-      assembly.add(spill_.view(chunk->at, chunk->size_bytes), chunk->rows);
+      if (chunk->begins_page) assembler.begin_page();
+      assembler.add(spill_.view(chunk->spill_offset, chunk->size_bytes), chunk->rows);
     }
     if (left.count > 0) {
-      assembly.add_copy(encode({&left, 1}, left.count, open_[rank], false), left.count);
+      assembler.add_copy(encode({&left, 1}, left.count, pages_[rank], false), left.count);
     }
   }
   shared.end_page();
-  assembly.write_group();
+  assembler.write_group();
   if (auto closed = file->close(); !closed) return std::unexpected(closed.error());
   return file->rows();
 }

@@ -1,10 +1,19 @@
-// A table of records that come while a simulation runs, some of one rank and then some of another,
-// and that stand in the file in the order of ranks, those of a rank in the order in which they
-// came.
+// Writes a table of fixed-size records as a Parquet file while the records are produced.
 //
-// A few hundred records of a rank are encoded at a time, column by column, and kept in a Spill; at
-// the end these chunks become pages, with what is left of each rank. So memory is bounded, a
-// record is touched once, and the file does not depend on whose records came first.
+// Ranks produce records in any interleaving; rows of the file are sorted by rank, and those of a
+// rank are in the order in which they were appended. Use: append() the records of a rank as they
+// become known, then write() once, with the records that append() did not take.
+//
+// Memory and order. append() encodes whole chunks of a rank, column by column, and stores them in a
+// Spill (a temporary file). write() concatenates the chunks of each rank into Parquet pages without
+// decoding them: a chunk that continues a page has a multiple of 128 rows, the block length of the
+// encodings, and the first chunk of a page has one row more, which the page's header holds. The
+// length of a chunk is fixed, so the bytes of the file depend on each rank's sequence of records
+// only, not on when append() was called. Memory is bounded by one encoded chunk, 32 bytes for each
+// stored chunk, and the last encoded value of each column of each rank.
+//
+// One thread at a time. An input or output error is stored: later calls do nothing, write() returns
+// it.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +31,14 @@
 namespace sesame::trace::parquet {
 
 // Where a record in memory has the value of a column.
-struct Source {
-  size_t offset = 0;
-  size_t size_bytes = 0;  // 2, 4 or 8; 0: the column is the record's rank
-  int name_width = 0;     // of a name: bits for its number
+struct ColumnSource {
+  size_t offset = 0;      // from the start of the record, in bytes
+  size_t size_bytes = 0;  // 2, 4 or 8; 0: the value is the record's rank
+  int name_width = 0;     // for a column of names: bits of an index in the list of names
 };
 
-// Records of one rank, one behind the other.
-struct Records {
+// Consecutive records of one rank in the caller's memory.
+struct RecordSpan {
   uint32_t rank = 0;
   const std::byte* begin = nullptr;
   size_t count = 0;
@@ -37,62 +46,69 @@ struct Records {
 
 class RecordTable {
  public:
-  // A source for each column, all integers or names; `directory` is for what memory does not hold.
-  RecordTable(Table table, std::vector<Source> sources, size_t record_bytes,
+  // `sources` has an entry for each column of `table`, whose columns are all integers or names.
+  // `record_bytes` is the size of a record. `directory` must exist and gets the temporary file.
+  RecordTable(Table table, std::vector<ColumnSource> sources, size_t record_bytes,
               const std::string& directory);
 
-  // Takes as many of the records as make whole chunks, and returns how many. Those that it did not
-  // take are to come again, with later ones behind them.
-  size_t take(const Records& records);
+  // Encodes as many records from the front as make whole chunks and returns their number. The
+  // caller passes the others again, followed by later records of the rank. A call with fewer than
+  // kChunkRows + 1 records may encode none.
+  size_t append(const RecordSpan& records);
 
-  // Writes the file and gives the number of its rows. `rest` gives what was not taken of a rank; it
-  // stays in memory. `names` are those of the columns of names, in the order of columns.
+  // Rows of a chunk; the first chunk of a page has one more.
+  static constexpr size_t kChunkRows = 256;
+
+  // Writes the file; returns its number of rows. `remaining(rank)` returns the records of a rank
+  // that append() has not encoded; they must stay valid during the call. `names` has the list of
+  // names of each column of names, in the order of columns. Call once.
   Result<uint64_t> write(const std::string& path, uint32_t ranks,
-                         const std::function<Records(uint32_t)>& rest,
+                         const std::function<RecordSpan(uint32_t)>& remaining,
                          std::span<const std::span<const std::string>> names);
 
+  // The first input or output error so far.
   const std::optional<Error>& failure() const { return spill_.failure(); }
 
  private:
-  // Of one column in a chunk.
-  struct Part {
-    int64_t first;  // value, where a page begins
+  // Precedes the encoded columns in a chunk, one for each column.
+  struct EncodedColumn {
+    int64_t first;  // value of the first row
     Range range;
     uint64_t size_bytes;
   };
-  // Where the columns of a page so far have ended.
-  struct Open {
-    std::vector<int64_t> last;  // values; empty: no record was taken
+  // A rank's page that later chunks may continue.
+  struct OpenPage {
+    std::vector<int64_t> last;  // value of each column in the last row; empty: no page
     size_t rows = 0;
   };
   struct Chunk {
     uint32_t rank;
     uint32_t rows;
     bool begins_page;
-    uint64_t at;  // in the spill: a Part for each column, then the bytes of all
+    uint64_t spill_offset;  // an EncodedColumn for each column, then the bytes of all columns
     size_t size_bytes;
   };
-  class Assembly;
-  class Shared;
+  class FileAssembler;
+  class SharedPages;
 
-  // In the form of a chunk in the spill; valid until the next call.
-  std::string_view encode(std::span<const Records> records, size_t count, Open& open,
+  // Encodes `count` records, all of one page, as a chunk; the result is valid until the next call.
+  std::string_view encode(std::span<const RecordSpan> records, size_t count, OpenPage& page,
                           bool begins_page);
   template <typename T>
-  uint8_t* encode_numbers(size_t column, std::span<const Records> records, size_t count,
-                          bool begins_page, int64_t& last, Part& part, uint8_t* out);
-  uint8_t* encode_names(size_t column, std::span<const Records> records, size_t count,
+  uint8_t* encode_numbers(size_t column, std::span<const RecordSpan> records, size_t count,
+                          bool begins_page, int64_t& last, EncodedColumn& encoded, uint8_t* out);
+  uint8_t* encode_names(size_t column, std::span<const RecordSpan> records, size_t count,
                         bool begins_page, uint8_t* out);
 
   Table table_;
-  std::vector<Source> sources_;
+  std::vector<ColumnSource> sources_;
   std::vector<bool> has_range_;
   size_t record_bytes_;
   Spill spill_;
-  std::vector<Open> open_;  // by rank
+  std::vector<OpenPage> pages_;  // by rank
   std::vector<Chunk> chunks_;
-  std::vector<std::byte> values_;  // of a column, of whatever width it has
-  std::string encoded_;            // a chunk
+  std::vector<std::byte> values_;  // of one column while it is encoded, 4 or 8 bytes each
+  std::string encoded_;            // the chunk being encoded
 };
 
 }  // namespace sesame::trace::parquet
