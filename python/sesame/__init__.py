@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sesame.api.data_set import DataSet, open
     from sesame.api.machine import Machine
-    from sesame.api.real import bench, measure, replay, trace
+    from sesame.api.real import measure, replay, trace
     from sesame.api.runs import series, simulate
     from sesame.api.series import Series
+    from sesame.api.workloads import bench
     from sesame.comparison.baseline import check
     from sesame.comparison.difference import Difference, compare
     from sesame.errors import InputError, OutputError, SesameError

@@ -114,10 +114,10 @@ def test_a_log_of_another_tool_is_imported_on_the_way(tmp_path):
     assert imported.kind is Kind.IMPORTED
     assert imported.info.instrument.name == "Darshan"
     assert imported.table("file").column("path").to_pylist() == ["/data/out"]
-    folder = imported.path.parent
-    assert folder.is_dir()
+    directory = imported.path.parent
+    assert directory.is_dir()
     del imported
-    assert not folder.exists()
+    assert not directory.exists()
 
 
 def test_what_is_nothing_that_can_be_opened(tmp_path):

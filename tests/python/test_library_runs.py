@@ -46,10 +46,10 @@ def test_output_keeps_a_data_set_and_without_it_none_stays(tmp_path):
     with pytest.raises(OutputError, match="already there"):
         library.simulate("ring", ["3"], machine="paragon", output=tmp_path / "run.sesame")
     passing = library.simulate("ring", ["3"], machine="paragon")
-    folder = passing.path.parent
-    assert folder.is_dir()
+    directory = passing.path.parent
+    assert directory.is_dir()
     del passing
-    assert not folder.exists()
+    assert not directory.exists()
 
 
 def test_settings_reach_the_machine():

@@ -29,7 +29,7 @@ def test_summary_has_a_table_of_the_file_system(sesame):
     assert "786 kB" in row  # written
     # 3 hits of 4 blocks at each of two I/O nodes, 5 of 5 at the compute node
     assert "85 %" in row
-    assert "--files DIR keeps it" in run.stderr
+    assert "--files DIR keeps them" in run.stderr
 
 
 def test_run_without_simulated_files_says_nothing_of_them(sesame):

@@ -86,6 +86,7 @@ def prepared(
             scenario, executable = _of_program(settings, ranks)
         _check_files(settings, scenario.compute, is_series=is_series)
         scenario = _with_files(scenario, settings)
+        native.read_machine(str(scenario.machine), list(scenario.overrides))  # all keys together
         yield Prepared(
             replace(scenario, program_stdout=program_stdout), executable, settings.repeat
         )

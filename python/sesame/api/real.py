@@ -1,4 +1,4 @@
-"""Real runs from Python: traced, replayed, measured, and workloads that check their answer."""
+"""`sesame.trace`, `sesame.replay` and `sesame.measure`: real runs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import math
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from sesame import native
 from sesame.api.data_set import DataSet, kept_or_temporary
-from sesame.api.machine import Machine, machine_of
-from sesame.datasets import DataSetWriter, check_destination
+from sesame.datasets import check_destination
 from sesame.errors import InputError
 
 Command = Sequence[str | Path]
@@ -98,60 +95,6 @@ def replay(
     return kept_or_temporary(
         lambda path: run_replay(source, target, style, options, path), output, DataSet
     )
-
-
-def bench(
-    workload: str,
-    options: Sequence[str] = (),
-    *,
-    ranks: int = 1,
-    machine: str | Path | Machine | None = None,
-    compute: str = "measured",
-    placement: str = "block",
-    mpi: str | None = None,
-    output: str | Path | None = None,
-    force: bool = False,
-) -> DataSet:
-    """Builds a workload that comes with Sesame, runs it and has it check its answer.
-
-    It runs here, under the mpiexec of the MPI compiler wrapper `mpi`, or simulated on `machine`.
-    `options` are those of the program (["--class", "A"]); `sesame bench list` has the workloads.
-    The data set is of kind `bench`: its figures are the table `figure`, times in seconds.
-
-    Raises InputError for a wrong argument, BuildError where it cannot be built, WorkloadError
-    where it ends without a report.
-    """
-    from sesame.analysis.findings import with_findings
-    from sesame.workloads import (
-        build_workload,
-        find_compiler,
-        find_workload,
-        in_extended_form,
-        run_here,
-        write_run,
-    )
-
-    if output is not None:
-        check_destination(Path(output), force=force)
-    found = find_workload(workload)
-    target = None if machine is None else machine_of(machine)
-    built = build_workload(found, find_compiler(mpi))
-    begin = datetime.now(UTC)
-    with in_extended_form(workload, tuple(options)) as readable:
-        if target is None:
-            done = run_here(built, ranks, readable, quiet=True)
-        else:
-            from sesame.api.simulated_bench import run_on
-
-            done = run_on(target, built, ranks, readable, compute, placement)
-    # The options as they were given: a matrix in another form was a temporary file.
-    done = replace(done, report=with_findings(done.report), options=tuple(options))
-
-    def write(path: Path) -> None:
-        with DataSetWriter(path, force=force) as writer:
-            write_run(writer, done, begin)
-
-    return kept_or_temporary(write, output, DataSet)
 
 
 def measure(

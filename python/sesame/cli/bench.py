@@ -1,4 +1,4 @@
-"""`sesame bench list|show|run`
+"""`sesame bench list|show|matrix|run`; `run` calls `sesame.bench`.
 
 What is large is imported where it is used, so that the command starts quickly.
 """
@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,18 +15,15 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from sesame import native
+import sesame
 from sesame.analysis.quantities import format_quantity
 from sesame.cli.grouped import grouped
+from sesame.cli.progress import TerminalDisplay
 from sesame.datasets import check_destination
 from sesame.errors import InputError
-from sesame.machines import find_machine
 
 if TYPE_CHECKING:
-    from sesame.simulation import RunResult, Scenario
-
-if TYPE_CHECKING:
-    from sesame.workloads import BenchRun, Built
+    from sesame.workloads import BenchRun
 
 VERDICTS = {
     True: "[bold green]verified[/]",
@@ -191,108 +186,45 @@ def run(**given: Any) -> int:
     return _run(BenchOptions(**given))
 
 
-def _run(ours: BenchOptions) -> int:
-    from sesame.analysis.findings import with_findings
-    from sesame.simulation import parse_compute
-    from sesame.simulation.settings import parse_placement
-    from sesame.workloads import (
-        build_workload,
-        find_compiler,
-        find_workload,
-        in_extended_form,
-        run_here,
-    )
-
-    name, options = ours.name, ours.options
-    workload = find_workload(name)
-    machine = None if ours.machine is None else find_machine(ours.machine)
-    if machine is not None:
-        native.read_machine(str(machine))
-    parse_compute(ours.compute)
-    parse_placement(ours.placement)
-    _check_outputs(ours)
-    compiler = find_compiler(ours.mpi)
+def _run(options: BenchOptions) -> int:
+    _check_outputs(options)
     console = Console(stderr=True, highlight=False)
-    with console.status(f"building {name} with {compiler.wrapper}"):
-        built = build_workload(workload, compiler)
-    begin = datetime.now(UTC)
-    with in_extended_form(name, options) as readable:
-        if machine is None:
-            done = run_here(built, ours.ranks, readable, output_to_stderr=ours.as_json)
-        else:
-            done = _run_simulated(built, machine, readable, ours)
-    # The options as they were given: a matrix in another form was a temporary file.
-    done = replace(done, report=with_findings(done.report), options=options)
-    written = _write(done, begin, ours)
-    if ours.as_json:
-        click.echo(json.dumps({**done.to_json(), **written}))
+    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+        run = sesame.bench(
+            options.name,
+            options.options,
+            ranks=options.ranks,
+            machine=options.machine,
+            compute=options.compute,
+            placement=options.placement,
+            mpi=options.mpi,
+            output=options.output or Path(directory) / "run.sesame",
+            force=options.force,
+            display=TerminalDisplay(program_stdout="stderr" if options.as_json else "stdout"),
+            status=console.status,
+        )
+        written = {} if options.output is None else {"data_set": str(options.output)}
+        if options.report is not None:
+            written["report"] = str(run.report(options.report))
+    if options.as_json:
+        click.echo(json.dumps({**run.outcome.to_json(), **written}))
     else:
-        _print_summary(console, done)
-    for what, file in written.items():
-        console.print(f"{what.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
-    return done.exit_status or int(done.report["verified"] is False)
+        _print_summary(console, run.outcome)
+    for name, file in written.items():
+        console.print(f"{name.replace('_', ' ')}: {file}", soft_wrap=True, markup=False)
+    return run.exit_status
 
 
-def _check_outputs(ours: BenchOptions) -> None:
+def _check_outputs(options: BenchOptions) -> None:
     """Before a run that may be long: can its output be written?"""
     from sesame.cli.outputs import check_file
 
-    if ours.output is not None:
-        check_destination(ours.output, force=ours.force)
-    if ours.report is not None:
-        if ours.report.suffix != ".html":
-            raise InputError(f"--report {ours.report}: expected a name that ends with .html")
-        check_file(ours.report)
-
-
-def _run_simulated(
-    built: Built, machine: Path, options: tuple[str, ...], ours: BenchOptions
-) -> BenchRun:
-    from sesame.cli.progress import ProgressLine
-    from sesame.simulation import find_host, parse_compute
-    from sesame.simulation import simulate as run_simulation
-    from sesame.simulation.host import inspect_program
-    from sesame.simulation.settings import parse_placement
-    from sesame.workloads import run_simulated
-
-    executable = find_host(inspect_program(str(built.program)))
-    with ProgressLine(ours.ranks) as line:
-
-        def simulate(scenario: Scenario) -> RunResult:
-            return run_simulation(scenario, line.host(executable), **line.run_options())
-
-        return run_simulated(
-            built,
-            ours.ranks,
-            options,
-            machine=machine,
-            compute=parse_compute(ours.compute),
-            placement=parse_placement(ours.placement),
-            simulate=simulate,
-            output_to_stderr=ours.as_json,
-        )
-
-
-def _write(done: BenchRun, begin: datetime, ours: BenchOptions) -> dict[str, str]:
-    from sesame.analysis.views import write_page
-    from sesame.datasets import DataSet, DataSetWriter
-    from sesame.workloads import write_run
-
-    written = {}
-    with ExitStack() as stack:
-        path = ours.output
-        if path is None and ours.report is not None:
-            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-"))
-            path = Path(directory) / "run.sesame"
-        if path is not None:
-            with DataSetWriter(path, force=ours.force) as writer:
-                write_run(writer, done, begin)
-        if ours.output is not None:
-            written["data_set"] = str(path)
-        if ours.report is not None and path is not None:
-            write_page(DataSet(path), ours.report)
-            written["report"] = str(ours.report)
-    return written
+    if options.output is not None:
+        check_destination(options.output, force=options.force)
+    if options.report is not None:
+        if options.report.suffix != ".html":
+            raise InputError(f"--report {options.report}: expected a name that ends with .html")
+        check_file(options.report)
 
 
 def _print_summary(console: Console, done: BenchRun) -> None:

@@ -1,0 +1,145 @@
+"""`sesame.bench`: workloads that check their answer. The verb `bench run` calls it, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sesame.api.data_set import DataSet, kept_or_temporary
+from sesame.api.display import CapturedOutput, Display
+from sesame.api.machine import Machine, machine_of
+from sesame.datasets import DataSetWriter, check_destination
+from sesame.simulation import Host, RunResult, Scenario, find_host, parse_compute
+from sesame.simulation import simulate as run_scenario
+from sesame.simulation.host import inspect_program
+from sesame.simulation.settings import parse_placement
+
+if TYPE_CHECKING:
+    from sesame.workloads import BenchRun, Built
+
+
+class WorkloadRun(DataSet):
+    """The data set of a workload that was just run. `outcome` is what the workload reported."""
+
+    outcome: BenchRun
+
+    @property
+    def exit_status(self) -> int:
+        """That of the program; 1 where it ended well and its answer is wrong."""
+        return self.outcome.exit_status or int(self.outcome.report["verified"] is False)
+
+
+def bench(
+    workload: str,
+    options: Sequence[str] = (),
+    *,
+    ranks: int = 1,
+    machine: str | Path | Machine | None = None,
+    compute: str = "measured",
+    placement: str = "block",
+    mpi: str | None = None,
+    show_output: bool = False,
+    output: str | Path | None = None,
+    force: bool = False,
+    display: Display | None = None,
+    status: Callable[[str], AbstractContextManager[object]] = nullcontext,
+) -> WorkloadRun:
+    """Builds a workload that comes with Sesame, runs it and has it check its answer.
+
+    It runs here, under the mpiexec of the MPI compiler wrapper `mpi`, or simulated on `machine`;
+    `compute` and `placement` are those of `sesame.simulate` then. `options` are those of the
+    program (["--class", "A"]); `sesame bench list` has the workloads. The program's output is
+    dropped unless `show_output`; a `display` shows runs in another way. `status(text)`
+    is entered while the program is compiled, which may take a minute.
+
+    The data set is of kind `bench`: its figures are the table `figure`, each with its unit; times
+    are seconds. `output` is its path, where `force` replaces another one; without it the data set
+    is deleted with the last reference to it.
+
+    Raises InputError for a wrong argument, BuildError where the program cannot be built,
+    WorkloadError where it ends without a report.
+    """
+    from sesame.analysis.findings import with_findings
+    from sesame.workloads import (
+        build_workload,
+        find_compiler,
+        find_workload,
+        in_extended_form,
+        write_run,
+    )
+
+    if output is not None:
+        check_destination(Path(output), force=force)
+    found = find_workload(workload)
+    target = None if machine is None else machine_of(machine)
+    simulated = _Simulated(compute, placement)
+    compiler = find_compiler(mpi)
+    with status(f"building {workload} with {compiler.wrapper}"):
+        built = build_workload(found, compiler)
+    display = display or CapturedOutput(quiet=not show_output)
+    begin = datetime.now(UTC)
+    with in_extended_form(workload, tuple(options)) as readable:
+        if target is None:
+            done = _run_here(built, ranks, readable, display)
+        else:
+            done = simulated.run(target, built, ranks, readable, display)
+    # The options as they were given: a matrix in another form was a temporary file.
+    done = replace(done, report=with_findings(done.report), options=tuple(options))
+
+    def write(path: Path) -> None:
+        with DataSetWriter(path, force=force) as writer:
+            write_run(writer, done, begin)
+
+    run = kept_or_temporary(write, output, WorkloadRun)
+    run.outcome = done
+    return run
+
+
+def _run_here(built: Built, ranks: int, options: Sequence[str], display: Display) -> BenchRun:
+    from sesame.workloads import run_here
+
+    to_stderr = display.program_stdout == "stderr"
+    return run_here(built, ranks, options, quiet=display.quiet, output_to_stderr=to_stderr)
+
+
+class _Simulated:
+    """The settings of a simulated run, checked before the program is built."""
+
+    def __init__(self, compute: str, placement: str) -> None:
+        self._compute = parse_compute(compute)
+        self._placement = parse_placement(placement)
+
+    def run(
+        self,
+        machine: Machine,
+        built: Built,
+        ranks: int,
+        options: Sequence[str],
+        display: Display,
+    ) -> BenchRun:
+        from sesame.workloads import run_simulated
+
+        executable = find_host(inspect_program(str(built.program)))
+
+        def simulate(scenario: Scenario) -> RunResult:
+            scenario = replace(scenario, overrides=machine.overrides)
+
+            def run(host: Host, **keywords: object) -> RunResult:
+                return run_scenario(scenario, host, **keywords)  # type: ignore[arg-type]
+
+            return display.host_run(executable, ranks, run)
+
+        return run_simulated(
+            built,
+            ranks,
+            options,
+            machine=machine.path,
+            compute=self._compute,
+            placement=self._placement,
+            simulate=simulate,
+            output_to_stderr=display.program_stdout == "stderr",
+        )
