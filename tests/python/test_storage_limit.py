@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from sesame.workloads.storage_limit import PIECE, Limit, Pace, limit_of
+from sesame.workloads.storage_limit import CHUNK, Limit, Pace, limit_of
 
 FAST = 60e-6  # s a piece
 RATE = 32e6
@@ -18,8 +18,8 @@ def bucket(pieces: int) -> list[float]:
     """Bytes come all the time, and at most BURST are saved."""
     saved, times = float(BURST), []
     for _ in range(pieces):
-        took = max(FAST, (PIECE - saved) / RATE)
-        saved = min(saved + took * RATE, BURST) - PIECE
+        took = max(FAST, (CHUNK - saved) / RATE)
+        saved = min(saved + took * RATE, BURST) - CHUNK
         times.append(took)
     return times
 
@@ -29,9 +29,9 @@ def periods(pieces: int) -> list[float]:
     now, end, left, times = 0.0, PERIOD, RATE * PERIOD, []
     for _ in range(pieces):
         begin = now
-        if left < PIECE:
+        if left < CHUNK:
             now, end, left = end, end + PERIOD, left + RATE * PERIOD
-        now, left = now + FAST, left - PIECE
+        now, left = now + FAST, left - CHUNK
         times.append(now - begin)
     return times
 
@@ -40,7 +40,7 @@ def test_a_bucket_is_found_with_what_it_saves():
     limit = limit_of(bucket(400))
     assert limit is not None
     assert limit.rate == pytest.approx(RATE, rel=0.01)
-    assert limit.burst == pytest.approx(BURST, abs=PIECE)
+    assert limit.burst == pytest.approx(BURST, abs=CHUNK)
     assert limit.refill == 0
 
 

@@ -92,7 +92,7 @@ def test_posix_calls_are_played_with_the_computation_before_them(planned):
     assert run.io_s.tolist() == pytest.approx([900e-9])
     # MPI_Init and the player's own, open, write, fsync with the gap before the other file.
     assert run.plan.times[0].tolist()[:5] == [1000, 0, 1000, 3000, 1500]
-    assert run.plan.openings.tolist() == [2]  # one of the handle, one for what needs none
+    assert run.plan.opens.tolist() == [2]  # one of the handle, one for what needs none
 
 
 def test_advice_empties_the_cache_if_it_says_that_data_may_go(planned):

@@ -1,4 +1,7 @@
-"""Other tools' traces become data sets here, and data sets other tools' traces; nowhere else."""
+"""Imports the traces of other tools as data sets, and exports data sets to their formats.
+
+One module for each format; no other package knows a foreign format.
+"""
 
 from sesame.exchange.formats import (
     EXPORTS,

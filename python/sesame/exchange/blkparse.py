@@ -29,7 +29,7 @@ PLACE = rb"^ *(\d+,\d+) +\d+ +\d+ +(\d+)\.(\d{9}) +(\d+) +"
 WANTED = re.compile(
     PLACE + rb"([DC]) +(\w+)(?: +(\d+)(?: \+ (\d+))?)?(?: \( *\d+\))? \[([^\n]*)\][ \r]*$", re.M
 )
-# All else: other actions, packet commands, and the summary behind the events.
+# Other lines: other actions, packet commands, and the summary at the end.
 KNOWN = re.compile(
     rb"(?:" + WANTED.pattern + rb")|(?:" + PLACE + rb"(?:[ABFGIMPQRSTUXm]|UT)[ \t].*$)|"
     rb"(?:" + PLACE + rb"[DC] +\w+ (?:\d+ )?\([0-9a-f][0-9a-f ]*\.*\).*$)|"

@@ -71,7 +71,7 @@ def read(path: Path, _scratch: Scratch) -> Traced:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """A file of one processor stands for those of all."""
+    """The files of all processors, given the directory or the file of one processor."""
     if path.is_dir():
         return sorted(path.glob("*.blktrace.*"))
     if not path.is_file():
@@ -127,7 +127,8 @@ class _Stream:
     def _runs(
         self, data: bytes, place: int, commands: dict[int, int]
     ) -> Iterator[tuple[Records, int]]:
-        """Records that follow one another with no data between, and where they end."""
+        """Runs of consecutive records without extra data in between, and the offset of each run's
+        end."""
         at = 0
         while (count := (len(data) - at) // RECORD_BYTES) > 0:
             records = np.frombuffer(data, self._dtype, min(count, 1 << 16), at)
@@ -169,7 +170,7 @@ class _Stream:
 
 @dataclass
 class _Waiting:
-    """What was read of a file and not given on, in the order of time."""
+    """Records read from a file and not yet merged, in the order of time."""
 
     source: Iterator[Records]
     events: Events | None = None
@@ -190,7 +191,8 @@ class _Waiting:
 
 
 def _merged(streams: list[_Stream], trace: BlockTrace) -> Iterator[Events]:
-    """Events of all processors. What another file may still have earlier ones than waits."""
+    """Merges the events of all processors by time. An event waits until no file can have earlier
+    ones."""
     commands: dict[int, int] = {}
 
     def columns(records: Records) -> Events:
@@ -215,7 +217,7 @@ def _merged(streams: list[_Stream], trace: BlockTrace) -> Iterator[Events]:
 
 
 def _gathered(runs: Iterator[Records], least: int = 1 << 16) -> Iterator[Records]:
-    """Runs between two records with data may be short: enough of them at once."""
+    """Joins short runs into batches of at least `least` records."""
     kept: list[Records] = []
     count = 0
     for records in runs:
@@ -229,7 +231,7 @@ def _gathered(runs: Iterator[Records], least: int = 1 << 16) -> Iterator[Records
 
 
 def _columns(records: Records, trace: BlockTrace, commands: dict[int, int]) -> Events:
-    """Those of issue and completion."""
+    """Columns of the issue and completion records."""
     action = records["action"]
     kind = action & TA_MASK
     wanted = ((kind == TA_ISSUE) | (kind == TA_COMPLETE)) & (action & TC_NOTIFY == 0)

@@ -1,4 +1,5 @@
-"""What all importers of block traces share: names by number, and events on their way to records."""
+"""Shared by all importers of block traces: numbering of names, and conversion of events to
+records."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ READ, WRITE, FLUSH, DISCARD, OTHER = range(len(OPERATIONS))
 
 
 class Names:
-    """Numbers for names, in the order in which they are met."""
+    """Numbers for names, in the order in which they appear."""
 
     def __init__(self, *first: str) -> None:
         self.numbers: dict[str, int] = {name: number for number, name in enumerate(first)}
@@ -31,7 +32,7 @@ class Names:
         return self.numbers.setdefault(name, len(self.numbers))
 
     def codes(self, column: pa.Array) -> Ints:
-        """Of a column of text."""
+        """The number of each name in a column of text."""
         encoded = column.dictionary_encode()
         own = np.array([self.number(text) for text in encoded.dictionary.to_pylist()], np.int64)
         places = encoded.indices.to_numpy(zero_copy_only=False)
@@ -42,7 +43,7 @@ class Names:
 
 
 def operation_of(flags: str) -> int:
-    """Of the letters that the kernel writes: `FWS` is a write with a flush before it."""
+    """The operation that the kernel's letters name: `FWS` is a write with a flush before it."""
     bare = flags[1:] if flags.startswith("F") and len(flags) > 1 else flags
     letters = {"R": READ, "W": WRITE, "F": FLUSH, "D": DISCARD}
     return letters.get(bare[:1], OTHER)
@@ -78,7 +79,7 @@ class BlockTrace:
         return run
 
     def of_requests(self, batches: Iterator[Events]) -> Traced:
-        """Requests with a latency of their own."""
+        """The requests of a trace whose tool has already matched issues and completions."""
         run = self._traced()
         run.batches["block_request"] = self._as_they_are(run, batches)
         return run
@@ -105,7 +106,7 @@ class BlockTrace:
         self._ended(run, span, late)
 
     def _in_range(self, batches: Iterator[Events]) -> Iterator[Events]:
-        """A damaged event costs no other."""
+        """Leaves out events with impossible numbers and counts them."""
         for batch in batches:
             wrong = (batch["pid"] < UNKNOWN_PID) | (batch["pid"] > MOST_PID)
             wrong |= (batch["time_ns"] < 0) | (batch["time_ns"] > LATEST_NS)
@@ -144,7 +145,7 @@ class BlockTrace:
 
 @dataclass
 class _Span:
-    """From the first event to the last."""
+    """The time from the first event to the last."""
 
     begin_ns: int = 0
     end_ns: int = 0
@@ -160,14 +161,14 @@ class _Span:
 
 
 def open_text(path: Path) -> BinaryIO:
-    """A file that may be compressed."""
+    """Opens a file that may be compressed."""
     with path.open("rb") as file:
         zipped = file.read(2) == b"\x1f\x8b"
     return cast(BinaryIO, gzip.open(path) if zipped else path.open("rb"))
 
 
 def first_lines(path: Path, size: int = 1 << 16) -> list[bytes]:
-    """Those of the file's beginning that are whole; none of what is no file."""
+    """The complete lines in the first `size` bytes; none where `path` is not a file."""
     try:
         with open_text(path) as file:
             return file.read(size).split(b"\n")[:-1]
@@ -176,8 +177,10 @@ def first_lines(path: Path, size: int = 1 << 16) -> list[bytes]:
 
 
 def text_chunks(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Whole lines, some MiB at once, each time with the number of the first. The last line of the
-    file may have no end."""
+    """Complete lines in blocks of some MiB, each with the number of its first line.
+
+    The last line of the file may lack its newline.
+    """
     line, rest = 1, b""
     try:
         with open_text(path) as file:
@@ -194,16 +197,16 @@ def text_chunks(path: Path) -> Iterator[tuple[int, bytes]]:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of one form. A match of `wanted` has what is read; others are known, or wrong."""
+    """The line format of one tool: `wanted` matches events, `known` all lines that are valid."""
 
     wanted: re.Pattern[bytes]
-    known: re.Pattern[bytes]  # all lines that may be there
+    known: re.Pattern[bytes]  # all valid lines
     expected: str
-    none: str  # what is said when nothing is wanted, and what helps
+    none: str  # message for a trace without any request, and its hint
     hint: str
 
     def batches(self, path: Path, trace: BlockTrace) -> Iterator[list[list[bytes]]]:
-        """Columns of what is wanted, some lines at a time."""
+        """The groups of matching lines as columns, a block of lines at a time."""
         some = False
         for first, chunk in text_chunks(path):
             found = self.wanted.findall(chunk)
@@ -217,7 +220,7 @@ class Lines:
             raise InputError(self.none, path=str(path), hint=self.hint)
 
     def _say_what_is_wrong(self, path: Path, first: int, chunk: bytes, trace: BlockTrace) -> None:
-        """The cut-off end of a trace is damage that leaves the rest as it is."""
+        """Reports the first invalid line. A last line that is cut off only counts as damage."""
         for number, line in enumerate(chunk.splitlines(keepends=True), first):
             if not line.strip() or self.known.fullmatch(line.removesuffix(b"\n")):
                 continue
@@ -233,8 +236,8 @@ class Lines:
 
 
 def numbers(column: list[bytes]) -> Ints:
-    """Unsigned 64-bit numbers keep their bits: the kernel's sector -1 is a large one. Those that
-    have more bits are BEYOND."""
+    """Unsigned 64-bit numbers as signed ones with the same bits (the kernel prints sector -1 as
+    2^64 - 1). Larger numbers become BEYOND."""
     try:
         values = pa.array(column, pa.string()).cast(pa.uint64())
     except pa.ArrowInvalid:
@@ -245,7 +248,7 @@ def numbers(column: list[bytes]) -> Ints:
 
 
 def signed(column: list[bytes]) -> Ints:
-    """Numbers that may be below 0; BEYOND where they have more than 64 bits."""
+    """Signed numbers; BEYOND where they have more than 64 bits."""
     try:
         return np.array(column, "S").astype(np.int64)
     except OverflowError:
@@ -259,13 +262,13 @@ def nanoseconds(seconds: list[bytes], fraction: list[bytes]) -> Ints:
 
 
 def _times(values: Ints, factor: int) -> Ints:
-    """Products beyond 62 bits, which nothing has, are negative."""
+    """Times multiplied by `factor`; negative where the product needs more than 62 bits."""
     product = values * np.int64(factor)
     return np.where((values < 0) | (values > LATEST_NS // factor), BEYOND // 2, product)
 
 
 def text(column: list[bytes]) -> pa.Array:
-    """Names of processes may hold anything."""
+    """Process names, whose bytes need not be valid UTF-8."""
     try:
         return pa.array(column, pa.string())
     except pa.ArrowException:

@@ -1,8 +1,8 @@
 """Exports a data set as Chrome Trace Events, which Perfetto and chrome://tracing show.
 
-Processes are processes, threads threads, calls are slices, messages arrows from the call that sent
-to the call in which the receive was complete. Times are microseconds with three decimals. What the
-kernel did meanwhile comes in beside it (chrome_kernel).
+Calls become slices on the track of their thread, messages become arrows from the sending call to
+the call that completed the receive. Times are microseconds with three decimals. Kernel events
+recorded at the same time can be added (chrome_kernel).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def write(
 
 
 class _Events:
-    """The file: an object with a list of events, a line each."""
+    """Writes the JSON object and its list of events, one event a line."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -124,7 +124,7 @@ def _times(columns: dict[str, Any]) -> tuple[Array, Array]:
 
 
 def _traced_arrows(data_set: DataSet) -> Iterator[str]:
-    """From the begin of a send to the end of the call that completed its receive."""
+    """Arrows from the start of each send to the end of the call that completed its receive."""
     mpi: MpiRecords = load_run(data_set).mpi
     matched = match_messages(mpi)
     done = matched.receive + np.maximum(mpi.completion[matched.receive], 0)
@@ -136,7 +136,7 @@ def _traced_arrows(data_set: DataSet) -> Iterator[str]:
 
 
 def _simulated_arrows(data_set: DataSet) -> Iterator[str]:
-    """A receive that was complete before anyone waited for it ends at the next call."""
+    """Arrows; one whose receive completed outside any call ends at the receiver's next call."""
     calls = data_set.table("call", ["rank", "begin_ps", "end_ps"])
     rank, begin, end = (calls.column(name).to_numpy() for name in calls.schema.names)
     order = np.lexsort((begin, rank))
@@ -158,7 +158,7 @@ def _simulated_arrows(data_set: DataSet) -> Iterator[str]:
 
 
 def _inside(begin: Array, end: Array) -> Array:
-    """The last time that is still in the slice, for the end of an arrow must lie in one."""
+    """The last time inside the slice: an arrow must end inside a slice."""
     last: Array = np.maximum(end - 1, begin)
     return last
 

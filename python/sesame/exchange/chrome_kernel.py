@@ -1,8 +1,8 @@
-"""Events of the kernel in the time line of a traced run, for chrome.
+"""Kernel events in the time line of a traced run, for chrome.
 
-An event stands under its process: a rank's own, else one of its own name. Those of one thread and
-subsystem share a track, on which they follow one another; requests to devices, which do not, and
-what took no time are marks.
+An event is shown under its process: that of a rank, else one with the process's own name. Events of
+one thread and subsystem share a track. Device requests, which may overlap, and events without
+duration are instant marks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAMES = ("subsystem", "point", "class", "command")
 
 
 def microseconds(ns: Array) -> list[str]:
-    """Exact, which a binary fraction is not."""
+    """Microseconds as exact decimal text."""
     sign = np.where(ns < 0, "-", "")
     whole, rest = np.divmod(np.abs(ns), 1000)
     parts = zip(sign.tolist(), whole.tolist(), rest.tolist(), strict=True)
@@ -32,7 +32,7 @@ def microseconds(ns: Array) -> list[str]:
 
 
 def kernel_events(kernel: DataSet, run: DataSet) -> Iterator[str]:
-    """Needs a trace; times become those of the run."""
+    """Trace events of `kernel`, with times relative to the start of `run`."""
     shift = kernel_shift_ns(run, kernel)
     known = run.table("process", ["rank", "pid"]).to_pylist()
     ranks = {one["pid"]: one["rank"] for one in known}

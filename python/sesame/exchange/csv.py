@@ -1,4 +1,4 @@
-"""Exports a data set as tables of text: a file for each record type."""
+"""Exports a data set as CSV: one file for each record type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sesame.datasets import DataSet
 from sesame.errors import InputError
 from sesame.exchange.output import whole_directory
 
-FIELDS = "fields.csv"  # what the columns of the other files are
+FIELDS = "fields.csv"  # describes the columns of the other files
 
 
 def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
@@ -20,17 +20,17 @@ def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
     if not data_set.record_types:
         raise InputError("there are no records in it", path=str(data_set.path))
     records = 0
-    with whole_directory(destination, FIELDS, force=force) as folder:
+    with whole_directory(destination, FIELDS, force=force) as directory:
         for name in data_set.record_types:
-            records += _write_table(data_set, name, folder / f"{name}.csv")
-        _write_fields(data_set, folder / FIELDS)
+            records += _write_table(data_set, name, directory / f"{name}.csv")
+        _write_fields(data_set, directory / FIELDS)
         info = json.dumps(data_set.info.as_json(), indent=2) + "\n"
-        (folder / "info.json").write_text(info, encoding="utf-8")
+        (directory / "info.json").write_text(info, encoding="utf-8")
     return records
 
 
 def _write_table(data_set: DataSet, name: str, path: Path) -> int:
-    """In batches, since a table may be larger than memory."""
+    """Writes in batches, since a table may be larger than memory."""
     schema = _plain(data_set.schema(name))
     rows = 0
     with csv.CSVWriter(path, schema) as writer:
@@ -42,7 +42,7 @@ def _write_table(data_set: DataSet, name: str, path: Path) -> int:
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
-    """Names, which are numbers in a list, as text."""
+    """The schema with dictionary columns as plain text."""
     return pa.schema(
         [
             field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field

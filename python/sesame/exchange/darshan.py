@@ -31,11 +31,12 @@ CALLS = (
     *("MPI_File_read_at_all", "MPI_File_write_at_all"),
 )
 FIRST_COLLECTIVE = 4
-KNOWN_MODULES = {*LAYERS, *TRACES, "HEATMAP"}  # a heat map has nothing that DXT has not
+KNOWN_MODULES = {*LAYERS, *TRACES, "HEATMAP"}  # a heat map repeats what DXT has
 
 
 def recognises(path: Path) -> bool:
-    """A log has its magic number behind eight characters of version, in either byte order."""
+    """Whether the magic number follows the eight characters of the version, in either byte
+    order."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -80,7 +81,7 @@ def _check(
     counters: dict[str, Counters],
     segments: dict[str, npt.NDArray[Any]],
 ) -> None:
-    """Damage that the library does not see."""
+    """Checks for damage that Darshan's library does not detect."""
     if not 1 <= processes <= MOST_PROCESSES:
         raise InputError(f"a log of {processes} processes", path=str(path))
     ranks = [c.ranks for c in counters.values()] + [some["rank"] for some in segments.values()]
@@ -111,14 +112,14 @@ def _read_segments(log: Log, name: str) -> npt.NDArray[Any]:
     segments["id"] = np.repeat(np.array([head[0] for head in heads], np.uint64), each)
     segments["rank"] = np.repeat(np.array([max(head[1], 0) for head in heads], np.int64), each)
     segments["write"] = np.repeat(np.tile([True, False], len(heads)), counts.ravel())
-    # Logs without threads leave the field as it was in memory.
+    # In logs without thread numbers this field is uninitialised memory.
     if log.segments_have_threads and log.modules[name].version >= FIRST_WITH_THREADS[name]:
         segments["thread"] = found["thread"]
     return segments
 
 
 def _hosts(log: Log) -> dict[int, str]:
-    """The node of each rank, as far as a trace tells."""
+    """The host of each rank, where a DXT trace names it."""
     hosts = {}
     for name in TRACES:
         for record in log.records.get(name, ()):
@@ -164,7 +165,7 @@ def _io(
         "duration_ns": np.maximum(end - begin, 0),
         "call": np.where(collective, call + FIRST_COLLECTIVE, call),
         "file": _index(ids, segments["id"]),
-        "handle": _openings(segments["rank"], segments["id"], layer),
+        "handle": _opens(segments["rank"], segments["id"], layer),
         "offset": segments["offset"],
         "size": segments["length"],
         "bytes": segments["length"],
@@ -177,11 +178,11 @@ def _io(
     return columns
 
 
-def _openings(
+def _opens(
     rank: npt.NDArray[np.int64], file: npt.NDArray[np.uint64], layer: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """DXT does not tell one opening from another: each process has one for each file and layer,
-    numbered from 0 on in each process."""
+    """Handle numbers. DXT does not record which open a segment belongs to, so each process has one
+    handle for each file and layer, numbered from 0 in each process."""
     keys = np.rec.fromarrays([rank, layer, file])
     known, place = np.unique(keys, return_inverse=True)
     ranks = known["f0"]
@@ -217,8 +218,8 @@ def _files(log: Log, counters: dict[str, Counters], ids: npt.NDArray[np.uint64])
     mounts = sorted(log.mounts, key=lambda mount: len(mount[0]), reverse=True)
 
     @cache
-    def filesystem(folder: str) -> str:
-        inside = (kind for at, kind in mounts if (folder + "/").startswith(at.rstrip("/") + "/"))
+    def filesystem(directory: str) -> str:
+        inside = (kind for at, kind in mounts if (directory + "/").startswith(at.rstrip("/") + "/"))
         return next(inside, "")
 
     paths = [log.names.get(number, f"record {number}") for number in ids.tolist()]
@@ -229,7 +230,7 @@ def _files(log: Log, counters: dict[str, Counters], ids: npt.NDArray[np.uint64])
     return {
         "index": np.arange(len(ids)),
         "path": paths,
-        # Darshan says it of nothing; what it gives no path are streams as <STDOUT>.
+        # Darshan does not record it; entries without a path are streams such as <STDOUT>.
         "kind": ["regular" if path.startswith("/") else "unknown" for path in paths],
         "block_size": block_size,
         "filesystem": [
@@ -262,7 +263,7 @@ def _last_end(io: Columns) -> int:
 
 
 def _run_time_ns(job: dict[str, int]) -> int:
-    """Logs of before 3.4.1 have whole seconds, of which a run took up to one more."""
+    """Logs older than 3.4.1 have whole seconds: the run may be up to 1 s longer."""
     exact = job["start_ns"] or job["end_ns"]
     seconds = job["end_s"] - job["start_s"] + (0 if exact else 1)
     return max(seconds * 10**9 + job["end_ns"] - job["start_ns"], 0)

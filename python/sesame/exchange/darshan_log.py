@@ -1,4 +1,4 @@
-"""A Darshan log in memory, and what reads it: Darshan's own library, in a process of its own."""
+"""A Darshan log in memory, read by Darshan's own library in a separate process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Module(NamedTuple):
 class Library:
     """libdarshan-util, as the Python package `darshan` brings it.
 
-    The package itself is not imported: that takes longer than reading a log.
+    The package itself is not imported, since importing it takes longer than reading a log.
     """
 
     path: Path
@@ -55,7 +55,7 @@ def find_library() -> Library:
         raise InputError(
             f"the package in {package} has no libdarshan-util", hint=command_for("exchange")
         )
-    # Libraries after 3.5.0 keep the thread of each segment; their version does not tell it.
+    # Libraries newer than 3.5.0 store the thread of each segment, but report the same version.
     definitions = (package / "backend" / "api_def_c.py").read_text(encoding="utf-8")
     return Library(found[0], "pthread_id" in definitions)
 
@@ -64,7 +64,7 @@ def read_log(path: Path) -> Log:
     library = find_library()
     threads = str(int(library.segments_have_threads))
     program = [sys.executable, "-I", "-S", darshan_reader.__file__]
-    # Of its arguments the library keeps only so much of a path.
+    # The library truncates longer paths.
     done = subprocess.run(
         [*program, str(library.path), threads, str(path.absolute())],
         capture_output=True,

@@ -1,10 +1,10 @@
-"""Reads a Darshan log with Darshan's own library, as a program of its own.
+"""Reads a Darshan log with Darshan's own library; runs as a separate program.
 
     python darshan_reader.py LIBRARY THREADS LOG
 
-The library ends the process that reads a damaged log, now and then; so it gets one. On stdout comes
-a line of JSON that says what there is, and the records of the modules behind it. Runs on Python
-alone, which starts faster than the rest of Sesame.
+Darshan's library may abort the process that reads a damaged log, hence the separate process. Stdout
+gets a line of JSON that describes the log, then the records of its modules. The program imports
+only Python's standard library, so that it starts fast.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Name(ctypes.Structure):
 
 
 class ReadError(Exception):
-    """The library has said on stderr what is wrong."""
+    """Reading failed; the library has printed the reason on stderr."""
 
 
 def load(path: str) -> Any:
@@ -99,7 +99,7 @@ class Log:
             raise ReadError
 
     def describe(self) -> tuple[dict[str, Any], list[bytes]]:
-        """What there is, and the records of each module that we know."""
+        """The description of the log, and the records of each module that the import knows."""
         job = self._job()
         modules = {
             module.name.decode(): (module.index, module.version, bool(module.partial))

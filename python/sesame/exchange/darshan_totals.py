@@ -1,4 +1,4 @@
-"""Darshan's counters of a file, and the totals that they are to us."""
+"""Converts Darshan's counters of a file to the fields of record type file_total."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sesame.exchange.darshan_log import Log
 from sesame.exchange.darshan_reader import COUNTERS
 from sesame.exchange.traced import Columns, names
 
-LAYERS = COUNTERS  # Darshan's names of the layers are ours
+LAYERS = COUNTERS  # Darshan and Sesame use the same layer names
 # Classes of sizes: our name and Darshan's.
 SIZES = {
     "to_100": "0_100",
@@ -136,7 +136,7 @@ def _calls(c: Counters) -> dict[str, Array]:
         reads = c.count("INDEP_READS", "COLL_READS", "SPLIT_READS", "NB_READS")
         writes = c.count("INDEP_WRITES", "COLL_WRITES", "SPLIT_WRITES", "NB_WRITES")
     else:
-        # Darshan counts a descriptor that was duplicated or asked for as one more opening.
+        # Darshan counts dup and fileno as one more open.
         opens = c.count("OPENS") - np.maximum(c.count("FILENOS", "DUPS"), 0)
         reads, writes = c.count("READS"), c.count("WRITES")
     return {
@@ -177,7 +177,7 @@ def _times(c: Counters) -> dict[str, Array]:
     kinds = ("OPEN", "READ", "WRITE", "CLOSE")
     begins = np.stack([c.seconds(f"{kind}_START_TIMESTAMP") for kind in kinds])
     ends = np.stack([c.seconds(f"{kind}_END_TIMESTAMP") for kind in kinds])
-    first = np.where(begins > 0, begins, np.inf).min(axis=0)  # 0 is Darshan's word for never
+    first = np.where(begins > 0, begins, np.inf).min(axis=0)  # Darshan writes 0 for never
     longest = {
         f"max_{kind}_s": c.seconds(f"MAX_{kind.upper()}_TIME")
         if c.has_time(f"MAX_{kind.upper()}_TIME")

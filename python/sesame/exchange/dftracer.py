@@ -1,8 +1,8 @@
 """Imports DFTracer traces: lines of JSON, one for each call, in a file for each process.
 
-Three forms are about: the first has its numbers in quotation marks and paths in every event, the
-second has hashes of the paths and lines that explain them, the third has numbers for the phases.
-`dftracer_file` reads a file.
+There are three versions of the format. The first has quoted numbers and the path in every event,
+the second has hashes of paths and metadata lines that map them to text, the third has numeric
+phases. `dftracer_file` reads one file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import orjson
 
 from sesame.errors import InputError
 from sesame.exchange.dftracer_columns import Key
-from sesame.exchange.dftracer_file import CELLS, FIELDS, Part, Process, open_trace, read_part
+from sesame.exchange.dftracer_file import CELLS, FIELDS, ParsedFile, Process, open_trace, parse_file
 from sesame.exchange.record_file import (
     CELL,
     HEAD,
@@ -51,11 +51,11 @@ def read(path: Path, scratch: Scratch) -> Traced:
     files = _files_of(path)
     if not files:
         raise InputError(f"there is no {' or '.join(SUFFIXES)} in it", path=str(path))
-    with _parts(files) as (parts, cells):
-        if not any(part.processes for part in parts):
-            raise _nothing_in(files, parts, path)
-        run = _Run(parts, cells)
-        # Sorted at once: the cells are gone when the run is written.
+    with _parsed_files(files) as (parsed_files, cells):
+        if not any(parsed.processes for parsed in parsed_files):
+            raise _nothing_in(files, parsed_files, path)
+        run = _Run(parsed_files, cells)
+        # Sort now: the files with the cells are removed before the run is written.
         return run.traced(SortedRecords(run, scratch))
 
 
@@ -65,53 +65,57 @@ def _files_of(path: Path) -> list[Path]:
     return [path]
 
 
-def _nothing_in(files: list[Path], parts: list[Part], path: Path) -> InputError:
-    for file, part in zip(files, parts, strict=True):
-        if part.bad_lines:
-            line, said = part.first_bad
-            return InputError(said, path=str(file), line=line)
-        if part.damage:
-            return InputError(part.damage, path=str(file))
+def _nothing_in(files: list[Path], parsed_files: list[ParsedFile], path: Path) -> InputError:
+    for file, parsed in zip(files, parsed_files, strict=True):
+        if parsed.bad_lines:
+            line, reason = parsed.first_bad
+            return InputError(reason, path=str(file), line=line)
+        if parsed.damage:
+            return InputError(parsed.damage, path=str(file))
     return InputError("this trace has no events", path=str(path))
 
 
 @contextmanager
-def _parts(files: list[Path]) -> Iterator[tuple[list[Part], list[Path]]]:
-    """What each file has, and the files of their records' cells."""
-    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-        cells = [Path(folder) / str(number) for number in range(len(files))]
-        yield list(map(read_part, files, cells)), cells
+def _parsed_files(files: list[Path]) -> Iterator[tuple[list[ParsedFile], list[Path]]]:
+    """Parses all files; yields the results and the files with their records' cells."""
+    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+        cells = [Path(directory) / str(number) for number in range(len(files))]
+        yield list(map(parse_file, files, cells)), cells
 
 
 class _Run:
-    """One run of the parts: their processes, calls and files get numbers of the run."""
+    """Merges the parsed files into one run: numbers their processes, calls and files."""
 
     fields = (*HEAD, *FIELDS)
 
-    def __init__(self, parts: list[Part], cells: list[Path]) -> None:
-        self._parts = parts
+    def __init__(self, parsed_files: list[ParsedFile], cells: list[Path]) -> None:
+        self._parsed_files = parsed_files
         self._cells = cells
-        self._strings = {key: text for part in parts for key, text in part.strings.items()}
+        self._strings = {
+            key: text for parsed in parsed_files for key, text in parsed.strings.items()
+        }
         self._processes: dict[tuple[str, int], Process] = {}
         self._calls: dict[str, int] = {}
         self._files: dict[str, int] = {}
         self._directories: set[int] = set()
-        self._owners = [[self._process(process) for process in part.processes] for part in parts]
-        for part, mine in zip(parts, self._owners, strict=True):
-            if (part.damage or part.last_is_bad) and mine:
+        self._owners = [
+            [self._process(process) for process in parsed.processes] for parsed in parsed_files
+        ]
+        for parsed, mine in zip(parsed_files, self._owners, strict=True):
+            if (parsed.damage or parsed.last_is_bad) and mine:
                 mine[-1].is_cut_off = True
         self._number_processes()
-        for part in parts:
-            for call in part.calls:
+        for parsed in parsed_files:
+            for call in parsed.calls:
                 self._calls.setdefault(call, len(self._calls))
-            numbers = [self._file(key, is_hash) for key, is_hash in part.files]
-            self._directories |= {numbers[number] for number in part.directories if number >= 0}
+            numbers = [self._file(key, is_hash) for key, is_hash in parsed.files]
+            self._directories |= {numbers[number] for number in parsed.directories if number >= 0}
 
     def parts(self) -> Iterator[tuple[int, Cells]]:
         """All records, a bounded number at a time, and how many there were before them."""
         first = 0
-        for part, mine, path in zip(self._parts, self._owners, self._cells, strict=True):
-            for rows in self._numbered(part, mine, path):
+        for parsed, mine, path in zip(self._parsed_files, self._owners, self._cells, strict=True):
+            for rows in self._numbered(parsed, mine, path):
                 yield first, rows
                 first += len(rows)
 
@@ -135,7 +139,7 @@ class _Run:
         return one
 
     def _number_processes(self) -> None:
-        """By their ranks in MPI_COMM_WORLD, as far as all of them are there; else as found."""
+        """By rank in MPI_COMM_WORLD where all ranks are present; else in order of appearance."""
         everyone = list(self._processes.values())
         ranks = [process.mpi_rank for process in everyone if process.mpi_rank >= 0]
         if sorted(ranks) != list(range(len(ranks))):
@@ -150,14 +154,14 @@ class _Run:
         path = self._text(key, is_hash=is_hash)
         return self._files.setdefault(path, len(self._files)) if path else -1
 
-    def _numbered(self, part: Part, mine: list[Process], path: Path) -> Iterator[Cells]:
-        """The records of a part with the numbers of the run; the last of each list is for none."""
-        calls = np.array([*(self._calls[call] for call in part.calls), -1])
-        files = np.array([*(self._file(*file) for file in part.files), -1])
+    def _numbered(self, parsed: ParsedFile, mine: list[Process], path: Path) -> Iterator[Cells]:
+        """The records of one file with the numbers of the run. Index -1 means none."""
+        calls = np.array([*(self._calls[call] for call in parsed.calls), -1])
+        files = np.array([*(self._file(*file) for file in parsed.files), -1])
         numbers = np.array([*(process.number for process in mine), -1])
         threads = [
             np.array([*(one.threads.index(tid) for tid in process.threads), -1])
-            for one, process in zip(mine, part.processes, strict=True)
+            for one, process in zip(mine, parsed.processes, strict=True)
         ]
         with path.open("rb") as file:
             while data := file.read(SORTED_RECORDS * CELLS * CELL.size):
@@ -173,17 +177,17 @@ class _Run:
     def traced(self, records: SortedRecords) -> Traced:
         begin = min(process.begin_ns for process in self._ordered)
         end = max(process.end_ns for process in self._ordered)
-        lost: Counter[str] = sum((part.lost for part in self._parts), Counter())
+        lost: Counter[str] = sum((parsed.lost for parsed in self._parsed_files), Counter())
         return Traced(
             tool="DFTracer",
-            version=next((part.version for part in self._parts if part.version), ""),
+            version=next((parsed.version for parsed in self._parsed_files if parsed.version), ""),
             command=next((str(p.command).split(";") for p in self._ordered if p.command), []),
             begin=datetime.fromtimestamp(begin / 1e9, UTC),
             duration_ns=end - begin,
             ranks=len(self._ordered),
             batches={"io": self._io(records, begin)},
             tables={"file": self._file_table(), "process": self._process_table(begin)},
-            damage=[text for part in self._parts for text in _damage(part)],
+            damage=[text for parsed in self._parsed_files for text in _damage(parsed)],
             lost=[f"{count} {what}" for what, count in sorted(lost.items())],
         )
 
@@ -224,18 +228,18 @@ class _Run:
         }
 
 
-def _damage(part: Part) -> list[str]:
+def _damage(parsed: ParsedFile) -> list[str]:
     found = []
-    if part.last_is_bad and part.bad_lines == 1:
-        found.append(f"{part.name}: line {part.first_bad[0]}, the last, is cut off")
-    elif part.bad_lines:
-        line, said = part.first_bad
+    if parsed.last_is_bad and parsed.bad_lines == 1:
+        found.append(f"{parsed.name}: line {parsed.first_bad[0]}, the last, is cut off")
+    elif parsed.bad_lines:
+        line, reason = parsed.first_bad
         count = (
             "1 line is left out"
-            if part.bad_lines == 1
-            else f"{part.bad_lines:,} lines are left out"
+            if parsed.bad_lines == 1
+            else f"{parsed.bad_lines:,} lines are left out"
         )
-        found.append(f"{part.name}: {count}, the first is line {line}: {said}")
-    if part.damage:
-        found.append(f"{part.name}: {part.damage}")
+        found.append(f"{parsed.name}: {count}, the first is line {line}: {reason}")
+    if parsed.damage:
+        found.append(f"{parsed.name}: {parsed.damage}")
     return found

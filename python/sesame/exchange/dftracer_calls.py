@@ -1,4 +1,4 @@
-"""What DFTracer's calls on files do to the positions of what is open."""
+"""How DFTracer's file calls change the file positions of open files."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 CALLS_OF_FILES = ("POSIX", "STDIO")  # the categories of calls on files
 RENAMED = {"__xstat": "stat", "__lxstat": "lstat", "__fxstat": "fstat", "__fxstatat": "fstatat"}
-OPENINGS = {"open", "openat", "creat", "fopen", "fdopen", "freopen"}
-CLOSINGS = {"close", "fclose"}
-SEEKS = {"lseek", "fseek", "fseeko"}
-DUPLICATIONS = {"dup", "dup2"}
+OPEN_CALLS = {"open", "openat", "creat", "fopen", "fdopen", "freopen"}
+CLOSE_CALLS = {"close", "fclose"}
+SEEK_CALLS = {"lseek", "fseek", "fseeko"}
+DUP_CALLS = {"dup", "dup2"}
 TRANSFERS = {"read", "write", "pread", "pwrite", "fread", "fwrite", "fgets", "fputs"}
 MODES = {  # of fopen, as flags of open
     "r": os.O_RDONLY,
@@ -23,12 +23,15 @@ MODES = {  # of fopen, as flags of open
 MOST = 1 << 62  # of a position
 
 Arguments = dict[str, Any]
-Place = tuple[int, int, int, int]  # handle, offset, size, bytes
+Access = tuple[int, int, int, int]  # handle, offset, size, bytes
 
 
 @dataclass
-class Opening:
-    """What a process has open under one path: the last of it, and where it reads and writes."""
+class OpenFile:
+    """The file that a process has open under a path: its latest handle and its file position.
+
+    `count` is how often it is open; the trace does not record which descriptor a call uses.
+    """
 
     handle: int
     position: int  # -1 when unknown
@@ -38,11 +41,11 @@ class Opening:
 class Owner(Protocol):
     """A process."""
 
-    openings: dict[Any, Opening]
+    open_files: dict[Any, OpenFile]
     handles: int
 
 
-Handler = Callable[[Owner, Any, Opening | None, Arguments], Place]
+Handler = Callable[[Owner, Any, OpenFile | None, Arguments], Access]
 
 
 def call_name(name: str) -> str:
@@ -55,16 +58,16 @@ def is_transfer(name: str) -> bool:
 
 
 def handler_of(call: str) -> Handler | None:
-    """None for a transfer, whose place follows from the opening alone."""
+    """The function that handles a call; None for transfers, which only advance the position."""
     if call in TRANSFERS:
         return None
-    for names, handler in ((OPENINGS, _open), (CLOSINGS, _close), (SEEKS, _seek)):
+    for names, handler in ((OPEN_CALLS, _open), (CLOSE_CALLS, _close), (SEEK_CALLS, _seek)):
         if call in names:
             return _lseek if call == "lseek" else handler
-    return _duplicate if call in DUPLICATIONS else _other
+    return _duplicate if call in DUP_CALLS else _other
 
 
-def flags_of_opening(arguments: Arguments) -> int:
+def open_flags(arguments: Arguments) -> int:
     mode = arguments.get("mode")
     if not isinstance(mode, str):  # of fopen it is text; that of open is a number
         return int(arguments.get("flags", 0))
@@ -72,71 +75,71 @@ def flags_of_opening(arguments: Arguments) -> int:
     return flags & ~os.O_WRONLY | os.O_RDWR if "+" in mode else flags
 
 
-def _open(owner: Owner, path: Any, opening: Opening | None, arguments: Arguments) -> Place:
-    flags = flags_of_opening(arguments)
+def _open(owner: Owner, path: Any, open_file: OpenFile | None, arguments: Arguments) -> Access:
+    flags = open_flags(arguments)
     owner.handles += 1
-    if opening is None:
-        owner.openings[path] = Opening(owner.handles - 1, -1 if flags & os.O_APPEND else 0)
+    if open_file is None:
+        owner.open_files[path] = OpenFile(owner.handles - 1, -1 if flags & os.O_APPEND else 0)
     else:
-        # Which of two openings a later call uses is not in the trace.
-        opening.count += 1
-        opening.handle = opening.position = -1
+        # The trace does not record which of two descriptors a later call uses.
+        open_file.count += 1
+        open_file.handle = open_file.position = -1
     return owner.handles - 1, -1, flags, 0
 
 
-def _close(owner: Owner, path: Any, opening: Opening | None, arguments: Arguments) -> Place:
-    if opening is None:
+def _close(owner: Owner, path: Any, open_file: OpenFile | None, arguments: Arguments) -> Access:
+    if open_file is None:
         return -1, -1, 0, 0
-    opening.count -= 1
-    if opening.count <= 0:
-        owner.openings.pop(path, None)
-    return opening.handle, -1, 0, 0
+    open_file.count -= 1
+    if open_file.count <= 0:
+        owner.open_files.pop(path, None)
+    return open_file.handle, -1, 0, 0
 
 
-def _duplicate(owner: Owner, path: Any, opening: Opening | None, arguments: Arguments) -> Place:
-    if opening is not None:
-        opening.position = -1  # both move it, and only one is seen from here on
-    return _other(owner, path, opening, arguments)
+def _duplicate(owner: Owner, path: Any, open_file: OpenFile | None, arguments: Arguments) -> Access:
+    if open_file is not None:
+        open_file.position = -1  # both descriptors move it, and the trace shows one
+    return _other(owner, path, open_file, arguments)
 
 
-def _other(owner: Owner, path: Any, opening: Opening | None, arguments: Arguments) -> Place:
-    return -1 if opening is None else opening.handle, -1, 0, 0
+def _other(owner: Owner, path: Any, open_file: OpenFile | None, arguments: Arguments) -> Access:
+    return -1 if open_file is None else open_file.handle, -1, 0, 0
 
 
-def _lseek(owner: Owner, path: Any, opening: Opening | None, arguments: Arguments) -> Place:
-    """Returns the new position."""
+def _lseek(owner: Owner, path: Any, open_file: OpenFile | None, arguments: Arguments) -> Access:
+    """Handle and new position, which is the return value."""
     if "ret" not in arguments:
-        return _seek(owner, path, opening, arguments)
-    opening = opening or Opening(-1, -1)
-    if opening.count > 1:
-        return opening.handle, -1, 0, 0
-    opening.position = int(arguments["ret"])
-    return opening.handle, max(opening.position, -1), 0, 0
+        return _seek(owner, path, open_file, arguments)
+    open_file = open_file or OpenFile(-1, -1)
+    if open_file.count > 1:
+        return open_file.handle, -1, 0, 0
+    open_file.position = int(arguments["ret"])
+    return open_file.handle, max(open_file.position, -1), 0, 0
 
 
-def _seek(owner: Owner, path: Any, opening: Opening | None, arguments: Arguments) -> Place:
-    """The new position, as far as the trace tells it."""
-    opening = opening or Opening(-1, -1)
-    if opening.count > 1:
-        return opening.handle, -1, 0, 0
+def _seek(owner: Owner, path: Any, open_file: OpenFile | None, arguments: Arguments) -> Access:
+    """Handle and new position; -1 where the trace does not record it."""
+    open_file = open_file or OpenFile(-1, -1)
+    if open_file.count > 1:
+        return open_file.handle, -1, 0, 0
     offset, whence = int(arguments.get("offset", -1)), int(arguments.get("whence", -1))
     if whence == os.SEEK_SET:
-        opening.position = offset
-    elif whence == os.SEEK_CUR and opening.position >= 0:
-        opening.position += offset
+        open_file.position = offset
+    elif whence == os.SEEK_CUR and open_file.position >= 0:
+        open_file.position += offset
     else:
-        opening.position = -1
-    opening.position = max(opening.position, -1)
-    return opening.handle, opening.position, 0, 0
+        open_file.position = -1
+    open_file.position = max(open_file.position, -1)
+    return open_file.handle, open_file.position, 0, 0
 
 
 def check(call: str, arguments: Arguments) -> None:
-    """Raises where a handler would: before anything is noted."""
-    if call in OPENINGS:
-        _in_bounds(flags_of_opening(arguments))
+    """Raises where a handler would, before any state has changed."""
+    if call in OPEN_CALLS:
+        _in_bounds(open_flags(arguments))
     for name in ("newpath_hash", "newpath"):
         hash(arguments.get(name))
-    if call in SEEKS:
+    if call in SEEK_CALLS:
         for name in ("ret", "offset", "whence"):
             _in_bounds(int(arguments.get(name, 0)))
 

@@ -23,7 +23,7 @@ from sesame.exchange.dftracer_calls import CALLS_OF_FILES, call_name, check, is_
 COMPLETE = {"X", 1}
 MOST_PID = (1 << 31) - 1
 LATEST = 1 << 62  # ns; also the largest size and position
-NONE = -(1 << 62)  # an argument that is not there
+NONE = -(1 << 62)  # a missing argument
 HEAD = ("name", "pid", "tid", "ts", "dur", "args")
 EVENT = itemgetter(*HEAD)
 TEXTS, NUMBERS = ("name", "cat"), ("ph", "pid", "tid", "ts", "dur")
@@ -38,7 +38,7 @@ Key = str | int  # of a path or a string: its hash, or itself
 
 @dataclass
 class Coded:
-    """A column with few values: `values[codes]`."""
+    """A dictionary-encoded column: `values[codes]`."""
 
     values: list[Any]  # in the order of appearance
     codes: Ints
@@ -46,7 +46,7 @@ class Coded:
 
 @dataclass
 class Block:
-    """A block's calls on files, one element each, and its other events."""
+    """The file calls of a block as columns, and its other events."""
 
     host: Coded
     pid: Ints
@@ -57,7 +57,7 @@ class Block:
     path: Coded
     is_hash: list[bool]  # of the paths' values
     is_transfer: npt.NDArray[np.bool_]
-    offset: Ints  # -1: not said
+    offset: Ints  # -1: not recorded
     size: Ints
     bytes: Ints
     arguments: dict[int, Event]  # of calls that transfer nothing, by their place
@@ -82,7 +82,7 @@ class Types:
                         self._seen.setdefault(name, set()).add(type(values[name]))
 
     def schema(self) -> pa.Schema | None:
-        """None before any call, and where a field has types that Arrow cannot hold."""
+        """The schema for Arrow; None before the first call, or where a field has mixed types."""
         if not self._seen or any(
             len(types) > 1 or not types <= TYPES.keys() for types in self._seen.values()
         ):
@@ -102,9 +102,9 @@ class Types:
 
 
 def read_lines(data: bytes, count: int, schema: pa.Schema) -> Block:
-    """By Arrow. Raises ValueError or another of Python's where a line may be wrong, or differs."""
+    """Parses by Arrow. Raises ValueError or another built-in error where a line may be invalid."""
     if not data.isascii():
-        data.decode()  # Arrow does not look into what it leaves out
+        data.decode()  # Arrow does not check fields that it skips
     events = pj.read_json(
         pa.BufferReader(data),
         pj.ReadOptions(use_threads=False, block_size=len(data) + 1),
@@ -145,7 +145,7 @@ def read_lines(data: bytes, count: int, schema: pa.Schema) -> Block:
 
 
 def of_events(events: list[Event]) -> tuple[Block, list[Event]]:
-    """Event by event, and the calls among them. Raises where one is none of DFTracer's."""
+    """The same from single events, and the file calls among them. Raises on an invalid event."""
     calls = [e for e in events if e["ph"] in COMPLETE and e["cat"] in CALLS_OF_FILES]
     others: list[Event] = []
     if len(calls) < len(events):
@@ -235,7 +235,7 @@ def coded_numbers(values: Ints) -> Coded:
 
 
 class _Lines:
-    """Single lines of a block as events; split when the first is wanted."""
+    """The lines of a block as events, split at first use."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

@@ -1,9 +1,9 @@
 """One file of a DFTracer trace: its lines a block at a time, as columns of numbers.
 
-Threads have Arrow read the next blocks while one is noted. What of a block may be wrong is found
-before anything of it is noted; of one that Arrow refuses the lines are read as single events, and
-those with a line that is no event are halved until that line is alone, and counted. Names and paths
-stay numbers and hashes here: `dftracer` makes one run of the files.
+Threads parse the next blocks with Arrow while the current one is processed. A block is checked
+before any of it is processed. Where Arrow refuses a block its lines are parsed one by one; a
+bisection finds and counts the invalid lines. Names and paths stay numbers and hashes here:
+`dftracer` merges the files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 import orjson
 
 from sesame.errors import InputError
-from sesame.exchange.dftracer_calls import Handler, Opening, call_name, handler_of
+from sesame.exchange.dftracer_calls import Handler, OpenFile, call_name, handler_of
 from sesame.exchange.dftracer_columns import (
     COMPLETE,
     LATEST,
@@ -43,10 +43,10 @@ from sesame.exchange.dftracer_columns import (
 from sesame.exchange.dftracer_positions import positions
 
 BLOCK_BYTES = 1 << 22  # of lines at once
-BLOCK_LINES = 512  # read as single events at once: they stay in the processor's cache
+BLOCK_LINES = 512  # parsed one by one at once: they fit the processor's cache
 LONGEST_LINE = 16 << 20
 METADATA = {"M", 4}
-OWN = "dftracer"  # the category of what the tracer says of itself
+OWN = "dftracer"  # the category of the tracer's own metadata
 NS_OF_UNIT = {"NS": 1, "US": 1000, "MS": 10**6, "S": 10**9}
 # A record's cells: those of record_file, then FIELDS.
 FIELDS = ("call", "file", "other_file", "handle", "offset", "size", "bytes")
@@ -68,13 +68,13 @@ class Process:
     records: int = 0
     is_cut_off: bool = False
     threads: list[int] = field(default_factory=list)  # their tids, in the order of appearance
-    openings: dict[Key, Opening] = field(default_factory=dict)
+    open_files: dict[Key, OpenFile] = field(default_factory=dict)
     handles: int = 0
 
 
 @dataclass
-class Part:
-    """What one file has. `records` has the cells of each; numbers count in the lists here."""
+class ParsedFile:
+    """The contents of one file. Numbers in its records are indices into the lists here."""
 
     name: str
     processes: list[Process] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Part:
     version: str = ""
 
 
-def read_part(path: Path, records: Path) -> Part:
+def parse_file(path: Path, records: Path) -> ParsedFile:
     """Writes the cells of the file's records to `records`."""
     with records.open("wb") as out, _without_collection():
         return _Reader(path, out).read()
@@ -99,7 +99,7 @@ def read_part(path: Path, records: Path) -> Part:
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Events have no cycles, and looking for some takes half of the time."""
+    """Switches garbage collection off: events have no cycles, and it took half of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -116,7 +116,7 @@ def open_trace(path: Path) -> Any:
 
 
 class _Numbers(dict[Any, int]):
-    """The number of a key, in the order of appearance; `added` hears of new ones."""
+    """Numbers keys in the order of appearance; calls `added` for each new one."""
 
     def __init__(self, added: Callable[[Any], int]) -> None:
         self._added = added
@@ -131,7 +131,7 @@ class _Reader:
         self._path = path
         self._out = out
         self._unit_ns = 1000
-        self.part = Part(path.name)
+        self.parsed = ParsedFile(path.name)
         self._processes = _Numbers(self._add_process)
         self._threads = _Numbers(self._add_thread)
         self._calls = _Numbers(self._add_call)
@@ -142,29 +142,29 @@ class _Reader:
     # Numbers
 
     def _add_process(self, key: tuple[Key, int]) -> int:
-        number = len(self.part.processes)
-        self.part.processes.append(Process(number, *key))
+        number = len(self.parsed.processes)
+        self.parsed.processes.append(Process(number, *key))
         return number
 
     def _add_thread(self, key: tuple[int, int]) -> int:
-        threads = self.part.processes[key[0]].threads
+        threads = self.parsed.processes[key[0]].threads
         threads.append(key[1])
         return len(threads) - 1
 
     def _add_call(self, name: str) -> int:
         self._handlers.append(handler_of(call_name(name)))
-        self.part.calls.append(call_name(name))
-        return len(self.part.calls) - 1
+        self.parsed.calls.append(call_name(name))
+        return len(self.parsed.calls) - 1
 
     def _file(self, key: Key, *, is_hash: bool) -> int:
         if key not in self._files:
-            self._files[key] = len(self.part.files)
-            self.part.files.append((key, is_hash))
+            self._files[key] = len(self.parsed.files)
+            self.parsed.files.append((key, is_hash))
         return self._files[key]
 
     # Lines
 
-    def read(self) -> Part:
+    def read(self) -> ParsedFile:
         workers = len(os.sched_getaffinity(0))
         blocks: deque[tuple[bytes, int, Future[Block] | None]] = deque()
         with ThreadPoolExecutor(workers) as pool:
@@ -176,10 +176,10 @@ class _Reader:
                     self._take_block(*blocks.popleft())
             while blocks:
                 self._take_block(*blocks.popleft())
-        return self.part
+        return self.parsed
 
     def _blocks(self) -> Iterator[tuple[bytes, int]]:
-        """Of whole lines, and how many. What is behind damaged data is missing."""
+        """Blocks of complete lines, with their number; ends at damaged compressed data."""
         rest: list[bytes] = []
         length = lines = 0
         try:
@@ -201,7 +201,7 @@ class _Reader:
                             line=lines + 1,
                         )
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            self.part.damage = f"the compressed data are damaged: {error}"
+            self.parsed.damage = f"the compressed data are damaged: {error}"
             return
         except OSError as error:
             raise InputError(f"cannot read: {error.strerror}", path=str(self._path)) from error
@@ -209,12 +209,12 @@ class _Reader:
             yield b"".join(rest), 1
 
     def _take_block(self, data: bytes, count: int, future: Future[Block] | None) -> None:
-        self.part.last_is_bad = False
+        self.parsed.last_is_bad = False
         if future is None or not self._takes(future):
             lines = data.split(b"\n")[:count]
             for at in range(0, count, BLOCK_LINES):
-                self._take_lines(self.part.lines + 1 + at, lines[at : at + BLOCK_LINES])
-        self.part.lines += count
+                self._take_lines(self.parsed.lines + 1 + at, lines[at : at + BLOCK_LINES])
+        self.parsed.lines += count
 
     def _takes(self, future: Future[Block]) -> bool:
         try:
@@ -234,12 +234,14 @@ class _Reader:
                 self._take_lines(first + half, lines[half:])
                 return
             said = "not JSON" if isinstance(error, orjson.JSONDecodeError) else _said(error)
-            self.part.first_bad = self.part.first_bad if self.part.bad_lines else (first, said)
-            self.part.bad_lines += 1
-            self.part.last_is_bad = True
+            self.parsed.first_bad = (
+                self.parsed.first_bad if self.parsed.bad_lines else (first, said)
+            )
+            self.parsed.bad_lines += 1
+            self.parsed.last_is_bad = True
         else:
             self._types.learn(calls)
-            self.part.last_is_bad &= not any(line.strip() for line in lines)
+            self.parsed.last_is_bad &= not any(line.strip() for line in lines)
 
     # Events
 
@@ -262,19 +264,19 @@ class _Reader:
         return begin, duration
 
     def _find_unit(self, events: list[Event]) -> None:
-        """Of times. It is said before the first of them, maybe in the same block."""
+        """Finds the unit of times, which a metadata event before the first time states."""
         for event in events:
             if event["name"] == "CM" and event["args"].get("name") == "time_metric":
                 self._unit_ns = NS_OF_UNIT[event["args"]["value"]]
 
     def _other(self, event: Event) -> Callable[[], None]:
-        """What an event that is no call on a file has to say."""
+        """Handles an event that is not a file call."""
         arguments = event.get("args", {})
         if event["ph"] in METADATA:
             return self._explanation(event, arguments)
         category = event["cat"]
         if event["ph"] not in COMPLETE or category != OWN:
-            return lambda: self.part.lost.update([f"events of category {category}"])
+            return lambda: self.parsed.lost.update([f"events of category {category}"])
         begin = _in_time(int(event["ts"]) * self._unit_ns)
         end = _in_time(begin + int(event["dur"]) * self._unit_ns)
         key = _process_key(event["pid"], arguments)
@@ -287,10 +289,12 @@ class _Reader:
         kind, name = event["name"], arguments.get("name")
         if kind in ("FH", "HH", "SH"):
             key, text = str(arguments["value"]), str(arguments["name"])
-            return lambda: self.part.strings.update({key: text})
+            return lambda: self.parsed.strings.update({key: text})
         if kind == "PR" and name == "rank":
             process, rank = _process_key(event["pid"], arguments), int(arguments["value"])
-            return lambda: setattr(self.part.processes[self._processes[process]], "mpi_rank", rank)
+            return lambda: setattr(
+                self.parsed.processes[self._processes[process]], "mpi_rank", rank
+            )
         return lambda: None
 
     def _start(
@@ -302,14 +306,14 @@ class _Reader:
         rank: int,
         command: Key,
     ) -> None:
-        process = self.part.processes[self._processes[key]]
+        process = self.parsed.processes[self._processes[key]]
         process.begin_ns = min(process.begin_ns, times[0])
         process.end_ns = max(process.end_ns, times[1])
         process.parent_pid = parent if parent >= 0 else process.parent_pid
         process.mpi_rank = rank if rank >= 0 else process.mpi_rank
         process.command = command or process.command
         if version:  # 20003 is 2.0.3
-            self.part.version = f"{version // 10000}.{version // 100 % 100}.{version % 100}"
+            self.parsed.version = f"{version // 10000}.{version // 100 % 100}.{version % 100}"
 
     def _note(self, block: Block, begin: Ints, duration: Ints) -> None:
         cells = np.full((len(block), CELLS), -1, np.int64)
@@ -341,14 +345,14 @@ class _Reader:
         both = _pairs(process, block.path)
         return positions(
             block,
-            [self.part.processes[one] for one, _ in both.values],
+            [self.parsed.processes[one] for one, _ in both.values],
             [block.path.values[path] for _, path in both.values],
             both.codes,
             [self._handlers[calls[at]] for at in block.arguments],
         )
 
     def _name_others(self, block: Block, cells: Ints) -> None:
-        """Directories, and the second file of what has two."""
+        """Sets the second file of calls with two paths, and notes directories."""
         for at, arguments in block.arguments.items():
             name = block.name.values[block.name.codes[at]]
             if name not in NAMING:
@@ -358,11 +362,11 @@ class _Reader:
             if other is not None:
                 cells[at, 6] = self._file(other, is_hash=hashed is not None)
             if name == "opendir":
-                self.part.directories.add(int(cells[at, 5]))
+                self.parsed.directories.add(int(cells[at, 5]))
 
     def _note_processes(self, process: Ints, begin: Ints, end: Ints) -> None:
         for number in np.unique(process).tolist():
-            mine, owner = process == number, self.part.processes[number]
+            mine, owner = process == number, self.parsed.processes[number]
             owner.begin_ns = min(owner.begin_ns, int(begin[mine].min()))
             owner.end_ns = max(owner.end_ns, int(end[mine].max()))
             owner.records += int(mine.sum())
@@ -376,7 +380,7 @@ def _pairs(numbers: Ints, others: Coded) -> Coded:
 
 
 def _events(lines: list[bytes]) -> list[Event]:
-    """Empty lines, brackets around all and commas between lines are not about anything."""
+    """Parses lines; ignores empty lines, the enclosing brackets and trailing commas."""
     try:
         found = orjson.loads(b"[" + b",".join(lines) + b"]")
     except orjson.JSONDecodeError:

@@ -1,7 +1,7 @@
-"""Where DFTracer's calls on files read and write, from what is open.
+"""Computes the file offsets of DFTracer's calls from the open files.
 
-Only calls that transfer nothing, as openings and seeks, are looked at one by one. What a file's
-transfers between two of them move is a running sum.
+Only opens, seeks and other calls without data are handled one by one. Offsets of the transfers
+between two of them are running sums.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sesame.exchange.dftracer_calls import MOST, Handler, Opening, Owner
+from sesame.exchange.dftracer_calls import MOST, Handler, OpenFile, Owner
 
 Ints = npt.NDArray[np.int64]
 
 
 class Calls(Protocol):
-    """What is asked of a block of calls, one element each."""
+    """The columns needed of a block of calls, one element for each call."""
 
     is_transfer: npt.NDArray[np.bool_]
     offset: Ints  # -1: not said
@@ -34,7 +34,7 @@ def positions(
     keys: Ints,
     handlers: Sequence[Handler | None],
 ) -> tuple[Ints, ...]:
-    """Handle, offset, size and bytes of each call; moves the positions of what is open.
+    """Handle, offset, size and bytes of each call; updates the positions of open files.
 
     `keys` has a number for the process and file of each call, and `owners`, `paths` what the
     number stands for. `handlers` are those of the calls that transfer nothing, in their order.
@@ -45,7 +45,7 @@ def positions(
     moved = np.cumsum(step)
     before = moved - step
     is_first = np.diff(key, prepend=-1) != 0
-    # A stretch is a file's call that is looked at, or its first, and the transfers behind it.
+    # A stretch is a call handled by itself (or a file's first call) and the transfers after it.
     begins = is_first | ~transfers
     starts = np.flatnonzero(begins)
     ends = np.append(starts[1:], len(order))
@@ -57,16 +57,16 @@ def positions(
     for number in np.argsort(order[starts], kind="stable").tolist():
         at, of = int(starts[number]), int(key[starts[number]])
         call, owner, path = int(order[at]), owners[of], paths[of]
-        opening = owner.openings.get(path)
+        open_file = owner.open_files.get(path)
         handler = by_call.get(call)
         if handler is not None:
-            place = handler(owner, path, opening, calls.arguments[call])
+            place = handler(owner, path, open_file, calls.arguments[call])
             for column, value in zip(found, place, strict=True):
                 column[at] = value
-            opening = owner.openings.get(path)
-        if opening is not None:
-            handle[number], position[number] = opening.handle, opening.position
-            _move(opening, int(lengths[number]))
+            open_file = owner.open_files.get(path)
+        if open_file is not None:
+            handle[number], position[number] = open_file.handle, open_file.position
+            _move(open_file, int(lengths[number]))
     known = position[stretch] >= 0
     places = position[stretch] + before - before[starts][stretch]
     found[0] = np.where(transfers, handle[stretch], found[0])
@@ -76,8 +76,8 @@ def positions(
     return tuple(column[back] for column in found)
 
 
-def _move(opening: Opening, moved: int) -> None:
-    if opening.position >= 0:
-        opening.position += moved
-        if opening.position > MOST:
-            opening.position = -1
+def _move(open_file: OpenFile, moved: int) -> None:
+    if open_file.position >= 0:
+        open_file.position += moved
+        if open_file.position > MOST:
+            open_file.position = -1

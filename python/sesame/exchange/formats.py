@@ -1,4 +1,4 @@
-"""The formats: which there are, and which one a file is in."""
+"""The list of formats, and the detection of a file's format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Importer(Protocol):
         """Whether a file or directory looks like one of this format."""
 
     def read(self, path: Path, scratch: Scratch, /) -> traced.Traced:
-        """`scratch` has files for what memory may not hold, until the run is written."""
+        """Reads a trace. `scratch` provides temporary files for data larger than memory."""
 
 
 class Exporter(Protocol):
@@ -27,7 +27,7 @@ class Exporter(Protocol):
         """Returns the number of records that were written."""
 
 
-# Where each format is, by its name of the command line: only the one at hand is imported.
+# Module of each format, by its name on the command line; imported when it is used.
 IMPORTS = {
     "darshan": "sesame.exchange.darshan",
     "dftracer": "sesame.exchange.dftracer",
@@ -60,7 +60,10 @@ def exporter(name: str) -> Exporter:
 def import_trace(
     path: Path, destination: Path, *, format_name: str | None = None, force: bool = False
 ) -> dict[str, Any]:
-    """Makes a data set of another tool's file or directory; returns the figures of the run."""
+    """Imports another tool's file or directory as a data set; returns the figures of the run.
+
+    Raises InputError where the trace is invalid or of no known format.
+    """
     from sesame.datasets import DataSetWriter
     from sesame.exchange import traced
     from sesame.exchange.record_file import Scratch
@@ -97,9 +100,9 @@ def export_data_set(
     force: bool = False,
     kernel: Path | None = None,
 ) -> int:
-    """Writes a data set in another format; returns the number of records that went there.
+    """Writes a data set in another format; returns the number of records written.
 
-    `kernel`: a trace of the kernel, recorded at the same time, to go into the same time line.
+    `kernel`: a trace of the kernel, recorded at the same time, for the same time line.
     """
     from sesame.datasets import DataSet
 

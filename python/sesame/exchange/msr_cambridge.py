@@ -107,7 +107,7 @@ def _columns(batch: pa.RecordBatch, trace: BlockTrace) -> Events:
 def _from_zero(
     ticks: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Since 1970, as nanoseconds since 1601 have no room in 64 bits."""
+    """Times since 1970: nanoseconds since 1601 do not fit into 64 bits."""
     return np.where(ticks > 116_444_736_000_000_000, ticks - 116_444_736_000_000_000, ticks)
 
 

@@ -1,4 +1,5 @@
-"""The calls of a data set, traced or simulated, as an archive wants them: by thread, in time."""
+"""The calls of a data set, traced or simulated, in the order of an archive: by thread, then by
+time."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ def traced_calls(data_set: DataSet) -> Calls:
 
 
 def simulated_calls(data_set: DataSet) -> Calls:
-    """Messages have records of their own, so a call has only its time and what it is."""
+    """Calls of a simulated run: name and time only, since messages are separate records."""
     wanted = ["rank", "begin_ps", "end_ps", "call", "context", "peer", "tag", "bytes", "flags"]
     table = data_set.table("call", wanted)
     rank, begin, end = (table.column(key).to_numpy().astype(np.int64) for key in wanted[:3])

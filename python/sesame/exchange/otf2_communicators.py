@@ -50,7 +50,7 @@ class Makers:
 
 class Communicators:
     def __init__(self, otf2: Any, definitions: Any, rank_of: dict[Any, int], ranks: int) -> None:
-        """`rank_of`: by location group; `ranks`: how many of them speak MPI."""
+        """`rank_of`: by location group; `ranks`: how many of them use MPI."""
         self._kinds = otf2.enums.GroupType
         self._rank_of = rank_of
         defined = [comm for comm in definitions.comms if not self._is_self(comm)]
@@ -108,7 +108,7 @@ class Communicators:
         return self._own[comm, rank]
 
     def process(self, comm: Definition, place: int, own: int) -> int:
-        """The process behind a rank of a communicator, as seen by process `own`."""
+        """The process that has rank `place` in a communicator, as seen by process `own`."""
         found = self._all[self.number(comm, own)]
         members = found.remote if found.remote and own in found.members else found.members
         if place >= len(members):
@@ -116,17 +116,18 @@ class Communicators:
         return members[place]
 
     def parent(self, number: int, rank: int) -> int:
-        """What the process made it from."""
+        """The communicator from which the process made it."""
         comm = self._all[number]
         return max(comm.remote_parent if rank in comm.remote else comm.parent, WORLD)
 
     @property
     def is_world_alone(self) -> bool:
-        """Whether every call that is not of one process alone is over MPI_COMM_WORLD."""
+        """Whether MPI_COMM_WORLD is the only communicator of more than one process."""
         return all(len(comm.everyone) < 2 for number, comm in self._all.items() if number != WORLD)
 
     def made_in_order(self, makers: Makers) -> dict[int, int] | None:
-        """What each call made, by record; None where the order does not tell it."""
+        """The communicator that each call made, by record; None where the order does not determine
+        it."""
         made: dict[int, int] = {}
         names: dict[int, set[str]] = defaultdict(set)
         for rank, calls in makers.calls.items():

@@ -1,4 +1,4 @@
-"""What an OTF2 archive has to say before its events: places, regions, communicators, files."""
+"""The definitions of an OTF2 archive: locations, regions, communicators, files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sesame.exchange.otf2_library import (
     FILE,
     OFFSET,
     PARADIGMS,
-    UNKNOWN_OPENING,
+    UNKNOWN_OPEN_FILE,
     layer_words,
     region_role,
 )
@@ -25,13 +25,13 @@ from sesame.traced.members import NOT_TRACED, members_of
 
 
 def _traced(members: str) -> Array:
-    """Those that left a trace: an archive has no place for others."""
+    """The members that left a trace: an archive has no location for others."""
     ranks = members_of(members)
     return np.asarray(ranks[ranks != NOT_TRACED])
 
 
 class Definitions:
-    """Makes a definition when it is asked for first, and gives the same one from then on."""
+    """Creates each definition at its first use and returns the same one later."""
 
     def __init__(self, otf2: Any, archive: Any, data_set: DataSet, ranks: list[int]) -> None:
         self.otf2 = otf2
@@ -44,12 +44,12 @@ class Definitions:
         self._handles: dict[tuple[int, ...], Any] = {}
         self._paradigms: dict[int, Any] = {}
         self._files: dict[int, Any] = {}
-        self._places: dict[int, dict[int, int]] = {}
+        self._numbers: dict[int, dict[int, int]] = {}
         self._root = self.registry.system_tree_node("machine")
         self._groups = self._location_groups()
-        for rank in ranks:  # the first thread of each process speaks MPI
+        for rank in ranks:  # MPI is assigned to the first thread of each process
             self.location(rank, 0)
-        # Who speaks MPI at all; groups of communicators choose from this one.
+        # The locations that use MPI; groups of communicators are subsets of it.
         mpi, kinds = otf2.enums.Paradigm.MPI, otf2.enums.GroupType
         speakers = tuple(self.location(rank, 0) for rank in self._speakers())
         for name, kind in (("MPI", kinds.COMM_LOCATIONS), ("MPI_COMM_WORLD", kinds.COMM_GROUP)):
@@ -58,7 +58,7 @@ class Definitions:
             )
 
     def _speakers(self) -> list[int]:
-        """The processes that speak MPI; all where the data set does not tell."""
+        """The processes that use MPI; all where the data set does not record it."""
         if not self._data_set.has("process"):
             return self.ranks
         table = self._data_set.table("process", ["rank", "mpi_rank"]).to_pydict()
@@ -155,14 +155,14 @@ class Definitions:
 
     def place(self, comm: int, rank: int) -> int:
         """The rank of a process in a communicator; of an intercommunicator, in either group."""
-        if comm not in self._places:
+        if comm not in self._numbers:
             row = self._members.get(comm, {"members": "", "remote": ""})
             texts = [text for text in (row["members"], row["remote"]) if text]
             groups = [_traced(text) for text in texts] or [np.array(self.ranks)]
-            self._places[comm] = {
+            self._numbers[comm] = {
                 int(member): place for group in groups for place, member in enumerate(group)
             }
-        return self._places[comm].get(rank, rank)
+        return self._numbers[comm].get(rank, rank)
 
     def paradigm(self, layer: int) -> Any:
         if layer not in self._paradigms:
@@ -194,11 +194,11 @@ class Definitions:
         return {row["index"]: (row["path"], row["kind"]) for row in rows}
 
     def handle(self, rank: int, handle: int, file: int, layer: int) -> Any:
-        """An opening; where the data set knows none, one for all accesses of a process."""
+        """The IoHandle of an open file; where it is unknown, one for all accesses of a process."""
         key = (rank, handle) if handle >= 0 else (rank, -1, file, layer)
         if key not in self._handles:
             flags, known = self.otf2.enums.IoHandleFlag, key in self._opened
-            name = f"opening {handle}" if handle >= 0 else UNKNOWN_OPENING
+            name = f"opening {handle}" if handle >= 0 else UNKNOWN_OPEN_FILE
             self._handles[key] = self.registry.io_handles.create(
                 f"rank {rank}, {name}",
                 self.file(file),
@@ -213,7 +213,7 @@ class Definitions:
 
     @cached_property
     def _opened(self) -> set[tuple[int, int]]:
-        """Rank and number of the openings that the run shows; others are older than it."""
+        """Rank and number of files opened in the run; others were open before it."""
         if not self._data_set.has("io"):
             return set()
         table = self._data_set.table("io", ["rank", "handle", "call", "error"]).to_pydict()

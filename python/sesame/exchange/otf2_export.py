@@ -34,8 +34,8 @@ OF_COLLECTIVE = 2  # flag of a simulated message
 # Plain numbers: the flags' own arithmetic is slow.
 DEFERRED, CANCELLED = int(MpiFlag.NONBLOCKING | MpiFlag.PERSISTENT), int(MpiFlag.CANCELLED)
 FREES = ("comm_free", "comm_disconnect")
-# Of events at the same time: a receive lies in front of the end of its call, a send behind the
-# begin of its own.
+# Order of events with equal times: a receive before the end of its call, a send after the begin
+# of its call.
 RECEIVE, CALL, SEND = range(3)
 
 Event = Any  # of the library
@@ -51,11 +51,11 @@ def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
     calls = traced_calls(data_set) if traced else simulated_calls(data_set)
     ticks = TICKS_TRACED if traced else TICKS_SIMULATED
     with (
-        whole_directory(destination, otf2_library.ANCHOR, force=force) as folder,
+        whole_directory(destination, otf2_library.ANCHOR, force=force) as directory,
         otf2_library.writing(destination),
     ):
-        archive_folder = folder / "archive"  # the library makes it itself
-        with otf2_library.new_archive(otf2, archive_folder, ticks) as archive:
+        archive_directory = directory / "archive"  # created by the library
+        with otf2_library.new_archive(otf2, archive_directory, ticks) as archive:
             definitions = Definitions(otf2, archive, data_set, _ranks(data_set, calls))
             messages = {} if traced else _simulated_messages(otf2, data_set, definitions)
             events = _Events(otf2, definitions, calls, has_messages=traced)
@@ -68,9 +68,9 @@ def write(data_set: DataSet, destination: Path, *, force: bool) -> int:
                 program = programs.get(rank) if thread == 0 else None
                 for event in _framed(program, found):
                     writer(event)
-        for part in list(archive_folder.iterdir()):
-            part.rename(folder / part.name)
-        archive_folder.rmdir()
+        for part in list(archive_directory.iterdir()):
+            part.rename(directory / part.name)
+        archive_directory.rmdir()
     return len(calls.begin)
 
 
@@ -88,7 +88,8 @@ def _programs(otf2: Any, data_set: DataSet) -> dict[int, tuple[Event, Event]]:
 
 
 def _framed(program: tuple[Event, Event] | None, events: Iterator[Event]) -> Iterator[Event]:
-    """The events of a process between its begin and its end, if no event is before or behind."""
+    """The events between the begin and end events of a process, which are left out where an event
+    lies outside them."""
     first = last = next(events, None)
     if program is not None and first is not None and program[0].time <= first.time:
         yield program[0]
@@ -137,7 +138,7 @@ class _Events:
         return ended
 
     def of(self, rank: int, chosen: Array) -> Iterator[Event]:
-        """One thread's. A call that ends behind the one around it makes that one longer."""
+        """The events of one thread. A call that ends after its enclosing call extends that call."""
         now = 0
         open_calls: list[tuple[int, bool, int]] = []  # end, is I/O and row, the innermost last
         for begin, end, is_io, row in self._calls.rows(chosen):
@@ -171,15 +172,15 @@ class _Events:
         """The communicator of a call that has no event to name it, as MPI_Win_fence."""
         mpi = self._calls.mpi
         comm, call = mpi["comm"][row], mpi["call"][row]
-        told = self._is_collective(row) or (
+        is_recorded = self._is_collective(row) or (
             self._has_messages and mpi["peer"][row] >= 0 and (is_send(call) or is_receive(call))
         )
-        if comm < 0 or told or not self._has_messages:
+        if comm < 0 or is_recorded or not self._has_messages:
             return None
         return {self._definitions.communicator: self._definitions.comm(comm)}
 
     def _is_collective(self, row: int) -> bool:
-        """Whether events tell of it: data, and communicators that are made or freed."""
+        """Whether collective events record it: transfers, and communicators made or freed."""
         call = self._calls.mpi["call"][row]
         return (
             collective_operation(self._otf2, call) is not None
@@ -233,7 +234,7 @@ class _Events:
             yield e.MpiRecv(time, *self._envelope(row))
 
     def _complete(self, row: int, time: int) -> Iterable[Event]:
-        """What a wait says of the call that began what it waited for."""
+        """The completion events of a wait, for the calls that started the requests."""
         mpi, e = self._calls.mpi, self._e
         call = mpi["call"][row]
         if mpi["comm"][row] < 0 or not self._is_deferred(row):

@@ -1,4 +1,4 @@
-"""What an OTF2 archive says of a call on a file."""
+"""The events and attributes of file calls in an OTF2 archive."""
 
 from __future__ import annotations
 
@@ -76,16 +76,16 @@ class FileEvents:
         return self._e.IoOperationComplete(time, self._handle(rank, row), moved, row + 1)
 
     def _create(self, rank: int, row: int, time: int) -> Event:
-        """MPI-IO has flags of its own, which are left out."""
+        """The IoCreateHandle event. Flags of MPI-IO are left out."""
         is_mpi = io_layer(self._io["call"][row]) == MPI_IO
         words = opening_words(self._otf2, os.O_RDWR if is_mpi else self._io["size"][row])
         return self._e.IoCreateHandle(time, self._handle(rank, row), *words)
 
     def attributes(self, row: int) -> dict[Any, Any] | None:
-        """What the end of a call on a file says beside its time."""
+        """The attributes of the event that ends a file call."""
         error, file = self._io["error"][row], self._io["file"][row]
         kind, known = io_kind(self._io["call"][row]), self._io["handle"][row] >= 0
-        told = (
+        is_recorded = (
             kind in self._modes
             or (kind in (OPEN, CLOSE) and known and not error)
             or (kind == SEEK and self._io["offset"][row] >= 0)
@@ -93,7 +93,7 @@ class FileEvents:
         found = {}
         if error:
             found[self._definitions.error] = error
-        if file >= 0 and not told:
+        if file >= 0 and not is_recorded:
             found[self._definitions.file_attribute] = self._definitions.file(file)
         return found or None
 

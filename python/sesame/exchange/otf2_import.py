@@ -1,4 +1,4 @@
-"""Imports an OTF2 archive: MPI calls and calls on files, with what its events say of them."""
+"""Imports an OTF2 archive: MPI calls and file calls, with the data of their events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sesame.datasets.traced import IoFlag, MpiFlag
 from sesame.errors import InputError
 from sesame.exchange import otf2_library
 from sesame.exchange.otf2_communicators import WORLD, Makers
-from sesame.exchange.otf2_places import Places
+from sesame.exchange.otf2_numbers import ArchiveNumbers
 from sesame.exchange.otf2_records import Records
 from sesame.exchange.record_file import Scratch
 from sesame.exchange.traced import Traced
@@ -95,8 +95,8 @@ class _Frame:
     region: Any
     io: int = -1
     mpi: int = -1
-    filled: bool = False  # an event has said what the call did
-    parts: list[int] = field(default_factory=list)  # records of what it did for files
+    filled: bool = False  # an event has recorded what the call did
+    parts: list[int] = field(default_factory=list)  # records of the file accesses that it completed
 
 
 @dataclass
@@ -114,11 +114,11 @@ class _Thread:
 class _Run:
     def __init__(self, otf2: Any, definitions: Any, scratch: Scratch) -> None:
         self._otf2 = otf2
-        self._places = Places(otf2, definitions)
+        self._numbers = ArchiveNumbers(otf2, definitions)
         self._clock = definitions.clock_properties
         self._threads = {
             location: _Thread(rank, number)
-            for location, (rank, number) in self._places.threads.items()
+            for location, (rank, number) in self._numbers.threads.items()
         }
         self.io = Records(scratch, IO_FIELDS)
         self.mpi = Records(scratch, MPI_FIELDS)
@@ -129,7 +129,7 @@ class _Run:
         self._handlers: dict[Any, Any] = {}  # by type of event
         self._last_ns = 0
         self._makers = Makers()
-        self._without_comm: list[int] = []  # records of collective calls that no event tells of
+        self._without_comm: list[int] = []  # records of collective calls without an event
         self._lost: Counter[str] = Counter()
 
     def take(self, location: Any, event: Any) -> None:
@@ -192,15 +192,15 @@ class _Run:
             if frame.io >= 0 and attribute.name == otf2_library.ERROR:
                 self.io.fill(frame.io, 0, error=int(value))
             elif frame.io >= 0 and attribute.name == otf2_library.FILE:
-                self.io.fill(frame.io, 0, file=self._places.file(value))
+                self.io.fill(frame.io, 0, file=self._numbers.file(value))
             elif frame.mpi >= 0 and attribute.name == otf2_library.COMM:
                 frame.filled = True
-                self.mpi.fill(frame.mpi, 0, comm=self._places.comms.number(value, thread.rank))
+                self.mpi.fill(frame.mpi, 0, comm=self._numbers.comms.number(value, thread.rank))
         if frame.mpi >= 0:
             self._note_maker(thread, frame)
 
     def _note_maker(self, thread: _Thread, frame: _Frame) -> None:
-        """Calls of which no event has said what they made, or over what they went."""
+        """Collects calls without an event that names the communicator they made or used."""
         call = frame.region.name
         if makes_communicator(call):
             if self.mpi.value(frame.mpi, "made") < 0 and not frame.filled:
@@ -212,7 +212,7 @@ class _Run:
         self._command = self._command or [event.program_name, *event.program_arguments]
 
     def _on_program_end(self, thread: _Thread, ns: int, event: Any) -> None:
-        """Its time is all that it says."""
+        """Only the time is used."""
 
     # Messages
 
@@ -231,8 +231,8 @@ class _Run:
 
     def _envelope(self, thread: _Thread, event: Any, other: int) -> dict[str, int]:
         return {
-            "comm": self._places.comms.number(event.communicator, thread.rank),
-            "peer": self._places.comms.process(event.communicator, other, thread.rank),
+            "comm": self._numbers.comms.number(event.communicator, thread.rank),
+            "peer": self._numbers.comms.process(event.communicator, other, thread.rank),
             "tag": event.msg_tag,
             "bytes": event.msg_length,
         }
@@ -284,10 +284,10 @@ class _Run:
             self._completed(thread, number)
 
     def _on_mpi_collective_begin(self, thread: _Thread, ns: int, event: Any) -> None:
-        """The end says everything."""
+        """All data is in the end event."""
 
     def _on_mpi_collective_end(self, thread: _Thread, ns: int, event: Any) -> None:
-        """Of a call on a file, as an opening, it says over which communicator."""
+        """For a file call, such as an open, it names the communicator."""
         fields = self._collective(thread, event)
         inner = thread.frames[-1] if thread.frames else None
         if inner is not None and inner.io >= 0:
@@ -309,25 +309,25 @@ class _Run:
         inner.filled = True
         made = self.mpi.value(inner.mpi, "made")
         if made >= 0 and fields["comm"] == made:
-            fields["comm"] = self._places.comms.parent(made, thread.rank)
+            fields["comm"] = self._numbers.comms.parent(made, thread.rank)
         self.mpi.fill(inner.mpi, 0, comm=fields["comm"])
 
     def _on_comm_create(self, thread: _Thread, ns: int, event: Any) -> None:
-        thread.created = self._places.comms.number(event.communicator, thread.rank)
+        thread.created = self._numbers.comms.number(event.communicator, thread.rank)
         inner = thread.frames[-1] if thread.frames else None
         if inner is None or inner.mpi < 0 or not makes_communicator(inner.region.name):
             return  # MPI_Init makes the first ones; what a wait completes was made by another call
-        parent = self._places.comms.parent(thread.created, thread.rank)
+        parent = self._numbers.comms.parent(thread.created, thread.rank)
         self.mpi.fill(inner.mpi, 0, made=thread.created, comm=parent)
 
     def _on_comm_destroy(self, thread: _Thread, ns: int, event: Any) -> None:
         inner = thread.frames[-1] if thread.frames else None
         if inner is not None and inner.mpi >= 0 and inner.region.name not in ENDS_MPI:
-            number = self._places.comms.number(event.communicator, thread.rank)
+            number = self._numbers.comms.number(event.communicator, thread.rank)
             self.mpi.fill(inner.mpi, 0, comm=number)
 
     def _collective(self, thread: _Thread, event: Any) -> dict[str, int]:
-        comms = self._places.comms
+        comms = self._numbers.comms
         fields = {
             "comm": comms.number(event.communicator, thread.rank),
             "bytes": event.size_sent or event.size_received,
@@ -358,21 +358,21 @@ class _Run:
         else:
             nested = int(IoFlag.NESTED) if frame is not None else 0
             number = self.io.add(thread.rank, thread.number, ns, call, nested)
-        place = self._places.handle(thread.rank, handle)
-        self.io.fill(number, 0, file=self._places.file(handle.file), handle=place, **fields)
+        place = self._numbers.handle(thread.rank, handle)
+        self.io.fill(number, 0, file=self._numbers.file(handle.file), handle=place, **fields)
         return number
 
     def _on_io_create_handle(self, thread: _Thread, ns: int, event: Any) -> None:
-        self._places.open_handle(thread.rank, event.handle)
+        self._numbers.open_handle(thread.rank, event.handle)
         size = otf2_library.flags_of_opening(self._otf2, event)
         number = self._file_call(thread, ns, "open", event.handle, size=size)
         self._positions[thread.rank, event.handle] = 0
         if event.handle.comm is not None:
-            comm = self._places.comms.number(event.handle.comm, thread.rank)
+            comm = self._numbers.comms.number(event.handle.comm, thread.rank)
             self.io.fill(number, int(IoFlag.COLLECTIVE), comm=comm)
 
     def _on_io_duplicate_handle(self, thread: _Thread, ns: int, event: Any) -> None:
-        self._places.open_handle(thread.rank, event.new_handle)
+        self._numbers.open_handle(thread.rank, event.new_handle)
         self._file_call(thread, ns, "dup", event.new_handle)
 
     def _on_io_destroy_handle(self, thread: _Thread, ns: int, event: Any) -> None:
@@ -386,7 +386,7 @@ class _Run:
     def _on_io_delete_file(self, thread: _Thread, ns: int, event: Any) -> None:
         frame = thread.frame("io")
         if frame is not None:
-            self.io.fill(frame.io, 0, file=self._places.file(event.file))
+            self.io.fill(frame.io, 0, file=self._numbers.file(event.file))
 
     def _on_io_operation_begin(self, thread: _Thread, ns: int, event: Any) -> None:
         modes = self._otf2.enums.IoOperationMode
@@ -405,7 +405,8 @@ class _Run:
         self._operations[thread.rank, event.handle, event.matching_id] = number
 
     def _offset(self, thread: _Thread, event: Any) -> int:
-        """Our own exports say it; else it follows from the calls before, if the handle has it."""
+        """The offset: exports of Sesame record it; else it follows from earlier calls on the
+        handle."""
         for attribute, value in (event.attributes or {}).items():
             if attribute.name == otf2_library.OFFSET:
                 return int(value)
@@ -449,8 +450,8 @@ class _Run:
         return part
 
     def _tie_makers(self) -> None:
-        """What no event has said, as far as the definitions tell it."""
-        comms = self._places.comms
+        """Fills in communicators without an event, where the definitions determine them."""
+        comms = self._numbers.comms
         made = comms.made_in_order(self._makers)
         for record, number in (made or {}).items():
             rank = self.mpi.value(record, "rank")
@@ -471,7 +472,7 @@ class _Run:
         self._tie_makers()
         realtime = self._clock.realtime_timestamp
         known = 0 < realtime < 1 << 62
-        tables = self._places.tables(self._last_ns, self.io, self.mpi)
+        tables = self._numbers.tables(self._last_ns, self.io, self.mpi)
         return Traced(
             tool="OTF2",
             version="",

@@ -1,4 +1,4 @@
-"""The Python package `otf2`, loaded when it is needed, and its words for ours."""
+"""The Python package `otf2`, imported at first use, and its constants for those of Sesame."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from sesame.traced.io_calls import LAYER_NAMES, METADATA, MPI_IO, POSIX, STDIO, 
 ANCHOR = "traces.otf2"
 # How Score-P names the layers.
 PARADIGMS = {POSIX: "POSIX", STDIO: "ISOC", MPI_IO: "MPI-IO"}
-# Attributes: what OTF2 has no field for.
+# Attributes, for data without a field in OTF2.
 OFFSET, ERROR, FILE = "sesame::offset", "sesame::error", "sesame::file"
 COMM = "sesame::communicator"
-UNKNOWN_OPENING = "unknown opening"  # in the name of a handle of ours
+UNKNOWN_OPEN_FILE = "unknown opening"  # in the name of a handle of ours
 CREATION_FLAGS = {
     "CREATE": os.O_CREAT,
     "TRUNCATE": os.O_TRUNC,
@@ -49,11 +49,11 @@ def load() -> Any:
     require("exchange", "an OTF2 archive", "otf2")
     library = importlib.import_module("otf2")
     importlib.import_module("otf2.events")
-    _mend_intercommunicators(library.definitions)
+    _fix_intercommunicators(library.definitions)
     return library
 
 
-def _mend_intercommunicators(definitions: Any) -> None:
+def _fix_intercommunicators(definitions: Any) -> None:
     """In otf2 3.2 an InterComm inherits the fields of Comm beside its own, so that none can be read
     or written; and its parent must be an intercommunicator."""
     name, *fields = definitions.InterComm._fields
@@ -87,7 +87,7 @@ def listening() -> Iterator[Any]:
 
 @contextmanager
 def writing(destination: Path) -> Iterator[None]:
-    """Makes the library's errors, which are no errors of the system to it, ours."""
+    """Turns the library's errors into OutputError."""
     with listening() as first_reason:
         try:
             yield
@@ -99,13 +99,13 @@ def writing(destination: Path) -> Iterator[None]:
 
 
 @contextmanager
-def new_archive(otf2: Any, folder: Path, ticks_per_second: int) -> Iterator[Any]:
-    archive = otf2.writer.Writer(str(folder), timer_resolution=ticks_per_second)
+def new_archive(otf2: Any, directory: Path, ticks_per_second: int) -> Iterator[Any]:
+    archive = otf2.writer.Writer(str(directory), timer_resolution=ticks_per_second)
     try:
         yield archive
         archive.close()
     except BaseException:
-        archive._handle = None  # or it closes itself once more in the end, and fails once more
+        archive._handle = None  # else its destructor closes it again and fails again
         raise
 
 

@@ -1,4 +1,4 @@
-"""Records as they grow out of the events of an OTF2 archive."""
+"""Records under construction, filled by the events of an OTF2 archive."""
 
 from __future__ import annotations
 

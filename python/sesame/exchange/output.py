@@ -1,4 +1,4 @@
-"""Files and directories that are there whole or not at all."""
+"""Writes files and directories completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sesame.errors import OutputError
 
 @contextmanager
 def whole_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
-    """A file that comes to its place when the block ends well."""
+    """A temporary file, renamed to `path` when the block ends without an error."""
     _check(path, force=force)
     if path.is_dir():
         raise OutputError(f"{path}: this is a directory, and the format is one file")
@@ -33,9 +33,9 @@ def whole_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_directory(path: Path, marker: str, *, force: bool) -> Iterator[Path]:
-    """A directory that comes to its place when the block ends well.
+    """A temporary directory, renamed to `path` when the block ends without an error.
 
-    One that is there is written over only if it has the file `marker`, as its kind has.
+    With `force` an existing directory is replaced, but only if it contains the file `marker`.
     """
     _check(path, force=force)
     if path.exists() and not (path / marker).is_file():
@@ -69,7 +69,7 @@ def _errors_of(path: Path) -> Iterator[None]:
 
 
 def _as_others_make(path: Path, mode: int) -> None:
-    """Temporary files are for their owner alone."""
+    """Gives a temporary file, which only its owner can read, the usual permissions."""
     umask = os.umask(0)
     os.umask(umask)
     path.chmod(mode & ~umask)

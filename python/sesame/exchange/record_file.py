@@ -1,7 +1,7 @@
-"""Records that an import finds one by one, in a file: there may be more than memory holds.
+"""A file of records that an import finds one by one: they may be larger than memory.
 
-A record is a number for each field. The late ones are in memory, where most changes fall; all are
-sorted in the end, as parts that fit in memory and then as their merge.
+A record is a number for each field. The most recent ones stay in memory, because most changes are
+to them. At the end all are sorted by an external merge sort.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Key = tuple[int, ...]
 
 
 class Scratch:
-    """`with Scratch(folder) as scratch:` files without names in a folder, gone with the block."""
+    """Provides unnamed temporary files in a directory: `with Scratch(directory) as scratch:`."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
         self._files = ExitStack()
 
     def __enter__(self) -> Scratch:
@@ -47,7 +47,7 @@ class Scratch:
         self._files.close()
 
     def new_file(self) -> BinaryIO:
-        return self._files.enter_context(tempfile.TemporaryFile(dir=self._folder))
+        return self._files.enter_context(tempfile.TemporaryFile(dir=self._directory))
 
 
 class Source(Protocol):
@@ -169,7 +169,7 @@ def _read(file: BinaryIO, first: int, records: int, width: int) -> Cells:
 
 
 def _in_order(cells: Cells) -> Cells:
-    """Of two calls with the same times the one that was found first is outside."""
+    """Sorts. Of two calls with equal times the one found first is the outer one."""
     head = {name: cells[:, at] for at, name in enumerate(HEAD)}
     return cells[call_order(head, layer=cells[:, -1])]
 

@@ -1,4 +1,4 @@
-"""Exports a data set as SDDF and imports what was exported so: a descriptor for a record type."""
+"""Exports a data set as SDDF, with a descriptor for each record type, and imports such files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """SDDF, the Pablo Self-Defining Data Format (Aydt, University of Illinois, 1994): its packets.
 
 A file describes its records before it holds any. Text begins with SDDFA, binary data with SDDFB.
-What is written is what every reader of the format takes: numbers without exponents, text of
+The writer uses only what every reader of the format accepts: numbers without exponents, text of
 printable ASCII without quotation marks (others are %22 and the like), `int` of 32 bits.
 """
 
@@ -75,7 +75,7 @@ class TextForm:
 def _text_of(value: Value) -> str:
     if isinstance(value, str):
         text = encoded(value)
-        return f'[{len(text) + 1}] {{ "{text}" }}'  # room for the end of a C string
+        return f'[{len(text) + 1}] {{ "{text}" }}'  # one more for the end of a C string
     if isinstance(value, list):
         return f"[{len(value)}] {{ {', '.join(_text_of(each) for each in value)} }}"
     if isinstance(value, float):

@@ -49,7 +49,7 @@ Packet = Attributes | Descriptor | Data
 
 
 class Damage(Exception):
-    """What is wrong; where is for the caller to say."""
+    """What is wrong; the caller adds where."""
 
 
 def read_packets(path: Path) -> Iterator[Packet]:
@@ -234,7 +234,7 @@ def _value(tokens: _Tokens, each: SddfField) -> Value:
 
 
 class _Bytes:
-    """What is left of a packet, in the sizes and the byte order of the file's header."""
+    """The rest of a packet, decoded with the sizes and the byte order of the file's header."""
 
     def __init__(self, data: bytes, order: str, codes: dict[str, str]) -> None:
         self._data, self._order, self._codes, self._at = data, order, codes, 0

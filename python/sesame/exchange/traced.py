@@ -1,4 +1,4 @@
-"""A traced run as an import finds it in another tool's file, and its way into a data set."""
+"""A traced run found by an import, and its conversion to a data set."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ UNKNOWN = {
 class Traced:
     """One run. Tables are columns by field name; a missing column is unknown throughout.
 
-    What is found only while batches are made (duration, damage, lost) is set by who makes them.
+    The generator of `batches` sets duration, damage and lost while it runs.
     """
 
     tool: str
@@ -62,9 +62,9 @@ class Traced:
     duration_ns: int
     ranks: int
     tables: dict[str, Columns] = field(default_factory=dict)  # by record type
-    batches: dict[str, Batches] = field(default_factory=dict)  # those that memory may not hold
+    batches: dict[str, Batches] = field(default_factory=dict)  # tables larger than memory
     damage: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)  # what the file had and a data set does not
+    lost: list[str] = field(default_factory=list)  # what the file has and a data set cannot hold
     title: str = ""
 
 
@@ -91,7 +91,7 @@ def _missing(name: str, kind: str, rows: int) -> Any:
 def call_order(columns: Mapping[str, Ints], layer: Ints) -> Ints:
     """The order of records: by rank, thread and begin, a call before those inside it.
 
-    `layer` says of two calls with the same times which is outside: the one of the lower layer.
+    Of two calls with equal times the one with the lower `layer` is the outer one.
     """
     return np.lexsort(
         (

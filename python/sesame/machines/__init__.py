@@ -7,12 +7,12 @@ from pathlib import Path
 
 from sesame.errors import InputError
 
-FOLDER = Path(__file__).parent
+DIRECTORY = Path(__file__).parent
 
 
 def shipped() -> dict[str, Path]:
     """Names and files of the shipped models."""
-    return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
+    return {path.stem: path for path in sorted(DIRECTORY.glob("*.toml"))}
 
 
 def find_machine(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Which call the replayer issues for which recorded one."""
+"""Maps recorded calls to the calls that the replayer issues."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ FORMATTED = PRINTING | SCANNING
 ISSUED_AS = {recorded: issued for issued, names in _SAME.items() for recorded in names}
 ISSUED_AS |= dict.fromkeys(PRINTING, "fprintf") | dict.fromkeys(SCANNING, "fgets")
 
-# Their length is what they moved, not what was asked for.
+# Their length is the number of bytes moved, not the number requested.
 SIZED_BY_RESULT = {"fprintf", "fputs", "fputc", "fgets", "fgetc", "copy_file_range", "sendfile"}
 PRINTS_TO_DESCRIPTOR = {"dprintf", "vdprintf"}
 NAMING = {"open", "fopen", "opendir", "stat", "lstat", "access", "unlink", "rename", "link"}
 NAMING |= {"symlink", "readlink", "mkdir", "rmdir", "truncate", "chmod", "statfs"}
-OPENINGS = {name for name in NAMING if io_kind(name) == OPEN}
+OPEN_CALLS = {name for name in NAMING if io_kind(name) == OPEN}
 
 _MPI_DATA = re.compile(r"MPI_File_(i?)(read|write)(_at|_all|_at_all|_shared|_ordered)?(_begin)?$")
 _MPI_OTHERS = {
@@ -92,14 +92,14 @@ def closings() -> set[str]:
 
 
 def _issued(kind: int) -> set[str]:
-    # The replayer's names for accesses to a mapped file are not the recorded ones.
+    # The replayer has its own names for accesses to a mapped file.
     recorded = {name: name.replace("touch_", "mapped_") for name in call_numbers()}
     return {name for name in call_numbers() if io_kind(recorded[name]) == kind}
 
 
 @cache
 def call_numbers() -> dict[str, int]:
-    """The replayer's own numbers: it is asked, so that there is one list."""
+    """The replayer's number of each call, read from the replayer, so that there is one list."""
     program = find_installed("sesame-replayer")
     answer = subprocess.run([program, "--calls"], capture_output=True, text=True, check=False)
     if answer.returncode != 0:

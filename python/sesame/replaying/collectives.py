@@ -1,4 +1,4 @@
-"""Collective calls of a traced run: who waited for whom."""
+"""Collective calls of a traced run: which process waited for which."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sesame.traced.groups import Array, number_in_group
 @dataclass(frozen=True)
 class Collectives:
     calls: int  # collective calls found: one for all processes that made it
-    incomplete: int  # those that some process has no record of
+    incomplete: int  # collective calls that some process has no record of
 
 
 def link_collectives(trace: Trace, order: Order, links: Links) -> Collectives:
     mpi, io_count = trace.mpi, len(trace.io)
     pattern = mpi.by_name(pattern_of)
     comm = np.where(mpi.is_call({"MPI_Finalize"}), 0, mpi["comm"])
-    # What lies inside another call is that one's own business, unless MPI_Start began it.
+    # Calls inside another call belong to that call, unless MPI_Start started them.
     own = (mpi["flags"] & MpiFlag.NESTED == 0) | (mpi["flags"] & MpiFlag.PERSISTENT != 0)
     rows = np.flatnonzero(
         (pattern != Pattern.NONE) & (comm >= 0) & own & (order.top[io_count:] >= io_count)
@@ -105,8 +105,9 @@ class Gates:
 def link_collective_io(
     trace: Trace, order: Order, issued: Array, links: Links, first_number: int
 ) -> Gates:
-    """All arrive when they enter such a call; I/O inside it that began after the last entry waits
-    for that, and who left after the last I/O waits for it. So no order is invented.
+    """Each process arrives when it enters such a call. I/O inside the call that began after the
+    last entry waits for all entries, and a process that left after the last I/O waits for that. So
+    the replay enforces no order that the recording does not show.
 
     `issued`: numbers of the I/O records that are issued, by stream and time.
     """

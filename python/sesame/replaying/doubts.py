@@ -1,9 +1,9 @@
 """Why the time of a replay may not be that of the program: disturbed when it was recorded, or now.
 
 Computation in a replay is the processor time that it took when recorded, as far as the records
-tell what others took (docs/models/replay.md). Four things are seen and said: that the records are
-not all that the run did; that others took much; that a process had the processor for less than its
-computation is long; and that others took it from the replay itself.
+tell what others took (docs/models/replay.md). Four things are detected: records that are
+incomplete; much processor time taken by other processes; a process that had the processor for less
+time than its computation is long; and other processes that disturbed the replay itself.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def _taken(computed: float, lost: float) -> Doubt:
 
 
 def _without_processor(schedule: Schedule, computed: float) -> Doubt | None:
-    """Threads that gave the processor up themselves may have waited for something, or for others
-    to give it back: the records cannot tell, and such time is kept as it was."""
+    """Threads that yielded the processor may have waited for an event, or for the processor: the
+    records do not show which, and such time is kept as it was."""
     ranks = {schedule.order.streams[int(s)][0] for s in np.unique(schedule.operations.stream)}
     processes = [process for process in schedule.trace.processes if process.rank in ranks]
     if not processes or any(process.processor_ns <= 0 for process in processes):

@@ -1,4 +1,4 @@
-"""Events of a replay: what operations reach and wait for, collected before they are numbered."""
+"""Events of a replay, which operations reach and wait for, collected before they are numbered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from sesame.traced.groups import Array
 
-ARRIVE, WAIT, AFTER = 0, 1, 2  # at its begin, before it goes on, at its end
+ARRIVE, WAIT, AFTER = 0, 1, 2  # at its start, before it continues, at its end
 
 
 @dataclass

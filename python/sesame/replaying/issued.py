@@ -1,4 +1,4 @@
-"""Which recorded calls are issued in a replay, and with what."""
+"""Selects the recorded calls that a replay issues, with their arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of a traced run: which send a receive waited for, and which send its receive."""
+"""Messages of a traced run: matches sends and receives, and finds which one waited."""
 
 from __future__ import annotations
 

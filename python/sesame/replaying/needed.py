@@ -1,4 +1,4 @@
-"""What must be there before a replay: what the run found."""
+"""Files that must exist before a replay: those that the traced run found."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def what_is_needed(trace: Trace, issued: Issued, preopened: set[str]) -> Needed:
 
 
 class _Names:
-    """Which names the run gave itself, and what had them before."""
+    """Names that the run created, and the files that had them before."""
 
     def __init__(self, trace: Trace, issued: Issued) -> None:
         name_of = {number: name for name, number in calls.call_numbers().items()}
@@ -105,7 +105,7 @@ class _Names:
 
 def _directories(trace: Trace, issued: Issued, indices: list[int]) -> set[str]:
     """Paths that are directories: their kind says so, or what was done with them, or they have
-    others below them, be it only such as were looked for in vain."""
+    others below them, even if only failed lookups name them."""
     io, number_of = trace.io, calls.call_numbers()
     call = issued.call[issued.rows]
     chosen = np.isin(call, [number_of[name] for name in OF_DIRECTORIES])

@@ -1,4 +1,4 @@
-"""Writes a plan, what `sesame-replayer` plays. core/replay/plan.h says what is in it."""
+"""Writes a plan, the input of `sesame-replayer`. core/replay/plan.h describes the format."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ REGULAR = 1
 
 @dataclass(frozen=True)
 class Share:
-    """Which part of a run one process of the replay plays: streams of some ranks."""
+    """The streams that one process of the replay plays: those of some ranks."""
 
     process: int = 0
     processes: int = 1
@@ -197,7 +197,8 @@ def _other_slots(schedule: Schedule, rows: Array) -> Array:
 
 
 def _events(operations: Operations, process_of: Array, share: Share) -> tuple[Array, Array]:
-    """Counts of what reaches each event in this process and from others, and whom to tell."""
+    """Counts of what reaches each event in this process and from others, and which processes to
+    notify."""
     events = np.zeros(operations.events, EVENT)
     if len(operations.link_event) == 0:
         return events, np.zeros(0, np.int64)

@@ -1,4 +1,4 @@
-"""Plays a schedule: makes the files, runs the native player, reads what it measured."""
+"""Plays a schedule: creates the files, runs `sesame-replayer`, reads its measurements."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Played:
-    """What became of each operation of the schedule."""
+    """The result of each operation of the schedule."""
 
     operations: Array
     scheduled_end_ns: int
@@ -74,8 +74,8 @@ def play(schedule: Schedule, share: Share, options: Options) -> Played | None:
     """None in a process that is not the first: the first one has the result of all."""
     library = build_transport(options.mpi) if share.processes > 1 else None
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
-        plan, result = folder / "plan", folder / "result"
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
+        plan, result = directory / "plan", directory / "result"
         write_plan(schedule, plan, share, payload=options.payload, direct=options.direct)
         caches = None
         if share.process == 0:

@@ -1,5 +1,6 @@
-"""What had to come first without any message: a file exists before others open it, a thread begins
-after what its process did before, and nobody uses what another one has closed."""
+"""Order between operations without messages: a file is created before other threads open it, a
+thread starts after the earlier operations of its process, and no thread uses a file after another
+closed it."""
 
 from __future__ import annotations
 
@@ -85,7 +86,7 @@ def uses_of_names(
 def uses_of_handles(
     rows: Array, order: Order, handles: Array, opens: Array, closes: Array
 ) -> list[list[Use]]:
-    """Of openings that several threads use: opening, closing, first and last use of each thread."""
+    """Uses of files that several threads share: open, close, first and last use by each thread."""
     if len(rows) == 0:
         return []
     handle, stream = np.unique(handles, return_inverse=True)[1], order.stream[rows]
@@ -109,7 +110,7 @@ def uses_of_handles(
 @dataclass
 class Anchors:
     """Operations without I/O that wait for another thread: where a thread begins, and where its
-    process went on after its last record."""
+    process continued after its last record."""
 
     stream: list[int]
     begin: list[int]

@@ -1,5 +1,5 @@
-"""Time in which threads wanted the processor and something else had it: it is no part of what they
-would take on other file systems."""
+"""Time in which threads were ready to run and others had the processor: a replay on another file
+system must not include it."""
 
 from __future__ import annotations
 

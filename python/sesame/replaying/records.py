@@ -1,4 +1,4 @@
-"""The records of a traced run as columns, with what they lie inside of."""
+"""The records of a traced run as columns, with the record that each is nested in."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def _communicators(data_set: DataSet) -> dict[int, Array]:
 
 
 def what_it_holds(trace: Trace) -> str:
-    """In words, for a trace without I/O that can be repeated."""
+    """A description of the records, for the error about a trace without I/O to replay."""
     if not len(trace.io):
         calls = f"{len(trace.mpi):,} calls of MPI" if len(trace.mpi) else "no calls"
         if DataSet(trace.path).has("file_total"):

@@ -1,4 +1,4 @@
-"""What a replay showed: its figures, and a data set with the records at their new times."""
+"""The result of a replay: its figures, and a data set with the records at their new times."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ class _Warp:
         inside = (times - begin) / np.maximum(end - begin, 1) * (new_end - new_begin)
         moved = np.where(times < end, new_begin + inside, new_end + (times - end) * self._scale)
         moved = np.where(known, moved, times * self._scale).astype(np.int64)
-        # An operation that came late has eaten up some of the pause in front of it.
+        # An operation that was late shortens the pause before it.
         behind = np.minimum(behind, len(key) - 1)
         is_next = (self._stream[behind] == stream) & (self._begin[behind] > times)
         return np.where(is_next, np.minimum(moved, self._new_begin[behind]), moved)

@@ -71,7 +71,7 @@ class Slots:
     """Open files: each process has a table of them."""
 
     slot: Array  # of each row of io; -1 for none
-    count: dict[int, int]  # by rank; the last one is for openings that failed
+    count: dict[int, int]  # by rank; the last one is for opens that failed
     opened: list[tuple[int, int, int, int]]  # rank, slot, file, flags
 
 
@@ -97,7 +97,7 @@ def _assign_slots(trace: Trace, issued: Issued) -> Slots:
     slot = np.full(len(io), -1, np.int64)
     count: dict[int, int] = {}
     opened: list[tuple[int, int, int, int]] = []
-    opening = np.isin(issued.call, [number_of[name] for name in sorted(calls.OPENINGS)])
+    opening = np.isin(issued.call, [number_of[name] for name in sorted(calls.OPEN_CALLS)])
     writes = np.isin(issued.call, [number_of[name] for name in sorted(calls.writes())])
     copied_to = set(io["other_file"][rows[writes[rows]]].tolist())
     ranks, begins = np.unique(io["rank"][rows], return_index=True)  # rows stand by rank
@@ -146,7 +146,7 @@ def _link_the_rest(
         parts.append((gates.stream, gates.begin, gates.end, gates.until, tie, tie * 0))
         total += 2 * half
     flat = _flat(order, issued)
-    # A thread that neither did I/O nor had messages needs no place in the replay.
+    # A thread without I/O and messages is not replayed.
     linked = links.columns()[0]
     active = np.concatenate([issued.rows, linked[linked < len(order.top)]])
     streams = set(np.unique(order.stream[active]).tolist())
@@ -164,7 +164,7 @@ def _link_the_rest(
     ]
     call = issued.call[ours]
     number_of = calls.call_numbers()
-    opens = np.isin(call, [number_of[name] for name in sorted(calls.OPENINGS)])
+    opens = np.isin(call, [number_of[name] for name in sorted(calls.OPEN_CALLS)])
     closes = np.isin(call, [number_of[name] for name in sorted(calls.closings())])
     handles = io["rank"][ours] << 32 | slots.slot[ours]
     link_uses(uses_of_handles(ours, order, handles, opens, closes), links)
@@ -191,10 +191,10 @@ def _assemble(
     starts = np.concatenate([np.zeros(records, np.int64), extra.starts])
     operation, event, kind = links.columns()
     happened = _event_times(links.events, operation, event, kind, begin, end)
-    # A wait that the recording contradicts was none.
+    # Drop waits that contradict the recording.
     true = (kind != WAIT) | (happened[event] <= until[operation])
     waited = np.unique(event[true & (kind == WAIT)])
-    true &= np.isin(event, waited)  # and an event that nobody waits for needs no arrivals
+    true &= np.isin(event, waited)  # an event without waiters needs no arrivals
     operation, event, kind = operation[true], event[true], kind[true]
     is_issued = np.zeros(len(begin), bool)
     is_issued[issued.rows] = True

@@ -1,4 +1,4 @@
-"""Where a replay's files lie, what must be there before it, and what is removed after it."""
+"""Where a replay's files are, which must exist before it, and which are removed after it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sesame.replaying.records import TracedFile
 SYSTEM = ("/proc", "/sys", "/dev", "/run")
 SHARED_MEMORY = "/dev/shm"
 CHUNK = 1 << 20
-ROOM_TO_SPARE = 1.02  # a file system needs some space for what it notes about the files
+SPARE_SPACE = 1.02  # a file system needs some space for metadata
 
 
 def is_replayed(file: TracedFile) -> bool:
@@ -25,8 +25,8 @@ def is_replayed(file: TracedFile) -> bool:
     return not _under(file.path, SYSTEM) or _under(file.path, (SHARED_MEMORY,))
 
 
-def _under(path: str, folders: tuple[str, ...]) -> bool:
-    return any(path == folder or path.startswith(folder + "/") for folder in folders)
+def _under(path: str, directories: tuple[str, ...]) -> bool:
+    return any(path == directory or path.startswith(directory + "/") for directory in directories)
 
 
 @dataclass(frozen=True)
@@ -121,13 +121,13 @@ class Layout:
             if not os.access(root, os.W_OK | os.X_OK):
                 raise OutputError(f"{root}: permission denied: cannot make files there")
         if len(set(by_device.values())) == 1:
-            self._check_room(next(iter(by_device)))
+            self._check_space(next(iter(by_device)))
 
-    def _check_room(self, root: Path) -> None:
+    def _check_space(self, root: Path) -> None:
         there = sum(path.stat().st_size for path in self._there_before if path.is_file())
-        room = os.statvfs(root)
-        free = room.f_bavail * room.f_frsize + there
-        wanted = int(self._needed.space * ROOM_TO_SPARE)
+        file_system = os.statvfs(root)
+        free = file_system.f_bavail * file_system.f_frsize + there
+        wanted = int(self._needed.space * SPARE_SPACE)
         if wanted > free:
             raise OutputError(
                 f"{root}: replay target too small: the files of the run take {wanted:,} bytes, "
@@ -173,7 +173,7 @@ class Layout:
 
 
 def _remove_empty(path: Path) -> None:
-    with suppress(OSError):  # somebody else has put something there
+    with suppress(OSError):  # another process has created a file in it
         path.rmdir()
 
 

@@ -36,10 +36,10 @@ def build_transport(wanted: str | None) -> Path:
     shown = subprocess.run([compiler, "-show"], capture_output=True, check=False).stdout
     digest.update(shown)
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    folder = Path(base) / "sesame/replay" / digest.hexdigest()[:16]
-    library = folder / "libsesame_transport.so"
+    directory = Path(base) / "sesame/replay" / digest.hexdigest()[:16]
+    library = directory / "libsesame_transport.so"
     if not library.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
         _compile(compiler, source, library)
     return library
 

@@ -1,4 +1,4 @@
-"""Experiments of published reports, made again: what they ran, what they found, what comes here."""
+"""Repeats experiments of published reports and compares their findings with the results here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sesame.reproduction.run import MACHINE, Runner
 
 # A name for all experiments of a section.
 SECTIONS = {"sesame-8.2": EXPERIMENTS}
-# What is not simulated, but observed on this machine, by section.
+# Sections that are measured on this machine instead of simulated.
 OBSERVATIONS = [
     initialization.OBSERVATION,
     opening.OBSERVATION,

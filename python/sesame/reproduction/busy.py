@@ -1,4 +1,4 @@
-"""What a thread was busy with: stretches of time from the ends and durations of its events."""
+"""Activities of a thread over time, from the ends and durations of its events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONG_AGO = -(1 << 62)
 
 @dataclass(frozen=True)
 class Spans:
-    """Stretches of time that follow one another, in ns."""
+    """Disjoint time intervals in ascending order, in ns."""
 
     begin: Times
     end: Times
@@ -29,18 +29,18 @@ class Spans:
         return Spans(np.maximum(begin, np.concatenate(([LONG_AGO], end[:-1]))), end)
 
     def before(self, time: Any) -> Any:
-        """How much of them lies before each time."""
+        """The total length of the intervals before each time."""
         length = np.concatenate(([0], np.cumsum(self.end - self.begin)))
-        begun = np.searchsorted(self.begin, time, "right")
-        last_end = np.concatenate(([LONG_AGO], self.end))[begun]
-        return length[begun] - np.maximum(last_end - time, 0)
+        started_before = np.searchsorted(self.begin, time, "right")
+        last_end = np.concatenate(([LONG_AGO], self.end))[started_before]
+        return length[started_before] - np.maximum(last_end - time, 0)
 
     def within(self, begin: Any, end: Any) -> Any:
-        """How much of them lies in each interval: none has more than its length."""
+        """The total length inside each interval from `begin` to `end`."""
         return self.before(end) - self.before(begin)
 
     def and_(self, other: Spans) -> Spans:
-        """What lies in both."""
+        """The intersection."""
         edges = np.unique(np.concatenate((self.begin, self.end, other.begin, other.end)))
         begin, end = edges[:-1], edges[1:]
         both = (self.within(begin, end) > 0) & (other.within(begin, end) > 0)
@@ -49,10 +49,10 @@ class Spans:
 
 @dataclass(frozen=True)
 class Activity:
-    """Of one thread."""
+    """When one thread ran, waited, or was ready to run."""
 
     running: Spans
-    ready: Spans  # something else had the processor
+    ready: Spans  # ready to run, but another thread had the processor
 
 
 def spans_of(kernel: DataSet, thread: int, subsystem: str, point: str) -> Spans:

@@ -1,9 +1,9 @@
 """Caching policies in section 8.2 of the SESAME report: random requests, multiplied matrices.
 
-Of its figures the report says in words what they show. Workloads are ours: `requests` for the
-synthetic benchmark, oocmm for the multiplication of matrices. What the report does not say (sizes
-of files, matrices, blocks) is chosen so that what it describes can happen, and stands in
-the machine model pfssim and here.
+The report describes in words what its figures show. Sesame's own workloads are used: `requests` for
+the synthetic benchmark, oocmm for the multiplication of matrices. What the report does not say
+(sizes of files, matrices, blocks) is chosen so that what it describes can happen, and stands in the
+machine model pfssim and here.
 """
 
 from __future__ import annotations
@@ -307,7 +307,7 @@ TOGETHER = Experiment(
             f"Cache performance is significantly worse than with the first pattern: {name}.",
             partial(worse_together, policy),
             "A row lies in one block, so that the ranks want the same blocks in the same order, "
-            "whichever column each is at. The next finding has what makes it come out.",
+            "whichever column each is at. The next finding shows a setting that reproduces it.",
         )
         for policy, name in POLICIES.items()
     ]

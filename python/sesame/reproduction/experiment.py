@@ -1,4 +1,4 @@
-"""What an experiment of a published report is made of: runs, figures of theirs, findings."""
+"""Parts of an experiment of a published report: simulated runs, printed numbers, findings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Case:
     ranks: int
     overrides: tuple[str, ...] = ()
     compute: str = "none"
-    # A run of the same up to where measuring begins: its counts are taken off.
+    # The same run up to the start of the measurement: its counts are subtracted.
     before: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
@@ -32,7 +32,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run gave. Counts are of all I/O nodes, or of all elements of I/O lists."""
+    """The results of a run. Counts are totals over all I/O nodes, or all elements of I/O lists."""
 
     time_s: float
     write_seeks: int  # of I/O lists
@@ -94,7 +94,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Row:
-    """One number of a table: theirs, where it was printed, and how ours is had."""
+    """One number of a table: the report's value, if printed, and how to compute the value here."""
 
     name: str
     theirs: str
@@ -103,11 +103,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Finding:
-    """What the report says came out, and whether it does here."""
+    """A finding of the report, and the test whether it is reproduced here."""
 
     text: str
     holds: Callable[[Results], bool]
-    # Why ours may differ, shown where it does.
+    # Why the result here may differ; shown if it does.
     remark: str = ""
 
 

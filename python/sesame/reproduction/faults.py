@@ -42,7 +42,7 @@ PAGE = 4096
 TRACE = ("vm.total", "sched.wait", "sched.run", "task.create")
 ACTIVITIES = ("page-in", "copy-on-write", "reactivation", "zero-fill", "protection")
 CLASSES = ("executable", "file", "internal")
-PULLS = 120  # intervals of a plot
+INTERVALS = 120  # intervals of a plot
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def observe(laboratory: Laboratory, say: Callable[[str], None]) -> Outcome:
             say(f"1 rank with 16 MB of memory, {size} MB")
             try:
                 limited[size] = _sort(laboratory, 1, size, MEMORY_BYTES)
-            except WorkloadError:  # killed: no page could be had
+            except WorkloadError:  # killed: out of memory
                 break
     if EDGE_MB not in limited:
         raise InputError(
@@ -243,7 +243,7 @@ def _judge_counts(free: dict[int, Sorts], limited: Sorts) -> list[Judgement]:
 
 def _judge_totals(curves: dict[str, Sorts]) -> Judgement:
     """The report's parts were more than its total. The kernel's own account of the processes is
-    another source; it has faults of programs while they are begun, which no instruction causes."""
+    another source; it includes faults of exec, which no instruction of the program causes."""
     worst_sum, worst_account = 0, 0.0
     for sort in (sort for sorts in curves.values() for sort in sorts.values()):
         summary = sort.observed.kernel.table("kernel_summary").to_pylist()
@@ -328,7 +328,7 @@ def _load(sort: Sort) -> Diagram:
     """Faults are cut at the ends of intervals, so that no interval has more than its length."""
     process, phases = _top_rank(sort)
     zero, end = phases[0].begin_ns, phases[-1].end_ns
-    edges = np.linspace(zero, end, PULLS + 1).astype(np.int64)
+    edges = np.linspace(zero, end, INTERVALS + 1).astype(np.int64)
     length = np.diff(edges)
     activity = activity_of(sort.observed.kernel, process)
     spans = {

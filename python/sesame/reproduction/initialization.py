@@ -188,7 +188,7 @@ def _rounds(starts: Starts) -> Table:
         gaps = _gaps(start)
         rows.append([str(ranks), str(len(gaps)), ", ".join(f"{gap:.2f}" for gap in gaps)])
     return Table(
-        "Rounds: the proxy tells mpiexec that all of its ranks have come, and is told to go on",
+        "Rounds: the proxy reports to mpiexec that all of its ranks have arrived, and may continue",
         ["ranks", "rounds", "from round to round, ms"],
         rows,
     )
@@ -287,7 +287,7 @@ def _judge(starts: Starts) -> list[Judgement]:
         Judgement(
             "Each node sends a message to each other node.",
             between > 0,
-            "Ranks of one node find each other in memory, of which the proxy has told them; no "
+            "Ranks of one node find each other in shared memory, which the proxy named; no "
             "socket is between them.",
             f"{between} messages from rank to rank",
         ),
@@ -299,11 +299,11 @@ def _judge(starts: Starts) -> list[Judgement]:
             + ", ".join(f"{kind}: {largest.kinds()[kind]}" for kind in KINDS[1:]),
         ),
         Judgement(
-            "It goes in phases, and nobody goes on before the last one has come.",
+            "It works in phases, and no rank continues before the last one has arrived.",
             all(come == len(start.inits) for start in starts.values() for come in _come(start)),
             "",
             f"{len(_come(largest))} rounds on {RANKS[-1]} ranks; in each, before mpiexec lets the "
-            f"proxy go on, of {RANKS[-1]} ranks "
+            f"proxy continue, of {RANKS[-1]} ranks "
             + ", ".join(map(str, _come(largest)))
             + " have spoken",
         ),

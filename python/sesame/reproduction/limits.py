@@ -1,4 +1,4 @@
-"""Memory that a command may have: a control group, and somewhere for its pages to go."""
+"""Limits the memory of a command by a control group, and provides swap space."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sesame.errors import InputError
 MOUNT = Path("/sys/fs/cgroup")
 # Of each version of control groups: where groups of memory are, and the file of their limit.
 VERSIONS = ((MOUNT / "memory", "memory.limit_in_bytes"), (MOUNT, "memory.max"))
-MOST_SECONDS = 10.0  # that a killed process may take to be gone
+MOST_SECONDS = 10.0  # within which a killed process must have ended
 
 
 def _groups() -> tuple[Path, str]:
@@ -31,7 +31,7 @@ def _groups() -> tuple[Path, str]:
 
 @contextmanager
 def memory_limit(limit_bytes: int | None) -> Iterator[Sequence[str]]:
-    """Words to put before a command that has this much memory, with its children."""
+    """A command prefix that limits the memory of a command and its children to `limit_bytes`."""
     if limit_bytes is None:
         yield ()
         return
@@ -51,7 +51,7 @@ def memory_limit(limit_bytes: int | None) -> Iterator[Sequence[str]]:
 
 
 def _remove(group: Path) -> None:
-    """With whoever is in it still: a run that was ended may have left some."""
+    """Removes a control group; kills processes that an interrupted run left in it."""
     end = time.monotonic() + MOST_SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Workloads run here while their calls are traced and the kernel is watched."""
+"""Runs workloads on this machine while their calls and kernel events are traced."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Phase:
-    """A stay of a rank in an activity that it has stamped."""
+    """A phase of a rank, between two of its time stamps."""
 
     rank: int
     process: int
@@ -59,7 +59,7 @@ NESTED = {"io": IoFlag.NESTED, "mpi": MpiFlag.NESTED}
 
 @dataclass(frozen=True)
 class Observed:
-    """What one run left. Times of both data sets are from their begins."""
+    """The data of one run. Times of both data sets are relative to their starts."""
 
     command: str
     process: int  # the one that was started
@@ -101,7 +101,7 @@ class Observed:
         return found
 
     def processes(self) -> set[int]:
-        """All that it started; needs a trace of task.create."""
+        """All processes that it started; needs a trace of task.create."""
         found = {self.process}
         made = events_of(self.kernel, subsystem="task", point="create")
         for parent, child in zip(made["process"].tolist(), made["what"].tolist(), strict=True):
@@ -117,7 +117,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a section of a report found by looking into its machine, looked for in this one."""
+    """A section of a report that measured its machine, repeated on this machine."""
 
     name: str
     title: str
@@ -126,15 +126,15 @@ class Observation:
 
 
 class Laboratory:
-    """Runs workloads one after the other; data sets lie in a folder."""
+    """Runs workloads one after the other; data sets are kept in a directory."""
 
-    def __init__(self, folder: Path, mpi: str | None = None) -> None:
+    def __init__(self, directory: Path, mpi: str | None = None) -> None:
         if os.geteuid() != 0:
             raise InputError(
                 "this experiment looks into the kernel, which only root may",
                 hint="sudo env PATH=$PATH sesame reproduce …; sesame-8.2 needs no root",
             )
-        self.folder = folder
+        self.directory = directory
         self._compiler: Compiler = find_compiler(mpi)
         if self._compiler.mpiexec is None:
             raise InputError(f"there is no mpiexec beside {self._compiler.wrapper}")
@@ -153,7 +153,7 @@ class Laboratory:
         """`trace`: points whose events are recorded; `is_traced`: the calls of its ranks, too."""
         built = build_workload(find_workload(workload), self._compiler)
         self._runs += 1
-        here = self.folder / f"run-{self._runs}"
+        here = self.directory / f"run-{self._runs}"
         here.mkdir()
         report = here / "report.json"
         program = [str(built.program), *options]
@@ -198,7 +198,7 @@ class Laboratory:
 
 
 def wait_for(process: subprocess.Popen[bytes]) -> int:
-    """Whoever ends us ends it."""
+    """Waits for a process; ends it if this process is interrupted."""
     try:
         return process.wait()
     except BaseException:

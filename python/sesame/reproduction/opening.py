@@ -1,5 +1,5 @@
-"""Section 7.3 of the SESAME report: the time to open and synchronise a file, as the application and
-the kernel see it, in one time line.
+"""Section 7.3 of the SESAME report: the time to open and synchronise a file, as measured by the
+application and by the kernel, in one time line.
 
 A shared file is opened with MPI-IO, written, and brought to the disk.
 """
@@ -54,8 +54,8 @@ PARTS = (
 
 
 @dataclass(frozen=True)
-class Opening:
-    """Runs that open, write and synchronise a file some times."""
+class OpeningRun:
+    """A run that opens, writes and synchronises a file several times."""
 
     observed: Observed
 
@@ -117,35 +117,33 @@ class Opening:
         return count / len(calls), size / len(calls)
 
 
-Openings = dict[int, Opening]
+Runs = dict[int, OpeningRun]
 
 
 def observe(laboratory: Laboratory, say: Callable[[str], None]) -> Outcome:
-    openings: Openings = {}
+    runs: Runs = {}
     options = [*OPTIONS, "--repeat", str(REPEATS)]
     for ranks in RANKS:
         say(f"{REPEATS} files on {ranks} ranks")
-        openings[ranks] = Opening(
-            laboratory.run("iow", options, ranks, trace=TRACE, is_traced=True)
-        )
-    listed = openings[LISTED_RANKS]
+        runs[ranks] = OpeningRun(laboratory.run("iow", options, ranks, trace=TRACE, is_traced=True))
+    listed = runs[LISTED_RANKS]
     first = _first(listed)
     return Outcome(
         NAME,
         TITLE,
         SOURCE,
-        judgements=_judge(openings),
+        judgements=_judge(runs),
         tables=[
-            _times(openings),
-            *(_spent(openings, name) for name in (OPEN, SYNC)),
+            _times(runs),
+            *(_spent(runs, name) for name in (OPEN, SYNC)),
             _trace(listed, *first),
         ],
-        diagrams=[_drawn(listed, *first), _curves(openings)],
-        commands=[opening.observed.command for opening in openings.values()],
+        diagrams=[_drawn(listed, *first), _curves(runs)],
+        commands=[opening.observed.command for opening in runs.values()],
     )
 
 
-def _times(openings: Openings) -> Table:
+def _times(runs: Runs) -> Table:
     rows = [
         [
             str(ranks),
@@ -156,21 +154,21 @@ def _times(openings: Openings) -> Table:
                 for value in (opening.mean_ms(name), opening.mean_ms(name) / ranks)
             ),
         ]
-        for ranks, opening in openings.items()
+        for ranks, opening in runs.items()
     ]
     columns = ("ranks", "calls", "open, ms", "for each rank", "sync, ms", "for each rank")
     return Table("Mean times to open a shared file and to synchronise it", columns, rows)
 
 
-def _spent(openings: Openings, name: str) -> Table:
+def _spent(runs: Runs, name: str) -> Table:
     rows = []
-    for ranks, opening in openings.items():
+    for ranks, opening in runs.items():
         parts = opening.parts(name)
         rows.append([str(ranks), *(f"{part:.3f}" for part in parts), f"{parts.sum():.3f}"])
     return Table(f"Where the time of {name} goes, ms of a call", ["ranks", *PARTS, "sum"], rows)
 
 
-def _first(opening: Opening) -> tuple[int, int]:
+def _first(opening: OpeningRun) -> tuple[int, int]:
     """From an opening to the end of the synchronisation that follows it, of all ranks."""
     ranks = {call.rank for call in opening.calls}
     syncs = [next(call for call in opening.of(SYNC) if call.rank == rank) for rank in ranks]
@@ -181,7 +179,7 @@ def _first(opening: Opening) -> tuple[int, int]:
     return min(opens), max(sync.end_ns for sync in syncs)
 
 
-def _trace(opening: Opening, begin: int, end: int) -> Table:
+def _trace(opening: OpeningRun, begin: int, end: int) -> Table:
     """What ranks called and what the kernel did, merged."""
     rows: list[tuple[int, tuple[str, ...]]] = []
     names_of = {call.process: f"rank {call.rank}" for call in opening.calls}
@@ -204,7 +202,7 @@ def _trace(opening: Opening, begin: int, end: int) -> Table:
         ):
             if class_ == "discard" or (subsystem == "fs" and pid not in names_of):
                 continue
-            # A device is done whoever runs at that moment.
+            # A device may complete while any process runs.
             who = "device" if point == "complete" else f"kernel, {names_of.get(pid, command)}"
             length = f"{1e-3 * duration:,.1f}" if duration else ""
             add(time, who, f"{subsystem}.{point} {class_}", str(size), length)
@@ -218,7 +216,7 @@ def _trace(opening: Opening, begin: int, end: int) -> Table:
     )
 
 
-def _drawn(opening: Opening, begin: int, end: int) -> Lanes:
+def _drawn(opening: OpeningRun, begin: int, end: int) -> Lanes:
     ranks = dict(sorted((call.rank, call.process) for call in opening.calls))
     bars = [
         Bar(f"rank {call.rank}", *_ms(call, begin), call.name, call.name)
@@ -253,13 +251,13 @@ def _ms(call: Call, zero: int) -> tuple[float, float]:
     return 1e-6 * (call.begin_ns - zero), 1e-6 * (call.end_ns - zero)
 
 
-def _curves(openings: Openings) -> Diagram:
+def _curves(runs: Runs) -> Diagram:
     return Diagram(
         "Mean time to open and to synchronise",
         "ranks",
         "ms",
         {
-            name: [(ranks, opening.mean_ms(name)) for ranks, opening in openings.items()]
+            name: [(ranks, opening.mean_ms(name)) for ranks, opening in runs.items()]
             for name in (OPEN, SYNC)
         },
     )
@@ -270,10 +268,10 @@ def _share(parts: Iterable[float], chosen: slice) -> float:
     return float(values[chosen].sum() / values.sum())
 
 
-def _judge(openings: Openings) -> list[Judgement]:
-    alone, most = openings[RANKS[0]], openings[RANKS[-1]]
-    opened = [opening.mean_ms(OPEN) for opening in openings.values()]
-    each = [time / ranks for time, ranks in zip(opened, openings, strict=True)]
+def _judge(runs: Runs) -> list[Judgement]:
+    alone, most = runs[RANKS[0]], runs[RANKS[-1]]
+    opened = [opening.mean_ms(OPEN) for opening in runs.values()]
+    each = [time / ranks for time, ranks in zip(opened, runs, strict=True)]
     reads = most.moved(OPEN, "read")
     asked = most.moved(OPEN, "open")
     library = _share(most.parts(OPEN), slice(2, None))
@@ -286,7 +284,7 @@ def _judge(openings: Openings) -> list[Judgement]:
             "Ranks here share processors, and one of them opens the file first while the others "
             "wait.",
             "to open: "
-            + ", ".join(f"{t:.2f} ms on {n}" for t, n in zip(opened, openings, strict=True)),
+            + ", ".join(f"{t:.2f} ms on {n}" for t, n in zip(opened, runs, strict=True)),
         ),
         Judgement(
             "An opening reads a little from a file system (a page was asked for, 104 bytes came).",

@@ -1,4 +1,5 @@
-"""What came out of an experiment: tables, diagrams, and the report's findings beside ours."""
+"""The outcome of an experiment: tables, diagrams, and whether the report's findings are
+reproduced."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Band:
-    """A stretch of a diagram's axis that has a name."""
+    """A named range of a diagram's axis."""
 
     begin: float
     end: float
@@ -40,7 +41,7 @@ class Diagram:
 
 @dataclass(frozen=True)
 class Bar:
-    """Something that took time in a lane."""
+    """An activity in a lane, from its begin to its end."""
 
     lane: str
     begin: float
@@ -62,7 +63,7 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Lanes:
-    """A time line with a lane for each of those that take part, the first on top."""
+    """A time line with one lane for each participant, the first on top."""
 
     title: str
     axis: str
@@ -73,11 +74,11 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the report found, and whether it is found here."""
+    """A finding of the report, and whether it is reproduced here."""
 
     text: str
     is_reproduced: bool
-    # Why ours may differ, shown where it does.
+    # Why the result here may differ; shown if it does.
     remark: str = ""
     # What was seen here.
     seen: str = ""

@@ -1,7 +1,7 @@
 """Section 8.2 of the SESAME report: collective I/O, caching policies, and numbers of I/O nodes.
 
-The report prints numbers only in Table 8-3; of its figures it says in words what they show. The
-workload here is our BTIO (bt); caching policies have a file of their own.
+The report prints numbers only in Table 8-3; it describes in words what its figures show. The
+workload is Sesame's BTIO (bt). Caching policies are in caching.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Section 7.4 of the SESAME report: regions of record sizes, and buffers that nobody told of.
+"""Section 7.4 of the SESAME report: regions of record sizes, and undocumented buffers.
 
 The same records are timed by the application and by the kernel. Where the two see different
 requests, or the same ones take less time than any device needs, something between them keeps data.

@@ -31,7 +31,7 @@ AT_ONCE = 2
 
 
 class Runner:
-    """Builds the workloads once and runs cases; stop() ends what is under way."""
+    """Builds the workloads once and runs cases; stop() ends the running ones."""
 
     def __init__(self, mpi: str | None = None) -> None:
         self._compiler = find_compiler(mpi)
@@ -45,16 +45,16 @@ class Runner:
                 self._built[name] = build_workload(find_workload(name), self._compiler)
 
     def run(self, cases: list[Case]) -> Iterator[tuple[Case, Measured]]:
-        """Every case with what it gave, as they end."""
+        """Yields every case with its results, in the order of completion."""
         self.build(dict.fromkeys(case.workload for case in cases))
         with ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
-            under_way: dict[Future[Measured], Case] = {
+            running: dict[Future[Measured], Case] = {
                 pool.submit(self._measure, case): case for case in cases
             }
             try:
-                while under_way:
-                    for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                        yield under_way.pop(future), future.result()
+                while running:
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        yield running.pop(future), future.result()
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 self.stop()
@@ -75,10 +75,12 @@ class Runner:
     def _run(self, case: Case) -> Measured:
         built = self._built[case.workload]
         executable = find_host(inspect_program(str(built.program)))
-        with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
+        with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
 
             def run_host(scenario: Scenario) -> RunResult:
-                here = replace(scenario, overrides=case.overrides, working_directory=Path(folder))
+                here = replace(
+                    scenario, overrides=case.overrides, working_directory=Path(directory)
+                )
                 host = Host(executable, stdout=subprocess.DEVNULL)
                 with self._lock:
                     self._hosts.add(host)

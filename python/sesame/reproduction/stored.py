@@ -1,6 +1,6 @@
 """Reproduced experiments as a data set.
 
-Findings, curves, bars and arrows are tables; what they are called is in info.json, under
+Findings, curves, bars and arrows are tables; their names and titles are in info.json, under
 `result.experiments`, in the order of the experiments and of their diagrams.
 """
 
@@ -147,7 +147,7 @@ def _described_diagram(diagram: Diagram | Lanes) -> dict[str, Any]:
 
 
 def read_outcomes(data_set: DataSet) -> list[Outcome]:
-    """What write_outcomes was given."""
+    """The outcomes that write_outcomes stored."""
     rows = {name: data_set.table(name).to_pylist() for name in TABLES}
     return [
         _outcome(number, described, rows)

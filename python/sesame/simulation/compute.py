@@ -1,4 +1,4 @@
-"""Where the time of computation comes from: measured, none, fixed, or recorded in a data set."""
+"""Sources of computation time: measured, none, fixed, or recorded in a data set."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Compute:
     mode: str = "measured"
     fixed_ps: int = 0
     recorded: Path | None = None  # a data set
-    times: Path | None = None  # or its times, written already
+    times: Path | None = None  # file with its times, if already written
     text: str = "measured"  # as the user wrote it
     save: Path | None = None  # gets measured times, for another run
-    shared: bool = False  # the times hold what ranks of a node cost each other
+    shared: bool = False  # the times include the slowdown by other ranks of the node
     copies: int = 1  # of the run that compute at once while it is measured
     measuring: Measuring | None = None  # of recorded times that this command measured itself
 
@@ -78,7 +78,7 @@ def parse_compute(text: str) -> Compute:
 
 
 def doubts_of_recorded(data_set: DataSet) -> list[Doubt]:
-    """Whoever repeats doubtful computation predicts doubtful times."""
+    """The doubts of recorded computation, which predictions made with it inherit."""
     return [
         Doubt(
             Reason.DISTURBED_INPUT,
@@ -92,7 +92,7 @@ def doubts_of_recorded(data_set: DataSet) -> list[Doubt]:
 
 
 def is_shared(info: Mapping[str, Any]) -> bool:
-    """Whether the times of a data set hold what ranks of a node cost each other."""
+    """Whether the times of a data set include the slowdown by other ranks of the node."""
     compute = info.get("scenario", {}).get("compute", {})
     return isinstance(compute, dict) and bool(compute.get("shared", False))
 
@@ -121,17 +121,17 @@ def recorded_times(data_set: DataSet, ranks: int) -> list[np.ndarray[Any, Any]]:
     for batch in data_set.batches("call", ["rank", "compute_before_ps", "flags"]):
         rank, time, flags = (column.to_numpy() for column in batch.columns)
         time = np.where(flags & POLL, ~time, time)
-        edges = np.flatnonzero(np.diff(rank)) + 1  # a rank's records stand together
+        edges = np.flatnonzero(np.diff(rank)) + 1  # records are sorted by rank
         if len(rank) == 0:
             continue
         starts = [0, *edges.tolist()]
-        for start, piece in zip(starts, np.split(time, edges), strict=True):
-            parts[int(rank[start])].append(piece)
+        for start, chunk in zip(starts, np.split(time, edges), strict=True):
+            parts[int(rank[start])].append(chunk)
     ends = data_set.table("rank", ["rank", "compute_after_calls_ps"])
     after = dict(zip(*(column.to_pylist() for column in ends.columns), strict=True))
     return [
-        np.concatenate([*pieces, np.array([after[rank]], np.int64)])
-        for rank, pieces in enumerate(parts)
+        np.concatenate([*chunks, np.array([after[rank]], np.int64)])
+        for rank, chunks in enumerate(parts)
     ]
 
 

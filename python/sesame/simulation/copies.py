@@ -4,7 +4,7 @@ as on a node whose other cores are busy with the same program.
 The ranks of a simulation compute one after the other: each has the caches and the bandwidth of
 memory for itself. What sharing them costs depends on the program, and copies show it, as those of
 SPEC CPU's rate runs do (https://www.spec.org/cpu2017/Docs/overview.html). Each copy runs the whole
-program: its output is left out, and what it writes into files that are not simulated is written.
+program. Its output is discarded, but it does write to files that are not simulated.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def computing_beside(
     executable: Path, scenario: dict[str, Any], further: int, doubts: list[Doubt]
 ) -> Iterator[None]:
     """Runs `further` copies of the scenario while the body runs, and ends them with it. A copy that
-    ends before starts anew; one that fails stays away, which `doubts` then says."""
+    ends earlier is restarted; one that fails is not, and `doubts` reports it."""
     copies = [_Copy(executable, scenario) for _ in range(further)]
     try:
         for copy in copies:

@@ -1,4 +1,4 @@
-"""The native simulator as a child process: find it, ask it about a program, run it."""
+"""The simulator as a child process: finds it, queries the MPI interface of a program, runs it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sesame.installed import find_installed
 
 Progress = Callable[[dict[str, Any]], None]
 INTERFACES = ("mpich", "mpiabi")
-PATIENCE_S = 5.0  # between asking a host to end and ending it
+PATIENCE_S = 5.0  # from SIGTERM to SIGKILL
 
 
 def find_host(interface: str) -> Path:
@@ -51,8 +51,10 @@ def inspect_program(program: str) -> str:
 
 @dataclass(frozen=True)
 class HostRun:
-    status: int  # as the shell would say it; 128 + n for a host ended by signal n
-    result: dict[str, Any] | None  # result.json; None when the host could not begin or was ended
+    status: int  # exit status; 128 + n for a simulator ended by signal n
+    result: (
+        dict[str, Any] | None
+    )  # result.json; None when the simulator could not start or was ended
 
 
 class Host:
@@ -103,7 +105,7 @@ class Host:
             if pump is not None and process.stdout and process.stderr:
                 pump([process.stdout, process.stderr])
             status = process.wait()
-        except BaseException:  # Ctrl-C above all: the child must not outlive us
+        except BaseException:  # Ctrl-C above all: the child must not survive this process
             self.stop()
             raise
         finally:
@@ -112,7 +114,7 @@ class Host:
         return HostRun(status if status >= 0 else 128 - status, _read_result(directory))
 
     def stop(self) -> None:
-        """Ends the host, first politely."""
+        """Ends the simulator: SIGTERM, then SIGKILL."""
         process = self._process
         if process is None or process.poll() is not None:
             return

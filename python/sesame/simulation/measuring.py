@@ -1,4 +1,4 @@
-"""How sure measured computation is: what its own samples say, and what else the machine did.
+"""The uncertainty of measured computation, from its own samples and from the load of the machine.
 
 The simulator compares samples of the same region, the computation between two places in the
 program that call MPI (core/mpi/messages/measured_compute.h). docs/models/uncertainty.md has the
@@ -26,16 +26,16 @@ REPEAT_HINT = (
 
 @dataclass(frozen=True)
 class Measuring:
-    """What is known of measured computation. Shares are of the measured time."""
+    """Statistics of measured computation. Shares are of the measured time."""
 
     samples: int
     regions: int
     reading_s: float  # what one reading of the clock takes
     short_share: float  # in samples shorter than ten readings
-    spread: float | None  # mean difference of two successive samples; None without repetition
-    excess: float | None  # how much less it were, if all were as fast as their region's fastest
+    spread: float | None  # mean relative difference of successive samples; None without repetition
+    excess: float | None  # share above the fastest sample of each region
     preemptions: int
-    delayed_share: float  # of the simulator's time: it was ready to run, and did not
+    delayed_share: float  # of the simulator's time: ready to run, but not running
     others_share: float  # processors that other processes used
     steal_share: float
     compute_share: float  # of the ranks' predicted time
@@ -88,7 +88,7 @@ def _doubts(measuring: Measuring, load: HostLoad) -> list[Doubt]:
         found.append(
             Doubt(
                 Reason.MODEL_LIMIT,
-                f"{100 * measuring.short_share:.0f} % of the measured computation is in pieces "
+                f"{100 * measuring.short_share:.0f} % of the measured computation is in samples "
                 "too short for the clock: less than ten times the "
                 f"{1e9 * measuring.reading_s:.0f} ns that one reading takes",
                 "--compute none leaves computation out, --compute fixed:TIME sets it",

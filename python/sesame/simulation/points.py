@@ -36,18 +36,18 @@ Show = Callable[[Scenario, IO[bytes]], RunResult]
 
 
 class PointRunner:
-    """Runs the points of a series; the program's output comes whole and in order.
+    """Runs the points of a series and prints each program's output whole and in order.
 
     Measured computation is measured once for all points that compute the same, or `repeats` times;
-    `folder` gets its times. `show` makes a run that has the machine for itself, with the input that
-    it is given; `announce` is told each point before its output. With `quiet` only the output of
+    `directory` receives its times. `show` runs a point alone on the machine, with the given input.
+    `announce` is called with each point before its output. With `quiet` only the output of
     failing runs is passed on.
     """
 
     def __init__(
         self,
         executable: Path,
-        folder: Path,
+        directory: Path,
         *,
         repeats: int = 1,
         show: Show | None = None,
@@ -55,7 +55,7 @@ class PointRunner:
         quiet: bool = False,
     ) -> None:
         self._executable = executable
-        self._folder = folder
+        self._directory = directory
         self._repeats = repeats
         self._show = show
         self._tell = announce
@@ -116,7 +116,7 @@ class PointRunner:
 
     def _measure(self, point: Point, scenario: Scenario, repeat: int) -> tuple[RunResult, Compute]:
         """One run, and its computation for others. Of repeats the first one's output is shown."""
-        times = self._folder / f"times-{next(self._numbers)}"
+        times = self._directory / f"times-{next(self._numbers)}"
         scenario = replace(scenario, compute=replace(scenario.compute, save=times))
         if repeat == 0:
             run = self._run_shown(scenario, point)
@@ -131,7 +131,7 @@ class PointRunner:
         return run, compute
 
     def _job(self, point: Point, scenario: Scenario) -> _Job:
-        return _Job(point, scenario, self._folder / f"output-{next(self._numbers)}")
+        return _Job(point, scenario, self._directory / f"output-{next(self._numbers)}")
 
     def _run_all(self, jobs: Sequence[_Job]) -> Iterator[tuple[Point, RunResult]]:
         """Two at a time: nothing is measured."""
@@ -149,7 +149,7 @@ class PointRunner:
                 announced = job.point
                 yield job.point, run
         except BaseException:
-            for job in jobs:  # what the failing run said
+            for job in jobs:  # print the output of the failing run
                 _replay(job)
             raise
 

@@ -27,7 +27,8 @@ def same_computation(points: Sequence[Point]) -> list[list[Point]]:
 
 
 def median_run(runs: Sequence[RunResult]) -> int:
-    """Which of the repeats has the median time; of an even number the faster of both."""
+    """Index of the repeat with the median time; for an even number, the faster of the middle
+    two."""
     order = sorted(range(len(runs)), key=lambda i: runs[i].result["predicted_time_s"])
     return order[(len(runs) - 1) // 2]
 
@@ -39,7 +40,7 @@ def combined(runs: Sequence[RunResult]) -> RunResult:
         return chosen
     times = tuple(float(run.result["predicted_time_s"]) for run in runs)
     estimate = median_of(times)
-    # That samples scatter inside a run is what repeats answer.
+    # Repeats replace the doubt about scatter inside one run.
     of_runs = [[d for d in run.doubts if d.reason != Reason.SCATTER] for run in runs]
     doubts = [*merged(of_runs, "repeats"), *estimate.doubts]
     if estimate.relative_width > WIDE:

@@ -1,4 +1,4 @@
-"""One simulation: run the host, turn what it wrote into a data set."""
+"""One simulation: runs the simulator and converts its output to a data set."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ class Keep:
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a run gave, as result.json of the host holds it, and how sure it is."""
+    """The result of a run (result.json of the simulator) and its uncertainty."""
 
     result: dict[str, Any]
     measuring: Measuring | None = None
     doubts: tuple[Doubt, ...] = ()
     estimate: Estimate | None = None  # of the predicted time, when the run was repeated
-    repeats_s: tuple[float, ...] = ()  # the times of the repeats, as they came
+    repeats_s: tuple[float, ...] = ()  # times of the repeats in run order, s
 
     @property
     def predicted_s(self) -> float:
@@ -99,7 +99,7 @@ class RunResult:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the prediction leaves out, as far as only the run could tell."""
+        """What the prediction leaves out and only the run could detect."""
         return (*self._host_files(), *self._refusals(), *self._spawns(), *self._shared_libraries())
 
     def _spawns(self) -> Iterator[str]:
@@ -150,7 +150,11 @@ class RunResult:
 def simulate(
     scenario: Scenario, host: Host, *, progress: Progress | None = None, **more: Any
 ) -> RunResult:
-    """Runs a scenario for its result only."""
+    """Runs a scenario and returns its result; writes no data set.
+
+    Raises InputError where the scenario is invalid, AlreadyReported where the simulator printed
+    why.
+    """
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
         return _run(scenario, host, Path(directory), Keep(records=False), progress, more)
 
@@ -253,7 +257,7 @@ def _remove_empty(scenario: Scenario, files: Path) -> None:
             top = files / mount.removeprefix("/").removeprefix(".")
             above = [parent for parent in top.parents if files in parent.parents]
             for path in [*top.glob("node-*"), top, *above] if top != files else []:
-                with suppress(OSError):  # something is in it
+                with suppress(OSError):  # not empty
                     path.rmdir()
 
 
@@ -264,7 +268,7 @@ def _checked(run: HostRun) -> dict[str, Any]:
     if run.status == 130:
         raise Interrupted
     if run.status == 2:
-        raise AlreadyReported(2)  # the host said on stderr what is wrong
+        raise AlreadyReported(2)  # the simulator has printed the error
     if run.status > 128:
         name = signal.Signals(run.status - 128).name
         raise SimulationError(

@@ -1,4 +1,4 @@
-"""What to simulate, as the native host reads it (docs/formats/scenario.md)."""
+"""What to simulate, as the simulator process reads it (docs/formats/scenario.md)."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Scenario:
     working_directory: Path | None = None
     seed: int = 1
     shuffle: int | None = None  # seed of the order in which ready ranks run; None: as they come
-    files_directory: Path | None = None  # where simulated files stay; None: nowhere
+    files_directory: Path | None = None  # where simulated files are kept; None: removed
     discard_data: bool = False  # of simulated files only the sizes are kept
-    # What a traced run found; with it no file is seen that is really there.
+    # Files that a traced run found; with it the program sees no real files.
     initial_files: tuple[tuple[str, int], ...] | None = None
     arguments_of_copies: tuple[str, ...] | None = None  # that compute beside it; None: the same
-    # Not for the host: what a person calls the run, where that is not its program, and what they
-    # should know of it.
+    # Not for the simulator: a title for the run, where it is not the program's name, and notes to
+    # the user.
     trace: str | None = None
     traced_program: str | None = None  # the program whose recorded calls are played
     notes: tuple[str, ...] = ()

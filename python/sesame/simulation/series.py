@@ -50,7 +50,7 @@ def write_series(
     notes: Sequence[str] = (),
     doubts: Sequence[Doubt] = (),
 ) -> None:
-    """Finishes the data set. `scenario` is that of any point: what all have alike."""
+    """Finishes the data set. `scenario` is that of any point; only the common settings are used."""
     from sesame.datasets import Field, RecordType
 
     keys = [key for key, _ in runs[0][0].settings]
@@ -138,16 +138,16 @@ def read_series(data_set: DataSet) -> list[tuple[Point, RunResult]]:
 
 
 def scenario_of(data_set: DataSet) -> Scenario:
-    """What the points have alike, as far as a data set tells it."""
+    """The settings common to all points, as far as the data set records them."""
     info = data_set.info
-    told = info.scenario or {}
+    recorded = info.scenario or {}
     program, *arguments = [*info.command, *([] if info.command else [""])]
-    is_trace = told.get("program") != program
+    is_trace = recorded.get("program") != program
     return Scenario(
-        program=str(told.get("program", program)),
+        program=str(recorded.get("program", program)),
         arguments=tuple(arguments),
-        ranks=int(told.get(RANKS, 1)),
-        machine=Path(told.get("machine", "")),
+        ranks=int(recorded.get(RANKS, 1)),
+        machine=Path(recorded.get("machine", "")),
         compute=Compute(text=info.compute or ""),
         seed=info.seed or 0,
         trace=program if is_trace else None,
@@ -155,7 +155,7 @@ def scenario_of(data_set: DataSet) -> Scenario:
 
 
 def doubts_of(data_set: DataSet) -> list[Doubt]:
-    """The doubts of a data set as they were when it was written."""
+    """The doubts stored in a data set."""
     return [
         Doubt(Reason(one["reason"]), one["text"], one.get("hint")) for one in data_set.info.doubts
     ]

@@ -1,4 +1,4 @@
-"""What a simulation can be told beyond its program: checked before it begins."""
+"""Settings of a simulation beyond its program, checked before it starts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sesame.simulation.scenario import Scenario
 
 MOST_RANKS = 1 << 24
 STRATEGY = "storage.collective.strategy"
-# Who asks for a strategy wants it also where ranks would go alone by the machine's default.
+# A strategy that the user chose also applies where the machine's default is independent access.
 ALWAYS = ("storage.collective.cb_read=enable", "storage.collective.cb_write=enable")
 
 
 def parse_placement(text: str) -> str:
-    """As a scenario has it."""
+    """The placement for `Scenario.placement`. Raises InputError."""
     if text in ("block", "cyclic"):
         return text
     if not Path(text).is_file():
@@ -48,7 +48,7 @@ def check_repeat(repeat: int, compute: Compute) -> None:
 
 
 def with_strategy(scenario: Scenario, strategy: str | None) -> Scenario:
-    """Collective accesses to files made so, also where the machine's default is otherwise."""
+    """The scenario with `strategy` for collective file accesses, whatever the machine's default."""
     if strategy is None:
         return scenario
     return replace(scenario, overrides=(*ALWAYS, *scenario.overrides, f"{STRATEGY}={strategy}"))

@@ -1,4 +1,4 @@
-"""What the simulated file systems of a run did: from the host's result to records and sums."""
+"""Activity of the simulated file systems: from the simulator's result to records and totals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Rows = list[dict[str, Any]]
 
 
 def write_storage(writer: DataSetWriter, result: dict[str, Any]) -> None:
-    """The records of what was used; none of a run without simulated files."""
+    """Writes a record for each file system, device and cache used; none without simulated files."""
     systems = result.get("storage", [])
     for record, rows in (
         (STORAGE_FILE, _rows(systems, lambda system: system["files"])),

@@ -81,9 +81,9 @@ def run_sweep(
     at_once: int = 1,
     stop: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Job, RunResult]]:
-    """Runs every point, or what stands for one, and yields the results in order.
+    """Runs every point, or reuses the result of an equal one, and yields the results in order.
 
-    The first error ends the series; `stop` then ends the runs that are under way.
+    The first error ends the series; `stop` then ends the runs in progress.
     """
     if at_once == 1:
         for point in points:

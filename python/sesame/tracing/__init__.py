@@ -1,4 +1,5 @@
-"""A real run recorded: the command run with the tracer, and its raw streams made a data set."""
+"""Traces a real run: runs the command with the tracer and converts its raw streams to a data
+set."""
 
 from sesame.tracing.collate import PRUNING, collate
 from sesame.tracing.launch import (

@@ -1,4 +1,4 @@
-"""Raw streams of a traced run become the tables of a data set."""
+"""Converts the raw streams of a traced run to the tables of a data set."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def collate(
 
     `progress` is called with the share done, from 0 to 1.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     first_seen = (raw / "metadata").stat().st_mtime if (raw / "metadata").exists() else 0.0
     run = native.Collation.open(
         str(raw),
@@ -78,7 +78,7 @@ def collate(
             **_pruning(run, prune),
             "unmatched": _unmatched(run.unmatched),
             "damage": damage,
-            "postprocess_s": time.monotonic() - begun,
+            "postprocess_s": time.monotonic() - started,
         },
     )
 

@@ -1,7 +1,7 @@
-"""Whether the records of a run tell all that its processes read and wrote.
+"""Checks whether the records of a run cover all that its processes read and wrote.
 
-The tracer sees calls of libraries. The kernel counts what a process really reads and writes, by
-whatever way; what it counted and no record tells makes the run incomplete.
+The tracer records library calls. The kernel counts all bytes that a process reads and writes; bytes
+that the kernel counted and no record covers make the run incomplete.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAPPED_HINT = "take the written bytes of these files (mapped_access) for unknown
 
 
 def unseen(processes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """What the kernel counted of all processes and no record tells."""
+    """Bytes that the kernel counted for all processes and no record covers."""
     found = dict.fromkeys(
         ("read_bytes", "written_bytes", "operations", "mapped_bytes", "processes"), 0
     )

@@ -39,7 +39,7 @@ def environment(raw: Path, options: TraceOptions) -> dict[str, str]:
 
 
 def preloaded(settings: Mapping[str, str]) -> dict[str, str]:
-    """The variables that put the tracer in front of a program's libraries, told these settings."""
+    """The variables that put the tracer in front of a program's libraries, with these settings."""
     library = str(find_installed(LIBRARY))
     loaded = os.environ.get("LD_PRELOAD")
     variables = {"LD_PRELOAD": f"{library}:{loaded}" if loaded else library, **settings}
@@ -47,10 +47,10 @@ def preloaded(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _forwarded(variables: Mapping[str, str]) -> dict[str, str]:
-    """Open MPI takes to other nodes only the variables that it is told to; others take all."""
-    told = os.environ.get(OPEN_MPI_LIST)
+    """Open MPI forwards only listed variables to other nodes; other launchers forward all."""
+    listed = os.environ.get(OPEN_MPI_LIST)
     names = ";".join(variables)
-    return {OPEN_MPI_LIST: f"{told};{names}" if told else names}
+    return {OPEN_MPI_LIST: f"{listed};{names}" if listed else names}
 
 
 def run_traced(
@@ -58,8 +58,8 @@ def run_traced(
 ) -> int:
     """Runs the command; its exit status, 128 + n when signal n ended it.
 
-    Ctrl-C is for the command: it ends as it would without us, and what it did until then is
-    recorded.
+    Ctrl-C is left to the command: it ends as it would without the tracer, and its records until
+    then are kept.
     """
     with _signals_passed_on() as passed_on:
         try:

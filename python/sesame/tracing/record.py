@@ -18,7 +18,7 @@ from sesame.tracing.unrecorded import explain
 
 @dataclass(frozen=True)
 class Making:
-    """How raw streams become a data set."""
+    """Options for the conversion of raw streams to a data set."""
 
     prune: str = "none"  # none, thesis or causal
     keep_raw: bool = False

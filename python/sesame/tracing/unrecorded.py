@@ -1,4 +1,4 @@
-"""Why a command left no records: what became of the program that it should have run."""
+"""Explains why a command left no records: whether its program was found, and how it ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sesame.errors import OutputError, SesameError, TracingError
 
 # Programs that start others, as tracer/process.c has them; behind a dot is which MPI they are of.
 LAUNCHERS = {"mpiexec", "mpirun", "orterun", "prterun", "srun", "ssh"}
-BUFFER_BYTES = 128 << 10  # without room for one a process records nothing
+BUFFER_BYTES = 128 << 10  # without memory for one a process records nothing
 SIGNALLED = 128  # a status above it is this and the signal that ended the command
 PT_INTERP = 3  # of a program header: the program names a dynamic linker, which loads the tracer
 ELF64_LITTLE = b"\x7fELF\x02\x01"
@@ -52,7 +52,7 @@ def _reason(command: Sequence[str]) -> tuple[str, str]:
         name = Path(found[0] if found else command[0]).name
         return (
             f"{name} was not started, or called nothing on files and no MPI",
-            "what was said above may tell why",
+            "messages above may show the reason",
         )
     named = [word for word in words if "/" in word]
     absent = [word for word in named if not Path(word).exists()]

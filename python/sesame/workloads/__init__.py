@@ -1,4 +1,4 @@
-"""Real MPI programs that come with Sesame: what there is, building one, running one."""
+"""The real MPI programs shipped with Sesame: their catalogue, building and running them."""
 
 from __future__ import annotations
 

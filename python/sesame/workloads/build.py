@@ -1,4 +1,5 @@
-"""Builds a workload with an MPI compiler wrapper, once for each compiler and state of sources."""
+"""Builds a workload with an MPI compiler wrapper, once for each compiler and version of the
+sources."""
 
 from __future__ import annotations
 
@@ -42,7 +43,11 @@ class Built:
 
 
 def find_compiler(wanted: str | None = None) -> Compiler:
-    """The wrapper that is wanted, else the first of Debian's MPICH, the mpich wheel and others."""
+    """The compiler wrapper named `wanted`, else that of Debian's MPICH, the mpich wheel, or
+    `mpicxx`.
+
+    Raises InputError where there is none.
+    """
     beside_python = str(Path(sys.executable).parent / "mpicxx")
     names = [wanted] if wanted else ["mpicxx.mpich", beside_python, "mpicxx"]
     for name in names:
@@ -56,7 +61,7 @@ def find_compiler(wanted: str | None = None) -> Compiler:
 
 
 def _mpiexec_of(wrapper: Path) -> Path | None:
-    """mpicxx.mpich goes with mpiexec.mpich; both are in the same folder."""
+    """mpicxx.mpich goes with mpiexec.mpich; both are in the same directory."""
     for name in (f"mpiexec{wrapper.suffix}", "mpiexec"):
         if os.access(wrapper.parent / name, os.X_OK):
             return wrapper.parent / name
@@ -64,21 +69,21 @@ def _mpiexec_of(wrapper: Path) -> Path | None:
 
 
 def build_workload(workload: Workload, compiler: Compiler) -> Built:
-    """The program, built now or before."""
-    folder = _cache_folder() / fingerprint(compiler)
-    program = folder / workload.name
-    with _locked(folder):
+    """Builds a program unless it is built already. Raises BuildError with the compiler's output."""
+    directory = _cache_directory() / fingerprint(compiler)
+    program = directory / workload.name
+    with _locked(directory):
         if not program.is_file():
             if shutil.which("cmake") is None:
                 raise BuildError("building a workload needs cmake", hint=HINT)
-            _step(workload, _configure_command(folder, compiler, workload))
-            _step(workload, ["cmake", "--build", str(folder), "--target", workload.name])
+            _step(workload, _configure_command(directory, compiler, workload))
+            _step(workload, ["cmake", "--build", str(directory), "--target", workload.name])
     return Built(workload, program, compiler)
 
 
 def fingerprint(compiler: Compiler) -> str:
-    """Of the sources, their place and the compiler. A change builds in a folder of its own; CMake
-    takes a folder for sources of one place only."""
+    """A hash of the sources, their path and the compiler. Each has its own build directory, since a
+    CMake build directory belongs to one source path."""
     digest = hashlib.sha256(str(SOURCES.resolve()).encode())
     for path in sorted(path for path in SOURCES.rglob("*") if path.is_file()):
         digest.update(str(path.relative_to(SOURCES)).encode() + b"\0")
@@ -90,20 +95,20 @@ def fingerprint(compiler: Compiler) -> str:
     return digest.hexdigest()[:16]
 
 
-def _cache_folder() -> Path:
+def _cache_directory() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "sesame/workloads"
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Two commands at once must not build in one folder."""
+def _locked(directory: Path) -> Iterator[None]:
+    """Locks a build directory against concurrent builds."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / "lock").open("w")
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = (directory / "lock").open("w")
     except OSError as error:
         raise BuildError(
-            f"{folder}: cannot write there: {error.strerror}",
+            f"{directory}: cannot write there: {error.strerror}",
             hint="XDG_CACHE_HOME names another place for programs that are built",
         ) from error
     with lock:
@@ -111,8 +116,8 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _configure_command(folder: Path, compiler: Compiler, workload: Workload) -> list[str]:
-    command = ["cmake", "-S", str(SOURCES), "-B", str(folder)]
+def _configure_command(directory: Path, compiler: Compiler, workload: Workload) -> list[str]:
+    command = ["cmake", "-S", str(SOURCES), "-B", str(directory)]
     if shutil.which("ninja") is not None:
         command += ["-G", "Ninja"]
     command.append(f"-DCMAKE_CXX_COMPILER={compiler.wrapper}")
@@ -133,8 +138,8 @@ def _fortran_wrapper(workload: Workload, compiler: Compiler) -> Path:
             f"goes with {compiler.wrapper}",
             hint=FORTRAN_HINT,
         )
-    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-        source = Path(folder) / "uses_mpi.f90"
+    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+        source = Path(directory) / "uses_mpi.f90"
         source.write_text("program uses_mpi\n  use mpi_f08\nend program\n", encoding="utf-8")
         command = [str(wrapper), "-c", str(source), "-o", str(source.with_suffix(".o"))]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The workloads that there are: workloads/catalogue.toml, beside their sources."""
+"""The catalogue of workloads, read from workloads/catalogue.toml beside their sources."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def write_extended(matrix: Any, path: Path) -> None:
 
 
 def is_extended(path: Path) -> bool:
-    """Also of a file that cannot be read: what is wrong with it is said elsewhere."""
+    """True also for an unreadable file, whose error is reported when it is opened."""
     try:
         with path.open("rb") as stream:
             return stream.read(len(LETTERS)) == LETTERS
@@ -136,8 +136,8 @@ def in_extended_form(workload: str, options: Sequence[str]) -> Iterator[tuple[st
         yield tuple(options)
         return
     position, name = at
-    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-        file = Path(folder) / Path(name).name
+    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+        file = Path(directory) / Path(name).name
         write_extended(read_matrix(Path(name)), file)
         words = 1 if options[position].startswith(OPTION + "=") else 2
         yield (*options[:position], OPTION, str(file), *options[position + words :])

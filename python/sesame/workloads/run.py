@@ -19,14 +19,14 @@ from sesame.workloads.build import Built
 HERE = "this machine"
 WRONG_USAGE = 2
 HELP = {"-h", "--help"}  # of the program, after --
-PATIENCE_S = 5.0  # between asking mpiexec to end and ending it
+PATIENCE_S = 5.0  # from SIGTERM to SIGKILL
 
 Simulate = Callable[[Scenario], RunResult]
 
 
 @dataclass(frozen=True)
 class BenchRun:
-    """What a run gave. Times of a simulated run are those of the machine that is modelled."""
+    """The result of a run. Times of a simulated run are those of the modelled machine."""
 
     command: list[str]
     machine: str
@@ -51,11 +51,11 @@ def run_here(
     quiet: bool = False,
     mpiexec_options: Sequence[str] = (),
 ) -> BenchRun:
-    """A real run. The program's output is passed on as it comes, or left out."""
+    """Runs a workload under mpiexec. Its output is passed on, or discarded with `quiet`."""
     command = _command(built, ranks, options, mpiexec_options)
     stdout = subprocess.DEVNULL if quiet else sys.stderr if output_to_stderr else None
-    with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-        file = Path(folder) / "report.json"
+    with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+        file = Path(directory) / "report.json"
         status = _run([*command, "--report", str(file)], stdout)
         report = _read_report(file, status, options)
         return BenchRun(command, HERE, report, status, options=options)
@@ -111,12 +111,12 @@ def run_simulated(
     output_to_stderr: bool = False,
 ) -> BenchRun:
     """A run under the simulator, which `simulate` starts."""
-    with tempfile.TemporaryDirectory(prefix="sesame-", dir=_not_simulated()) as folder:
-        file = Path(folder) / "report.json"
+    with tempfile.TemporaryDirectory(prefix="sesame-", dir=_not_simulated()) as directory:
+        file = Path(directory) / "report.json"
         scenario = Scenario(
             program=str(built.program),
             arguments=(*options, "--report", str(file)),
-            arguments_of_copies=tuple(options),  # they would all write the report
+            arguments_of_copies=tuple(options),  # they must not write the report, too
             ranks=ranks,
             machine=machine.resolve(),
             compute=compute,
@@ -151,7 +151,7 @@ def _not_simulated() -> str | None:
 def _read_report(file: Path, status: int, options: Sequence[str]) -> dict[str, Any]:
     if not file.exists():
         if status == WRONG_USAGE or (status == 0 and HELP & set(options)):
-            raise AlreadyReported(status)  # the program has said all there is to say
+            raise AlreadyReported(status)  # the program has printed the error
         raise WorkloadError(f"the program gave no report and ended with status {status}")
     report: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return report

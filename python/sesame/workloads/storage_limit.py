@@ -1,5 +1,7 @@
-"""Whether a device is held to a rate, as operating systems and clouds do it, and how much it may
-move at once after a pause: what `sesame machine calibrate --dir` asks before it measures times."""
+"""Detects rate limits of a device (as operating systems and clouds set them) and their burst size.
+
+`sesame machine calibrate --dir` does this before it measures access times.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-PIECE = 64 << 10
-PAUSE = 1.0  # s, in which a limit saves up what it can
-LONGEST = 1.0  # s of a run of pieces
+CHUNK = 64 << 10
+PAUSE = 1.0  # s, in which a limit refills its burst
+LONGEST = 1.0  # s of a run of chunks
 MOST = 64 << 20  # bytes of a run
 RUNS = 3
-AT_BEGIN = 8  # pieces that show how fast the device is without a limit
-LEAST_BURST = AT_BEGIN * PIECE  # with less the limit is the device's bandwidth
+AT_BEGIN = 8  # chunks that show how fast the device is without a limit
+LEAST_BURST = AT_BEGIN * CHUNK  # with less the limit is the device's bandwidth
 HELD_BACK = 2  # times as long as at the begin: less may have other reasons
-SHARE = 0.8  # of the time of a run that the longest pieces take which are called stalls
+SHARE = 0.8  # of the time of a run that the longest chunks take which are called stalls
 FEWEST_STALLS = 3
 SOON = 4  # the part of a run in which the burst is looked for
-IN_PERIODS = 4  # pieces from stall to stall: a limit that allows all of a period at its begin
+IN_PERIODS = 4  # chunks from stall to stall: a limit that allows all of a period at its begin
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ def _run(move: Callable[[int], object]) -> list[float]:
     time.sleep(PAUSE)
     times: list[float] = []
     begin = before = time.perf_counter()
-    while before - begin < LONGEST and len(times) * PIECE < MOST:
-        move(PIECE)
+    while before - begin < LONGEST and len(times) * CHUNK < MOST:
+        move(CHUNK)
         after = time.perf_counter()
         times.append(after - before)
         before = after
@@ -53,7 +55,7 @@ def _run(move: Callable[[int], object]) -> list[float]:
 
 
 def limit_of(times: list[float]) -> Limit | None:
-    """From how long each of the pieces took that were moved after a pause."""
+    """From how long each of the chunks took that were moved after a pause."""
     fast = statistics.median(times[:AT_BEGIN])
     if sum(times) < HELD_BACK * len(times) * fast:
         return None
@@ -72,21 +74,24 @@ def _in_periods(ends: list[float], stalls: list[int]) -> Limit:
     first, last = stalls[0], stalls[-1]
     whole = ends[last] - ends[first]
     usual = statistics.median(ends[b] - ends[a] for a, b in pairwise(stalls))
-    rate, refill = (last - first) * PIECE / whole, whole / round(whole / usual)
+    rate, refill = (last - first) * CHUNK / whole, whole / round(whole / usual)
     return Limit(rate, rate * refill, refill)
 
 
 def _in_bytes(ends: list[float], first_stall: int) -> Limit:
-    """When the burst is spent, burst + rate * time has passed, also if something else delayed the
-    begin. Soon after, an error of the rate makes little difference."""
+    """Estimates rate and burst of a token bucket.
+
+    Once the burst is used up, burst + rate * time bytes have passed, even if other work delayed the
+    start. Soon after that, an error of the rate changes the burst little.
+    """
     half = len(ends) // 2
-    rate = (len(ends) - 1 - half) * PIECE / (ends[-1] - ends[half])
+    rate = (len(ends) - 1 - half) * CHUNK / (ends[-1] - ends[half])
     soon = range(first_stall, min(first_stall + len(ends) // SOON, len(ends)))
-    return Limit(rate, statistics.median((i + 1) * PIECE - rate * ends[i] for i in soon), 0.0)
+    return Limit(rate, statistics.median((i + 1) * CHUNK - rate * ends[i] for i in soon), 0.0)
 
 
 def _stalls(times: list[float]) -> list[int]:
-    """The longest pieces, which together make most of the time; in their order."""
+    """The longest chunks, which together make most of the time; in their order."""
     longest = sorted(range(len(times)), key=lambda i: -times[i])
     left = SHARE * sum(times)
     stalls = []
@@ -99,7 +104,8 @@ def _stalls(times: list[float]) -> list[int]:
 
 
 class Pace:
-    """Rests before what is measured would be held back by a limit. Without one it does nothing."""
+    """Pauses a measurement before a rate limit would slow it down. Without a limit it does
+    nothing."""
 
     def __init__(self, limit: Limit | None) -> None:
         self._limit = limit
@@ -107,7 +113,7 @@ class Pace:
 
     @property
     def most(self) -> float:
-        """Bytes that can be moved after a rest."""
+        """Bytes that can be moved after a pause."""
         return self._limit.burst / 2 if self._limit else float("inf")
 
     def before(self, size: int) -> None:

@@ -1,5 +1,6 @@
-"""What single operations of a file system take here: what `sesame machine calibrate --dir` fits its
-model of storage to. The calls are made from Python, which adds about half a microsecond to each."""
+"""Times of single file system operations on this machine, to which `sesame machine calibrate --dir`
+fits its storage model. The calls are made from Python, which adds about half a microsecond to
+each."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ T = TypeVar("T")
 BLOCK = 4096
 LARGEST = 4 << 20
 SIZES = [BLOCK << k for k in range(11)]  # to LARGEST
-ROOM = 4 * LARGEST  # of a file that is accessed here and there
+FILE_BYTES = 4 * LARGEST  # size of the file for accesses at spread offsets
 FEWEST, MOST = 3, 15  # samples of a size
 LONG_ENOUGH = 0.2  # s of samples of a size
 FILES = 40  # that metadata calls are timed with
@@ -60,29 +61,32 @@ class StorageTimes:
 
 
 def measure_storage(directory: Path) -> StorageTimes:
-    """Takes some seconds, on a slow device some more, and 16 MiB of room for some files."""
+    """Measures the file system of a directory, which needs 16 MiB of space for some seconds.
+
+    Raises InputError where the directory cannot be written to.
+    """
     try:
-        with tempfile.TemporaryDirectory(prefix="sesame-", dir=directory) as folder:
-            return _measure(directory.resolve(), Path(folder))
+        with tempfile.TemporaryDirectory(prefix="sesame-", dir=directory) as scratch:
+            return _measure(directory.resolve(), Path(scratch))
     except OSError as error:
         raise InputError(
             f"--dir {directory}: cannot measure storage there: {error.strerror}",
-            hint=f"expected a directory for files of {ROOM >> 20} MiB",
+            hint=f"expected a directory for files of {FILE_BYTES >> 20} MiB",
         ) from error
 
 
-def _measure(directory: Path, folder: Path) -> StorageTimes:
-    metadata = _metadata(folder)
+def _measure(directory: Path, scratch: Path) -> StorageTimes:
+    metadata = _metadata(scratch)
     buffer = mmap.mmap(-1, LARGEST)  # on a page of its own, as O_DIRECT wants it
     buffer.write(os.urandom(LARGEST))
     data = memoryview(buffer)
-    cached_write, cached_read = _cached(folder / "cached", data)
-    with _written(folder / "device", data) as path, Accesses(path, data) as accesses:
+    cached_write, cached_read = _cached(scratch / "cached", data)
+    with _written(scratch / "device", data) as path, Accesses(path, data) as accesses:
         write_limit, read_limit = find_limit(accesses.write), find_limit(accesses.read)
         writes, reads = Pace(write_limit), Pace(read_limit)
         device_write = _curve(accesses.write, writes)
         device_read = _curve(accesses.read, reads)
-    synced_write, journal = _synced(folder / "synced", data, writes)
+    synced_write, journal = _synced(scratch / "synced", data, writes)
     return StorageTimes(
         directory=str(directory),
         cache_bytes=_available_memory(),
@@ -92,7 +96,7 @@ def _measure(directory: Path, folder: Path) -> StorageTimes:
         device_write=device_write,
         device_read=device_read,
         synced_write=synced_write,
-        sequential=_sequential(folder / "sequential", data, reads),
+        sequential=_sequential(scratch / "sequential", data, reads),
         is_direct=accesses.is_direct,
         journal=journal,
         write_limit=write_limit,
@@ -100,11 +104,11 @@ def _measure(directory: Path, folder: Path) -> StorageTimes:
     )
 
 
-def _metadata(folder: Path) -> dict[str, float]:
+def _metadata(scratch: Path) -> dict[str, float]:
     found: dict[str, list[float]] = {
         name: [] for name in ("create", "open", "close", "stat", "remove")
     }
-    paths = [folder / f"m{number}" for number in range(FILES)]
+    paths = [scratch / f"m{number}" for number in range(FILES)]
     for path in paths:
         created, handle = _timed(os.open, path, os.O_CREAT | os.O_WRONLY, 0o644)
         os.close(handle)
@@ -140,7 +144,7 @@ def _cached(path: Path, data: memoryview) -> tuple[Curve, Curve]:
         part = data[:size]
         handle = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o644)
         try:
-            count = min(MOST, ROOM // size)
+            count = min(MOST, FILE_BYTES // size)
             offsets = [n * size for n in range(count)]
             writes.append(statistics.median(_timed_writes(handle, part, offsets)))
             target = memoryview(bytearray(size))
@@ -164,7 +168,7 @@ def _written(path: Path, data: memoryview) -> Iterator[Path]:
     """A file that is on the device, and not in memory."""
     handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
     try:
-        for at in range(0, ROOM, LARGEST):
+        for at in range(0, FILE_BYTES, LARGEST):
             os.pwrite(handle, data, at)
         os.fsync(handle)
         os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -175,7 +179,7 @@ def _written(path: Path, data: memoryview) -> Iterator[Path]:
 
 
 class Accesses:
-    """Single accesses to data that has its place on the device, never one behind the other: past
+    """Single accesses to data that has its place on the device, never consecutive: past
     the page cache, or where the file system cannot do that, writes that are brought there and reads
     of what is not in memory. How long each took."""
 
@@ -196,7 +200,7 @@ class Accesses:
         os.close(self._handle)
 
     def _next(self, size: int) -> int:
-        return next(self._places) // size * size % ROOM
+        return next(self._places) // size * size % FILE_BYTES
 
     def write(self, size: int) -> float:
         begin = time.perf_counter()
@@ -213,10 +217,10 @@ class Accesses:
 
 
 def _places() -> Iterator[int]:
-    """Spread over the file, never one behind the other."""
+    """Offsets spread over the file, never consecutive."""
     place = 0
     while True:
-        place = (place + 5 * (ROOM // 13)) % ROOM
+        place = (place + 5 * (FILE_BYTES // 13)) % FILE_BYTES
         yield place
 
 
@@ -240,7 +244,7 @@ def _synced(path: Path, data: memoryview, pace: Pace) -> tuple[Curve, int]:
 
     def sample(size: int) -> float:
         nonlocal end
-        if end + size > ROOM:
+        if end + size > FILE_BYTES:
             os.ftruncate(handle, 0)
             os.fsync(handle)
             end = 0
@@ -271,7 +275,7 @@ def _bytes_written(device: int) -> int:
 
 def _sequential(path: Path, data: memoryview, pace: Pace) -> float:
     target = memoryview(bytearray(READ_STEP))
-    size = int(min(ROOM, pace.most)) // READ_STEP * READ_STEP
+    size = int(min(FILE_BYTES, pace.most)) // READ_STEP * READ_STEP
     with _written(path, data):
         handle = os.open(path, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""What the calls of a trace mean to the player."""
+"""How the player treats each recorded call."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from enum import IntEnum
 
 
 class Role(IntEnum):
-    LOCAL = 0  # needs no other rank: its time counts as computation
-    TIMED = 1  # not modelled: takes the time that it took
+    LOCAL = 0  # involves no other rank: its time counts as computation
+    TIMED = 1  # not modelled: takes its recorded time
     IO = 2
     REFUSED = 3
     INIT = 4
@@ -18,17 +18,17 @@ class Role(IntEnum):
     SEND_START = 9
     RECEIVE_START = 10
     SEND_RECEIVE_START = 11  # likewise
-    START = 12  # of persistent requests: what they do are records inside
+    START = 12  # of persistent requests: the messages are nested records
     PROBE = 13
     COMPLETION = 14
     COLLECTIVE = 15
     COLLECTIVE_START = 16
     MAKE = 17  # a communicator
     FREE = 18
-    IO_START = 19  # goes on in the background
+    IO_START = 19  # continues in the background
     IO_WAIT = 20
     FILE = 21  # on a file system of the target machine
-    FILE_START = 22  # goes on in the background
+    FILE_START = 22  # continues in the background
     FILE_WAIT = 23
 
 

@@ -1,4 +1,4 @@
-"""Collectives: what each rank gives, as the player wants it."""
+"""The arguments of collective calls, as the player needs them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # How the recorded bytes of all ranks become those of the player's call.
 DIVIDED = ("Scatter", "Alltoall", "Reduce_scatter_block")  # a part for each rank
 SPREAD = ("Alltoallv", "Scatterv", "Reduce_scatter")  # how they were divided is not recorded
-LISTED = ("Gatherv", "Allgatherv", "Alltoallv")  # every rank needs what the others give
+LISTED = ("Gatherv", "Allgatherv", "Alltoallv")  # every rank needs the counts of the others
 ROLES = (Role.COLLECTIVE, Role.COLLECTIVE_START)
 
 

@@ -61,8 +61,8 @@ def read_communicators(data_set: DataSet, ranks: int) -> list[Communicator]:
             )
             for row in data_set.table("communicator").to_pylist()
         }
-    nobody = Communicator(-1, ())
-    return [by_index.get(index, nobody) for index in range(max(by_index) + 1)]
+    unknown = Communicator(-1, ())
+    return [by_index.get(index, unknown) for index in range(max(by_index) + 1)]
 
 
 def _ranks(text: str) -> tuple[int, ...]:
@@ -111,12 +111,12 @@ class Makers:
         self._making = np.flatnonzero(events.role == Role.MAKE).tolist()
         self._number: dict[int, int] = {}  # among the calls of its rank over its parent, by event
         self._together: dict[tuple[int, int], int] = {}  # what a call made, by parent and number
-        met: Counter[tuple[int, int]] = Counter()
+        calls_so_far: Counter[tuple[int, int]] = Counter()
         for event in self._making:
             if self._call(event) not in OVER_GROUPS:
                 rank, parent = int(events.rank[event]), int(events.comm[event])
-                number = self._number[event] = met[rank, parent]
-                met[rank, parent] += 1
+                number = self._number[event] = calls_so_far[rank, parent]
+                calls_so_far[rank, parent] += 1
                 if events.made[event] >= 0:
                     self._together[parent, number] = int(events.made[event])
 

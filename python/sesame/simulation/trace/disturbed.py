@@ -1,5 +1,5 @@
-"""Why a prediction from a traced run is doubtful: it did not have the machine for itself, so that
-its times are too long, or it did things that have no record."""
+"""Reasons to doubt a prediction from a traced run: other work disturbed the recording, so that its
+times are too long, or parts of the run have no record."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Files of a traced run that no file system of the target machine has: where they were, and the
-options that would put them on one."""
+"""Files of a traced run that are on no file system of the target machine: their directories, and
+the options that map them to one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def time_elsewhere(data_set: DataSet, placed: FilePlacement) -> dict[str, float]
     for row in data_set.table("file", ["index", "path", "kind"]).to_pylist():
         index, path = row["index"], posixpath.normpath(row["path"])
         elsewhere = index not in known and 0 <= index < len(seconds) and seconds[index] > 0
-        of_kernel = any(is_below(path, folder) for folder in KERNEL)
+        of_kernel = any(is_below(path, directory) for directory in KERNEL)
         if elsewhere and row["kind"] in KINDS and path.startswith("/") and not of_kernel:
             found[path] += float(seconds[index])
     return dict(found)
@@ -44,8 +44,8 @@ def mappings_for(seconds: Mapping[str, float], mounts: Sequence[str]) -> list[st
     if not mounts:
         return []
     where = mounts[0]
-    folders = [folder for folder in _busiest(seconds) if folder != "/"]
-    return [f"--map {shlex.quote(f'{folder}={where}')}" for folder in folders[:MOST]]
+    directories = [directory for directory in _busiest(seconds) if directory != "/"]
+    return [f"--map {shlex.quote(f'{directory}={where}')}" for directory in directories[:MOST]]
 
 
 def _busiest(seconds: Mapping[str, float]) -> list[str]:
@@ -56,20 +56,20 @@ def _busiest(seconds: Mapping[str, float]) -> list[str]:
     return [_narrowest(child, seconds) for child in ordered if top[child] >= WORTH_NAMING * whole]
 
 
-def _by_child(folder: str, seconds: Mapping[str, float]) -> dict[str, float]:
+def _by_child(directory: str, seconds: Mapping[str, float]) -> dict[str, float]:
     """The time below each directory in a directory; files in it count as itself."""
     times: defaultdict[str, float] = defaultdict(float)
     for path, time in seconds.items():
-        if is_below(path, folder):
-            first = path[len(folder.rstrip("/")) + 1 :].partition("/")
-            times[posixpath.join(folder, first[0]) if first[1] else folder] += time
+        if is_below(path, directory):
+            first = path[len(directory.rstrip("/")) + 1 :].partition("/")
+            times[posixpath.join(directory, first[0]) if first[1] else directory] += time
     return times
 
 
-def _narrowest(folder: str, seconds: Mapping[str, float]) -> str:
+def _narrowest(directory: str, seconds: Mapping[str, float]) -> str:
     while True:
-        times = _by_child(folder, seconds)
+        times = _by_child(directory, seconds)
         child = max(times, key=lambda name: times[name])
-        if child == folder or times[child] < NEARLY_ALL * sum(times.values()):
-            return folder
-        folder = child
+        if child == directory or times[child] < NEARLY_ALL * sum(times.values()):
+            return directory
+        directory = child

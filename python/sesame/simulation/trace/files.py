@@ -1,5 +1,5 @@
-"""Calls of a traced run on files that lie on a file system of the target machine: what the player
-makes of each.
+"""Calls of a traced run on files that lie on a file system of the target machine: how the player
+repeats each.
 
 Of MPI-IO the accesses inside a call are played, as its library made them in the traced run; a
 collective call beside that as what its ranks tell each other: the data that it exchanges, and a
@@ -39,12 +39,12 @@ KERNEL = ("/dev", "/proc", "/sys")
 KINDS = ("regular", "directory", "unknown")
 OPEN_FLAGS = os.O_ACCMODE | os.O_CREAT | os.O_TRUNC
 STREAM_FLAGS = OPEN_FLAGS | os.O_APPEND
-MAPPING = ("mmap", "munmap", "mremap", "msync")  # timed: which pages are used when is not known
+MAPPING = ("mmap", "munmap", "mremap", "msync")  # timed: page accesses are not recorded
 RESIZES = ("truncate", "ftruncate", "fallocate", "posix_fallocate", "MPI_File_set_size")
 REMOVES = ("unlink", "unlinkat", "remove", "rmdir", "MPI_File_delete")
 RENAMES = ("rename", "renameat", "renameat2")
 MAKES = ("mkdir", "mkdirat", "link", "linkat", "symlink", "symlinkat")
-PATHLESS = ("readdir", "getdents", "getdirentries", "getcwd")  # nothing is asked of the model
+PATHLESS = ("readdir", "getdents", "getdirentries", "getcwd")  # the model has no such request
 DATA = ("file_read", "file_write")
 DROP = "file_drop"
 
@@ -89,8 +89,8 @@ def place_files(
     return FilePlacement(tuple(paths), initial)
 
 
-def is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+def is_below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
 def _mapped(path: str, mappings: Sequence[tuple[str, str]], directory: str) -> str:
@@ -193,9 +193,9 @@ def _with_ends_of_collectives(events: Events, here: Array, has_inner: bool) -> E
     together = np.insert(together, last + 1, True)
     writes, reads = (together & (kind == of) & has_inner for of in (WRITE, READ))
     exchange = (writes & ~is_end) | (reads & is_end)
-    meeting = (together & is_end & ~exchange) | (reads & ~is_end)
+    synchronizing = (together & is_end & ~exchange) | (reads & ~is_end)
     _set_played(result, exchange, "MPI_Alltoallv", Role.COLLECTIVE)
-    _set_played(result, meeting, "MPI_Barrier", Role.COLLECTIVE)
+    _set_played(result, synchronizing, "MPI_Barrier", Role.COLLECTIVE)
     return result
 
 
@@ -221,7 +221,11 @@ def _assign(events: Events, chosen: Array) -> None:
         events.role[chosen[of_call]] = Role.LOCAL
         if played:
             _set_played(events, chosen[of_call & ~nothing], played, Role.FILE)
-        if io_kind(events.names[call]) in (OPEN, QUERY, CHANGE):  # the model is asked all the same
+        if io_kind(events.names[call]) in (
+            OPEN,
+            QUERY,
+            CHANGE,
+        ):  # the model handles these nevertheless
             _set_played(events, chosen[of_call & failed], "file_stat", Role.FILE)
 
 
@@ -255,12 +259,12 @@ def player_call(name: str) -> str:
 
 
 def fill_operations(events: Events, operations: Array, ranks: int) -> Array:
-    """The fields of calls on files, as core/player/files.cc has them; how many openings each rank
+    """The fields of calls on files, as core/player/files.cc has them; how many opens each rank
     has."""
     chosen = np.flatnonzero(np.isin(events.role, (Role.FILE, Role.FILE_START)))
     if not len(chosen):
         return np.zeros(ranks, np.int64)
-    opening, counts = _number_openings(events, chosen, ranks)
+    opening, counts = _number_opens(events, chosen, ranks)
     played = np.array(events.names)[events.played[chosen]]
     flags = events.size[chosen]
     flags = np.where(played == "file_open_stream", flags & STREAM_FLAGS, flags & OPEN_FLAGS)
@@ -277,8 +281,8 @@ def fill_operations(events: Events, operations: Array, ranks: int) -> Array:
     return counts
 
 
-def _number_openings(events: Events, chosen: Array, ranks: int) -> tuple[Array, Array]:
-    """Each of a rank has a number; what names none, one for each file."""
+def _number_opens(events: Events, chosen: Array, ranks: int) -> tuple[Array, Array]:
+    """Numbers the opens of each rank; accesses without an open get one for each file."""
     handle = events.handle[chosen]
     key = np.where(handle >= 0, handle, -2 - events.file[chosen])
     rows = np.stack([events.rank[chosen], key], axis=1)

@@ -30,7 +30,7 @@ def groups_of(columns: list[Array]) -> tuple[Array, Array]:
 
 def match_messages(events: Events) -> None:
     """Checks that there are as many sends as receives for each (communicator, sender, receiver,
-    tag), and makes every receive as large as its message: they meet in order."""
+    tag), and makes every receive as large as its message: they match in order."""
     sends = np.isin(events.role, SENDS) & (events.peer >= 0)
     receives = np.isin(events.role, RECEIVES) & (events.peer >= 0)
     chosen = np.flatnonzero(sends | receives)

@@ -35,7 +35,7 @@ MAGIC = b"ssmplan2"
 NAME_BYTES = 32
 HEADER_BYTES = 96
 PROC_NULL = -1
-NOBODY = -2  # peer of a call with MPI_PROC_NULL
+NO_PEER = -2  # peer of a call with MPI_PROC_NULL
 OPERATION = np.dtype(
     [
         ("call", "<u4"),
@@ -77,7 +77,7 @@ class Plan:
     requests: Array  # of each rank
     names: list[str]
     lists: Array
-    openings: Array  # of files, of each rank
+    opens: Array  # of files, of each rank
     communicators: int
     buffer_bytes: int
     times: list[Array]  # of each rank, before each MPI call and after the last; ns
@@ -91,27 +91,27 @@ class Plan:
     def write(self, path: Path) -> None:
         names = b"".join(name.encode().ljust(NAME_BYTES, b"\0") for name in self.names)
         first = np.cumsum(self.counts) - self.counts
-        parts = np.stack([first, self.counts, self.requests, self.openings], axis=1)
+        parts = np.stack([first, self.counts, self.requests, self.opens], axis=1)
         texts = [(path or "").encode() + b"\0" for path in self.paths]
         ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
         text = np.frombuffer(b"".join(texts) + b"\0", np.uint8)
         places = ends - [len(text) for text in texts]
-        pieces = [
+        arrays = [
             parts.astype("<u8"),
             self.operations,
             self.lists.astype("<i8"),
             np.asarray(places, "<u8"),
             text,
         ]
-        offsets = HEADER_BYTES + np.cumsum([0, len(names), *(piece.nbytes for piece in pieces)])
+        offsets = HEADER_BYTES + np.cumsum([0, len(names), *(array.nbytes for array in arrays)])
         numbers = [self.ranks, self.communicators, len(self.names), self.buffer_bytes]
         header = np.array([*numbers, offsets[-1], *offsets[:-1]], "<u8")
         with path.open("wb") as file:
             file.write(MAGIC)
             file.write(header.tobytes())
             file.write(names)
-            for piece in pieces:
-                piece.tofile(file)
+            for array in arrays:
+                array.tofile(file)
 
 
 class Lists:
@@ -162,7 +162,7 @@ class Planner:
         own = own_communicators(self.communicators)
         made = Makers(events, self.communicators).find()
         uses = np.isin(events.role, (*MESSAGES, *COLLECTIVES, Role.FREE, Role.MAKE))
-        uses &= (events.peer != NOBODY) | (events.comm >= 0)
+        uses &= (events.peer != NO_PEER) | (events.comm >= 0)
         check_membership(events, np.flatnonzero(uses), self.table, made, own)
         match_messages(events)
         collectives = plan_collectives(events, self.communicators, self.table, self.lists, notes)
@@ -178,9 +178,9 @@ class Planner:
         requests = number_requests(events, self.ranks)
         self._requests(requests)
         self._durations(requests)
-        openings = fill_operations(events, self.operations, self.ranks)
+        opens = fill_operations(events, self.operations, self.ranks)
         self._reserve(events.bytes[np.isin(events.role, (Role.FILE, Role.FILE_START))])
-        return self._finish(requests, own, openings)
+        return self._finish(requests, own, opens)
 
     def _messages(self) -> None:
         events, operations = self.events, self.operations
@@ -191,7 +191,7 @@ class Planner:
             messages & (events.peer >= 0), self.table.find(events.comm, events.peer), PROC_NULL
         )
         operations["tag"] = np.maximum(operations["tag"], 0)
-        alone = messages & (events.peer == NOBODY) & (events.comm < 0)
+        alone = messages & (events.peer == NO_PEER) & (events.comm < 0)
         operations["comm"] = np.where(alone, WORLD, operations["comm"])
         # What a probe waits for is known only when it found a message.
         self.kept &= ~((events.role == Role.PROBE) & (events.peer < 0))
@@ -248,7 +248,7 @@ class Planner:
     def _reserve(self, sizes: Array) -> None:
         self.buffer_bytes = max(self.buffer_bytes, int(np.max(sizes, initial=1)))
 
-    def _finish(self, requests: Requests, own: list[tuple[int, int]], openings: Array) -> Plan:
+    def _finish(self, requests: Requests, own: list[tuple[int, int]], opens: Array) -> Plan:
         events = self.events
         times = self._times()
         written = self.kept & (events.role != Role.INIT)
@@ -264,7 +264,7 @@ class Planner:
             requests.of_rank,
             [events.names[call] for call in used],
             self.lists.joined(),
-            openings,
+            opens,
             len(self.communicators),
             self.buffer_bytes,
             times,

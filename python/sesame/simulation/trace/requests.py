@@ -15,7 +15,7 @@ from sesame.traced.groups import number_in_group
 
 
 def drop_cancelled(events: Events, notes: list[str]) -> None:
-    """Receives that never came to an end have no message to play, and nor have cancelled calls."""
+    """Drops receives that never completed and cancelled calls: they have no message to play."""
     cancelled = (events.flags & int(MpiFlag.CANCELLED)) != 0
     starts = np.isin(events.role, (Role.SEND_START, Role.RECEIVE_START))
     endless = (events.role == Role.RECEIVE_START) & (events.completed_by < 0)
@@ -30,7 +30,7 @@ def drop_cancelled(events: Events, notes: list[str]) -> None:
 
 
 def tie_accesses(events: Events) -> None:
-    """Accesses to files that go on in the background, and the calls that completed them; of
+    """Matches file accesses in the background with the calls that completed them; of
     several that one call completed the first."""
     start = np.flatnonzero(events.is_io & (events.completed_by >= 0) & (events.parent < 0))
     start = start[np.unique(events.completed_by[start], return_index=True)[1]]
@@ -59,32 +59,32 @@ class Requests:
 
 def number_requests(events: Events, ranks: int) -> Requests:
     """Those that one call waits for have numbers in a row."""
-    begun = np.flatnonzero(np.isin(events.role, STARTS))
+    started = np.flatnonzero(np.isin(events.role, STARTS))
     never = len(events)
     freed = np.array([plain(name) == "Request_free" for name in events.names], bool)
-    end = events.completed_by[begun]
+    end = events.completed_by[started]
     end = np.where((end < 0) | freed[events.call[end]], never, end)
-    order = np.lexsort((begun, end, events.rank[begun]))
-    begun, end = begun[order], end[order]
-    _check_ends(events, begun, end)
+    order = np.lexsort((started, end, events.rank[started]))
+    started, end = started[order], end[order]
+    _check_ends(events, started, end)
     number = np.full(len(events), -1, np.int64)
-    _, number[begun] = number_in_group(events.rank[begun], order=np.arange(len(begun)))
+    _, number[started] = number_in_group(events.rank[started], order=np.arange(len(started)))
     waits_for = np.bincount(end, minlength=never + 1)[:never]
     waited = end < never
     first_of_call = np.full(never, never, np.int64)
-    np.minimum.at(first_of_call, end[waited], number[begun[waited]])
+    np.minimum.at(first_of_call, end[waited], number[started[waited]])
     number = np.where((number < 0) & (waits_for > 0), first_of_call, number)
-    return Requests(number, waits_for, np.bincount(events.rank[begun], minlength=ranks))
+    return Requests(number, waits_for, np.bincount(events.rank[started], minlength=ranks))
 
 
-def _check_ends(events: Events, begun: Array, end: Array) -> None:
+def _check_ends(events: Events, started: Array, end: Array) -> None:
     known = end < len(events)
-    begun, end = begun[known], end[known]
-    wrong = (end < begun) | ~np.isin(events.role[end], (Role.COMPLETION, Role.LOCAL))
+    started, end = started[known], end[known]
+    wrong = (end < started) | ~np.isin(events.role[end], (Role.COMPLETION, Role.LOCAL))
     if wrong.any():
         first = int(np.argmax(wrong))
         raise InputError(
-            f"{events.describe(begun[first])}: it cannot have been completed by "
+            f"{events.describe(started[first])}: it cannot have been completed by "
             f"{events.describe(end[first])}"
         )
 

@@ -1,4 +1,4 @@
-"""Plans a traced run once, for as many simulations as are wanted."""
+"""Plans a traced run once, for any number of simulations."""
 
 from __future__ import annotations
 

@@ -8,12 +8,14 @@ import numpy as np
 
 from sesame.errors import InputError
 from sesame.exchange.otf2_communicators import Communicators
-from sesame.exchange.otf2_library import UNKNOWN_OPENING
+from sesame.exchange.otf2_library import UNKNOWN_OPEN_FILE
 from sesame.exchange.otf2_records import Records
 from sesame.exchange.traced import Columns
 
 
-class Places:
+class ArchiveNumbers:
+    """Numbers the processes, threads, files and open files of an archive, in Sesame's order."""
+
     def __init__(self, otf2: Any, definitions: Any) -> None:
         self._otf2 = otf2
         self._definitions = definitions
@@ -24,10 +26,10 @@ class Places:
         self.comms = Communicators(otf2, definitions, self._ranks, self._mpi_ranks)
         self._files: dict[Any, int] = {}
         self._handles: dict[tuple[int, Any], int] = {}
-        self._openings: dict[int, int] = {}  # of each process
+        self._opens: dict[int, int] = {}  # of each process
 
     def _process_groups(self) -> list[Any]:
-        """Processes, those of MPI in the order of their ranks first."""
+        """The processes: first those of MPI in the order of their ranks."""
         enums = self._otf2.enums
         processes = [
             group
@@ -59,12 +61,13 @@ class Places:
         return self._files.setdefault(file, len(self._files))
 
     def open_handle(self, rank: int, handle: Any) -> None:
-        self._openings[rank] = self._openings.get(rank, -1) + 1
-        self._handles[rank, handle] = self._openings[rank]
+        self._opens[rank] = self._opens.get(rank, -1) + 1
+        self._handles[rank, handle] = self._opens[rank]
 
     def handle(self, rank: int, handle: Any) -> int:
-        """The number of an opening, also of one that is older than the run."""
-        if handle.name is not None and handle.name.endswith(UNKNOWN_OPENING):
+        """The number of an open file, also of one that was open before the run; -1 where
+        unknown."""
+        if handle.name is not None and handle.name.endswith(UNKNOWN_OPEN_FILE):
             return -1
         if (rank, handle) not in self._handles:
             self.open_handle(rank, handle)
