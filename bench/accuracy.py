@@ -26,9 +26,9 @@ PROGRAMS = [
 ]
 
 
-def build(source: str, folder: Path) -> Path:
+def build(source: str, directory: Path) -> Path:
     path = ROOT / source
-    program = folder / path.stem
+    program = directory / path.stem
     command = [COMPILERS[path.suffix], "-O2", "-w", str(path), "-o", str(program), "-lm"]
     subprocess.run(command, check=True)
     return program
@@ -50,16 +50,16 @@ def main() -> None:
     if shutil.which("mpicc.mpich") is None:
         raise SystemExit("bench/accuracy.py needs Debian's libmpich-dev")
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        directory = Path(name)
         mpiexec = ["mpiexec.mpich", "-n", "2"]
-        machine = folder / "here.toml"
+        machine = directory / "here.toml"
         sesame = [sys.executable, "-m", "sesame"]
         subprocess.run([*sesame, "machine", "calibrate", "-o", str(machine)], check=True)
         if arguments.keep:
             arguments.keep.write_text(machine.read_text())
         simulate = [*sesame, "simulate", "-n", "2", "--machine", str(machine), "--"]
         for source, options in PROGRAMS:
-            command = [str(build(source, folder)), *options]
+            command = [str(build(source, directory)), *options]
             real, predicted = [], []
             for _ in range(arguments.repeat):
                 real.append(seconds_in(output_of([*mpiexec, *command])))

@@ -15,8 +15,8 @@ def main() -> None:
     if compiler is None:
         print("no mpicc here")
         return
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "collectives"
+    with tempfile.TemporaryDirectory() as directory:
+        program = Path(directory) / "collectives"
         subprocess.run([compiler, "-O2", "-w", str(SOURCE), "-o", str(program)], check=True)
         command = [sys.executable, "-m", "sesame", "simulate", "-n", "1024", "--machine"]
         command += ["infiniband", "--compute", "none", "--json", "--", str(program), "100", "10"]

@@ -1,4 +1,4 @@
-"""What counting an MPI call costs, in nanoseconds, by how closely its point looks.
+"""What counting an MPI call costs, in nanoseconds, by the level of detail of its point.
 
 The calls are those of a library that does nothing (programs/idle_mpi.c), so that what is measured
 is what stands in front of it. One program has the tracer's library, another has not; batches of
@@ -24,9 +24,9 @@ PROGRAMS = Path(__file__).resolve().parent / "programs"
 KINDS = ("send", "allreduce")
 
 
-def build(folder: Path) -> Path:
+def build(directory: Path) -> Path:
     """The idle library, and the program; the compiler's MPICH header names the constants."""
-    library, program = folder / "libmpi.so.12", folder / "count_cost"
+    library, program = directory / "libmpi.so.12", directory / "count_cost"
     show = subprocess.run(
         ["mpicc.mpich", "-show", "-c"], capture_output=True, text=True, check=True
     )
@@ -34,13 +34,13 @@ def build(folder: Path) -> Path:
     cc = ["cc", "-O2", "-w"]
     made = ["-shared", "-fPIC", "-Wl,-soname,libmpi.so.12", "-o", str(library)]
     subprocess.run([*cc, *made, str(PROGRAMS / "idle_mpi.c")], check=True)
-    linked = [str(library), f"-Wl,-rpath,{folder}", "-o", str(program)]
+    linked = [str(library), f"-Wl,-rpath,{directory}", "-o", str(program)]
     subprocess.run([*cc, *includes, str(PROGRAMS / "count_cost.c"), *linked], check=True)
     return program
 
 
 class Program:
-    """Running, and calling when it is told to."""
+    """A running program that makes calls on request."""
 
     def __init__(self, command: list[str], environment: dict[str, str]) -> None:
         self._process = subprocess.Popen(

@@ -1,12 +1,12 @@
-"""What watching an idle node costs: our daemon, PCP and node_exporter, in one run.
+"""What monitoring an idle node costs: Sesame's daemon, PCP and node_exporter, in one run.
 
-Each is started on loopback with settings of its own and ended again: sesamed with all points on and
-a collector that takes its readings; pmcd with pmdalinux and a pmlogger of 108 metrics;
-node_exporter, asked for its page. Prints the processor time of each for one reading (/proc
-schedstat of its threads), and what share of a processor that is at an interval of 10 s. Without a
-budget unless one is given: on a node that is not idle the governor has work. sesamed delivers six
-readings in one batch, so measure many times six intervals. Needs root and the packages pcp and
-prometheus-node-exporter of Debian; reports which of them is missing.
+Each is started on loopback with its own settings: sesamed with all points on and a collector that
+receives its readings; pmcd with pmdalinux and a pmlogger of 108 metrics; node_exporter, whose page
+is requested. Prints for each the processor time of one reading (schedstat of its threads), its
+share of a processor at an interval of 10 s, and its ratio to that of sesamed. No budget is set
+unless one is given, because it limits the cost on a busy node. sesamed batches six readings, so
+measure for many times six intervals. Needs root, and Debian's packages pcp and
+prometheus-node-exporter; absent ones are reported.
 
     python bench/daemon_cost.py [--interval 2] [--seconds 60] [--budget 0.1%]
 """
@@ -96,47 +96,54 @@ def processor_ns(pids: list[int]) -> int:
 
 
 @contextmanager
-def sesame(folder: Path, how: argparse.Namespace) -> Iterator[list[int]]:
-    token = folder / "collector-token"
+def sesame(directory: Path, how: argparse.Namespace) -> Iterator[list[int]]:
+    token = directory / "collector-token"
     at = f"127.0.0.1:{PORTS['collector']}"
-    options = ["collect", "-o", folder / "out", "--token-file", token, "--listen", at]
-    with started(*SESAME, *options, log=folder / "collector.log"):
+    options = ["receive", "-o", directory / "out", "--token-file", token, "--listen", at]
+    with started(*SESAME, *options, log=directory / "collector.log"):
         while not token.exists():
             time.sleep(0.1)
-        options = ["measure", "daemon", "--state-directory", folder, "--level", "summary"]
+        options = ["measure", "daemon", "--folder", directory, "--level", "summary"]
         options += ["--listen", f"127.0.0.1:{PORTS['daemon']}", "--interval", str(how.interval)]
         options += ["--budget", how.budget]
         options += ["--destination", f"http://{at}", "--destination-token-file", token]
-        with started(*SESAME, *options, log=folder / "daemon.log") as daemon:
-            while "http" not in (folder / "daemon.log").read_text():  # where it listens
+        with started(*SESAME, *options, log=directory / "daemon.log") as daemon:
+            while "http" not in (directory / "daemon.log").read_text():  # where it listens
                 time.sleep(0.1)
             yield [daemon]
 
 
 @contextmanager
-def pcp(folder: Path, how: argparse.Namespace) -> Iterator[list[int]]:
+def pcp(directory: Path, how: argparse.Namespace) -> Iterator[list[int]]:
     names = Path("/var/lib/pcp/pmns")
     if not (names / "root").exists():  # the package makes it when its service starts
         subprocess.run([names / "Rebuild", "-u"], cwd=names, check=True, capture_output=True)
-    (folder / "pmcd.conf").write_text(
+    (directory / "pmcd.conf").write_text(
         f'linux 60 pipe binary {PMDA}\n[access]\nallow "local:*" : all;\n'
     )
     metrics = "\n".join(METRICS)
     logged = f"log mandatory on {round(1000 * how.interval)} msec {{\n{metrics}\n}}\n"
-    (folder / "logger.conf").write_text(logged)
-    command = [PMCD, "-f", "-A", "-U", "root", "-c", folder / "pmcd.conf"]
-    command += ["-p", str(PORTS["pmcd"]), "-s", folder / "pmcd.socket", "-l", folder / "pmcd.log"]
-    with started(*command, log=folder / "pmcd.out") as pmcd:
+    (directory / "logger.conf").write_text(logged)
+    command = [PMCD, "-f", "-A", "-U", "root", "-c", directory / "pmcd.conf"]
+    command += [
+        "-p",
+        str(PORTS["pmcd"]),
+        "-s",
+        directory / "pmcd.socket",
+        "-l",
+        directory / "pmcd.log",
+    ]
+    with started(*command, log=directory / "pmcd.out") as pmcd:
         time.sleep(2)
-        logger = ["pmlogger", "-h", f"localhost:{PORTS['pmcd']}", "-c", folder / "logger.conf"]
-        logger += ["-U", "root", "-l", folder / "logger.log", folder / "archive"]
-        with started(*logger, log=folder / "logger.out") as pmlogger:
+        logger = ["pmlogger", "-h", f"localhost:{PORTS['pmcd']}", "-c", directory / "logger.conf"]
+        logger += ["-U", "root", "-l", directory / "logger.log", directory / "archive"]
+        with started(*logger, log=directory / "logger.out") as pmlogger:
             time.sleep(1)
             yield [*children(pmcd), pmlogger]
 
 
 @contextmanager
-def node_exporter(folder: Path, how: argparse.Namespace) -> Iterator[list[int]]:
+def node_exporter(directory: Path, how: argparse.Namespace) -> Iterator[list[int]]:
     address = f"127.0.0.1:{PORTS['node_exporter']}"
     command = ["prometheus-node-exporter", f"--web.listen-address={address}"]
     ended = threading.Event()
@@ -145,7 +152,7 @@ def node_exporter(folder: Path, how: argparse.Namespace) -> Iterator[list[int]]:
         while not ended.wait(how.interval):
             urllib.request.urlopen(f"http://{address}/metrics").read()
 
-    with started(*command, log=folder / "exporter.log") as pid:
+    with started(*command, log=directory / "exporter.log") as pid:
         thread = threading.Thread(target=scrape)
         thread.start()
         try:
@@ -172,26 +179,26 @@ def main() -> None:
     if os.geteuid() != 0:
         sys.exit("probes need root")
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         running: dict[str, list[int]] = {}
         for number, (name, (agent, program)) in enumerate(AGENTS.items()):
             if program and shutil.which(program) is None:
                 print(f"{name}: not installed")
                 continue
-            place = folder / str(number)
+            place = directory / str(number)
             place.mkdir()
             running[name] = stack.enter_context(agent(place, arguments))
-        time.sleep(5 * arguments.interval)  # what is done once is done
+        time.sleep(5 * arguments.interval)  # after the initial work
         before = {name: processor_ns(pids) for name, pids in running.items()}
         begin = time.monotonic()
         time.sleep(arguments.seconds)
         readings = (time.monotonic() - begin) / arguments.interval
         took = {name: processor_ns(pids) - before[name] for name, pids in running.items()}
     for name, ns in took.items():
+        share = 1e-8 * ns / readings  # per cent of one processor
         print(
-            f"{name}: {1e-6 * ns / readings:.2f} ms a reading, "
-            f"{1e-8 * ns / readings:.4f} % of a processor at 10 s, "
-            f"{ns / took['sesamed, all points']:.2f} times sesamed's"
+            f"{name}: {1e-6 * ns / readings:.2f} ms a reading, {share:.4f} % of a processor "
+            f"at 10 s, {ns / took['sesamed, all points']:.2f} times sesamed's"
         )
 
 

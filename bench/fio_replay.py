@@ -26,15 +26,15 @@ def fio_seconds(run: Path, directory: Path) -> float | None:
     processes = data_set.table("process").to_pylist()
     begin = min(row["begin_ns"] for row in processes)
     with tempfile.TemporaryDirectory(dir=directory) as name:
-        folder = Path(name)
+        directory = Path(name)
         ranks = sorted({row["rank"] for row in rows})
-        jobs = [job for rank in ranks if (job := _job(folder, rank, rows, kinds, begin))]
+        jobs = [job for rank in ranks if (job := _job(directory, rank, rows, kinds, begin))]
         if not jobs:
             return None
-        (folder / "jobs.fio").write_text("\n".join(text for _, text in jobs))
-        command = ["fio", "--output-format=json", str(folder / "jobs.fio")]
+        (directory / "jobs.fio").write_text("\n".join(text for _, text in jobs))
+        command = ["fio", "--output-format=json", str(directory / "jobs.fio")]
         done = subprocess.run(
-            command, check=True, capture_output=True, text=True, cwd=folder, timeout=LONGEST_S
+            command, check=True, capture_output=True, text=True, cwd=directory, timeout=LONGEST_S
         )
     found = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
     last = max(row["end_ns"] for row in processes) - begin
@@ -55,7 +55,7 @@ def _action(row: dict[str, Any], kinds: dict[int, Any]) -> str | None:
 
 
 def _job(
-    folder: Path, rank: int, rows: list[dict[str, Any]], kinds: dict[int, Any], begin: int
+    directory: Path, rank: int, rows: list[dict[str, Any]], kinds: dict[int, Any], begin: int
 ) -> tuple[float, str] | None:
     ours = [row for row in rows if row["rank"] == rank]
     mine = [(row, action) for row in ours if (action := _action(row, kinds))]
@@ -67,13 +67,13 @@ def _job(
         # The format's times are microseconds in fio 3.33; the first one counts as zero.
         when = (row["begin_ns"] - begin) // 1000
         if row["file"] not in names:
-            names[row["file"]] = name = f"{folder}/{rank}.{row['file']}"
+            names[row["file"]] = name = f"{directory}/{rank}.{row['file']}"
             longest = max(r["offset"] + r["bytes"] for r, _ in mine if r["file"] == row["file"])
             subprocess.run(["truncate", "-s", str(max(longest, 1)), name], check=True)
             lines += [f"{when} {name} add", f"{when} {name} open"]
         place = "0 0" if action in SYNCS.values() else f"{row['offset']} {row['bytes']}"
         lines.append(f"{when} {names[row['file']]} {action} {place}")
-    log = folder / f"{rank}.log"
+    log = directory / f"{rank}.log"
     log.write_text("\n".join(lines) + "\n")
     head = (mine[0][0]["begin_ns"] - begin) // 1000
     job = (

@@ -66,8 +66,8 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=137)
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        log, data = Path(folder) / "run.darshan", Path(folder) / "run.sesame"
+    with tempfile.TemporaryDirectory() as directory:
+        log, data = Path(directory) / "run.darshan", Path(directory) / "run.sesame"
         write_log(log, contents(options.ranks, options.calls))
         command = [sys.executable, "-m", "sesame", "import", str(log), "-o", str(data), "--force"]
         ours = seconds(command, options.repeat)

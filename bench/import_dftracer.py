@@ -52,8 +52,8 @@ def processor_s() -> float:
 
 
 def main(calls: int = 1_000_000, files: int = 2) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        traces = Path(folder) / "traces"
+    with tempfile.TemporaryDirectory() as directory:
+        traces = Path(directory) / "traces"
         traces.mkdir()
         for number in range(files):
             write_trace(traces / f"{number}.pfw", 1000 + number, calls // files)
@@ -63,7 +63,7 @@ def main(calls: int = 1_000_000, files: int = 2) -> None:
                 json.loads(line)
         loads = processor_s() - begin
         begin, clock = processor_s(), time.monotonic()
-        import_trace(traces, Path(folder) / "run.sesame")
+        import_trace(traces, Path(directory) / "run.sesame")
         used, passed = processor_s() - begin, time.monotonic() - clock
     print("| calls | files | json.loads, calls/s | import, calls/s of processor time | of time |")
     print("|---|---|---|---|---|")

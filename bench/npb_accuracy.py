@@ -99,10 +99,10 @@ def main() -> None:
     arguments = parser.parse_args()
     if (os.cpu_count() or 1) < 2:
         raise SystemExit("bench/npb_accuracy.py needs two cores")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         machine = arguments.machine
         if machine is None:
-            machine = Path(folder) / "here.toml"
+            machine = Path(directory) / "here.toml"
             sesame("machine", "calibrate", "-o", str(machine))
         names = arguments.only.split(",")
         options = {"slowdown": arguments.slowdown}

@@ -136,9 +136,9 @@ def measure_writing(out: Path, name: str) -> float:
         columns = {c: batch[c].to_numpy() for c in table.column_names if c != "call"}
         columns["call"] = batch["call"].indices.to_numpy()
         batches.append({c: np.ascontiguousarray(v) for c, v in columns.items()})
-    with tempfile.TemporaryDirectory(dir=out.parent) as folder:
+    with tempfile.TemporaryDirectory(dir=out.parent) as directory:
         begin = time.process_time()
-        writer = FastTable(name, Path(folder), names)
+        writer = FastTable(name, Path(directory), names)
         for columns in batches:
             writer.add(columns)
         writer.close()

@@ -53,19 +53,19 @@ class Times:
     floor_p99: list[float] = field(default_factory=list)  # of threads that only wait
 
 
-def programs(folder: Path) -> dict[str, Path]:
+def programs(directory: Path) -> dict[str, Path]:
     compiler = find_compiler("mpicxx.mpich")
     built = {name: build_workload(find_workload(name), compiler).program for name in ("bt",)}
     built["sesame-sort"] = build_workload(find_workload("sesame-sort"), compiler).program
     for name in ("token_ring", "paced", "chatter"):
-        source, made = HERE / f"programs/{name}.c", folder / name
+        source, made = HERE / f"programs/{name}.c", directory / name
         subprocess.run(["mpicc.mpich", "-O2", str(source), "-o", str(made)], check=True)
         built[name.replace("_", "-")] = made
     return built | {"bt-posix": built["bt"], "bt-full": built["bt"]}
 
 
-def wait_floor(folder: Path) -> Path:
-    source, made = HERE / "programs/wait_floor.c", folder / "wait-floor"
+def wait_floor(directory: Path) -> Path:
+    source, made = HERE / "programs/wait_floor.c", directory / "wait-floor"
     subprocess.run(["cc", "-O2", "-pthread", str(source), "-o", str(made)], check=True)
     return made
 
@@ -76,20 +76,25 @@ def command_of(name: str, program: Path, directory: Path) -> list[str]:
 
 
 def measure(
-    name: str, program: Path, places: dict[str, Path], pairs: list[Pair], repeat: int, folder: Path
+    name: str,
+    program: Path,
+    places: dict[str, Path],
+    pairs: list[Pair],
+    repeat: int,
+    directory: Path,
 ) -> Times:
     times = Times()
     ranks = RANKS.get(name, 2)
     for _ in range(repeat):
         for a, place in places.items():
             times.real[a].append(real_seconds(ranks, command_of(name, program, place)))
-            run = folder / "run.sesame"  # one trace has the noise of one run: each time anew
+            run = directory / "run.sesame"  # one trace has the noise of one run: each time anew
             trace(ranks, command_of(name, program, place), run)
             for b in (b for one, b in pairs if one == a):
                 played = replay(run, place, places[b])
                 times.replay[a, b].append(played["replayed_time_s"])
                 times.lateness_p99.append(played["lateness_after_compute_p99_s"])
-                floor = subprocess.check_output([folder / "wait-floor", str(ranks)], text=True)
+                floor = subprocess.check_output([directory / "wait-floor", str(ranks)], text=True)
                 times.floor_p99.append(1e-9 * int(floor))
                 if b != a and (seconds := fio_seconds(run, places[b])) is not None:
                     times.fio[a, b].append(seconds)
@@ -153,12 +158,12 @@ def main() -> None:
     pairs += [pair for a, b in pairwise(targets) for pair in ((a, b), (b, a))]
     errors: dict[str, list[float]] = defaultdict(list)
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
-        built = programs(folder)
-        wait_floor(folder)
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
+        built = programs(directory)
+        wait_floor(directory)
         places = stack.enter_context(mounted(set(targets)))
         for name in arguments.only.split(","):
-            times = measure(name, built[name], places, pairs, arguments.repeat, folder)
+            times = measure(name, built[name], places, pairs, arguments.repeat, directory)
             show(name, times, errors)
     sum_up(errors)
 

@@ -49,9 +49,9 @@ def floor(path: Path) -> None:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.sesame"
-        page = Path(folder) / "report.html"
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "run.sesame"
+        page = Path(directory) / "report.html"
         records = len(many_ranks().write(path).table("io", ["rank"]))
         least = medians_s(lambda: floor(path))
         study = medians_s(lambda: study_run(DataSet(path)).findings)

@@ -1,5 +1,7 @@
-"""Runs every benchmark of this folder once. Each prints figures; the exit status is 1 when one of
-them could not run."""
+"""Runs every benchmark of this directory once.
+
+Each prints figures. The exit status is 1 when one of them could not run.
+"""
 
 import subprocess
 import sys

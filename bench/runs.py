@@ -50,8 +50,8 @@ def launched(ranks: int, command: list[str]) -> list[str]:
 def real_seconds(ranks: int, command: list[str]) -> float:
     """From the first rank's begin to the last one's end: what a trace holds, too."""
     times: list[int] = []
-    with tempfile.TemporaryDirectory() as folder:
-        stamps = Path(folder) / "stamps"
+    with tempfile.TemporaryDirectory() as directory:
+        stamps = Path(directory) / "stamps"
         os.mkfifo(stamps)
         watch = threading.Thread(target=_watch, args=(stamps, times), daemon=True)
         watch.start()

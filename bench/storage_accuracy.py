@@ -45,14 +45,14 @@ PROGRAMS = {
 OF_IOW = " --repeat 1 --dir {dir}"
 
 
-def programs(folder: Path) -> dict[str, Path]:
+def programs(directory: Path) -> dict[str, Path]:
     compiler = find_compiler("mpicxx.mpich")
     built = {
         name: build_workload(find_workload(name), compiler).program
         for name in ("bt", "iow", "sesame-sort")
     }
     for name in ("token_ring", "paced"):
-        made = folder / name
+        made = directory / name
         source = str(HERE / f"programs/{name}.c")
         subprocess.run(["mpicc.mpich", "-O2", source, "-o", str(made)], check=True)
         built[name.replace("_", "-")] = made
@@ -76,14 +76,14 @@ def calibrate(place: Path, output: Path) -> None:
 
 
 def measure(
-    ranks: int, command: list[str], machine: Path, repeat: int, starting: float, folder: Path
+    ranks: int, command: list[str], machine: Path, repeat: int, starting: float, directory: Path
 ) -> dict[str, list[float]]:
     times: dict[str, list[float]] = defaultdict(list)
     for _ in range(repeat):
         times["real"].append(real_seconds(ranks, command) - starting)
         times["program"].append(simulated(machine, "-n", str(ranks), "--", *command))
-        trace(ranks, command, folder / "run.sesame")
-        times["trace"].append(simulated(machine, folder / "run.sesame"))
+        trace(ranks, command, directory / "run.sesame")
+        times["trace"].append(simulated(machine, directory / "run.sesame"))
     return times
 
 
@@ -121,18 +121,18 @@ def main() -> None:
     targets.FIRST = DEVICES_FIRST
     errors: dict[str, list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory(prefix="sesame-") as name:
-        folder = Path(name)
-        built = programs(folder)
+        directory = Path(name)
+        built = programs(directory)
         starting = {
             ranks: statistics.median(
-                real_seconds(ranks, [str(built["token-ring"]), "0", "0", str(folder)])
+                real_seconds(ranks, [str(built["token-ring"]), "0", "0", str(directory)])
                 for _ in range(arguments.repeat)
             )
             for ranks in (1, 2)
         }
         for target in arguments.targets.split(","):
             with targets.TARGETS[target]() as place:
-                machine = (arguments.keep or folder) / f"{target}.toml"
+                machine = (arguments.keep or directory) / f"{target}.toml"
                 calibrate(place, machine)
                 for name in arguments.only.split(","):
                     ranks, options = PROGRAMS[name]
@@ -140,7 +140,7 @@ def main() -> None:
                     words = options.format(dir=place).split()
                     command = [str(program_of(name, built)), *words]
                     times = measure(
-                        ranks, command, machine, arguments.repeat, starting[ranks], folder
+                        ranks, command, machine, arguments.repeat, starting[ranks], directory
                     )
                     for way, off in show(target, name, times).items():
                         errors[way].append(off)

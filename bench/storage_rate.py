@@ -8,7 +8,7 @@ that blocks read from devices say nothing of how good a policy is where they do 
 
     python bench/storage_rate.py --build build
 
-`--build` names a build folder with tests and optimisation: `make build-tests` makes one.
+`--build` names a build directory with tests and optimisation: `make build-tests` makes one.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def main() -> None:
     arguments = parser.parse_args()
     program = arguments.build / "core" / "storage" / "storage_rate"
     if not program.is_file():
-        raise SystemExit(f"{program} is not there: build it with tests, then name the folder")
+        raise SystemExit(f"{program} is not there: build it with tests, then name the directory")
     for policy in POLICIES:
         runs = [rate(program, policy, arguments.requests) for _ in range(arguments.repeat)]
         blocks_per_second = statistics.median(run[0] for run in runs)

@@ -32,7 +32,7 @@ def run(*command: str | Path) -> str:
 
 
 @contextmanager
-def folder() -> Iterator[Path]:
+def directory() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="sesame-target-") as name:
         yield Path(name)
 
@@ -56,7 +56,7 @@ def in_memory(name: Path) -> Iterator[Path]:
 
 @contextmanager
 def tmpfs() -> Iterator[Path]:
-    with folder() as name, in_memory(name / "m") as m:
+    with directory() as name, in_memory(name / "m") as m:
         yield m
 
 
@@ -74,7 +74,7 @@ def on_loop(image: Path, kind: str, *options: str) -> Iterator[Path]:
 def loop(kind: str) -> Callable[[], AbstractContextManager[Path]]:
     @contextmanager
     def make() -> Iterator[Path]:
-        with folder() as name, in_memory(name / "image") as memory:
+        with directory() as name, in_memory(name / "image") as memory:
             run("truncate", "-s", SIZE, memory / "disk")
             with on_loop(memory / "disk", kind) as place:
                 yield place
@@ -84,7 +84,7 @@ def loop(kind: str) -> Callable[[], AbstractContextManager[Path]]:
 
 @contextmanager
 def fuse() -> Iterator[Path]:
-    with folder() as name:
+    with directory() as name:
         (name / "below").mkdir()
         (name / "m").mkdir()
         run(*FIRST, "bindfs", name / "below", name / "m")
@@ -100,7 +100,7 @@ def disk(*filter_and_its_options: str) -> Callable[[], AbstractContextManager[Pa
     @contextmanager
     def make() -> Iterator[Path]:
         filtered, *options = filter_and_its_options
-        with folder() as name:
+        with directory() as name:
             (name / "nbd").mkdir()
             socket = name / "socket"
             plugin = [f"--filter={filtered}", "memory", SIZE, *options]
@@ -133,7 +133,7 @@ def limited() -> Iterator[Path]:
             file.write_text(f"{limit} {LIMIT}")
         try:
             run("mkfs.ext4", *COMPLETE["ext4"], f"/dev/{device.name}")
-            with folder() as name, mounted(f"/dev/{device.name}", name / "m") as place:
+            with directory() as name, mounted(f"/dev/{device.name}", name / "m") as place:
                 yield place
         finally:
             for file in LIMITS:
@@ -146,7 +146,7 @@ def limited() -> Iterator[Path]:
 def gluster() -> Iterator[Path]:
     """Two bricks in memory, their servers and the client in a network of their own."""
     network = f"sesame-{os.getpid()}"
-    with folder() as name, in_memory(name / "bricks") as bricks, network_of(network):
+    with directory() as name, in_memory(name / "bricks") as bricks, network_of(network):
         inside = ["nsenter", f"--net=/run/netns/{network}"]
         volume = [*inside, "gluster", "--mode=script", "volume"]
         text = Path("/etc/glusterfs/glusterd.vol").read_text()

@@ -78,8 +78,8 @@ class Measured:
     dropped: int = 0
 
 
-def built(name: str, folder: Path) -> Path:
-    program = folder / name
+def built(name: str, directory: Path) -> Path:
+    program = directory / name
     source = HERE / f"programs/{APPLICATIONS[name].source}.c"
     subprocess.run(["mpicc.mpich", "-O2", "-w", str(source), "-o", str(program)], check=True)
     return program
@@ -101,7 +101,7 @@ def record(raw: Path, application: Application, program: Path, place: Path) -> f
 
 
 def measure(
-    application: Application, program: Path, places: dict[str, Path], repeat: int, folder: Path
+    application: Application, program: Path, places: dict[str, Path], repeat: int, directory: Path
 ) -> Measured:
     measured = Measured()
     names = list(places)
@@ -109,10 +109,10 @@ def measure(
         for name, place in places.items():
             times = measured.seconds[name]
             times[REAL].append(real_seconds(RANKS, command(application, program, place)))
-            times[TRACED].append(record(folder / "raw", application, program, place))
-            told = data_set(folder / "raw", folder / f"{name}.sesame", "thesis")
-            measured.kept, measured.dropped = told["kept"], told["dropped"]
-            data_set(folder / "raw", folder / f"{name}.all.sesame", "none")
+            times[TRACED].append(record(directory / "raw", application, program, place))
+            kept = data_set(directory / "raw", directory / f"{name}.sesame", "thesis")
+            measured.kept, measured.dropped = kept["kept"], kept["dropped"]
+            data_set(directory / "raw", directory / f"{name}.all.sesame", "none")
         for name, other in (names, reversed(names)):
             times, place = measured.seconds[name], places[name]
             for column, recorded, origin in (
@@ -120,7 +120,7 @@ def measure(
                 (UNPRUNED, f"{name}.all", name),
                 (OTHER, other, other),
             ):
-                run = folder / f"{recorded}.sesame"
+                run = directory / f"{recorded}.sesame"
                 times[column].append(replay(run, places[origin], place)["replayed_time_s"])
     return measured
 
@@ -261,12 +261,12 @@ def main() -> None:
     load = os.getloadavg()[0]
     texts, all_measured = [], []
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sesame-")))
         found = stack.enter_context(mounted(set(chosen.file_systems)))
         places = {name: found[name] for name in chosen.file_systems}
         for name in chosen.only:
-            application, program = APPLICATIONS[name], built(name, folder)
-            measured = measure(application, program, places, chosen.repeat, folder)
+            application, program = APPLICATIONS[name], built(name, directory)
+            measured = measure(application, program, places, chosen.repeat, directory)
             all_measured.append(measured)
             texts.append(tables(application, measured))
             print(f"\n{texts[-1]}", flush=True)

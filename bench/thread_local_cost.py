@@ -56,9 +56,9 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--messages", type=int, default=4_000_000)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         for name in ("ring", "halo"):
-            plain, own = (build(name, Path(folder), thread_local=t) for t in (False, True))
+            plain, own = (build(name, Path(directory), thread_local=t) for t in (False, True))
             for ranks in map(int, options.ranks.split(",")):
                 if name == "halo" and ranks < 4:
                     continue

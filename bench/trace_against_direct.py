@@ -71,8 +71,8 @@ def main() -> None:
     print(f"{'program':14}{'machine':12}{'direct':>12}{'interval':>22}{'trace':>12}{'ratio':>8}")
     ratios = []
     for name in names:
-        with tempfile.TemporaryDirectory(prefix="sesame-") as folder:
-            ratios += compare(name, arguments.machine.split(","), arguments.repeat, Path(folder))
+        with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
+            ratios += compare(name, arguments.machine.split(","), arguments.repeat, Path(directory))
     if ratios:
         print(
             f"median ratio {statistics.median(ratios):.3f}, from {min(ratios):.3f} to "
@@ -80,11 +80,11 @@ def main() -> None:
         )
 
 
-def compare(name: str, machines: list[str], repeats: int, folder: Path) -> list[float]:
-    ranks, command = program(name, folder)
+def compare(name: str, machines: list[str], repeats: int, directory: Path) -> list[float]:
+    ranks, command = program(name, directory)
     launch = launched(ranks, command)
     traces = [f"run{number}.sesame" for number in range(repeats)]
-    if any(answer(["trace", "-o", trace, "--", *launch], folder) is None for trace in traces):
+    if any(answer(["trace", "-o", trace, "--", *launch], directory) is None for trace in traces):
         print(f"{name:14}cannot be traced")
         return []
     ratios = []
@@ -93,9 +93,9 @@ def compare(name: str, machines: list[str], repeats: int, folder: Path) -> list[
             ["simulate", "-n", str(ranks), "--machine", machine]
             + (["--repeat", str(repeats)] if repeats > 1 else [])
             + ["--", *command],
-            folder,
+            directory,
         )
-        played = [answer(["simulate", one, "--machine", machine], folder) for one in traces]
+        played = [answer(["simulate", one, "--machine", machine], directory) for one in traces]
         if direct is None or None in played:
             print(f"{name:14}{machine:12}cannot be simulated")
             continue
@@ -103,20 +103,20 @@ def compare(name: str, machines: list[str], repeats: int, folder: Path) -> list[
     return ratios
 
 
-def answer(arguments: list[str], folder: Path) -> dict[str, Any] | None:
+def answer(arguments: list[str], directory: Path) -> dict[str, Any] | None:
     """None where the command ends with an error, or does not end."""
     try:
-        return sesame(arguments, cwd=folder, timeout_s=PATIENCE_S)
+        return sesame(arguments, cwd=directory, timeout_s=PATIENCE_S)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         said = error.stderr if isinstance(error, subprocess.CalledProcessError) else ""
         print(f"  {' '.join(arguments[:4])}: {said.strip().splitlines()[-1:] or error}")
         return None
 
 
-def program(name: str, folder: Path) -> tuple[int, list[str]]:
+def program(name: str, directory: Path) -> tuple[int, list[str]]:
     if name in EXAMPLES:
         ranks, options = EXAMPLES[name]
-        return ranks, [str(build(f"examples/{name}", folder)), *options]
+        return ranks, [str(build(f"examples/{name}", directory)), *options]
     ranks, options = WORKLOADS[name]
     built = build_workload(find_workload(name), find_compiler("mpicxx.mpich"))
     return ranks, [str(built.program), *options]

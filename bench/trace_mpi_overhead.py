@@ -39,10 +39,10 @@ def find_tracer(wanted: str | None) -> Path:
     return places[0].resolve()
 
 
-def batches(command: list[str], tracer: Path | None, folder: Path) -> list[float]:
+def batches(command: list[str], tracer: Path | None, directory: Path) -> list[float]:
     """The times of all batches of one run."""
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    trace = folder / "trace"
+    trace = directory / "trace"
     if tracer is not None:
         trace.mkdir()
         environment |= {"LD_PRELOAD": str(tracer), "SESAME_TRACE_DIRECTORY": str(trace)}
@@ -52,12 +52,12 @@ def batches(command: list[str], tracer: Path | None, folder: Path) -> list[float
     return [float(line) for line in done.stdout.split()]
 
 
-def compare(name: str, command: list[str], tracer: Path, runs: int, folder: Path) -> float:
+def compare(name: str, command: list[str], tracer: Path, runs: int, directory: Path) -> float:
     """Prints a line; gives the difference of the medians."""
     times: dict[bool, list[float]] = {False: [], True: []}
     for _ in range(runs):
         for traced in (False, True):
-            times[traced] += batches(command, tracer if traced else None, folder)
+            times[traced] += batches(command, tracer if traced else None, directory)
     added: dict[Callable[[list[float]], float], float] = {}
     for figure in (min, statistics.median):
         added[figure] = figure(times[True]) - figure(times[False])
@@ -68,12 +68,12 @@ def compare(name: str, command: list[str], tracer: Path, runs: int, folder: Path
     return added[statistics.median]
 
 
-def alone(folder: Path, tracer: Path, runs: int) -> list[float]:
+def alone(directory: Path, tracer: Path, runs: int) -> list[float]:
     """The hooks in front of the idle library; the compiler's MPICH header names the constants."""
     if shutil.which("mpicc.mpich") is None:
         print("hooks alone: skipped, there is no mpicc.mpich (Debian: libmpich-dev)")
         return []
-    library, program = folder / "libmpi.so.12", folder / "alone"
+    library, program = directory / "libmpi.so.12", directory / "alone"
     show = subprocess.run(
         ["mpicc.mpich", "-show", "-c"], capture_output=True, text=True, check=True
     )
@@ -85,26 +85,26 @@ def alone(folder: Path, tracer: Path, runs: int) -> list[float]:
     )  # fmt: skip
     subprocess.run(
         [*cc, "-DIDLE_MPI", *includes, str(PROGRAMS / "call_cost.c"), "-o", str(program),
-         str(library), f"-Wl,-rpath,{folder}"], check=True
+         str(library), f"-Wl,-rpath,{directory}"], check=True
     )  # fmt: skip
     size = [str(BATCHES), str(ROUNDS["alone"])]
     return [
-        compare(f"hook alone, {kind}", [str(program), kind, *size], tracer, runs, folder)
+        compare(f"hook alone, {kind}", [str(program), kind, *size], tracer, runs, directory)
         for kind in KINDS
     ]
 
 
-def pingpong(name: str, folder: Path, tracer: Path, runs: int) -> list[float]:
+def pingpong(name: str, directory: Path, tracer: Path, runs: int) -> list[float]:
     compiler, starter = MPIS[name]
     if shutil.which(compiler) is None:
         print(f"ping-pong, {name}: skipped, there is no {compiler}")
         return []
-    program = folder / f"pingpong.{compiler}"
+    program = directory / f"pingpong.{compiler}"
     source = str(PROGRAMS / "call_cost.c")
     subprocess.run([compiler, "-O2", "-w", source, "-o", str(program)], check=True)
     command = [*starter, "-n", "2", str(program), "pingpong"]
     command += [str(BATCHES), str(ROUNDS["pingpong"])]
-    return [compare(f"ping-pong, {name}", command, tracer, runs, folder)]
+    return [compare(f"ping-pong, {name}", command, tracer, runs, directory)]
 
 
 def main() -> None:
@@ -114,10 +114,10 @@ def main() -> None:
     options = parser.parse_args()
     tracer = find_tracer(options.tracer)
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
-        folder = Path(name)
-        added = alone(folder, tracer, options.runs)
+        directory = Path(name)
+        added = alone(directory, tracer, options.runs)
         for mpi in MPIS:
-            added += pingpong(mpi, folder, tracer, options.runs)
+            added += pingpong(mpi, directory, tracer, options.runs)
     if added:
         share = max(added) / BUDGET_NS
         print(f"largest {max(added):.1f} ns per call, of {BUDGET_NS} ns allowed: {share:.2f}")

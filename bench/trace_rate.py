@@ -113,9 +113,9 @@ def play(path: Path) -> dict:
     return json.loads(done.stdout)
 
 
-def compare(ranks: int, calls: int, repeat: int, program: Path, folder: Path) -> str:
+def compare(ranks: int, calls: int, repeat: int, program: Path, directory: Path) -> str:
     rounds = max(calls // (CALLS_PER_ROUND * ranks), 1)
-    trace = folder / f"halo-{ranks}.sesame"
+    trace = directory / f"halo-{ranks}.sesame"
     made = write_trace(trace, ranks, rounds)
     begin = time.monotonic()
     plan_run(DataSet(trace))

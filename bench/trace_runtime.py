@@ -30,9 +30,9 @@ OPTIONS = {
 }
 
 
-def programs(folder: Path) -> dict[str, Path]:
+def programs(directory: Path) -> dict[str, Path]:
     compiler = find_compiler("mpicxx.mpich")
-    chatter = folder / "chatter"
+    chatter = directory / "chatter"
     source = HERE / "programs/chatter.c"
     subprocess.run(["mpicc.mpich", "-O2", str(source), "-o", str(chatter)], check=True)
     ours = ("sesame-sort", "bt", "lu")
@@ -41,12 +41,12 @@ def programs(folder: Path) -> dict[str, Path]:
 
 
 class Runner:
-    def __init__(self, command: list[str], folder: Path) -> None:
+    def __init__(self, command: list[str], directory: Path) -> None:
         self.command = command
-        self.folder = folder
+        self.directory = directory
 
     def seconds(self, traced: bool) -> float:
-        raw = self.folder / "raw"
+        raw = self.directory / "raw"
         shutil.rmtree(raw, ignore_errors=True)
         raw.mkdir()
         variables = environment(raw, TraceOptions()) if traced else {}
@@ -55,7 +55,7 @@ class Runner:
             self.command,
             check=True,
             env=os.environ | variables,
-            cwd=self.folder,
+            cwd=self.directory,
             stdout=subprocess.DEVNULL,
         )
         return time.perf_counter() - begin
@@ -84,12 +84,12 @@ def main() -> None:
     parser.add_argument("--only", choices=sorted(OPTIONS))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
-        folder = Path(name)
-        for program, path in programs(folder).items():
+        directory = Path(name)
+        for program, path in programs(directory).items():
             if arguments.only not in (None, program):
                 continue
             ranks = str(RANKS.get(program, 2))
-            runner = Runner(["mpiexec.mpich", "-n", ranks, str(path), *OPTIONS[program]], folder)
+            runner = Runner(["mpiexec.mpich", "-n", ranks, str(path), *OPTIONS[program]], directory)
             seconds = runner.seconds(False)
             traced = described(runner.ratios(arguments.pairs, True))
             noise = described(runner.ratios(arguments.pairs, False))

@@ -30,9 +30,9 @@ SMALL = 0.5  # MB: smaller packages are added up
 def sizes(wheel: str, extras: list[str]) -> dict[str, float]:
     """MB of each package of a new environment with the wheel."""
     wanted = f"{wheel}[{','.join(extras)}]" if extras else wheel
-    with tempfile.TemporaryDirectory() as folder:
-        venv.create(folder, with_pip=True)
-        python = Path(folder) / "bin/python"
+    with tempfile.TemporaryDirectory() as directory:
+        venv.create(directory, with_pip=True)
+        python = Path(directory) / "bin/python"
         install = [str(python), "-m", "pip", "install", "--quiet"]
         subprocess.run([*install, "--disable-pip-version-check", wanted], check=True)
         lines = subprocess.run(

@@ -59,20 +59,20 @@ busybox poweroff -f
 """
 
 
-def unpack(packages: list[Path], folder: Path) -> tuple[Path, list[Path]]:
+def unpack(packages: list[Path], directory: Path) -> tuple[Path, list[Path]]:
     """The kernel, and the modules that are wanted of it."""
     for package in packages:
-        subprocess.run(["dpkg-deb", "--extract", package, folder], check=True)
-    kernels = list(folder.rglob("vmlinuz*"))
+        subprocess.run(["dpkg-deb", "--extract", package, directory], check=True)
+    kernels = list(directory.rglob("vmlinuz*"))
     if len(kernels) != 1:
         raise SystemExit(f"expected one kernel in these packages, found {len(kernels)}")
-    wanted = [p for p in folder.rglob("*.ko*") if p.name.split(".")[0] in MODULES]
+    wanted = [p for p in directory.rglob("*.ko*") if p.name.split(".")[0] in MODULES]
     return kernels[0], wanted
 
 
-def make_start(folder: Path, modules: list[Path]) -> Path:
+def make_start(directory: Path, modules: list[Path]) -> Path:
     """The archive of files that the guest begins with."""
-    start = folder / "start"
+    start = directory / "start"
     for name in ("bin", "modules"):
         (start / name).mkdir(parents=True)
     shutil.copy2(shutil.which("busybox") or "/bin/busybox", start / "bin/busybox")
@@ -83,7 +83,7 @@ def make_start(folder: Path, modules: list[Path]) -> Path:
         is_packed = module.suffix == ".xz"
         name = module.name.split(".")[0]
         (start / f"modules/{name}.ko").write_bytes(lzma.decompress(data) if is_packed else data)
-    archive = folder / "start.cpio"
+    archive = directory / "start.cpio"
     make = "find . | busybox cpio -o -H newc"
     with archive.open("wb") as file:
         subprocess.run(make, shell=True, cwd=start, stdout=file, stderr=subprocess.DEVNULL)
@@ -115,13 +115,13 @@ def boot(kernel: Path, start: Path, exchange: Path, timeout_s: float) -> str:
 def run(packages: list[Path], command: list[str], timeout_s: float = 600) -> tuple[int, str]:
     """Status and output of the command on the kernel of the packages."""
     with tempfile.TemporaryDirectory() as name:
-        folder, exchange = Path(name), Path(name) / "exchange"
+        directory, exchange = Path(name), Path(name) / "exchange"
         exchange.mkdir()
-        kernel, modules = unpack(packages, folder / "kernel")
-        # Whoever wants a place to write has /run.
+        kernel, modules = unpack(packages, directory / "kernel")
+        # Programs can write to /run.
         settings = "export HOME=/run TMPDIR=/run PATH=/usr/sbin:/usr/bin; cd /run\n"
         (exchange / "command").write_text(settings + shlex.join(command) + "\n")
-        said = boot(kernel, make_start(folder, modules), exchange, timeout_s)
+        said = boot(kernel, make_start(directory, modules), exchange, timeout_s)
         if not (exchange / "status").exists():
             raise SystemExit(f"the guest did not get to the end; it said:\n{said[-4000:]}")
         return int((exchange / "status").read_text()), (exchange / "output").read_text()

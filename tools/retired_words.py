@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tools/retired_words.toml"
-# What changed in older versions is told in their words, and the list has to name them.
+# What changed in older versions is described in their words, and the list itself names them.
 NOT_READ = ("CHANGELOG.md", "tools/retired_words.toml", "tests/tidy/test_words.py")
 BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_+")
 
@@ -47,7 +47,7 @@ def retired_words() -> list[Retired]:
 
 
 def spaced(line: str) -> str:
-    """The words of a line, those inside identifiers too: `hasRoom_for` is "has Room for"."""
+    """The words of a line, those inside identifiers too: `fileSize_of` is "file Size of"."""
     return BORDER.sub(" ", line)
 
 

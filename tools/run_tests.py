@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The folders of tests that need no rights, no MPI run and no kernel.
+# The directories of tests that need no rights, no MPI run and no kernel.
 FAST = ["tests/python", "tests/tidy"]
 PYTEST_STATUS = {
     2: ": interrupted, or a test file could not be loaded",

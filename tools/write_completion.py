@@ -1,5 +1,7 @@
-"""write_completion.py FOLDER: writes what shells load to complete `sesame`, below FOLDER, where
-they look for it below a prefix's `share`."""
+"""write_completion.py DIRECTORY: writes completion scripts of `sesame` for the shells.
+
+They go below DIRECTORY, at the paths where shells look for them below a prefix's `share`.
+"""
 
 import sys
 from pathlib import Path
@@ -15,11 +17,11 @@ PLACES = {
 }
 
 
-def main(folder: Path) -> None:
+def main(directory: Path) -> None:
     for shell, place in PLACES.items():
         kind = get_completion_class(shell)
         assert kind is not None, shell
-        file = folder / place
+        file = directory / place
         file.parent.mkdir(parents=True, exist_ok=True)
         # The program is asked when a user presses the key; here only its name counts.
         one = kind(click.Command(NAME), {}, NAME, f"_{NAME.upper()}_COMPLETE")

@@ -1,5 +1,5 @@
 /* Nothing but small prints and small messages: the worst case for a tracer. Rank 0 prints a line
- * of 50 bytes after every message; the ranks of each pair send one number to and fro. */
+ * of 50 bytes after every message; the ranks of each pair send one number back and forth. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Many short computations, each followed by a small write: how exactly a replay waits out what a
- * program computes. Each rank writes to a file of its own; every hundred steps all ranks meet.
+ * program computes. Each rank writes to its own file; every hundred steps all ranks call a barrier.
  * Arguments: steps, directory. */
 #include <fcntl.h>
 #include <mpi.h>
@@ -9,7 +9,7 @@
 
 #include "arithmetic.h"
 
-enum { kThousands = 150, kMeet = 100 }; /* some 0.4 ms of computation */
+enum { kThousands = 150, kBarrierInterval = 100 }; /* some 0.4 ms of computation */
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   for (long i = 0; i < steps; ++i) {
     value = arithmetic(value, kThousands);
     if (pwrite(fd, data, sizeof data, 4096 * i) != sizeof data) MPI_Abort(MPI_COMM_WORLD, 1);
-    if (i % kMeet == 0) {
+    if (i % kBarrierInterval == 0) {
       MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     }
   }

@@ -1,4 +1,4 @@
-/* Ranks write in turns: a token goes round, whoever has it writes 4 KiB to a file of its own and
+/* Ranks write in turns: the rank that holds the token writes 4 KiB to a file of its own and
  * brings it to the disk. All I/O hangs on that of others; without the order between ranks a
  * prediction for another file system cannot be right. Arguments: rounds, computation in
  * microseconds before each write, directory. */

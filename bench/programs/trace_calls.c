@@ -1,4 +1,4 @@
-/* Runs calls of one kind in batches, as it is told: reads lines "CALL COUNT" and answers each with
+/* Runs calls of one kind in batches, on request: reads lines "CALL COUNT" and answers each with
  * the time of one call, in ns. `argv[1]` names a file to use, on a file system in memory. */
 #include <fcntl.h>
 #include <stdio.h>

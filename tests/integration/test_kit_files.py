@@ -70,7 +70,7 @@ def test_full_disk_is_said_once(troubles, mpiexec, small_disk):
 
 
 def test_too_little_room_is_said_before_the_run(troubles, mpiexec, small_disk):
-    outcome = mpiexec(4, troubles, "--dir", "disk", "--room", "1e7")
+    outcome = mpiexec(4, troubles, "--dir", "disk", "--space", "1e7")
     assert outcome.status == 2
     message = "error: --dir disk: 6.29 MB are free, the run needs 10 MB"
     assert outcome.stderr.count(message) == 1

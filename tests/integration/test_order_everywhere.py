@@ -99,7 +99,7 @@ tests/programs/model/late.c 2 paragon -- 8 65536 100
 tests/programs/model/polling.c 2 infiniband --placement block -- loads set
 tests/programs/spawn/cases.c 2 ethernet -- files file
 tests/programs/trace/mpi_files.c 8 paragon -- file
-tests/programs/trace/mpi_coverage.c 2 infiniband --compute fixed:1us -- meet
+tests/programs/trace/mpi_coverage.c 2 infiniband --compute fixed:1us -- connect
 """
 
 

@@ -86,7 +86,7 @@ def test_an_error_of_a_spawn_ends_the_run_if_the_handler_says_so(compiled, simul
 
 def test_spawned_ranks_need_free_cores(compiled, simulate):
     program = compiled(CASES)
-    outcome = simulate("-n", 2, *ON, *SMALL, "--", program, "room")
+    outcome = simulate("-n", 2, *ON, *SMALL, "--", program, "capacity")
     found = lines(outcome)
     for rank in range(2):
         for line in (
@@ -183,8 +183,8 @@ def test_a_recorded_run_that_spawns_repeats(compiled, simulate, tmp_path):
     [
         ("silent", "waits for the ranks that it spawned to initialise MPI"),
         ("wait", r"rank 2 \(rank 0 of those spawned as .*\) in MPI_Recv waits for a message"),
-        ("nobody-connects", "waits for a connection to its port sesame-port-0"),
-        ("nobody-accepts", "rank 1 in MPI_Comm_connect waits for rank 0 to accept"),
+        ("no-connect", "waits for a connection to its port sesame-port-0"),
+        ("no-accept", "rank 1 in MPI_Comm_connect waits for rank 0 to accept"),
     ],
 )
 def test_a_deadlock_names_what_spawned_ranks_wait_for(case, said, compiled, simulate):

@@ -8,6 +8,6 @@ for file in /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt; do
   [ ! -e "$root$(dirname $file)" ] || cp -L $file "$root$file"
 done
 exec unshare --mount bash -c '
-  for folder in proc sys dev; do mount --rbind /$folder "$0/$folder"; done
+  for directory in proc sys dev; do mount --rbind /$directory "$0/$directory"; done
   exec chroot "$0" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@"
 ' "$root" "$@"

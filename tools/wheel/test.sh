@@ -4,19 +4,19 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 here=$PWD/tools/wheel
-folder=$PWD/build/wheel
-mkdir -p "$folder/bookworm/var/tmp/heat"
-cp examples/heat.c "$folder/bookworm/var/tmp/heat"
-"$here/in_root.sh" "$folder/bookworm" mpicc.mpich -O2 -w -o /var/tmp/heat/heat /var/tmp/heat/heat.c \
+directory=$PWD/build/wheel
+mkdir -p "$directory/bookworm/var/tmp/heat"
+cp examples/heat.c "$directory/bookworm/var/tmp/heat"
+"$here/in_root.sh" "$directory/bookworm" mpicc.mpich -O2 -w -o /var/tmp/heat/heat /var/tmp/heat/heat.c \
   -lm
 
 for release in "$@"; do
-  "$here/make_root.sh" "$release" "$folder/test-$release" python3-venv
-  root=$folder/try-$release  # a copy, so that it is fresh each time
+  "$here/make_root.sh" "$release" "$directory/test-$release" python3-venv
+  root=$directory/try-$release  # a copy, so that it is fresh each time
   rm -rf "$root"
-  cp -a "$folder/test-$release" "$root"
+  cp -a "$directory/test-$release" "$root"
   mkdir "$root/try"
-  cp dist/*.whl "$here/test_inside.sh" "$folder/bookworm/var/tmp/heat/heat" "$root/try"
+  cp dist/*.whl "$here/test_inside.sh" "$directory/bookworm/var/tmp/heat/heat" "$root/try"
   "$here/in_root.sh" "$root" bash /try/test_inside.sh </dev/null
   rm -rf "$root"
   echo "$release: passed"

@@ -247,7 +247,7 @@ static void questions(void) {
   fail_with("an unlock", MPI_Win_unlock(0, win));
   MPI_Win_fence(0, win);
   fail_with("a put nowhere", MPI_Put(&flag, 1, MPI_INT, size, 0, 1, MPI_INT, win));
-  fail_with("a put to nobody", MPI_Put(&flag, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, win));
+  fail_with("a put to MPI_PROC_NULL", MPI_Put(&flag, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, win));
   MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
   MPI_Win_free(&win);
   say("deleted", deleted);

@@ -1,4 +1,4 @@
-/* A thread that calls MPI, after it was told whether it may. */
+/* A thread that calls MPI, after it learnt whether it may. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

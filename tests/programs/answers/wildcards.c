@@ -1,4 +1,4 @@
-/* A manager hands out work to whoever asks first: receives from any source, probes, tests. */
+/* A manager hands out work to the worker that asks first: receives from any source, probes, tests. */
 #include <mpi.h>
 #include <stdio.h>
 

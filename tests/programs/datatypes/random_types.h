@@ -225,21 +225,21 @@ static void print_counts(MPI_Datatype type, int size) {
 static char source[BUFFER], target[BUFFER], packed[BUFFER];
 
 static void print_packed(MPI_Datatype type, int count, int size) {
-  int position = 0, room;
-  MPI_Aint external = 0, external_room;
+  int position = 0, capacity;
+  MPI_Aint external = 0, external_capacity;
   unsigned long long hash = 14695981039346656037ULL;
   for (int i = 0; i < BUFFER; ++i) source[i] = (char)(i * 131 + (i >> 8) * 7);
-  MPI_Pack_size(count, type, MPI_COMM_SELF, &room);
+  MPI_Pack_size(count, type, MPI_COMM_SELF, &capacity);
   MPI_Pack(source + BUFFER / 2, count, type, packed, BUFFER, &position, MPI_COMM_SELF);
-  printf(" packed %d %d %016llx", room, position, hash_bytes(hash, packed, (size_t)position));
+  printf(" packed %d %d %016llx", capacity, position, hash_bytes(hash, packed, (size_t)position));
   memset(target, 0x55, BUFFER);
   position = 0;
   MPI_Unpack(packed, count * size, &position, target + BUFFER / 2, count, type, MPI_COMM_SELF);
   printf(" %016llx", hash_bytes(hash, target, BUFFER));
   if (has_others) return;
-  MPI_Pack_external_size("external32", count, type, &external_room);
+  MPI_Pack_external_size("external32", count, type, &external_capacity);
   MPI_Pack_external("external32", source + BUFFER / 2, count, type, packed, BUFFER, &external);
-  printf(" external %ld %ld %016llx", (long)external_room, (long)external,
+  printf(" external %ld %ld %016llx", (long)external_capacity, (long)external,
          hash_bytes(hash, packed, (size_t)external));
 }
 

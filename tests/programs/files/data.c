@@ -141,7 +141,7 @@ static void split(void) {
   finish("split");
 }
 
-/* Who comes first is chance without "ordered": only how much was read and written is said. */
+/* The order is undefined without "ordered": the program prints only the number of bytes. */
 static void shared(void) {
   MPI_Status status;
   MPI_Request request;

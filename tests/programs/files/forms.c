@@ -84,7 +84,7 @@ static void pointers(void) {
   check("split all");
 }
 
-/* By the shared pointer a rank may get what another wrote: only how much is said then. */
+/* By the shared pointer a rank may get what another wrote: only the number of bytes is printed then. */
 static void shared(void) {
   seek_shared();
   NEED(MPI_File_write_ordered_c(file, mine, N, MPI_INT, &status));

@@ -1,4 +1,4 @@
-/* Writes more than a file system of 1 MB has room for. */
+/* Writes more than a file system of 1 MB can hold. */
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   printf("second %zd\n", write(two, data, sizeof data));
   printf("full %d\n", errno == ENOSPC);
   unlink("/pfs/one");
-  close(one); /* only now there is room */
+  close(one); /* now there is space again */
   printf("again %zd\n", write(two, data, sizeof data));
   MPI_Finalize();
   return 0;

@@ -1,5 +1,5 @@
 /* Representations that MPICH does not have: of the program, and external32 with types that are
- * smaller in a file. What must come out is known. */
+ * smaller in a file. The expected result is known. */
 #include "checks.h"
 
 enum { N = 6 };

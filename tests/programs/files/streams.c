@@ -55,8 +55,8 @@ int main(int argc, char** argv) {
   const int fd = open(name, O_RDWR);
   file = fdopen(fd, "r");
   char* text = NULL;
-  size_t room = 0;
-  SAY("getline %zd", getline(&text, &room, file));
+  size_t capacity = 0;
+  SAY("getline %zd", getline(&text, &capacity, file));
   SAY("text %s", strtok(text, "\n"));
   SAY("ungetc %c", ungetc('Q', file));
   SAY("fgetc %c", fgetc(file));

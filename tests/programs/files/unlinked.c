@@ -1,5 +1,5 @@
-/* A file that is open keeps its room on a file system of 1 MB after its name is gone, whether it was
-   opened by MPI or not, and whoever removed the name. */
+/* A file that is open keeps its space on a file system of 1 MB after its name is gone, whether it was
+   opened by MPI or not, and whichever process removed the name. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -88,7 +88,7 @@ static void handles(void) {
   MPI_Info_create(&info);
   MPI_Info_set(info, "cb_nodes", "2");
   MPI_Info_set(info, "cb_buffer_size", "65536");
-  MPI_Info_set(info, "nobody_knows_this", "1");
+  MPI_Info_set(info, "unknown_hint", "1");
   NEED(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, info, &file));
   NEED(MPI_File_get_info(file, &used));
   MPI_Info_get(used, "cb_buffer_size", MPI_MAX_INFO_VAL, value, &flag);
@@ -167,7 +167,7 @@ static void errors(void) {
   say_error("a seek from nowhere", MPI_File_seek(file, 0, 77));
   say_error("a type that is none",
             MPI_File_write_at(file, 0, data, 1, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE));
-  say_error("the end of what was not begun", MPI_File_read_all_end(file, data, MPI_STATUS_IGNORE));
+  say_error("the end of a read that was not started", MPI_File_read_all_end(file, data, MPI_STATUS_IGNORE));
   NEED(MPI_File_write_at_all_begin(file, rank, data, 1, MPI_CHAR));
   say_error("a second split call", MPI_File_read_at_all_begin(file, 0, data, 1, MPI_CHAR));
   NEED(MPI_File_write_at_all_end(file, data, MPI_STATUS_IGNORE));

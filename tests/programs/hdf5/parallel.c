@@ -19,32 +19,32 @@ static int rank, ranks;
 
 static void say(const char* what, long value) { printf("rank %d: %s: %ld\n", rank, what, value); }
 
-/* The part of a dataset that a rank has. */
+/* The selection of a dataset that a rank has. */
 typedef struct {
   hsize_t start[2], stride[2], count[2], block[2];
-} Part;
+} Selection;
 
-static Part rows_of(int of, int whose) {
+static Selection rows_of(int of, int whose) {
   const hsize_t height = kRows / (hsize_t)of;
-  return (Part){{height * (hsize_t)whose, 0}, {1, 1}, {1, 1}, {height, kColumns}};
+  return (Selection){{height * (hsize_t)whose, 0}, {1, 1}, {1, 1}, {height, kColumns}};
 }
 
-static Part columns_of(int of, int whose) {
+static Selection columns_of(int of, int whose) {
   const hsize_t width = kColumns / (hsize_t)of;
-  return (Part){{0, width * (hsize_t)whose}, {1, 1}, {1, 1}, {kRows, width}};
+  return (Selection){{0, width * (hsize_t)whose}, {1, 1}, {1, 1}, {kRows, width}};
 }
 
 /* Blocks of 2 by 3 in each second row of blocks, dealt out to the ranks column by column. */
-static Part pattern_of(int of, int whose) {
+static Selection pattern_of(int of, int whose) {
   const hsize_t step = 3 * (hsize_t)of;
-  return (Part){{1, 3 * (hsize_t)whose}, {4, step}, {kRows / 4, kColumns / step}, {2, 3}};
+  return (Selection){{1, 3 * (hsize_t)whose}, {4, step}, {kRows / 4, kColumns / step}, {2, 3}};
 }
 
-static hid_t select_part(const Part* part) {
+static hid_t select_selection(const Selection* selection) {
   const hsize_t sizes[2] = {kRows, kColumns};
   const hid_t space = H5Screate_simple(2, sizes, NULL);
-  NEED(H5Sselect_hyperslab(space, H5S_SELECT_SET, part->start, part->stride, part->count,
-                           part->block));
+  NEED(H5Sselect_hyperslab(space, H5S_SELECT_SET, selection->start, selection->stride, selection->count,
+                           selection->block));
   return space;
 }
 
@@ -54,8 +54,8 @@ static hid_t transfer(H5FD_mpio_xfer_t how) {
   return list;
 }
 
-static void write_part(hid_t dataset, const Part* part, H5FD_mpio_xfer_t how) {
-  const hid_t file_space = select_part(part);
+static void write_selection(hid_t dataset, const Selection* selection, H5FD_mpio_xfer_t how) {
+  const hid_t file_space = select_selection(selection);
   const hsize_t items = (hsize_t)H5Sget_select_npoints(file_space);
   const hid_t memory = H5Screate_simple(1, &items, NULL);
   const hid_t list = transfer(how);
@@ -68,8 +68,8 @@ static void write_part(hid_t dataset, const Part* part, H5FD_mpio_xfer_t how) {
   H5Sclose(file_space);
 }
 
-static void read_part(const char* what, hid_t dataset, const Part* part, H5FD_mpio_xfer_t how) {
-  const hid_t file_space = select_part(part);
+static void read_selection(const char* what, hid_t dataset, const Selection* selection, H5FD_mpio_xfer_t how) {
+  const hid_t file_space = select_selection(selection);
   const hsize_t items = (hsize_t)H5Sget_select_npoints(file_space);
   const hid_t memory = H5Screate_simple(1, &items, NULL);
   const hid_t list = transfer(how);
@@ -119,18 +119,18 @@ static void try_layout(hid_t place, const char* name, Layout layout, H5FD_mpio_x
   const H5FD_mpio_xfer_t other =
       how == H5FD_MPIO_COLLECTIVE ? H5FD_MPIO_INDEPENDENT : H5FD_MPIO_COLLECTIVE;
   const hid_t dataset = create_dataset(place, name, layout);
-  const Part rows = rows_of(ranks, rank), columns = columns_of(ranks, rank);
-  const Part pattern = pattern_of(ranks, rank);
+  const Selection rows = rows_of(ranks, rank), columns = columns_of(ranks, rank);
+  const Selection pattern = pattern_of(ranks, rank);
   attach(dataset, "version", 1.25);
-  write_part(dataset, &rows, how);
+  write_selection(dataset, &rows, how);
   NEED(H5Fflush(dataset, H5F_SCOPE_GLOBAL));
   MPI_Barrier(MPI_COMM_WORLD);
-  read_part(name, dataset, &columns, other);
+  read_selection(name, dataset, &columns, other);
   MPI_Barrier(MPI_COMM_WORLD);
-  write_part(dataset, &pattern, how);
+  write_selection(dataset, &pattern, how);
   NEED(H5Fflush(dataset, H5F_SCOPE_GLOBAL));
   MPI_Barrier(MPI_COMM_WORLD);
-  read_part(name, dataset, &rows, layout == kCompressed ? other : how);
+  read_selection(name, dataset, &rows, layout == kCompressed ? other : how);
   H5Dclose(dataset);
 }
 
@@ -204,11 +204,11 @@ static void read_file(const char* path) {
   say("file size", (long)bytes);
   const char* names[] = {"/layouts/contiguous", "/layouts/alone",      "/layouts/chunked",
                          "/layouts/chunks alone", "/layouts/points"};
-  const Part columns = columns_of(ranks, rank);
+  const Selection columns = columns_of(ranks, rank);
   for (int i = 0; i < 5; ++i) {
     const hid_t dataset = H5Dopen2(file, names[i], H5P_DEFAULT);
     NEED(dataset);
-    if (i != 2) read_part(names[i], dataset, &columns, H5FD_MPIO_COLLECTIVE);
+    if (i != 2) read_selection(names[i], dataset, &columns, H5FD_MPIO_COLLECTIVE);
     H5Dclose(dataset);
   }
   NEED(H5Fclose(file));

@@ -90,7 +90,7 @@ static int be_child(const char *kind) {
   return 0;
 }
 
-static void room(char *program) {
+static void capacity(char *program) {
   int *universe, flag;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &flag);
   if (rank == 0) printf("universe %d\n", flag ? *universe : -1);
@@ -127,13 +127,13 @@ static void ports(void) {
 static void deadlock(const char *kind, char *program) {
   char port[MPI_MAX_PORT_NAME];
   MPI_Comm other;
-  if (strcmp(kind, "nobody-accepts") == 0) {
+  if (strcmp(kind, "no-accept") == 0) {
     MPI_Comm half;
     MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &half);
     if (rank == 0) MPI_Open_port(MPI_INFO_NULL, port);
     MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
     if (rank == 1) MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &other);
-  } else if (strcmp(kind, "nobody-connects") == 0) {
+  } else if (strcmp(kind, "no-connect") == 0) {
     if (rank == 0) {
       MPI_Open_port(MPI_INFO_NULL, port);
       MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &other);
@@ -156,8 +156,8 @@ int main(int argc, char **argv) {
   } else if (strcmp(kind, "fatal") == 0) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     try_spawn("missing", "./no-such-program", "none", 2, NULL, NULL);
-  } else if (strcmp(kind, "room") == 0) {
-    room(argv[0]);
+  } else if (strcmp(kind, "capacity") == 0) {
+    capacity(argv[0]);
   } else if (strcmp(kind, "times") == 0) {
     times(argv[0]);
   } else if (strcmp(kind, "keys") == 0) {

@@ -106,7 +106,7 @@ static int storm(void) {
   return 0;
 }
 
-/* Writes until it is killed, and tells its parent's pipe when it has begun. */
+/* Writes until it is killed, and writes to its parent's pipe when it has started. */
 static int endless(void) {
   int file = data_file("endless");
   puts("ready");

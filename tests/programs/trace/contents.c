@@ -97,9 +97,9 @@ static int moved_pages(void) {
   memory[5 * 4096] = 1;
   mmap(memory + 5 * 4096, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   memory[1 * 4096] = 1;
-  char* room = mmap(NULL, 4 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  char* now = mremap(memory, 4 * 4096, 4 * 4096, MREMAP_MAYMOVE | MREMAP_FIXED, room);
-  return now == room && now[1 * 4096] == 1 ? 0 : 1;
+  char* reserved = mmap(NULL, 4 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* now = mremap(memory, 4 * 4096, 4 * 4096, MREMAP_MAYMOVE | MREMAP_FIXED, reserved);
+  return now == reserved && now[1 * 4096] == 1 ? 0 : 1;
 }
 
 int main(int argc, char** argv) {

@@ -135,7 +135,7 @@ static int closed(int file) {
     closed((int)last);                      \
   } while (0)
 
-static void cover_openings(void) {
+static void cover_opens(void) {
   char names[8][32];
   int directory = open(".", O_RDONLY | O_DIRECTORY);
   for (int i = 0; i < 8; ++i) strcpy(names[i], i < 4 ? "made-XXXXXX" : "made-XXXXXX.x");
@@ -170,7 +170,7 @@ static void cover_openings(void) {
 static void cover_handles(void) {
   struct {
     struct file_handle handle;
-    char room[128];
+    char buffer[128];
   } handle = {.handle = {.handle_bytes = 128}};
   int mount;
   int directory = open(".", O_RDONLY | O_DIRECTORY);
@@ -183,7 +183,7 @@ static void cover_handles(void) {
 void cover_descriptors(void) {
   int a = fresh_file("a", "0123456789");
   int b = fresh_file("b", "");
-  cover_openings();
+  cover_opens();
   cover_handles();
   OPENED(dup, (int), (a));
   INT(dup2, (int, int), (a, 40));

@@ -109,26 +109,26 @@ void cover_wide(void) {
 #define SHADOWS "root:*:1:0:9:7:::\nuser:*:1:0:9:7:::\n"
 #define MOUNTS "/dev/a / ext4 rw 0 0\n/dev/b /b ext4 rw 0 0\n/dev/c /c ext4 rw 0 0\n"
 
-static char room[1024], room_of_entry[256];
+static char buffer[1024], entry_buffer[256];
 
 #define INTO (FILE*, void*, char*, size_t, void**)
 
 static void cover_input_of_tables(void) {
   FILE* stream = fresh_stream("s", USERS, "r");
   POINTER(fgetpwent, (FILE*), (stream));
-  INT(fgetpwent_r, INTO, (stream, room_of_entry, room, sizeof room, &found));
+  INT(fgetpwent_r, INTO, (stream, entry_buffer, buffer, sizeof buffer, &found));
   fclose(stream);
   stream = fresh_stream("s", GROUPS, "r");
   POINTER(fgetgrent, (FILE*), (stream));
-  INT(fgetgrent_r, INTO, (stream, room_of_entry, room, sizeof room, &found));
+  INT(fgetgrent_r, INTO, (stream, entry_buffer, buffer, sizeof buffer, &found));
   fclose(stream);
   stream = fresh_stream("s", SHADOWS, "r");
   POINTER(fgetspent, (FILE*), (stream));
-  INT(fgetspent_r, INTO, (stream, room_of_entry, room, sizeof room, &found));
+  INT(fgetspent_r, INTO, (stream, entry_buffer, buffer, sizeof buffer, &found));
   fclose(stream);
   stream = fresh_stream("s", "root:*::\nuser:*::a,b\n", "r");
   POINTER(fgetsgent, (FILE*), (stream));
-  INT(fgetsgent_r, INTO, (stream, room_of_entry, room, sizeof room, &found));
+  INT(fgetsgent_r, INTO, (stream, entry_buffer, buffer, sizeof buffer, &found));
   fclose(stream);
 }
 
@@ -138,8 +138,8 @@ static void cover_mounts(void) {
   POINTER(setmntent, (const char*, const char*), ("s", "r+"));
   FILE* stream = found;
   POINTER(getmntent, (FILE*), (stream));
-  POINTER(getmntent_r, (FILE*, void*, char*, int), (stream, room_of_entry, room, sizeof room));
-  POINTER(__getmntent_r, (FILE*, void*, char*, int), (stream, room_of_entry, room, sizeof room));
+  POINTER(getmntent_r, (FILE*, void*, char*, int), (stream, entry_buffer, buffer, sizeof buffer));
+  POINTER(__getmntent_r, (FILE*, void*, char*, int), (stream, entry_buffer, buffer, sizeof buffer));
   INT(addmntent, (FILE*, const void*), (stream, &mount));
   INT(endmntent, (FILE*), (stream));
   POINTER(__setmntent, (const char*, const char*), ("not/there", "r"));

@@ -10,7 +10,7 @@
 
 static char data[256];
 
-static void cover_openings(void) {
+static void cover_opens(void) {
   POINTER(fopen, (const char*, const char*), ("s", "w+"));
   fclose(found);
   POINTER(fopen64, (const char*, const char*), ("not/there", "r"));
@@ -63,7 +63,7 @@ static void cover_positions(FILE* stream) {
 
 static void cover_input(void) {
   char* line = NULL;
-  size_t room = 0;
+  size_t capacity = 0;
   FILE* stream = fresh_stream("s", TEXT TEXT, "r+");
   cover_positions(stream);
   LONG(fread, BLOCK, (data, 3, 2, stream));
@@ -77,9 +77,9 @@ static void cover_input(void) {
   POINTER(_IO_fgets, LINE, (data, 100, stream));
   POINTER(__fgets_chk, CHECKED_LINE, (data, sizeof data, 100, stream));
   POINTER(__fgets_unlocked_chk, CHECKED_LINE, (data, sizeof data, 5, stream));
-  LONG(getline, (char**, size_t*, FILE*), (&line, &room, stream));
-  LONG(getdelim, (char**, size_t*, int, FILE*), (&line, &room, ' ', stream));
-  LONG(__getdelim, (char**, size_t*, int, FILE*), (&line, &room, ' ', stream));
+  LONG(getline, (char**, size_t*, FILE*), (&line, &capacity, stream));
+  LONG(getdelim, (char**, size_t*, int, FILE*), (&line, &capacity, ' ', stream));
+  LONG(__getdelim, (char**, size_t*, int, FILE*), (&line, &capacity, ' ', stream));
   INT(getw, (FILE*), (stream));
   fclose(stream);
   free(line);
@@ -90,7 +90,7 @@ static void cover_input(void) {
 }
 
 void cover_streams(void) {
-  cover_openings();
+  cover_opens();
   cover_input();
   FILE* stream = fopen("t", "w");
   LONG(fwrite, BLOCK, ("abcdef", 3, 2, stream));

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char data[200000], room[200000];
+static char data[200000], received[200000];
 
 static void probe(int times) {
   int flag;
@@ -19,16 +19,16 @@ static void messages(int rank, int size) {
   const int next = (rank + 1) % size, before = (rank + size - 1) % size;
   for (int i = 0; i < 5; ++i) {
     MPI_Request requests[2];
-    MPI_Irecv(room, 16, MPI_CHAR, before, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(received, 16, MPI_CHAR, before, 1, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(data, 8, MPI_CHAR, next, 1, MPI_COMM_WORLD, &requests[1]);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
   }
   for (int i = 0; i < 2; ++i) {
     const int count = i == 0 ? 1000 : 100000;
     if (rank == 0) MPI_Send(data, count, MPI_CHAR, 1, 2, MPI_COMM_WORLD);
-    if (rank == 1) MPI_Recv(room, count, MPI_CHAR, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Recv(received, count, MPI_CHAR, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
-  MPI_Sendrecv(data, 24, MPI_CHAR, next, 3, room, 48, MPI_CHAR, before, 3, MPI_COMM_WORLD,
+  MPI_Sendrecv(data, 24, MPI_CHAR, next, 3, received, 48, MPI_CHAR, before, 3, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
   /* A type whose handle comes again with another size. */
   for (int ints = 3; ints <= 5; ints += 2) {
@@ -45,14 +45,14 @@ static void messages(int rank, int size) {
 static void collectives(int rank) {
   MPI_Comm part;
   for (int i = 0; i < 3; ++i) {
-    MPI_Allreduce(data, room, 64, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(data, received, 64, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   }
-  MPI_Bcast(room, 40, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_Bcast(received, 40, MPI_INT, 0, MPI_COMM_WORLD);
   for (int i = 0; i < 7; ++i) MPI_Barrier(MPI_COMM_WORLD);
   /* Communicators of one rank, and of all; the handle comes again. */
   for (int i = 0; i < 2; ++i) {
     MPI_Comm_split(MPI_COMM_WORLD, i == 0 ? rank : 0, 0, &part);
-    MPI_Alltoall(data, 4, MPI_INT, room, 4, MPI_INT, part);
+    MPI_Alltoall(data, 4, MPI_INT, received, 4, MPI_INT, part);
     MPI_Comm_free(&part);
   }
 }
@@ -60,7 +60,7 @@ static void collectives(int rank) {
 static void windows_and_files(int rank) {
   MPI_Win window;
   MPI_File file;
-  MPI_Win_create(room, 1000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_create(received, 1000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
   MPI_Win_fence(0, window);
   MPI_Put(data, 10, MPI_DOUBLE, rank, 0, 10, MPI_DOUBLE, window);
   MPI_Win_fence(0, window);

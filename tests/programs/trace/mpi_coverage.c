@@ -1,9 +1,9 @@
 /* Calls every function of MPI that the tracer records, at least once by each of two ranks.
  *
- *   mpi_coverage FILE|spawn|join|meet|abort
+ *   mpi_coverage FILE|spawn|join|connect|abort
  *
  * FILE is made and removed by MPI's calls; with it, all but the rest is called. `spawn` starts
- * processes of the same program, `join` and `meet` connect the two ranks anew, `abort` ends with
+ * processes of the same program, `join` and `connect` connect the two ranks anew, `abort` ends with
  * MPI_Abort. Failing calls are recorded as well, so errors return. */
 #include <arpa/inet.h>
 #include <mpi.h>
@@ -335,7 +335,7 @@ static void join(void) {
   close(connection);
 }
 
-static void meet(void) {
+static void connect_ranks(void) {
   MPI_Comm made;
   char port[MPI_MAX_PORT_NAME] = "";
   if (me == 0) MPI_Open_port(MPI_INFO_NULL, port);
@@ -381,8 +381,8 @@ int main(int argc, char** argv) {
     spawn(argv[0]);
   } else if (strcmp(last, "join") == 0) {
     join();
-  } else if (strcmp(last, "meet") == 0) {
-    meet();
+  } else if (strcmp(last, "connect") == 0) {
+    connect_ranks();
   } else {
     requests();
     other_requests();

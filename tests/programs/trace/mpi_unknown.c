@@ -1,4 +1,4 @@
-/* With -DLIBRARY an MPI library that nobody knows; else a program for it. */
+/* With -DLIBRARY an MPI library unknown to the tracer; else a program for it. */
 #include <stdio.h>
 
 #ifdef LIBRARY

@@ -1,4 +1,4 @@
-/* Reads or writes as many bytes as it is told past the C library: past HOW BYTES. */
+/* Reads or writes a given number of bytes past the C library: past HOW BYTES. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

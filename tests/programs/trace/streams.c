@@ -23,11 +23,11 @@ static void read_all(void) {
   FILE* file = fopen("streamed", "r");
   int number;
   char* line = NULL;
-  size_t room = 0;
+  size_t capacity = 0;
   for (int i = 0; i < 5000; ++i) {
     if (fscanf(file, "%d", &number) != 1) break;
   }
-  for (int i = 0; i < 5000 && getline(&line, &room, file) > 0; ++i) {
+  for (int i = 0; i < 5000 && getline(&line, &capacity, file) > 0; ++i) {
   }
   for (int i = 0; i < 50; ++i) {
     fseek(file, 977L * i, SEEK_SET);

@@ -15,7 +15,7 @@ using sesame::workload::File;
 
 struct Options {
   std::string directory = ".", trouble = "none";
-  double room = 0;
+  double space = 0;
   long megabytes = 0;
 };
 
@@ -29,7 +29,7 @@ bool is_hit(const std::string& trouble) {
 
 void run(sesame::workload::Report& report, const Options& options) {
   using namespace sesame::workload;
-  const std::string directory = make_temporary_directory("--dir", options.directory, options.room);
+  const std::string directory = make_temporary_directory("--dir", options.directory, options.space);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const std::string name = directory + "/data." + std::to_string(rank);
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   program.arguments().add("--dir", options.directory, "where the temporary directory is");
   program.arguments().add("--trouble", options.trouble,
                           "none, usage, read, write, write-all or wait");
-  program.arguments().add("--room", options.room, "bytes that the run says it needs");
+  program.arguments().add("--space", options.space, "bytes that the run says it needs");
   program.arguments().add("--megabytes", options.megabytes, "to write and one more");
   return program.run(argc, argv, [&](sesame::workload::Report& report) { run(report, options); });
 }

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     report.column("squares", "square", "m", {1.0, 4.0, 9.0});
     if (undefined) value = std::numeric_limits<double>::quiet_NaN();
     if (unknown) {
-      report.not_verifiable("nobody knows");
+      report.not_verifiable("no answer is known");
     } else {
       report.check("value", value, 2, 1e-3);
       report.check_exact("count", count, 7);
