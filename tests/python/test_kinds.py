@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +14,7 @@ from test_replay import in_this_process
 
 import sesame as library
 from sesame.analysis.views import VIEWS
-from sesame.datasets import DataSet, Kind, all_record_types
+from sesame.datasets import DataSet, Kind
 from sesame.errors import InputError
 from sesame.exchange import EXPORTS
 from sesame.reproduction.stored import read_outcomes
@@ -26,7 +25,6 @@ KINDS = [
     "traced, nothing done",
     *(f"{kind}, no tables" for kind in ("simulated", "traced", "measured", "bench", "series")),
 ]
-FORMAT = Path(__file__).resolve().parents[2] / "docs/formats/dataset.md"
 # Words behind `sesame`; IN is the data set, OUT a path to write.
 VERBS = [
     ("info", "IN"),
@@ -131,36 +129,3 @@ def test_findings_of_older_data_sets_are_read(every_kind, tmp_path):
     assert [one.is_reproduced for one in read.judgements] == [
         one.is_reproduced for one in OUTCOME.judgements
     ]
-
-
-def documented_tables() -> dict[str, dict[str, str]]:
-    """By kind and table the mark in the matrix of the format's page."""
-    lines = FORMAT.read_text().partition("\n## Tables\n")[2].splitlines()
-    rows = [line.strip("|").split("|") for line in lines if line.startswith("|")]
-    kinds = [cell.strip() for cell in rows[0][1:]]
-    found: dict[str, dict[str, str]] = {kind: {} for kind in kinds}
-    for row in rows[2 : next(i for i, row in enumerate(rows) if len(row) == 2)]:
-        for table in re.findall(r"`(\w+)`", row[0]):
-            for kind, mark in zip(kinds, row[1:], strict=True):
-                if mark.strip():
-                    found[kind][table] = mark.strip()
-    return found
-
-
-def test_the_page_says_which_tables_each_kind_has(every_kind):
-    documented = documented_tables()
-    assert list(documented) == [kind.value for kind in Kind]
-    known = {"point", "finding", "curve", "bar", "arrow"}  # which have no fixed fields
-    assert {t for some in documented.values() for t in some} - known == set(all_record_types())
-    for name, path in every_kind.items():
-        if "," in name:
-            continue
-        there, said = set(DataSet(path).tables), documented[name]
-        assert {table for table, mark in said.items() if mark == "●"} <= there, name
-        own = {"phases", "convergence"} if name == "bench" else set()
-        assert there - own <= set(said), name
-
-
-@pytest.mark.parametrize("query", re.findall(r"```sql\n(.*?)```", FORMAT.read_text(), re.S))
-def test_queries_of_the_page_run(every_kind, query):
-    assert library.open(every_kind["traced"]).sql(query).fetchall()
