@@ -13,7 +13,7 @@ TEST_PACKAGES := blktrace chromium e2fsprogs fio git hdf5-tools iproute2 libhdf5
 LONG_TEST_PACKAGES := busybox-static qemu-system-x86
 CXX_FILES = $(shell git ls-files '*.cc' '*.h' 'tracer/*.inc' | grep -v '/generated/')
 
-.PHONY: help setup build build-tests test test-fast test-long demo bench lint format sanitize wheel test-wheel clean
+.PHONY: help setup build build-tests test test-fast test-long demo docs bench lint format sanitize wheel test-wheel clean
 
 help:
 	@echo "make setup      install what building needs (Debian packages if root, and $(VENV))"
@@ -23,6 +23,7 @@ help:
 	@echo "make test-fast  build, then the tests that need no rights and no real MPI runs"
 	@echo "make test-long  all tests"
 	@echo "make demo       predict a real program on two machines; writes demo/report.html"
+	@echo "make docs       build the documentation site; writes build/site/index.html"
 	@echo "make bench      measure the simulator's speed; prints ratios"
 	@echo "make lint       check style, types and formatting"
 	@echo "make format     format the sources"
@@ -65,6 +66,9 @@ test-long: build-tests $(VENV)/.ready-to-test-long
 
 demo: build
 	@bash tools/demo.sh $(VENV)
+
+docs: build
+	@$(PYTHON) tools/website/build.py
 
 bench: build
 	@$(PYTHON) bench/run.py

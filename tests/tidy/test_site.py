@@ -1,0 +1,67 @@
+"""The documentation site builds strictly, without dead links, and loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sesame.cli import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+WEBSITE = ROOT / "tools/website"
+
+
+def run(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("site")
+    built = run(WEBSITE / "build.py", "--no-gallery", "--site", path)
+    assert built.returncode == 0, built.stdout + built.stderr
+    return path
+
+
+def test_the_site_has_every_page(site):
+    sources = (ROOT / "docs").rglob("*.md")
+    missing = [
+        page
+        for page in (source.relative_to(ROOT / "docs").with_suffix(".html") for source in sources)
+        if not (site / page).exists()
+    ]
+    assert missing == []
+    for name in cli.commands:
+        assert f"sesame {name}" in (site / f"reference/commands/{name}.html").read_text()
+    assert "sesame.simulate" in (site / "reference/python.html").read_text()
+    assert "kernel_summary" in (site / "reference/tables.html").read_text()
+    assert "compute_ratio" in (site / "reference/machine-keys.html").read_text()
+
+
+def test_dead_links_and_loads_from_elsewhere_are_found(tmp_path):
+    (tmp_path / "there.html").write_text('<h2 id="known">x</h2>')
+    (tmp_path / "page.html").write_text(
+        '<a href="there.html#known"></a><a href="there.html#unknown"></a><a href="gone.html"></a>'
+        '<script src="https://cdn.example/x.js"></script><a href="https://example.org/"></a>'
+    )
+    found = run(WEBSITE / "links.py", tmp_path)
+    assert found.returncode == 1
+    assert found.stdout.splitlines() == [
+        "page.html: loads https://cdn.example/x.js from another computer",
+        "page.html: there.html#unknown has no such anchor",
+        "page.html: there is no gone.html",
+    ]
+
+
+def test_a_build_without_a_gallery_says_so(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(WEBSITE))
+    import gallery
+
+    monkeypatch.setattr(gallery, "OUTPUT", tmp_path)
+    text = gallery.page()
+    assert text.count("did not make the page") == len(gallery.ENTRIES)
+    assert gallery.files() == {}

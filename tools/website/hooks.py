@@ -1,0 +1,102 @@
+"""MkDocs hooks: pages that are generated from code, and links that leave the directory docs/.
+
+Pages outside of docs/ (README.md, notebooks, …) become pages of the site, and links to them are
+rewritten. Navigation entries that name a directory (`models/`) get every page in it.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+import gallery
+import notebooks
+import reference
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOT_PAGES = {
+    "README.md": "index.md",
+    "ARCHITECTURE.md": "architecture.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
+EXAMPLES = {
+    "examples/compare-machines.ipynb": "examples/compare-machines.md",
+    "examples/traced-run-with-sql.ipynb": "examples/traced-run-with-sql.md",
+    "examples/subsystem/signal": "examples/signal.md",
+}
+# Repository path of what is a page of the site, by the page's path in the site.
+ORIGINS = {page: path for path, page in (ROOT_PAGES | EXAMPLES).items()} | {"license.md": "LICENSE"}
+LINK = re.compile(r"(\]\()([^)#\s:]+)(#[^)\s]*)?(\))")
+
+
+def generated_pages() -> dict[str, str]:
+    """The text of every page that is not a file of docs/, by its path in the site."""
+    pages = {page: (ROOT / path).read_text() for path, page in ROOT_PAGES.items()}
+    pages["license.md"] = f"# Licence\n\n```text\n{(ROOT / 'LICENSE').read_text()}\n```\n"
+    for path, page in EXAMPLES.items():
+        pages[page] = notebooks.page_of(ROOT / path)
+    return pages | reference.pages() | {"gallery.md": gallery.page()}
+
+
+def on_config(config: Any) -> Any:
+    """Replaces directories in the navigation by their pages."""
+    config.nav = _expanded(config.nav)
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Adds the generated pages and the files of the gallery."""
+    for path, text in generated_pages().items():
+        files.append(File.generated(config, path, content=text))
+    for path, file in gallery.files().items():
+        files.append(File.generated(config, path, abs_src_path=str(file)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Links that are right in the repository become links that are right in the site."""
+    here = page.file.src_uri
+    source = posixpath.dirname(ORIGINS.get(here, f"docs/{here}"))
+    return rewritten(markdown, source, posixpath.dirname(here))
+
+
+def rewritten(markdown: str, source: str, target: str) -> str:
+    """`source`: directory of the text in the repository; `target`: that of its page in the site."""
+
+    def replaced(link: re.Match[str]) -> str:
+        path = posixpath.normpath(posixpath.join(source, link[2]))
+        page = site_path(path)
+        if page is None:
+            return link[0]
+        return f"{link[1]}{os.path.relpath(page, target or '.')}{link[3] or ''}{link[4]}"
+
+    return LINK.sub(replaced, markdown)
+
+
+def site_path(path: str) -> str | None:
+    """Where a file of the repository is in the site; None if the site does not have it."""
+    for origin, page in ((origin, page) for page, origin in ORIGINS.items()):
+        if path == origin:
+            return page
+    return path.removeprefix("docs/") if path.startswith("docs/") else None
+
+
+def _expanded(nav: Any) -> Any:
+    if isinstance(nav, list):
+        return [_expanded(entry) for entry in nav]
+    if isinstance(nav, dict):
+        return {title: _expanded(entry) for title, entry in nav.items()}
+    return _pages_below(nav) if nav.endswith("/") else nav
+
+
+def _pages_below(directory: str) -> list[str]:
+    if directory == reference.COMMANDS:
+        return reference.command_pages()
+    found = [f"{directory}{path.name}" for path in sorted((ROOT / "docs" / directory).glob("*.md"))]
+    index = f"{directory}index.md"
+    return [index] * (index in found) + [page for page in found if page != index]
