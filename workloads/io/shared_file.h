@@ -1,4 +1,4 @@
-// A file that ranks read and write at places they name, by POSIX or by MPI-IO. What goes wrong is a
+// A file that ranks read and write at explicit offsets, by POSIX or by MPI-IO. Errors throw
 // FileError. Offsets and sizes are in bytes.
 #ifndef WORKLOADS_IO_SHARED_FILE_H_
 #define WORKLOADS_IO_SHARED_FILE_H_
@@ -28,7 +28,7 @@ std::unique_ptr<SharedFile> open_shared(const std::string& interface, const std:
 // fails alone would wait for the others for ever.
 void close_mpi_file(MPI_File& file);
 
-// What MPI says of an error.
+// The text of an MPI error.
 std::string text_of_mpi(int error);
 // Throws FileError unless `error` is MPI_SUCCESS.
 void check_mpi_io(int error, const std::string& path, const char* action);

@@ -1,4 +1,5 @@
-// Trouble that only some ranks see, made the trouble of all.
+// Errors that only some ranks detect, turned into an error on all ranks, so that no rank waits for
+// another one that has failed.
 #ifndef WORKLOADS_KIT_AGREE_H_
 #define WORKLOADS_KIT_AGREE_H_
 
@@ -7,15 +8,14 @@
 
 namespace sesame::workload {
 
-// What went wrong in the middle of a run, on all ranks alike: Program says it once and ends with
-// status 1.
+// An error during the run, thrown on all ranks: Program prints it once and exits with status 1.
 class Failure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Collective. `trouble` is empty on ranks where all is well; else all ranks throw a UsageError with
-// the text of the first that has one.
+// Collective over MPI_COMM_WORLD. `trouble` is this rank's error, empty for none. If any rank has
+// one, all ranks throw a UsageError with the text of the lowest such rank.
 void refuse_if_any(const std::string& trouble);
 // The same with a Failure.
 void fail_if_any(const std::string& trouble);

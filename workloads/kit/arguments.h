@@ -1,4 +1,9 @@
-// The command line of a workload. Every rank reads its own copy; all come to the same result.
+// The command line of a workload. Every rank parses its own copy, with the same result.
+//
+//   Arguments arguments("cg", "smallest eigenvalue of a sparse matrix");
+//   int steps = 100;
+//   arguments.add("--steps", steps, "iterations");
+//   const std::string help = arguments.parse(argc, argv);
 #ifndef WORKLOADS_KIT_ARGUMENTS_H_
 #define WORKLOADS_KIT_ARGUMENTS_H_
 
@@ -9,8 +14,8 @@
 
 namespace sesame::workload {
 
-// What the person who started the program can put right. Thrown by all ranks alike: the program
-// then prints it once and ends with status 2.
+// An error that the user can correct: a wrong option or input. All ranks must throw it; the program
+// prints it once and exits with status 2.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -23,18 +28,20 @@ class Arguments {
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
-  // An option such as "--steps"; `value` holds the default and gets what is given.
+  // Adds an option such as "--steps". `value` holds the default, is set by parse() and must outlive
+  // this object. `meaning` is the option's line in the help.
   void add(const std::string& option, int& value, const std::string& meaning);
   void add(const std::string& option, long& value, const std::string& meaning);
   void add(const std::string& option, double& value, const std::string& meaning);
   void add(const std::string& option, std::string& value, const std::string& meaning);
-  // Sizes such as 64KiB, in bytes; several have commas between them.
+  // Sizes such as 64KiB, in bytes; a list is separated by commas.
   void add_size(const std::string& option, long& value, const std::string& meaning);
   void add_sizes(const std::string& option, std::vector<long>& values, const std::string& meaning);
   // A switch without a value.
   void add(const std::string& option, bool& value, const std::string& meaning);
 
-  // The text to print when help is asked for, else empty. Throws UsageError.
+  // Sets the values. Returns the help text if --help was given, else an empty string. Throws
+  // UsageError for unknown options and invalid values.
   std::string parse(int argc, char** argv);
 
  private:

@@ -1,4 +1,4 @@
-// Sizes as people write them: 4096, 64KiB, 1.5GiB.
+// Sizes in bytes as text: 4096, 64KiB, 1.5GiB.
 #ifndef WORKLOADS_KIT_BYTE_SIZES_H_
 #define WORKLOADS_KIT_BYTE_SIZES_H_
 
@@ -6,10 +6,10 @@
 
 namespace sesame::workload {
 
-// In bytes. `option` names it in messages. Throws UsageError.
+// Parses a size; `option` names the option in error messages. Throws UsageError.
 long parse_bytes(const std::string& option, const std::string& text);
 
-// With the largest unit that leaves a whole number: "64KiB".
+// The text with the largest unit that leaves a whole number: "64KiB".
 std::string format_bytes(long bytes);
 
 }  // namespace sesame::workload

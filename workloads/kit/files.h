@@ -15,14 +15,15 @@
 
 namespace sesame::workload {
 
-// What the file system did not do: path, action, reason. One rank may throw it alone: Program says
-// it, removes temporary directories and ends all ranks with status 1.
+// A failed system call: path, action, reason. A single rank may throw it: Program prints it,
+// removes the temporary directories and ends all ranks with status 1.
 class FileError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// An open file; reads and writes are whole or throw FileError. Offsets and sizes are in bytes.
+// An open file, closed by the destructor. Reads and writes transfer all bytes or throw FileError.
+// Offsets and sizes are in bytes.
 class File {
  public:
   // `flags` as of open(2).
@@ -39,12 +40,12 @@ class File {
   }
 
   void write(const void* data, std::size_t bytes, long offset) const;
-  // Fewer bytes in the file than that are an error.
+  // Throws FileError where the file ends before `offset` + `bytes`.
   void read(void* data, std::size_t bytes, long offset) const;
-  // Returns when what was written is on the disk.
+  // fsync(2): returns when all written data is on the device.
   void sync() const;
-  // Asks the kernel to forget what it keeps of the file in memory; that which is not yet on the
-  // disk stays. Some file systems do not listen.
+  // Asks the kernel to drop the file's clean pages from the page cache (posix_fadvise). Dirty pages
+  // stay, and some file systems ignore the request.
   void drop_cache() const;
   long size() const;
   // Unlike the destructor, throws when the file system reports that a write failed after all.
@@ -67,15 +68,15 @@ void rename_file(const std::string& from, const std::string& to);
 std::string make_temporary_directory(const std::string& option, const std::string& parent,
                                      double bytes);
 
-// Collective. Moves the files of a temporary directory to `parent`, in which it lies, unless the
-// answer is wrong.
+// Collective. Moves the files of a temporary directory to its parent directory, unless the run's
+// verdict is wrong.
 void keep_files(const Report& report, const std::string& directory, const std::string& parent);
 
-// For Program. Collective: removes what make_temporary_directory made.
+// For Program. Collective: removes all directories of make_temporary_directory.
 void remove_temporary_directories();
 
 // For Program, on a rank that fails alone: removes the directories. False when another rank has
-// done so, which then tells what is wrong: a full disk hits many ranks at once.
+// already done so and prints the error: a full disk hits many ranks at once.
 bool abandon_temporary_directories();
 
 }  // namespace sesame::workload

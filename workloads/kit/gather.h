@@ -1,4 +1,4 @@
-// Brings tables together: values of every rank, in the order of ranks, on rank 0.
+// Gathers columns of tables: the values of every rank, in the order of ranks, on rank 0.
 #ifndef WORKLOADS_KIT_GATHER_H_
 #define WORKLOADS_KIT_GATHER_H_
 

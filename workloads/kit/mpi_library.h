@@ -6,9 +6,10 @@
 
 namespace sesame::workload {
 
-// Its name and version: the first line of what it says of itself.
+// Its name and version: the first line of MPI_Get_library_version.
 std::string mpi_library();
 
+// Whether the program runs in `sesame simulate`.
 bool in_simulator();
 
 }  // namespace sesame::workload

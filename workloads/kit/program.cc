@@ -36,8 +36,8 @@ int conclude(const Report& report, const std::string& file) {
   return status;
 }
 
-// One rank's trouble, such as too little memory or a full disk: the others would wait for it for
-// ever. One that is reported by another rank already only waits for its end.
+// For an error on one rank, such as too little memory or a full disk: the other ranks would wait
+// for it for ever. If another rank already reported an error, this one waits to be ended.
 [[noreturn]] void end_all(const std::string& name, const char* what) {
   if (abandon_temporary_directories()) {
     std::fprintf(stderr, "error: %s: rank %d: %s\n", name.c_str(), this_rank(), what);

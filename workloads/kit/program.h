@@ -7,8 +7,8 @@
 //     return program.run(argc, argv, [&](Report& report) { …; report.check(…); });
 //   }
 //
-// Exit status: 0 verified, or nothing to verify against and said so; 1 wrong, or
-// the run failed; 2 wrong usage.
+// Exit status: 0 if the answer is verified or reported as not verifiable, 1 if it is wrong or the
+// run failed, 2 for wrong usage.
 #ifndef WORKLOADS_KIT_PROGRAM_H_
 #define WORKLOADS_KIT_PROGRAM_H_
 
@@ -24,7 +24,7 @@ class Program {
  public:
   Program(const std::string& name, const std::string& purpose);
 
-  // For options of the program's own. --report is there already.
+  // To add the program's own options. --report is predefined.
   Arguments& arguments() { return arguments_; }
 
   // Starts MPI, reads the arguments, calls `body` on every rank, ends MPI. `body` may throw

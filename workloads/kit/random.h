@@ -1,6 +1,6 @@
 // The random numbers of the NAS Parallel Benchmarks (NPB specification, RNR-94-007, 2.3):
 // x' = a x mod 2^46, a = 5^13, and r = x / 2^46 in (0, 1). Exact: 2^46 divides 2^64, so that
-// products of unsigned 64-bit integers keep the bits that count.
+// products of unsigned 64-bit integers keep the low 46 bits.
 #ifndef WORKLOADS_KIT_RANDOM_H_
 #define WORKLOADS_KIT_RANDOM_H_
 
@@ -22,7 +22,7 @@ class NpbRandom {
     return static_cast<double>(static_cast<std::int64_t>(state_ & kMask)) * 0x1p-46;
   }
 
-  // As if next() had been called `count` times.
+  // Skips `count` numbers, in O(log count).
   void skip(std::uint64_t count) { state_ *= power(multiplier_, count); }
 
   std::uint64_t state() const { return state_ & kMask; }

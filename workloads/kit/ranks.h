@@ -1,5 +1,5 @@
-// The ranks of MPI_COMM_WORLD, and which numbers of them a program takes. The functions that
-// require throw UsageError, for instance "bt needs a square number of ranks; 5 given".
+// The ranks of MPI_COMM_WORLD, and checks of their number. The require functions throw UsageError,
+// for instance "bt needs a square number of ranks; 5 given".
 #ifndef WORKLOADS_KIT_RANKS_H_
 #define WORKLOADS_KIT_RANKS_H_
 
@@ -20,7 +20,8 @@ int require_square(const std::string& program, int ranks);
 int require_power_of_two(const std::string& program, int ranks);
 void require_at_most(const std::string& program, int ranks, long most, const std::string& reason);
 
-// The part of `count` things that rank `rank` of `ranks` has, in blocks as equal as can be.
+// The index range [begin, end) of `count` items that rank `rank` of `ranks` has. Sizes of blocks
+// differ by at most 1; the larger ones come first.
 struct Block {
   long begin, end;
   long size() const { return end - begin; }

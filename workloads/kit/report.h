@@ -1,5 +1,5 @@
-// What a workload says when it is over: a summary for people, and one JSON object for `--report`.
-// Every rank may fill in a report; that of rank 0 counts. Times are in seconds.
+// The results of a workload: a summary on stdout, and one JSON object for `--report`. Every rank
+// may fill in a report; only that of rank 0 is used. Times are in seconds.
 #ifndef WORKLOADS_KIT_REPORT_H_
 #define WORKLOADS_KIT_REPORT_H_
 
@@ -14,26 +14,26 @@ class Report {
  public:
   Report(std::string name, int ranks) : name_(std::move(name)), ranks_(ranks) {}
 
-  // What the run was asked to do: class, grid, iterations.
+  // An input of the run: class, grid, iterations.
   void parameter(const std::string& name, long value);
   void parameter(const std::string& name, double value);
   void parameter(const std::string& name, const std::string& value);
 
-  // The time of the part that is measured.
+  // The measured time, s.
   void time(double seconds) { time_s_ = seconds; }
 
   // A result, such as figure("rate", 812.5, "Mop/s").
   void figure(const std::string& name, double value, const std::string& unit);
 
-  // The figure "rate" from the operations of the measured part, in Mop/s. Call time() first. A run
-  // that took no time, as one may whose computation is not simulated, has no rate.
+  // Adds the figure "rate" in Mop/s from the number of operations in the measured time. Call time()
+  // first. A run without time (simulated without computation) has no rate.
   void rate(double operations);
 
-  // Right when |value - expected| <= tolerance * |expected|.
+  // Adds a check, right when |value - expected| <= tolerance * |expected|.
   void check(const std::string& name, double value, double expected, double tolerance);
   void check_exact(const std::string& name, std::int64_t value, std::int64_t expected);
 
-  // There is no answer to compare with; says why. A check that failed still counts.
+  // States why there is no known answer to compare with. A failed check still counts.
   void not_verifiable(const std::string& reason);
 
   // A column of a table; all columns of a table have the same length.
@@ -45,9 +45,9 @@ class Report {
   enum class Verdict { kVerified, kWrong, kNotVerifiable };
   Verdict verdict() const;
 
-  // For people, on stdout.
+  // Prints the summary on stdout.
   void print() const;
-  // The JSON object, whole or not at all. Empty, or what went wrong.
+  // Writes the JSON object to `file`, completely or not at all. Returns the error, empty for none.
   std::string write(const std::string& file) const;
 
  private:

@@ -22,9 +22,8 @@ from sesame.trust import Doubt, Estimate, Reason, median_of
 Report = dict[str, Any]
 SEND, RECEIVE = "send overhead", "receive overhead"  # figures of the workload
 MOST_OVERHEAD = 0.9  # of the smallest message's time: the wire takes something
-MOST_ERROR = 0.1  # of half the sizes: above it the times are no curve
-FAR_OFF = 0.25  # the relative error of a disturbed size
-MOST_FAR_OFF = 0.25  # of the sizes
+MOST_ERROR, WIDE_ERROR = 0.25, 0.1  # of half the sizes: no curve; a curve that scatters
+MOST_UNKNOWN = 0.25  # of the sizes, whose lines have wide intervals
 WIDEST = 0.5  # half an interval over its value
 FEWEST = 3  # samples of the cost of sharing
 WIDE_OVERHEAD, WIDE_SHARING = 0.25, 0.2  # half an interval: above it the file says so
@@ -91,7 +90,7 @@ class NetworkFit:
         """Why these constants must not be believed."""
         return [
             Doubt(Reason.SCATTER, text, MEASURE_AGAIN)
-            for text in (*self._curve_doubts(), *self._constant_doubts())
+            for text in (*self._curve_doubts(MOST_ERROR), *self._constant_doubts())
         ]
 
     def uncertainties(self) -> list[Doubt]:
@@ -102,30 +101,22 @@ class NetworkFit:
         has its own measurement (`gap`). It changes only how much of the latency, at most all of
         it, overlaps with computation.
         """
-        return [
-            Doubt(
-                Reason.SCATTER,
-                f"the {name} is known within ± {_percent(spread)} of the latency: so uncertain is "
-                "how much of it overlaps with computation, not the time of a message",
-                MEASURE_AGAIN,
-            )
+        overheads = [
+            f"the {name} is known within ± {_percent(spread)} of the latency: so uncertain is "
+            "how much of it overlaps with computation, not the time of a message"
             for name in (SEND, RECEIVE)
             if (spread := self.overhead_spread(name)) > WIDE_OVERHEAD
         ]
+        curve = [] if list(self._curve_doubts(MOST_ERROR)) else self._curve_doubts(WIDE_ERROR)
+        return [Doubt(Reason.SCATTER, text, MEASURE_AGAIN) for text in (*curve, *overheads)]
 
-    def _curve_doubts(self) -> Iterator[str]:
+    def _curve_doubts(self, limit: float) -> Iterator[str]:
         errors = np.abs(self.ping_pong_errors())
         half = float(np.median(errors))
-        if half > MOST_ERROR:
+        if half > limit:
             yield (
                 f"half of the message times are more than {_percent(half)} off any curve that "
-                f"rises with the size, expected at most {_percent(MOST_ERROR)}"
-            )
-        far = float(np.mean(errors > FAR_OFF))
-        if far > MOST_FAR_OFF:
-            yield (
-                f"{_percent(far)} of the message times are more than {_percent(FAR_OFF)} off the "
-                f"curve, expected at most {_percent(MOST_FAR_OFF)}"
+                f"rises with the size, expected at most {_percent(limit)}"
             )
 
     def _constant_doubts(self) -> Iterator[str]:
@@ -138,7 +129,7 @@ class NetworkFit:
             yield f"the bandwidth is {format_bytes(last.bandwidth)}/s ± {share}"
         open_ = [segment for segment in self.segments if segment.time_interval > WIDEST]
         inside = sum(np.sum((self.sizes >= s.first) & (self.sizes <= s.last)) for s in open_)
-        if inside > MOST_FAR_OFF * len(self.sizes):
+        if inside > MOST_UNKNOWN * len(self.sizes):
             yield (
                 f"for {_percent(inside / len(self.sizes))} of the sizes the line's time is not "
                 f"known within ± {_percent(WIDEST)}"

@@ -72,7 +72,7 @@ void Flow::sweep_rows(double ratio) {
 void Flow::sweep_columns(double ratio) {
   exchange();
   Phases::Scope scope(phases_, sweep_phase_);
-  // Along a column the velocities change places.
+  // Along a column the two velocities are exchanged.
   const auto turned = [](const Conserved& cell) {
     return Conserved{cell[0], cell[2], cell[1], cell[3]};
   };

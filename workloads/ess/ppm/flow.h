@@ -1,4 +1,4 @@
-// A gas on a plane grid, in slabs of rows that ranks share out. Sweeps along rows and columns
+// A gas on a plane grid, distributed over ranks in slabs of rows. Sweeps along rows and columns
 // alternate; before one along columns, ranks exchange the rows at their borders. Results do not
 // depend on the number of ranks.
 #ifndef WORKLOADS_ESS_PPM_FLOW_H_

@@ -69,7 +69,7 @@ void Line::advance(double ratio) {
   }
 }
 
-// Where a shock stands in few cells parabolas would ring: 1 takes them away.
+// At shocks within few cells parabolas would oscillate: 1 flattens them completely.
 void Line::find_flattening() {
   const int all = static_cast<int>(gas_.size());
   for (int i = 2; i < all - 2; ++i) {

@@ -1,4 +1,4 @@
-// One line of cells, moved on by a time step with the piecewise parabolic method: P. Colella and
+// One line of cells, advanced by a time step with the piecewise parabolic method: P. Colella and
 // P. Woodward: The Piecewise Parabolic Method (PPM) for Gas-Dynamical Simulations, Journal of
 // Computational Physics 54, 1984. Parabolas in each cell (1.6 to 1.10), flattened at shocks
 // (appendix), are followed along the characteristics; an approximate Riemann solver (HLLC) makes
@@ -12,7 +12,7 @@
 
 namespace sesame::workload {
 
-constexpr int kGhosts = 4;  // cells beyond each end that the method looks at
+constexpr int kGhosts = 4;  // cells beyond each end that the stencil needs
 
 class Line {
  public:
@@ -21,7 +21,7 @@ class Line {
   // Cell i is cells()[i + kGhosts]; the caller fills in ghosts, too.
   std::vector<Conserved>& cells() { return cells_; }
 
-  // `ratio`: time step by cell size. Ghosts are of no use afterwards.
+  // Advances by one step; `ratio`: time step / cell size. Ghosts are invalid afterwards.
   void advance(double ratio);
 
  private:
@@ -31,7 +31,7 @@ class Line {
 
   void find_parabolas(int component);
   void find_flattening();
-  // What of the parabola reaches the face in a time step at this speed, by cell sizes.
+  // The average of the parabola over the part that reaches the face in a time step at this speed.
   static double reaching_right(const Parabola& parabola, double share);
   static double reaching_left(const Parabola& parabola, double share);
   void trace(int cell, double ratio);

@@ -1,5 +1,5 @@
 // The exact solution of Riemann's problem, two states of a gas side by side: E. Toro, Riemann
-// Solvers and Numerical Methods for Fluid Dynamics, chapter 4. To check with, not to compute with.
+// Solvers and Numerical Methods for Fluid Dynamics, chapter 4. Used for verification only.
 #ifndef WORKLOADS_ESS_PPM_SHOCK_TUBE_H_
 #define WORKLOADS_ESS_PPM_SHOCK_TUBE_H_
 

@@ -18,7 +18,7 @@ struct ImageHeader {
 ImageHeader read_image_header(const std::string& path);
 std::vector<double> read_rows(const std::string& path, const ImageHeader& header, Block rows);
 
-// A picture of our own: a ramp, rings, an edge and grain.
+// A generated picture: a ramp, rings, an edge and grain.
 void write_test_image(const std::string& path, long size);
 
 }  // namespace sesame::workload

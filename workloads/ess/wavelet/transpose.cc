@@ -75,7 +75,7 @@ void Transposer::by_messages(const Matrix& matrix, Matrix& result) {
   }
   MPI_Alltoallv(out.data(), out_counts.data(), out_begins.data(), MPI_DOUBLE, in.data(),
                 in_counts.data(), in_begins.data(), MPI_DOUBLE, MPI_COMM_WORLD);
-  // The rows of all ranks follow each other as the rows do.
+  // The ranks' rows are consecutive, in the order of ranks.
   for (long i = 0; i < matrix.rows; ++i) {
     for (long j = 0; j < columns.size(); ++j) result.row(j)[i] = in[i * columns.size() + j];
   }

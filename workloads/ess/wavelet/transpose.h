@@ -1,6 +1,6 @@
-// Matrices whose rows are shared out to ranks, and their transposition: by a scratch file that all
-// write rows to and read columns from, as programs did whose images did not fit into memory, or by
-// messages. Both move numbers only; the results are the same, bit for bit.
+// Matrices distributed by rows, and their transposition: through a scratch file, to which all ranks
+// write rows and from which they read columns (out-of-core programs did so), or by messages. The
+// results are bitwise equal.
 #ifndef WORKLOADS_ESS_WAVELET_TRANSPOSE_H_
 #define WORKLOADS_ESS_WAVELET_TRANSPOSE_H_
 
@@ -22,7 +22,7 @@ struct Matrix {
 
 Matrix make_matrix(long rows, long columns, int ranks);
 
-// What the scratch files were asked for, by this rank.
+// Requests of this rank to the scratch files.
 struct Requests {
   long reads = 0, writes = 0;
   double bytes_read = 0, bytes_written = 0;

@@ -14,8 +14,8 @@
 namespace sesame::workload {
 
 enum class Mode { kRead, kWrite, kUpdate };  // update: reads each transfer and writes it back
-// Scattered: one of kScatter transfers in random order, too far apart for what is read ahead of one
-// to be of use to another.
+// Scattered: one of kScatter transfers in random order, too far apart for read-ahead to
+// help.
 enum class Order { kSequential, kScattered };
 constexpr long kScatter = 16;
 

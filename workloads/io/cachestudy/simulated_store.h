@@ -1,7 +1,7 @@
 // A store with caches of known size and known times on a clock of its own, to check the study with.
-// Reads go through a cache that gives up what was used longest ago; a read that misses brings in
-// what follows, too. Writes go into a buffer that the device empties in the background; when it is
-// full a write waits for the oldest block. Holds one word for each kStampBytes, and no data.
+// Reads use an LRU cache with read-ahead on a miss. Writes go into a buffer that the device empties
+// in the background; when it is full a write waits for the oldest block. Holds one word for each
+// kStampBytes, and no data.
 #ifndef WORKLOADS_IO_CACHESTUDY_SIMULATED_STORE_H_
 #define WORKLOADS_IO_CACHESTUDY_SIMULATED_STORE_H_
 
@@ -54,7 +54,7 @@ class SimulatedStore : public Store {
   std::unordered_map<long, std::list<long>::iterator> cached_;
   std::deque<long> dirty_;  // blocks of the write buffer, oldest first
   std::unordered_set<long> is_dirty_;
-  double device_free_ = 0;  // when the device has written the block it is at
+  double device_free_ = 0;  // time at which the device completes its current block
 };
 
 }  // namespace sesame::workload

@@ -1,8 +1,8 @@
-// Where the study's file lies. The study sees only this: a real file system and a simulated store
-// whose caches are known stand behind it, so that its verdicts can be checked.
+// The interface through which the study accesses its file. It is implemented by a real file system
+// and by a simulated store with known caches, with which the study's verdicts are verified.
 //
-// One file at a time. Offsets and sizes are multiples of kStampBytes. Every stretch of kStampBytes
-// begins with a word that says where it belongs: what is read can be checked.
+// One file at a time. Offsets and sizes are multiples of kStampBytes. Every kStampBytes
+// begin with a word that holds their offset, so that reads can be verified.
 #ifndef WORKLOADS_IO_CACHESTUDY_STORE_H_
 #define WORKLOADS_IO_CACHESTUDY_STORE_H_
 
@@ -26,7 +26,7 @@ class Store {
 
   // Returns when what was written is on the device.
   virtual void synchronize() = 0;
-  // Afterwards reads come from the device: nothing of the file is in a cache that can be emptied.
+  // Empties all caches that can be emptied, so that later reads come from the device.
   virtual void flush() = 0;
 
   // Time, s.

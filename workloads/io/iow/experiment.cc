@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr long kWord = sizeof(std::uint64_t);
 
-// Data that tells files, places and runs apart.
+// Data that depends on file, offset and run.
 std::uint64_t word(std::uint64_t seed, std::uint64_t place) {
   std::uint64_t x = (seed + place) * 0x9e3779b97f4a7c15;
   x ^= x >> 32;
@@ -89,7 +89,7 @@ Experiment::Timing Experiment::write(long size) {
   Timing timing;
   std::unique_ptr<Target> target;
   timing.records.reserve(plan_.count(size));
-  // Of a shared file one rank must be first: it makes the file.
+  // One rank creates a shared file before the others open it.
   if (plan_.is_shared() && plan_.interface != "mpi" && rank_ == 0) {
     File::open(path(0), O_CREAT | O_WRONLY).close();
   }
@@ -125,7 +125,7 @@ Experiment::Timing Experiment::read(long size) {
   return timing;
 }
 
-// All that was written goes to the disk first: memory forgets nothing else.
+// Sync first: only clean pages can be dropped from the page cache.
 double Experiment::clear() const {
   MPI_Barrier(MPI_COMM_WORLD);
   return timed([&] {

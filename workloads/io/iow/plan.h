@@ -1,4 +1,4 @@
-// What iow is asked to do. The names are those of the original program (SESAME report, Figure 6.3):
+// The options of iow. The names are those of the original program (SESAME report, Figure 6.3):
 // operations, beginning offset, size of a record, stride, mapping of files to ranks.
 #ifndef WORKLOADS_IO_IOW_PLAN_H_
 #define WORKLOADS_IO_IOW_PLAN_H_

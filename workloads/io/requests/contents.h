@@ -1,5 +1,5 @@
-// What blocks hold, so that a reader knows what it should find. A word of 8 bytes has 48 bits that
-// depend on its place in the file and 16 bits that say which write it is from; 0 is from the
+// Contents of blocks, so that reads can be verified. A word of 8 bytes has 48 bits that
+// depend on its offset in the file and 16 bits that say which write it is from; 0 is from the
 // beginning.
 #ifndef WORKLOADS_IO_REQUESTS_CONTENTS_H_
 #define WORKLOADS_IO_REQUESTS_CONTENTS_H_
@@ -27,7 +27,7 @@ struct Layout {
 // Fills `words` with blocks from `block` on.
 void fill(const Layout& layout, long block, long blocks, Tag tag, Words& words);
 
-// What the ranks know of one file of theirs.
+// Tracks the expected contents of a file.
 class Contents {
  public:
   // With `shared` all ranks write the file, else only this one.
@@ -38,7 +38,7 @@ class Contents {
 
   void wrote(long block, long blocks, Tag tag);
 
-  // How many of the blocks that were read are not what they should be: words of another place, or,
+  // How many of the blocks that were read are not what they should be: words of another offset, or,
   // in a file of one's own, not from the last write.
   long wrong(long block, long blocks, const Words& words) const;
 

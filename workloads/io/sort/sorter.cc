@@ -41,7 +41,7 @@ void Sorter::sort() {
   std::sort_heap(numbers_.begin(), numbers_.end(), less);
 }
 
-// The rank below hears our lowest number and says how many of its own are higher.
+// Sends the lowest number to the rank below, which answers how many of its numbers are higher.
 bool Sorter::ask() {
   if (rank_ == 0) return false;
   stamps_.stamp(Phase::kAsk);

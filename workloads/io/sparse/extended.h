@@ -30,7 +30,7 @@ struct RowChunks {
   Block rows(long chunk) const;
 };
 
-// Collective. Throws UsageError on all ranks when there is no such file or it is not whole.
+// Collective. Throws UsageError on all ranks when the file does not exist or is incomplete.
 ExtendedFile open_extended(const std::string& option, const std::string& path);
 
 // Collective: every rank writes a part.

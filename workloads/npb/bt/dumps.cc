@@ -74,8 +74,8 @@ long points_of(const Domain& domain) {
   return total;
 }
 
-// Libraries say a lot about an error; its class says it better, if it is a certain one. Empty if
-// there is none.
+// The text of an MPI error; empty for MPI_SUCCESS. The text of the error class is shorter and
+// clearer, unless the class is the general MPI_ERR_IO.
 std::string text_of(int error) {
   if (error == MPI_SUCCESS) return "";
   char text[MPI_MAX_ERROR_STRING];
@@ -107,7 +107,7 @@ bool agrees(const State& read, const State& written) {
   return true;
 }
 
-// What POSIX made of it, or empty.
+// The error of a POSIX action, or empty.
 template <typename Action>
 std::string attempt(const Action& action) {
   try {
@@ -158,7 +158,7 @@ void Dumps::open(bool writing) {
       open_mpi(writing);
     }
   } catch (const UsageError&) {
-    // The destructor does not run for what is not constructed.
+    // The destructor does not run when the constructor throws.
     close();
     remove();
     throw;
@@ -182,7 +182,7 @@ void Dumps::open_mpi(bool writing) {
   refuse_if_any(text.empty() ? "" : "--io-file " + name() + ": cannot " + action + ": " + text);
 }
 
-// Rank 0 makes the file, so that one rank finds out whether there is one.
+// Rank 0 creates the file and detects whether it already exists.
 void Dumps::open_posix(bool writing) {
   const auto refuse = [](const std::string& text) {
     refuse_if_any(text.empty() ? "" : "--io-file " + text);
@@ -254,7 +254,7 @@ std::string Dumps::write_row(const double* row, int cells, MPI_Offset at) {
   return text_of(MPI_File_write_at(handle_, at, row, cells, cell_.get(), MPI_STATUS_IGNORE));
 }
 
-// Less than that in the file is an error.
+// Reads `cells`; a shorter file is an error. Returns the error, or empty.
 std::string Dumps::read(MPI_Offset at, std::vector<double>& cells) {
   const int wanted = static_cast<int>(cells.size() / kStates);
   if (mode_ == "posix") {
@@ -300,7 +300,7 @@ State Dumps::read_errors(long dump) {
 }
 
 // Whole planes of zeta, in turn over the ranks: not the subdomains that the ranks wrote, so that
-// misplaced points come to light.
+// misplaced points are detected.
 std::string Dumps::read_planes(long dump, State& sums) {
   const int n = domain_.grid;
   std::vector<double> plane(long{kStates} * n * n);

@@ -4,7 +4,7 @@
 //
 //   posix   as simple, without MPI-IO
 //   full    one collective write a dump; the file view tells each rank where its points go
-//   simple  a write for each row of each subdomain, without any agreement
+//   simple  a write for each row of each subdomain, independent calls
 //   epio    a file for each rank, its points one after the other
 #ifndef WORKLOADS_NPB_BT_DUMPS_H_
 #define WORKLOADS_NPB_BT_DUMPS_H_
@@ -33,22 +33,23 @@ class Datatype {
   MPI_Datatype type_;
 };
 
-// All members are collective. On all ranks, a file that cannot be made or opened is a UsageError
-// and one that cannot be written or read a Failure.
+// All members are collective over MPI_COMM_WORLD. All ranks throw UsageError when the file cannot
+// be created or opened, and Failure when it cannot be written or read.
 class Dumps {
  public:
   static constexpr int kInterval = 5;  // steps from dump to dump
 
-  // Throws UsageError unless `mode` is one of those.
+  // Throws UsageError unless `mode` is one of the four above.
   static void check_mode(const std::string& mode);
 
-  // `mode`: one of those. Creates the file, or the files FILE.0, FILE.1, …; there must be
+  // Creates the file, or the files FILE.0, FILE.1, …; there must be
   // none of that name. They are removed at the end unless `keep`.
   Dumps(const std::string& mode, const std::string& file, bool keep, const Domain& domain);
   ~Dumps();
   Dumps(const Dumps&) = delete;
   Dumps& operator=(const Dumps&) = delete;
 
+  // Writes one dump of the domain's state.
   void write();
 
   // Closes the file; the end of writing.
@@ -69,7 +70,7 @@ class Dumps {
   void open_posix(bool writing);
   void close();
   void remove();
-  // What went wrong, or empty.
+  // These return the error, or an empty string.
   std::string write_state(long dump);
   std::string write_rows(long dump);
   std::string write_row(const double* row, int cells, MPI_Offset at);

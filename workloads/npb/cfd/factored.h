@@ -1,6 +1,6 @@
 // Time steps by approximate factorisation, as BT and SP make them: the residual, then one system
 // along the lines of each direction, then the sum. Solver: see line_sweep.h; its kNeedsSpeedOfSound
-// says whether it wants the speed of sound.
+// states whether it needs the speed of sound.
 #ifndef WORKLOADS_NPB_CFD_FACTORED_H_
 #define WORKLOADS_NPB_CFD_FACTORED_H_
 
@@ -53,7 +53,7 @@ class Factored {
   Phases& phases() { return phases_; }
 
  private:
-  // residual = scale * what the operator makes of the state
+  // residual = scale * the spatial operator applied to the state
   void update(double scale) {
     timed(faces_, [&] { exchange_.run(); });
     timed(residual_, [&] {

@@ -8,19 +8,19 @@
 
 namespace sesame::workload::cfd {
 
-// Where the fluxes are linearised.
+// The flow at the point around which the fluxes are linearised.
 template <typename T>
 struct LinearizationPoint {
   T velocity[3], kinetic, energy, volume;
   T enthalpy() const { return kGamma * energy - kPressure * kinetic; }
 };
 
-// What the derivative of the energy's diffusion takes from velocity `m`.
+// The coefficient of velocity `m` in the derivative of the energy's diffusion.
 constexpr double energy_factor(int m, int d) {
   return kViscosity * (viscous_factor(m, d) - kConduction);
 }
 
-// first * A x - second * (N + diffusion) x in direction d: what a neighbour's change x does.
+// first * A x - second * (N + diffusion) x in direction d: the effect of a neighbour's change x.
 template <int d, typename T>
 inline void apply_coupling(const LinearizationPoint<T>& at, double first, double second,
                            const T x[kStates], T y[kStates]) {

@@ -7,7 +7,7 @@
 
 namespace sesame::workload::cfd {
 
-// As many as the instructions allowed to the compiler hold.
+// The width of the widest vector registers for which the program is compiled, in doubles.
 #if defined(__AVX512F__)
 inline constexpr int kLanes = 8;
 #elif defined(__AVX__)

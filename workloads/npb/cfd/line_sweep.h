@@ -3,7 +3,7 @@
 // needs of a line's end goes to the neighbour, for all lines in one message.
 //
 // A Solver has the types
-//   Row       what is kept of a point of each line of a batch, from elimination to substitution;
+//   Row       data of a point of each line of a batch, kept from elimination to substitution;
 //   Forward, Backward  values carried from point to point along a batch of lines, made of Lanes;
 // and the functions forward<d>(subdomain, batch, length, Forward&, Row*) and
 // backward<d>(subdomain, batch, length, Backward&, const Row*), Row* being `length` rows. Carried
@@ -57,8 +57,8 @@ class LineSweep {
    public:
     Carry& operator[](int batch) { return carry_[batch]; }
 
-    // Sends what the last layer left to the neighbour and gets what is for layer `layer` from the
-    // neighbour on side `from`. All ranks do so at the same time.
+    // Sends the values carried out of the last layer to the neighbour and receives those for layer
+    // `layer` from the neighbour on side `from`. All ranks do so at the same time.
     void pass_on(Domain& domain, int d, int layer, int from, bool at_the_start) {
       const int batches = Lines(domain.subdomain_in_layer(d, layer), d).batches();
       if (at_the_start) {

@@ -51,7 +51,7 @@ bool on_boundary(const Subdomain& subdomain, const Index& at) {
 
 }  // namespace
 
-// States begin as 1, not 0, because ghosts outside the cube are divided by though never used.
+// States start as 1, not 0: ghosts outside the cube are divided by, although never used.
 Subdomain::Subdomain(int grid, const Index& layer, const Index& begin, const Index& size,
                      int residual_ghosts)
     : grid(grid),

@@ -29,20 +29,20 @@ struct Layout {
   }
 };
 
-// What follows from a state and is used more than once.
+// Quantities derived from a state that are used more than once.
 struct Flow {
   double velocity[3];
   double kinetic;  // half the square of the velocity
   double pressure;
   double energy;  // per mass
   double volume;  // per mass: 1 / density
-  double sound;   // speed of sound; only where asked for
+  double sound;   // speed of sound; set only by update_flow(…, true)
 };
 
 struct Subdomain {
   static constexpr int kGhosts = 2;  // as far as a fourth difference reaches
 
-  // `residual_ghosts`: how many layers of neighbours' residuals the solver wants.
+  // `residual_ghosts`: layers of neighbours' residuals that the solver needs.
   Subdomain(int grid, const Index& layer, const Index& begin, const Index& size,
             int residual_ghosts);
 
@@ -74,7 +74,7 @@ void set_forcing(Subdomain& subdomain);
 // flow from state, ghosts of one layer included.
 void update_flow(Subdomain& subdomain, bool with_sound);
 
-// residual = scale * (forcing + what the spatial operator makes of the state), inside the cube.
+// residual = scale * (forcing + the spatial operator applied to the state), inside the cube.
 void update_residual(Subdomain& subdomain, double scale);
 
 // state += factor * residual, inside the cube.

@@ -1,4 +1,4 @@
-// The published answers of BT, SP and LU, and the part of the report that is alike.
+// The published answers of BT, SP and LU, and the common part of their reports.
 #ifndef WORKLOADS_NPB_CFD_VERIFICATION_H_
 #define WORKLOADS_NPB_CFD_VERIFICATION_H_
 

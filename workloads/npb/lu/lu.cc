@@ -84,7 +84,7 @@ class Lu {
   }
 
  private:
-  // residual = scale * what the operator makes of the state
+  // residual = scale * the spatial operator applied to the state
   void update(double scale) {
     timed(faces_, [&] { exchange_.run(); });
     timed(residual_, [&] {

@@ -36,7 +36,7 @@ void solve(const LowerMatrix<double>& matrix, double x[kStates]) {
   x[4] = rest / matrix.diagonal[4];
 }
 
-// Adds what the neighbour in direction d, `offset` points away, makes of its change.
+// Adds the coupling to the change of the neighbour in direction d, `offset` points away.
 template <int d>
 void add_neighbour(const Flow* flow, const double* change, long flow_offset, long change_offset,
                    double first, double second, double sum[kStates]) {

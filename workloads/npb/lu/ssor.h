@@ -14,12 +14,12 @@ class Ssor {
  public:
   Ssor(Domain& domain, double time_step);
 
-  // From the residual, times the time step, to the change of the state. flow must be that of the
-  // state. Collective.
+  // Turn the residual (times the time step) into the change of the state, in place. flow must be
+  // that of the state. Collective.
   void sweep_up();
   void sweep_down();
 
-  // The part of the change that counts.
+  // The factor of the change that is added to the state.
   static constexpr double factor() { return 1 / (kRelaxation * (2 - kRelaxation)); }
 
  private:

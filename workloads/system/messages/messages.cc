@@ -19,8 +19,8 @@ namespace {
 
 constexpr int kStepsOfAnOctave = 4;
 constexpr double kStep = 0.05;  // of the time: between two sizes there is more than a line
-constexpr int kPasses = 3;      // over all sizes: what disturbs one has gone when the next comes
-constexpr int kMostSteps = 8;   // that are looked for more closely
+constexpr int kPasses = 3;      // over all sizes: a disturbance seldom lasts until the next
+constexpr int kMostSteps = 8;   // whose position is refined
 constexpr int kDone = -1;       // in place of a size
 
 struct Options {
@@ -67,7 +67,7 @@ std::vector<int> steps_of(const Curve& curve) {
   return steps;
 }
 
-// Rank 0 says which sizes to measure; its partner follows.
+// Rank 0 decides which sizes to measure and broadcasts each; its partner follows.
 class Survey {
  public:
   explicit Survey(Pair& pair) : pair_(pair) {}
@@ -249,7 +249,8 @@ int main(int argc, char** argv) {
   sesame::workload::Options options;
   program.arguments().add_size("--most", options.most, "largest message");
   program.arguments().add("--repeat", options.repeat, "samples of each size");
-  program.arguments().add("--partner", options.partner, "the rank that rank 0 talks to");
+  program.arguments().add("--partner", options.partner,
+                          "the rank that rank 0 exchanges messages with");
   program.arguments().add("--seed", options.seed, "another number draws other random pairs");
   return program.run(argc, argv, [&](sesame::workload::Report& report) {
     sesame::workload::run(report, options);

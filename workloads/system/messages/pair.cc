@@ -14,7 +14,7 @@ constexpr int kOverheadSamples = 50;  // for each one asked for: a sample takes 
 constexpr int kWarmUps = 5;           // the first calls miss the caches and take twice as long
 constexpr int kData = 1, kToken = 2;  // tags
 
-// Of reading the clock, which every span that is measured holds once.
+// The cost of reading the clock, which every measured time includes once.
 double clock_cost() {
   double least = 1;
   for (int i = 0; i < 100; ++i) {

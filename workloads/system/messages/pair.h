@@ -1,5 +1,5 @@
-// What messages between rank 0 and a partner cost. Both call every function alike, the results are
-// those of rank 0; times in seconds. Alone, rank 0 is its own partner.
+// Measures messages between rank 0 and a partner. Both ranks call every function in the same order;
+// only the results of rank 0 are valid. Times are in seconds. Alone, rank 0 is its own partner.
 #ifndef WORKLOADS_SYSTEM_MESSAGES_PAIR_H_
 #define WORKLOADS_SYSTEM_MESSAGES_PAIR_H_
 
@@ -21,20 +21,20 @@ class Pair {
   bool alone() const { return ranks_ == 1; }
   bool leads() const { return rank_ == 0; }
 
-  // What rank 0 says.
+  // The value of rank 0, on both ranks.
   int agree(int value) const;
 
   // Half the round trip of a message; its content is checked.
   Timing ping_pong(int size);
-  // From a message of a stream to the next, all sent at once and all receives posted.
+  // The interval between messages of a stream: non-blocking sends, all receives posted.
   double stream_interval(int size);
   // Both send to each other at the same time.
   Timing exchange(int size);
 
-  // Whether a message leaves before its receive is posted; not alone.
+  // Whether a send completes before its receive is posted (eager); not for a single rank.
   bool is_eager(int size);
   // Processor time of sending a message of one byte, and of receiving one that has arrived. The
-  // second not alone.
+  // second needs two ranks.
   Timing send_overhead();
   Timing receive_overhead();
 
@@ -56,7 +56,7 @@ class Pair {
   // Of many short samples after some that warm up the caches.
   template <typename Sample>
   Timing overhead(const Sample& sample) const;
-  // How many times to do what took `seconds` once, so that a sample lasts.
+  // How often to repeat an action of `seconds`, so that a sample is long enough to be timed.
   int count_for(double seconds) const;
   void synchronize() const;
   double since(double began) const;
