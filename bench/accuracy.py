@@ -54,7 +54,7 @@ def main() -> None:
         mpiexec = ["mpiexec.mpich", "-n", "2"]
         machine = directory / "here.toml"
         sesame = [sys.executable, "-m", "sesame"]
-        subprocess.run([*sesame, "machine", "calibrate", "-o", str(machine)], check=True)
+        subprocess.run([*sesame, "machine", "calibrate", "--file", str(machine)], check=True)
         if arguments.keep:
             arguments.keep.write_text(machine.read_text())
         simulate = [*sesame, "simulate", "-n", "2", "--machine", str(machine), "--"]

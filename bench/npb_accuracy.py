@@ -103,7 +103,7 @@ def main() -> None:
         machine = arguments.machine
         if machine is None:
             machine = Path(directory) / "here.toml"
-            sesame("machine", "calibrate", "-o", str(machine))
+            sesame("machine", "calibrate", "--file", str(machine))
         names = arguments.only.split(",")
         options = {"slowdown": arguments.slowdown}
         print_table(measure(names, arguments.size, machine, arguments.repeat, **options))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sesame.analysis.views import add_view
     from sesame.api.data_set import DataSet, open
     from sesame.api.machine import Machine
     from sesame.api.real import measure, replay, trace
@@ -35,6 +36,7 @@ __all__ = [
     "Series",
     "SesameError",
     "__version__",
+    "add_view",
     "bench",
     "check",
     "compare",

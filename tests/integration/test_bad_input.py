@@ -214,7 +214,7 @@ def test_ctrl_c_ends_a_run_at_once_and_leaves_nothing(tmp_path):
         ("report", ["{}"]),
         ("replay", ["{}", "--dir", "."]),
         ("import", ["{}", "-o", "run.sesame"]),
-        ("export", ["{}", "--to", "csv", "-o", "run-csv"]),
+        ("export", ["{}", "--to", "csv", "--file", "run-csv"]),
         ("simulate", ["-n", "2", "--machine", "{}", "--", "true"]),
     ],
 )

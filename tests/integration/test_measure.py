@@ -613,7 +613,7 @@ def test_calls_and_events_of_the_kernel_fit_together_in_one_time_line(tmp_path):
     run("measure", "run", "--only", "task", "--trace", "fs.write", "-o", str(kernel), "--", *SESAME,
         "trace", "-o", str(traced), "--", "dd", "if=/dev/zero", f"of={tmp_path}/data", "bs=12345",
         "count=20")  # fmt: skip
-    run("export", str(traced), "--to", "chrome", "--kernel", str(kernel), "-o", str(merged))
+    run("export", str(traced), "--to", "chrome", "--kernel", str(kernel), "--file", str(merged))
     events = json.loads(merged.read_text())["traceEvents"]
     sized = [e for e in events if e.get("args", {}).get("bytes") == 12345 and e["pid"] == 0]
     calls = [e for e in sized if e["cat"] == "io" and e["name"] == "write"]

@@ -258,10 +258,10 @@ def test_only_data_sets_of_bench_can_be_checked_against(sesame, simulated, tmp_p
 @pytest.mark.long
 def test_calibrate_describes_this_machine(sesame, program, tmp_path):
     program("messages")
-    outcome = sesame("machine", "calibrate", "-o", "here.toml")
+    outcome = sesame("machine", "calibrate", "--file", "here.toml")
     assert outcome.status == 0, outcome.stderr
     assert sesame("machine", "check", "here.toml").status == 0
     text = (tmp_path / "here.toml").read_text()
     assert "Storage was not measured" in text
     assert "one host" in text
-    assert sesame("machine", "calibrate", "-o", "here.toml").status == 2
+    assert sesame("machine", "calibrate", "--file", "here.toml").status == 2

@@ -166,7 +166,7 @@ def small_disk(tmp_path: Path):
     [
         ["trace", "-o", "disk/a.sesame", "--", "ls"],
         ["report", "run.sesame", "disk/a.html"],
-        ["export", "run.sesame", "--to", "csv", "-o", "disk/a"],
+        ["export", "run.sesame", "--to", "csv", "--file", "disk/a"],
     ],
     ids=lambda arguments: arguments[0],
 )

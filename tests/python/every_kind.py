@@ -57,11 +57,11 @@ def write_every_kind(folder: Path, simulators: Path) -> dict[str, Path]:
         "replayed": _replay(folder),
         "measured": _measure(folder / "measured.sesame"),
         "bench": _bench(folder / "bench"),
-        "characterised": _empty(folder / "characterised.sesame", "characterised"),
+        "characterised": _characterize(folder),
         "reproduced": _reproduce(folder / "reproduced.sesame"),
     }
     # A kind without a single table must be answered, too.
-    for kind in ("simulated", "traced", "measured", "bench", "series"):
+    for kind in ("simulated", "traced", "measured", "bench", "series", "characterised"):
         made[f"{kind}, no tables"] = _empty(folder / f"empty-{kind}.sesame", kind)
     return made
 
@@ -109,6 +109,14 @@ def _bench(folder: Path) -> Path:
     with DataSetWriter(folder / "cg.sesame") as made:
         write_run(made, run, datetime.now(UTC))
     return folder / "cg.sesame"
+
+
+def _characterize(folder: Path) -> Path:
+    path = folder / "characterised.sesame"
+    run = writer(count=5).write(folder / "to-characterize.sesame")
+    done = in_this_process("characterize", str(run), "-o", str(path), "--json")
+    assert done.status in (None, 0), done.stderr
+    return path
 
 
 def _reproduce(path: Path) -> Path:

@@ -20,8 +20,8 @@ from sesame.analysis.quantities import (
     format_seconds,
     format_size,
 )
+from sesame.analysis.reports import write_page
 from sesame.analysis.timeline import OVER, add_intervals, bin_timeline
-from sesame.analysis.views import write_page
 from sesame.cli.summary import print_curve
 from sesame.datasets import DataSet, DataSetWriter, record_type
 from sesame.simulation import Point, RunResult, Sweep, points_of
@@ -90,7 +90,7 @@ def test_many_calls_are_drawn_in_cells_and_the_page_says_so(run_path, monkeypatc
 def test_report_is_one_file_that_needs_no_network(run_path, tmp_path):
     write_page(DataSet(run_path), tmp_path / "r.html")
     html = (tmp_path / "r.html").read_text()
-    for text in ("ring on 8 simulated ranks", "Time line", "Who talks to whom", "[NAS]"):
+    for text in ("ring on 8 simulated ranks", "Time line", "Message matrix", "[NAS]"):
         assert text in html
     own = re.sub(r"<script.*?</script>", "", html, flags=re.S)
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", own)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sesame.analysis.bench import STUDIES, panel_chart, panels_of, table_panels
-from sesame.analysis.views import write_page
+from sesame.analysis.reports import write_page
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.errors import AlreadyReported, BuildError, InputError, WorkloadError
 from sesame.workloads import (

@@ -277,9 +277,12 @@ def test_levels_of_caches_are_found():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["calibrate", "-o", "here.txt"], "-o here.txt: expected a name that ends with .toml"),
-        (["calibrate", "-o", "no/here.toml"], "no/here.toml: cannot write there"),
-        (["calibrate", "-o", "here.toml", "--mpi", "nompi"], "--mpi nompi: no such compiler"),
+        (
+            ["calibrate", "--file", "here.txt"],
+            "--file here.txt: expected a name that ends with .toml",
+        ),
+        (["calibrate", "--file", "no/here.toml"], "no/here.toml: cannot write there"),
+        (["calibrate", "--file", "here.toml", "--mpi", "nompi"], "--mpi nompi: no such compiler"),
         (["check", "sp2", "--within", "5%"], "--within needs a measurement to compare with"),
         (["check", "sp2", "--placement", "cyclic"], "--placement needs a measurement"),
         (["check", "sp2", "--against", "no.sesame"], "no.sesame: this is no data set"),
@@ -296,7 +299,7 @@ def test_wrong_use_is_said_before_anything_is_measured(arguments, message, sesam
 
 def test_an_existing_file_is_kept(sesame, tmp_path):
     (tmp_path / "here.toml").write_text("mine")
-    outcome = sesame("machine", "calibrate", "-o", "here.toml")
+    outcome = sesame("machine", "calibrate", "--file", "here.toml")
     assert outcome.status == 2
     assert "--force" in outcome.stderr
     assert (tmp_path / "here.toml").read_text() == "mine"

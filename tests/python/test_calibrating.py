@@ -60,7 +60,7 @@ def test_on_a_busy_machine_nothing_is_measured_or_written(monkeypatch, tmp_path)
     monkeypatch.setattr(workloads, "find_compiler", lambda wanted: None)
     output = tmp_path / "here.toml"
     with pytest.raises(InputError, match=r"other processes used 0\.90 of 2") as error:
-        calibrate.calibrate.main(["-o", str(output)], standalone_mode=False)
+        calibrate.calibrate.main(["--file", str(output)], standalone_mode=False)
     assert error.value.exit_status == 2
     assert "--accept-doubts" in str(error.value.hint)
     assert list(tmp_path.iterdir()) == []

@@ -211,7 +211,7 @@ def test_sddf_refuses_numbers_that_it_cannot_hold(tmp_path):
 @pytest.mark.parametrize("form", EXPORTS)
 def test_an_export_writes_over_nothing_unless_told(form, sesame, tmp_path):
     traced(tmp_path / "run.sesame")
-    arguments = ("export", "run.sesame", "--to", form, "-o", "out")
+    arguments = ("export", "run.sesame", "--to", form, "--file", "out")
     assert sesame(*arguments).status == 0
     outcome = sesame(*arguments)
     assert (outcome.status, "out: already there" in outcome.stderr) == (2, True)
@@ -224,14 +224,14 @@ def test_an_export_does_not_remove_what_is_not_its_own(form, sesame, tmp_path):
     traced(tmp_path / "run.sesame")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").write_text("years of work")
-    outcome = sesame("export", "run.sesame", "--to", form, "-o", "out", "--force")
+    outcome = sesame("export", "run.sesame", "--to", form, "--file", "out", "--force")
     assert outcome.status == 2
     assert (tmp_path / "out" / "thesis.tex").exists()
 
 
 @pytest.mark.parametrize("form", EXPORTS)
 def test_an_export_of_something_else_is_refused(form, sesame, tmp_path):
-    outcome = sesame("export", "nowhere", "--to", form, "-o", "out")
+    outcome = sesame("export", "nowhere", "--to", form, "--file", "out")
     assert (outcome.status, list(tmp_path.iterdir())) == (2, [])
 
 
@@ -239,7 +239,7 @@ def test_an_export_that_fails_leaves_nothing(sesame, tmp_path):
     traced(tmp_path / "run.sesame")
     (tmp_path / "run.sesame" / "mpi.parquet").write_bytes(b"damage")
     for form in EXPORTS:
-        outcome = sesame("export", "run.sesame", "--to", form, "-o", "out")
+        outcome = sesame("export", "run.sesame", "--to", form, "--file", "out")
         assert outcome.status == 2, outcome.stderr
         assert "mpi.parquet: cannot read these records" in outcome.stderr
         assert [path.name for path in tmp_path.iterdir()] == ["run.sesame"]

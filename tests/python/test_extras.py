@@ -70,7 +70,7 @@ def test_reading_a_data_set_needs_no_extra(bare, arguments, run_path):
 
 @pytest.mark.parametrize("form", ["chrome", "csv", "sddf"])
 def test_a_data_set_is_exported_without_an_extra(bare, form, run_path):
-    done = bare("export", run_path, "--to", form, "-o", "out")
+    done = bare("export", run_path, "--to", form, "--file", "out")
     assert done.returncode == 0, done.stderr
 
 
@@ -81,7 +81,7 @@ def test_a_data_set_is_exported_without_an_extra(bare, form, run_path):
         (("receive", "-o", "node"), "daemon", "hypercorn"),
         (("measure", "record", "--seconds", "1"), "daemon", "httptools"),
         (("measure", "status"), "daemon", "httptools"),
-        (("export", "RUN", "--to", "otf2", "-o", "out"), "exchange", "otf2"),
+        (("export", "RUN", "--to", "otf2", "--file", "out"), "exchange", "otf2"),
         (("import", "log.darshan", "--from", "darshan", "-o", "x.sesame"), "exchange", "darshan"),
         (
             ("simulate", "-n", "2,4", "--machine", "paragon", "--plot", "x.png", "--", "ring", "3"),

@@ -10,9 +10,13 @@ import pytest
 
 from sesame.cli import cli
 from sesame.cli.bench import BenchOptions
+from sesame.cli.calibrate import CalibrateOptions
+from sesame.cli.characterize import CharacterizeOptions
+from sesame.cli.check import MachineCheckOptions
 from sesame.cli.check_baseline import CheckOptions
 from sesame.cli.commands import words_of
 from sesame.cli.replay import ReplayOptions
+from sesame.cli.reproduce import ReproduceOptions
 from sesame.cli.simulate_options import SimulateOptions
 from sesame.cli.trace import TraceCommand
 
@@ -22,10 +26,14 @@ TYPED = {
     ("replay",): ReplayOptions,
     ("bench", "run"): BenchOptions,
     ("check",): CheckOptions,
+    ("machine", "calibrate"): CalibrateOptions,
+    ("machine", "check"): MachineCheckOptions,
+    ("characterize",): CharacterizeOptions,
+    ("reproduce",): ReproduceOptions,
 }
 MOST_UNGROUPED = 8
-# Files of other formats are what these write.
-OTHER_OUTPUT = {("machine", "calibrate"), ("bench", "matrix"), ("export",), ("receive",)}
+# It writes a directory of data sets.
+OTHER_OUTPUT = {("receive",)}
 
 
 def command_of(words: tuple[str, ...]) -> click.Command:

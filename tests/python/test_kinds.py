@@ -13,17 +13,18 @@ from every_kind import OUTCOME, write_every_kind
 from test_replay import in_this_process
 
 import sesame as library
-from sesame.analysis.views import VIEWS
+from sesame.analysis.reports import REPORTS
 from sesame.datasets import DataSet, Kind
 from sesame.errors import InputError
 from sesame.exchange import EXPORTS
 from sesame.reproduction.stored import read_outcomes
 from sesame.simulation.series import read_series
 
+EMPTY = ("simulated", "traced", "measured", "bench", "series", "characterised")
 KINDS = [
     *(kind.value for kind in Kind),
     "traced, nothing done",
-    *(f"{kind}, no tables" for kind in ("simulated", "traced", "measured", "bench", "series")),
+    *(f"{kind}, no tables" for kind in EMPTY),
 ]
 # Words behind `sesame`; IN is the data set, OUT a path to write.
 VERBS = [
@@ -35,9 +36,10 @@ VERBS = [
     ("diff", "IN", "IN", "--report", "OUT.html"),
     ("accuracy", "add", "IN", "IN"),
     ("check", "--baseline", "IN", "-o", "OUT"),
-    *(("export", "IN", "--to", name, "-o", "OUT") for name in EXPORTS),
-    ("export", "IN", "--to", "chrome", "-o", "OUT", "--kernel", "IN"),
+    *(("export", "IN", "--to", name, "--file", "OUT") for name in EXPORTS),
+    ("export", "IN", "--to", "chrome", "--file", "OUT", "--kernel", "IN"),
     ("characterize", "IN"),
+    ("characterize", "IN", "-o", "OUT"),
     ("characterize", "--baseline", "IN", "--compare", "IN"),
     ("replay", "IN", "--dir", "target", "--json"),
     ("simulate", "--machine", "paragon", "IN"),
@@ -47,7 +49,7 @@ VERBS = [
 # Where an answer is expected; everywhere else one may be refused.
 ANSWERED = {
     "info": set(KINDS),
-    "report": {kind for kind in KINDS if kind != "characterised" and "no tables" not in kind},
+    "report": {kind for kind in KINDS if "no tables" not in kind},
 }
 
 
@@ -60,7 +62,7 @@ def test_there_is_one_of_every_kind(every_kind):
     assert list(every_kind) and set(every_kind) == set(KINDS)
     for name, path in every_kind.items():
         assert DataSet(path).kind == name.partition(",")[0]
-    assert set(VIEWS) == set(Kind)
+    assert set(REPORTS) == set(Kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,8 +17,8 @@ from traced_runs import MS, MadeRun, many_ranks, rank_zero_writer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from browser import SIZES, axe_script, chromium, look
+from sesame.analysis.reports import write_page as write_data_set_page
 from sesame.analysis.reproduction import write_reproduction
-from sesame.analysis.views import write_page as write_data_set_page
 from sesame.datasets import DataSet
 from sesame.reproduction import Arrow, Band, Bar, Diagram, Judgement, Lanes, Outcome, Table
 from sesame.web.chart import Chart

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sesame.analysis.report.measured import _rate
-from sesame.analysis.views import write_page
+from sesame.analysis.reports import write_page
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.measurement import columns
 from sesame.measurement.processors import STATES

@@ -24,8 +24,8 @@ from traced_runs import (
 
 from sesame.analysis import traced_plots
 from sesame.analysis.report.traced_tables import rank_columns
+from sesame.analysis.reports import write_page
 from sesame.analysis.study import study_run
-from sesame.analysis.views import write_page
 from sesame.datasets import DataSet, DataSetWriter
 from sesame.errors import OutputError
 from sesame.web.chart import Chart
@@ -266,7 +266,7 @@ def test_report_puts_the_page_beside_the_data_set_unless_numbers_are_asked_for(s
 
 def test_report_of_a_simulated_run_is_that_of_simulate(sesame, tmp_path, run_path):
     assert sesame("report", str(run_path), "r.html").status == 0
-    assert "Who talks to whom" in (tmp_path / "r.html").read_text()
+    assert "Message matrix" in (tmp_path / "r.html").read_text()
 
 
 def test_report_has_no_numbers_of_simulated_runs(sesame, run_path):

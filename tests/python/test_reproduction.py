@@ -92,7 +92,7 @@ def test_the_page_says_what_comes_out_and_what_does_not(tmp_path: Path) -> None:
     (experiment,) = find_experiments("table-8-3")
     write_reproduction([experiment.outcome(results)], [], page)
     text = page.read_text()
-    assert text.count("Reproduced:") == 5
+    assert text.count("<b>Reproduced:") == 5
     assert text.count("Not reproduced:") == 1
     assert "57 for each of the 12 calls" in text
 

@@ -77,7 +77,7 @@ def test_a_simulation_writes_a_data_set_without_large_libraries(loaded, tmp_path
     assert (tmp_path / "run.sesame/info.json").is_file()
 
 
-@pytest.mark.parametrize("arguments", [("info",), ("export", "--to", "csv", "-o", "csv")])
+@pytest.mark.parametrize("arguments", [("info",), ("export", "--to", "csv", "--file", "csv")])
 def test_reading_a_data_set_needs_them_only(loaded, run_path, arguments):
     assert loaded(*arguments, str(run_path)) == {"numpy", "pyarrow"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sesame.analysis.quantities import format_bytes, format_seconds, format_size
 from sesame.analysis.timeline import bin_timeline, own_file_calls, rank_spans
 from sesame.datasets import DataSet
 from sesame.web.chart import Chart, stacked, time_unit
+from sesame.web.page import Section, render
 
 # As much as a page carries with ease.
 MOST_DRAWN_CALLS = 6_000
@@ -32,8 +34,21 @@ ZOOM = "Drag to zoom, double-click to see the whole."
 
 @dataclass(frozen=True)
 class Plot:
+    """A chart with a note on what it leaves out or adds up. Notebooks show it."""
+
     chart: Chart
-    note: str = ""  # what was left out or added up
+    note: str = ""
+
+    def _repr_html_(self) -> str:
+        page = render("report.html", title="", sections=[Section("", "", self._html(), self.note)])
+        height = int(self.chart.settings["height"]) + 220
+        return (
+            f'<iframe srcdoc="{escape(page)}" width="100%" height="{height}" '
+            'style="border:0"></iframe>'
+        )
+
+    def _html(self) -> str:
+        return self.chart.html(str(self.chart.axes["y"].get("title", "")))
 
 
 def timeline_plot(data_set: DataSet) -> Plot:

@@ -24,7 +24,7 @@ def write_reproduction(
         path,
         title="Reproduced: " + ", ".join(names),
         subtitle=f"sesame reproduce {' '.join(names)}",
-        headline=Headline(f"{held} of {len(judged)}", "findings of the report are reproduced here"),
+        headline=Headline(f"{held} of {len(judged)}", "findings of the report are reproduced"),
         outcome="completed",
         outcome_text="",
         cards=[],

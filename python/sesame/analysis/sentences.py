@@ -67,11 +67,11 @@ def of_series(data_set: DataSet) -> list[str]:
 
 
 def of_reproduced(data_set: DataSet) -> list[str]:
-    """The findings of the report, and whether each is reproduced here."""
+    """The findings of the report, and whether each is reproduced."""
     from sesame.reproduction.stored import read_outcomes
 
     return [
-        f"{outcome.name}: {'' if judged.is_reproduced else 'not '}reproduced: {judged.text}"
+        f"{outcome.name}: {'reproduced' if judged.is_reproduced else 'not reproduced'}: {judged.text}"
         for outcome in read_outcomes(data_set)
         for judged in outcome.judgements
     ]

@@ -1,12 +1,14 @@
-"""What can be shown of which kind of data set: the one place that knows.
+"""Views: the charts of a data set, by name. Pages, `DataSet.views` and `DataSet.plot` use them.
 
-A view names the functions that draw the page of a data set and say in sentences what it means.
-They are imported when they are called. A new kind adds a line to VIEWS and its functions.
+A view is a name, a sentence about it and a function that draws it from the data set alone. Each
+kind of data set has a function that lists its views, in the order of its page (VIEWS). Views that
+are added with `add_view` come after them. docs/extending.md shows how to write one.
 """
 
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,106 +17,113 @@ from sesame.datasets.info import Kind
 from sesame.errors import InputError
 
 if TYPE_CHECKING:
-    from sesame.analysis.study import Study
+    from sesame.analysis.plots import Plot
     from sesame.datasets import DataSet
+    from sesame.web.page import Section
+
+# By kind a function of the data set that lists its views, as pkgutil.resolve_name takes it.
+_OF_TRACED = "sesame.analysis.traced_views:views_of"
+VIEWS: dict[Kind, str] = {
+    Kind.SIMULATED: "sesame.analysis.simulated_views:views_of",
+    Kind.SERIES: "sesame.analysis.series_views:views_of",
+    Kind.TRACED: _OF_TRACED,
+    Kind.IMPORTED: _OF_TRACED,
+    Kind.REPLAYED: _OF_TRACED,
+    Kind.BENCH: "sesame.analysis.bench_views:views_of",
+    Kind.CHARACTERISED: "sesame.analysis.characterize.stored:views_of",
+}
+PICTURES = (".png", ".svg")
 
 
 @dataclass(frozen=True)
 class View:
-    """`page` is a function of (data set, path of the page), `sentences` one of the data set.
+    """One chart of a data set. `draw` returns the chart with a note; it may take seconds."""
 
-    The page of a traced run also takes its study, which is made otherwise.
+    name: str  # as on the page, in lower case: "time line"
+    about: str  # one sentence
+    draw: Callable[[DataSet], Plot]
+    needs: tuple[str, ...] = ()  # the tables that must have rows
+
+    def section(self, data_set: DataSet) -> Section:
+        """The section of a page that shows it."""
+        from sesame.web.page import Section
+
+        plot, title = self.draw(data_set), self.name[0].upper() + self.name[1:]
+        return Section(title, self.about, plot.chart.html(title), plot.note)
+
+
+_added: dict[Kind, list[View]] = {}
+
+
+def add_view(
+    kind: Kind | str,
+    name: str,
+    about: str,
+    draw: Callable[[DataSet], Plot],
+    *,
+    needs: Sequence[str] = (),
+) -> None:
+    """Adds a view to all data sets of a kind for the rest of the process, on their pages as well.
+
+    Raises InputError where a view of this kind has the name.
     """
-
-    page: str | None  # as pkgutil.resolve_name takes it
-    sentences: str | None = None
-    needs: tuple[str, ...] = ()  # record types, one of which must be there
-    needs_rows: bool = False  # and not be empty
-    hint: str | None = None  # what else can be done without them
+    views = _added.setdefault(Kind(kind), [])
+    if name in [view.name for view in views]:
+        raise InputError(f"{kind} data sets have a view {name} already")
+    views.append(View(name, about, draw, tuple(needs)))
 
 
-# A traced run may have few records or none; without even its tables it is something else.
-_TRACED = View(
-    "sesame.analysis.report.traced:write_traced_run",
-    "sesame.analysis.sentences:of_traced",
-    ("io", "mpi", "process", "file_total"),
-    False,
-    "`sesame characterize` reports on requests to disks",
-)
-VIEWS: dict[Kind, View] = {
-    Kind.SIMULATED: View(
-        "sesame.analysis.report.simulated:write_simulated",
-        "sesame.analysis.sentences:of_simulated",
-        ("rank",),
-    ),
-    Kind.TRACED: _TRACED,
-    Kind.IMPORTED: _TRACED,
-    Kind.REPLAYED: _TRACED,
-    Kind.MEASURED: View(
-        "sesame.analysis.report.measured:write_measured",
-        None,
-        ("kernel_summary", "measurement_cost", "cpu_time", "kernel_reading", "kernel_trace"),
-        True,
-        "`sesame characterize` reports on requests to disks",
-    ),
-    Kind.BENCH: View(
-        "sesame.analysis.report.bench:write_bench",
-        "sesame.analysis.sentences:of_bench",
-        ("figure",),
-    ),
-    Kind.SERIES: View(
-        "sesame.analysis.report.stored:write_series",
-        "sesame.analysis.sentences:of_series",
-        ("point",),
-        needs_rows=True,
-    ),
-    Kind.CHARACTERISED: View(None, hint="`sesame characterize` reports on a trace of requests"),
-    Kind.REPRODUCED: View(
-        "sesame.analysis.report.stored:write_reproduced",
-        "sesame.analysis.sentences:of_reproduced",
-        ("finding",),
-    ),
-}
+def views_of(data_set: DataSet) -> list[View]:
+    """The views of a data set, in the order of its page; only those whose tables have rows."""
+    listed = VIEWS.get(data_set.kind)
+    found: list[View] = [] if listed is None else pkgutil.resolve_name(listed)(data_set)
+    every = [*found, *_added.get(data_set.kind, [])]
+    return [view for view in every if all(map(data_set.has, view.needs))]
 
 
-def write_page(data_set: DataSet, path: Path, study: Study | None = None) -> None:
-    """The report of a data set as one HTML file, from the data set alone. `study`: that of a traced
-    run, if it was made already.
-
-    Raises InputError where its kind has no page, or its tables are missing.
-    """
-    view = _view_of(data_set)
-    if view.page is None:
-        raise InputError(
-            f"there is no report of {data_set.kind} data sets",
-            path=str(data_set.path),
-            hint=view.hint,
-        )
-    known = () if study is None else (study,)
-    pkgutil.resolve_name(view.page)(data_set, path, *known)
+def added_sections(data_set: DataSet) -> list[Section]:
+    """Sections of the views that were added, for the page of their kind."""
+    added = _added.get(data_set.kind, [])
+    return [v.section(data_set) for v in added if all(map(data_set.has, v.needs))]
 
 
-def sentences_of(data_set: DataSet) -> list[str]:
-    """What the data mean, in sentences, the most important first; empty where nothing is found.
-
-    Raises InputError where the tables that its kind needs are missing.
-    """
-    view = _view_of(data_set)
-    if view.sentences is None:
-        return []
-    found: list[str] = pkgutil.resolve_name(view.sentences)(data_set)
+def find_view(data_set: DataSet, name: str | None) -> View:
+    """The view of this name, or the first one. Raises InputError where there is none."""
+    views = views_of(data_set)
+    found = next((view for view in views if name in (None, view.name)), None)
+    if found is None:
+        names = ", ".join(view.name for view in views) or "none"
+        wanted = "no view" if name is None else f"no view {name}"
+        raise InputError(f"{wanted} of this data set, there are: {names}", path=str(data_set.path))
     return found
 
 
-def _view_of(data_set: DataSet) -> View:
-    view = VIEWS[data_set.kind]
-    there = data_set.has if view.needs_rows else data_set.record_types.__contains__
-    if view.needs and not any(map(there, view.needs)):
-        raise InputError(
-            f"nothing to report on in this {data_set.kind} data set: expected records of type "
-            f"{', '.join(view.needs)}; there are records of type "
-            f"{', '.join(data_set.record_types) or 'none'}",
-            path=str(data_set.path),
-            hint=view.hint,
-        )
-    return view
+def plot_view(data_set: DataSet, name: str | None, path: Path | None) -> Plot:
+    """Draws a view, and writes it to `path`: a picture (.png, .svg) or a page (.html).
+
+    Raises InputError for another ending, an unknown view, or where matplotlib is not installed.
+    """
+    view = find_view(data_set, name)
+    if path is not None:
+        check_path(path)
+    plot = view.draw(data_set)
+    if path is not None and path.suffix in PICTURES:
+        from sesame.analysis.chart_picture import write_picture
+
+        write_picture(plot.chart, path)
+    elif path is not None:
+        from sesame.web.page import write_page
+
+        title = data_set.info.title or data_set.path.name
+        write_page(path, title=title, outcome="completed", sections=[view.section(data_set)])
+    return plot
+
+
+def check_path(path: Path) -> None:
+    """Raises InputError where `plot_view` cannot write a file of this name."""
+    from sesame.extras import require
+
+    if path.suffix not in (*PICTURES, ".html"):
+        raise InputError(f"{path}: expected a name that ends in .png, .svg or .html")
+    if path.suffix in PICTURES:
+        require("plot", str(path))

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from sesame.analysis.plots import Plot
+
 
 class DataSet(reader.DataSet):
     """A data set: what one run, series, measurement or experiment recorded.
@@ -66,7 +68,7 @@ class DataSet(reader.DataSet):
 
         Raises InputError where the tables that its kind needs are missing.
         """
-        from sesame.analysis.views import sentences_of
+        from sesame.analysis.reports import sentences_of
 
         return sentences_of(self)
 
@@ -75,10 +77,27 @@ class DataSet(reader.DataSet):
 
         Raises InputError where its kind has no report, OutputError where it cannot be written.
         """
-        from sesame.analysis.views import write_page
+        from sesame.analysis.reports import write_page
 
         write_page(self, Path(path))
         return Path(path)
+
+    def views(self) -> dict[str, str]:
+        """Its charts: names, as `plot` takes them, and what each shows. May be empty."""
+        from sesame.analysis.views import views_of
+
+        return {view.name: view.about for view in views_of(self)}
+
+    def plot(self, path: str | Path | None = None, *, view: str | None = None) -> Plot:
+        """Draws a view, by default the first; a notebook shows what it returns.
+
+        With `path` it is also written: as a picture (.png, .svg) or as a page (.html) in which one
+        can zoom. Raises InputError for an unknown view, another ending, or where matplotlib, which
+        draws pictures, is not installed; OutputError where it cannot be written.
+        """
+        from sesame.analysis.views import plot_view
+
+        return plot_view(self, view, None if path is None else Path(path))
 
     def __repr__(self) -> str:
         return f"<sesame.DataSet {self.kind}: {self.info.title or self.path.name}>"

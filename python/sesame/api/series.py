@@ -14,6 +14,8 @@ from sesame.simulation.series import POINT, Runs, read_series
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sesame.analysis.plots import Plot
+
 
 class Series(DataSet):
     """Simulated runs over numbers of ranks or values of machine keys, a row for each point."""
@@ -63,13 +65,15 @@ class Series(DataSet):
             frame["efficiency"] = [s.efficiency if s else float("nan") for s in scalings]
         return frame
 
-    def plot(self, path: str | Path) -> Path:
-        """Draws the curve, and the speed-up where the number of ranks varies, as PNG or SVG.
-
-        Raises InputError for another ending, or where matplotlib is not installed.
+    def plot(self, path: str | Path | None = None, *, view: str | None = None) -> Plot:
+        """Draws a view as `DataSet.plot` does. A picture without `view` shows the curve and, where
+        the number of ranks varies, the speed-up beside it.
         """
-        from sesame.analysis.curve import check_plot, write_plot
+        from sesame.analysis.curve import write_plot
+        from sesame.analysis.views import PICTURES, check_path
 
-        check_plot(Path(path))
+        if path is None or view is not None or Path(path).suffix not in PICTURES:
+            return super().plot(path, view=view)
+        check_path(Path(path))
         write_plot(self.runs, Path(path))
-        return Path(path)
+        return super().plot()

@@ -92,30 +92,30 @@ def show(name: str) -> None:
 
 
 @bench.command("matrix")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
-    "-o",
-    "--output",
+    "--file",
+    "output",
     type=click.Path(path_type=Path),
     metavar="FILE.extended",
     required=True,
-    help="The file to write: all numbers of the matrix, zeros too.",
+    help="The file to write: all numbers of the matrix, with zeros. It is not a data set.",
 )
 @click.option("--force", is_flag=True, help="Write over an existing file.")
-def matrix(file: Path, output: Path, force: bool) -> None:
-    """Write the matrix of FILE in extended form, which the workload `sparse` reads.
+def matrix(source: Path, output: Path, force: bool) -> None:
+    """Write the matrix FILE in extended form, which the workload `sparse` reads.
 
     FILE is in Matrix Market or Harwell-Boeing form, also compressed by gzip. `sesame bench run
     sparse --matrix FILE` does the same for one run.
 
     \b
-    sesame bench matrix matrix.rsa -o matrix.extended
+    sesame bench matrix matrix.rsa --file matrix.extended
     """
     from sesame.workloads import read_matrix, write_extended
 
     if output.exists() and not force:
         raise InputError(f"{output}: exists already", hint="--force writes over it")
-    found = read_matrix(file)
+    found = read_matrix(source)
     write_extended(found, output)
     order, size = found.shape[0], output.stat().st_size
     click.echo(f"{output}: order {order}, {found.nnz} nonzeros, {size} bytes", err=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,114 +31,130 @@ if TYPE_CHECKING:
 KERNELS = (("ep", ("--class", "S")), ("cg", ("--class", "W")), ("is", ("--class", "W")))
 BUDGET_S = 240.0
 USUAL = "a minute or two"  # on an idle machine
-LOOK_S = 1.0  # at what else runs, before anything is measured
-HINT = (
-    "wait until the machine is idle; --accept-doubts writes the file all the same, with the doubts "
-    "as comments"
-)
+LOOK_S = 1.0  # for how long to watch the load before measuring
+HINT = "wait until the machine is idle; --accept-doubts writes the file with the doubts as comments"
+
+
+@dataclass(frozen=True)
+class CalibrateOptions:
+    """The options of `sesame machine calibrate`."""
+
+    file: Path
+    mpi: str | None
+    ranks: int
+    hosts: str  # names with commas between
+    directory: Path | None
+    name: str
+    budget: float  # seconds
+    accept_doubts: bool
+    force: bool
 
 
 @click.command(
     cls=grouped(
         Measurement=("mpi", "ranks", "hosts", "directory", "budget"),
-        Output=("output", "name", "accept_doubts", "force"),
+        Output=("file", "name", "accept_doubts", "force"),
     )
 )
 @click.option(
-    "-o",
-    "--output",
+    "--file",
     required=True,
     type=click.Path(path_type=Path),
     metavar="FILE.toml",
-    help="The machine file to write.",
+    help="The machine file to write. It is a model, not a data set.",
 )
 @click.option("--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for C++ to build with.")
 @click.option(
     "--ranks", default=2, type=click.IntRange(min=2), help="Ranks of the runs inside a node."
 )
 @click.option(
-    "--hosts", default="", metavar="A,B,…", help="Hosts; with two or more, also between nodes."
+    "--hosts",
+    default="",
+    metavar="A,B,…",
+    help="Hosts; of two or more also measure messages between nodes.",
 )
 @click.option(
     "--dir",
     "directory",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Also measure storage in this directory: the file has a model of it.",
+    help="Also measure storage in this directory.",
 )
-@click.option("--name", default="here", help="Of the machine, in the file.")
+@click.option("--name", default="here", help="Name of the machine in the file.")
 @click.option(
     "--budget",
     default=BUDGET_S,
     show_default=True,
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="Time after which nothing is repeated any more.",
+    help="Repeat measurements for this time at most.",
 )
 @click.option(
-    "--accept-doubts", is_flag=True, help="Write the file although it cannot be believed."
+    "--accept-doubts", is_flag=True, help="Write the file although its constants are doubtful."
 )
 @click.option("--force", is_flag=True, help="Write over an existing file.")
-def calibrate(output: Path, **options: Any) -> None:
+def calibrate(**options: Any) -> None:
     """Measure this machine and write a model of it.
 
-    Messages inside a node, and between the first two of the hosts; the constants stand in the file
-    with what they were fitted to and their intervals. What scatters is repeated. On a busy machine
-    nothing is written.
+    Measures messages inside a node and between the first two hosts. The file has each constant
+    with its interval and the measurements that it was fitted to. Measurements that scatter are
+    repeated. Nothing is written on a busy machine.
 
     \b
-    sesame machine calibrate -o here.toml
+    sesame machine calibrate --file here.toml
     """
+    _calibrate(CalibrateOptions(**options))
+
+
+def _calibrate(options: CalibrateOptions) -> None:
     from sesame.analysis.calibration import machine_text
     from sesame.analysis.storage_fit import storage_sentences
     from sesame.cli.calibrating import Session
     from sesame.workloads import find_compiler
 
-    _check_output(output, force=options["force"])
-    compiler = find_compiler(options["mpi"])
+    _check_output(options.file, force=options.force)
+    compiler = find_compiler(options.mpi)
     console = Console(stderr=True, highlight=False)
     load = load_of(LOOK_S)
     if load.is_heavy:
-        _refuse(load.doubts(), output, options)
-    console.print(
-        f"takes {USUAL} on an idle machine; repeats until {options['budget']:g} s at most"
-    )
+        _refuse(load.doubts(), options)
+    console.print(f"measuring takes {USUAL} on an idle machine, {options.budget:g} s at most")
     with console.status("measuring") as status:
-        session = Session(options["budget"], tell=status.update)
+        session = Session(options.budget, tell=status.update)
         session.note(load)
-        found, storage, said = _measure(compiler, options, session)
+        found, storage, sentences = _measure(compiler, options, session)
     fits = [
         fit for fit in (found.inside, found.between, *found.kernels, storage) if fit is not None
     ]
     doubts = session.doubts + [doubt for fit in fits for doubt in fit.doubts()]
-    _refuse(doubts, output, options)
+    _refuse(doubts, options)
     uncertain = session.uncertainties + found.inside.uncertainties()
     uncertain += found.between.uncertainties() if found.between is not None else []
     uncertain += [doubt for kernel in found.kernels for doubt in kernel.uncertainties()]
-    _write(output, machine_text(replace(found, doubts=doubts, uncertainties=uncertain)))
-    for sentence in said:
+    _write(options.file, machine_text(replace(found, doubts=doubts, uncertainties=uncertain)))
+    for sentence in sentences:
         console.print(sentence, markup=False)
     if found.between is None:
-        console.print("between nodes nothing was measured: one host")
-    said = ["storage was not measured: --dir says where"]
-    for sentence in said if storage is None else storage_sentences(storage):
+        console.print("messages between nodes were not measured: one host")
+    missing = ["storage was not measured: to measure it, use --dir DIR"]
+    for sentence in missing if storage is None else storage_sentences(storage):
         console.print(sentence, markup=False)
     for label, found_doubts in (("doubtful", doubts), ("uncertain", uncertain)):
         for doubt in found_doubts:
             console.print(f"{label}: {doubt}", markup=False, soft_wrap=True)
-    console.print(f"machine file: {output}", soft_wrap=True, markup=False)
+    console.print(f"machine file: {options.file}", soft_wrap=True, markup=False)
 
 
-def _refuse(doubts: Sequence[Doubt], output: Path, options: dict[str, Any]) -> None:
-    if doubts and not options["accept_doubts"]:
+def _refuse(doubts: Sequence[Doubt], options: CalibrateOptions) -> None:
+    if doubts and not options.accept_doubts:
         reasons = "; ".join(dict.fromkeys(doubt.text for doubt in doubts))
-        raise InputError(f"{output} is not written: {reasons}", hint=HINT)
+        raise InputError(f"{options.file} is not written: {reasons}", hint=HINT)
 
 
 def _measure(
-    compiler: Compiler, options: dict[str, Any], session: Session
+    compiler: Compiler, options: CalibrateOptions, session: Session
 ) -> tuple[Calibration, StorageFit | None, list[str]]:
-    """The calibration and, for the user, what messages cost."""
+    """The calibration, the model of storage, and sentences about the cost of messages."""
     from sesame.analysis.calibration import Calibration
     from sesame.analysis.findings.messages import segment_sentences
     from sesame.analysis.segments import breaks_of
@@ -147,10 +163,10 @@ def _measure(
     from sesame.workloads import build_workload, find_workload
     from sesame.workloads.storage_times import measure_storage
 
-    hosts = [host for host in options["hosts"].split(",") if host]
+    hosts = [host for host in options.hosts.split(",") if host]
     messages = build_workload(find_workload("messages"), compiler)
     inside, reports = measure_messages(
-        messages, options["ranks"], hosts[:1], session, "messages inside a node"
+        messages, options.ranks, hosts[:1], session, "messages inside a node"
     )
     between = None
     if len(hosts) > 1:
@@ -163,14 +179,14 @@ def _measure(
             measure_kernel(build_workload(find_workload(name), compiler), arguments, session)
         )
     storage = None
-    if options["directory"] is not None:
-        session.tell(f"measuring storage in {options['directory']}")
+    if options.directory is not None:
+        session.tell(f"measuring storage in {options.directory}")
         watch = LoadWatch()
-        storage = fit_storage(measure_storage(options["directory"]))
+        storage = fit_storage(measure_storage(options.directory))
         # The kernel's threads work for the storage: only what the hypervisor took counts.
         session.note(replace(watch.stop(), others_s=0.0), "while storage was measured ")
     found = Calibration(
-        name=options["name"],
+        name=options.name,
         host=platform.node(),
         processor=_processor(),
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -186,18 +202,18 @@ def _measure(
     return found, storage, sentences
 
 
-def _check_output(output: Path, *, force: bool) -> None:
+def _check_output(path: Path, *, force: bool) -> None:
     from sesame.cli.outputs import check_file
 
-    if output.suffix != ".toml":
-        raise InputError(f"-o {output}: expected a name that ends with .toml")
-    if output.exists() and not force:
-        raise InputError(f"{output}: exists already", hint="--force writes over it")
-    check_file(output)
+    if path.suffix != ".toml":
+        raise InputError(f"--file {path}: expected a name that ends with .toml")
+    if path.exists() and not force:
+        raise InputError(f"{path}: exists already", hint="--force writes over it")
+    check_file(path)
 
 
 def _write(output: Path, text: str) -> None:
-    """Whole, and good as a machine file, or not at all."""
+    """Writes the file only if it is a valid machine file; a failed write leaves none."""
     draft = output.with_name(f".{output.stem}.part.toml")
     try:
         draft.write_text(text, encoding="utf-8")

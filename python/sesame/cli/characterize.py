@@ -6,6 +6,8 @@ What is large is imported where it is used, so that the command starts quickly.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +21,37 @@ from sesame.cli.grouped import grouped
 from sesame.errors import InputError
 
 if TYPE_CHECKING:
-    from sesame.analysis.characterize import NamedProfile, Profile, Source
+    from sesame.analysis.characterize import Comparison, Profile
+    from sesame.datasets import DataSet
 
 DATA_SET = click.Path(path_type=Path)
+
+
+@dataclass(frozen=True)
+class CharacterizeOptions:
+    """The options and arguments of `sesame characterize`."""
+
+    paths: tuple[Path, ...]
+    baseline: Path | None
+    compare: tuple[Path, ...]
+    combined: Path | None
+    device: str | None
+    page_bytes: int
+    large_bytes: int
+    band_sectors: int
+    output: Path | None
+    report: Path | None
+    force: bool
+    as_json: bool
+
+    @property
+    def limits(self) -> Limits:
+        """Raises InputError where a large request would be smaller than a page."""
+        if self.large_bytes <= self.page_bytes:
+            raise InputError(
+                f"--large-bytes {self.large_bytes}: not more than a page of {self.page_bytes} bytes"
+            )
+        return Limits(self.page_bytes, self.large_bytes, self.band_sectors)
 
 
 @click.command(
@@ -29,7 +59,7 @@ DATA_SET = click.Path(path_type=Path)
     cls=grouped(
         Comparison=("baseline", "compare", "combined"),
         Figures=("device", "page_bytes", "large_bytes", "band_sectors"),
-        Output=("report", "as_json"),
+        Output=("output", "report", "as_json", "force"),
     ),
 )
 @click.argument("paths", metavar="DATASET…", nargs=-1, type=DATA_SET)
@@ -70,16 +100,17 @@ DATA_SET = click.Path(path_type=Path)
     show_default=True,
     help="Sectors of a band of the disk.",
 )
+@click.option(
+    "-o",
+    "--output",
+    type=DATA_SET,
+    metavar="NAME.sesame",
+    help="Write a data set: requests by size, time, position and process.",
+)
+@click.option("--force", is_flag=True, help="Write over an existing data set.")
 @click.option("--report", type=DATA_SET, metavar="FILE.html", help="Write a page with all figures.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def characterize_command(
-    paths: tuple[Path, ...],
-    compare: tuple[Path, ...],
-    report: Path | None,
-    *,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def characterize_command(**options: Any) -> None:
     """Show how a disk or an application is really used.
 
     DATASET is a block trace (sesame import), a trace of the kernel (sesame measure) or a traced
@@ -89,89 +120,112 @@ def characterize_command(
     sesame characterize disk.sesame --report disk.html
     sesame characterize --baseline idle.sesame --compare ppm.sesame wavelet.sesame
     """
-    if report is not None and report.is_dir():
-        raise InputError(f"{report}: this is a directory, expected a file to write")
-    limits = Limits(options["page_bytes"], options["large_bytes"], options["band_sectors"])
-    if limits.large_bytes <= limits.page_bytes:
-        raise InputError(
-            f"--large-bytes {limits.large_bytes}: not more than a page of {limits.page_bytes} bytes"
-        )
-    others = [options["baseline"], options["combined"], *compare]
-    if any(others):
-        _compare(paths, compare, options, limits, report, as_json=as_json)
+    _characterize(CharacterizeOptions(**options))
+
+
+def _characterize(options: CharacterizeOptions) -> None:
+    from sesame.cli.outputs import check_file
+    from sesame.datasets import check_destination
+
+    compares = bool(options.compare or options.baseline or options.combined)
+    if options.output is not None:
+        if compares:
+            raise InputError("-o keeps the figures of one data set, and these are compared")
+        check_destination(options.output, force=options.force)
+    if options.report is not None:
+        check_file(options.report)
+    if compares:
+        _compare(options)
     else:
-        _one(paths, options["device"], limits, report, as_json=as_json)
+        _characterize_one(options)
 
 
-def _one(
-    paths: tuple[Path, ...],
-    device: str | None,
-    limits: Limits,
-    report: Path | None,
-    *,
-    as_json: bool,
-) -> None:
+def _characterize_one(options: CharacterizeOptions) -> None:
     from sesame.analysis.characterize import characterize, open_source
     from sesame.analysis.characterize.page import facts, to_json, write_one
     from sesame.datasets import DataSet
 
-    if len(paths) != 1:
+    limits = options.limits
+    if len(options.paths) != 1:
         raise InputError(
-            f"{len(paths)} data sets, expected one",
+            f"{len(options.paths)} data sets, expected one",
             hint="--compare shows several beside each other",
         )
-    profile = characterize(open_source(DataSet(paths[0])), device, limits)
-    if report is not None:
-        write_one(profile, report)
-    if as_json:
-        click.echo(json.dumps(to_json(profile)))
+    data_set = DataSet(options.paths[0])
+    profile = characterize(open_source(data_set), options.device, limits)
+    written = {}
+    if options.output is not None:
+        _write_data_set(options.output, profile, data_set, force=options.force)
+        written["data_set"] = str(options.output)
+    if options.report is not None:
+        write_one(profile, options.report)
+        written["report"] = str(options.report)
+    if options.as_json:
+        click.echo(json.dumps({**to_json(profile), **written}))
         return
     console = Console(highlight=False)
     _print_facts(console, facts(profile))
     _print_findings(console, profile)
+    for name, file in written.items():
+        click.echo(f"{name.replace('_', ' ')}: {file}", err=True)
 
 
-def _compare(
-    paths: tuple[Path, ...],
-    compare: tuple[Path, ...],
-    options: dict[str, Any],
-    limits: Limits,
-    report: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    from sesame.analysis.characterize import Comparison, busiest, open_source
-    from sesame.analysis.characterize.page import (
-        comparison_json,
-        comparison_lines,
-        table_columns,
-        write_comparison,
+def _write_data_set(path: Path, profile: Profile, source: DataSet, *, force: bool) -> None:
+    from sesame.analysis.characterize.stored import write_characterisation
+    from sesame.datasets import DataSetWriter
+
+    with DataSetWriter(path, force=force) as writer:
+        write_characterisation(writer, profile, source, datetime.now(UTC))
+
+
+def _compare(options: CharacterizeOptions) -> None:
+    from sesame.analysis.characterize.page import comparison_json, write_comparison
+
+    device, comparison = _read_comparison(options, options.limits)
+    if options.report is not None:
+        write_comparison(comparison, options.report)
+    if options.as_json:
+        click.echo(json.dumps(comparison_json(comparison)))
+        return
+    _print_comparison(device, comparison)
+
+
+def _read_comparison(options: CharacterizeOptions, limits: Limits) -> tuple[str, Comparison]:
+    """The device that is compared, and its profiles."""
+    from sesame.analysis.characterize import (
+        Comparison,
+        NamedProfile,
+        busiest,
+        characterize,
+        open_source,
     )
     from sesame.datasets import DataSet
 
-    applications = [*compare, *paths]
+    applications = list(dict.fromkeys([*options.compare, *options.paths]))
     if not applications:
         raise InputError("nothing to compare", hint="--compare names runs of one application each")
-    named = {path: path for path in applications}
-    ends = [options[name] for name in ("baseline", "combined")]
-    sources = {p: open_source(DataSet(p)) for p in [*named, *(end for end in ends if end)]}
+    ends = [end for end in (options.baseline, options.combined) if end]
+    sources = {path: open_source(DataSet(path)) for path in [*applications, *ends]}
     if len({source.is_disk for source in sources.values()}) > 1:
         raise InputError(
             "disks and applications cannot be compared with one another",
             hint="block traces beside block traces, traced runs beside traced runs",
         )
-    device = options["device"] or busiest(list(sources.values()))
+    device = options.device or busiest(list(sources.values()))
 
-    def part(path: Path | None) -> NamedProfile | None:
-        return None if path is None else _named_profile(path, sources[path], device, limits)
+    def profile_of(path: Path) -> NamedProfile:
+        return NamedProfile(path.stem, characterize(sources[path], device, limits))
 
-    singles = [one for one in map(part, named) if one]
-    comparison = Comparison(part(ends[0]), singles, part(ends[1]))
-    if report is not None:
-        write_comparison(comparison, report)
-    if as_json:
-        click.echo(json.dumps(comparison_json(comparison)))
-        return
+    return device, Comparison(
+        None if options.baseline is None else profile_of(options.baseline),
+        [profile_of(path) for path in applications],
+        None if options.combined is None else profile_of(options.combined),
+    )
+
+
+def _print_comparison(device: str, comparison: Comparison) -> None:
+    from sesame.analysis.characterize.page import comparison_lines, table_columns
+
     console = Console(highlight=False)
     table = Table(box=None, header_style="bold")
     columns = table_columns(comparison)
@@ -184,12 +238,6 @@ def _compare(
     console.print(table)
     for line in comparison_lines(comparison):
         console.print(escape(line))
-
-
-def _named_profile(path: Path, source: Source, device: str, limits: Limits) -> NamedProfile:
-    from sesame.analysis.characterize import NamedProfile, characterize
-
-    return NamedProfile(path.stem, characterize(source, device, limits))
 
 
 def _print_facts(console: Console, lines: list[tuple[str, str]]) -> None:

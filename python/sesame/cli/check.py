@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,19 @@ from sesame.trust import Doubt
 
 if TYPE_CHECKING:
     from sesame.analysis.against import Comparison, Recorded
+
+
+@dataclass(frozen=True)
+class MachineCheckOptions:
+    """The options and arguments of `sesame machine check`."""
+
+    machine: str
+    data_sets: tuple[Path, ...]
+    within: str | None
+    compute: str | None
+    placement: str | None
+    mpi: str | None
+    as_json: bool
 
 
 @click.command()
@@ -42,7 +55,7 @@ if TYPE_CHECKING:
 @click.option(
     "--compute",
     metavar="MODE",
-    help="Time of computation in the simulator; measured, but none for messages.",
+    help="Time of computation in the simulator: measured; of the workload messages none.",
 )
 @click.option(
     "--placement",
@@ -51,33 +64,37 @@ if TYPE_CHECKING:
 )
 @click.option("--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for C++ to build with.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def check(machine: str, data_sets: tuple[Path, ...], **options: Any) -> int:
+def check(**options: Any) -> int:
     """Check a machine file, or how well a model predicts.
 
-    MACHINE is a file or one of the list; of a file that is wrong it says the line. A file whose
-    constants cannot be believed is doubtful, and the exit status 1. Wide intervals that
-    calibrate stated are listed as uncertain. With --against every data set's workload runs again,
-    in the simulator on this machine.
+    MACHINE is a machine file or a model of `sesame machine list`. An invalid file is reported with
+    the line. Of a file with doubtful constants the exit status is 1. Wide intervals that calibrate
+    stated are listed as uncertain. With --against, the workload of every data set runs again in the
+    simulator on this machine.
 
     \b
     sesame machine check my.toml
     sesame machine check my.toml --against cg.sesame --against messages.sesame --within 10%
     """
+    return _check(MachineCheckOptions(**options))
+
+
+def _check(options: MachineCheckOptions) -> int:
     from sesame.analysis.machine_doubts import doubts_of_machine, uncertainties_of_machine
 
-    path = find_machine(machine)
+    path = find_machine(options.machine)
     model = native.read_machine(str(path))
-    if not data_sets:
+    if not options.data_sets:
         _refuse_without_data(options)
         found = doubts_of_machine(path), uncertainties_of_machine(path)
-        return _say(path, model, *found, as_json=options["as_json"])
+        return _say(path, model, *found, as_json=options.as_json)
     from sesame.analysis.against import read_recorded
 
-    within = None if options["within"] is None else _fraction(options["within"])
-    recorded = [read_recorded(data_set) for data_set in data_sets]
+    within = None if options.within is None else _fraction(options.within)
+    recorded = [read_recorded(data_set) for data_set in options.data_sets]
     comparisons = [_compare(one, path, options) for one in recorded]
     missed = [c for c in comparisons if within is not None and abs(c.worst_error) > within]
-    if options["as_json"]:
+    if options.as_json:
         click.echo(
             json.dumps(
                 {
@@ -91,7 +108,7 @@ def check(machine: str, data_sets: tuple[Path, ...], **options: Any) -> int:
     else:
         _print(model["name"], comparisons)
     if missed:
-        click.echo(f"{len(missed)} of {len(comparisons)} not within {options['within']}", err=True)
+        click.echo(f"{len(missed)} of {len(comparisons)} not within {options.within}", err=True)
     return 1 if missed else 0
 
 
@@ -118,9 +135,9 @@ def _say(
     return 1 if doubts else 0
 
 
-def _refuse_without_data(options: dict[str, Any]) -> None:
+def _refuse_without_data(options: MachineCheckOptions) -> None:
     for name in ("within", "compute", "placement", "mpi"):
-        if options[name] is not None:
+        if getattr(options, name) is not None:
             raise InputError(f"--{name} needs a measurement to compare with: --against")
 
 
@@ -134,7 +151,7 @@ def _fraction(text: str) -> float:
     return value / 100
 
 
-def _compare(recorded: Recorded, machine: Path, options: dict[str, Any]) -> Comparison:
+def _compare(recorded: Recorded, machine: Path, options: MachineCheckOptions) -> Comparison:
     from sesame.analysis.against import compare
     from sesame.simulation import Host, find_host, parse_compute
     from sesame.simulation import simulate as run_simulation
@@ -149,8 +166,8 @@ def _compare(recorded: Recorded, machine: Path, options: dict[str, Any]) -> Comp
     )
 
     # What the program itself does between messages is in the measured curve already.
-    compute = options["compute"] or ("none" if recorded.curve is not None else "measured")
-    built = build_workload(find_workload(recorded.workload), find_compiler(options["mpi"]))
+    compute = options.compute or ("none" if recorded.curve is not None else "measured")
+    built = build_workload(find_workload(recorded.workload), find_compiler(options.mpi))
     executable = find_host(inspect_program(str(built.program)))
     host = Host(executable, stdout=subprocess.DEVNULL)
     with (
@@ -163,7 +180,7 @@ def _compare(recorded: Recorded, machine: Path, options: dict[str, Any]) -> Comp
             readable,
             machine=machine,
             compute=parse_compute(compute),
-            placement=parse_placement(options["placement"] or "block"),
+            placement=parse_placement(options.placement or "block"),
             simulate=lambda scenario: run_simulation(scenario, host),
         )
     if run.exit_status != 0:

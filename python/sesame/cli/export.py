@@ -17,30 +17,30 @@ from sesame.exchange import EXPORTS, export_data_set
     "format_name",
     required=True,
     type=click.Choice(list(EXPORTS)),
-    help="otf2: an archive for Vampir, Scalasca and their like; chrome: events for Perfetto; "
-    "sddf: the Pablo Self-Defining Data Format; csv: a table of text for each record type.",
+    help="otf2: an archive for Vampir and Scalasca; chrome: events for Perfetto; "
+    "sddf: the Pablo Self-Defining Data Format; csv: a text table for each record type.",
 )
 @click.option(
-    "-o",
-    "--output",
+    "--file",
+    "output",
     required=True,
     type=click.Path(path_type=Path),
-    metavar="OUT",
-    help="The file to write; for otf2 and csv a directory.",
+    metavar="PATH",
+    help="The file to write, of otf2 and csv a directory. It is not a data set.",
 )
 @click.option(
     "--kernel",
     type=click.Path(path_type=Path),
     metavar="NAME.sesame",
-    help="With chrome: put events of the kernel (sesame measure run --trace) into the time line.",
+    help="With chrome: add events of the kernel (sesame measure run --trace) to the time line.",
 )
-@click.option("--force", is_flag=True, help="Write over what is there.")
+@click.option("--force", is_flag=True, help="Write over an existing file or directory.")
 def export(path: Path, format_name: str, output: Path, kernel: Path | None, force: bool) -> None:
     """Write a data set in a format of other tools.
 
     \b
-    sesame export run.sesame --to chrome -o run.json
-    sesame export run.sesame --to otf2 -o run-otf2
+    sesame export run.sesame --to chrome --file run.json
+    sesame export run.sesame --to otf2 --file run-otf2
     """
     records = export_data_set(path, format_name, output, force=force, kernel=kernel)
     click.echo(f"{output}: {format_count(records)} records")

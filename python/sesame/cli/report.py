@@ -33,9 +33,9 @@ def report(path: Path, page: Path | None, as_json: bool) -> None:
     sesame report run.sesame report.html
     """
     from sesame.analysis.report.traced_json import traced_json
+    from sesame.analysis.reports import write_page
     from sesame.analysis.study import study_run
     from sesame.analysis.traced.load import is_traced
-    from sesame.analysis.views import write_page
     from sesame.cli.outputs import check_file
     from sesame.datasets import DataSet
 

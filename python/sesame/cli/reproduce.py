@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -30,6 +30,19 @@ if TYPE_CHECKING:
 LOOK_S = 0.5
 
 
+@dataclass(frozen=True)
+class ReproduceOptions:
+    """The options and arguments of `sesame reproduce`."""
+
+    name: str | None
+    output: Path | None
+    force: bool
+    report: Path | None
+    listed: bool
+    mpi: str | None
+    as_json: bool
+
+
 @click.command()
 @click.argument("name", required=False)
 @click.option(
@@ -44,71 +57,82 @@ LOOK_S = 0.5
     "--report",
     type=click.Path(path_type=Path),
     metavar="FILE.html",
-    help="Write a page with our curves beside what the report found.",
+    help="Write a page with our curves beside the findings of the report.",
 )
 @click.option("--list", "listed", is_flag=True, help="List the experiments.")
 @click.option("--mpi", metavar="WRAPPER", help="The MPI compiler wrapper for C++ to build with.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def reproduce(
-    name: str | None,
-    output: Path | None,
-    report: Path | None,
-    listed: bool,
-    mpi: str | None,
-    *,
-    force: bool,
-    as_json: bool,
-) -> None:
+def reproduce(**options: Any) -> None:
     """Run the experiments of a published report again, and compare.
 
-    NAME is a section's, as sesame-8.2, or that of one figure or table. What the report found is
-    said to come out here too, or not to. Sections of chapter 7 look into the running kernel of this
-    machine and need root; the others are simulated.
+    NAME is that of a section, as sesame-8.2, or of one figure or table (--list). Each finding of
+    the report is compared with the result here. Sections of chapter 7 measure the running kernel of
+    this machine and need root; the others are simulated.
 
     \b
     sesame reproduce table-8-3
     sesame reproduce sesame-7.5 --report faults.html
     sesame reproduce sesame-8.2 --report parallel-io.html
     """
+    _reproduce(ReproduceOptions(**options))
+
+
+def _reproduce(options: ReproduceOptions) -> None:
     from sesame.reproduction import Observation, find_experiments
 
-    if listed or name is None:
+    if options.listed or options.name is None:
         _print_list()
         return
-    found = find_experiments(name)
-    if report is not None:
-        if report.suffix != ".html":
-            raise InputError(f"--report {report}: expected a name that ends with .html")
-        from sesame.cli.outputs import check_file
-
-        check_file(report)
-    if output is not None:
-        check_destination(output, force=force)
+    found = find_experiments(options.name)
+    _check_outputs(options)
     begin = datetime.now(UTC)
     console = Console(stderr=True, highlight=False)
+    facts: list[tuple[str, str]] = []
     if isinstance(found, Observation):
-        outcomes = [_observe(found, mpi, console)]
+        outcomes = [_observe(found, options.mpi, console)]
     else:
-        results = _run(found, mpi, console)
+        results = _run(found, options.mpi, console)
         outcomes = [experiment.outcome(results) for experiment in found]
-    facts = [] if isinstance(found, Observation) else _facts(found)
-    if output is not None:
-        from sesame.datasets import DataSetWriter
-        from sesame.reproduction.stored import write_outcomes
-
-        with DataSetWriter(output, force=force) as writer:
-            write_outcomes(writer, outcomes, begin, facts=facts)
-        console.print(f"data set: {output}", soft_wrap=True, markup=False)
-    if report is not None:
-        from sesame.analysis.reproduction import write_reproduction
-
-        write_reproduction(outcomes, facts, report)
-        console.print(f"report: {report}", soft_wrap=True, markup=False)
-    if as_json:
+        facts = _facts(found)
+    _write(options, outcomes, facts, begin, console)
+    if options.as_json:
         click.echo(json.dumps([_as_json(outcome) for outcome in outcomes]))
         return
     for outcome in outcomes:
         _print_outcome(outcome)
+
+
+def _check_outputs(options: ReproduceOptions) -> None:
+    """Before experiments that may take minutes: can their output be written?"""
+    if options.report is not None:
+        from sesame.cli.outputs import check_file
+
+        if options.report.suffix != ".html":
+            raise InputError(f"--report {options.report}: expected a name that ends with .html")
+        check_file(options.report)
+    if options.output is not None:
+        check_destination(options.output, force=options.force)
+
+
+def _write(
+    options: ReproduceOptions,
+    outcomes: list[Outcome],
+    facts: list[tuple[str, str]],
+    begin: datetime,
+    console: Console,
+) -> None:
+    if options.output is not None:
+        from sesame.datasets import DataSetWriter
+        from sesame.reproduction.stored import write_outcomes
+
+        with DataSetWriter(options.output, force=options.force) as writer:
+            write_outcomes(writer, outcomes, begin, facts=facts)
+        console.print(f"data set: {options.output}", soft_wrap=True, markup=False)
+    if options.report is not None:
+        from sesame.analysis.reproduction import write_reproduction
+
+        write_reproduction(outcomes, facts, options.report)
+        console.print(f"report: {options.report}", soft_wrap=True, markup=False)
 
 
 def _facts(experiments: list[Experiment]) -> list[tuple[str, str]]:
@@ -137,7 +161,7 @@ def _observe(observation: Observation, mpi: str | None, console: Console) -> Out
     from sesame.reproduction import Laboratory
 
     _warn(console, load_of(LOOK_S).doubts())
-    # What runs there makes files of its own; memory is no place for them.
+    # The observed programs write files, which must not be in memory.
     with (
         TemporaryDirectory(prefix=".sesame-", dir=Path.cwd()) as directory,
         console.status("starting") as line,
@@ -162,7 +186,7 @@ def _printed_steps(console: Console) -> Callable[[str], None]:
 
 def _warn(console: Console, doubts: Sequence[Doubt]) -> None:
     for doubt in doubts:
-        console.print(f"warning: {doubt}; findings about time may come out otherwise", markup=False)
+        console.print(f"warning: {doubt}; findings about time may differ", markup=False)
         if doubt.hint:
             console.print(f"hint: {doubt.hint}", markup=False)
 
@@ -204,9 +228,8 @@ def _print_outcome(outcome: Outcome) -> None:
             table.add_row(*row)
         console.print(table)
     for judged in outcome.judgements:
-        console.print(
-            f"{'reproduced' if judged.is_reproduced else 'NOT REPRODUCED'}: {judged.text}"
-        )
+        verdict = "reproduced" if judged.is_reproduced else "NOT REPRODUCED"
+        console.print(f"{verdict}: {judged.text}")
         for text in (judged.seen, "" if judged.is_reproduced else judged.remark):
             if text:
                 console.print(f"  {text}")

@@ -377,7 +377,8 @@ def _run_series(options: SimulateOptions, ranks: list[int] | None, common: dict[
         print_doubts(console, doubts)
         written = {"data set": options.output}
         if options.plot is not None:
-            written["plot"] = series.plot(options.plot)
+            series.plot(options.plot)
+            written["plot"] = options.plot
         if options.report is not None:
             written["report"] = series.report(options.report)
     for name, file in written.items():

@@ -43,13 +43,15 @@ TABLES: dict[Kind, KindTables] = {
             "measurement_cost",
             "cpu_time",
             "kernel_phase",
-            "kernel_pull",
+            "kernel_reading",
             "kernel_event",
             "kernel_trace",
         ),
     ),
     Kind.BENCH: KindTables(("figure", "check"), has_own="the tables of the workload"),
-    Kind.CHARACTERISED: KindTables(),
+    Kind.CHARACTERISED: KindTables(
+        ("request_size", "request_rate", "request_band", "requester", "request_finding")
+    ),
     Kind.REPRODUCED: KindTables(
         has_own="`finding`, `curve`, `bar` and `arrow` with the numbers of experiment and diagram"
     ),

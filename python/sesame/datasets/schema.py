@@ -3,7 +3,8 @@
 The types that are written while a simulated program runs come from the core's one list
 (records.def); its file_call becomes the io of traced runs. The types that are computed when a run
 is over (who sent how much to whom) are listed here, those of file systems in `storage`, those of
-traced runs in `traced` and `totals`, those of block devices in `block`.
+traced runs in `traced` and `totals`, those of block devices in `block`, those of characterisations
+in `characterised`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from sesame import native
 from sesame.datasets.block import BLOCK_REQUEST
+from sesame.datasets.characterised import CHARACTERISED_TYPES
 from sesame.datasets.fields import Field, RecordType
 from sesame.datasets.measured import MEASURED_TYPES
 from sesame.datasets.storage import STORAGE_TYPES
@@ -130,7 +132,7 @@ def _type_of(dtype: str) -> str:
 def all_record_types() -> dict[str, RecordType]:
     raw = [_raw_type(described) for described in native.record_types() if not is_io(described)]
     computed = (*SUMMARY_TYPES, *STORAGE_TYPES, *TRACE_TYPES, FILE_TOTAL)
-    types = (*raw, *computed, *MEASURED_TYPES, BLOCK_REQUEST)
+    types = (*raw, *computed, *MEASURED_TYPES, BLOCK_REQUEST, *CHARACTERISED_TYPES)
     return {record.name: record for record in types}
 
 

@@ -7,23 +7,21 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from sesame.analysis.bench import Panel, Table, panel_chart, panels_of
+from sesame.analysis.bench import Table
+from sesame.analysis.bench_views import tables_of
 from sesame.analysis.quantities import format_quantity, format_seconds
+from sesame.analysis.views import views_of
 from sesame.datasets import DataSet, describe
 from sesame.web.page import Headline, Section, write_page
 from sesame.web.table import Column, rows_left_out, table_html
 
 VERDICTS = {True: "answer verified", False: "WRONG ANSWER", None: "answer not compared"}
-OF_EVERY_RUN = ("figure", "check")
-BAND = "Lines are medians, bands the range of the repetitions."
 
 
 def write_bench(data_set: DataSet, path: Path) -> None:
     """The page of one run, from its data set alone."""
     info = data_set.info
-    tables = {
-        name: _table(data_set, name) for name in data_set.record_types if name not in OF_EVERY_RUN
-    }
+    tables = tables_of(data_set)
     figures = data_set.table("figure").to_pylist()
     findings = info["result"].get("findings", [])
     write_page(
@@ -37,19 +35,13 @@ def write_bench(data_set: DataSet, path: Path) -> None:
         ][:12],
         sections=[
             *([_findings(findings)] if findings else []),
-            *map(_plot, panels_of(info["result"]["workload"], tables)),
+            *(view.section(data_set) for view in views_of(data_set)),
             _checks(data_set),
             *(_values(name, table) for name, table in tables.items()),
         ],
         machine=None,
         facts=[*_parameters(info["result"]), *describe.facts(data_set)],
     )
-
-
-def _table(data_set: DataSet, name: str) -> Table:
-    units = {part["name"]: part["unit"] for part in data_set.record_types[name]["fields"]}
-    columns = data_set.table(name).to_pydict()
-    return {column: {"unit": units[column], "values": values} for column, values in columns.items()}
 
 
 def _verdict(result: dict[str, Any]) -> str:
@@ -61,15 +53,6 @@ def _verdict(result: dict[str, Any]) -> str:
 def _findings(sentences: list[str]) -> Section:
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
     return Section("Findings", "What the tables below mean.", f"<ul>{items}</ul>")
-
-
-def _plot(panel: Panel) -> Section:
-    about = panel.about or f"By {panel.axis}."
-    chart = panel_chart(panel)
-    notes = [BAND] if any(line.has_range for line in panel.lines) else []
-    if chart.axes["x"].get("log") and any(0 in line.x for line in panel.lines):
-        notes.append("What is at 0 has no place on a logarithmic axis; it is in the table below.")
-    return Section(panel.title, about, chart.html(panel.title), " ".join(notes))
 
 
 def _checks(data_set: DataSet) -> Section:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sesame import native
 from sesame.accuracy import Past
-from sesame.analysis import plots
 from sesame.analysis.curve import curve_chart, speed_up_chart
 from sesame.analysis.machine_table import parameter_rows, ping_pong_rows
 from sesame.analysis.measuring import CONFIDENCE, interval_in_words, measuring_rows
@@ -22,6 +21,7 @@ from sesame.analysis.report.explained import explained_sections
 from sesame.analysis.report.storage import storage_sections
 from sesame.analysis.scaling import interval_of, scalings_of
 from sesame.analysis.timeline import rank_spans
+from sesame.analysis.views import views_of
 from sesame.datasets import DataSet, describe
 from sesame.errors import InputError
 from sesame.simulation import Point, RunResult, Scenario
@@ -176,27 +176,8 @@ def _cards(data_set: DataSet) -> list[tuple[str, str]]:
 
 
 def _sections(data_set: DataSet) -> list[Section]:
-    wanted: list[tuple[str, str, str, Callable[[DataSet], plots.Plot]]] = [
-        ("call", "Time line", "What every rank did when.", plots.timeline_plot),
-        ("rank", "Ranks", "Where the time of each rank went.", plots.rank_plot),
-        ("call_total", "MPI calls", "Time in each function, all ranks together.", plots.call_plot),
-        ("pair", "Who talks to whom", "Data sent from rank to rank.", plots.matrix_plot),
-        ("message_size", "Message sizes", "Number of messages by size.", plots.size_plot),
-    ]
-    sections = []
-    for record_type, title, about, draw in wanted:
-        if data_set.has(record_type):
-            plot = draw(data_set)
-            note = plot.note + _loss(data_set, record_type)
-            sections.append(Section(title, about, plot.chart.html(title), note))
-    return [*explained_sections(data_set), *sections, *storage_sections(data_set)]
-
-
-def _loss(data_set: DataSet, record_type: str) -> str:
-    raw = data_set.info.get("raw", {})
-    if record_type != "call" or not (raw.get("discarded") or raw.get("damage")):
-        return ""
-    return f" Not all was recorded: {raw['discarded']:,} records were lost."
+    views = [view.section(data_set) for view in views_of(data_set)]
+    return [*explained_sections(data_set), *views, *storage_sections(data_set)]
 
 
 def _machine(scenario: dict[str, Any], target: dict[str, Any]) -> dict[str, Any] | None:

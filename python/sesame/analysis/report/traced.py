@@ -13,6 +13,7 @@ from sesame.analysis.quantities import format_bytes, format_count, format_second
 from sesame.analysis.report import traced_tables
 from sesame.analysis.report.findings import findings_section
 from sesame.analysis.study import Study, study_run
+from sesame.analysis.views import added_sections
 from sesame.datasets import DataSet, describe
 from sesame.web.page import Headline, Section, write_page
 from sesame.web.table import rows_left_out
@@ -84,7 +85,7 @@ def _sections(study: Study) -> list[Section]:
         sections.append(_waits(study))
     if not len(run.io) and study.has_io:
         sections.append(_missing())
-    return sections
+    return [*sections, *added_sections(run.data_set)]
 
 
 def _drawn(title: str, about: str, plot: Plot) -> Section:

@@ -1,0 +1,35 @@
+"""The views of a simulated run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sesame.analysis import plots
+from sesame.analysis.plots import Plot
+from sesame.analysis.views import View
+from sesame.datasets import DataSet
+
+
+def views_of(_: DataSet) -> list[View]:
+    """In the order of the page."""
+    return [
+        View("time line", "What every rank did when.", _time_line, ("call",)),
+        View("ranks", "Where the time of each rank went.", plots.rank_plot, ("rank",)),
+        View(
+            "MPI calls",
+            "Time in each function, all ranks together.",
+            plots.call_plot,
+            ("call_total",),
+        ),
+        View("message matrix", "Data sent from rank to rank.", plots.matrix_plot, ("pair",)),
+        View("message sizes", "Number of messages by size.", plots.size_plot, ("message_size",)),
+    ]
+
+
+def _time_line(data_set: DataSet) -> Plot:
+    plot = plots.timeline_plot(data_set)
+    raw = data_set.info.get("raw", {})
+    if not (raw.get("discarded") or raw.get("damage")):
+        return plot
+    lost = f" Not all was recorded: {raw['discarded']:,} records were lost."
+    return replace(plot, note=plot.note + lost)

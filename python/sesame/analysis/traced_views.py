@@ -1,0 +1,30 @@
+"""The views of a traced, imported or replayed run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sesame.analysis import traced_plots
+from sesame.analysis.plots import Plot
+from sesame.analysis.study import Study, study_run
+from sesame.analysis.views import View
+from sesame.datasets import DataSet
+
+
+def views_of(data_set: DataSet) -> list[View]:
+    """Without the tables of a traced run there are none."""
+    found = []
+    if data_set.has("io") or data_set.has("mpi"):
+        about = "What every rank did when."
+        found.append(View("time line", about, _of_study(traced_plots.timeline_plot)))
+    if data_set.has("io"):
+        about = "Bytes per second that the application's own calls move."
+        found.append(View("I/O over time", about, _of_study(traced_plots.rate_plot)))
+    if data_set.has("process"):
+        about = "Where the time of each process went."
+        found.append(View("ranks", about, _of_study(traced_plots.rank_plot)))
+    return found
+
+
+def _of_study(draw: Callable[[Study], Plot]) -> Callable[[DataSet], Plot]:
+    return lambda data_set: draw(study_run(data_set))

@@ -1,0 +1,96 @@
+"""Views: the named charts of a data set, drawn as pictures, pages and in notebooks."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from every_kind import write_every_kind
+
+import sesame as library
+from sesame.analysis import views as registry
+from sesame.analysis.plots import Plot
+from sesame.datasets import Kind
+from sesame.errors import InputError
+from sesame.web.chart import Chart
+
+# The kinds that have a chart, and the one that is drawn first.
+FIRST = {
+    "simulated": "time line",
+    "series": "predicted time",
+    "traced": "time line",
+    "replayed": "time line",
+    "characterised": "requests over time",
+}
+
+
+@pytest.fixture(scope="module")
+def every_kind(fake_bin, tmp_path_factory):
+    return write_every_kind(tmp_path_factory.mktemp("kinds"), fake_bin)
+
+
+@pytest.fixture
+def added():
+    yield
+    registry._added.clear()
+
+
+@pytest.mark.parametrize("kind", [kind.value for kind in Kind])
+def test_every_view_is_a_picture_and_a_page(every_kind, tmp_path, kind):
+    data_set = library.open(every_kind[kind])
+    views = data_set.views()
+    if kind in FIRST:
+        assert next(iter(views)) == FIRST[kind]
+    for name, about in views.items():
+        assert about.endswith(".")
+        shown = data_set.plot(tmp_path / "view.png", view=name)
+        header = (tmp_path / "view.png").read_bytes()[:24]
+        assert header[:8] == b"\x89PNG\r\n\x1a\n"
+        assert struct.unpack(">2I", header[16:24]) > (1000, 200)
+        data_set.plot(tmp_path / "view.html", view=name)
+        assert "<iframe" in shown._repr_html_()
+        page = (tmp_path / "view.html").read_text()
+        assert page.count('<script type="application/json">') == 1
+        assert name.lower() in page.lower()
+
+
+@pytest.mark.parametrize("kind", ["simulated", "traced", "bench", "characterised"])
+def test_every_view_is_on_the_page(every_kind, tmp_path, kind):
+    data_set = library.open(every_kind[kind])
+    page = data_set.report(tmp_path / "page.html").read_text().lower()
+    for name in data_set.views():
+        assert name.lower() in page
+
+
+def busy_ranks(data_set) -> Plot:
+    chart = Chart(240)
+    ranks = data_set.table("rank")
+    chart.columns("", ranks.column("rank").to_numpy(), ranks.column("compute_s").to_numpy(), "blue")
+    chart.x("rank", whole=True)
+    chart.y("computation (s)", zero=True)
+    return Plot(chart)
+
+
+@pytest.mark.usefixtures("added")
+def test_a_view_can_be_added(every_kind, tmp_path):
+    about = "Computation of each rank."
+    library.add_view("simulated", "busy ranks", about, busy_ranks, needs=["rank"])
+    run = library.open(every_kind["simulated"])
+    assert run.views()["busy ranks"] == about
+    assert "Busy ranks" in run.report(tmp_path / "page.html").read_text()
+    run.plot(tmp_path / "busy.svg", view="busy ranks")
+    assert "<svg" in (tmp_path / "busy.svg").read_text()
+    assert "busy ranks" not in library.open(every_kind["simulated, no tables"]).views()
+    assert "busy ranks" not in library.open(every_kind["traced"]).views()
+    with pytest.raises(InputError, match="have a view busy ranks already"):
+        library.add_view("simulated", "busy ranks", about, busy_ranks)
+
+
+def test_wrong_names_are_refused(every_kind, tmp_path):
+    run = library.open(every_kind["simulated"])
+    with pytest.raises(InputError, match="no view dreams of this data set, there are: time line"):
+        run.plot(view="dreams")
+    with pytest.raises(InputError, match=r"ends in \.png, \.svg or \.html"):
+        run.plot(tmp_path / "a.pdf")
+    with pytest.raises(InputError, match="no view of this data set"):
+        library.open(every_kind["measured"]).plot()
