@@ -71,7 +71,7 @@ def of_reproduced(data_set: DataSet) -> list[str]:
     from sesame.reproduction.stored import read_outcomes
 
     return [
-        f"{outcome.name}: {'reproduced' if judged.is_reproduced else 'not reproduced'}: {judged.text}"
+        f"{outcome.name}: {'' if judged.is_reproduced else 'not '}reproduced: {judged.text}"
         for outcome in read_outcomes(data_set)
         for judged in outcome.judgements
     ]
