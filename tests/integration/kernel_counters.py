@@ -24,7 +24,7 @@ INHERIT, INHERIT_THREAD = 1 << 1, 1 << 35
 # The kernel counts a fault at its end, points need its begin. Those that were under way when points
 # were switched, which wait for a disk at times, have ended after so many seconds. Nothing tells
 # when.
-UNDER_WAY = 0.3
+IN_PROGRESS_S = 0.3
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
 
 

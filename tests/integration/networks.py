@@ -28,13 +28,13 @@ PATIENCE_S = 100
 class Network:
     """A bridge in a namespace of its own, and nodes at it: 10.77.0.1 is the collector's."""
 
-    def __init__(self, folder: Path, nodes: int) -> None:
-        self.folder = folder
+    def __init__(self, directory: Path, nodes: int) -> None:
+        self.directory = directory
         # Runs that were killed leave theirs, and numbers of processes come again.
         self.prefix = f"sesame-{secrets.token_hex(4)}-"
         self.nodes = [f"10.77.0.{number + 2}" for number in range(nodes)]
         self.hub = f"{self.prefix}hub"
-        self.token_file = folder / "token"
+        self.token_file = directory / "token"
         self.running: dict[str, subprocess.Popen[str]] = {}
         with ExitStack() as made:
             self._add_namespace(self.hub, made)
@@ -68,7 +68,7 @@ class Network:
     def begin(self, name: str, address: str, *words: str) -> subprocess.Popen[str]:
         """Until it says where it listens."""
         process = subprocess.Popen(
-            self.command(address, *words), stderr=subprocess.PIPE, text=True, cwd=self.folder
+            self.command(address, *words), stderr=subprocess.PIPE, text=True, cwd=self.directory
         )
         self.running[name] = process
         assert process.stderr is not None
@@ -78,14 +78,14 @@ class Network:
         raise AssertionError(f"{name} has ended with {process.wait()}")
 
     def begin_daemon(self, address: str, *words: str) -> subprocess.Popen[str]:
-        folder = self.folder / address
-        folder.mkdir(exist_ok=True)
-        if address != self.nodes[0] and not (folder / "token").exists():
-            shutil.copy(self.folder / self.nodes[0] / "token", folder / "token")
-        self.token_file = folder / "token"
+        directory = self.directory / address
+        directory.mkdir(exist_ok=True)
+        if address != self.nodes[0] and not (directory / "token").exists():
+            shutil.copy(self.directory / self.nodes[0] / "token", directory / "token")
+        self.token_file = directory / "token"
         place = (
             "--state-directory",
-            str(folder),
+            str(directory),
             "--listen",
             f"{address}:7117",
             "--node",
@@ -94,13 +94,13 @@ class Network:
         return self.begin(address, address, "measure", "daemon", "--budget", "none", *place, *words)
 
     def begin_collector(self, *words: str) -> subprocess.Popen[str]:
-        where = ("--listen", "10.77.0.1:7118", "--token-file", str(self.folder / "rt"))
-        output = ("-o", str(self.folder / "received"))
+        where = ("--listen", "10.77.0.1:7118", "--token-file", str(self.directory / "rt"))
+        output = ("-o", str(self.directory / "received"))
         return self.begin("collector", "10.77.0.1", "collect", *output, *where, *words)
 
     def control(self, verb: str, *words: str, nodes: list[str] | None = None) -> Outcome:
         where = ("--nodes", ",".join(nodes or self.nodes), "--token-file", str(self.token_file))
-        return run(self.command("10.77.0.1", "measure", verb, *where, *words), self.folder)
+        return run(self.command("10.77.0.1", "measure", verb, *where, *words), self.directory)
 
     def states(self, nodes: list[str] | None = None) -> list[dict]:
         """What the daemons say of themselves."""

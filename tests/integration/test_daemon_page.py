@@ -40,18 +40,18 @@ class ServedDaemon:
         service = self._service = Service(self.node, Settings(interval=1), print)
         self.listening = listen("127.0.0.1:0", None, None)
         self._ended = asyncio.Event()
-        self._begun = threading.Event()
+        self._started = threading.Event()
 
         async def run() -> None:
             self._loop = asyncio.get_running_loop()
-            self._begun.set()
+            self._started.set()
             service.begin()
             await serve_until(make_daemon_app(service, TOKEN), self.listening, self._ended)
             service.end()
 
         self._thread = threading.Thread(target=lambda: asyncio.run(run()))
         self._thread.start()
-        self._begun.wait()
+        self._started.wait()
 
     def levels(self) -> list[str]:
         return [self.node.level(place) for place in self.node.places()]
@@ -116,7 +116,7 @@ def test_a_wrong_token_is_refused_in_words(page):
 
 def test_all_three_levels_are_switched_by_keyboard(page, daemon):
     log_in(page)
-    # fs.read, fs.open (which cannot be had), task.exec
+    # fs.read, fs.open (which is unavailable), task.exec
     page.focus("input[name=everything][value=off]")
     page.keyboard.press("ArrowRight")
     wait_for(page, "document.querySelector('[name=fs][value=summary]').checked")

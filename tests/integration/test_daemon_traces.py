@@ -1,4 +1,4 @@
-"""Traces of daemons on several nodes: what was seen is written or counted, whoever begins again."""
+"""Traces of daemons on several nodes: events are written or counted, whichever process restarts."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def load() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def way_to_collector(network: Network) -> tuple[str, ...]:
-    token = str(network.folder / "rt")
+    token = str(network.directory / "rt")
     return ("--destination", "http://10.77.0.1:7118", "--destination-token-file", token)
 
 
 def received(network: Network) -> list[DataSet]:
-    return [DataSet(path) for path in sorted((network.folder / "received").glob("*.sesame"))]
+    return [DataSet(path) for path in sorted((network.directory / "received").glob("*.sesame"))]
 
 
 def rows(data_sets: list[DataSet], name: str) -> list[dict]:
@@ -100,7 +100,7 @@ def stop_and_end(network: Network) -> dict[str, int]:
     return seen
 
 
-def test_networks_do_not_meet_and_leave_nothing(tmp_path):
+def test_networks_are_separate_and_leave_nothing(tmp_path):
     there = set(Path("/run/netns").glob("sesame*"))
     first, second = Network(tmp_path, nodes=1), Network(tmp_path, nodes=1)
     second.close()
@@ -126,9 +126,9 @@ def test_events_of_two_nodes_arrive_and_the_report_shows_them(network):
     times = events["time_ns"].to_numpy()
     assert times.min() >= 0
     assert times.max() <= max(row["end_ns"] for row in rows(data_sets, "kernel_reading"))
-    outcome = run([*SESAME, "report", str(data_set.path), "r.html"], network.folder)
+    outcome = run([*SESAME, "report", str(data_set.path), "r.html"], network.directory)
     assert outcome.status == 0, outcome.stderr
-    page = (network.folder / "r.html").read_text()
+    page = (network.directory / "r.html").read_text()
     assert "<td>node3</td><td>fs.read</td>" in page
     assert f"{written['node3']:,}" in page or format_count(written["node3"]) in page
 
@@ -147,11 +147,11 @@ def test_every_event_is_accounted_for_when_the_collector_is_killed_under_load(ne
     seen = stop_and_end(network)
     written = check_account(received(network), seen)
     assert all(written[node] > 0.9 * count for node, count in seen.items())
-    assert list((network.folder / "received").glob(".journal-*")) == []
+    assert list((network.directory / "received").glob(".journal-*")) == []
 
 
 @pytest.mark.long
-def test_a_daemon_that_reads_its_settings_again_goes_on_tracing(network, load, tmp_path):
+def test_a_daemon_that_reads_its_settings_again_continues_tracing(network, load, tmp_path):
     settings = tmp_path / "sesamed.toml"
     settings.write_text('interval = 0.3\n[levels]\n"fs.read" = "trace"\n')
     network.begin_collector()
@@ -204,7 +204,7 @@ def test_a_recording_has_the_events_of_its_command_only(network):
     command = ("--", sys.executable, "-c", READ_MANY_TIMES)
     outcome = network.control("record", "-o", "all.sesame", *command)
     assert outcome.status == 0, outcome.stderr
-    accounts = rows([DataSet(network.folder / "all.sesame")], "kernel_trace")
+    accounts = rows([DataSet(network.directory / "all.sesame")], "kernel_trace")
     for node in ("node2", "node3"):
         own = [row for row in accounts if row["node"] == node]
         total = sum(row["written"] + row["discarded"] for row in own)

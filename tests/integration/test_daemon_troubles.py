@@ -21,15 +21,15 @@ pytestmark = pytest.mark.usefixtures("network_namespaces")
 
 EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
 READS = "import os\nf = os.open('/dev/zero', os.O_RDONLY)\nfor _ in range(20_000): os.read(f, 7)"
-# Calls that hardly anybody else makes: the daemon traces those of the whole system.
+# Calls that hardly any other program makes: the daemon traces those of the whole system.
 SYNCS = "import os\nf = os.open('/dev/shm', os.O_RDONLY)\nfor _ in range(20_000): os.fdatasync(f)"
 
 
-def make_authority(folder: Path, name: str) -> Path:
+def make_authority(directory: Path, name: str) -> Path:
     """Who signs: the file of its certificate."""
     place = ("-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}")
-    subprocess.run(["openssl", "req", "-x509", *EC, *place], cwd=folder, check=True)
-    return folder / f"{name}.pem"
+    subprocess.run(["openssl", "req", "-x509", *EC, *place], cwd=directory, check=True)
+    return directory / f"{name}.pem"
 
 
 @pytest.fixture
@@ -56,15 +56,15 @@ def keep_lines(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
 class Servers:
     """Daemons and collectors of this machine; what they say is kept."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
         self.running: list[subprocess.Popen[str]] = []
         self.said: dict[int, queue.Queue[str]] = {}
 
     def begin(self, *words: str) -> tuple[subprocess.Popen[str], str]:
-        """A process, and the address that it has told."""
+        """A process, and the address that it printed."""
         process = subprocess.Popen(
-            [*SESAME, *words], stderr=subprocess.PIPE, text=True, cwd=self.folder
+            [*SESAME, *words], stderr=subprocess.PIPE, text=True, cwd=self.directory
         )
         self.running.append(process)
         lines = self.said[process.pid] = queue.Queue()
@@ -102,9 +102,9 @@ class Servers:
 
     def control(self, verb: str, address: str, *words: str) -> Outcome:
         place = ("--nodes", address, "--token-file", "node/token")
-        return run([*SESAME, "measure", verb, *place, *words], self.folder)
+        return run([*SESAME, "measure", verb, *place, *words], self.directory)
 
-    def wait_for_more_pulls(self, address: str, kind: str, more: int = 3) -> None:
+    def wait_for_more_readings(self, address: str, kind: str, more: int = 3) -> None:
         """Until as many more are `delivered` or `waiting`."""
         end = time.monotonic() + PATIENCE_S
         least = None
@@ -117,7 +117,7 @@ class Servers:
             assert time.monotonic() < end
 
     def received(self, name: str) -> list[dict]:
-        data_sets = map(DataSet, sorted((self.folder / "received").glob("*.sesame")))
+        data_sets = map(DataSet, sorted((self.directory / "received").glob("*.sesame")))
         return [row for one in data_sets if one.has(name) for row in one.table(name).to_pylist()]
 
 
@@ -142,9 +142,9 @@ def test_everything_goes_over_tls(servers, signed):
     outcome = servers.control("record", address, *recorded)
     assert outcome.status == 0, outcome.stderr
     for words, reason in (
-        ((), "its certificate is not to be trusted: unable to get local issuer"),
-        (("--ca", "other.pem"), "its certificate is not to be trusted: "),
-        (("--ca", "node/token"), "node/token: this is no certificate"),
+        ((), "its certificate is not trusted: unable to get local issuer"),
+        (("--ca", "other.pem"), "its certificate is not trusted: "),
+        (("--ca", "node/token"), "node/token: not a certificate"),
         (("--ca", "nowhere.pem"), "nowhere.pem: "),
     ):
         refused = servers.control("status", address, *words)
@@ -157,7 +157,7 @@ def test_everything_goes_over_tls(servers, signed):
     assert servers.end(collector) == 0
     for rows in (
         servers.received("kernel_event"),
-        DataSet(servers.folder / "r.sesame").table("kernel_event").to_pylist(),
+        DataSet(servers.directory / "r.sesame").table("kernel_event").to_pylist(),
     ):
         assert sum(row["bytes"] == 7 for row in rows) >= 20_000
 
@@ -167,14 +167,14 @@ def test_a_destination_that_is_not_trusted_or_does_not_trust_is_named(servers, s
     _, there = servers.begin_collector(*signed)
     way = ("--destination", f"http{there}", "--destination-token-file", "rt")
     daemon, address = servers.begin_daemon(*way, "--destination-ca", "other.pem")
-    servers.wait_for(daemon, "its certificate is not to be trusted")
-    (servers.folder / "wrong").write_text("x" * 40)
-    (servers.folder / "wrong").chmod(0o600)
-    right = ("--destination-ca", str(servers.folder / "ours.pem"))
-    wrong = ("--destination-token-file", str(servers.folder / "wrong"))
+    servers.wait_for(daemon, "its certificate is not trusted")
+    (servers.directory / "wrong").write_text("x" * 40)
+    (servers.directory / "wrong").chmod(0o600)
+    right = ("--destination-ca", str(servers.directory / "ours.pem"))
+    wrong = ("--destination-token-file", str(servers.directory / "wrong"))
     assert servers.control("set", f"http{address}", *right, *wrong).status == 0
-    servers.wait_for(daemon, "this is not its token")
-    right = ("--destination-token-file", str(servers.folder / "rt"))
+    servers.wait_for(daemon, "it does not accept this token")
+    right = ("--destination-token-file", str(servers.directory / "rt"))
     assert servers.control("set", f"http{address}", *right).status == 0
     state = servers.control("status", f"http{address}", "--json").json[f"http{address}"]
     assert state["delivery"]["dropped"] == 0
@@ -188,13 +188,13 @@ def test_a_destination_that_is_not_trusted_or_does_not_trust_is_named(servers, s
 
 
 def test_a_collector_that_comes_later_gets_everything(servers):
-    (servers.folder / "rt").write_text("t" * 40)
-    (servers.folder / "rt").chmod(0o600)
+    (servers.directory / "rt").write_text("t" * 40)
+    (servers.directory / "rt").chmod(0o600)
     way = ("--destination", "http://127.0.0.1:7999", "--destination-token-file", "rt")
     daemon, _ = servers.begin_daemon(*way)
     servers.wait_for(daemon, "readings wait: http://127.0.0.1:7999: Connection refused")
     collector, _ = servers.begin_collector(at="127.0.0.1:7999")
-    servers.wait_for(daemon, "readings go on; 0 were dropped")
+    servers.wait_for(daemon, "delivery works again; 0 readings were dropped")
     assert servers.end(daemon) == 0
     assert servers.end(collector) == 0
     numbers = [row["sequence"] for row in servers.received("kernel_reading")]
@@ -203,8 +203,10 @@ def test_a_collector_that_comes_later_gets_everything(servers):
 
 
 @pytest.mark.usefixtures("alone")
-def test_a_full_disk_is_said_and_when_there_is_room_again_nothing_is_missing(servers, small_disk):
-    (servers.folder / "received").symlink_to(small_disk)
+def test_a_full_disk_is_reported_and_when_there_is_space_again_nothing_is_missing(
+    servers, small_disk
+):
+    (servers.directory / "received").symlink_to(small_disk)
     collector, there = servers.begin_collector("--segment", "0.02")
     way = ("--destination", f"http{there}", "--destination-token-file", "rt")
     daemon, address = servers.begin_daemon("--level", "fs.sync=trace", *way)
@@ -218,11 +220,11 @@ def test_a_full_disk_is_said_and_when_there_is_room_again_nothing_is_missing(ser
     servers.wait_for(collector, "No space left on device; daemons wait")
     line = servers.wait_for(daemon, "readings wait: ")
     assert "the collector cannot write: No space left on device" in line
-    servers.wait_for_more_pulls(f"http{address}", "waiting")
+    servers.wait_for_more_readings(f"http{address}", "waiting")
     for path in small_disk.glob("*.sesame"):
         DataSet(path).table("kernel_reading")  # whole
     (small_disk / "ballast").unlink()
-    servers.wait_for(collector, "goes on")
+    servers.wait_for(collector, "resolved:")
     assert servers.control("stop", f"http{address}").status == 0
     assert servers.control("read", f"http{address}", "--json").status == 0
     state = servers.control("status", f"http{address}", "--json").json[f"http{address}"]
@@ -238,18 +240,20 @@ def test_a_full_disk_is_said_and_when_there_is_room_again_nothing_is_missing(ser
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("moment", ["at once", "when their folders are there", "when they serve"])
+@pytest.mark.parametrize(
+    "moment", ["at once", "when their directories are there", "when they serve"]
+)
 def test_whenever_they_are_ended_nothing_half_made_stays(tmp_path, number, moment):
     """What stays is what the next start takes up."""
-    folder = ("--state-directory", "node", "--listen", "127.0.0.1:0", "--destination", "sets")
-    daemon = ["measure", "daemon", "--level", "task=trace", "--interval", "0.1", *folder]
+    directory = ("--state-directory", "node", "--listen", "127.0.0.1:0", "--destination", "sets")
+    daemon = ["measure", "daemon", "--level", "task=trace", "--interval", "0.1", *directory]
     collector = ["collect", "-o", "received", "--listen", "127.0.0.1:0", "--token-file", "rt"]
     both = [
         subprocess.Popen([*SESAME, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
         for words in (daemon, collector)
     ]
     end = time.monotonic() + PATIENCE_S
-    if moment == "when their folders are there":
+    if moment == "when their directories are there":
         while not all((tmp_path / name).exists() for name in ("node", "received")):
             assert time.monotonic() < end
             time.sleep(0.01)
@@ -262,9 +266,9 @@ def test_whenever_they_are_ended_nothing_half_made_stays(tmp_path, number, momen
     for process in both:
         _, said = process.communicate(timeout=PATIENCE_S)
         if process.returncode == -number or "init_import_site" in said:
-            continue  # Python itself has not begun yet
+            continue  # Python itself has not started yet
         if process.returncode == -signal.SIGINT and "interrupted" in said:
-            continue  # within exec(), as of an import: then Python ends so, whoever has caught it
+            continue  # within exec(), as of an import: Python ends so even if code caught it
         assert process.returncode in (0, 130), said
         assert "Traceback" not in said
     kept = {"token", "daemon.lock", "rt", ".received.json", "info.json", "undelivered"}
@@ -281,11 +285,11 @@ def test_whenever_they_are_ended_nothing_half_made_stays(tmp_path, number, momen
 def test_a_recording_that_is_ended_leaves_nothing_and_ends_its_command(servers, number):
     _, address = servers.begin_daemon()
     place = ("--nodes", f"http{address}", "--token-file", "../node/token")
-    (servers.folder / "work").mkdir()
+    (servers.directory / "work").mkdir()
     command = ("--", sys.executable, "-c", "import time; print('on', flush=True); time.sleep(600)")
     process = subprocess.Popen(
         [*SESAME, "measure", "record", *place, *command],
-        cwd=servers.folder / "work",
+        cwd=servers.directory / "work",
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -294,4 +298,4 @@ def test_a_recording_that_is_ended_leaves_nothing_and_ends_its_command(servers, 
     process.send_signal(number)
     assert process.communicate(timeout=60)[0] == ""  # the command holds it no more
     assert process.returncode == 130
-    assert list((servers.folder / "work").iterdir()) == []
+    assert list((servers.directory / "work").iterdir()) == []

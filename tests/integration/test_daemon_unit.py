@@ -43,20 +43,20 @@ def systemd(tmp_path) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def begun(
-    folder: Path, exec_start: str, privileges: list[str], begin: Sequence[str] = ()
+def started(
+    directory: Path, exec_start: str, privileges: list[str], begin: Sequence[str] = ()
 ) -> Iterator[subprocess.Popen[str]]:
-    settings = folder / "sesamed.toml"
+    settings = directory / "sesamed.toml"
     settings.write_text('interval = 1\n[levels]\nfs = "summary"\n')
     words = exec_start.replace("/etc/sesame/sesamed.toml", str(settings)).split()
     assert words[0] == "sesamed"
     program = [sys.executable, "-c", "from sesame.cli.measure_daemon import sesamed; sesamed()"]
-    place = ["--state-directory", str(folder / "state"), "--listen", "127.0.0.1:0"]
+    place = ["--state-directory", str(directory / "state"), "--listen", "127.0.0.1:0"]
     process = subprocess.Popen(
         [*begin, "setpriv", "--no-new-privs", *privileges, *program, *words[1:], *place],
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"NOTIFY_SOCKET": str(folder / "notify")},
+        env=os.environ | {"NOTIFY_SOCKET": str(directory / "notify")},
     )
     try:
         yield process
@@ -95,21 +95,21 @@ def test_systemd_takes_the_unit(tmp_path, debian_program):
 
 def test_the_units_privileges_are_enough(tmp_path, systemd, service):
     bounds = ["--bounding-set", f"-all,{sets(service['CapabilityBoundingSet'])}"]
-    with begun(tmp_path, service["ExecStart"], bounds) as process:
+    with started(tmp_path, service["ExecStart"], bounds) as process:
         said = check_life(process, systemd, service["ExecReload"])
     assert "is left out" not in said
 
 
-NOBODY = ["--reuid", "65534", "--regid", "65534", "--clear-groups"]
+UNPRIVILEGED = ["--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 
-def is_closed(folder: Path) -> bool:
-    return not folder.stat().st_mode & 0o001
+def is_closed(directory: Path) -> bool:
+    return not directory.stat().st_mode & 0o001
 
 
 def opened(*places: str | Path) -> list[str]:
-    """What begins a command for which others can reach these, though a folder above is closed to
-    them: in its own view of the file systems nothing else is in that folder."""
+    """What begins a command for which others can reach these, though a directory above is closed to
+    them: in its own view of the file systems nothing else is in that directory."""
     needed = [str(Path(place).resolve()) for place in places]
     above = [next(filter(is_closed, [*Path(one).parents][::-1]), None) for one in needed]
     steps = ["mount -t tmpfs none /mnt"]
@@ -125,12 +125,12 @@ def opened(*places: str | Path) -> list[str]:
 
 def test_two_capabilities_are_enough_for_another_user(tmp_path, systemd, service):
     two = "+bpf,+perfmon"
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_mode & 0o005 != 0o005:
-            folder.chmod(0o755)
+    for directory in (tmp_path, *tmp_path.parents):
+        if directory.stat().st_mode & 0o005 != 0o005:
+            directory.chmod(0o755)
     tmp_path.chmod(0o777)
-    nobody = [
-        *NOBODY,
+    unprivileged = [
+        *UNPRIVILEGED,
         "--bounding-set",
         f"-all,{two}",
         "--inh-caps",
@@ -139,7 +139,7 @@ def test_two_capabilities_are_enough_for_another_user(tmp_path, systemd, service
         two,
     ]
     reach = opened(ROOT, sys.prefix, sys.base_prefix)
-    with begun(tmp_path, service["ExecStart"], nobody, reach) as process:
+    with started(tmp_path, service["ExecStart"], unprivileged, reach) as process:
         said = check_life(process, systemd, service["ExecReload"])
     left_out = {line.split()[1] for line in said.splitlines() if "is left out" in line}
     assert left_out <= {"vm.page-out"}

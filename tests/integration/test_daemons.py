@@ -64,12 +64,12 @@ def test_many_nodes_are_switched_recorded_and_asked_at_once(network):
         assert state["subsystems"]["vm"]["points"]["total"]["level"] == "off"
     outcome = network.control("record", "-o", "all.sesame", "--", SESAME[0], "-c", SYNC_MANY_TIMES)
     assert outcome.status == 0, outcome.stderr
-    data_set = DataSet(network.folder / "all.sesame")
+    data_set = DataSet(network.directory / "all.sesame")
     rows = data_set.table("kernel_summary").to_pylist()
     counted = [fsyncs(rows, f"node{i}") for i in (2, 3, 4)]
     assert min(counted) >= FSYNCS
     assert max(counted) - min(counted) <= 2  # others of this machine, between two nodes' readings
-    # One clock in truth: what was found of it for two nodes agrees within what was said.
+    # One clock in truth: what was found of it for two nodes agrees within the stated uncertainty.
     readings = data_set.table("kernel_reading").to_pylist()
     for a, b in itertools.combinations(readings, 2):
         apart = abs(a["offset_ns"] - b["offset_ns"])
@@ -94,18 +94,18 @@ def test_a_node_that_is_away_is_named_and_the_others_do_it(network):
         assert state["subsystems"]["task"]["points"]["exec"]["level"] == "summary"
     outcome = network.control("start", "tasks", nodes=network.nodes[:1])
     outcome.assert_refused("there is no subsystem tasks")
-    (network.folder / "wrong").write_text("x" * 40)
-    (network.folder / "wrong").chmod(0o600)
-    network.token_file = network.folder / "wrong"
-    network.control("stop", nodes=network.nodes[:1]).assert_refused("this is not its token")
+    (network.directory / "wrong").write_text("x" * 40)
+    (network.directory / "wrong").chmod(0o600)
+    network.token_file = network.directory / "wrong"
+    network.control("stop", nodes=network.nodes[:1]).assert_refused("it does not accept this token")
 
 
-def wait_for_pull(folder: Path, after_ns: int) -> None:
+def wait_for_reading(directory: Path, after_ns: int) -> None:
     """Until the collector has stored a reading that ended later."""
     end = time.monotonic() + PATIENCE_S
     while not any(
         reading.end_ns > after_ns
-        for one in folder.glob(".journal-*")
+        for one in directory.glob(".journal-*")
         for reading in stored_readings(one)
     ):
         assert time.monotonic() < end
@@ -118,7 +118,7 @@ def test_nothing_is_lost_when_the_collector_is_killed_and_comes_back(network):
         "--destination",
         "http://10.77.0.1:7118",
         "--destination-token-file",
-        str(network.folder / "rt"),
+        str(network.directory / "rt"),
     )
     two = network.nodes[:2]
     for address in two:
@@ -135,7 +135,7 @@ def test_nothing_is_lost_when_the_collector_is_killed_and_comes_back(network):
         assert network.end(address) == 0
     assert collector.poll() is None
     assert network.end("collector") == 0
-    data_sets = [DataSet(path) for path in (network.folder / "received").glob("*.sesame")]
+    data_sets = [DataSet(path) for path in (network.directory / "received").glob("*.sesame")]
     assert len(data_sets) >= 2
     rows = [row for one in data_sets for row in one.table("kernel_summary").to_pylist()]
     readings = [row for one in data_sets for row in one.table("kernel_reading").to_pylist()]
@@ -158,14 +158,14 @@ def test_a_collector_fetches_from_daemons_that_cannot_reach_it(network):
         "0.3",
     )
     make_fsyncs()
-    wait_for_pull(network.folder / "received", time.monotonic_ns())
+    wait_for_reading(network.directory / "received", time.monotonic_ns())
     assert network.end("collector") == 0
-    [data_set] = map(DataSet, (network.folder / "received").glob("*.sesame"))
+    [data_set] = map(DataSet, (network.directory / "received").glob("*.sesame"))
     assert fsyncs(data_set.table("kernel_summary").to_pylist(), "node2") >= FSYNCS
 
 
 def test_a_daemon_keeps_two_privileges_and_reads_its_settings_again(network):
-    settings = network.folder / "sesamed.toml"
+    settings = network.directory / "sesamed.toml"
     settings.write_text('[levels]\ntask = "summary"\n')
     address = network.nodes[0]
     daemon = network.begin_daemon(address, "--settings", str(settings))
@@ -186,18 +186,18 @@ def test_a_daemon_keeps_two_privileges_and_reads_its_settings_again(network):
         assert time.monotonic() < end, json.dumps(state)
     assert state["subsystems"]["task"]["points"]["exec"]["level"] == "off"
     assert state["subsystems"]["block"]["points"]["issue"]["level"] == "summary"
-    folder = ("--state-directory", str(network.folder / address))
-    again = run(network.command(address, "measure", "daemon", *folder), network.folder)
+    directory = ("--state-directory", str(network.directory / address))
+    again = run(network.command(address, "measure", "daemon", *directory), network.directory)
     again.assert_refused(f"this node has a daemon already: process {daemon.pid}")
-    place = ("--state-directory", str(network.folder / "other"), "--listen", f"{address}:7117")
-    again = run(network.command(address, "measure", "daemon", *place), network.folder)
+    place = ("--state-directory", str(network.directory / "other"), "--listen", f"{address}:7117")
+    again = run(network.command(address, "measure", "daemon", *place), network.directory)
     again.assert_refused(f"--listen: {address}:7117: Address already in use")
 
 
 def test_the_tutorial_works(network, debian_program):
     key = ("-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem")
     certificate = [debian_program("openssl", "openssl"), "req", "-x509", *key, "-subj", "/CN=hub"]
-    subprocess.run(certificate, cwd=network.folder, check=True, capture_output=True)
+    subprocess.run(certificate, cwd=network.directory, check=True, capture_output=True)
     first, second = network.nodes[:2]
     places = {"node1": first, "node2": second, "0.0.0.0": "10.77.0.1", "mpiexec -n 2 ./app": "true"}
     lines = [line for line in commands_of("tutorial-daemon.md") if line.startswith("sesame ")]
@@ -213,11 +213,11 @@ def test_the_tutorial_works(network, debian_program):
         elif words[0] == "daemon":
             for address in (first, second):
                 network.begin_daemon(address, *words[1:])
-            shutil.copy(network.token_file, network.folder / "token")
+            shutil.copy(network.token_file, network.directory / "token")
         elif verb == "measure":
             outcome = network.control(words[0], *words[1:], nodes=[first, second])
             assert outcome.status == 0, f"{line}\n{outcome.stderr}"
         else:
-            outcome = run([*SESAME, verb, *words], network.folder)
+            outcome = run([*SESAME, verb, *words], network.directory)
             assert outcome.status == 0, f"{line}\n{outcome.stderr}"
-    assert (network.folder / "both.html").stat().st_size > 1000
+    assert (network.directory / "both.html").stat().st_size > 1000

@@ -1,4 +1,4 @@
-"""Readings that nobody was awake for, of the running kernel."""
+"""Readings of the running kernel while the daemon is idle."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def node(request, probes) -> Iterator[Node]:
     node = Node("n", probes, {}, budget=request.param, interval_s=INTERVAL_S)
     messages = {QUOTA_REACHED: node.on_quota_reached, CLASS_ASSIGNED: node.name_classes}
     source = next(iter(probes.values())).source
-    with closing(EventPump([source], None, messages)), closing(node.rest):
+    with closing(EventPump([source], None, messages)), closing(node.idle):
         node.set_level("summary")
         for _ in range(20):
             time.sleep(INTERVAL_S)
@@ -42,8 +42,8 @@ def node(request, probes) -> Iterator[Node]:
         yield node
 
 
-def rest(node: Node, most: int) -> bool:
-    node.rest.due_ns = time.monotonic_ns() + round(1e9 * INTERVAL_S)
+def begin_idle(node: Node, most: int) -> bool:
+    node.idle.due_ns = time.monotonic_ns() + round(1e9 * INTERVAL_S)
     return node.begin_idle(round(1e9 * INTERVAL_S), most)
 
 
@@ -51,10 +51,10 @@ def rest(node: Node, most: int) -> bool:
 def test_what_readings_have_counted_is_all_that_was_counted(node):
     before = len(node.history)
     while len(node.history) < before + 20:
-        assert rest(node, 4)
-        while not select.select([node.rest], [], [], 0)[0]:
+        assert begin_idle(node, 4)
+        while not select.select([node.idle], [], [], 0)[0]:
             run_load(READ)
-        node.rest.acknowledge()
+        node.idle.acknowledge()
         node.catch_up()
         node.governor.begin()
     node.governor.stop()
@@ -80,26 +80,26 @@ def test_what_readings_have_counted_is_all_that_was_counted(node):
 
 
 @pytest.mark.parametrize("node", [None], indirect=True)
-def test_the_end_of_a_rest_is_said_however_soon_it_comes(node):
+def test_the_end_of_an_idle_period_is_reported_however_soon_it_comes(node):
     for _ in range(20):
-        assert rest(node, 4)
+        assert begin_idle(node, 4)
         node.catch_up()
-        assert select.select([node.rest], [], [], 0)[0]
-        node.rest.acknowledge()
-        assert not select.select([node.rest], [], [], 0)[0]
+        assert select.select([node.idle], [], [], 0)[0]
+        node.idle.acknowledge()
+        assert not select.select([node.idle], [], [], 0)[0]
 
 
 @pytest.mark.parametrize("node", [0.5], indirect=True)
-def test_a_load_ends_a_rest_before_it_costs_more_than_it_may(node, probes):
+def test_a_load_ends_an_idle_period_before_it_costs_more_than_it_may(node, probes):
     before = len(node.history)
-    while not rest(node, 1000):
+    while not begin_idle(node, 1000):
         time.sleep(INTERVAL_S)
         node.read()
         node.governor.begin()
         before = len(node.history)  # not below: it would end the rest
-    begun = time.monotonic()
+    started = time.monotonic()
     # Dear enough that they cost too much, however little of a processor this process is given.
     probes["fs"].set_run_cost(COSTLY_NS)
     run_load(READ)
-    assert select.select([node.rest], [], [], 60)[0]
-    assert len(node.history) - before <= (time.monotonic() - begun) / INTERVAL_S + 1
+    assert select.select([node.idle], [], [], 60)[0]
+    assert len(node.history) - before <= (time.monotonic() - started) / INTERVAL_S + 1

@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.command_line import Outcome, sesame
 from tests.integration.kernel_counters import (
+    IN_PROGRESS_S,
     MAJOR_FAULTS,
     MINOR_FAULTS,
-    UNDER_WAY,
     Event,
     Watch,
 )
@@ -119,12 +119,12 @@ def test_faults_are_those_of_vmstat_however_closely_points_look(tmp_path, detail
         before = vmstat()
         watch.read()
         with session.running():
-            time.sleep(UNDER_WAY)
+            time.sleep(IN_PROGRESS_S)
             watch.read()
             subprocess.run([sys.executable, "-c", read_and_touch, data], check=True)
             watch.read()
             session.read(is_last=True)
-            time.sleep(UNDER_WAY)
+            time.sleep(IN_PROGRESS_S)
             watch.read()
         most, most_major = (b - a for a, b in zip(before, vmstat(), strict=True))
     counts: dict[str, int] = {}
@@ -153,7 +153,7 @@ def test_switching_off_takes_less_than_ten_milliseconds():
             assert min(times) < 0.01, one.subsystem.name
 
 
-def test_the_kinds_of_faults_are_told_apart(tmp_path):
+def test_the_kinds_of_faults_are_distinguished(tmp_path):
     data = tmp_path / "data"
     data.write_bytes(b"x" * (8 << 20))
     touch = (
@@ -415,17 +415,19 @@ class Altered:
 
     environment: dict[str, str]
 
-    def rows(self, record: str, folder: Path, *words: str) -> list[dict]:
+    def rows(self, record: str, directory: Path, *words: str) -> list[dict]:
         command = [*SESAME, "measure", "run", "--budget", "none", *words]
-        subprocess.run(command, check=True, capture_output=True, env=self.environment, cwd=folder)
-        return pq.read_table(folder / f"measured.sesame/{record}.parquet").to_pylist()
+        subprocess.run(
+            command, check=True, capture_output=True, env=self.environment, cwd=directory
+        )
+        return pq.read_table(directory / f"measured.sesame/{record}.parquet").to_pylist()
 
 
 ALTERATIONS = (
     ("vm/area.bpf.h", "#define RANGE_SLOTS 16", "#define RANGE_SLOTS 14"),
     ("ipc/ipc.bpf.c", "tp_btf/sock_send_length", "tp_btf/no_send_length"),
     ("ipc/ipc.bpf.c", "tp_btf/sock_recv_length", "tp_btf/no_recv_length"),
-    # The kernel's checker says EACCES, as to whoever has no rights.
+    # The kernel's checker says EACCES, as it says to a process without capabilities.
     ("task/task.bpf.c", "seen(TASK_EXIT, task, 0)", "((struct task_struct*)task)->pid = 0"),
 )
 
@@ -445,7 +447,7 @@ def altered(tmp_path_factory) -> Altered:
 
 @pytest.fixture(scope="module")
 def missing(altered) -> dict[str, str | None]:
-    """Why points cannot be had."""
+    """Why points are unavailable."""
     command = [*SESAME, "measure", "list", "--json"]
     done = subprocess.run(
         command, check=True, capture_output=True, text=True, env=altered.environment

@@ -21,9 +21,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.integration.kernel_counters import (
+    IN_PROGRESS_S,
     MAJOR_FAULTS,
     MINOR_FAULTS,
-    UNDER_WAY,
     Bounds,
     Event,
     Watch,
@@ -108,12 +108,12 @@ def measure(session: Session, watch: Watch, load: Callable[[], object]) -> dict[
     """What each point counts while the load runs."""
     watch.read()
     with session.running():
-        time.sleep(UNDER_WAY)
+        time.sleep(IN_PROGRESS_S)
         watch.read()
         load()
         watch.read()
         session.read(is_last=True)
-        time.sleep(UNDER_WAY)
+        time.sleep(IN_PROGRESS_S)
         watch.read()
     return counts_of(session)
 

@@ -1,6 +1,6 @@
 """Calls on files by file system: a program's counts on each mount are what it did there.
 
-All happens in mount namespaces of the test's own, so that nobody else uses these file systems.
+All happens in mount namespaces of the test's own, so that no other process uses these file systems.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pytest
 
 pytestmark = pytest.mark.usefixtures("kernel_probes")
 
-# What scripts here begin with. `pulled` gives events and bytes that were written since the last
-# reading, by class.
+# Start of the scripts below. `counted_since` gives events and bytes written since the last reading,
+# by class.
 BEGIN = """
 import ctypes, json, os, subprocess, sys
 from pathlib import Path
@@ -42,7 +42,7 @@ def write(name, count, size):
         assert os.write(file, bytes(size)) == size
     os.close(file)
 
-def pulled(session, is_last=False):
+def counted_since(session, is_last=False):
     before = len(session.rows["kernel_summary"])
     session.read(is_last=is_last)
     found = {}
@@ -58,7 +58,7 @@ def all_points():
 
 
 def in_own_namespace(script: str, place: Path):
-    """What it prints, as JSON; `pulled` by class without the place's name."""
+    """What it prints, as JSON; `counted_since` by class without the place's name."""
     command = ["unshare", "-m", sys.executable, "-c", BEGIN + script, str(place)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -73,12 +73,12 @@ with loaded(["fs"]) as probes:
     with session.running():
         write("a", 300, 1000)
         write("a b", 200, 5000)
-        first = pulled(session)
+        first = counted_since(session)
         mount("c", source=place / "a", flags=MS_BIND)
         write("c", 40, 10)
         mount("d")
         write("d", 100, 7)
-        last = pulled(session, is_last=True)
+        last = counted_since(session, is_last=True)
     sums = Counters([probes["fs"]]).read()[:, 2:].sum()
 rows = session.rows
 print(json.dumps({
@@ -114,7 +114,7 @@ with loaded(["fs"]) as probes:
             time.sleep(0.01)
         write("short", 20, 100)
         unmount("short")
-        found = pulled(session, is_last=True)
+        found = counted_since(session, is_last=True)
 print(json.dumps(found))
 """
     assert in_own_namespace(script, tmp_path)["tmpfs short"] == [50, 5000]
@@ -128,19 +128,19 @@ with loaded(["fs"]) as probes:
     session = Session(probes, Wanted(all_points(), budget=None))
     with session.running():
         write("a", 300, 1000)
-        readings = [pulled(session)]
+        readings = [counted_since(session)]
         write("a", 20, 1000)
         unmount("a")
-        readings.append(pulled(session))
+        readings.append(counted_since(session))
         mount("b")
         write("b", 50, 1000)
-        readings.append(pulled(session))
+        readings.append(counted_since(session))
         unmount("b")
         mount("c")
         write("c", 70, 1000)
-        readings.append(pulled(session))
+        readings.append(counted_since(session))
         write("c", 80, 1000)
-        readings.append(pulled(session, is_last=True))
+        readings.append(counted_since(session, is_last=True))
 print(json.dumps(readings))
 """
     readings = in_own_namespace(script, tmp_path)
@@ -162,14 +162,14 @@ with loaded(["fs"]) as probes:
         for i in range(70):
             mount(f"m{i}")
             write(f"m{i}", 3, 10)
-        first = pulled(session)
+        first = counted_since(session)
         for i in range(70): unmount(f"m{i}")
         for _ in range(3):
             fs.free_classes()
-            pulled(session)
+            counted_since(session)
         mount("new")
         write("new", 5, 10)
-        last = pulled(session, is_last=True)
+        last = counted_since(session, is_last=True)
     new = fs.classes.index(f"tmpfs {place}/new")
     print(json.dumps({"first": first, "last": last, "total": int(fs.totals()["count"][1, new])}))
 """
@@ -186,8 +186,8 @@ def test_file_systems_that_are_not_tmpfs_and_those_without_a_mount(tmp_path):
     script = """
 mount("below")
 for name in ("lower", "upper", "work"): (place / "below" / name).mkdir()
-folders = ",".join(f"{n}dir={place}/below/{n}" for n in ("lower", "upper", "work"))
-mount("merged", "overlay", folders)
+directories = ",".join(f"{n}dir={place}/below/{n}" for n in ("lower", "upper", "work"))
+mount("merged", "overlay", directories)
 there, back = os.pipe()
 memory = os.memfd_create("memory")
 with loaded(["fs"]) as probes:
@@ -196,7 +196,7 @@ with loaded(["fs"]) as probes:
         write("merged", 30, 1000)
         for _ in range(20): os.write(back, b"x"); os.write(memory, b"xy")
         Path("/proc/self/comm").write_text("name")
-        found = pulled(session, is_last=True)
+        found = counted_since(session, is_last=True)
 print(json.dumps(found))
 """
     found = in_own_namespace(script, tmp_path)
@@ -216,7 +216,7 @@ with loaded(["fs"]) as probes:
         command = ["unshare", "-m", sys.executable, "-c", {BEGIN + other!r}, str(place)]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert process.stdout.readline() == b"done\\n"
-        found = pulled(session, is_last=True)
+        found = counted_since(session, is_last=True)
         process.communicate(b"")
 print(json.dumps(found))
 """
@@ -235,7 +235,7 @@ with loaded(["fs"]) as probes:
     session = Session(probes, Wanted(all_points(), budget=None))
     with session.running():
         subprocess.run(command, check=True, capture_output=True)
-        found = pulled(session, is_last=True)
+        found = counted_since(session, is_last=True)
 print(json.dumps(found))
 """
     found = in_own_namespace(script, tmp_path)

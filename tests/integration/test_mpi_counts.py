@@ -88,7 +88,7 @@ def rows_of(probes: MpiProbes) -> list[dict]:
     return list(Layout.of(probes).rows(Cells(probes.read())))
 
 
-def pulled(probes: MpiProbes) -> Counted:
+def counted_since(probes: MpiProbes) -> Counted:
     return {
         (row["point"], row["class"], row["at_least_bytes"]): (row["count"], row["bytes"])
         for row in rows_of(probes)
@@ -113,7 +113,7 @@ def run_counted(
     done = subprocess.run(
         [*MPIS[mpi].starter, "-n", str(ranks), str(program), part],
         env=environment(probes),
-        cwd=bench.folder,
+        cwd=bench.directory,
         capture_output=True,
         text=True,
         timeout=60,
@@ -148,7 +148,7 @@ def test_counts_are_those_of_the_records_of_the_same_run(mpi, bench):
             mpi, RANKS, bench.compile("mpi_counts.c", mpi, "-pthread"), "calls", **variables
         )
         assert traced.status == 0, traced.stderr
-        counted = pulled(probes)
+        counted = counted_since(probes)
     records = [r for r in traced.records if r.call.startswith("MPI_")]
     number = Counter(r.call for r in records)
     sizes = Counter[str]()
@@ -169,12 +169,12 @@ def test_calls_of_fortran_programs_are_counted(mpi, bench):
         subprocess.run(
             [*MPIS[mpi].starter, "-n", "2", str(program)],
             env=environment(probes),
-            cwd=bench.folder,
+            cwd=bench.directory,
             check=True,
             capture_output=True,
             timeout=60,
         )
-        counted = pulled(probes)
+        counted = counted_since(probes)
     assert counted["message", "MPI_Send", 0] == (2, 2 * 32)
     assert counted["collective", "MPI_Allreduce", 0] == (2, 2 * 16)
     assert sum(count for count, _ in counted.values()) == 2 * 13
@@ -194,7 +194,7 @@ def test_other_size_groups(bench):
     with counting() as probes:
         probes.set_limits((8, 9, 50000))
         run_counted(bench, probes, "mpich", "calls")
-        counted = pulled(probes)
+        counted = counted_since(probes)
     sends = {k[2]: v for k, v in counted.items() if k[1] in ("MPI_Isend", "MPI_Send")}
     assert sends == {8: (10, 80), 9: (1, 1000), 50000: (1, 100000)}
 
@@ -204,7 +204,7 @@ def test_threads_have_cells_of_their_own_which_later_ones_take_over(bench, tmp_p
         set_all(probes, Detail.DURATION)
         run_counted(bench, probes, "mpich", "threads", ranks=1)
         files = [path.name for path in (tmp_path / "counters").iterdir() if path.name[0].isdigit()]
-        counted = calls_of(pulled(probes))
+        counted = calls_of(counted_since(probes))
     assert counted["MPI_Iprobe"] == 12000
     assert 2 <= len(files) <= 5  # the first thread's, and those of four
 
@@ -214,7 +214,7 @@ def test_threads_have_cells_of_their_own_which_later_ones_take_over(bench, tmp_p
 
 @contextmanager
 def stepping(bench: Bench, probes: MpiProbes) -> Iterator[Callable[[int], None]]:
-    """A running program that makes as many calls as it is told."""
+    """A running program that makes as many calls as requested."""
     program = bench.compile("mpi_counts.c", "mpich", "-pthread")
     process = subprocess.Popen(
         [str(program), "steps"],
@@ -234,7 +234,7 @@ def stepping(bench: Bench, probes: MpiProbes) -> Iterator[Callable[[int], None]]
             assert process.stdout.readline() == "done\n"
 
     try:
-        step(0)  # it has begun
+        step(0)  # it has started
         yield step
     finally:
         process.kill()
@@ -250,10 +250,10 @@ def test_points_are_switched_in_a_running_program(bench):
         step(100)
         probes.set(wait, Detail.DURATION)
         step(1000)
-        assert pulled(probes) == {("wait", "MPI_Iprobe", 0): (1010, 0)}
+        assert counted_since(probes) == {("wait", "MPI_Iprobe", 0): (1010, 0)}
         probes.pause(paused=True)
         step(10000)
-        assert pulled(probes) == {}
+        assert counted_since(probes) == {}
 
 
 def test_what_a_killed_program_has_counted_stays_and_its_file_goes(bench, tmp_path):
@@ -264,9 +264,9 @@ def test_what_a_killed_program_has_counted_stays_and_its_file_goes(bench, tmp_pa
             step(300)
             step(-1)
         assert len([one for one in cells.iterdir() if one.name[0].isdigit()]) == 1
-        assert calls_of(pulled(probes))["MPI_Iprobe"] == 300
+        assert calls_of(counted_since(probes))["MPI_Iprobe"] == 300
         for _ in range(2):
-            assert pulled(probes) == {}
+            assert counted_since(probes) == {}
         assert not [one for one in cells.iterdir() if one.name[0].isdigit()]
         point = probes.subsystem.classes.index("MPI_Iprobe")
         assert probes.cells["count"][:, :, point].sum() == 300
@@ -280,19 +280,19 @@ def test_who_measures_next_counts_from_then_on(bench, tmp_path):
         with stepping(bench, first) as step:
             step(10)
             first.close = lambda: None  # as if it were killed: its points stay on
-            first._folder.close()
+            first._directory.close()
             step(100)
             with closing(MpiProbes(cells)) as second:
                 step(1000)  # nothing is on yet
                 set_all(second, Detail.COUNT)
                 step(10000)
-                assert calls_of(pulled(second)) == {"MPI_Iprobe": 10000}
+                assert calls_of(counted_since(second)) == {"MPI_Iprobe": 10000}
 
 
 # ---- Where it cannot count ----
 
 
-def run_alone(bench: Bench, **variables: str) -> subprocess.CompletedProcess[str]:
+def run_without_daemon(bench: Bench, **variables: str) -> subprocess.CompletedProcess[str]:
     program = bench.compile("mpi_counts.c", "mpich", "-pthread")
     with closing(MpiProbes()) as probes:
         changed = environment(probes, **variables)
@@ -302,7 +302,7 @@ def run_alone(bench: Bench, **variables: str) -> subprocess.CompletedProcess[str
 
 
 def test_without_the_directory_the_program_runs_and_says_so_once(bench, tmp_path):
-    done = run_alone(bench, SESAME_COUNTERS_DIRECTORY=str(tmp_path / "nowhere"))
+    done = run_without_daemon(bench, SESAME_COUNTERS_DIRECTORY=str(tmp_path / "nowhere"))
     assert done.returncode == 0
     (line,) = done.stderr.splitlines()
     assert line.startswith("sesame measure: MPI calls are not counted: ")
@@ -315,8 +315,8 @@ def test_on_a_full_disk_the_program_runs_and_says_so_once(bench, small_disk):
         with (small_disk / "rest").open("wb", 0) as rest, pytest.raises(OSError, match="space"):
             while rest.write(bytes(1 << 12)):
                 pass
-        done = run_alone(bench, SESAME_COUNTERS_DIRECTORY=str(small_disk))
-        assert pulled(probes) == {}
+        done = run_without_daemon(bench, SESAME_COUNTERS_DIRECTORY=str(small_disk))
+        assert counted_since(probes) == {}
     assert done.returncode == 0
     (line,) = done.stderr.splitlines()
     assert "MPI calls are not counted" in line
@@ -333,16 +333,16 @@ def test_files_of_others_are_looked_at_with_care(bench, tmp_path):
         (cells / "1.2").write_bytes(b"sesamMPI")
         with stepping(bench, probes) as step:
             step(50)
-            assert calls_of(pulled(probes))["MPI_Iprobe"] == 50
+            assert calls_of(counted_since(probes))["MPI_Iprobe"] == 50
             (file,) = [one for one in cells.iterdir() if one.stat().st_size > 1 << 16]
             with file.open("r+b") as opened:
                 opened.seek(128)
                 opened.write(bytes(file.stat().st_size - 128))
                 opened.truncate(1 << 10)
-            assert pulled(probes) == {}
+            assert counted_since(probes) == {}
 
 
-# ---- Allowances ----
+# ---- Quotas ----
 
 
 def test_a_program_says_when_it_has_spent_what_it_may(bench):
@@ -355,7 +355,7 @@ def test_a_program_says_when_it_has_spent_what_it_may(bench):
         assert not (probes.accounts["charged_ns"] >= probes.accounts["quota_ns"]).any()
         step(400)
         assert source.take(probes.accounts)[0] == {(QUOTA_REACHED, "mpi")}
-        assert source.take(probes.accounts)[0] == set()  # it is said once
+        assert source.take(probes.accounts)[0] == set()  # reported once
         assert (probes.accounts["charged_ns"] >= probes.accounts["quota_ns"]).any()
         assert probes.accounts["charged_ns"].sum() == 8000
         probes.set_quota(5000)
@@ -371,9 +371,9 @@ def test_mpi_is_measured_without_rights(bench):
     program = bench.compile("mpi_counts.c", "mpich", "-pthread")
     command = [*MPIS["mpich"].starter, "-n", "2", str(program), "calls"]
     output = ("--only", "mpi", "--budget", "none", "-o", "mpi.sesame")
-    outcome = run([*SESAME, "measure", "run", *output, "--", *command], bench.folder)
+    outcome = run([*SESAME, "measure", "run", *output, "--", *command], bench.directory)
     assert outcome.status == 0, outcome.stderr
-    rows = DataSet(bench.folder / "mpi.sesame").table("kernel_summary").to_pylist()
+    rows = DataSet(bench.directory / "mpi.sesame").table("kernel_summary").to_pylist()
     counted = {
         (row["point"], row["class"], row["at_least_bytes"]): (row["count"], row["bytes"])
         for row in rows
@@ -394,10 +394,10 @@ def test_a_trace_of_mpi_calls_is_another_command(points):
 
 def test_the_environment_of_a_job_is_that_of_the_daemons_directory(tmp_path):
     with closing(MpiProbes(tmp_path / "counters")) as probes:
-        told = CliRunner().invoke(
+        printed = CliRunner().invoke(
             cli, ["measure", "environment", "--counters", str(tmp_path / "counters")]
         )
-        lines = told.output.splitlines()
+        lines = printed.output.splitlines()
         exports = dict(line.removeprefix("export ").split("=", 1) for line in lines)
         assert exports.keys() == probes.environment.keys()
         assert {k: shlex.split(v) for k, v in exports.items()} == {

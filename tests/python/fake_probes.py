@@ -10,9 +10,9 @@ from sesame.measurement.probes import (
     CELL,
     DEFAULT_LIMITS,
     SUMMED,
+    ChangeCheck,
     Detail,
     Point,
-    Still,
     Subsystem,
 )
 
@@ -48,7 +48,7 @@ class FakeProbes:
         self.accounts = np.zeros(CPUS, ACCOUNT)
         self.limits: tuple[int, ...] = DEFAULT_LIMITS[: subsystem.groups - 1]
         self.presented_and_lost = (0, 0)
-        self.is_still: Still | None = None
+        self.is_still: ChangeCheck | None = None
         self._details = [Detail.OFF] * len(subsystem.points)
         self._tracing = [False] * len(subsystem.points)
         self._missing = missing or {}
@@ -66,8 +66,8 @@ class FakeProbes:
     def wait(self) -> None: ...
     def set_cost(self, point: int, ns: float) -> None: ...
     def free_classes(self) -> None: ...
-    def still(self) -> Still | None:
-        """What is new of it while nobody is awake is not seen: None where a test counts."""
+    def change_check(self) -> ChangeCheck | None:
+        """What is new of it in an idle period is not seen: None where a test counts."""
         return self.is_still
 
     def set_run_cost(self, ns: float) -> None: ...
@@ -84,7 +84,7 @@ class FakeProbes:
     def set(self, point: int, detail: Detail, *, tracing: bool = False) -> None:
         reason = self.missing(point)
         if reason is not None and detail != Detail.OFF:
-            raise SesameError(f"{self.subsystem.points[point].name} cannot be had: {reason}")
+            raise SesameError(f"{self.subsystem.points[point].name} is unavailable: {reason}")
         self._details[point] = min(detail, self.subsystem.points[point].finest)
         self._tracing[point] = tracing and detail != Detail.OFF
 
@@ -101,8 +101,8 @@ class FakeProbes:
         places = np.flatnonzero(new[:, 0])
         most = cells["max_ns"][:, :, 0].max(axis=0)
         cells["max_ns"] = 0
-        pulled = np.column_stack([places.astype(np.uint64), new[places], most[places]])
-        return pulled.astype("<u8").tobytes()
+        counted_since = np.column_stack([places.astype(np.uint64), new[places], most[places]])
+        return counted_since.astype("<u8").tobytes()
 
     def totals(self) -> dict[str, np.ndarray]:
         return {field: self.cells[field].sum(axis=(0, 3)) for field in SUMMED}

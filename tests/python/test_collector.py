@@ -48,8 +48,8 @@ class FakeNode:
         return self.node.read()
 
 
-def data_sets(folder) -> list[DataSet]:
-    return [DataSet(path) for path in sorted(folder.glob("*.sesame"))]
+def data_sets(directory) -> list[DataSet]:
+    return [DataSet(path) for path in sorted(directory.glob("*.sesame"))]
 
 
 def rows(data_set: DataSet, name: str) -> list[dict]:
@@ -57,19 +57,19 @@ def rows(data_set: DataSet, name: str) -> list[dict]:
 
 
 @pytest.fixture
-def folder(tmp_path):
+def directory(tmp_path):
     return tmp_path / "received"
 
 
-def test_segments_have_all_readings_of_all_nodes_with_their_clocks_made_one(folder):
+def test_segments_have_all_readings_of_all_nodes_with_their_clocks_made_one(directory):
     a, b = FakeNode("a", ahead_ns=1_000_000_000), FakeNode("b")
-    store = Store(folder, 600)
+    store = Store(directory, 600)
     first = a.read(events=2)
     for reading in (first, b.read(), a.read()):
         assert store.add(reading)
-    assert list(folder.glob("*.sesame")) == []
+    assert list(directory.glob("*.sesame")) == []
     store.close()
-    [data_set] = data_sets(folder)
+    [data_set] = data_sets(directory)
     assert data_set.info["nodes"] == ["a", "b"]
     counted = [
         (row["node"], row["count"], row["bytes"]) for row in rows(data_set, "kernel_summary")
@@ -77,16 +77,16 @@ def test_segments_have_all_readings_of_all_nodes_with_their_clocks_made_one(fold
     assert sorted(counted) == [("a", 1, 1000), ("a", 2, 2000), ("b", 1, 1000)]
     times = {(r["node"], r["sequence"]): r["begin_ns"] for r in rows(data_set, "kernel_reading")}
     assert min(times.values()) == 0
-    # b's clock is a second behind that of the collector's as it has been told, a's is not.
+    # b's clock is a second behind that of the collector's as the node was given it, a's is not.
     begins = times["a", 0] - times["b", 0] - 1_000_000_000
     assert begins == first.begin_ns - b.node.history[0].begin_ns
 
 
-def test_data_sets_of_format_3_which_call_readings_pulls_are_read(folder):
-    store = Store(folder, 600)
+def test_data_sets_of_format_3_which_call_readings_pulls_are_read(directory):
+    store = Store(directory, 600)
     store.add(FakeNode("a").read())
     store.close()
-    [written] = data_sets(folder)
+    [written] = data_sets(directory)
     (written.path / "kernel_reading.parquet").rename(written.path / "kernel_pull.parquet")
     info = written.path / "info.json"
     text = info.read_text().replace('"format_version": 4', '"format_version": 3')
@@ -98,44 +98,44 @@ def test_data_sets_of_format_3_which_call_readings_pulls_are_read(folder):
     assert run_sql(old, "select sequence from kernel_reading", exact=True).fetchall() == [(0,)]
 
 
-def test_a_reading_that_is_sent_twice_is_stored_once_even_after_the_collector_began_again(folder):
+def test_a_reading_that_sent_twice_is_stored_once_even_after_a_restart(directory):
     node = FakeNode("a")
     readings = [node.read(), node.read()]
-    store = Store(folder, 600)
+    store = Store(directory, 600)
     assert [store.add(reading) for reading in (*readings, *readings)] == [True, True, False, False]
     store.close()
-    again = Store(folder, 600)
+    again = Store(directory, 600)
     assert not again.add(readings[1])
     assert again.add(node.read())
     again.close()
 
 
-def test_a_collector_that_was_killed_leaves_a_journal_that_becomes_a_data_set(folder):
+def test_a_collector_that_was_killed_leaves_a_journal_that_becomes_a_data_set(directory):
     node = FakeNode("a")
-    store = Store(folder, 600)
+    store = Store(directory, 600)
     first, second = node.read(), node.read()
     store.add(first)
-    [journal] = folder.glob(".journal-*")
+    [journal] = directory.glob(".journal-*")
     with journal.open("a") as file:
         file.write(second.encode().decode()[:100])  # torn
     store._journal.close()  # as the end of its process would
     os.close(store._lock)
-    (folder / ".measured-x.sesame.part").mkdir()
-    again = Store(folder, 600)
-    [data_set] = data_sets(folder)
+    (directory / ".measured-x.sesame.part").mkdir()
+    again = Store(directory, 600)
+    [data_set] = data_sets(directory)
     assert [row["sequence"] for row in rows(data_set, "kernel_reading")] == [0]
     assert not again.add(first)
     assert again.add(second)
     again.close()
-    assert len(data_sets(folder)) == 2
-    assert [path.name for path in folder.glob(".*")] == [".received.json"]
+    assert len(data_sets(directory)) == 2
+    assert [path.name for path in directory.glob(".*")] == [".received.json"]
 
 
-def test_a_journal_that_has_become_a_data_set_does_not_become_another(folder):
+def test_a_journal_that_has_become_a_data_set_does_not_become_another(directory):
     def killed(_: str) -> None:
         raise KeyboardInterrupt
 
-    kernel, node, store = Kernel(), FakeNode("a"), Store(folder, 600, killed)
+    kernel, node, store = Kernel(), FakeNode("a"), Store(directory, 600, killed)
     store.add(node.read())
     kernel.see(20)
     for block in kernel.stream.after(-1, 1000):
@@ -143,24 +143,24 @@ def test_a_journal_that_has_become_a_data_set_does_not_become_another(folder):
     with pytest.raises(KeyboardInterrupt):
         store.close()
     os.close(store._lock)
-    again = Store(folder, 600)
-    assert len(data_sets(folder)) == 1
+    again = Store(directory, 600)
+    assert len(data_sets(directory)) == 1
     assert not again.add(node.node.history[0])
     kernel.see(10)
     again.add(kernel.stream.after(20)[0])
     again.close()
-    accounts = [row for one in data_sets(folder) for row in rows(one, "kernel_trace")]
+    accounts = [row for one in data_sets(directory) for row in rows(one, "kernel_trace")]
     assert [(row["written"], row["discarded"]) for row in accounts] == [(10, 0)] * 3
 
 
-def test_a_store_that_could_not_begin_can_be_begun_again(folder, monkeypatch):
+def test_a_store_that_could_not_begin_can_be_created_again(directory, monkeypatch):
     def full(_: Store) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch, pytest.raises(OutputError, match="No space left"):
         patch.setattr(Store, "_clear", full)
-        Store(folder, 600)
-    Store(folder, 600).close()
+        Store(directory, 600)
+    Store(directory, 600).close()
 
 
 def test_what_a_journal_could_not_take_whole_is_not_in_it(tmp_path, monkeypatch):
@@ -205,8 +205,8 @@ class SlowDaemon:
         return time.monotonic_ns()
 
 
-def test_one_node_is_asked_by_one_at_a_time(folder):
-    slow, store = SlowDaemon(), Store(folder, 600)
+def test_one_node_is_asked_by_one_at_a_time(directory):
+    slow, store = SlowDaemon(), Store(directory, 600)
     fetcher = Fetcher(slow, store)
     with ThreadPoolExecutor(4) as threads:
         for _ in range(4):
@@ -230,19 +230,19 @@ def test_a_recording_that_cannot_be_written_says_so(tmp_path, monkeypatch):
     assert "No space left on device" in str(outcome.error)
 
 
-def test_a_segment_ends_after_its_time(folder):
-    node, store = FakeNode("a"), Store(folder, 0)
+def test_a_segment_ends_after_its_time(directory):
+    node, store = FakeNode("a"), Store(directory, 0)
     store.add(node.read())
     assert store.is_segment_over()
     store.end_segment()
     store.make_segments()
     store.add(node.read())
     store.close()
-    assert len(data_sets(folder)) == 2
+    assert len(data_sets(directory)) == 2
 
 
-def test_over_http_a_reading_is_taken_once_and_nonsense_is_refused(folder):
-    store = Store(folder, 600)
+def test_over_http_a_reading_is_taken_once_and_nonsense_is_refused(directory):
+    store = Store(directory, 600)
     client = TestClient(make_collector_app(store, TOKEN))
     reading = FakeNode("a").read()
     body = reading.encode()
@@ -265,10 +265,10 @@ def test_over_http_a_reading_is_taken_once_and_nonsense_is_refused(folder):
     store.close()
 
 
-def test_a_collector_that_cannot_write_says_so(folder, monkeypatch):
-    store = Store(folder, 600)
+def test_a_collector_that_cannot_write_says_so(directory, monkeypatch):
+    store = Store(directory, 600)
     with pytest.raises(InputError, match="another collector or daemon writes there"):
-        Store(folder, 600)
+        Store(directory, 600)
     client = TestClient(
         make_collector_app(store, TOKEN), headers={"Authorization": f"Bearer {TOKEN}"}
     )

@@ -45,8 +45,8 @@ def began(pid: int) -> int:
 class Program:
     """A file of cells, as a thread of a process writes it."""
 
-    def __init__(self, folder: Path, pid: int, number: int = 0, **head: int) -> None:
-        self.path = folder / f"{pid}.{number}"
+    def __init__(self, directory: Path, pid: int, number: int = 0, **head: int) -> None:
+        self.path = directory / f"{pid}.{number}"
         self.head = np.zeros(1, HEAD)
         self.cells = np.zeros((len(CALLS), GROUPS), CELL)
         known = {"magic": MAGIC, "format": FORMAT, "pid": pid, "calls": len(CALLS)}
@@ -78,7 +78,7 @@ def probes(tmp_path):
 
 
 @pytest.fixture
-def folder(probes, tmp_path) -> Path:
+def directory(probes, tmp_path) -> Path:
     return tmp_path / "counters"
 
 
@@ -90,24 +90,24 @@ def ended() -> int:
     return process.pid
 
 
-def pulled(probes: MpiProbes) -> list[tuple]:
+def counted_since(probes: MpiProbes) -> list[tuple]:
     fields = ("point", "class", "at_least_bytes", "count", "bytes", "duration_ns")
     rows = Layout.of(probes).rows(Cells(probes.read()))
     return [tuple(row[field] for field in (*fields, "max_duration_ns")) for row in rows]
 
 
-def test_a_reading_is_what_came_since_the_one_before(probes, folder):
-    program, other = Program(folder, os.getpid()), Program(folder, os.getpid(), 1)
+def test_a_reading_is_what_came_since_the_one_before(probes, directory):
+    program, other = Program(directory, os.getpid()), Program(directory, os.getpid(), 1)
     program.add(SEND, 1, 600, 50, epoch=0)
     other.add(SEND, 1, 1000, 70, epoch=0)
     other.add(WAIT, 0, 0, 9, epoch=0)
-    assert pulled(probes) == [
+    assert counted_since(probes) == [
         ("message", "MPI_Send", 512, 2, 1600, 120, 70),
         ("wait", "MPI_Wait", 0, 1, 0, 9, 9),
     ]
-    assert pulled(probes) == []
+    assert counted_since(probes) == []
     program.add(SEND, 1, 600, 20, epoch=2)
-    assert pulled(probes) == [("message", "MPI_Send", 512, 1, 600, 20, 20)]
+    assert counted_since(probes) == [("message", "MPI_Send", 512, 1, 600, 20, 20)]
     sums = Counters([probes]).read()
     assert sums[:, 0].sum() == 40
     assert sums[:, 1].sum() == 4
@@ -116,51 +116,51 @@ def test_a_reading_is_what_came_since_the_one_before(probes, folder):
 
 
 def test_what_was_there_before_is_not_of_the_measurement(tmp_path):
-    folder = tmp_path / "counters"
-    MpiProbes(folder).close()
-    program = Program(folder, os.getpid())
+    directory = tmp_path / "counters"
+    MpiProbes(directory).close()
+    program = Program(directory, os.getpid())
     program.add(SEND, 0, 1, 1, epoch=0, times=100)
-    with closing(MpiProbes(folder)) as again:
-        assert pulled(again) == []
+    with closing(MpiProbes(directory)) as again:
+        assert counted_since(again) == []
         program.add(SEND, 0, 1, 1, epoch=0, times=3)
-        assert pulled(again)[0][3] == 3
+        assert counted_since(again)[0][3] == 3
 
 
-def test_who_comes_when_nobody_was_there_for_long_is_counted(probes, folder):
-    os.utime(folder, (0, 0))
-    assert pulled(probes) == []
-    program = Program(folder, os.getpid())
-    program.add(SEND, 0, 8, 5, epoch=0)  # it stays as long as nobody counts
-    assert pulled(probes) == [("message", "MPI_Send", 0, 1, 8, 5, 5)]
+def test_who_comes_when_nobody_was_there_for_long_is_counted(probes, directory):
+    os.utime(directory, (0, 0))
+    assert counted_since(probes) == []
+    program = Program(directory, os.getpid())
+    program.add(SEND, 0, 8, 5, epoch=0)  # it stays as long as no daemon counts
+    assert counted_since(probes) == [("message", "MPI_Send", 0, 1, 8, 5, 5)]
     program.path.unlink()
-    os.utime(folder, (0, 0))
-    assert pulled(probes) == []
+    os.utime(directory, (0, 0))
+    assert counted_since(probes) == []
     assert Counters([probes]).read()[:, :2].sum(axis=0).tolist() == [10, 1]
 
 
-def test_what_an_ended_process_has_counted_is_taken_once(probes, folder, ended):
-    gone = Program(folder, ended, began=1)
+def test_what_an_ended_process_has_counted_is_taken_once(probes, directory, ended):
+    gone = Program(directory, ended, began=1)
     gone.add(SEND, 0, 8, 5, epoch=0)
     probes.read()
     gone.add(SEND, 0, 8, 5, epoch=1)
-    assert pulled(probes) == [("message", "MPI_Send", 0, 1, 8, 5, 5)]
-    assert pulled(probes) == []
+    assert counted_since(probes) == [("message", "MPI_Send", 0, 1, 8, 5, 5)]
+    assert counted_since(probes) == []
     assert gone.path.exists()
     gone.add(SEND, 0, 8, 5, epoch=3)  # as if it had still counted until now
-    assert pulled(probes) == [("message", "MPI_Send", 0, 1, 8, 5, 5)]
+    assert counted_since(probes) == [("message", "MPI_Send", 0, 1, 8, 5, 5)]
     assert not gone.path.exists()
-    assert pulled(probes) == []
+    assert counted_since(probes) == []
     assert probes.cells["count"].sum() == 3
     # The number comes again.
-    Program(folder, ended, began=2).add(SEND, 0, 8, 5, epoch=5)
-    assert pulled(probes)[0][3] == 1
+    Program(directory, ended, began=2).add(SEND, 0, 8, 5, epoch=5)
+    assert counted_since(probes)[0][3] == 1
     assert probes.cells["count"].sum() == 4
 
 
-def test_a_number_that_has_come_again_is_another_process(probes, folder):
-    before = Program(folder, os.getpid(), 0, began=1)
+def test_a_number_that_has_come_again_is_another_process(probes, directory):
+    before = Program(directory, os.getpid(), 0, began=1)
     before.add(SEND, 0, 8, 5, epoch=0)
-    now = Program(folder, os.getpid(), 1)
+    now = Program(directory, os.getpid(), 1)
     now.add(SEND, 0, 8, 5, epoch=0)
     for _ in range(3):
         probes.read()
@@ -168,40 +168,40 @@ def test_a_number_that_has_come_again_is_another_process(probes, folder):
     assert now.path.exists()
 
 
-def test_a_process_of_another_namespace_is_never_taken_for_ended(probes, folder, ended):
-    elsewhere = Program(folder, ended, began=1, processes=1)
+def test_a_process_of_another_namespace_is_never_taken_for_ended(probes, directory, ended):
+    elsewhere = Program(directory, ended, began=1, processes=1)
     elsewhere.add(SEND, 0, 8, 5, epoch=0)
     for _ in range(3):
         probes.read()
     assert elsewhere.path.exists()
 
 
-def test_counters_that_go_back_or_too_far_are_not_believed(probes, folder):
-    program = Program(folder, os.getpid())
+def test_counters_that_go_back_or_too_far_are_not_believed(probes, directory):
+    program = Program(directory, os.getpid())
     program.add(SEND, 0, 8, 5, epoch=0, times=10)
     probes.read()
     program.cells["sums"][SEND, 0] = 0
     program.head["events"][:] = 0
     program.head["charged_ns"] = 2**63
     program.add(WAIT, 0, 0, 3, epoch=1)
-    assert pulled(probes) == [("wait", "MPI_Wait", 0, 1, 0, 3, 3)]
+    assert counted_since(probes) == [("wait", "MPI_Wait", 0, 1, 0, 3, 3)]
     assert Counters([probes]).read()[:, 0].sum() < 2**62
 
 
 @pytest.mark.parametrize("key", ["magic", "format", "calls"])
-def test_files_of_another_version_are_left_alone(probes, folder, key):
-    program = Program(folder, os.getpid(), **{key: 77 if key != "magic" else b"x"})
+def test_files_of_another_version_are_left_alone(probes, directory, key):
+    program = Program(directory, os.getpid(), **{key: 77 if key != "magic" else b"x"})
     program.add(SEND, 0, 8, 5, epoch=0)
-    assert pulled(probes) == []
+    assert counted_since(probes) == []
 
 
-def test_costs_are_of_the_processor_where_a_thread_was_seen(probes, folder):
+def test_costs_are_of_the_processor_where_a_thread_was_seen(probes, directory):
     if len(Counters([probes]).read()) < 2:
         pytest.skip("there is one processor")
-    Program(folder, os.getpid(), cpu=1).add(SEND, 0, 8, 5, epoch=0, times=7)
+    Program(directory, os.getpid(), cpu=1).add(SEND, 0, 8, 5, epoch=0, times=7)
     assert Counters([probes]).read()[1, :2].tolist() == [70, 7]
     assert Counters([probes]).read()[0].sum() == 0
-    Program(folder, os.getpid(), 1, cpu=2**31).add(SEND, 0, 8, 5, epoch=0)
+    Program(directory, os.getpid(), 1, cpu=2**31).add(SEND, 0, 8, 5, epoch=0)
     assert Counters([probes]).read()[0, :2].tolist() == [10, 1]
 
 
@@ -211,11 +211,11 @@ def test_its_points_write_no_trace(probes):
     assert probes.detail(0) == Detail.OFF
 
 
-def test_a_directory_is_measured_with_once(probes, folder, tmp_path):
-    with pytest.raises(InputError, match="another process measures with it"):
-        MpiProbes(folder)
-    (tmp_path / "link").symlink_to(folder)
-    with pytest.raises(SesameError, match="cannot be used for counts"):
+def test_a_directory_is_measured_with_once(probes, directory, tmp_path):
+    with pytest.raises(InputError, match="another process uses this directory"):
+        MpiProbes(directory)
+    (tmp_path / "link").symlink_to(directory)
+    with pytest.raises(SesameError, match="cannot be used for counters"):
         MpiProbes(tmp_path / "link")
 
 

@@ -17,9 +17,9 @@ from fastapi.testclient import TestClient
 from sesame.errors import InputError, OutputError, SesameError
 from sesame.measurement.clocks import Offset, estimate
 from sesame.measurement.daemon.api import make_daemon_app
-from sesame.measurement.daemon.delivery import Delivery, Parcels
+from sesame.measurement.daemon.delivery import Delivery, Items
 from sesame.measurement.daemon.node import Node
-from sesame.measurement.daemon.process import lock, tell_systemd
+from sesame.measurement.daemon.process import lock, notify_systemd
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings, read_settings
 from sesame.measurement.probes import Detail
@@ -73,10 +73,10 @@ def test_a_point_that_the_kernel_refuses_is_named_and_the_rest_is_set():
     daemon = Daemon(read="hardened")
     status, answer = daemon.put("/level", level="summary")
     assert status == 200
-    assert answer["refused"] == {"fs.read": "read cannot be had: hardened"}
+    assert answer["refused"] == {"fs.read": "read is unavailable: hardened"}
     assert daemon.levels()["fs.open"] == "summary"
     status, answer = daemon.put("/subsystems/fs/points/read/level", level="summary")
-    assert (status, answer["error"]) == (400, "read cannot be had: hardened")
+    assert (status, answer["error"]) == (400, "read is unavailable: hardened")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_point_that_the_kernel_refuses_is_named_and_the_rest_is_set():
     [
         ("/subsystems/nfs/level", {"level": "off"}, "there is no subsystem nfs"),
         ("/subsystems/fs/points/seek/level", {"level": "off"}, "fs has no point seek"),
-        ("/subsystems/block/level", {"level": "off"}, "block cannot be had: no tracepoint"),
+        ("/subsystems/block/level", {"level": "off"}, "block is unavailable: no tracepoint"),
         ("/level", {"level": "loud"}, "level: Input should be 'off', 'summary' or 'trace'"),
         ("/settings", {"interval": 0}, "interval: expected 0.05 to 86400 seconds, got 0"),
         ("/settings", {"destination": "ftp://x"}, "expected http://HOST:PORT"),
@@ -93,7 +93,7 @@ def test_a_point_that_the_kernel_refuses_is_named_and_the_rest_is_set():
         ("/subsystems/task/size-groups", {"limits": [9]}, "at most 0 of them"),
     ],
 )
-def test_what_is_wrong_is_said(daemon, path, body, words):
+def test_what_is_wrong_is_reported(daemon, path, body, words):
     status, answer = daemon.put(path, **body)
     assert status == 400
     assert words in answer["error"]
@@ -101,7 +101,7 @@ def test_what_is_wrong_is_said(daemon, path, body, words):
 
 @pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer x"}, {"Authorization": TOKEN}])
 @pytest.mark.parametrize("path", ["/v1/state", "/v1/readings", "/metrics", "/v1/clock"])
-def test_nothing_is_told_without_the_token(daemon, header, path):
+def test_nothing_is_given_without_the_token(daemon, header, path):
     client = TestClient(daemon.client.app, headers=header)
     assert client.get(path).status_code == 401
 
@@ -182,11 +182,11 @@ def test_what_has_spent_its_part_stays_off_when_it_is_switched_on_again(daemon):
 
 def test_what_cannot_be_attached_when_its_part_is_spent_is_off(daemon, monkeypatch):
     def refused(*_: object) -> None:
-        raise SesameError("no room")
+        raise SesameError("no space")
 
     daemon.put("/level", level="summary")
     fs, governor = daemon.probes["fs"], daemon.node.governor
-    for way in ("_settle", "_look"):
+    for way in ("_choose_detail", "_attach_at"):
         monkeypatch.setattr(governor, way, refused)
     fs.accounts["charged_ns"] += np.uint64(10**9)
     governor.on_quota_reached("fs")
@@ -203,7 +203,7 @@ def online_processors() -> list[int]:
 def test_processors_are_in_every_reading():
     before = time.monotonic_ns()
     daemon = Daemon()
-    begun = time.monotonic_ns()
+    started = time.monotonic_ns()
     time.sleep(0.05)
     ending = time.monotonic_ns()
     reading = daemon.service.read()
@@ -213,7 +213,7 @@ def test_processors_are_in_every_reading():
     assert all(row["node"] == "n1" and row["begin_ns"] == 0 for row in rows)
     spent = sum(sum(row[f"{state}_ns"] for state in STATES) for row in rows)
     ticks = 3e7  # of the kernel's clock, in which it counts
-    assert ending - begun - ticks <= spent / len(rows) <= ended - before + ticks
+    assert ending - started - ticks <= spent / len(rows) <= ended - before + ticks
 
 
 def test_size_groups_change_after_a_reading_of_what_was_counted_with_the_old_ones(daemon):
@@ -279,11 +279,11 @@ class FlakySink:
         self.delivered: list[int] = []
         self.attempts = 0
 
-    def deliver(self, parcels: Parcels) -> None:
+    def deliver(self, items: Items) -> None:
         self.attempts += 1
         if not self.works.is_set():
             raise SesameError("away")
-        self.delivered += [one.number for one in parcels]
+        self.delivered += [one.number for one in items]
 
     def close(self) -> None: ...
 
@@ -295,9 +295,9 @@ def wait_until(condition) -> None:
         time.sleep(0.005)
 
 
-def test_readings_wait_for_a_collector_that_is_away_and_the_oldest_make_room(daemon):
+def test_readings_wait_for_a_collector_that_is_away_and_the_oldest_are_dropped(daemon):
     sink, said = FlakySink(), []
-    delivery = Delivery(sink, said.append, daemon.node.stream, room=3)
+    delivery = Delivery(sink, said.append, daemon.node.stream, capacity=3)
     for number in range(1, 6):
         delivery.offer(daemon.node.new_readings())
         wait_until(lambda n=number: sink.attempts == n)
@@ -311,10 +311,10 @@ def test_readings_wait_for_a_collector_that_is_away_and_the_oldest_make_room(dae
     assert sink.delivered == [3, 4, 5]
     assert sink.attempts == 6
     assert delivery.dropped == 3
-    assert said == ["readings wait: away", "readings go on; 3 were dropped"]
+    assert said == ["readings wait: away", "delivery works again; 3 readings were dropped"]
 
 
-def test_what_was_dropped_is_told_with_the_next_reading(daemon):
+def test_what_was_dropped_is_given_with_the_next_reading(daemon):
     assert daemon.node.read(dropped=4).dropped == 4
 
 
@@ -365,9 +365,9 @@ def test_the_next_reading_is_an_interval_after_the_last_one_however_often_settin
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("interval = ", "this is no TOML"),
-        ("speed = 3", "there is no setting speed"),
-        ("interval = true", "interval: True is of the wrong type"),
+        ("interval = ", "not valid TOML"),
+        ("speed = 3", "unknown setting speed"),
+        ("interval = true", "interval: True has the wrong type"),
         ("interval = -1", "interval: expected"),
         ("size_groups.fs = ['a']", "size_groups.fs: expected a list of sizes"),
         ("levels.fs = 'loud'", "levels.fs: expected off, summary or trace"),
@@ -392,12 +392,12 @@ def test_the_lock_is_no_way_to_files_of_others(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["at@home", "plain"])
-def test_systemd_is_told_where_it_listens(tmp_path, monkeypatch, name):
+def test_systemd_is_given_where_it_listens(tmp_path, monkeypatch, name):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as opened:
         opened.bind(str(tmp_path / name))
         opened.settimeout(2)
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / name))
-        tell_systemd("READY=1")
+        notify_systemd("READY=1")
         assert opened.recv(100) == b"READY=1"
 
 

@@ -16,7 +16,7 @@ from sesame.errors import SesameError
 from sesame.measurement.clocks import Offset, own_offset
 from sesame.measurement.collector.store import Store
 from sesame.measurement.daemon import undelivered
-from sesame.measurement.daemon.delivery import Delivery, Parcels
+from sesame.measurement.daemon.delivery import Delivery, Items
 from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings
@@ -28,13 +28,19 @@ from sesame.measurement.trace import names_here
 
 
 class Kernel:
-    """Has seen events: some were taken, some found no room."""
+    """Has seen events: some were taken, some were lost."""
 
-    def __init__(self, buffer: int = 10, room: int = 1000) -> None:
+    def __init__(self, buffer: int = 10, capacity: int = 1000) -> None:
         self.lost = self.taken = 0
         offset = Offset(10**18, 5)
         self.stream = EventStream(
-            "n", "s", offset, lambda: self.lost, lambda: names_here({}), buffer=buffer, room=room
+            "n",
+            "s",
+            offset,
+            lambda: self.lost,
+            lambda: names_here({}),
+            buffer=buffer,
+            capacity=capacity,
         )
 
     def see(self, taken: int, lost: int = 0) -> None:
@@ -48,30 +54,30 @@ class Kernel:
 class Way:
     """To a store; the receipt may be lost, and the store may begin again."""
 
-    def __init__(self, folder: Path, chance: random.Random | None = None) -> None:
-        self.folder, self.chance = folder, chance
-        self.store = Store(folder, 600)
+    def __init__(self, directory: Path, chance: random.Random | None = None) -> None:
+        self.directory, self.chance = directory, chance
+        self.store = Store(directory, 600)
         self.is_open = True
 
-    def deliver(self, parcels: Parcels) -> None:
+    def deliver(self, items: Items) -> None:
         what = self.chance.choice(("away", "killed", "receipt lost", *["stored"] * 5))
         if not self.is_open or what == "away":
             raise SesameError("away")
-        for parcel in parcels:
-            self.store.add(parcel)
+        for item in items:
+            self.store.add(item)
         if what == "killed":
             self.store._journal.close()
             os.close(self.store._lock)
-            self.store = Store(self.folder, 600)
+            self.store = Store(self.directory, 600)
         if what in ("killed", "receipt lost"):
             raise SesameError(what)
 
     def close(self) -> None: ...
 
 
-def stored(folder: Path) -> tuple[list[dict], list[int]]:
+def stored(directory: Path) -> tuple[list[dict], list[int]]:
     """The accounts, and the numbers of all events."""
-    data_sets = [DataSet(path) for path in sorted(folder.glob("*.sesame"))]
+    data_sets = [DataSet(path) for path in sorted(directory.glob("*.sesame"))]
     accounts = [row for one in data_sets for row in one.table("kernel_trace").to_pylist()]
     numbers = [
         number for one in data_sets for number in one.table("kernel_event")["where"].to_pylist()
@@ -82,7 +88,7 @@ def stored(folder: Path) -> tuple[list[dict], list[int]]:
 @pytest.mark.parametrize("seed", range(5))
 def test_each_event_is_stored_once_or_counted_whatever_happens_on_its_way(tmp_path, seed):
     chance = random.Random(seed)
-    kernel = Kernel(room=400)
+    kernel = Kernel(capacity=400)
     way = Way(tmp_path, chance)
     delivery = Delivery(way, lambda _: None, kernel.stream)
     for number in range(200):
@@ -123,8 +129,8 @@ def test_loss_alone_makes_a_block_too():
     assert block.after(-1).discarded == 3
 
 
-def test_the_oldest_blocks_make_room_and_are_counted_by_whoever_misses_them():
-    kernel = Kernel(buffer=100, room=500)
+def test_the_oldest_blocks_are_dropped_and_are_counted_by_the_receiver():
+    kernel = Kernel(buffer=100, capacity=500)
     kernel.see(1000)
     first = kernel.stream.after(-1)[0]
     assert first.before == 700  # three of 164 fit into 500
@@ -157,7 +163,7 @@ def test_a_block_survives_its_way_and_nonsense_is_refused():
         Block.decode(line, events.tobytes())
 
 
-def test_another_destination_is_told_of_what_the_first_one_was_not(tmp_path):
+def test_another_destination_is_given_of_what_the_first_one_was_not(tmp_path):
     kernel = Kernel()
     first, second = Way(tmp_path / "a"), Way(tmp_path / "b")
     for way in (first, second):
@@ -173,18 +179,18 @@ def test_another_destination_is_told_of_what_the_first_one_was_not(tmp_path):
     delivery.close()
     for way, count in ((first, 20), (second, 30)):
         way.store.close()
-        accounts, numbers = stored(way.folder)
+        accounts, numbers = stored(way.directory)
         assert len(numbers) == count
         assert sum(row["discarded"] for row in accounts) == 0
 
 
 class Restarted:
-    """A daemon that begins again and again in one folder."""
+    """A daemon that begins again and again in one directory."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.way = Way(folder / "received", random.Random(0))
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.way = Way(directory / "received", random.Random(0))
         self.way.chance.choice = lambda _: "stored"
-        self.undelivered = folder / "undelivered"
+        self.undelivered = directory / "undelivered"
         self.said: list[str] = []
         sink = "sesame.measurement.daemon.service.open_sink"
         monkeypatch.setattr(sink, lambda *_: self.way)
@@ -204,7 +210,7 @@ class Restarted:
     def stored(self) -> tuple[list[tuple], list[tuple]]:
         """Of each start, in their order: what was written and discarded; its readings."""
         self.way.store.close()
-        [data_set] = [DataSet(path) for path in self.way.folder.glob("*.sesame")]
+        [data_set] = [DataSet(path) for path in self.way.directory.glob("*.sesame")]
         accounts = data_set.table("kernel_trace").to_pylist()
         readings = data_set.table("kernel_reading").to_pylist()
         assert min(row["begin_ns"] for row in (*accounts, *readings)) == 0
@@ -214,19 +220,19 @@ class Restarted:
         )
 
 
-def test_what_found_no_way_before_the_end_is_told_by_a_later_start(tmp_path, monkeypatch):
+def test_what_found_no_way_before_the_end_is_given_by_a_later_start(tmp_path, monkeypatch):
     daemon = Restarted(tmp_path, monkeypatch)
     first = daemon.live(20, is_open=False)
     second = daemon.live(0, is_open=False)
     third = daemon.live(7, is_open=True)
-    assert "2 readings and 20 events found no way to http://there" in daemon.said[1]
+    assert "2 readings and 20 events could not be delivered to http://there" in daemon.said[1]
     assert not daemon.undelivered.exists()
     accounts, readings = daemon.stored()
     assert accounts == [(first, 0, 20), (third, 7, 0)]
     assert readings == [(start, number) for start in (first, second, third) for number in (0, 1)]
 
 
-def test_what_is_told_twice_since_a_daemon_was_killed_is_stored_once(tmp_path, monkeypatch):
+def test_what_is_given_twice_since_a_daemon_was_killed_is_stored_once(tmp_path, monkeypatch):
     daemon = Restarted(tmp_path, monkeypatch)
     first = daemon.live(20, is_open=False)
     kept = daemon.undelivered.read_bytes()
@@ -246,24 +252,24 @@ def test_readings_of_before_the_machine_was_booted_are_lost_and_events_still_cou
     kept = daemon.undelivered.read_bytes()
     daemon.undelivered.write_bytes(b"another" + kept[7:])
     second = daemon.live(0, is_open=True)
-    assert "2 readings of before the machine was booted are lost" in daemon.said
+    assert "2 readings from before the machine was rebooted are lost" in daemon.said
     accounts, readings = daemon.stored()
     assert accounts == [(first, 0, 20)]
     assert {start for start, _ in readings} == {second}
 
 
-def test_what_an_earlier_start_has_left_and_nobody_can_read_is_said(tmp_path, monkeypatch):
+def test_what_an_earlier_start_has_left_and_is_unreadable_is_reported(tmp_path, monkeypatch):
     daemon = Restarted(tmp_path, monkeypatch)
     daemon.undelivered.write_bytes(b"boot\n{}\n")
     daemon.live(0, is_open=True)
-    assert "what an earlier start has left cannot be read" in daemon.said[0]
+    assert "readings of an earlier start cannot be read" in daemon.said[0]
     assert not daemon.undelivered.exists()
     daemon.way.store.close()
 
 
 def parcels_in(path: Path) -> set[tuple[str, str, int]]:
-    parcels = undelivered.kept(path, own_offset(), pytest.fail)
-    return {(type(one).__name__, one.start, one.number) for one in parcels}
+    items = undelivered.kept(path, own_offset(), pytest.fail)
+    return {(type(one).__name__, one.start, one.number) for one in items}
 
 
 def test_without_a_destination_it_stays_for_a_later_start(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from sesame.measurement.daemon.node import Node
 from sesame.measurement.daemon.service import Service
 from sesame.measurement.daemon.settings import Settings
 from sesame.measurement.governor import OWN
-from sesame.measurement.probes import Detail, Still
+from sesame.measurement.probes import ChangeCheck, Detail
 from sesame.measurement.readings import Phase, Reading
 
 INTERVAL_NS = 20_000_000
@@ -29,25 +29,25 @@ class Sleeper:
     def __init__(self, budget: float | None = None, interval_s: float = 1e-9 * INTERVAL_NS) -> None:
         self.probes = all_probes()
         for one in self.probes.values():
-            one.is_still = Still()
+            one.is_still = ChangeCheck()
         self.node = Node("n", self.probes, {}, budget=budget, interval_s=interval_s)
         for _ in range(2):
             self.node.read()
             self.node.governor.begin()
 
-    def rest(self, most: int) -> bool:
-        self.node.rest.due_ns = time.monotonic_ns() + INTERVAL_NS
+    def begin(self, most: int) -> bool:
+        self.node.idle.due_ns = time.monotonic_ns() + INTERVAL_NS
         return self.node.begin_idle(INTERVAL_NS, most)
 
     def has_ended(self, seconds: float) -> bool:
-        return bool(select.select([self.node.rest], [], [], seconds)[0])
+        return bool(select.select([self.node.idle], [], [], seconds)[0])
 
 
 @pytest.fixture
 def sleeper():
     made = Sleeper()
     yield made
-    made.node.rest.close()
+    made.node.idle.close()
 
 
 def check_stretch(readings: list[Reading]) -> None:
@@ -58,15 +58,15 @@ def check_stretch(readings: list[Reading]) -> None:
 
 def test_readings_are_made_of_the_intervals_of_a_rest(sleeper):
     before = sleeper.node.history[-1]
-    begun = time.monotonic_ns()
-    assert sleeper.rest(4)
+    started = time.monotonic_ns()
+    assert sleeper.begin(4)
     assert sleeper.has_ended(5)
-    assert time.monotonic_ns() - begun >= 5 * INTERVAL_NS
+    assert time.monotonic_ns() - started >= 5 * INTERVAL_NS
     *passed, last = sleeper.node.new_readings()
     assert len(passed) == 4
     check_stretch([before, *passed, last])
     for number, one in enumerate(passed, 1):
-        assert one.end_ns >= begun + number * INTERVAL_NS
+        assert one.end_ns >= started + number * INTERVAL_NS
         assert one.costs[OWN].estimated_ns == one.cpu_ns > 0
         assert one.active_ns["fs"] == one.end_ns - one.begin_ns
         assert one.processors["cpu"] == before.processors["cpu"]
@@ -80,7 +80,7 @@ def test_details_are_those_of_points_that_look_as_closely_as_they_can(sleeper):
     for _ in range(2):
         sleeper.node.read()
         sleeper.node.governor.begin()
-    assert sleeper.rest(1)
+    assert sleeper.begin(1)
     assert sleeper.has_ended(5)
     [passed, _] = sleeper.node.new_readings()
     assert passed.details == {"fs": [Detail.DURATION, Detail.COUNT], "task": [Detail.OFF]}
@@ -88,11 +88,11 @@ def test_details_are_those_of_points_that_look_as_closely_as_they_can(sleeper):
 
 
 def test_who_asks_in_between_ends_a_rest_and_misses_nothing(sleeper):
-    assert sleeper.rest(1000)
+    assert sleeper.begin(1000)
     time.sleep(3.5e-9 * INTERVAL_NS)
-    due_ns = sleeper.node.rest.due_ns
+    due_ns = sleeper.node.idle.due_ns
     known = sleeper.node.history
-    assert 2 <= (sleeper.node.rest.due_ns - due_ns) / INTERVAL_NS <= len(known)
+    assert 2 <= (sleeper.node.idle.due_ns - due_ns) / INTERVAL_NS <= len(known)
     assert sleeper.has_ended(5)
     check_stretch(known)
     time.sleep(2e-9 * INTERVAL_NS)
@@ -100,7 +100,7 @@ def test_who_asks_in_between_ends_a_rest_and_misses_nothing(sleeper):
 
 
 def test_a_phase_goes_with_the_reading_that_is_due_next(sleeper):
-    assert sleeper.rest(1000)
+    assert sleeper.begin(1000)
     time.sleep(1.5e-9 * INTERVAL_NS)
     sleeper.node.add_phase(Phase("sort", 1, 2, 3))
     *passed, last = sleeper.node.new_readings()
@@ -111,8 +111,8 @@ def test_a_phase_goes_with_the_reading_that_is_due_next(sleeper):
 def test_a_directory_that_changes_ends_a_rest(sleeper, tmp_path):
     directory = os.open(tmp_path, os.O_RDONLY)
     changed_ns = os.fstat(directory).st_mtime_ns
-    sleeper.probes["task"].is_still = Still(directory=directory, changed_ns=changed_ns)
-    assert sleeper.rest(1000)
+    sleeper.probes["task"].is_still = ChangeCheck(directory=directory, changed_ns=changed_ns)
+    assert sleeper.begin(1000)
     assert not sleeper.has_ended(3e-9 * INTERVAL_NS)
     (tmp_path / "a program counts").touch()
     assert sleeper.has_ended(5)
@@ -120,33 +120,33 @@ def test_a_directory_that_changes_ends_a_rest(sleeper, tmp_path):
     os.close(directory)
 
 
-def test_nobody_sleeps_through_what_is_to_be_decided(sleeper):
+def test_no_idle_period_starts_while_there_is_something_to_decide(sleeper):
     sleeper.probes["fs"].is_still = None  # what it has new cannot be seen
-    assert not sleeper.rest(5)
-    sleeper.probes["fs"].is_still = Still()
+    assert not sleeper.begin(5)
+    sleeper.probes["fs"].is_still = ChangeCheck()
     sleeper.node.set_level("trace", "fs", "read")
-    assert not sleeper.rest(5)
+    assert not sleeper.begin(5)
     sleeper.node.set_level("summary", "fs", "read")
-    assert not sleeper.rest(5)  # its rates are not known yet
+    assert not sleeper.begin(5)  # its rates are not known yet
     sleeper.node.read()
     sleeper.node.governor.begin()
-    assert not sleeper.rest(0)
-    assert sleeper.rest(5)
+    assert not sleeper.begin(0)
+    assert sleeper.begin(5)
 
 
-def test_a_rest_that_costs_too_much_ends():
+def test_an_idle_period_that_costs_too_much_ends():
     """Of a budget of 1 % an interval has 0.2 ms, which this process itself now takes."""
     sleeper = Sleeper(budget=0.01)
     while sleeper.node.governor.idle_limits() is None:
         time.sleep(1e-9 * INTERVAL_NS)
         sleeper.node.read()
         sleeper.node.governor.begin()
-    assert sleeper.rest(1000)
+    assert sleeper.begin(1000)
     ended = time.process_time() + 5
     while not sleeper.has_ended(0):
         assert time.process_time() < ended
     check_stretch(sleeper.node.history)
-    sleeper.node.rest.close()
+    sleeper.node.idle.close()
 
 
 def test_messages_of_another_thread_end_it(sleeper):
@@ -159,7 +159,7 @@ def test_messages_of_another_thread_end_it(sleeper):
     hearer = threading.Thread(target=hear)
     hearer.start()
     for _ in range(50):
-        sleeper.rest(1000)
+        sleeper.begin(1000)
         time.sleep(0.5e-9 * INTERVAL_NS)
         sleeper.node.new_readings()
     over.set()
@@ -167,7 +167,7 @@ def test_messages_of_another_thread_end_it(sleeper):
     check_stretch(sleeper.node.history)
 
 
-def test_a_service_rests_and_delivers_readings_together(tmp_path):
+def test_an_idle_service_delivers_readings_in_a_batch(tmp_path):
     async def serve(service: Service) -> None:
         service.begin()
         while len(service.node.history) < 24:

@@ -37,9 +37,9 @@ def test_a_change_is_what_is_new_of_each_subsystem(cpus):
         one.now += more  # some go beyond the largest number
     now = counters.read()
     change = counters.change(before, now)
-    assert change.spent == [more[:, CHARGED].max() for more in new]
+    assert change.charged == [more[:, CHARGED].max() for more in new]
     assert change.events == [more[:, EVENTS:].sum() for more in new]
-    assert change.together == sum(more[:, CHARGED] for more in new).max()
+    assert change.whole == sum(more[:, CHARGED] for more in new).max()
     for number, one in enumerate(probes):
         assert (counters.of(number, now) == one.now).all()
         assert (counters.read_one(number) == one.now).all()
@@ -49,4 +49,4 @@ def test_without_subsystems_nothing_changes():
     counters = Counters([])
     sums = counters.read()
     change = counters.change(sums, sums)
-    assert (change.spent, change.events, change.together) == ([], [], 0)
+    assert (change.charged, change.events, change.whole) == ([], [], 0)

@@ -14,7 +14,7 @@ from sesame.measurement.cost import (
 )
 from sesame.measurement.governor import (
     FILLING,
-    FIRST_LOOK,
+    FIRST_SHARE,
     OWN,
     CostTable,
     Governed,
@@ -45,7 +45,7 @@ class FakeProbes:
         self.accounts = np.zeros(2, ACCOUNT)
         self.now = Detail.OFF
         self.cost = self.run_cost = 0.0
-        self.allowance = 0.0
+        self.quota = 0.0
         self.switching_ns = 0
         self.switched_ns = 0
 
@@ -66,7 +66,7 @@ class FakeProbes:
         self.run_cost = ns
 
     def set_quota(self, ns: float) -> None:
-        self.allowance = ns
+        self.quota = ns
         self.accounts["quota_ns"] = self.accounts["charged_ns"] + np.uint64(ns)
 
     def sums(self, out: np.ndarray) -> None:
@@ -108,10 +108,10 @@ class Machine:
     ) -> dict[str, float]:
         """Events come evenly; gives what each subsystem cost, in ns. Rates are per second.
 
-        `others`: of runs that find nothing; `asked`: how often somebody asks what was spent.
+        `others`: of runs that find nothing; `asked`: how often costs are read.
         """
         steps = 10_000
-        told: dict[str, float] = {}
+        due: dict[str, float] = {}
         costs: dict[str, float] = {}
         for step in range(steps):
             self.time_ns += int(1e9 * INTERVAL_S / steps)
@@ -125,8 +125,8 @@ class Machine:
                 one.count(now - before, round(others * INTERVAL_S / steps))
                 if one.accounts["charged_ns"][0] < one.accounts["quota_ns"][0]:
                     continue
-                if self.time_ns >= told.setdefault(name, self.time_ns + 1e9 * self.late_s):
-                    told.pop(name)
+                if self.time_ns >= due.setdefault(name, self.time_ns + 1e9 * self.late_s):
+                    due.pop(name)
                     self.governor.on_quota_reached(name)
             if (step + 1) % (steps // asked) == 0:
                 for spending in self.governor.end():
@@ -147,7 +147,7 @@ def test_rare_events_are_all_timed():
     ("rate", "expected"),
     [(2000, Detail.DURATION), (2800, Detail.SAMPLED), (4000, Detail.COUNT)],
 )
-def test_frequent_ones_are_looked_at_less_closely(rate, expected):
+def test_frequent_ones_are_measured_at_less_detail(rate, expected):
     machine = Machine("fs")
     machine.pass_interval(fs=rate)
     assert machine.probes["fs"].now == expected
@@ -169,9 +169,9 @@ def test_the_budget_holds_over_every_stretch_however_many_events_come(late_s):
 
 def test_a_first_burst_costs_a_tenth_before_it_is_looked_at():
     machine = Machine("fs", "block", "task", "vm")
-    allowances = [one.allowance for one in machine.probes.values()]
-    assert sum(allowances) == pytest.approx(FIRST_LOOK * BUDGET_NS)
-    assert len(set(allowances)) == 1
+    quotas = [one.quota for one in machine.probes.values()]
+    assert sum(quotas) == pytest.approx(FIRST_SHARE * BUDGET_NS)
+    assert len(set(quotas)) == 1
 
 
 def test_what_is_seen_first_decides_about_the_rest_of_the_interval():
@@ -193,18 +193,18 @@ def test_who_asks_what_was_spent_changes_nothing(rate):
     for _ in range(3):
         assert quiet.pass_interval(fs=rate) == asked.pass_interval(asked=100, fs=rate)
         assert quiet.probes["fs"].now == asked.probes["fs"].now
-        assert quiet.probes["fs"].allowance == asked.probes["fs"].allowance
+        assert quiet.probes["fs"].quota == asked.probes["fs"].quota
 
 
-def test_what_counts_until_its_part_is_spent_is_detached_without_reckoning_again(monkeypatch):
+def test_what_counts_until_its_part_is_spent_is_detached_without_computing_again(monkeypatch):
     machine = Machine("fs")
     machine.pass_interval(fs=1_000_000)  # until now it may have been looked at
-    reckoned: list[int] = []
-    monkeypatch.setattr(machine.governor.counters, "read_one", reckoned.append)
+    computed: list[int] = []
+    monkeypatch.setattr(machine.governor.counters, "read_one", computed.append)
     for _ in range(5):
         spent = machine.pass_interval(fs=1_000_000)["fs"]
         assert 0.4 * BUDGET_NS <= spent <= 1.5 * BUDGET_NS
-    assert reckoned == []
+    assert computed == []
 
 
 def test_runs_that_find_nothing_are_paid_for():
@@ -241,7 +241,7 @@ def test_who_needs_little_stays_on_while_a_debt_is_paid():
     assert sum(one["fs"] for one in costs) <= 0.5 * 4 * BUDGET_NS
 
 
-def test_it_looks_closely_again_when_events_become_rare():
+def test_detail_is_full_again_when_events_become_rare():
     machine = Machine("fs")
     machine.pass_interval(fs=1_000_000)
     machine.pass_interval(fs=1_000_000)
@@ -253,7 +253,7 @@ def test_who_needs_little_leaves_its_part_to_the_others():
     machine = Machine("fs", "block")
     machine.pass_interval(fs=1500, block=1)
     assert machine.probes["fs"].now == Detail.DURATION  # 5.3 ms, more than half of 10 ms
-    assert machine.probes["fs"].allowance > 0.9 * BUDGET_NS
+    assert machine.probes["fs"].quota > 0.9 * BUDGET_NS
 
 
 def test_with_nothing_to_govern_it_has_nothing_to_do():
@@ -266,7 +266,7 @@ def test_without_a_budget_everything_is_timed():
     machine = Machine("fs", budget=None)
     machine.pass_interval(fs=10_000_000)
     assert machine.probes["fs"].now == Detail.DURATION
-    assert machine.probes["fs"].allowance == 0
+    assert machine.probes["fs"].quota == 0
 
 
 def test_uncertain_costs_are_not_taken():

@@ -21,18 +21,20 @@ class Ring:
     def fileno(self) -> int:
         return self._descriptor
 
-    def take(self, room: np.ndarray) -> tuple[set[tuple[int, str]], np.ndarray]:
+    def take(self, buffer: np.ndarray) -> tuple[set[tuple[int, str]], np.ndarray]:
         was_left, self._left = self._left, False
-        return ({(CLASS_ASSIGNED, "fs")}, room[:1]) if was_left else (set(), room[:0])
+        return ({(CLASS_ASSIGNED, "fs")}, buffer[:1]) if was_left else (set(), buffer[:0])
 
 
 def test_what_an_earlier_measurement_has_left_is_not_handed_on():
-    told: list[str] = []
+    messages: list[str] = []
     written: list[int] = []
     ring = Ring()
     with closing(
-        EventPump([ring], lambda events: written.append(len(events)), {CLASS_ASSIGNED: told.append})
+        EventPump(
+            [ring], lambda events: written.append(len(events)), {CLASS_ASSIGNED: messages.append}
+        )
     ):
         pass
     os.close(ring.fileno())
-    assert (told, written) == ([], [])
+    assert (messages, written) == ([], [])

@@ -129,7 +129,7 @@ def daemon(
     # Until it serves there is nothing to read again, and nobody to end for.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     if not keep_privileges:
-        privileges.begin_again_without_threads()
+        privileges.restart_without_threads()
     said = {key: value for key, value in given.items() if value is not None}
     said_levels = dict(map(_level, levels))
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from sesame.lazy import names_of
 
 if TYPE_CHECKING:
-    from sesame.measurement.account import measure_requests
     from sesame.measurement.cost import Cost, keep_costs, kept_costs, measure_costs
     from sesame.measurement.defaults import DEFAULT_BUDGET
     from sesame.measurement.detail import Detail
+    from sesame.measurement.kernel_account import measure_requests
     from sesame.measurement.perturbation import Perturbation, everything, measure_perturbation
     from sesame.measurement.probes import LoadedProbes, Point, Subsystem, loaded, subsystems
     from sesame.measurement.providers import (

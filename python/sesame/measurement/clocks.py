@@ -1,8 +1,8 @@
-"""How far the clocks of two machines are apart.
+"""Estimates the offset between the clocks of two machines.
 
-One machine asks the other for its time, several times. The answer was given at some moment between
-question and reply, so half the shortest round trip bounds the error (Cristian, Probabilistic clock
-synchronization, 1989).
+One machine reads the clock of the other several times. The reading happened at some moment between
+request and reply, so half of the shortest round trip bounds the error (Cristian, Probabilistic
+clock synchronization, 1989).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROUND_TRIPS = 16
 
 @dataclass(frozen=True)
 class Offset:
-    """What to add to a time of the node to have the time of whoever stores it."""
+    """Added to a time of the node it gives the time on the clock of the machine that stores it."""
 
     offset_ns: int
     uncertainty_ns: int

@@ -1,6 +1,6 @@
-"""A connection to a daemon or a collector, kept from one request to the next.
+"""A persistent HTTP connection to a daemon or a collector.
 
-What a request says is fixed but for its body; httptools reads the answers. A daemon sends one at
+The head of a request is fixed; httptools parses replies. A daemon sends one at
 each reading, after seconds in which it slept, and the standard library's client would take more
 processor time for it than all the rest of the reading (docs/decisions/0012-http-server.md).
 """
@@ -24,7 +24,7 @@ FAILURES = (OSError, EOFError, httptools.HttpParserError)
 
 
 class _Answer:
-    """What a server says, as its bytes come."""
+    """A reply, parsed as its bytes arrive."""
 
     def __init__(self) -> None:
         self._body: list[bytes] = []
@@ -38,20 +38,20 @@ class _Answer:
         self._is_complete, self.keeps_open = True, self._parser.should_keep_alive()
 
     def receive(self, opened: socket.socket) -> tuple[int, bytes]:
-        """Its status and text."""
-        ended: Exception = EOFError("it has closed the connection")
+        """Receives the reply: status and body."""
+        ended: Exception = EOFError("it closed the connection")
         while not self._is_complete:
             data = opened.recv(RECEIVE_BYTES)
             if not data:
                 raise ended
             self._parser.feed_data(data)
-            ended = ConnectionAbortedError("it has closed the connection within its answer")
+            ended = ConnectionAbortedError("it closed the connection before the end of its reply")
         return self._parser.get_status_code(), b"".join(self._body)
 
 
 class Connection:
     def __init__(self, address: str, token: str, default_port: int, ca: str = "") -> None:
-        """`ca`: a file with who has signed the other's certificate, when that is not public."""
+        """`ca`: file of the CA certificate of the server, unless it is signed publicly."""
         text = address if "://" in address else f"http://{address}"
         try:
             parts = urlsplit(text)
@@ -60,9 +60,9 @@ class Connection:
             raise InputError(f"{address}: {error}") from error
         if parts.scheme not in ("http", "https") or not host or parts.path.strip("/"):
             raise InputError(f"{address}: expected HOST, HOST:PORT or https://HOST:PORT")
-        self.address, self._place = address, (host, port)
+        self.address, self._host_and_port = address, (host, port)
         if not (token.isascii() and token.isprintable()):
-            raise InputError(f"{self.address}: its token has characters that no token has")
+            raise InputError(f"{self.address}: its token has invalid characters")
         self._headers = (
             f"Host: {parts.netloc}\r\nAuthorization: Bearer {token}\r\n"
             "Content-Type: application/json\r\n"
@@ -71,7 +71,8 @@ class Connection:
         self._socket: socket.socket | None = None
 
     def ask(self, method: str, path: str, body: str | bytes | None = None) -> bytes:
-        """Raises SesameError, which names the other side, when it does not do it."""
+        """Sends a request; gives the body of the reply. Raises SesameError, which names the
+        server."""
         was_open = self._socket is not None
         try:
             return self._exchange(method, path, body)
@@ -79,7 +80,7 @@ class Connection:
             self.close()
             if not (was_open and isinstance(error, GONE)):
                 raise SesameError(f"{self.address}: {_reason(error)}") from error
-        # The other side may have closed a connection that was idle for long.
+        # The server may have closed the connection after a long idle time: try once more.
         try:
             return self._exchange(method, path, body)
         except FAILURES as error:
@@ -108,10 +109,10 @@ class Connection:
 
     def _open(self) -> socket.socket:
         if self._socket is None:
-            opened = socket.create_connection(self._place, TIMEOUT_SECONDS)
+            opened = socket.create_connection(self._host_and_port, TIMEOUT_SECONDS)
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._context is not None:
-                opened = self._context.wrap_socket(opened, server_hostname=self._place[0])
+                opened = self._context.wrap_socket(opened, server_hostname=self._host_and_port[0])
             self._socket = opened
         return self._socket
 
@@ -125,7 +126,7 @@ class Connection:
         if not answer.keeps_open:
             self.close()
         if status == 401:
-            raise InputError(f"{self.address}: this is not its token")
+            raise InputError(f"{self.address}: it does not accept this token")
         if status >= 300:
             message, hint = _error_in(text)
             kind = InputError if status in (400, 404) else SesameError
@@ -137,14 +138,14 @@ def _context(ca: str) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca or None)
     except OSError as error:
-        raise InputError(f"{ca}: this is no certificate: {error.strerror}") from error
+        raise InputError(f"{ca}: not a certificate: {error.strerror}") from error
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not to be trusted: {error.verify_message}"
+        return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
-        return f"no HTTPS there: {error.reason}"
+        return f"it does not speak HTTPS: {error.reason}"
     if isinstance(error, TimeoutError):
         return f"no answer in {TIMEOUT_SECONDS} s"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Control of many nodes: the same request to all daemons at once, and what each has answered."""
+"""Controls many nodes: sends a request to all daemons at once and collects their replies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Outcome(Generic[Answer]):
-    """What became of a request to a node: an answer, or why there is none."""
+    """The reply of a node to a request, or the error."""
 
     node: str
     answer: Answer | None
@@ -34,7 +34,8 @@ class Nodes:
         self._all = [Connection(address, token, DAEMON_PORT, ca) for address in addresses]
 
     def each(self, ask: Callable[[Connection], Answer]) -> list[Outcome[Answer]]:
-        """In the order of the nodes; one that fails does not keep the others from it."""
+        """Calls `ask` for all nodes in parallel; outcomes in their order. A failure affects one
+        node only."""
 
         def attempt(node: Connection) -> Outcome[Answer]:
             try:
@@ -46,13 +47,14 @@ class Nodes:
             return list(threads.map(attempt, self._all))
 
     def set_levels(self, levels: dict[str, str], detail: str) -> list[Outcome[dict[str, str]]]:
-        """By place, in their order. Gives the points that each node could not set, and why."""
+        """Sets levels by point name, in order. Gives the points that each node could not set, and
+        why."""
 
         def ask(node: Connection) -> dict[str, str]:
             refused: dict[str, str] = {}
-            for place, level in levels.items():
+            for name, level in levels.items():
                 body = {"level": level, "detail": detail}
-                refused |= node.ask_json("PUT", f"{_path(place)}/level", body)["refused"]
+                refused |= node.ask_json("PUT", f"{_path(name)}/level", body)["refused"]
             return refused
 
         return self.each(ask)
@@ -77,7 +79,7 @@ class Nodes:
 
 
 class Recording:
-    """What many nodes measure from now on, until `finish`, appended to a journal."""
+    """Records the readings of many nodes from `begin` to `finish` in a journal."""
 
     def __init__(self, nodes: Nodes, journal: Journal) -> None:
         self._nodes, self._journal = nodes, journal
@@ -87,7 +89,7 @@ class Recording:
         self.is_empty = True
 
     def begin(self) -> list[Outcome[None]]:
-        """What was counted before belongs to an interval that ends here."""
+        """Ends the current interval of each node, so that earlier counts are left out."""
 
         def ask(node: Connection) -> None:
             feed = Feed(node)
@@ -113,24 +115,24 @@ class Recording:
         if feed is None:
             return
         start = feed.start
-        for parcel in feed.new():
-            if parcel.start != start:
-                raise SesameError(f"{node.address}: its daemon has begun again meanwhile")
+        for item in feed.new():
+            if item.start != start:
+                raise SesameError(f"{node.address}: its daemon was restarted meanwhile")
             with self._writing:
-                known = self._seen.get(parcel.key, -1)
+                known = self._seen.get(item.key, -1)
                 try:
-                    self._journal.append(parcel.after(known))
+                    self._journal.append(item.after(known))
                 except OSError as error:
                     reason = f"{self._journal.path}: cannot write: {error.strerror}"
                     raise OutputError(reason) from error
-                self._seen[parcel.key] = parcel.number
+                self._seen[item.key] = item.number
                 self.is_empty = False
 
 
-def _path(place: str) -> str:
+def _path(name: str) -> str:
     """`all`, a subsystem, or subsystem.point."""
-    if place == "all":
+    if name == "all":
         return "/v1"
-    subsystem, _, point = place.partition(".")
+    subsystem, _, point = name.partition(".")
     path = f"/v1/subsystems/{quote(subsystem, safe='')}"
     return f"{path}/points/{quote(point, safe='')}" if point else path

@@ -1,8 +1,9 @@
-"""Files in which programs count their calls; tracer/counter_files.h is the other side.
+"""Counter files of MPI programs (docs/formats/counter-files.md); tracer/counter_files.h writes
+them.
 
-Programs of any user write them, so nothing in them is believed: links are not followed, sizes must
-be right, counters that go back are not taken, and files are read, not mapped, since who shortens a
-file ends those that have mapped it.
+Programs of any user write these files, so their contents are not trusted: links are not followed,
+sizes must be right, counters that decrease are ignored. Files are read, not mapped: truncating a
+mapped file would kill the process that maps it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sesame.errors import InputError, OutputError
-from sesame.measurement.probes import Still
+from sesame.measurement.probes import ChangeCheck
 
 MAGIC, FORMAT = b"sesamMPI", 2
 GROUPS, MOST_POINTS = 8, 8
@@ -41,41 +42,42 @@ SETTINGS = np.dtype(
         ("limits", "u8", GROUPS),
     ]
 )
-# magic, format, pid, began, processes, cpu, calls, charged_ns, events by point; the rest is unused
+# magic, format, pid, start_time, pid_namespace, cpu, calls, charged_ns, events by point, unused
 _HEAD = struct.Struct(f"<8sIIQQIIQ{MOST_POINTS}Q16x")
 # count, bytes, timed, total_ns
 SUMS = 4
 CELL = np.dtype([("sums", "u8", SUMS), ("most_ns", "u8", 2), ("epochs", "u4", 2), ("unused", "u8")])
 NAME = re.compile(r"[0-9]+\.[0-9]+")
 MOST_FILES = 1 << 16
-# What changed in a directory longer ago has another time than what will: clocks of file systems
-# tick every 10 ms or less.
+# A directory that has not changed for so long gets another modification time at its next change:
+# clocks of file systems tick every 10 ms or less.
 SETTLED_NS = 1_000_000_000
 READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class CounterDirectory:
-    """A directory of cells with its settings, which one process at a time has."""
+    """A counter directory with its settings, which one process at a time owns (flock)."""
 
     def __init__(self, path: Path, calls: int, owner: int | None = None) -> None:
-        """Makes what is not there. Raises InputError when it is another's, or in use.
+        """Creates what is missing. Raises InputError if another user owns it, or a process uses it.
 
-        `owner`: the user that this process will become; this one unless given.
+        `owner`: the user that this process will become; by default its own user.
         """
         self.path = path
         try:
             self.descriptor = _open_directory(path, owner)
             self._file = self._open_settings(calls)
             self.notifications = self._open_notifications()
-            # Only now: what others could have put into it is not what was opened.
+            # World-writable only now, so that nobody else could have created the files opened
+            # above.
             os.fchmod(self.descriptor, 0o1777)
         except OSError as error:
-            raise OutputError(f"{path}: cannot be used for counts: {error.strerror}") from error
+            raise OutputError(f"{path}: cannot be used for counters: {error.strerror}") from error
         self._memory = mmap.mmap(self._file, SETTINGS.itemsize)
         self.settings: NDArray[np.void] = np.frombuffer(self._memory, SETTINGS)
 
     def _open_settings(self, calls: int) -> int:
-        """Programs that still run have them mapped, so what is there and ours stays."""
+        """Opens existing settings if they are ours, since running programs have them mapped."""
         try:
             file = os.open("settings", os.O_RDWR | READING, dir_fd=self.descriptor)
         except FileNotFoundError:
@@ -85,7 +87,7 @@ class CounterDirectory:
         except BlockingIOError as error:
             os.close(file)
             raise InputError(
-                f"{self.path}: another process measures with it",
+                f"{self.path}: another process uses this directory",
                 hint="give a directory of its own: --counters DIR",
             ) from error
         found = os.pread(file, SETTINGS.itemsize, 0).ljust(SETTINGS.itemsize)
@@ -97,7 +99,7 @@ class CounterDirectory:
         return self._make_settings(calls)
 
     def _make_settings(self, calls: int) -> int:
-        """In their place at once and whole: a program may be looking for them."""
+        """Creates the settings by rename, so that a program never sees them incomplete."""
         made = np.zeros(1, SETTINGS)
         made["magic"], made["format"], made["calls"] = MAGIC, FORMAT, calls
         with suppress(FileNotFoundError):
@@ -124,24 +126,24 @@ class CounterDirectory:
         with suppress(FileNotFoundError):
             os.unlink("quota-reached", dir_fd=self.descriptor)
         os.mkfifo("quota-reached", 0o600, dir_fd=self.descriptor)
-        # With a writer of our own it never ends.
+        # Opened for writing as well, so that it never is at its end.
         flags = os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
         file = os.open("quota-reached", flags, dir_fd=self.descriptor)
         os.fchmod(file, 0o622)
         return file
 
     def close(self) -> None:
-        """Another may have the directory from now on."""
+        """Releases the directory for another process."""
         fcntl.flock(self._file, fcntl.LOCK_UN)
         del self.settings
-        with suppress(BufferError):  # somebody still has a view of it
+        with suppress(BufferError):  # a view of it still exists
             self._memory.close()
         for one in (self.notifications, self._file, self.descriptor):
             os.close(one)
 
 
 def _open_directory(path: Path, owner: int | None) -> int:
-    """No link, which another could lead elsewhere."""
+    """Refuses a symbolic link, which another user could redirect."""
     with suppress(FileExistsError):
         path.mkdir(mode=0o755, parents=True)
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -157,13 +159,13 @@ def _open_directory(path: Path, owner: int | None) -> int:
 
 
 class _Head(NamedTuple):
-    """The begin of a file of cells."""
+    """The head of a counter file."""
 
     magic: bytes
     format: int
     pid: int
-    began: int
-    processes: int
+    start_time: int
+    pid_namespace: int
     cpu: int
     calls: int
     charged_ns: int
@@ -175,32 +177,32 @@ class _Head(NamedTuple):
         return _Head._make((*fields[:8], fields[8:]))
 
     def has_ended(self) -> bool:
-        """Its process; of one in a namespace of its own that can never be told."""
-        if self.processes != Path("/proc/self/ns/pid").stat().st_ino:
+        """Whether its process has ended. Unknown, so false, for one in another PID namespace."""
+        if self.pid_namespace != Path("/proc/self/ns/pid").stat().st_ino:
             return False
         try:
             fields = Path(f"/proc/{self.pid}/stat").read_bytes().rpartition(b") ")[2].split()
         except OSError:
             return _is_gone(self.pid)
-        # One that has died and was not waited for; its other threads may go on without the first.
+        # A zombie. The first thread may be one while other threads of the process still run.
         is_dead = fields[0] in (b"Z", b"X") and int(fields[17]) <= 1
-        return is_dead or int(fields[19]) != self.began
+        return is_dead or int(fields[19]) != self.start_time
 
 
 @dataclass
 class _Thread:
-    """What was seen last in a file of cells."""
+    """What was read last from a counter file."""
 
     sums: NDArray[np.uint64]
     summed: tuple[int, ...] = (0,) * MOST_POINTS  # the events that are in `sums`
     events: tuple[int, ...] = (0,) * MOST_POINTS
     charged_ns: int = 0
     time_ns: int = 0
-    is_idle: bool = False  # nothing was new when its cells were wanted last
+    is_idle: bool = False  # no new events when its cells were last read
 
 
 def _is_gone(pid: int) -> bool:
-    """/proc may hide others' processes."""
+    """/proc may hide processes of other users."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -211,20 +213,20 @@ def _is_gone(pid: int) -> bool:
 
 
 class CounterFileReader:
-    """All cells of a folder, summed up: those of processes that have ended, too.
+    """The sums of all counter files of a directory, including those of ended processes.
 
-    Their files are removed when all in them has been taken.
+    The file of an ended process is removed when all its counters have been added.
     """
 
-    def __init__(self, folder: CounterDirectory, calls: int, cpus: int) -> None:
-        """What was counted before is left out."""
-        self._directory = folder.descriptor
+    def __init__(self, directory: CounterDirectory, calls: int, cpus: int) -> None:
+        """Counting starts now: earlier counts are left out."""
+        self._directory = directory.descriptor
         self._calls, self._cpus = calls, cpus
         self._threads: dict[str, _Thread] = {}
         self._done: set[str] = set()  # files that cannot be removed
-        self._empty_since = -1  # when the directory changed last, if it had no files then
+        self._empty_since = -1  # modification time of the directory when it had no files
         self._begin()
-        self.look(0)
+        self.update(0)
         self._begin()
 
     def _begin(self) -> None:
@@ -234,16 +236,16 @@ class CounterFileReader:
         self.charged_ns = np.zeros(self._cpus, np.uint64)
         self.events = np.zeros((self._cpus, MOST_POINTS), np.uint64)
         self.additions = 0  # to the last two
-        self.threads: Counter[int] = Counter()  # by where they were seen last
-        self.has_more = False  # than the one who looked last has taken
+        self.threads: Counter[int] = Counter()  # by the processor on which each was seen last
+        self.has_more = False  # than `read` of the probes has given
 
     @property
     def most_threads(self) -> int:
-        """That were seen on one processor."""
+        """The most threads that were seen on one processor."""
         return max(self.threads.values(), default=0)
 
-    def look(self, epoch: int | None) -> None:
-        """Adds what is new; None: only what was spent, and events by point."""
+    def update(self, epoch: int | None) -> None:
+        """Adds what is new since the last call. With None only charges and events by point."""
         changed_ns = os.fstat(self._directory).st_mtime_ns
         if changed_ns == self._empty_since:
             return
@@ -257,15 +259,15 @@ class CounterFileReader:
         self.threads.clear()
         for name in found[:MOST_FILES]:
             if name not in self._done:
-                self._look_at(name, epoch)
+                self._update_file(name, epoch)
 
-    def still(self) -> Still | None:
-        """None while there are files, or there may be."""
+    def change_check(self) -> ChangeCheck | None:
+        """None while there are counter files, or may be."""
         if self._empty_since < 0:
             return None
-        return Still(directory=self._directory, changed_ns=self._empty_since)
+        return ChangeCheck(directory=self._directory, changed_ns=self._empty_since)
 
-    def _look_at(self, name: str, epoch: int | None) -> None:
+    def _update_file(self, name: str, epoch: int | None) -> None:
         try:
             file = os.open(name, READING, dir_fd=self._directory)
         except OSError:
@@ -280,7 +282,7 @@ class CounterFileReader:
             self._remove(name)
 
     def _read(self, name: str, file: int, epoch: int | None) -> bool:
-        """Whether it is over with the file."""
+        """Whether the file is done: its process has ended and all is added."""
         head = self._head(file)
         if head is None:
             return False
@@ -289,7 +291,7 @@ class CounterFileReader:
             cells = np.zeros((self._calls * GROUPS, SUMS), np.uint64)
             thread = self._threads[name] = _Thread(cells)
         ended = epoch is not None and thread.is_idle and head.has_ended()
-        if ended:  # it counts no more: what it has by now is all
+        if ended:  # its counters are final by now
             head = self._head(file) or head
         self._add_head(thread, head)
         if epoch is not None:
@@ -299,7 +301,7 @@ class CounterFileReader:
         return ended
 
     def _head(self, file: int) -> _Head | None:
-        """None: this is no file of cells, or not yet."""
+        """None: this is no counter file, or not complete yet."""
         data = os.pread(file, _HEAD.size, 0)
         head = _Head.of(data) if len(data) == _HEAD.size else None
         known = (MAGIC, FORMAT, self._calls)
@@ -314,7 +316,7 @@ class CounterFileReader:
         if head.events != thread.events:
             before = np.array(thread.events, np.uint64)
             self.events[cpu] += _new(np.array(head.events, np.uint64), before)
-            # Nobody can have spent more than the time that has passed.
+            # A thread cannot be charged more than the time that has passed.
             charged_ns = min(max(head.charged_ns - thread.charged_ns, 0), now - thread.time_ns)
             self.charged_ns[cpu] += np.uint64(charged_ns)
             self.additions += 1
@@ -326,11 +328,11 @@ class CounterFileReader:
         if len(data) != size:
             return
         cells = np.frombuffer(data, CELL)
-        places = np.flatnonzero(cells["sums"][:, 0] != thread.sums[:, 0])
-        changed, now = cells[places], epoch % 2
-        self.sums[places] += _new(changed["sums"], thread.sums[places])
+        indexes = np.flatnonzero(cells["sums"][:, 0] != thread.sums[:, 0])
+        changed, now = cells[indexes], epoch % 2
+        self.sums[indexes] += _new(changed["sums"], thread.sums[indexes])
         most_ns = np.where(changed["epochs"][:, now] == epoch, changed["most_ns"][:, now], 0)
-        self.most_ns[now, places] = np.maximum(self.most_ns[now, places], most_ns)
+        self.most_ns[now, indexes] = np.maximum(self.most_ns[now, indexes], most_ns)
         thread.sums, thread.summed = cells["sums"], thread.events
         self.has_more = True
 

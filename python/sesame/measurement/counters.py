@@ -1,7 +1,7 @@
-"""What all subsystems have done until some moment, in one array.
+"""The counters of all subsystems in one array, for the governor.
 
-Who measures looks at it at each reading, after seconds of sleep, when whatever is called is in no
-cache any more: an operation of numpy takes 25 us then, so there are few.
+The governor computes with them at each reading, after seconds of sleep, when code and data are in
+no cache: an operation of numpy takes 25 us then, so there are few.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ CHARGED, RUNS, EVENTS = 0, 1, 2  # the first columns of a subsystem; its events 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """[CPU, column], those of the subsystems one after the other; and ns for which each was on."""
+    """Sums [CPU, column], the columns of one subsystem after another; ns for which each was
+    attached."""
 
     sums: Sums
     active_ns: list[int]
@@ -30,15 +31,16 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Change:
-    """Between two readings; ns of the CPU that has spent most on a subsystem, or on all of them."""
+    """Between two snapshots: ns of the CPU charged most for a subsystem (`charged`), and of the CPU
+    charged most for all (`whole`)."""
 
-    spent: list[int]  # by subsystem
+    charged: list[int]  # by subsystem
     events: list[int]
-    together: int
+    whole: int
 
 
 class Counters:
-    """Of some subsystems, which are called by their place in the sequence."""
+    """Of some subsystems, identified by their number in the sequence."""
 
     def __init__(self, probes: Sequence[Probes]) -> None:
         self._probes = probes
@@ -56,14 +58,14 @@ class Counters:
         return sums
 
     def read_one(self, number: int) -> Sums:
-        """Its columns only."""
+        """Reads the columns of one subsystem."""
         columns = self._columns[number]
         sums = np.empty((self.shape[0], columns.stop - columns.start), np.uint64)
         self._probes[number].sums(sums)
         return sums
 
     def of(self, number: int, sums: Sums) -> Sums:
-        """The columns of one subsystem."""
+        """The columns of one subsystem in `sums`."""
         return sums[:, self._columns[number]]
 
     def change(self, before: Sums, now: Sums) -> Change:

@@ -1,4 +1,4 @@
-"""How closely a point of the kernel is observed."""
+"""The level of detail at which an instrumentation point is measured."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Detail(IntEnum):
-    """What each level adds is in probes/cell.h."""
+    """Each level costs more than the one before; probes/cell.h says what it adds."""
 
     OFF = 0
     COUNT = 1

@@ -1,10 +1,12 @@
-"""Events of traces on their way from a daemon to whoever stores them: blocks, each with an account.
+"""Blocks of trace events, as a daemon sends them to the process that stores them.
 
-A daemon counts the events that were to be traced since it began, and a block says up to which of
-them it goes. Whoever receives blocks subtracts, so that each event is written or counted as
-discarded, however many blocks were lost on the way, and whoever began again.
+Accounting of losses: a daemon numbers the events to be traced since its start. Each block says how
+many of them there were before it (`before`) and with it (`seen`). The receiver keeps `seen` of the
+last block it stored; the difference to the next block, less the events in that block, is the number
+of events that were discarded in between. So each event is either written or counted as discarded,
+whichever blocks were lost and whichever process was restarted.
 
-A block is a line, the word `events` and a JSON object, and after it the records as the kernel wrote
+A block is a line (the word `events` and a JSON object) followed by the records as the kernel wrote
 them.
 """
 
@@ -23,7 +25,7 @@ from sesame.measurement.trace import Named, Names
 
 WORD = b"events "
 RECORD = [list(one) for one in EVENT.descr]
-OWN_WEIGHT = 64  # what a block without events takes, in events
+OWN_WEIGHT = 64  # memory of a block without events, in events
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +34,15 @@ class Block:
 
     node: str
     start: str
-    before: int  # events that were seen before this block
-    seen: int  # and with it
+    before: int  # events to be traced before this block
+    seen: int  # and up to its end
     begin_ns: int
     end_ns: int
     names: list[Named]
     events: NDArray[np.void] = field(repr=False)
     offset: Offset
-    since: int = 0  # where the account of whoever receives it begins, if it has none
-    discarded: int = 0  # says who receives it: events since the block before that it has not got
+    since: int = 0  # from which event on a receiver counts that has stored no block yet
+    discarded: int = 0  # set by the receiver: events missing since the block before
 
     path: ClassVar[str] = "/v1/events"
 
@@ -57,11 +59,11 @@ class Block:
         return len(self.events) + OWN_WEIGHT
 
     def after(self, known: int) -> Block:
-        """As it is stored by one who has a block that goes up to `known`."""
+        """As a receiver stores it whose last block ended at event `known`."""
         return replace(self, discarded=self.seen - max(known, self.since) - len(self.events))
 
     def encode(self, offset: Offset | None = None) -> bytes:
-        """`offset`: of another clock than its own offset is to."""
+        """`offset`: to another clock, in place of its own."""
         head = {name: value for name, value in vars(self).items() if name != "events"}
         head |= {
             "offset": vars(offset or self.offset),
@@ -72,7 +74,7 @@ class Block:
 
     @staticmethod
     def decode(line: bytes, records: bytes) -> Block:
-        """Raises ValueError when this is no block."""
+        """Raises ValueError unless this is a block of this version."""
         try:
             head = json.loads(line.removeprefix(WORD))
             if head.pop("record") != RECORD or head.pop("bytes") != len(records):

@@ -1,4 +1,4 @@
-"""What a daemon has to tell, fetched from it by somebody else: readings, and blocks of events."""
+"""Fetches readings and blocks of events from a daemon, each once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from sesame.measurement.frames import decode_blocks, decode_readings
 from sesame.measurement.readings import Reading
 
 CLOCK_EVERY = 60  # times
-MOST_ANSWERS = 16  # at once: as many blocks as a daemon keeps; under load there is always another
-Parcel = TypeVar("Parcel", Reading, Block)
+MOST_ANSWERS = 16  # per call: as many blocks as a daemon keeps; under load there is always another
+Item = TypeVar("Item", Reading, Block)
 
 
 class Feed:
-    """Gives each of them once, with our time of day; one that cannot be taken comes again."""
+    """Gives each of them once, with the offset to our time of day. An item that the caller failed
+    to store is given again by the next call."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -31,7 +32,7 @@ class Feed:
         self._offset: Offset | None = None
 
     def begin(self) -> None:
-        """Only what comes from now on: what was counted until now ends here."""
+        """Starts now: ends the current interval, so that earlier events are not part of it."""
         answer = self._connection.ask_json("POST", "/v1/read")
         self.start, self._sequence = answer["start"], answer["sequence"]
         self._seen = self._since = answer["events"]
@@ -66,14 +67,12 @@ class Feed:
                 return
 
     def _follow(self, start: str) -> None:
-        """A daemon that has begun again counts from the beginning."""
+        """A restarted daemon counts from the beginning."""
         if start != self.start:
             self.start = start
             self._sequence = self._seen = self._since = -1
 
-    def _ask(
-        self, what: str, after: int, read: Callable[[BinaryIO], Iterator[Parcel]]
-    ) -> list[Parcel]:
+    def _ask(self, what: str, after: int, read: Callable[[BinaryIO], Iterator[Item]]) -> list[Item]:
         path = f"/v1/{what}?start={self.start}&after={after}"
         return list(read(BytesIO(self._connection.ask("GET", path))))
 

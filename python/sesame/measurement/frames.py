@@ -1,6 +1,7 @@
-"""Readings and blocks of events one after the other, in a journal or in an answer.
+"""The sequence of readings and blocks of events in a journal or in a reply.
 
-A reading is a line; of a block, which is a line that begins with a word, records come after it.
+A reading is one line of JSON. A block is a line that starts with the word `events`, and its
+records.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ from sesame.measurement.readings import Reading
 
 
 def frames(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
-    """Each line, and how many bytes come after it; what is torn at the end is left out."""
+    """Each line, and how many bytes of records follow it. An incomplete item at the end is left
+    out."""
     end = file.seek(0, os.SEEK_END)
-    place = file.seek(0)
+    position = file.seek(0)
     while (line := file.readline()).endswith(b"\n"):
         size = json.loads(line[len(WORD) :])["bytes"] if line.startswith(WORD) else 0
-        place += len(line)
-        if place + size > end:
+        position += len(line)
+        if position + size > end:
             return
         yield line, size
-        place = file.seek(place + size)
+        position = file.seek(position + size)
 
 
 def decode_readings(file: BinaryIO) -> Iterator[Reading]:
@@ -40,7 +42,7 @@ def decode_blocks(file: BinaryIO) -> Iterator[Block]:
 
 
 def whole_bytes(file: BinaryIO) -> int:
-    """How much of it is not torn."""
+    """How many bytes of it are complete items."""
     whole = 0
     for line, size in frames(file):
         whole += len(line) + size

@@ -1,20 +1,29 @@
-"""Keeps what measuring costs within a budget: a share of each processor's time.
+"""Keeps the cost of measuring within a budget: a share of each processor's time.
 
-The programs in the kernel, and the hooks in front of MPI, sum up what they cost, run by run and
-event by event, with calibrated costs. At each begin of an interval the governor looks how often
-they ran in the one before, and has every subsystem look as closely as its part of the budget
-allows: durations, sampled durations, counts. A subsystem that is too much even so counts until its
-part is spent, and is then detached: the kernel says so at that moment, since at a million events a
-second a whole interval would cost a hundred budgets. Where rates are not known yet, it says so
-after a tenth of the part, and the rest goes by what was seen until then. Whoever wants to know more
-often what was spent does not get a new budget by it.
+Costs. The eBPF programs in the kernel, and the hooks of the MPI preload library, charge each run
+and each event with its calibrated cost to an account of their CPU (or thread). The processor time
+of this process counts, too.
 
-What this process takes itself (readings, sending, switching) counts, too. What an interval has cost
-too much is a debt, which the next ones have less for; what an interval leaves lapses. Switching
-costs processor time as well, so a subsystem that is detached saves its parts until they are worth
-it.
+Level of detail. At the begin of each interval the budget is divided into shares, one for each
+subsystem; what a subsystem does not need goes to the others. From the rates of the interval before,
+the governor computes the cost at each level of detail and chooses the finest level that fits into
+the share: durations, sampled durations, counts.
 
-What was done stands in the data: how closely, and for how long.
+Quota. A subsystem that costs too much even when it only counts gets its share as a quota. When a
+CPU reaches it, the kernel sends a message at once and the governor detaches the subsystem until it
+can pay for it again: at a million events a second a whole interval would cost a hundred budgets.
+While rates are unknown the quota is a tenth of the share; the rates seen until then decide about
+the rest of the interval. Reading the costs more often gives no new budget.
+
+Debt. An interval that cost more than its budget leaves a debt, which reduces the budget of the next
+ones; unused budget lapses. Switching costs processor time as well, so a detached subsystem saves
+its shares until they are worth the switching.
+
+Idle. While all subsystems are measured at full detail and stay below their limits
+(`idle_limits`), `begin` would change nothing. Then intervals may end without it (daemon/idle.py),
+and `finish_idle` accounts for them.
+
+The level of detail, and the time for which a subsystem was attached, are recorded in the data.
 """
 
 from __future__ import annotations
@@ -35,39 +44,39 @@ from sesame.measurement.defaults import DEFAULT_BUDGET
 from sesame.measurement.detail import Detail
 from sesame.measurement.probes import Probes, Subsystem
 
-# What a subsystem may be expected to take of its part before it looks less closely: rates vary.
+# The expected cost of a level of detail may be so much of the share, since rates vary.
 FILLING = 0.8
-# Of a part: what may be spent before rates are known.
-FIRST_LOOK = 0.1
-# Less is not worth a message from the kernel: to hear and to answer it takes as much.
+# The quota while rates are unknown, as a fraction of the share.
+FIRST_SHARE = 0.1
+# A smaller quota is useless: receiving and answering the message costs as much.
 MESSAGE_NS = 200_000
-# A subsystem that was detached comes back when it has so many times what switching takes.
+# A detached subsystem is attached again when it has saved so many times the cost of switching.
 WORTH_SWITCHING = 2.0
-# In budgets of an interval: what is left for those who need little, however large the debt is; and
-# the most that is remembered of it.
-LEFT, MOST_DEBT = 0.1, 10.0
-# Where nothing was calibrated, ns per event: measured on Linux 6.18 (docs/models/measuring.md).
+# In budgets of an interval: the least budget whatever the debt, so that cheap subsystems are still
+# measured; and the largest debt.
+LEAST_BUDGET, MOST_DEBT = 0.1, 10.0
+# Without calibration: ns per event, measured on Linux 6.18 (docs/models/measuring.md).
 GUESSED = {Detail.OFF: 0.0, Detail.COUNT: 100.0, Detail.SAMPLED: 300.0, Detail.DURATION: 400.0}
-# Of that, a run at a call of the system that is not counted.
+# Part of that: a run at a system call that is not counted.
 GUESSED_RUN = {Detail.OFF: 0.0, Detail.COUNT: 50.0, Detail.SAMPLED: 105.0, Detail.DURATION: 105.0}
 TRACE_COST = 230.0
-# What the process that measures took itself, among the subsystems' costs.
+# The name of this process among the subsystems' costs.
 OWN = "sesame"
 
 
 class CostTable:
-    """What a run of a subsystem's programs costs, and an event on top of that, in ns."""
+    """Costs in ns: of a run of a subsystem's eBPF programs, and of an event on top of its run."""
 
     def __init__(self, costs: list[Cost]) -> None:
         certain = [cost for cost in costs if cost.is_certain]
         self._events = {_key(cost): cost for cost in certain if cost.points != ANOTHER_CALL}
         self._others = {_key(cost): cost for cost in certain if cost.points == ANOTHER_CALL}
-        # Their programs run at more than what they count.
+        # Subsystems whose programs also run at events that are not counted.
         self._run_at_all = {"fs"} | {name for name, _ in self._others}
         self._guessed: dict[str, dict[Detail, float]] = {}
 
     def expect(self, subsystem: Subsystem) -> None:
-        """Takes its own guess where nothing was calibrated."""
+        """Uses the subsystem's own guess where nothing was calibrated."""
         if subsystem.guessed_ns:
             self._guessed[subsystem.name] = dict(zip(Detail, subsystem.guessed_ns, strict=True))
 
@@ -83,7 +92,7 @@ class CostTable:
         return max(self._all_ns(subsystem, detail) - self.run_ns(subsystem, detail), 0.0)
 
     def runs(self, subsystem: str, detail: Detail) -> float:
-        """For each event that is counted."""
+        """Runs of programs for each counted event."""
         known = self._events.get((subsystem, detail))
         return known.runs if known else 1.0
 
@@ -98,7 +107,7 @@ def _key(cost: Cost) -> tuple[str, Detail]:
 
 @dataclass
 class Rates:
-    """Per second: runs [CPU] and events [CPU, point], as closely as the points looked."""
+    """Per second: runs [CPU] and events [CPU, point], seen at the level `detail`."""
 
     detail: Detail
     runs: NDArray[np.float64]
@@ -107,30 +116,30 @@ class Rates:
 
 @dataclass
 class Governed:
-    """One subsystem: what is wanted of it, and what it is allowed."""
+    """One subsystem: the points and details wanted, its state, and its share of the budget."""
 
     name: str
     probes: Probes
     wanted: dict[int, Detail]
     tracing: frozenset[int] = frozenset()
     detail: Detail = Detail.DURATION
-    on_since_ns: int | None = None  # monotonic; None while it is detached
+    on_since_ns: int | None = None  # monotonic; None: detached
     attached: tuple[Detail, dict[int, Detail], frozenset[int]] | None = None
-    active_ns: int = 0  # before that
-    part_ns: float = 0.0  # what it may spend in this interval
-    saved_ns: float = 0.0  # while it was detached
-    switching_ns: int = 0  # what switching it off, and on, has taken last
+    active_ns: int = 0  # in earlier attachments
+    share_ns: float = 0.0  # of the budget of this interval
+    saved_ns: float = 0.0  # shares saved while detached
+    switching_ns: int = 0  # cost of the last detaching and attaching
     rates: Rates | None = None
 
     def active_until(self, now_ns: int) -> int:
-        """ns for which it was on."""
+        """ns for which it was attached until then."""
         since = self.on_since_ns
         return self.active_ns + (now_ns - since if since is not None else 0)
 
 
 @dataclass(frozen=True)
 class IntervalCost:
-    """What a subsystem cost in an interval, in ns of the CPU that paid most."""
+    """The cost of a subsystem in an interval, in ns of the CPU charged most."""
 
     subsystem: str
     detail: Detail
@@ -141,26 +150,30 @@ class IntervalCost:
 
 @dataclass(frozen=True)
 class IdleLimits:
-    """As long as no subsystem, and all with this process, take more than so many ns of an interval,
-    `begin` would leave all as it is. None: whatever they take."""
+    """Limits of the cost of an interval, in ns, below which `begin` would change nothing.
 
-    part_ns: int | None
+    `share_ns`: of each subsystem; `whole_ns`: of all and this process. None: no limit.
+    """
+
+    share_ns: int | None
     whole_ns: int | None
-    renewal_ns: int  # what each may spend in the next one; 0: nothing is limited
-    sums: Sums  # at the begin
+    renewal_ns: int  # the quota of each subsystem in the next interval; 0: none
+    sums: Sums  # at the begin of the interval
     since: Moment
 
 
 @dataclass(frozen=True)
 class Moment:
-    """Of the clock, and of the processor time of this process."""
+    """A time of the monotonic clock, and the processor time of this process then."""
 
     time_ns: int
     own_ns: int
 
 
 class Governor:
-    """`budget` is a share of a processor's time; None: whatever it costs."""
+    """Chooses levels of detail and quotas. Any thread may call it.
+
+    `budget`: a share of a processor's time; None: unlimited."""
 
     def __init__(
         self,
@@ -172,7 +185,7 @@ class Governor:
         clock: Callable[[], int] = time.monotonic_ns,
         own: Callable[[], int] = time.process_time_ns,
     ) -> None:
-        """`own`: the processor time that this process has taken."""
+        """`own`: gives the processor time of this process in ns."""
         self._subsystems = {one.name: one for one in subsystems}
         self._number = {one.name: number for number, one in enumerate(subsystems)}
         self.counters = Counters([one.probes for one in subsystems])
@@ -183,105 +196,105 @@ class Governor:
         self._interval_s = interval_s
         self._clock, self._own = clock, own
         self._is_on = False
-        # When the budget's interval began, and when `end` was last called.
-        self._begun = self._ended = self._stopped = Moment(0, 0)
+        # When the current budget's interval began, when `end` was called last, when it was stopped.
+        self._started = self._ended = self._stopped = Moment(0, 0)
         self._at_begin = self._at_end = self._read(0)
         self._debt_ns = 0.0
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """Switches on what is wanted, as closely as the rates until the last `end` allow."""
+        """Starts an interval: chooses details and quotas by the rates until the last `end`."""
         with self._lock:
-            spent = self._close()
+            charged = self._close()
             amount = self._amount()
-            part = self._most_calm(amount)
+            share = self._idle_share(amount)
             if (
                 self._is_on
-                and self._look_closest()
-                and (part is None or max(spent, default=0) <= part)
+                and self._is_at_full_detail()
+                and (share is None or max(charged, default=0) <= share)
             ):
-                self._renew(amount)
+                self._renew_quotas(amount)
             else:
-                self._share(amount)
-            if not self._is_on:  # what the first switching has taken is not of any interval
+                self._redistribute(amount)
+            if not self._is_on:  # the first switching is not charged to an interval
                 self._is_on, self._ended = True, self._now()
-            self._begun, self._at_begin = self._ended, self._at_end
+            self._started, self._at_begin = self._ended, self._at_end
 
     def idle_limits(self) -> IdleLimits | None:
-        """The limits within which this interval may end without `end` and `begin`, by finish_idle.
-
-        None: `begin` may have something to do.
+        """The limits within which this interval may end with `finish_idle` in place of `end` and
+        `begin`. None: `begin` may have to change something.
         """
         with self._lock:
             amount = self._amount()
-            part = self._most_calm(amount)
-            if not (self._is_on and self._look_closest()):
+            share = self._idle_share(amount)
+            if not (self._is_on and self._is_at_full_detail()):
                 return None
-            sums, since = self._at_begin.sums, self._begun
-            if self._budget is None or amount is None or part is None:
+            sums, since = self._at_begin.sums, self._started
+            if self._budget is None or amount is None or share is None:
                 return IdleLimits(None, None, 0, sums, since)
             whole = 1e9 * self._budget * self._interval_s
             renewal = amount / len(self._subsystems)
-            return IdleLimits(int(part), int(whole), int(renewal), sums, since)
+            return IdleLimits(int(share), int(whole), int(renewal), sums, since)
 
     def finish_idle(self, sums: Sums, end: Moment) -> None:
-        """Idle intervals have ended, the last of them then."""
+        """Accounts for intervals within the limits that ended without `end`, the last one at
+        `end`."""
         with self._lock:
             active_ns = [one.active_until(end.time_ns) for one in self._subsystems.values()]
             self._at_end, self._ended = Snapshot(sums, active_ns), end
             self._close()
-            self._begun, self._at_begin = self._ended, self._at_end
+            self._started, self._at_begin = self._ended, self._at_end
 
     def _close(self) -> list[int]:
-        """Reckons what the interval has cost; gives what each subsystem has spent."""
+        """Updates the debt; gives the cost of each subsystem in the interval."""
         change = self.counters.change(self._at_begin.sums, self._at_end.sums)
-        self._reckon(change.together)
-        return change.spent
+        self._update_debt(change.whole)
+        return change.charged
 
-    def _look_closest(self) -> bool:
-        """All subsystems, and what they cost is known."""
+    def _is_at_full_detail(self) -> bool:
+        """Whether all subsystems are attached at full detail with known rates."""
         return all(
             one.on_since_ns is not None and one.rates is not None and one.detail == Detail.DURATION
             for one in self._subsystems.values()
         )
 
-    def _most_calm(self, amount: float | None) -> float | None:
-        """What each may spend so that none needs what another leaves."""
+    def _idle_share(self, amount: float | None) -> float | None:
+        """The cost of each subsystem up to which none needs the unused share of another."""
         return None if amount is None else FILLING * amount / max(len(self._subsystems), 1)
 
-    def _renew(self, amount: float | None) -> None:
+    def _renew_quotas(self, amount: float | None) -> None:
         if amount is None:
             return
         for one in self._subsystems.values():
-            one.part_ns = amount / len(self._subsystems)
-            one.probes.set_quota(one.part_ns)
+            one.share_ns = amount / len(self._subsystems)
+            one.probes.set_quota(one.share_ns)
 
-    def _share(self, amount: float | None) -> None:
+    def _redistribute(self, amount: float | None) -> None:
         for number, one in enumerate(self._subsystems.values()):
             sums = self.counters.of(number, self._at_end.sums)
             self._learn(one, sums, self._at_end.active_ns[number])
-        parts = self._parts(amount, self._interval_s)
+        shares = self._shares(amount, self._interval_s)
         for one in self._subsystems.values():
-            self._open(one, parts[one.name])
+            self._enable(one, shares[one.name])
 
     def set_interval(self, seconds: float) -> None:
-        """From the next one on."""
+        """Sets the length of intervals, from the next one on."""
         with self._lock:
             self._interval_s = seconds
 
     def want(self, name: str, points: dict[int, Detail], tracing: frozenset[int]) -> None:
-        """Other points from now on; what is detached since it spent its part stays so for now."""
+        """Sets the points of a subsystem. One detached for its cost stays detached for now."""
         with self._lock:
             one = self._subsystems[name]
             for point in one.wanted.keys() - points.keys():
                 one.probes.set(point, Detail.OFF)
             one.wanted, one.tracing = points, tracing
             if one.on_since_ns is not None:
-                one.rates = None  # they were those of other points
-                self._open(one, self._parts(self._amount(), self._interval_s)[name])
+                one.rates = None  # rates of other points
+                self._enable(one, self._shares(self._amount(), self._interval_s)[name])
 
     def refusal(self, name: str, point: int) -> str | None:
-        """Why the kernel does not attach a point; one that is on already has been attached."""
+        """Why the kernel cannot attach a point; None if it can."""
         with self._lock:
             one = self._subsystems[name]
             if one.probes.detail(point) != Detail.OFF:
@@ -291,44 +304,45 @@ class Governor:
             except SesameError as error:
                 return error.message
             if one.on_since_ns is None:
-                one.probes.set(point, Detail.OFF)  # it comes back with the others
+                one.probes.set(point, Detail.OFF)  # attached again with the others
             return None
 
     def on_quota_reached(self, name: str) -> None:
-        """The kernel says that the subsystem has spent what it was allowed."""
+        """Handles the message of the kernel that a CPU reached the subsystem's quota."""
         with self._lock:
             one = self._subsystems[name]
-            spent = one.probes.accounts
+            accounts = one.probes.accounts
             amount = self._amount()
-            is_over = (spent["charged_ns"] >= spent["quota_ns"]).any()
+            is_over = (accounts["charged_ns"] >= accounts["quota_ns"]).any()
             if amount is None or one.on_since_ns is None or not is_over:
                 return
-            if one.detail == Detail.COUNT and self._is_dear(one):
-                self._detach(one)  # to reckon again would cost more than it could find
+            if one.detail == Detail.COUNT and self._exceeds_share(one):
+                self._detach(one)  # computing rates again would cost more than it could gain
                 return
             now_ns = self._clock()
             sums = self.counters.read_one(self._number[name])
             charged_ns = int(self._learn(one, sums, one.active_until(now_ns))[:, CHARGED].max())
-            rest_s = max(self._interval_s - 1e-9 * (now_ns - self._begun.time_ns), 0.0)
-            for_rest = self._parts(amount * rest_s / self._interval_s, rest_s)[name] or 0.0
-            one.part_ns = max(one.part_ns, self._parts(amount, self._interval_s)[name] or 0.0)
+            left_s = max(self._interval_s - 1e-9 * (now_ns - self._started.time_ns), 0.0)
+            left_ns = self._shares(amount * left_s / self._interval_s, left_s)[name] or 0.0
+            one.share_ns = max(one.share_ns, self._shares(amount, self._interval_s)[name] or 0.0)
             try:
-                if max(self._demand(one, Detail.COUNT, rest_s), MESSAGE_NS) <= for_rest:
-                    self._settle(one, for_rest, rest_s)
-                elif charged_ns + MESSAGE_NS <= one.part_ns:
-                    self._look(one, Detail.COUNT, one.part_ns - charged_ns)
+                if max(self._demand(one, Detail.COUNT, left_s), MESSAGE_NS) <= left_ns:
+                    self._choose_detail(one, left_ns, left_s)
+                elif charged_ns + MESSAGE_NS <= one.share_ns:
+                    self._attach_at(one, Detail.COUNT, one.share_ns - charged_ns)
                 else:
                     self._detach(one)
-            except SesameError:  # what is to come instead cannot be attached now
+            except SesameError:  # the coarser programs cannot be attached now
                 self._detach(one)
 
-    def _is_dear(self, one: Governed) -> bool:
-        """Even counting takes more than its part, so it was to count until that is spent."""
+    def _exceeds_share(self, one: Governed) -> bool:
+        """Whether even counting costs more than the share."""
         demand = self._demand(one, Detail.COUNT, self._interval_s)
-        return one.rates is not None and demand > one.part_ns
+        return one.rates is not None and demand > one.share_ns
 
     def end(self) -> list[IntervalCost]:
-        """What was spent since the last call; what may be spent stays as it is until `begin`."""
+        """The costs since the last call, by subsystem and of this process. Quotas stay until
+        `begin`."""
         with self._lock:
             before, self._ended = self._ended, self._now() if self._is_on else self._stopped
             passed_ns = self._ended.time_ns - before.time_ns
@@ -336,9 +350,9 @@ class Governor:
             return [*self._end(), IntervalCost(OWN, Detail.OFF, passed_ns, own_ns, 0)]
 
     def stop(self) -> None:
-        """When it returns, what has been counted and traced stays as it is.
+        """Detaches everything. When it returns, counters and traces no longer change.
 
-        `end` can be called once more; what switching off takes is not of its interval.
+        `end` can be called once more; its interval does not include the switching.
         """
         with self._lock:
             if self._is_on:
@@ -381,50 +395,50 @@ class Governor:
             one.probes.pause(paused=False)
             one.on_since_ns = self._clock()
 
-    def _look(self, one: Governed, detail: Detail, allowed_ns: float | None) -> None:
-        """So closely, until so much is spent."""
+    def _attach_at(self, one: Governed, detail: Detail, allowed_ns: float | None) -> None:
+        """Attaches it at this detail with this quota; None: without quota."""
         one.detail = detail
         if allowed_ns is not None:
             one.probes.set_quota(allowed_ns)
         self._attach(one)
 
-    def _open(self, one: Governed, part_ns: float | None) -> None:
-        """With what it may cost in an interval."""
-        if part_ns is None:
-            self._look(one, Detail.DURATION, None)
-        elif self._is_worth_it(one, part_ns):
-            one.part_ns, one.saved_ns = part_ns + one.saved_ns, 0.0
-            self._settle(one, one.part_ns, self._interval_s)
+    def _enable(self, one: Governed, share_ns: float | None) -> None:
+        """Attaches it with its share of an interval, or saves the share."""
+        if share_ns is None:
+            self._attach_at(one, Detail.DURATION, None)
+        elif self._is_worth_it(one, share_ns):
+            one.share_ns, one.saved_ns = share_ns + one.saved_ns, 0.0
+            self._choose_detail(one, one.share_ns, self._interval_s)
         else:
-            one.saved_ns += part_ns
+            one.saved_ns += share_ns
 
-    def _settle(self, one: Governed, part_ns: float, seconds: float) -> None:
-        """As closely as the part allows for so long."""
+    def _choose_detail(self, one: Governed, share_ns: float, seconds: float) -> None:
+        """Chooses the finest detail that the share allows for so many seconds, and attaches it."""
         detail = Detail.DURATION
-        while detail > Detail.COUNT and self._demand(one, detail, seconds) > FILLING * part_ns:
+        while detail > Detail.COUNT and self._demand(one, detail, seconds) > FILLING * share_ns:
             detail = Detail(detail - 1)
-        self._look(one, detail, part_ns if one.rates is not None else FIRST_LOOK * part_ns)
+        self._attach_at(one, detail, share_ns if one.rates is not None else FIRST_SHARE * share_ns)
 
-    def _is_worth_it(self, one: Governed, part_ns: float) -> bool:
-        """To switch it on, or to leave it so."""
+    def _is_worth_it(self, one: Governed, share_ns: float) -> bool:
+        """Whether to attach it, or to leave it attached."""
         if one.on_since_ns is not None or one.rates is None:
             return True
         return (
-            self._demand(one, Detail.COUNT, self._interval_s) <= part_ns
-            or part_ns + one.saved_ns >= WORTH_SWITCHING * one.switching_ns
+            self._demand(one, Detail.COUNT, self._interval_s) <= share_ns
+            or share_ns + one.saved_ns >= WORTH_SWITCHING * one.switching_ns
         )
 
-    # ---- Reckoning ----
+    # ---- Estimates ----
 
     @staticmethod
     def _finest(one: Governed, detail: Detail) -> Detail:
-        """As closely as any of its points looks."""
+        """The finest detail of its points."""
         points = one.probes.subsystem.points
         each = [min(wanted, detail, points[i].finest) for i, wanted in one.wanted.items()]
         return max(each, default=Detail.OFF)
 
     def _cost(self, one: Governed, point: int, detail: Detail) -> float:
-        """Of an event, on top of the run."""
+        """The cost of an event of a point in ns, on top of the run."""
         wanted = one.wanted.get(point, Detail.OFF)
         if wanted == Detail.OFF:
             return 0.0
@@ -434,7 +448,7 @@ class Governor:
         return self._costs.event_ns(one.name, min(wanted, detail)) + extra
 
     def _demand(self, one: Governed, detail: Detail, seconds: float) -> float:
-        """ns in so many seconds, of the CPU that would pay most."""
+        """The expected cost in so many seconds, in ns of the CPU charged most."""
         if one.rates is None:
             return 0.0
         detail = self._finest(one, detail)
@@ -448,29 +462,29 @@ class Governor:
         return float(per_second.max()) * seconds
 
     def _amount(self) -> float | None:
-        """ns that the interval may cost."""
+        """The budget of the interval in ns; None: unlimited."""
         if self._budget is None:
             return None
         whole = 1e9 * self._budget * self._interval_s
-        return max(whole - max(self._debt_ns, 0.0), LEFT * whole)
+        return max(whole - max(self._debt_ns, 0.0), LEAST_BUDGET * whole)
 
-    def _parts(self, amount: float | None, seconds: float) -> dict[str, float | None]:
-        """Of an amount: equal parts, of which who needs less leaves the rest to the others."""
+    def _shares(self, amount: float | None, seconds: float) -> dict[str, float | None]:
+        """Divides an amount equally; the unused rest of cheap subsystems goes to the others."""
         if amount is None:
             return dict.fromkeys(self._subsystems)
         demands = {
             name: self._demand(one, Detail.DURATION, seconds) / FILLING if one.rates else math.inf
             for name, one in self._subsystems.items()
         }
-        parts: dict[str, float | None] = {}
+        shares: dict[str, float | None] = {}
         for done, name in enumerate(sorted(demands, key=lambda name: demands[name])):
             equal = amount / (len(demands) - done)
-            parts[name] = equal
+            shares[name] = equal
             amount -= min(demands[name], equal)
-        return parts
+        return shares
 
     def _learn(self, one: Governed, sums: Sums, active_ns: int) -> Sums:
-        """The rates of the interval until now, from what is new in it, which it gives."""
+        """Computes the rates of the interval until now; gives its new counts."""
         number = self._number[one.name]
         new = sums - self.counters.of(number, self._at_begin.sums)
         seconds = 1e-9 * (active_ns - self._at_begin.active_ns[number])
@@ -492,7 +506,7 @@ class Governor:
                 self._subsystems.values(),
                 self._at_end.active_ns,
                 before.active_ns,
-                new.spent,
+                new.charged,
                 new.events,
                 strict=True,
             )
@@ -501,12 +515,12 @@ class Governor:
     def _now(self) -> Moment:
         return Moment(self._clock(), self._own())
 
-    def _reckon(self, charged_ns: int) -> None:
-        """What the interval has cost more than it may have; this process runs on any CPU."""
+    def _update_debt(self, charged_ns: int) -> None:
+        """Adds the excess of the interval to the debt. This process may run on any CPU."""
         if self._budget is None:
             return
-        cost = self._ended.own_ns - self._begun.own_ns + charged_ns
-        allowed = self._budget * (self._ended.time_ns - self._begun.time_ns)
+        cost = self._ended.own_ns - self._started.own_ns + charged_ns
+        allowed = self._budget * (self._ended.time_ns - self._started.time_ns)
         saved = sum(one.saved_ns for one in self._subsystems.values())
         most = MOST_DEBT * 1e9 * self._budget * self._interval_s
         self._debt_ns = min(max(self._debt_ns + cost - allowed, -saved), most)

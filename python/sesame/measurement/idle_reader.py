@@ -1,5 +1,4 @@
-"""Intervals that nobody has to be awake for: nothing is to be decided, so a thread of the library
-closes them, and they become readings when somebody is.
+"""Closes intervals in a thread of the library while the daemon is idle (see daemon/idle.py).
 
 Reading all counters takes some 0.1 ms; waking this interpreter and making a reading takes ten times
 that.
@@ -18,7 +17,7 @@ import numpy as np
 from sesame.errors import SesameError
 from sesame.measurement.counters import Counters, Sums
 from sesame.measurement.governor import IdleLimits, Moment
-from sesame.measurement.probes import CELL_READING, Still, library
+from sesame.measurement.probes import CELL_READING, ChangeCheck, library
 
 MOST = 2**64 - 1
 
@@ -30,7 +29,7 @@ class _Order(ctypes.Structure):
         ("due_ns", ctypes.c_uint64),
         ("interval_ns", ctypes.c_uint64),
         ("own_ns", ctypes.c_uint64),
-        ("part_ns", ctypes.c_uint64),
+        ("share_ns", ctypes.c_uint64),
         ("whole_ns", ctypes.c_uint64),
         ("renewal_ns", ctypes.c_uint64),
         ("changed_ns", ctypes.c_uint64),
@@ -50,25 +49,25 @@ WORD = 8
 
 @dataclass(frozen=True)
 class IntervalSample:
-    """An interval, by its end; the rest by subsystem, in their order."""
+    """One closed interval: its end, and lists with one item for each subsystem in order."""
 
     end: Moment
-    charged_ns: list[int]  # by the CPU that spent most
+    charged_ns: list[int]  # of the CPU charged most
     events: list[int]
     cells: list[bytes]
-    processors: bytes  # the begin of /proc/stat
+    processors: bytes  # the text of /proc/stat
 
 
 class IdleReader:
-    """Somebody calls `wake` before anything else looks at the probes."""
+    """`stop` must be called before the probes are used otherwise."""
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
         self._count = len(counters.begins) - 1
         cpus, columns = counters.shape
-        self._watch = library().sesame_probes_idle_open(cpus, columns, self._count)
-        if not self._watch:
-            raise SesameError("there is no memory for a watch, or no thread")
+        self._reader = library().sesame_probes_idle_open(cpus, columns, self._count)
+        if not self._reader:
+            raise SesameError("cannot start the idle reader: no memory, or no thread")
         self._sums: Sums = np.zeros(counters.shape, np.uint64)
         self._loaded = (ctypes.c_void_p * self._count)()
         self._head = struct.Struct(
@@ -76,33 +75,33 @@ class IdleReader:
         )  # struct interval_sample, struct subsystem_sample
 
     def fileno(self) -> int:
-        """Readable when a rest has ended."""
-        return int(library().sesame_probes_idle_descriptor(self._watch))
+        """A descriptor that is readable when the idle period has ended."""
+        return int(library().sesame_probes_idle_descriptor(self._reader))
 
-    def rest(
+    def start(
         self,
-        calm: IdleLimits,
-        still: Sequence[Still],
+        limits: IdleLimits,
+        checks: Sequence[ChangeCheck],
         processors: int,
         *,
         due_ns: int,
         interval_ns: int,
         most: int,
     ) -> None:
-        """Closes at most so many intervals that are calm, the first when it is due.
+        """Closes up to `most` intervals within the limits, the first at `due_ns`.
 
-        `processors`: /proc/stat.
+        `checks`: one for each subsystem. `processors`: a descriptor of /proc/stat.
         """
-        self._sums[:] = calm.sums
-        self._loaded[:] = [one.handle for one in still]
-        seen = next((one for one in still if one.directory >= 0), Still())
+        self._sums[:] = limits.sums
+        self._loaded[:] = [one.handle for one in checks]
+        seen = next((one for one in checks if one.directory >= 0), ChangeCheck())
         order = _Order(
             due_ns,
             interval_ns,
-            calm.since.own_ns,
-            MOST if calm.part_ns is None else calm.part_ns,
-            MOST if calm.whole_ns is None else calm.whole_ns,
-            calm.renewal_ns,
+            limits.since.own_ns,
+            MOST if limits.share_ns is None else limits.share_ns,
+            MOST if limits.whole_ns is None else limits.whole_ns,
+            limits.renewal_ns,
             seen.changed_ns,
             self._sums.ctypes.data,
             ctypes.addressof(self._counters.begins),
@@ -113,42 +112,42 @@ class IdleReader:
             seen.directory,
             processors,
         )
-        library().sesame_probes_idle_start(self._watch, ctypes.byref(order))
+        library().sesame_probes_idle_start(self._reader, ctypes.byref(order))
 
-    def wake(self) -> tuple[list[IntervalSample], Sums]:
-        """What there is since `rest`, once; the sums are those of the last sample."""
+    def stop(self) -> tuple[list[IntervalSample], Sums]:
+        """Ends the period; gives the samples since `start`, once, and the sums of the last one."""
         samples, size = ctypes.c_void_p(), ctypes.c_size_t()
         count = library().sesame_probes_idle_stop(
-            self._watch, ctypes.byref(samples), ctypes.byref(size)
+            self._reader, ctypes.byref(samples), ctypes.byref(size)
         )
         if not count:
             return [], self._sums
-        memory, place = ctypes.string_at(samples.value or 0, size.value), 0
+        memory, position = ctypes.string_at(samples.value or 0, size.value), 0
         found: list[IntervalSample] = []
         for _ in range(count):
-            sample, place = self._read(memory, place)
+            sample, position = self._read(memory, position)
             found.append(sample)
         return found, self._sums.copy()
 
-    def _read(self, memory: bytes, place: int) -> tuple[IntervalSample, int]:
-        """And where the next one is."""
-        time_ns, own_ns, text_bytes, *each = self._head.unpack_from(memory, place)
+    def _read(self, memory: bytes, position: int) -> tuple[IntervalSample, int]:
+        """A sample, and the position of the next one."""
+        time_ns, own_ns, text_bytes, *each = self._head.unpack_from(memory, position)
         spent, events, counts = each[::3], each[1::3], each[2::3]
-        place += self._head.size
-        text = memory[place : place + text_bytes]
-        place += -(-text_bytes // WORD) * WORD
+        position += self._head.size
+        text = memory[position : position + text_bytes]
+        position += -(-text_bytes // WORD) * WORD
         cells: list[bytes] = []
         for count in counts:
-            end = place + CELL_READING.itemsize * count
-            cells.append(memory[place:end])
-            place = end
-        return IntervalSample(Moment(time_ns, own_ns), spent, events, cells, text), place
+            end = position + CELL_READING.itemsize * count
+            cells.append(memory[position:end])
+            position = end
+        return IntervalSample(Moment(time_ns, own_ns), spent, events, cells, text), position
 
     def acknowledge(self) -> None:
-        """The end of a rest has been seen."""
+        """Makes the descriptor unreadable again."""
         os.eventfd_read(self.fileno())
 
     def close(self) -> None:
-        if self._watch:
-            library().sesame_probes_idle_close(self._watch)
-            self._watch = None
+        if self._reader:
+            library().sesame_probes_idle_close(self._reader)
+            self._reader = None

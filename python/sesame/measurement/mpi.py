@@ -1,7 +1,7 @@
 """MPI calls, counted by the programs that make them.
 
-The tracer's library, loaded in front of a program, adds to cells that are read here
-(tracer/counter_files.h). It works without any rights, and for programs of any user.
+The tracer's library is preloaded into a program and counts in counter files, which are read here
+(docs/formats/counter-files.md). Needs no privileges and works for programs of any user.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from sesame.measurement.probes import (
     NO_LIMIT,
     QUOTA_REACHED,
     SUMMED,
+    ChangeCheck,
     Messages,
     Point,
     Source,
-    Still,
     Subsystem,
 )
 from sesame.tracing import preloaded
@@ -80,12 +80,12 @@ def subsystem() -> Subsystem:
 
 
 def is_launcher(command: Sequence[str]) -> bool:
-    """Whether it begins MPI programs: `mpiexec`, `/usr/bin/mpirun.openmpi`, …"""
+    """Whether it starts MPI programs: `mpiexec`, `/usr/bin/mpirun.openmpi`, …"""
     return bool(command) and Path(command[0]).name.partition(".")[0] in LAUNCHERS
 
 
 def default_counter_directory() -> Path:
-    """Where programs count for this machine's daemon of this user, which makes it: in memory."""
+    """The default counter directory of this user's daemon, which creates it: in memory."""
     if os.geteuid() == 0:
         return Path("/run/sesame/counters")
     of_user = os.environ.get("XDG_RUNTIME_DIR")
@@ -93,67 +93,67 @@ def default_counter_directory() -> Path:
 
 
 def environment(counters: Path) -> dict[str, str]:
-    """What a program's environment needs for its calls to be counted there."""
+    """The environment variables with which a program counts its calls there."""
     return preloaded({VARIABLE: str(counters)})
 
 
 def _cpu_count() -> int:
-    """As many as the kernel could have, which is how the kernel's probes count them."""
+    """The number of possible CPUs, as the kernel's probes have it."""
     last = Path("/sys/devices/system/cpu/possible").read_text().strip()
     return int(last.replace(",", "-").split("-")[-1]) + 1
 
 
 class _QuotaPipe:
-    """The pipe by which programs say that they have spent what they may."""
+    """The pipe through which programs report that they reached their quota."""
 
-    def __init__(self, pipe: int, on_word: Callable[[], None]) -> None:
-        self._pipe, self._on_word = pipe, on_word
+    def __init__(self, pipe: int, on_notification: Callable[[], None]) -> None:
+        self._pipe, self._on_notification = pipe, on_notification
 
     def fileno(self) -> int:
         return self._pipe
 
-    def take(self, room: NDArray[np.void]) -> tuple[Messages, NDArray[np.void]]:
-        words = b""
+    def take(self, buffer: NDArray[np.void]) -> tuple[Messages, NDArray[np.void]]:
+        received = b""
         with suppress(BlockingIOError):
-            words = os.read(self._pipe, READ_BYTES)
-        if words:
-            self._on_word()
-        return ({(QUOTA_REACHED, NAME)} if words else set()), room[:0]
+            received = os.read(self._pipe, READ_BYTES)
+        if received:
+            self._on_notification()
+        return ({(QUOTA_REACHED, NAME)} if received else set()), buffer[:0]
 
 
 class MpiProbes:
-    """Of all programs that count in one directory."""
+    """The probes of all MPI programs that count in one directory."""
 
     def __init__(self, counters: Path | None = None, owner: int | None = None) -> None:
-        """`counters`: a directory of its own, which goes with it, unless given."""
+        """`counters`: the counter directory; by default a temporary one, removed by `close`."""
         self.subsystem, self._point_of = _table()
         self._own = None
         if counters is None:
-            room = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+            memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
             self._own = tempfile.TemporaryDirectory(
-                prefix="sesame-", dir=room, ignore_cleanup_errors=True
+                prefix="sesame-", dir=memory, ignore_cleanup_errors=True
             )
             counters = Path(self._own.name)
         calls = len(self.subsystem.classes)
         self._directory = CounterDirectory(counters, calls, owner)
         self._settings = self._directory.settings
         self._cpus = _cpu_count()
-        # Who hears of spent allowances is another thread than who readings.
+        # One thread takes notifications, another one reads.
         self._lock = threading.RLock()
         self._details = [Detail.OFF] * len(self.subsystem.points)
         self._paused = False
         self._costs = np.zeros(MOST_POINTS)
         self._run_cost = 0.0
-        self._allowed_ns = np.zeros(self._cpus, np.uint64)
-        self._is_spent = False
-        self._told = (0.0, 0)  # to who counts: what may be spent, and after how many additions
+        self._quota_ns = np.zeros(self._cpus, np.uint64)
+        self._is_reached = False
+        self._quota_set = (0.0, 0)  # the quota last set, and the number of additions then
         self._show()
-        self._renew_allowance(0)
+        self._renew_quota(0)
         self._reader = CounterFileReader(self._directory, calls, self._cpus)
-        self._pulled = np.zeros_like(self._reader.sums)
+        self._read_before = np.zeros_like(self._reader.sums)
         self._sums = np.zeros((self._cpus, 2 + len(self.subsystem.points)), np.uint64)
         self._summed = 0  # how many additions are in it
-        self._source = _QuotaPipe(self._directory.notifications, self._on_word)
+        self._source = _QuotaPipe(self._directory.notifications, self._on_notification)
         self.limits: tuple[int, ...] = ()
         self.set_limits(DEFAULT_LIMITS)
 
@@ -179,7 +179,7 @@ class MpiProbes:
             self._settings["cost_ns"][0, point] = round(self._run_cost + self._costs[point])
 
     def wait(self) -> None:
-        """A hook that has seen a point on adds to its cells within some ns, if it is let run."""
+        """A hook that saw a point switched on counts within some ns, unless it is preempted."""
         time.sleep(0.01)
 
     def detail(self, point: int) -> Detail:
@@ -194,7 +194,7 @@ class MpiProbes:
             limit = self.limits[group] if group < len(self.limits) else NO_LIMIT
             self._settings["limits"][0, group] = limit
 
-    # ---- Costs ----
+    # ---- Costs and quotas ----
 
     def set_cost(self, point: int, ns: float) -> None:
         self._costs[point] = ns
@@ -205,43 +205,43 @@ class MpiProbes:
         self._show()
 
     def set_quota(self, ns: float) -> None:
-        """A thread may spend so much, or its share where several were seen on one processor."""
+        """Sets the quota of each thread: a share of `ns` where several run on one processor."""
         with self._lock:
-            self._reader.look(None)
-            # As long as nobody has spent anything, who begins finds what was said last.
-            told = (ns, self._reader.additions)
-            if self._reader.still() and told == self._told and not self._is_spent:
+            self._reader.update(None)
+            # While no program has been charged, a new one finds the quota set last.
+            wanted = (ns, self._reader.additions)
+            if self._reader.change_check() and wanted == self._quota_set and not self._is_reached:
                 return
-            self._told = told
-            together = max(self._reader.most_threads, 1)
-            self._allowed_ns = self._reader.charged_ns + np.uint64(round(ns))
-            self._is_spent = False
-            self._renew_allowance(max(math.ceil(ns / together), 1))
+            self._quota_set = wanted
+            threads = max(self._reader.most_threads, 1)
+            self._quota_ns = self._reader.charged_ns + np.uint64(round(ns))
+            self._is_reached = False
+            self._renew_quota(max(math.ceil(ns / threads), 1))
 
-    def _renew_allowance(self, ns: int) -> None:
+    def _renew_quota(self, ns: int) -> None:
         self._settings["quota_ns"] = ns
         self._settings["renewals"] += 1
 
-    def _on_word(self) -> None:
-        self._is_spent = True
+    def _on_notification(self) -> None:
+        self._is_reached = True
 
     @property
     def accounts(self) -> NDArray[np.void]:
-        """[CPU]: what its threads have said is spent is spent, though they may move."""
+        """[CPU]: a quota that a thread reported as reached is reached, wherever the thread runs."""
         with self._lock:
-            self._reader.look(None)
-            spending = np.zeros(self._cpus, ACCOUNT)
-            spending["charged_ns"] = self._reader.charged_ns
-            spending["runs"] = self._reader.events.sum(axis=1)
-            spending["quota_ns"] = self._allowed_ns
-            if self._is_spent:
-                spending["quota_ns"] = np.minimum(self._allowed_ns, self._reader.charged_ns)
-            return spending
+            self._reader.update(None)
+            accounts = np.zeros(self._cpus, ACCOUNT)
+            accounts["charged_ns"] = self._reader.charged_ns
+            accounts["runs"] = self._reader.events.sum(axis=1)
+            accounts["quota_ns"] = self._quota_ns
+            if self._is_reached:
+                accounts["quota_ns"] = np.minimum(self._quota_ns, self._reader.charged_ns)
+            return accounts
 
     def sums(self, out: NDArray[np.uint64]) -> None:
-        """A thread's are those of the CPU on which it was seen last."""
+        """A thread counts for the CPU on which it was seen last."""
         with self._lock:
-            self._reader.look(None)
+            self._reader.update(None)
             if self._summed != self._reader.additions:
                 self._summed = self._reader.additions
                 self._sums[:, 0] = self._reader.charged_ns
@@ -249,9 +249,9 @@ class MpiProbes:
                 self._sums[:, 1] = self._sums[:, 2:].sum(axis=1)
             out[:] = self._sums
 
-    def still(self) -> Still | None:
-        """As long as no program counts."""
-        return self._reader.still()
+    def change_check(self) -> ChangeCheck | None:
+        """None while a program counts."""
+        return self._reader.change_check()
 
     # ---- Reading ----
 
@@ -260,20 +260,20 @@ class MpiProbes:
         return self.subsystem.classes
 
     def free_classes(self) -> None:
-        """Each call has its own."""
+        """Does nothing: each call has a class of its own."""
 
     def totals(self) -> dict[str, NDArray[np.uint64]]:
-        """[point, class] by field of cells: since this began."""
+        """[point, class] by field of cells, since the start."""
         cells = self.cells
         return {name: cells[name].sum(axis=(0, 3)) for name in SUMMED}
 
     @property
     def cells(self) -> NDArray[np.void]:
-        """[1, point, class, group]: since this began, all CPUs together."""
+        """[1, point, class, group], since the start, summed over CPUs."""
         one = self.subsystem
         cells = np.zeros((1, len(one.points), len(one.classes), GROUPS), CELL)
         with self._lock:
-            self._reader.look(int(self._settings["epoch"][0]))
+            self._reader.update(int(self._settings["epoch"][0]))
             calls = np.arange(len(one.classes))
             for number, name in enumerate(SUMMED):
                 sums = self._reader.sums[:, number].reshape(-1, GROUPS)
@@ -282,28 +282,28 @@ class MpiProbes:
 
     def read(self) -> bytes:
         with self._lock:
-            self._reader.look(None)
-            if self._reader.still() and not self._reader.has_more:
+            self._reader.update(None)
+            if self._reader.change_check() and not self._reader.has_more:
                 return b""
             ended = int(self._settings["epoch"][0])
             self._settings["epoch"] = (ended + 1) % 2**32
-            self._reader.look(ended)
+            self._reader.update(ended)
             if not self._reader.has_more:
                 return b""
             self._reader.has_more = False
-            new = self._reader.sums - self._pulled
-            self._pulled = self._reader.sums.copy()
+            new = self._reader.sums - self._read_before
+            self._read_before = self._reader.sums.copy()
             most_ns = self._reader.most_ns[ended % 2]
-            places = np.flatnonzero(new[:, 0])
-            pulled = np.zeros(len(places), CELL_READING)
-            # Among the reader's cells points are missing: each call has one.
-            points = self._point_of[places // GROUPS]
-            pulled["place"] = points * len(self._reader.sums) + places
+            indexes = np.flatnonzero(new[:, 0])
+            readings = np.zeros(len(indexes), CELL_READING)
+            # The reader's cells are numbered without points, since each call has one.
+            points = self._point_of[indexes // GROUPS]
+            readings["index"] = points * len(self._reader.sums) + indexes
             for number, name in enumerate(SUMMED):
-                pulled[name] = new[places, number]
-            pulled["max_ns"] = most_ns[places]
+                readings[name] = new[indexes, number]
+            readings["max_ns"] = most_ns[indexes]
             most_ns[:] = 0
-        return np.sort(pulled, order="place").tobytes()
+        return np.sort(readings, order="index").tobytes()
 
     @property
     def presented_and_lost(self) -> tuple[int, int]:
@@ -318,7 +318,7 @@ class MpiProbes:
         return environment(self._directory.path)
 
     def close(self) -> None:
-        """Programs that go on count no more."""
+        """Running programs stop counting."""
         self.pause(paused=True)
         del self._settings
         self._directory.close()

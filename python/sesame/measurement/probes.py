@@ -1,6 +1,6 @@
-"""Probes in the running kernel: what there is, switched on and off, and what they have counted.
+"""Probes in the running kernel: subsystems and points, switching, and reading the counters.
 
-The library libsesame-probes does it (probes/probes.h); this is its only caller.
+Wraps the library libsesame-probes (probes/probes.h).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sesame.measurement.detail import Detail
 # As in probes/cell.h.
 MAX_POINTS, MAX_GROUPS = 16, 8
 RING_BYTES = 8 << 20
-# Points of events that are messages: an allowance is spent; something new was given a class.
+# Events with these points are messages: a CPU reached its quota; a new object was given a class.
 QUOTA_REACHED, CLASS_ASSIGNED = 0xFFFF, 0xFFFE
 ACCOUNT = np.dtype([("charged_ns", "u8"), ("quota_ns", "u8"), ("runs", "u8"), ("unused", "u8")])
 CELL = np.dtype(
@@ -42,7 +42,7 @@ SUMMED = ("count", "bytes", "timed", "total_ns")
 # As struct cell_reading in probes/probes.h.
 CELL_READING = np.dtype(
     [
-        ("place", "u8"),
+        ("index", "u8"),
         ("count", "u8"),
         ("bytes", "u8"),
         ("timed", "u8"),
@@ -67,7 +67,7 @@ EVENT = np.dtype(
         ("unused", "u4"),
     ]
 )
-# Sizes below each belong to its group; the last group has the rest.
+# A size belongs to the first group whose limit is larger; the last group has the rest.
 NO_LIMIT = 2**64 - 1
 DEFAULT_LIMITS = (512, 4096, 16384, 65536, 262144, 1048576, 4194304)
 
@@ -77,12 +77,12 @@ class Point:
     name: str
     meaning: str
     finest: Detail
-    is_sum: bool  # its events are those of other points again
+    is_sum: bool  # counts the events of other points again
 
 
 @dataclass(frozen=True)
 class Absence:
-    """What one might look for and no kernel shows as events."""
+    """What a user may look for and no kernel offers as events."""
 
     name: str
     meaning: str
@@ -94,32 +94,32 @@ class Subsystem:
     name: str
     meaning: str
     points: tuple[Point, ...]
-    classes: tuple[str, ...]  # an empty one is named while it runs (LoadedProbes.classes)
+    classes: tuple[str, ...]  # an empty one gets its name at run time (LoadedProbes.classes)
     groups: int
     where: str
     what: str
     absent: tuple[Absence, ...] = ()
-    guessed_ns: tuple[float, ...] = ()  # what an event costs by detail, until it is calibrated
-    untraced: str = ""  # why none of its points writes a trace, and what does
+    guessed_ns: tuple[float, ...] = ()  # cost of an event by detail, until calibrated
+    untraced: str = ""  # why its points cannot write a trace, and what can
 
 
-Messages = set[tuple[int, str]]  # QUOTA_REACHED or CLASS_ASSIGNED, and the subsystem that says so
+Messages = set[tuple[int, str]]  # QUOTA_REACHED or CLASS_ASSIGNED, and the subsystem
 
 
 class Source(Protocol):
-    """Where subsystems say something of their own accord."""
+    """A source of events and messages of subsystems."""
 
     def fileno(self) -> int:
-        """Readable when there is something to take."""
+        """A descriptor that is readable when there is something to take."""
 
-    def take(self, room: NDArray[np.void]) -> tuple[Messages, NDArray[np.void]]:
-        """Messages and events, these in `room`; nothing of both when all has been taken."""
+    def take(self, buffer: NDArray[np.void]) -> tuple[Messages, NDArray[np.void]]:
+        """Messages, and events in `buffer`; both empty when all has been taken."""
 
 
 @dataclass(frozen=True)
-class Still:
-    """How the library's own thread sees whether a subsystem has anything new: it reads what is
-    loaded, or a directory has changed."""
+class ChangeCheck:
+    """How the library's thread finds during an idle period whether a subsystem counted anything: it
+    reads the loaded probes (`handle`), or compares the modification time of a directory."""
 
     handle: int | None = None
     directory: int = -1
@@ -127,7 +127,7 @@ class Still:
 
 
 class Probes(Protocol):
-    """The probes of one subsystem, as whoever reads and switches them sees them."""
+    """The probes of one subsystem: what the governor, a session and the daemon use."""
 
     subsystem: Subsystem
     limits: tuple[int, ...]
@@ -136,7 +136,7 @@ class Probes(Protocol):
     def source(self) -> Source: ...
     @property
     def environment(self) -> Mapping[str, str]:
-        """What a program's environment needs for it to be measured, beyond its own."""
+        """Environment variables that a program needs to be measured."""
 
     @property
     def classes(self) -> tuple[str, ...]: ...
@@ -158,10 +158,10 @@ class Probes(Protocol):
     def is_tracing(self, point: int) -> bool: ...
     def read(self) -> bytes: ...
     def sums(self, out: NDArray[np.uint64]) -> None:
-        """Fills in [CPU]: ns spent, runs, the events of each point; since these were loaded."""
+        """Fills in [CPU]: ns charged, runs, and events of each point, since loading."""
 
-    def still(self) -> Still | None:
-        """None while that cannot be seen."""
+    def change_check(self) -> ChangeCheck | None:
+        """None while there is no way to find out."""
 
     @property
     def presented_and_lost(self) -> tuple[int, int]: ...
@@ -237,7 +237,7 @@ def _point(name: str, meaning: str, finest: int, sum: int) -> Point:
 
 @cache
 def subsystems() -> dict[str, Subsystem]:
-    """All that have probes, by name, whether this kernel allows them or not."""
+    """All subsystems with probes, by name, supported by this kernel or not."""
     described: list[dict[str, Any]] = json.loads(library().sesame_probes_describe())
     return {
         one["name"]: Subsystem(
@@ -259,7 +259,7 @@ def _last_error() -> str:
     return text.decode()
 
 
-def _way_on() -> str:
+def _hint() -> str:
     if not Path("/sys/kernel/btf/vmlinux").exists():
         return (
             "kernels built with CONFIG_DEBUG_INFO_BTF have it; `sesame trace` sees one program "
@@ -269,7 +269,7 @@ def _way_on() -> str:
         return (
             "a container, or a policy of the kernel (lockdown, SELinux), may forbid it to root too"
         )
-    return "a daemon that root has started measures for others, too: `sesame measure record`"
+    return "a daemon that root started measures for other users, too: `sesame measure record`"
 
 
 class LoadedProbes:
@@ -278,13 +278,13 @@ class LoadedProbes:
     environment: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, name: str) -> None:
-        """Raises InputError with the reason when the kernel does not take them."""
+        """Raises InputError with the reason if the kernel refuses them."""
         self.subsystem = subsystems()[name]
         self._handle = library().sesame_probes_load(name.encode())
         if not self._handle:
-            raise InputError(_last_error(), hint=_way_on())
+            raise InputError(_last_error(), hint=_hint())
         self._cpus = self._map_cells()
-        self._pulled = np.empty(self.cells[0].size, CELL_READING)
+        self._readings = np.empty(self.cells[0].size, CELL_READING)
         self._naming = threading.Lock()
         self._class_text, self._classes = b"", self.subsystem.classes
         self._are_named = not all(self._classes)  # while it runs
@@ -294,7 +294,7 @@ class LoadedProbes:
         self.set_limits(DEFAULT_LIMITS)
 
     def _map_cells(self) -> NDArray[np.void]:
-        """What was spent and counted, by CPU; changes while one looks."""
+        """Accounts and cells by CPU, in memory that the kernel changes at any time."""
         cpus, stride = ctypes.c_uint(), ctypes.c_size_t()
         address = library().sesame_probes_cells(
             self._handle, ctypes.byref(cpus), ctypes.byref(stride)
@@ -319,7 +319,7 @@ class LoadedProbes:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """What they are called now: of what was pulled before, and of events until now."""
+        """Their names now, valid for cells read before this call and for events until now."""
         if not self._are_named:
             return self._classes
         with self._naming:
@@ -365,12 +365,12 @@ class LoadedProbes:
         """Size groups, in bytes; at most one less than there are groups, growing."""
         self.limits = limits[: self.subsystem.groups - 1]
         for number in range(self.subsystem.groups - 1):
-            # Groups that are not wanted stay empty: nothing is as large as their limit.
+            # Unused groups stay empty: no size reaches their limit.
             limit = limits[number] if number < len(limits) else NO_LIMIT
             self._settings.limits[number] = limit
 
     def missing(self, point: int) -> str | None:
-        """Why this kernel cannot have it."""
+        """Why this kernel does not support the point; None if it does."""
         text = library().sesame_probes_missing(self._handle, point)
         return text.decode() if text else None
 
@@ -379,23 +379,23 @@ class LoadedProbes:
             raise SesameError(_last_error())
 
     def pause(self, *, paused: bool) -> None:
-        """Around several `set`, so that points that are sums count the same events."""
+        """Called around several `set`, so that sums count the same events as their points."""
         self._settings.paused = paused
 
     def wait(self) -> None:
-        """Until programs that run at this moment, of any subsystem, are done; some 10 ms."""
+        """Waits until all eBPF programs that run now have ended; some 10 ms."""
         library().sesame_probes_wait()
 
     def set_run_cost(self, ns: float) -> None:
-        """Of a program that has run; what CPUs spend is summed from it."""
+        """Sets the cost of a run, which is charged to the CPU's account."""
         self._settings.run_ns = round(ns)
 
     def set_cost(self, point: int, ns: float) -> None:
-        """Of an event, on top of that."""
+        """Sets the cost of an event on top of its run."""
         self._settings.cost_ns[point] = round(ns)
 
     def set_quota(self, ns: float) -> None:
-        """Each CPU may spend so much from now on; the first to do so sends an event."""
+        """Sets the quota of each CPU from now on; the first to reach it sends QUOTA_REACHED."""
         library().sesame_probes_set_quota(self._handle, round(ns))
 
     def detail(self, point: int) -> Detail:
@@ -405,21 +405,21 @@ class LoadedProbes:
         return bool(self._settings.tracing[point])
 
     def read(self) -> bytes:
-        """The cells with events since the last reading, each a CELL_READING."""
+        """The cells with events since the last call, each a CELL_READING."""
         with self._naming:
-            count = library().sesame_probes_read(self._handle, self._pulled.ctypes.data)
-        return self._pulled[:count].tobytes()
+            count = library().sesame_probes_read(self._handle, self._readings.ctypes.data)
+        return self._readings[:count].tobytes()
 
     def sums(self, out: NDArray[np.uint64]) -> None:
         stride = out.strides[0] // out.itemsize
         library().sesame_probes_sums(self._handle, out.ctypes.data, stride)
 
-    def still(self) -> Still:
-        return Still(self._handle)
+    def change_check(self) -> ChangeCheck:
+        return ChangeCheck(self._handle)
 
     @property
     def presented_and_lost(self) -> tuple[int, int]:
-        """Events that were to be traced, and those of them that found no room."""
+        """The numbers of events to be traced, and of those lost since the ring buffer was full."""
         return int(self._settings.presented), int(self._settings.lost)
 
     def close(self) -> None:
@@ -442,7 +442,7 @@ def loaded(names: list[str]) -> Iterator[dict[str, LoadedProbes]]:
 
 
 class _Events:
-    """What the programs in the kernel send, of all subsystems; probes must be loaded."""
+    """The ring buffer of all subsystems in the kernel; probes must be loaded."""
 
     def fileno(self) -> int:
         descriptor: int = library().sesame_probes_events_descriptor()
@@ -450,17 +450,21 @@ class _Events:
             raise SesameError(_last_error())
         return descriptor
 
-    def take(self, room: NDArray[np.void]) -> tuple[Messages, NDArray[np.void]]:
-        count = library().sesame_probes_events(room.ctypes.data, len(room))
+    def take(self, buffer: NDArray[np.void]) -> tuple[Messages, NDArray[np.void]]:
+        count = library().sesame_probes_events(buffer.ctypes.data, len(buffer))
         if count < 0:
             raise SesameError(_last_error())
-        events = room[:count]
-        said = events["point"] >= CLASS_ASSIGNED
-        if not said.any():
+        events = buffer[:count]
+        is_message = events["point"] >= CLASS_ASSIGNED
+        if not is_message.any():
             return set(), events
         names = list(subsystems())
-        pairs = zip(events["point"][said].tolist(), events["subsystem"][said].tolist(), strict=True)
-        return {(message, names[number]) for message, number in pairs}, events[~said]
+        pairs = zip(
+            events["point"][is_message].tolist(),
+            events["subsystem"][is_message].tolist(),
+            strict=True,
+        )
+        return {(message, names[number]) for message, number in pairs}, events[~is_message]
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The subsystem cpu: what processors did, by the scheduler's own accounting (/proc/stat)."""
+"""The time of each processor by state, from the scheduler's accounting (/proc/stat)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sesame.errors import SesameError
 STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 COLUMNS = tuple(f"{state}_ns" for state in STATES)
-ROOM = 1 << 16  # bytes of the file to read at first
+FIRST_BYTES = 1 << 16  # bytes of the file to read at first
 
 
 def rows_of(columns: dict[str, list[int]]) -> Iterator[dict[str, int]]:
@@ -29,7 +29,7 @@ def _ticks(text: bytes) -> dict[int, list[int]]:
 
 
 class ProcessorReader:
-    """`reading` gives the times of all CPUs since the last one, in columns of the type cpu_time."""
+    """`read` gives the times of all CPUs since the last call, in columns of the type cpu_time."""
 
     def __init__(self, path: Path = Path("/proc/stat")) -> None:
         try:
@@ -38,15 +38,15 @@ class ProcessorReader:
             raise SesameError(f"{path}: {error.strerror}") from error
         weakref.finalize(self, os.close, self.file)
         self._tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-        self._room = ROOM
+        self._bytes = FIRST_BYTES
         self._before = _ticks(self._read())
 
     def _read(self) -> bytes:
         while True:
-            text = os.pread(self.file, self._room, 0)
-            if b"\nintr" in text or len(text) < self._room:
+            text = os.pread(self.file, self._bytes, 0)
+            if b"\nintr" in text or len(text) < self._bytes:
                 return text
-            self._room *= 2
+            self._bytes *= 2
 
     def read(self, text: bytes | None = None) -> dict[str, list[int]]:
         """`text`: what the file was at the end of the interval, unless that is now."""

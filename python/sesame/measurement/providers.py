@@ -1,6 +1,6 @@
-"""Who has subsystems: the kernel that runs, and programs that count their own calls.
+"""Providers of subsystems: the running kernel, and MPI programs that count their own calls.
 
-Whoever switches, readings and serves sees no difference; a provider is added here and nowhere else.
+All providers give the interface `Probes`. A new provider is added in `providers` and nowhere else.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from sesame.measurement.probes import Probes, Source, Subsystem
 class Provider(Protocol):
     def subsystems(self) -> dict[str, Subsystem]: ...
     def load(self, name: str) -> Probes:
-        """Raises SesameError with the reason when it cannot be had here."""
+        """Raises SesameError with the reason when it is unavailable here."""
 
     def is_for(self, command: Sequence[str]) -> bool:
-        """Whether a command is measured by it when nobody says what is to be measured."""
+        """Whether it measures this command when the user names no points."""
 
 
 class Kernel:
@@ -36,7 +36,7 @@ class Kernel:
 
 
 class Programs:
-    """MPI programs; arguments as MpiProbes has them."""
+    """MPI programs; arguments as for MpiProbes."""
 
     def __init__(self, counters: Path | None = None, owner: int | None = None) -> None:
         self._counters, self._owner = counters, owner
@@ -49,7 +49,7 @@ class Programs:
         return mpi.MpiProbes(self._counters, self._owner)
 
     def is_for(self, command: Sequence[str]) -> bool:
-        """A library is loaded in front of each process, so only of those that start MPI."""
+        """Only launchers of MPI, since it preloads a library into each process."""
         return mpi.is_launcher(command)
 
 
@@ -58,7 +58,7 @@ def providers(counters: Path | None = None, owner: int | None = None) -> tuple[P
 
 
 def every_subsystem() -> dict[str, Subsystem]:
-    """By name, whether they can be had here or not."""
+    """By name, available here or not."""
     return {name: one for each in providers() for name, one in each.subsystems().items()}
 
 
@@ -75,7 +75,7 @@ def everything_for(command: Sequence[str]) -> set[tuple[str, int]]:
 
 @contextmanager
 def opened(names: Iterable[str]) -> Iterator[dict[str, Probes]]:
-    """The probes of these subsystems, whoever has them."""
+    """The probes of these subsystems, from all providers; closes them at the end."""
     found: dict[str, Probes] = {}
     wanted = set(names)
     try:
@@ -90,7 +90,7 @@ def opened(names: Iterable[str]) -> Iterator[dict[str, Probes]]:
 
 
 def sources_of(loaded: Iterable[Probes]) -> list[Source]:
-    """What is to be listened to; subsystems may share it."""
+    """The sources of events and messages; subsystems may share one."""
     return list(dict.fromkeys(one.source for one in loaded))
 
 
@@ -105,12 +105,12 @@ def find_points(option: str, words: Sequence[str]) -> set[tuple[str, int]]:
             raise InputError(
                 f"{option}: there is no subsystem {name}", hint=f"there are {', '.join(known)}"
             )
-        there = [one.name for one in known[name].points]
-        if point and point not in there:
+        known_points = [one.name for one in known[name].points]
+        if point and point not in known_points:
             raise InputError(
-                f"{option}: {name} has no point {point}", hint=f"it has {', '.join(there)}"
+                f"{option}: {name} has no point {point}", hint=f"it has {', '.join(known_points)}"
             )
-        points |= {(name, i) for i, one in enumerate(there) if point in ("", one)}
+        points |= {(name, i) for i, one in enumerate(known_points) if point in ("", one)}
     return points
 
 

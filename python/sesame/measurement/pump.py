@@ -1,4 +1,4 @@
-"""Takes what subsystems send: events of traces, and messages."""
+"""Takes events of traces, and messages, from the ring buffers that subsystems write to."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from sesame.measurement.probes import EVENT, RING_BYTES, Source
 
 BATCH = 1 << 15
 FULL_RING = -(-RING_BYTES // (BATCH * EVENT.itemsize))  # batches
-MOST_SECONDS = 5.0  # that somebody waits for a flush
+MOST_SECONDS = 5.0  # that `flush` waits
 
 
 class EventPump:
-    """A thread that hands on what comes, until `close`; what is in the ring then, too.
+    """A thread that passes on events and messages until `close`, which passes on the rest as well.
 
-    Few events of traces do not wake it: they wait in the ring for more of them, or for `flush`.
+    A few events of traces do not wake it: they stay in the ring buffer until there are more, or
+    until `flush`. Messages wake it at once.
     """
 
     def __init__(
@@ -29,18 +30,18 @@ class EventPump:
         write: Callable[[NDArray[np.void]], None] | None,
         messages: Mapping[int, Callable[[str], None]],
     ) -> None:
-        """Who listens to a message, QUOTA_REACHED or CLASS_ASSIGNED, is told the subsystem."""
+        """`messages`: called with the subsystem, by message: QUOTA_REACHED or CLASS_ASSIGNED."""
         self._sources = sources
         self._write = write
         self._messages = messages
-        self._room = np.empty(BATCH, EVENT)
+        self._buffer = np.empty(BATCH, EVENT)
         self._asked = os.eventfd(0)
         self._flushed = threading.Event()
         self._is_ending = False
         self._poll = select.epoll()
         self._poll.register(self._asked, select.EPOLLIN)
-        # Only when the kernel wakes us: under load something is always in the ring, and who takes
-        # events one by one never sleeps.
+        # Edge-triggered, so only when the kernel wakes us: under load the ring is never empty, and
+        # a level-triggered thread would take events one by one and never sleep.
         for source in sources:
             self._poll.register(source.fileno(), select.EPOLLIN | select.EPOLLET)
         for source in sources:
@@ -49,13 +50,13 @@ class EventPump:
         self._thread.start()
 
     def _drain(self, source: Source) -> None:
-        """What an earlier measurement of this process has left in the ring is none of this one."""
-        messages, events = source.take(self._room)
+        """Discards what an earlier measurement of this process left in the ring buffer."""
+        messages, events = source.take(self._buffer)
         while messages or len(events):
-            messages, events = source.take(self._room)
+            messages, events = source.take(self._buffer)
 
     def flush(self) -> None:
-        """Returns when what is in the ring now has been handed on."""
+        """Returns when all that is in the ring buffer now has been passed on."""
         self._flushed.clear()
         os.eventfd_write(self._asked, 1)
         self._flushed.wait(MOST_SECONDS)
@@ -70,8 +71,8 @@ class EventPump:
     def _run(self) -> None:
         is_left = is_ending = False
         while is_left or not is_ending:
-            is_ending = self._is_ending  # before: what is in the ring by then is taken
-            # The kernel does not tell again of what was left.
+            is_ending = self._is_ending  # read first: events before `close` are taken
+            # Edge-triggered: the kernel does not report again what was left.
             ready = self._poll.poll(0 if is_left or is_ending else None)
             is_asked = any(descriptor == self._asked for descriptor, _ in ready)
             if is_asked:
@@ -83,11 +84,11 @@ class EventPump:
         self._flushed.set()
 
     def _take_all(self, source: Source) -> bool:
-        """Whether something may be left: who asks is not to wait for a load that never ends."""
+        """Whether something may be left. Bounded, so that `flush` returns under steady load."""
         return all(self._take(source) for _ in range(FULL_RING))
 
     def _take(self, source: Source) -> bool:
-        messages, events = source.take(self._room)
+        messages, events = source.take(self._buffer)
         for message, name in messages:
             self._messages[message](name)
         if self._write is not None and len(events):

@@ -1,4 +1,4 @@
-"""What a node tells of one interval, as it goes from the daemon to whoever stores it."""
+"""The reading of one node at the end of an interval, as the daemon sends it."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ class Reading:
         return self.sequence
 
     def after(self, _known: int) -> Reading:
-        """As it is stored; readings before it are none of its own."""
+        """As it is stored; a reading does not depend on the one before."""
         return self
 
     def encode(self, offset: Offset | None = None) -> bytes:
-        """A line of JSON; `offset`: of another clock than its own offset is to."""
-        # What a daemon does at each reading: nothing is copied, and what stays is made once.
+        """A line of JSON; `offset`: to another clock, in place of its own."""
+        # Done at each reading, so nothing is copied, and the layouts are encoded once.
         parts = vars(self) | {
             "offset": vars(offset or self.offset),
             "cells": {name: one.to_text() for name, one in self.cells.items()},
@@ -116,7 +116,7 @@ class Reading:
         )
 
     def _check(self) -> None:
-        """Whether it can become records of their types."""
+        """Raises ValueError unless its values fit the record types."""
         if {name for name, one in self.cells.items() if one.packed} - self.layouts.keys():
             raise ValueError("cells without a layout")
         for name, records in RECORDS.items():
@@ -135,8 +135,8 @@ class Reading:
         for name, layout in self.layouts.items():
             cells = self.cells[name]
             active_ns = self.active_ns[name]
-            for (place, *_), row in zip(cells, layout.rows(cells), strict=True):
-                detail = self.details[name][layout.point_of(place)]
+            for (index, *_), row in zip(cells, layout.rows(cells), strict=True):
+                detail = self.details[name][layout.point_of(index)]
                 yield row | {"detail": detail, "active_ns": active_ns}
 
     def cost_records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
@@ -154,7 +154,7 @@ class Reading:
             yield self._times(phase, begin_ns) | {"name": phase.name, "pid": phase.pid}
 
     def records(self, begin_ns: int) -> Iterator[dict[str, Any]]:
-        """One: of the reading itself."""
+        """The record of the reading itself."""
         yield self._times(self, begin_ns) | {
             "start": self.start,
             "sequence": self.sequence,

@@ -1,4 +1,4 @@
-"""What the kernel does while something is done, recorded as a data set."""
+"""Records what the kernel does while a command runs, as a data set."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ BLOCK_BYTES = 512  # of ru_inblock and ru_oublock on Linux
 
 @dataclass(frozen=True)
 class Recorded:
-    status: int  # of what was done
+    status: int  # the exit status of `work`
     rows: dict[str, list[dict[str, Any]]]  # summaries by record type
-    events: dict[str, int] | None  # seen, written, lost; None where nothing was to be traced
+    events: dict[str, int] | None  # seen, written, lost; None without a trace
 
 
 def record_kernel(
@@ -38,8 +38,8 @@ def record_kernel(
     force: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> Recorded:
-    """`work` is told what the environment of programs needs beyond its own, and gives an exit
-    status; `say` is told what is left out. Raises OutputError."""
+    """Runs `work` and measures meanwhile. `work` gets environment variables for its programs and
+    gives an exit status. Points that are left out are reported by `say`. Raises OutputError."""
     used = {name for name, _ in wanted.points | wanted.tracing}
     with DataSetWriter(output, force=force) as writer, opened(used) as probes:
         spool = writer.directory / "events"
@@ -86,7 +86,7 @@ def record_kernel(
 
 
 def _usage_since(before: resource.struct_rusage, begin_s: float) -> dict[str, float]:
-    """What the command's own processes used, as getrusage(2) has it: those waited for by now."""
+    """Resource usage of the command's processes by getrusage(2): of those waited for."""
     now = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "elapsed_s": time.monotonic() - begin_s,

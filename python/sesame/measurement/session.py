@@ -1,4 +1,4 @@
-"""One measurement: subsystems switched on within a budget, pulled, traced, and switched off."""
+"""A measurement: subsystems switched on within a budget, read at intervals, and switched off."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from sesame.measurement.trace import TraceWriter
 
 @dataclass(frozen=True)
 class Wanted:
-    """Points by subsystem and number, which of them write a trace, and within what."""
+    """What to measure: points as (subsystem, number), those that write a trace, detail and
+    budget."""
 
     points: set[tuple[str, int]]
     tracing: set[tuple[str, int]] = field(default_factory=set)
@@ -44,12 +45,12 @@ class Session:
         trace: TraceWriter | None = None,
         costs: list[Cost] | None = None,
     ) -> None:
-        """`costs`: None: those that are kept."""
+        """`costs`: calibrated costs; by default those that `sesame measure cost` stored."""
         self._trace = trace
         self.node = platform.node()
         self._probes = probes
         self._processors = ProcessorReader()
-        self.left_out: dict[str, str] = {}  # points that cannot be had, and why
+        self.left_out: dict[str, str] = {}  # unavailable points, and why
         governed = [self._governed(name, one, wanted) for name, one in probes.items()]
         self._governor = Governor(
             governed,
@@ -97,11 +98,11 @@ class Session:
                 self._governor.stop()  # before the last events are taken
 
     def _name_classes(self, subsystem: str) -> None:
-        """Now: what they are named after may be gone at the next reading."""
+        """Finds the names of classes now: a mount may be gone at the next reading."""
         _ = self._probes[subsystem].classes
 
     def resume(self) -> None:
-        """After the last reading: measures again, as closely as rates allowed then."""
+        """Measures again after the last reading, with the rates known from then."""
         self._last_ns = time.monotonic_ns()
         for probes in self._probes.values():
             probes.read()
@@ -109,21 +110,21 @@ class Session:
         self._governor.begin()
 
     def read(self, *, is_last: bool = False) -> None:
-        """Closes the interval, and opens the next one unless it is the last."""
+        """Closes the interval, and starts the next one unless it is the last."""
         if is_last:
             self._governor.stop()
         now = time.monotonic_ns()
         times = {"begin_ns": self._last_ns - self.begin_ns, "end_ns": now - self.begin_ns}
         self._last_ns = now
-        for spending in self._governor.end():
-            state = {"detail": int(spending.detail), "active_ns": spending.active_ns}
-            probes = self._probes.get(spending.subsystem)
+        for cost in self._governor.end():
+            state = {"detail": int(cost.detail), "active_ns": cost.active_ns}
+            probes = self._probes.get(cost.subsystem)
             if probes is not None:
                 cells = Cells(probes.read())
                 for row in Layout.of(probes).rows(cells):
                     self.rows["kernel_summary"].append(times | row | state | {"node": self.node})
             self.rows["measurement_cost"].append(
-                times | _cost_row(spending) | state | {"node": self.node}
+                times | _cost_row(cost) | state | {"node": self.node}
             )
         self.rows["cpu_time"] += [
             times | row | {"node": self.node} for row in rows_of(self._processors.read())
@@ -132,11 +133,11 @@ class Session:
             self._governor.begin()
 
 
-def _cost_row(spending: IntervalCost) -> dict[str, Any]:
+def _cost_row(cost: IntervalCost) -> dict[str, Any]:
     return {
-        "subsystem": spending.subsystem,
-        "events": spending.events,
-        "estimated_ns": spending.estimated_ns,
+        "subsystem": cost.subsystem,
+        "events": cost.events,
+        "estimated_ns": cost.estimated_ns,
     }
 
 

@@ -1,6 +1,6 @@
-"""Summaries: what the points have counted since the last reading, as records of a data set.
+"""Summaries: the events that points counted between two readings, as records of a data set.
 
-Counters only grow, so a reading is a difference and costs the measured system nothing.
+Counters only grow. A reading takes differences and so costs the measured system nothing.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _CELL = struct.Struct(f"<{CELL_READING.itemsize // 8}Q")
 
 @dataclass(frozen=True)
 class Cells:
-    """What one subsystem has counted in one interval: the cells with events, each a CELL_READING.
+    """The counters of one subsystem that changed in one interval, each a CELL_READING.
 
-    They stay as they came from the probes until somebody wants their records.
+    They stay packed as the probes gave them until their records are needed.
     """
 
     packed: bytes
@@ -30,7 +30,7 @@ class Cells:
 
     @staticmethod
     def from_text(text: str) -> Cells:
-        """Raises ValueError when these are no cells."""
+        """Raises ValueError unless these are whole cells."""
         packed = base64.b64decode(text, validate=True)
         if len(packed) % _CELL.size:
             raise ValueError("a cell is torn")
@@ -42,7 +42,8 @@ class Cells:
 
 @dataclass(frozen=True)
 class Layout:
-    """What the places of a subsystem are, as long as size groups and names of classes stay."""
+    """Maps the number of a cell to point, class and size group of a subsystem. Valid until the size
+    groups or the names of classes change."""
 
     subsystem: str
     points: tuple[str, ...]
@@ -57,14 +58,14 @@ class Layout:
         points = tuple(point.name for point in one.points)
         return Layout(one.name, points, probes.classes, one.groups, probes.limits[: one.groups - 1])
 
-    def point_of(self, place: int) -> int:
-        return place // self.groups // len(self.classes)
+    def point_of(self, index: int) -> int:
+        return index // self.groups // len(self.classes)
 
     def rows(self, cells: Cells) -> Iterator[dict[str, Any]]:
         """A record for each cell, without what depends on the interval."""
-        for place, count, size, timed, duration_ns, max_duration_ns in cells:
-            rest, group = divmod(place, self.groups)
-            point, class_ = divmod(rest, len(self.classes))
+        for index, count, size, timed, duration_ns, max_duration_ns in cells:
+            number, group = divmod(index, self.groups)
+            point, class_ = divmod(number, len(self.classes))
             yield {
                 "subsystem": self.subsystem,
                 "point": self.points[point],

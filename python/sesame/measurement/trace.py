@@ -1,8 +1,8 @@
 """Traces: one record for each event of the points that are to write one.
 
-What waits in the ring is appended, as it is, to a file beside the data set; the records of the data
-set are made of it at the end, so that the measured system pays little. Memory is bounded by the
-ring, and what finds no room in it is counted by the kernel side.
+Events from the ring buffer are appended unchanged to a file beside the data set and converted to
+records at the end, so that the measured system pays little. The ring buffer bounds the memory; the
+kernel side counts the events lost because it was full.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BATCH = 1 << 16
 class TraceWriter:
     """EventPump calls `write`.
 
-    A full disk does not end the measurement: what comes then is counted as lost.
+    A full disk does not end the measurement: later events are counted as lost.
     """
 
     def __init__(self, path: Path, probes: Mapping[str, Probes]) -> None:
@@ -53,7 +53,7 @@ class TraceWriter:
         return sum(a for a, _ in each), sum(b for _, b in each)
 
     def counts(self) -> dict[str, int]:
-        """What came of the events that were to be traced; `seen` is the sum of the others."""
+        """Numbers of events to be traced (`seen`), and of those `written` and `lost`."""
         presented, lost = self._presented_and_lost()
         return {
             "seen": presented - self._before[0],

@@ -1,6 +1,6 @@
-"""A process that runs loads when it is told: `NAME COUNT` on stdin, ns of processor time on stdout.
+"""A process that runs loads on request: `NAME COUNT` on stdin, ns of processor time on stdout.
 
-It is another than the one that measures, so that the processor time of each can be told.
+Loads run in a process of their own so that their processor time is separate from that of measuring.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What arrives, appended to a file: it is then safe from the end of this process."""
+"""A file to which received items are appended, so that they survive the end of this process."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = path.open("xb", buffering=0)
-        self._whole = 0  # bytes; what comes after them was written in part
+        self._whole = 0  # bytes of complete items; the rest was written in part
 
-    def append(self, parcel: Reading | Block) -> None:
+    def append(self, item: Reading | Block) -> None:
         """Whole or not at all; raises OSError."""
-        self._take_back()
-        left = memoryview(parcel.encode())
+        self._remove_partial()
+        left = memoryview(item.encode())
         try:
             while left:
                 left = left[self._file.write(left) :]
         except OSError:
-            with contextlib.suppress(OSError):  # then before the next one
-                self._take_back()
+            with contextlib.suppress(OSError):  # else before the next append
+                self._remove_partial()
             raise
         self._whole = self._file.tell()
 
     def close(self) -> None:
         self._file.close()
 
-    def _take_back(self) -> None:
-        """What was written in part: it would spoil the next one, and takes room."""
+    def _remove_partial(self) -> None:
+        """Removes an item that was written in part: it would spoil the next one, and uses space."""
         if self._file.tell() != self._whole:
             self._file.truncate(self._whole)
             self._file.seek(self._whole)
 
 
 def cut_torn(path: Path) -> None:
-    """What was being written when the process ended; its node will send it again."""
+    """Removes an item that was being written when the process ended; its node sends it again."""
     with path.open("rb") as file:
         whole = whole_bytes(file)
     os.truncate(path, whole)

@@ -1,4 +1,5 @@
-"""The process `sesame collect`: takes readings from daemons, or fetches them, and stores them."""
+"""The process `sesame collect`: receives readings from daemons, or fetches them, and stores
+them."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ from sesame.web.server.tokens import make_token
 
 @dataclass(frozen=True)
 class CollectorOptions:
-    """How a collector is to be started."""
+    """Options of the command line."""
 
     directory: Path
     address: str
@@ -47,11 +48,11 @@ class CollectorOptions:
 
 
 def say(text: str) -> None:
-    with contextlib.suppress(OSError):  # nobody may be there to read it
+    with contextlib.suppress(OSError):  # stderr may be closed
         print(f"sesame collect: {text}", file=sys.stderr, flush=True)
 
 
-# Delivered events come in blocks of some megabytes, and what has waited comes together.
+# Blocks of events are some megabytes, and a daemon sends several at once after a failure.
 LIMITS = Limits(body_bytes=256 << 20, requests=256, connections=4096)
 
 
@@ -61,13 +62,13 @@ def make_collector_app(store: Store, token: str, audit: AuditLog | None = None) 
 
     @routes.post("/readings")
     async def readings(request: Request) -> dict[str, Any]:
-        """Readings of a node, a line each; one that was sent before is not stored again."""
-        return {"new": keep(store, await _parcels(request, decode_readings))}
+        """Stores readings of a node, a line each; one that was stored before is ignored."""
+        return {"new": keep(store, await _items(request, decode_readings))}
 
     @routes.post("/events")
     async def events(request: Request) -> dict[str, Any]:
-        """Blocks of events of a node; one that was sent before is not stored again."""
-        return {"new": keep(store, await _parcels(request, decode_blocks))}
+        """Stores blocks of events of a node; one that was stored before is ignored."""
+        return {"new": keep(store, await _items(request, decode_blocks))}
 
     @routes.get("/clock")
     async def clock() -> dict[str, int]:
@@ -78,7 +79,7 @@ def make_collector_app(store: Store, token: str, audit: AuditLog | None = None) 
     return app
 
 
-async def _parcels(
+async def _items(
     request: Request, read: Callable[[BinaryIO], Iterator[Reading | Block]]
 ) -> list[Reading | Block]:
     body = BytesIO(await request.body())
@@ -92,11 +93,11 @@ async def _parcels(
     return found
 
 
-def keep(store: Store, parcels: list[Reading | Block]) -> bool:
+def keep(store: Store, items: list[Reading | Block]) -> bool:
     """Whether any was new."""
     is_new = False
     try:
-        for one in parcels:
+        for one in items:
             is_new |= store.add(one)
     except OSError as error:
         raise OutputError(f"the collector cannot write: {error.strerror}") from error
@@ -104,7 +105,7 @@ def keep(store: Store, parcels: list[Reading | Block]) -> bool:
 
 
 class Fetcher:
-    """Fetches what one daemon has that cannot reach us."""
+    """Fetches from a daemon that cannot connect to the collector."""
 
     def __init__(self, connection: Connection, store: Store) -> None:
         self._address, self._feed, self._store = connection.address, Feed(connection), store
@@ -112,25 +113,25 @@ class Fetcher:
         self._fetching = threading.Lock()
 
     def fetch(self) -> None:
-        """Waits for another call that is under way, in whatever thread."""
+        """Waits for a call in progress, in any thread."""
         with self._fetching:
             try:
-                for parcel in self._feed.new():
-                    keep(self._store, [parcel])
+                for item in self._feed.new():
+                    keep(self._store, [item])
             except SesameError as error:
-                self._tell(error.message, str(error))
+                self._report(error.message, str(error))
             else:
-                self._tell("", f"{self._address}: there again")
+                self._report("", f"{self._address}: answers again")
 
-    def _tell(self, trouble: str, text: str) -> None:
-        """Once, until it is another one or over."""
+    def _report(self, trouble: str, text: str) -> None:
+        """Reports a trouble once, and its end."""
         before, self._trouble = self._trouble, trouble
         if trouble != before:
             say(text)
 
 
 def collect(how: CollectorOptions) -> None:
-    """Serves until it is told to end; then makes a data set of what it has."""
+    """Serves until SIGTERM or SIGINT; then writes what it has as a data set."""
     listening = listen(how.address, how.certificate, how.key)
     how.token_file.parent.mkdir(parents=True, exist_ok=True)
     token = make_token(how.token_file)
@@ -142,14 +143,14 @@ def collect(how: CollectorOptions) -> None:
 
 async def _serve(how: CollectorOptions, store: Store, listening: Listening, app: FastAPI) -> None:
     fetchers = [Fetcher(node, store) for node in how.nodes]
-    # A node that is away keeps a thread until its time is over.
+    # A node that does not answer keeps a thread busy until the timeout.
     threads = ThreadPoolExecutor(min(len(fetchers), MOST_AT_ONCE) + 1)
     asyncio.get_running_loop().set_default_executor(threads)
     tasks = [asyncio.create_task(_fetch_always(one, how.interval)) for one in fetchers]
     tasks.append(asyncio.create_task(_end_segments(store, how.segment_seconds)))
     try:
-        told = f"{listening.url}, token in {how.token_file}, data sets in {how.directory}"
-        await run(app, listening, lambda: say(told), {})
+        started = f"{listening.url}, token in {how.token_file}, data sets in {how.directory}"
+        await run(app, listening, lambda: say(started), {})
     finally:
         for task in tasks:
             task.cancel()

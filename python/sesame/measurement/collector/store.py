@@ -1,7 +1,7 @@
 """Writes readings and events of many nodes as data sets, one for each stretch of time.
 
-What arrives is appended to a journal and is then safe from the end of this process; a segment is
-the data set made of one journal. A journal that is found at the start is made one as well.
+Received items are appended to a journal, so that they survive the end of this process. A segment is
+the data set made of one journal. A journal found at the start becomes a segment as well.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ BATCH = 1000  # readings
 
 class Store:
     def __init__(
-        self, folder: Path, segment_seconds: float, say: Callable[[str], None] = lambda _: None
+        self, directory: Path, segment_seconds: float, say: Callable[[str], None] = lambda _: None
     ) -> None:
-        self._folder, self._segment_ns = folder, int(segment_seconds * 1e9)
+        self._directory, self._segment_ns = directory, int(segment_seconds * 1e9)
         self._say = say
         self._journal: Journal | None = None
         self._began_ns = 0
@@ -43,25 +43,24 @@ class Store:
         self.segments = 0
         with ExitStack() as undone:
             try:
-                folder.mkdir(parents=True, exist_ok=True)
-                self._lock = _lock(folder)
+                directory.mkdir(parents=True, exist_ok=True)
+                self._lock = _lock(directory)
                 undone.callback(os.close, self._lock)
                 self._clear()
             except OSError as error:
-                raise OutputError(f"{folder}: cannot write there: {error.strerror}") from error
-            # Up to where there is something of each start of a daemon: what comes twice is stored
-            # once.
+                raise OutputError(f"{directory}: cannot write there: {error.strerror}") from error
+            # The last number stored of each start of a daemon: an item sent twice is stored once.
             self._received = self._read_received()
             undone.pop_all()
         self.make_segments()
 
     def _clear(self) -> None:
-        """What a collector that was killed has left: parts of a data set, a torn line, a journal
-        that has become a data set already."""
-        for path in self._folder.glob(f".{SEGMENT}*"):
+        """Removes what a killed collector left: partial data sets, a partial line, a journal that
+        has become a data set already."""
+        for path in self._directory.glob(f".{SEGMENT}*"):
             shutil.rmtree(path)
         journals = self._journals()
-        sets = self._folder.glob("*.sesame") if journals else ()
+        sets = self._directory.glob("*.sesame") if journals else ()
         made = {DataSet(path).info.get("journal") for path in sets}
         for path in journals:
             if path.name in made:
@@ -69,48 +68,50 @@ class Store:
             else:
                 cut_torn(path)
 
-    def add(self, parcel: Reading | Block) -> bool:
-        """Whether it was new. Raises OSError when it cannot be kept."""
+    def add(self, item: Reading | Block) -> bool:
+        """Stores the item; gives whether it was new. Raises OSError."""
         with self._adding:
-            known = self._received.get(parcel.key, -1)
-            if parcel.number <= known:
+            known = self._received.get(item.key, -1)
+            if item.number <= known:
                 return False
             try:
-                self._append(parcel.after(known))
+                self._append(item.after(known))
             except OSError as error:
-                self._tell("", f"{self._folder}: cannot write: {error.strerror}; daemons wait")
+                self._report("", f"{self._directory}: cannot write: {error.strerror}; daemons wait")
                 raise
-            self._tell("", "")
-            self._received[parcel.key] = parcel.number
+            self._report("", "")
+            self._received[item.key] = item.number
             return True
 
-    def _append(self, parcel: Reading | Block) -> None:
+    def _append(self, item: Reading | Block) -> None:
         if self._journal is None:
             began_ns = time.time_ns()
-            self._journal = Journal(self._folder / f"{JOURNAL}-{began_ns}")
+            self._journal = Journal(self._directory / f"{JOURNAL}-{began_ns}")
             self._began_ns = began_ns
-        self._journal.append(parcel)
+        self._journal.append(item)
 
-    def _tell(self, of: str, trouble: str) -> None:
-        """Once, until it is another one or over."""
+    def _report(self, of: str, trouble: str) -> None:
+        """Reports a trouble once, and its end."""
         before = self._troubles.pop(of, "")
         if trouble:
             self._troubles[of] = trouble
         if trouble != before:
-            self._say(trouble or f"goes on: {before}")
+            self._say(trouble or f"resolved: {before}")
 
     def is_segment_over(self) -> bool:
         return self._journal is not None and time.time_ns() - self._began_ns >= self._segment_ns
 
     def end_segment(self) -> None:
-        """What arrives from now on goes to the next; make_segments makes the data set."""
+        """Starts a new journal with the next item; make_segments writes the data set of this
+        one."""
         with self._adding:
             if self._journal is not None:
                 self._journal.close()
                 self._journal = None
 
     def make_segments(self) -> None:
-        """May run in a thread of its own. What fails is told, and tried again the next time."""
+        """Writes the data sets of ended journals. Any thread. Reports failures and retries them
+        next time."""
         with self._making:
             with self._adding:
                 current = self._journal.path if self._journal is not None else None
@@ -119,8 +120,8 @@ class Store:
                 try:
                     self._make_segment(path)
                 except (SesameError, OSError) as error:
-                    trouble = f"{path}: stays, since it cannot become a data set yet: {error}"
-                    self._tell(path.name, trouble)
+                    trouble = f"{path}: kept, since it cannot be written as a data set yet: {error}"
+                    self._report(path.name, trouble)
                 else:
                     self._troubles.pop(path.name, None)
 
@@ -130,43 +131,43 @@ class Store:
         os.close(self._lock)
 
     def _journals(self) -> list[Path]:
-        return sorted(self._folder.glob(f"{JOURNAL}-*"))
+        return sorted(self._directory.glob(f"{JOURNAL}-*"))
 
     def _read_received(self) -> dict[str, int]:
         received: dict[str, int] = {}
-        path = self._folder / RECEIVED
+        path = self._directory / RECEIVED
         if path.exists():
             received = json.loads(path.read_text())
         for journal in self._journals():
-            for one in _parcels(journal):
+            for one in _items(journal):
                 received[one.key] = max(received.get(one.key, -1), one.number)
         return received
 
     def _make_segment(self, path: Path) -> None:
-        first = next(_parcels(path), None)
+        first = next(_items(path), None)
         if first is not None:
             moment = datetime.fromtimestamp((first.begin_ns + first.offset.offset_ns) / 1e9, UTC)
-            target = _free_name(self._folder, f"{SEGMENT}{moment:%Y%m%dT%H%M%S}")
-            self._save_received()  # first: once there is a data set, the journal is not read again
+            target = _free_name(self._directory, f"{SEGMENT}{moment:%Y%m%dT%H%M%S}")
+            self._save_received()  # first: the journal is not read again once there is a data set
             nodes = write_data_set(target, path)
             self.segments += 1
             self._say(f"{target}: {', '.join(nodes)}")
         path.unlink()
 
     def _save_received(self) -> None:
-        new = self._folder / f"{RECEIVED}.new"
+        new = self._directory / f"{RECEIVED}.new"
         with self._adding:
             text = json.dumps(self._received)
         new.write_text(text)
-        new.replace(self._folder / RECEIVED)
+        new.replace(self._directory / RECEIVED)
 
 
 def write_data_set(
     target: Path, journal: Path, *, instrument: str = "sesame collect", force: bool = False
 ) -> list[str]:
-    """Gives the nodes' names. `instrument` is the verb that gathered the journal."""
-    begin = min(one.begin_ns + one.offset.offset_ns for one in _parcels(journal))
-    nodes = sorted({one.node for one in _parcels(journal)})
+    """Gives the names of the nodes. `instrument`: the command that wrote the journal."""
+    begin = min(one.begin_ns + one.offset.offset_ns for one in _items(journal))
+    nodes = sorted({one.node for one in _items(journal)})
     with DataSetWriter(target, force=force) as writer:
         for name, records in RECORDS.items():
             writer.write_batches(name, _batches(stored_readings(journal), name, records, begin))
@@ -188,26 +189,26 @@ def write_data_set(
     return nodes
 
 
-def _lock(folder: Path) -> int:
+def _lock(directory: Path) -> int:
     """Held until it is closed, or this process ends."""
-    lock = os.open(folder, os.O_RDONLY)
+    lock = os.open(directory, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(lock)
-        raise InputError(f"{folder}: another collector or daemon writes there") from error
+        raise InputError(f"{directory}: another collector or daemon writes there") from error
     return lock
 
 
-def _parcels(journal: Path) -> Iterator[Reading | Block]:
+def _items(journal: Path) -> Iterator[Reading | Block]:
     return chain(stored_readings(journal), stored_blocks(journal))
 
 
-def _free_name(folder: Path, name: str) -> Path:
-    path, number = folder / f"{name}.sesame", 1
+def _free_name(directory: Path, name: str) -> Path:
+    path, number = directory / f"{name}.sesame", 1
     while path.exists():
         number += 1
-        path = folder / f"{name}-{number}.sesame"
+        path = directory / f"{name}-{number}.sesame"
     return path
 
 

@@ -1,1 +1,1 @@
-"""The daemon: one on each node, which has the probes and is told over HTTP what to do."""
+"""The daemon: one on each node. It loads the probes and is controlled over HTTP."""

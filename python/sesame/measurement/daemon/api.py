@@ -25,12 +25,12 @@ EVENTS_AT_ONCE = 1 << 17
 class Level(BaseModel):
     level: Literal["off", "summary", "trace"]
     detail: Literal["count", "sampled", "duration"] = Field(
-        "duration", description="how closely points look"
+        "duration", description="level of detail"
     )
 
 
 class Changes(BaseModel):
-    """What is not given stays as it is."""
+    """Settings to change; others stay as they are."""
 
     interval: float | None = Field(None, description="seconds from one reading to the next")
     batch: int | None = Field(
@@ -42,7 +42,7 @@ class Changes(BaseModel):
 
 
 class SizeGroups(BaseModel):
-    limits: list[int] = Field(description="sizes in bytes, growing; each group ends below its own")
+    limits: list[int] = Field(description="upper limits of groups in bytes, ascending")
 
 
 class PhaseGiven(BaseModel):
@@ -53,7 +53,7 @@ class PhaseGiven(BaseModel):
 
 
 def make_daemon_app(service: Service, token: str, audit: AuditLog | None = None) -> FastAPI:
-    # The page needs no token: it asks for it.
+    # The page itself needs no token: it asks the user for it.
     access = Access({token: Role.CONTROL}, open_paths=frozenset({"/", "/openapi.json"}))
     app = make_app("sesamed", Limits(), access, audit)
     routes = APIRouter(prefix="/v1")
@@ -81,7 +81,7 @@ def _add_switches(routes: APIRouter, service: Service) -> None:
 
     @routes.put("/level")
     async def everything(level: Level) -> dict[str, Any]:
-        """Sets all points; says which of them this kernel refused."""
+        """Sets all points; gives those that this kernel refused."""
         return switch(level, None, None)
 
     @routes.put("/subsystems/{subsystem}/level")
@@ -98,24 +98,24 @@ def _add_switches(routes: APIRouter, service: Service) -> None:
 def _add_settings(routes: APIRouter, service: Service) -> None:
     @routes.get("/state")
     async def state() -> dict[str, Any]:
-        """All subsystems and points, the settings, and what waits for the destination."""
+        """All subsystems and points, the settings, and the state of the delivery."""
         return service.describe()
 
     @routes.put("/settings")
     async def settings(changes: Changes) -> dict[str, Any]:
-        """Interval and destination."""
+        """Changes interval, batch or destination."""
         service.change(**changes.model_dump(exclude_none=True))
         return service.describe()
 
     @routes.put("/subsystems/{subsystem}/size-groups")
     async def size_groups(subsystem: str, groups: SizeGroups) -> dict[str, Any]:
-        """Other size groups from now on; what was counted until now is pulled before."""
+        """Sets other size groups from now on, after a reading with the old ones."""
         service.set_size_groups(subsystem, tuple(groups.limits))
         return {"size_groups": list(service.node.describe()[subsystem]["size_groups"])}
 
     @routes.post("/phases", status_code=201, dependencies=[Depends(routine)])
     async def phases(phase: PhaseGiven) -> dict[str, Any]:
-        """A stretch of a program's time, which goes with the next reading."""
+        """Adds a phase of a program, which is in the next reading."""
         if phase.end_ns < phase.begin_ns:
             raise InputError("end_ns: expected a time after begin_ns")
         service.node.add_phase(Phase(**phase.model_dump()))
@@ -125,24 +125,24 @@ def _add_settings(routes: APIRouter, service: Service) -> None:
 def _add_readings(routes: APIRouter, service: Service) -> None:
     @routes.post("/read", dependencies=[Depends(routine)])
     async def read_now() -> dict[str, Any]:
-        """Ends the interval now; what was counted in it goes to the destination, and here.
+        """Ends the interval now; gives its reading, which also goes to the destination.
 
-        `start` and `events` say from where on `raw-readings` and `raw-events` are new.
+        `start` and `events` tell after which event and start later `raw-…` requests are new.
         """
         reading = service.read()
         return _readable(reading) | {"start": reading.start, "events": service.node.stream.seen}
 
     @routes.get("/readings")
     async def readings(after: int = -1) -> dict[str, Any]:
-        """The last readings that are kept, those with a number above `after`."""
+        """The readings kept in memory with a number above `after`."""
         kept = [_readable(reading) for reading in service.node.history if reading.sequence > after]
         return {"node": service.node.name, "start": service.node.start, "readings": kept}
 
     @routes.get("/raw-readings")
     async def raw_readings(after: int = -1, start: str = "") -> Response:
-        """The same as a daemon sends them to a collector: JSON, a line for each.
+        """The same as the daemon sends them to a collector: JSON, a line for each.
 
-        `start`: when that was an earlier start of the daemon, `after` does not count.
+        `start`: the start of the daemon that `after` is of; `after` is ignored for another one.
         """
         if start not in ("", service.node.start):
             after = -1
@@ -151,7 +151,7 @@ def _add_readings(routes: APIRouter, service: Service) -> None:
 
     @routes.get("/raw-events")
     async def raw_events(after: int = -1, start: str = "") -> Response:
-        """The next blocks of events that are kept, those that go further than event `after`."""
+        """The next blocks of events kept in memory that end after event `after`."""
         if start not in ("", service.node.start):
             after = -1
         blocks = service.node.stream.after(after, EVENTS_AT_ONCE)
@@ -160,7 +160,7 @@ def _add_readings(routes: APIRouter, service: Service) -> None:
 
     @routes.get("/subsystems/{subsystem}/points/{point}/total")
     async def total(subsystem: str, point: str) -> dict[str, int]:
-        """What a point has counted since the daemon began."""
+        """The counts of a point since the daemon started."""
         return service.node.total(subsystem, point)
 
     @routes.get("/clock")

@@ -1,9 +1,10 @@
-"""Readings and events on their way to a destination, which may be slow, away, or full.
+"""Delivers readings and events to a destination, which may be slow, unreachable, or full.
 
-Readings wait in a queue of bounded length, in a thread of its own that sleeps until one comes; what
-finds no room is dropped, the oldest first, and counted. Blocks of events wait in their stream. What
-an earlier start has left (undelivered.py) waits in the queue as well.
-After a failure the next reading is the next attempt, so that nothing ticks.
+Accounting of losses: readings wait in a queue of bounded length. When it is full, the oldest one is
+dropped and counted; the count is in the next reading. Blocks of events wait in their stream, and
+the receiver counts the missing ones (events.py). Readings of an earlier start (undelivered.py) wait
+in the queue as well. A thread delivers and sleeps in between. After a failure the next attempt is
+made at the next reading, so there is no retry timer.
 """
 
 from __future__ import annotations
@@ -31,35 +32,35 @@ SECONDS_BETWEEN_ESTIMATES = 600
 # At the end, before a last request of 10 s: systemd waits for 90 s (TimeoutStopSec).
 LAST_SECONDS = 60.0
 
-Parcel = Reading | Block
-Parcels = Sequence[Parcel]  # all of one kind
+Item = Reading | Block
+Items = Sequence[Item]  # all of one kind
 MOST_AT_ONCE = 64  # readings in a request
 
 
 class Sink(Protocol):
-    def deliver(self, parcels: Parcels) -> None:
-        """Raises SesameError when it cannot deliver all of them."""
+    def deliver(self, items: Items) -> None:
+        """Raises SesameError unless it delivered all of them."""
 
     def close(self) -> None: ...
 
 
 class HttpSink:
-    """A collector; knows how far its clock is from ours."""
+    """Sends to a collector, with the estimated offset between the clocks."""
 
     def __init__(self, address: str, token: str, ca: str = "") -> None:
         self._connection = Connection(address, token, DEFAULT_PORT, ca)
         self._offset: Offset | None = None
         self._estimated = 0.0
 
-    def deliver(self, parcels: Parcels) -> None:
+    def deliver(self, items: Items) -> None:
         now = time.monotonic()
         try:
             if self._offset is None or now - self._estimated > SECONDS_BETWEEN_ESTIMATES:
                 self._offset, self._estimated = estimate(self._connection.ask_clock), now
-            body = b"".join(one.encode(self._offset) for one in parcels)
-            self._connection.ask("POST", parcels[0].path, body)
+            body = b"".join(one.encode(self._offset) for one in items)
+            self._connection.ask("POST", items[0].path, body)
         except SesameError:
-            self._offset = None  # the collector that comes back may have another clock
+            self._offset = None  # a restarted collector may have another clock
             raise
 
     def close(self) -> None:
@@ -73,22 +74,23 @@ class Delivery:
         say: Callable[[str], None],
         stream: EventStream,
         *,
-        room: int = MOST_WAITING,
+        capacity: int = MOST_WAITING,
         sent: int | None = None,
     ) -> None:
-        """`say` is told when the destination fails and when it works again.
+        """`say`: reports when the destination fails and when it works again. `capacity`: of the
+        queue.
 
-        `sent`: up to which event of the stream others have been told; all of them unless given.
+        `sent`: the last event of the stream that was sent elsewhere; by default all of them.
         """
         self._sink, self._say, self._stream = sink, say, stream
         self.sent = self._since = stream.seen if sent is None else sent
         self._events_delivered = 0
-        self._waiting: deque[Parcel] = deque()
-        self._room = room
+        self._waiting: deque[Item] = deque()
+        self._capacity = capacity
         self._changed = threading.Condition()
-        self._is_wanted = False
+        self._has_work = False
         self._end = math.inf
-        self._last: int | None = None  # when it is to end: the last event to tell of
+        self._last: int | None = None  # set by `close`: the last event to send
         self.dropped = 0
         self.delivered = 0
         self.trouble = ""
@@ -96,26 +98,26 @@ class Delivery:
         self._thread.start()
         stream.on_block = self._on_block
 
-    def offer(self, parcels: Sequence[Parcel]) -> None:
+    def offer(self, items: Sequence[Item]) -> None:
         with self._changed:
-            for parcel in parcels:
-                if len(self._waiting) == self._room:
+            for item in items:
+                if len(self._waiting) == self._capacity:
                     self._waiting.popleft()
                     self.dropped += 1
-                self._waiting.append(parcel)
+                self._waiting.append(item)
         self._wake()
 
     def _wake(self) -> None:
         with self._changed:
-            self._is_wanted = True
+            self._has_work = True
             self._changed.notify()
 
     def _on_block(self) -> None:
         if not self.trouble:
             self._wake()
 
-    def close(self) -> list[Parcel]:
-        """One last attempt; gives what is still waiting, but for blocks of the stream."""
+    def close(self) -> list[Item]:
+        """Makes a last attempt; gives the items still waiting, without blocks of the stream."""
         self._stream.on_block = lambda: None
         self._end = time.monotonic() + LAST_SECONDS
         self._last = self._stream.seen
@@ -140,8 +142,8 @@ class Delivery:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._is_wanted)
-                self._is_wanted = False
+                self._changed.wait_for(lambda: self._has_work)
+                self._has_work = False
                 last = self._last
             while time.monotonic() < self._end and self._deliver_next(last):
                 pass
@@ -149,10 +151,11 @@ class Delivery:
                 return
 
     def _deliver_next(self, last: int | None) -> bool:
-        """Whether there may be more. Readings go first, since they are small."""
-        parcels = self._first()
-        if parcels:
-            return self._deliver(parcels) and self._remove(parcels)
+        """Delivers a batch of readings or a block; whether there may be more. Readings come
+        first."""
+        items = self._first()
+        if items:
+            return self._deliver(items) and self._remove(items)
         if last is not None and self.sent >= last:
             return False
         for block in self._stream.after(self.sent):
@@ -162,18 +165,18 @@ class Delivery:
                 return True
         return False
 
-    def _first(self) -> Parcels:
-        """What goes next: a block, or readings."""
+    def _first(self) -> Items:
+        """The next items: readings, or a block."""
         with self._changed:
             if self._waiting and isinstance(self._waiting[0], Block):
                 return [self._waiting[0]]
             first = islice(self._waiting, MOST_AT_ONCE)
             return [*takewhile(lambda one: isinstance(one, Reading), first)]
 
-    def _remove(self, delivered: Parcels) -> bool:
+    def _remove(self, delivered: Items) -> bool:
         with self._changed:
             for one in delivered:
-                # While it was on its way it may have been dropped to make room.
+                # It may have been dropped from the queue while it was being sent.
                 if self._waiting and self._waiting[0] is one:
                     self._waiting.popleft()
                 else:
@@ -181,9 +184,9 @@ class Delivery:
         self.delivered += len(delivered)
         return True
 
-    def _deliver(self, parcels: Parcels) -> bool:
+    def _deliver(self, items: Items) -> bool:
         try:
-            self._sink.deliver(parcels)
+            self._sink.deliver(items)
         except SesameError as error:
             if error.message != self.trouble:
                 self._say(f"readings wait: {error}")
@@ -191,20 +194,20 @@ class Delivery:
             return False
         if self.trouble:
             self.trouble = ""
-            self._say(f"readings go on; {self.dropped} were dropped")
+            self._say(f"delivery works again; {self.dropped} readings were dropped")
         return True
 
 
 class StoreSink:
-    """A directory of this machine."""
+    """Writes data sets to a directory of this machine."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def deliver(self, parcels: Parcels) -> None:
+    def deliver(self, items: Items) -> None:
         try:
-            for parcel in parcels:
-                self._store.add(parcel)
+            for item in items:
+                self._store.add(item)
         except OSError as error:
             raise OutputError(f"cannot write: {error.strerror}") from error
         if self._store.is_segment_over():

@@ -1,4 +1,11 @@
-"""The idle period: the daemon sleeps while a thread of the library reads the counters."""
+"""The idle period of a daemon: it sleeps while a thread of the library reads the counters.
+
+Waking the Python interpreter for a reading costs ten times as much as the reading itself. While all
+subsystems are measured at full detail and cost less than their share of the budget, the governor
+has nothing to decide at the end of an interval. Then a thread of the library (IdleReader) closes
+the intervals, and the daemon makes their readings later, in one batch. The idle period ends early
+as soon as an interval costs more than these limits, or a request or a message needs the probes.
+"""
 
 from __future__ import annotations
 
@@ -11,31 +18,31 @@ from sesame.measurement.probes import Probes
 
 class IdlePeriod:
     def __init__(self, governor: Governor, probes: Collection[Probes], processors: int) -> None:
-        """`processors`: /proc/stat."""
+        """`processors`: a descriptor of /proc/stat."""
         self._governor, self._probes, self._processors = governor, probes, processors
-        self._watch = IdleReader(governor.counters)
-        self._interval_ns = 0  # while it lasts
+        self._reader = IdleReader(governor.counters)
+        self._interval_ns = 0  # 0: not idle
         self.due_ns = 0
-        """Monotonic: when the next reading is due that has not been made."""
+        """When the next reading is due, on the monotonic clock."""
 
     def fileno(self) -> int:
-        """Readable when it has ended, until `acknowledge`."""
-        return self._watch.fileno()
+        """A descriptor that is readable when the period has ended, until `acknowledge`."""
+        return self._reader.fileno()
 
     def acknowledge(self) -> None:
-        self._watch.acknowledge()
+        self._reader.acknowledge()
 
     def begin(self, interval_ns: int, most: int) -> bool:
         """Starts an idle period of at most `most` readings, from the next due one on. Gives False
-        when the governor may have to act at the end of this interval."""
-        calm = self._governor.idle_limits()
-        still = [one.still() for one in self._probes]
-        known = [one for one in still if one is not None]
-        if calm is None or len(known) < len(still) or most < 1:
+        if the governor may have to act at the end of this interval: then nothing starts."""
+        limits = self._governor.idle_limits()
+        checks = [one.change_check() for one in self._probes]
+        known = [one for one in checks if one is not None]
+        if limits is None or len(known) < len(checks) or most < 1:
             return False
         self._interval_ns = interval_ns
-        self._watch.rest(
-            calm,
+        self._reader.start(
+            limits,
             known,
             self._processors,
             due_ns=self.due_ns,
@@ -45,10 +52,11 @@ class IdlePeriod:
         return True
 
     def end(self) -> list[IntervalSample]:
-        """What has passed, once; to be called before anything of the probes is switched or read."""
+        """Ends the period; gives the intervals closed in it, once. Must be called before probes
+        are switched or read."""
         if not self._interval_ns:
             return []
-        samples, sums = self._watch.wake()
+        samples, sums = self._reader.stop()
         if samples:
             self._governor.finish_idle(sums, samples[-1].end)
         self.due_ns += len(samples) * self._interval_ns
@@ -56,4 +64,4 @@ class IdlePeriod:
         return samples
 
     def close(self) -> None:
-        self._watch.close()
+        self._reader.close()

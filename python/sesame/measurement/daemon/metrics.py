@@ -1,4 +1,4 @@
-"""The summaries as Prometheus wants them: counters since the daemon began, by point and class."""
+"""Summaries in the text format of Prometheus: counters since the start, by point and class."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sesame.measurement.daemon.service import Service
 LABELS = ("subsystem", "point", "class")
 COUNTERS = (
     ("events", "count", 1.0, "Events at an instrumentation point"),
-    ("bytes", "bytes", 1.0, "Sizes of the events together"),
-    ("timed_events", "timed", 1.0, "Events whose duration was taken"),
-    ("duration_seconds", "duration_ns", 1e-9, "Durations of the timed events together"),
+    ("bytes", "bytes", 1.0, "Total size of the events"),
+    ("timed_events", "timed", 1.0, "Events whose duration was measured"),
+    ("duration_seconds", "duration_ns", 1e-9, "Total duration of the timed events"),
 )
 
 
@@ -28,22 +28,22 @@ class _Collector:
         totals = list(node.totals())
         for name, key, unit, meaning in COUNTERS:
             family = CounterMetricFamily(f"sesame_{name}", meaning, labels=LABELS)
-            for place, class_, sums in totals:
-                family.add_metric((place.subsystem, place.name, class_), unit * sums[key])
+            for point, class_, sums in totals:
+                family.add_metric((point.subsystem, point.name, class_), unit * sums[key])
             yield family
         level = GaugeMetricFamily(
             "sesame_level", "Level of a point: 0 off, 1 summary, 2 trace", labels=LABELS[:2]
         )
-        for place in node.places():
-            level.add_metric((place.subsystem, place.name), LEVELS.index(node.level(place)))
+        for point in node.places():
+            level.add_metric((point.subsystem, point.name), LEVELS.index(node.level(point)))
         yield level
         presented, lost = node.presented_and_lost()
         yield CounterMetricFamily("sesame_traced_events", "Events to be traced", value=presented)
-        yield CounterMetricFamily("sesame_lost_events", "Of these, lost", value=lost)
+        yield CounterMetricFamily("sesame_lost_events", "Lost events of these", value=lost)
         delivery = self._service.delivery
         dropped = node.dropped + (delivery.dropped if delivery is not None else 0)
         yield CounterMetricFamily(
-            "sesame_dropped_readings", "Readings without a way", value=dropped
+            "sesame_dropped_readings", "Readings dropped before delivery", value=dropped
         )
 
 

@@ -1,4 +1,4 @@
-"""What a daemon knows of its node: the probes, their levels, and what they have counted."""
+"""The state of a daemon's node: its probes, their levels, and the readings of their counters."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from sesame.measurement.summary import Cells, Layout
 from sesame.measurement.trace import names_here
 
 LEVELS = ("off", "summary", "trace")
-# What is told of cells that are summed up, and what it is in them.
+# Keys of sums in replies, and the fields of cells that they are.
 SUMS = (("count", "count"), ("bytes", "bytes"), ("timed", "timed"), ("duration_ns", "total_ns"))
 MOST_PHASES = 10_000  # that wait for a reading
 
 
 @dataclass(frozen=True)
-class Place:
-    """Of one instrumentation point."""
+class PointId:
+    """One instrumentation point."""
 
     subsystem: str
     number: int
@@ -50,7 +50,7 @@ class Node:
         budget: float | None = DEFAULT_BUDGET,
         interval_s: float = 10.0,
     ) -> None:
-        """`unavailable`: why the kernel did not take the probes of a subsystem."""
+        """`unavailable`: by subsystem, why its probes were not loaded."""
         self.name = name
         self.start = uuid.uuid4().hex[:12]
         self.unavailable = dict(unavailable)
@@ -68,7 +68,7 @@ class Node:
         self._processors = ProcessorReader()
         self._wanted: dict[str, dict[int, Detail]] = {key: {} for key in probes}
         self._tracing: dict[str, set[int]] = {key: set() for key in probes}
-        self._details: dict[tuple[str, Detail], list[int]] = {}  # as long as levels stay
+        self._details: dict[tuple[str, Detail], list[int]] = {}  # until levels change
         self.governor = Governor(
             [Governed(key, one, {}) for key, one in probes.items()],
             CostTable(kept_costs() or []),
@@ -79,28 +79,28 @@ class Node:
         self._phases: list[Phase] = []
         self._sequence = 0
         self._last = Moment(time.monotonic_ns(), time.process_time_ns())
-        self.rest = IdlePeriod(self.governor, self._probes.values(), self._processors.file)
-        self._catching_up = threading.RLock()  # who hears of messages is another thread
-        self._passed: list[Reading] = []  # of rests; nobody has taken them yet
+        self.idle = IdlePeriod(self.governor, self._probes.values(), self._processors.file)
+        self._catching_up = threading.RLock()  # messages are handled in another thread
+        self._undelivered: list[Reading] = []  # readings of idle periods that are not delivered yet
 
     # ---- Switching ----
 
-    def places(self, subsystem: str | None = None, point: str | None = None) -> list[Place]:
+    def places(self, subsystem: str | None = None, point: str | None = None) -> list[PointId]:
         """All points, those of a subsystem, or one; raises InputError when there is none."""
         if subsystem is not None and subsystem not in self._probes:
             if subsystem in self.unavailable:
-                raise InputError(f"{subsystem} cannot be had: {self.unavailable[subsystem]}")
-            there = ", ".join(self._probes)
-            raise InputError(f"there is no subsystem {subsystem}", hint=f"there are {there}")
+                raise InputError(f"{subsystem} is unavailable: {self.unavailable[subsystem]}")
+            known = ", ".join(self._probes)
+            raise InputError(f"there is no subsystem {subsystem}", hint=f"there are {known}")
         found = [
-            Place(name, number, one.name)
+            PointId(name, number, one.name)
             for name, probes in self._probes.items()
             for number, one in enumerate(probes.subsystem.points)
             if subsystem in (None, name) and point in (None, one.name)
         ]
         if not found and subsystem is not None:
-            there = ", ".join(one.name for one in self._probes[subsystem].subsystem.points)
-            raise InputError(f"{subsystem} has no point {point}", hint=f"it has {there}")
+            known = ", ".join(one.name for one in self._probes[subsystem].subsystem.points)
+            raise InputError(f"{subsystem} has no point {point}", hint=f"it has {known}")
         return found
 
     def set_level(
@@ -110,9 +110,9 @@ class Node:
         point: str | None = None,
         detail: Detail = Detail.DURATION,
     ) -> dict[str, str]:
-        """Gives the points that could not be set, and why. Of many, the rest is set.
+        """Sets points; gives those that could not be set, and why. The others are set.
 
-        With a trace of everything, what writes none is in summary.
+        When all subsystems are set to trace, those that cannot write one are set to summary.
         """
         if level not in LEVELS:
             raise InputError(f"there is no level {level}", hint=f"there are {', '.join(LEVELS)}")
@@ -141,7 +141,7 @@ class Node:
         return refused
 
     def check_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
-        """Raises InputError when these cannot be set."""
+        """Raises InputError unless these limits can be set."""
         self.places(subsystem)
         most = self._probes[subsystem].subsystem.groups - 1
         if len(limits) > most or any(b <= a for a, b in zip((0, *limits), limits, strict=False)):
@@ -151,13 +151,13 @@ class Node:
             )
 
     def set_size_groups(self, subsystem: str, limits: tuple[int, ...]) -> None:
-        """From now on; the next reading must come before, since it says what its cells are."""
+        """Sets them from now on. Read the counters before: a reading has one set of size groups."""
         probes = self._probes[subsystem]
         probes.set_limits(limits)
 
     # ---- Reading ----
 
-    def level(self, place: Place) -> str:
+    def level(self, place: PointId) -> str:
         if place.number not in self._wanted[place.subsystem]:
             return "off"
         return "trace" if place.number in self._tracing[place.subsystem] else "summary"
@@ -169,59 +169,59 @@ class Node:
         return list(self._history)
 
     def new_readings(self, dropped: int = 0) -> list[Reading]:
-        """Those that nobody has taken yet, and at last what there is since then.
+        """The readings not given before, and at last a new one.
 
-        `dropped`: readings that the way to the destination has lost.
+        `dropped`: readings that the delivery has dropped.
         """
         last = self.read(dropped)
-        passed, self._passed = self._passed, []
-        return [*passed, last]
+        undelivered, self._undelivered = self._undelivered, []
+        return [*undelivered, last]
 
     def read(self, dropped: int = 0) -> Reading:
-        """What there is since the last one."""
+        """Reads the counters; ends the current interval."""
         self.catch_up()
         now = Moment(time.monotonic_ns(), time.process_time_ns())
-        spendings = self.governor.end()
+        costs = self.governor.end()
         for probes in self._probes.values():
             probes.free_classes()
         cells = {name: Cells(probes.read()) for name, probes in self._probes.items()}
         phases, self._phases = self._phases, []
         self._dropped_on_way = dropped
-        return self._make(now, spendings, cells, self._processors.read(), phases)
+        return self._make(now, costs, cells, self._processors.read(), phases)
 
     def begin_idle(self, interval_ns: int, most: int) -> bool:
-        """As long as there is nothing to decide; False: there is, or may be."""
+        """Starts an idle period (daemon/idle.py); False if the governor may have to act."""
         with self._catching_up:
-            return not any(self._tracing.values()) and self.rest.begin(interval_ns, most)
+            return not any(self._tracing.values()) and self.idle.begin(interval_ns, most)
 
     def catch_up(self) -> None:
-        """Makes the readings that nobody was awake for; before anything else is done here."""
+        """Ends an idle period and makes its readings; called before anything else here."""
         with self._catching_up:
-            self._passed += [self._reading_of(sample) for sample in self.rest.end()]
+            self._undelivered += [self._reading_of(sample) for sample in self.idle.end()]
 
     def _reading_of(self, sample: IntervalSample) -> Reading:
-        """All points looked as closely as they can, and no phase has ended."""
+        """The reading of an idle interval: all points at full detail, no phase ended."""
         passed_ns = sample.end.time_ns - self._last.time_ns
         each = zip(self._probes, sample.charged_ns, sample.events, strict=True)
-        spendings = [
+        costs = [
             IntervalCost(name, Detail.DURATION, passed_ns, charged_ns, events)
             for name, charged_ns, events in each
         ]
         own_ns = sample.end.own_ns - self._last.own_ns
-        spendings.append(IntervalCost(OWN, Detail.OFF, passed_ns, own_ns, 0))
+        costs.append(IntervalCost(OWN, Detail.OFF, passed_ns, own_ns, 0))
         cells = {name: Cells(one) for name, one in zip(self._probes, sample.cells, strict=True)}
         processors = self._processors.read(sample.processors)
-        return self._make(sample.end, spendings, cells, processors, [])
+        return self._make(sample.end, costs, cells, processors, [])
 
     def _make(
         self,
         end: Moment,
-        spendings: list[IntervalCost],
+        costs: list[IntervalCost],
         cells: dict[str, Cells],
         processors: dict[str, list[int]],
         phases: list[Phase],
     ) -> Reading:
-        of = {one.subsystem: one for one in spendings}
+        of = {one.subsystem: one for one in costs}
         reading = Reading(
             node=self.name,
             start=self.start,
@@ -232,7 +232,7 @@ class Node:
             dropped=self.dropped + self._dropped_on_way,
             offset=self.offset,
             cells=cells,
-            details={name: self._looked(name, of[name].detail) for name in self._probes},
+            details={name: self._details_of(name, of[name].detail) for name in self._probes},
             active_ns={name: one.active_ns for name, one in of.items()},
             costs={
                 name: SubsystemCost(one.detail, one.events, one.estimated_ns)
@@ -253,7 +253,7 @@ class Node:
     # ---- Messages of the kernel ----
 
     def name_classes(self, subsystem: str) -> None:
-        """Now: what they are named after may be gone at the next reading."""
+        """Finds the names of classes now: a mount may be gone at the next reading."""
         with self._catching_up:
             self.catch_up()
             _ = self._probes[subsystem].classes
@@ -265,8 +265,8 @@ class Node:
 
     # ---- Reading ----
 
-    def _looked(self, subsystem: str, detail: Detail) -> list[int]:
-        """How closely each point looks that may look so closely."""
+    def _details_of(self, subsystem: str, detail: Detail) -> list[int]:
+        """The detail of each point while its subsystem is measured at `detail`."""
         found = self._details.get((subsystem, detail))
         if found is None:
             points = self._probes[subsystem].subsystem.points
@@ -279,12 +279,12 @@ class Node:
 
     def add_phase(self, phase: Phase) -> None:
         if len(self._phases) >= MOST_PHASES:
-            raise InputError(f"{MOST_PHASES:,} phases wait for the next reading; there is no room")
-        self.catch_up()  # so that it goes with the reading that is due next
+            raise InputError(f"{MOST_PHASES:,} phases wait for the next reading already")
+        self.catch_up()  # so that it is in the reading that is due next
         self._phases.append(phase)
 
-    def totals(self) -> Iterator[tuple[Place, str, dict[str, int]]]:
-        """By point and class, since the daemon began; for those that have events."""
+    def totals(self) -> Iterator[tuple[PointId, str, dict[str, int]]]:
+        """Sums by point and class since the daemon started, of those with events."""
         self.catch_up()
         totals = {name: probes.totals() for name, probes in self._probes.items()}
         for place in self.places():
@@ -297,7 +297,7 @@ class Node:
                 yield place, name, {key: int(each[numbers].sum()) for key, each in sums.items()}
 
     def total(self, subsystem: str, point: str) -> dict[str, int]:
-        """Of one point, all classes together, since the daemon began."""
+        """Sums of one point over all classes, since the daemon started."""
         place = self.places(subsystem, point)[0]
         cells = self._probes[subsystem].cells[:, place.number]
         return {key: int(cells[field].sum()) for key, field in SUMS}

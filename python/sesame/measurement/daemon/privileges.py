@@ -1,7 +1,7 @@
-"""Gives up all that a daemon does not need once its probes are loaded.
+"""Drops all privileges that a daemon does not need once its probes are loaded.
 
-Attaching and detaching takes CAP_BPF and CAP_PERFMON; nothing else stays. The kernel takes
-privileges from one thread at a time, so it must happen before there are others.
+Kept are CAP_BPF and CAP_PERFMON, which attaching and detaching need. Linux has capabilities for
+each thread, so they must be dropped before other threads start.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ def find_user(name: str) -> pwd.struct_passwd:
         raise InputError(f"--user: there is no user {name}") from error
 
 
-# What keeps libraries from beginning threads: NumPy's linear algebra, and Arrow's allocator, whose
-# thread also wakes up now and then.
+# Keeps libraries from starting threads: NumPy's linear algebra, and Arrow's allocator, whose thread
+# also wakes up at intervals.
 WITHOUT_THREADS = {
     "OPENBLAS_NUM_THREADS": "1",
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
 
 
-def begin_again_without_threads() -> None:
-    """Once: the libraries look only when they are loaded."""
+def restart_without_threads() -> None:
+    """Restarts the process once with these variables, which libraries read when they are loaded."""
     if any(os.environ.get(name) != value for name, value in WITHOUT_THREADS.items()):
         os.environ.update(WITHOUT_THREADS)
         os.execv(sys.executable, [sys.executable, "-m", "sesame", *sys.argv[1:]])
 
 
 def drop(user: pwd.struct_passwd | None) -> None:
-    """With a user, becomes that one. Does nothing unless root calls it."""
+    """Drops privileges, and becomes `user` if given. Does nothing unless called by root."""
     if os.geteuid() != 0:
         return
     process = ctypes.CDLL(None, use_errno=True)
@@ -50,7 +50,7 @@ def drop(user: pwd.struct_passwd | None) -> None:
         caps = ctypes.CDLL("libcap.so.2", use_errno=True)
     except OSError as error:
         raise SesameError(
-            f"privileges cannot be given up: {error}",
+            f"cannot drop privileges: {error}",
             hint="sudo apt-get install libcap2, or give --keep-privileges",
         ) from error
     process.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
@@ -68,12 +68,12 @@ def _keep_only(caps: ctypes.CDLL) -> None:
     wanted = ctypes.c_void_p(caps.cap_from_text(f"{KEPT}=ep".encode()))
     if not wanted or caps.cap_set_proc(wanted) != 0:
         reason = os.strerror(ctypes.get_errno())
-        raise SesameError(f"privileges cannot be given up: {reason}")
+        raise SesameError(f"cannot drop privileges: {reason}")
     caps.cap_free(wanted)
 
 
 def permitted() -> list[int]:
-    """What each thread of this process may still do."""
+    """The permitted capabilities of each thread, as bit masks."""
     masks = []
     for thread in Path("/proc/self/task").iterdir():
         for line in (thread / "status").read_text().splitlines():
@@ -86,5 +86,5 @@ def _check() -> None:
     if any(mask & ~KEPT_MASK for mask in permitted()):
         raise SesameError(
             "a thread of the daemon kept its privileges",
-            hint="a library began it; --keep-privileges does without",
+            hint="a library started it; use --keep-privileges to run without dropping them",
         )

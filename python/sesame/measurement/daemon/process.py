@@ -52,12 +52,12 @@ class DaemonOptions:
 
 
 def say(text: str) -> None:
-    with contextlib.suppress(OSError):  # nobody may be there to read it
+    with contextlib.suppress(OSError):  # stderr may be closed
         print(f"sesamed: {text}", file=sys.stderr, flush=True)
 
 
-def tell_systemd(state: str) -> None:
-    """As sd_notify(3) does; nothing where nobody waits for it."""
+def notify_systemd(state: str) -> None:
+    """Notifies systemd as sd_notify(3) does; does nothing without NOTIFY_SOCKET."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return
@@ -76,7 +76,7 @@ def make_directory(path: Path, owner: tuple[int, int] | None = None) -> None:
 
 
 def lock(directory: Path) -> TextIO:
-    """Held until the process ends, so that a node has one daemon."""
+    """Locks the state directory until the process ends, so that it has one daemon."""
     path = directory / "daemon.lock"
     try:
         # Another user may own the directory (--user) and root writes here, so follow no links.
@@ -98,7 +98,7 @@ def lock(directory: Path) -> TextIO:
 
 
 def load_all(having: tuple[Provider, ...]) -> tuple[dict[str, Probes], dict[str, str]]:
-    """The probes that can be had here, and why the others cannot."""
+    """The available probes, and by subsystem why others are unavailable."""
     probes: dict[str, Probes] = {}
     refused: dict[str, str] = {}
     for provider in having:
@@ -118,7 +118,7 @@ def load_all(having: tuple[Provider, ...]) -> tuple[dict[str, Probes], dict[str,
 
 
 def start(how: DaemonOptions) -> None:
-    """Serves until it is told to end."""
+    """Serves until SIGTERM or SIGINT."""
     settings = how.read_settings()
     user = privileges.find_user(how.user) if how.user else None
     directory = how.state_directory or default_state_directory()
@@ -151,19 +151,19 @@ def start(how: DaemonOptions) -> None:
     held.close()
 
 
-def _tell(node: Node, listening: Listening, token_file: Path) -> None:
+def _report(node: Node, listening: Listening, token_file: Path) -> None:
     say(f"{node.name}: {listening.url}, token in {token_file}")
     if not is_loopback(listening.address) and listening.certificate is None:
-        say("others can read the token on its way here; --certificate and --key keep it secret")
+        say("the token is sent unencrypted; use --certificate and --key for HTTPS")
 
 
 async def _serve(
     service: Service, listening: Listening, token_file: Path, token: str, audit: AuditLog
 ) -> None:
     def ready() -> None:
-        _tell(service.node, listening, token_file)
-        tell_systemd("READY=1")
-        # What is there by now stays, so the collector need not go through it at readings.
+        _report(service.node, listening, token_file)
+        notify_systemd("READY=1")
+        # Objects made until now stay, so the garbage collector need not scan them at readings.
         gc.collect()
         gc.freeze()
 
@@ -172,6 +172,6 @@ async def _serve(
         app = make_daemon_app(service, token, audit)
         await run(app, listening, ready, {signal.SIGHUP: service.reload})
     finally:
-        tell_systemd("STOPPING=1")
+        notify_systemd("STOPPING=1")
         service.end()
         audit.close()

@@ -1,4 +1,4 @@
-"""What a running daemon does: readings in time, delivers, and changes its settings."""
+"""The running daemon: reads counters on time, delivers readings, and changes settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ SEGMENT_SECONDS = 600.0
 
 
 class Service:
-    """All its functions run in the event loop's thread: the probes know only one."""
+    """All functions must be called in the thread of the event loop: the probes are not
+    thread-safe."""
 
     def __init__(
         self,
@@ -33,12 +34,12 @@ class Service:
         take_events: Callable[[], None] = lambda: None,
         undelivered: Path | None = None,
     ) -> None:
-        """`read` gives the settings again; `take_events` hands all that waits in the kernel to the
-        node's stream; `undelivered` has what an earlier start has left."""
+        """`read`: reads the settings file again. `take_events`: moves all events that wait in the
+        kernel to the node's stream. `undelivered`: the file of readings of an earlier start."""
         self.node, self.settings, self.say, self._read = node, settings, say, read
         self._take_events = take_events
         self._undelivered = undelivered
-        # As long as there is no destination.
+        # Items to deliver, while there is no destination.
         self._waiting = kept(undelivered, node.offset, say) if undelivered is not None else []
         self.delivery: Delivery | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -48,24 +49,25 @@ class Service:
     # ---- Settings ----
 
     def apply(self, settings: Settings) -> None:
-        """All or nothing, as far as settings can be wrong; what a kernel refuses is said."""
+        """Applies all settings, or none if one is invalid. Reports points that the kernel
+        refuses."""
         check(settings)
         self.node.catch_up()
         wanted = sorted(
             settings.levels.items(), key=lambda one: one[0].count(".") - (one[0] == "all")
         )
         for name, _ in wanted:
-            self.node.places(*place_of(name))
+            self.node.places(*split_name(name))
         for name, limits in settings.size_groups.items():
             self.node.check_size_groups(name, tuple(limits))
-        if self.delivery is None or _way(self.settings) != _way(settings):
+        if self.delivery is None or _destination_of(self.settings) != _destination_of(settings):
             self._redirect(settings)
         for name, level in wanted:
-            for point, reason in self.node.set_level(level, *place_of(name)).items():
+            for point, reason in self.node.set_level(level, *split_name(name)).items():
                 self.say(f"{point} is left out: {reason}")
         for name, limits in settings.size_groups.items():
             self.set_size_groups(name, tuple(limits))
-        self.node.rest.due_ns += round(1e9 * (settings.interval - self.settings.interval))
+        self.node.idle.due_ns += round(1e9 * (settings.interval - self.settings.interval))
         self.settings = settings
         self.node.governor.set_interval(settings.interval)
         self._schedule()
@@ -79,9 +81,9 @@ class Service:
         self.node.set_size_groups(subsystem, limits)
 
     def reload(self) -> None:
-        """Reads the settings again; when they are wrong, all stays as it was."""
+        """Reads the settings file again; invalid settings change nothing."""
         if self._read is None:
-            self.say("there is no settings file to read again")
+            self.say("there is no settings file to reload")
             return
         try:
             self.apply(self._read())
@@ -91,9 +93,9 @@ class Service:
             self.say("settings: read again")
 
     def _redirect(self, settings: Settings) -> None:
-        sink = open_sink(settings, self.say)  # first: it may fail
+        sink = open_sink(settings, self.say)  # first, since it may fail
         if self.delivery is not None:
-            self.read()  # what was counted until now still goes the old way
+            self.read()  # counts until now go to the old destination
         sent = None
         if self.delivery is not None:
             self._waiting, sent = self.delivery.close(), self.delivery.sent
@@ -104,13 +106,13 @@ class Service:
             self.delivery.offer(self._waiting)
             self._waiting = []
 
-    # ---- Pulling ----
+    # ---- Reading ----
 
     def begin(self) -> None:
-        """Readings from now on; needs a running event loop."""
+        """Starts reading at intervals; needs a running event loop."""
         self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(self.node.rest.fileno(), self._after_rest)
-        self.node.rest.due_ns = time.monotonic_ns() + self._interval_ns
+        self._loop.add_reader(self.node.idle.fileno(), self._after_idle)
+        self.node.idle.due_ns = time.monotonic_ns() + self._interval_ns
         self._schedule()
 
     @property
@@ -118,32 +120,33 @@ class Service:
         return round(1e9 * self.settings.interval)
 
     def _schedule(self) -> None:
-        """The next reading, when it is due; readings that were missed are not made up for."""
+        """Schedules the next reading; a missed one is not made up for."""
         if self._loop is None:
             return
         self._cancel()
-        now_ns, rest = time.monotonic_ns(), self.node.rest
-        if now_ns - rest.due_ns > self._interval_ns:
-            rest.due_ns = now_ns
-        self._timer = self._loop.call_later(max(1e-9 * (rest.due_ns - now_ns), 0.0), self._tick)
+        now_ns, idle = time.monotonic_ns(), self.node.idle
+        if now_ns - idle.due_ns > self._interval_ns:
+            idle.due_ns = now_ns
+        self._timer = self._loop.call_later(max(1e-9 * (idle.due_ns - now_ns), 0.0), self._tick)
 
     def _cancel(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
 
     def _tick(self) -> None:
-        self.node.rest.due_ns += self._interval_ns
-        self._schedule()  # first: whatever becomes of this reading, there is a next one
+        self.node.idle.due_ns += self._interval_ns
+        self._schedule()  # first, so that there is a next reading even if this one fails
         self.read()
-        self.node.governor.begin()  # readings that are asked for bring no new budget
+        self.node.governor.begin()  # only here: a requested reading brings no new budget
         if self.node.begin_idle(self._interval_ns, self.settings.batch - 1):
             self._cancel()
 
-    def _after_rest(self) -> None:
-        """It was long enough, there is something to decide, or somebody else has ended it."""
-        self.node.rest.acknowledge()
+    def _after_idle(self) -> None:
+        """The idle period has ended: it was full, an interval cost too much, or a request ended
+        it."""
+        self.node.idle.acknowledge()
         self.node.catch_up()
-        if self.node.rest.due_ns <= time.monotonic_ns():
+        if self.node.idle.due_ns <= time.monotonic_ns():
             self._tick()
         else:
             self._schedule()
@@ -164,8 +167,8 @@ class Service:
         self.node.governor.stop()
         self.read()
         if self._loop is not None:
-            self._loop.remove_reader(self.node.rest.fileno())
-        self.node.rest.close()
+            self._loop.remove_reader(self.node.idle.fileno())
+        self.node.idle.close()
         if self.delivery is not None:
             self._waiting = self.delivery.close()
             readings = sum(isinstance(one, Reading) for one in self._waiting)
@@ -174,9 +177,9 @@ class Service:
                 self._waiting.append(self.node.stream.account(self.delivery.sent))
             if self._waiting:
                 self.say(
-                    f"{readings} readings and {events} events found no way to "
-                    f"{self.settings.destination}; its next start sends the readings, and says how "
-                    "many events are lost"
+                    f"{readings} readings and {events} events could not be delivered to "
+                    f"{self.settings.destination}; the next start sends the readings and "
+                    "reports the events as discarded"
                 )
         if self._undelivered is not None:
             try:
@@ -198,7 +201,7 @@ class Service:
         }
 
 
-def place_of(name: str) -> tuple[str | None, str | None]:
+def split_name(name: str) -> tuple[str | None, str | None]:
     """`all`, a subsystem, or subsystem.point."""
     if name == "all":
         return None, None
@@ -206,7 +209,7 @@ def place_of(name: str) -> tuple[str | None, str | None]:
     return subsystem, point or None
 
 
-def _way(settings: Settings) -> tuple[str, str, str]:
+def _destination_of(settings: Settings) -> tuple[str, str, str]:
     if "://" not in settings.destination:
         return settings.destination, "", ""
     return settings.destination, settings.destination_token_file, settings.destination_ca

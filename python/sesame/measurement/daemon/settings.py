@@ -1,4 +1,4 @@
-"""What a daemon is told: by options, by its settings file, and over HTTP while it runs."""
+"""The settings of a daemon, from options, the settings file, and HTTP requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sesame.errors import InputError
 from sesame.measurement.daemon.node import LEVELS
 
 SHORTEST_INTERVAL = 0.05
-MOST_IN_BATCH = 360  # as many as a daemon keeps to be asked for
+MOST_IN_BATCH = 360  # as many as a daemon keeps in memory
 
 
 @dataclass
@@ -24,9 +24,9 @@ class Settings:
     """Where readings go: the address of a collector, or a directory; empty: nowhere."""
     destination_token_file: str = ""
     destination_ca: str = ""
-    """The certificate that the collector's must be signed by, when it is not a public one."""
+    """File of the CA certificate of the collector, unless its certificate is signed publicly."""
     levels: dict[str, str] = field(default_factory=dict)
-    """By `all`, subsystem or subsystem.point; the more special goes before the more general."""
+    """By `all`, subsystem or subsystem.point; the more specific one takes precedence."""
     size_groups: dict[str, list[int]] = field(default_factory=dict)
 
 
@@ -48,16 +48,16 @@ def read_settings(path: Path) -> Settings:
     except OSError as error:
         raise InputError(error.strerror or "cannot be read", path=str(path)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"this is no TOML: {error}", path=str(path)) from error
+        raise InputError(f"not valid TOML: {error}", path=str(path)) from error
     for key, value in given.items():
         if key not in EXPECTED:
             raise InputError(
-                f"there is no setting {key}",
+                f"unknown setting {key}",
                 path=str(path),
-                hint=f"there are {', '.join(EXPECTED)}",
+                hint=f"settings: {', '.join(EXPECTED)}",
             )
         if not isinstance(value, EXPECTED[key]) or isinstance(value, bool):
-            raise InputError(f"{key}: {value!r} is of the wrong type", path=str(path))
+            raise InputError(f"{key}: {value!r} has the wrong type", path=str(path))
     settings = Settings(**given)
     try:
         check(settings)

@@ -26,7 +26,7 @@ MOST_KEPT = 1 << 20  # events: 75 MB
 
 
 class EventStream:
-    """`write` is called by the thread that takes events, the rest by others."""
+    """Thread-safe: one thread calls `write`, others the rest."""
 
     def __init__(
         self,
@@ -37,10 +37,10 @@ class EventStream:
         names: Callable[[], list[Named]],
         *,
         buffer: int = BUFFER,
-        room: int = MOST_KEPT,
+        capacity: int = MOST_KEPT,
     ) -> None:
-        """`lost` says how many events the kernel had no room for, since the beginning; `names` what
-        numbers in events until now mean."""
+        """`lost`: gives the number of events the kernel lost since the start. `names`: gives the
+        meaning of the numbers in events until now. `capacity`: of the kept blocks, in events."""
         self._node, self._start, self._offset = node, start, offset
         self._lost, self._names = lost, names
         self._changed = threading.Lock()
@@ -48,7 +48,7 @@ class EventStream:
         self._gathered = 0  # events in it
         self._taken = 0  # from the kernel, since the beginning
         self._kept: deque[Block] = deque()
-        self._weight, self._room = 0, room
+        self._weight, self._capacity = 0, capacity
         self.seen = 0  # taken or lost, up to the last block
         self.on_block: Callable[[], None] = lambda: None
 
@@ -56,22 +56,22 @@ class EventStream:
         """Copies them."""
         with self._changed:
             while len(events):
-                part = events[: len(self._buffer) - self._gathered]
-                events = events[len(part) :]
-                self._buffer[self._gathered : self._gathered + len(part)] = part
-                self._gathered += len(part)
-                self._taken += len(part)
+                chunk = events[: len(self._buffer) - self._gathered]
+                events = events[len(chunk) :]
+                self._buffer[self._gathered : self._gathered + len(chunk)] = chunk
+                self._gathered += len(chunk)
+                self._taken += len(chunk)
                 if self._gathered == len(self._buffer):
                     self._make_block()
 
     def flush(self) -> None:
-        """What has been gathered, or lost, becomes a block now."""
+        """Makes a block of the events gathered, or lost, until now."""
         with self._changed:
             if self._taken + self._lost() > self.seen:
                 self._make_block()
 
     def account(self, before: int) -> Block:
-        """Of the events from there up to the last block, without them."""
+        """A block that accounts for the events after `before`, without the events."""
         with self._changed:
             return replace(self._block(before, self._buffer[:0].copy()), since=before)
 
@@ -95,12 +95,12 @@ class EventStream:
         self._gathered = 0
         self._kept.append(block)
         self._weight += block.weight
-        while self._weight > self._room:
+        while self._weight > self._capacity:
             self._weight -= self._kept.popleft().weight
         self.on_block()
 
     def after(self, seen: int, weight: int = 0) -> list[Block]:
-        """The first of those that go further: one, or as many as come to that weight."""
+        """The first blocks that end after `seen`: one, or as many as have that weight."""
         found: list[Block] = []
         with self._changed:
             for block in self._kept:

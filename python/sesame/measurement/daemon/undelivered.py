@@ -1,8 +1,7 @@
-"""What a daemon could not deliver before its end, in a file for its next start.
+"""A file of readings that a daemon could not deliver before its end, for its next start.
 
-Readings are kept as they are until the machine is booted again: their times are of its monotonic
-clock. Of events only their number is kept, as a block without any, so that whoever stores it counts
-them as discarded.
+Readings are kept until the machine is rebooted: their times are of its monotonic clock. Of events
+only the number is kept, as a block without events, so that the receiver counts them as discarded.
 """
 
 from __future__ import annotations
@@ -22,33 +21,33 @@ from sesame.measurement.readings import Reading
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
-def keep(path: Path, parcels: Sequence[Reading | Block]) -> None:
-    """Instead of what was kept there. Raises OutputError."""
+def keep(path: Path, items: Sequence[Reading | Block]) -> None:
+    """Replaces the file. Raises OutputError."""
     new = path.with_name(f"{path.name}.new")
     try:
-        if not parcels:
+        if not items:
             path.unlink(missing_ok=True)
             return
         new.touch(mode=0o600)
-        new.write_bytes(BOOT.read_bytes() + b"".join(one.encode() for one in parcels))
+        new.write_bytes(BOOT.read_bytes() + b"".join(one.encode() for one in items))
         new.replace(path)
     except OSError as error:
         raise OutputError(f"{path}: cannot write: {error.strerror}") from error
 
 
 def kept(path: Path, offset: Offset, say: Callable[[str], None]) -> list[Reading | Block]:
-    """Stays in the file until `keep`: what is sent twice is stored once. `say` is told what is
-    lost."""
+    """The items of the file, which stay in it until `keep`: a receiver stores once what is sent
+    twice. Reports losses by `say`."""
     try:
         boot, _, text = path.read_bytes().partition(b"\n")
         readings, blocks = list(decode_readings(BytesIO(text))), list(decode_blocks(BytesIO(text)))
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
-        say(f"{path}: what an earlier start has left cannot be read: {error}")
+        say(f"{path}: readings of an earlier start cannot be read: {error}")
         return []
     if readings and boot != BOOT.read_bytes().strip():
-        say(f"{len(readings)} readings of before the machine was booted are lost")
+        say(f"{len(readings)} readings from before the machine was rebooted are lost")
         readings = []
     now = time.monotonic_ns()
     counts = [replace(one, begin_ns=now, end_ns=now, offset=offset) for one in blocks]

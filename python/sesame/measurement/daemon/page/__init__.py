@@ -1,4 +1,4 @@
-"""The daemon's web page, of the one design of all pages."""
+"""The daemon's web page, in the common design of all pages."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from fastapi import FastAPI, Response
 
 from sesame.web.page import page_policy, render
 
-FOLDER = Path(__file__).parent
+DIRECTORY = Path(__file__).parent
 
 
 @cache
 def _script() -> str:
-    return (FOLDER / "page.js").read_text(encoding="utf-8")
+    return (DIRECTORY / "page.js").read_text(encoding="utf-8")
 
 
 @cache
 def _page() -> tuple[bytes, str]:
     """The page and its policy."""
-    html = render("page.html", scripts=[_script()], directory=FOLDER)
+    html = render("page.html", scripts=[_script()], folder=DIRECTORY)
     return html.encode(), page_policy([_script()])
 
 

@@ -3,7 +3,7 @@
 
 const LEVELS = ["off", "summary", "trace"];
 const MOST_READINGS = 360;
-const MOST_LINES = 7; // as many colours as can be told apart
+const MOST_LINES = 7; // as many as there are distinct colours
 const COLOURS = ["blue", "vermillion", "green", "purple", "orange", "sky", "ink"];
 const SILENT = "The daemon does not answer. This page asks again.";
 const shown = (id) => document.getElementById(id);
@@ -224,7 +224,7 @@ function showLast(reading, points, seconds, names) {
   }
 }
 
-async function fetchPulls() {
+async function fetchReadings() {
   const after = readings.length ? readings.at(-1).sequence : -1;
   const answer = await ask("GET", `v1/readings?after=${after}`);
   if (answer.start !== start) return;
@@ -249,7 +249,7 @@ async function live() {
   await attempt(async () => {
     const state = await showState();
     interval = state.interval;
-    await fetchPulls();
+    await fetchReadings();
     if (shown("message").textContent === SILENT) say("");
   });
   setTimeout(live, 1000 * Math.min(Math.max(interval, 1), 10));
@@ -284,7 +284,7 @@ shown("settings").addEventListener("submit", (event) => {
 });
 shown("reading").addEventListener("click", () => attempt(async () => {
   await ask("POST", "v1/read");
-  await fetchPulls();
+  await fetchReadings();
 }));
 shown("quantity").addEventListener("change", showPlots);
 if (token) enter();
