@@ -4,20 +4,15 @@ keyboard cannot use."""
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import tarfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-AXE = "axe-core@4.14.1"
 SIZES = ((1400, "light"), (390, "dark"))
 
 
@@ -31,25 +26,8 @@ def chromium(program: str) -> Iterator[Browser]:
 
 
 def axe_script() -> str:
-    """axe-core as npm gives it, kept for later tests."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sesame-tests"
-    script = cache / f"{AXE}.js"
-    if not script.exists():
-        if shutil.which("npm") is None:
-            pytest.skip("npm is not installed: apt-get install npm")
-        cache.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(
-            ["npm", "pack", "--silent", AXE], cwd=cache, capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            pytest.skip(f"npm pack {AXE}: {done.stderr.strip()[:200]}")
-        with tarfile.open(cache / done.stdout.split()[-1]) as package:
-            member = package.extractfile("package/axe.min.js")
-            assert member is not None
-            partial = script.with_suffix(f".{os.getpid()}")
-            partial.write_bytes(member.read())
-            partial.replace(script)
-    return script.read_text(encoding="utf-8")
+    """axe-core, as a Python package of the set-up has it."""
+    return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
 @dataclass
