@@ -80,15 +80,27 @@ def compiled() -> Callable[..., Path]:
     return compile_program
 
 
+@pytest.fixture(scope="session")
+def yielding() -> dict[str, str]:
+    """The environment of real runs whose ranks yield the processor while they wait.
+
+    There are more ranks than processors. Ranks that only poll use several times the processor
+    time, and on a busy machine some runs do not end.
+    """
+    source = ROOT / "tests/programs/yielding/yielding_ranks.c"
+    library = build_program("yielding.so", source, "cc", "-O2", "-shared", "-fPIC", str(source))
+    return {**os.environ, "LD_PRELOAD": str(library)}
+
+
 @pytest.fixture
-def mpiexec(tmp_path: Path) -> Callable[..., Outcome]:
+def mpiexec(tmp_path: Path, yielding: dict[str, str]) -> Callable[..., Outcome]:
     """mpiexec(ranks, program, *arguments, mpi="debian"): a real run."""
 
     def execute(ranks: int, program: Path, *arguments: str, mpi: str = "debian") -> Outcome:
         starter = MPIS[mpi].mpiexec
         if shutil.which(starter) is None:
             pytest.skip(f"{starter} is not installed")
-        return run([starter, "-n", str(ranks), str(program), *arguments], tmp_path)
+        return run([starter, "-n", str(ranks), str(program), *arguments], tmp_path, env=yielding)
 
     return execute
 

@@ -30,10 +30,11 @@ def hdf5_program(debian_program, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def real_run(hdf5_program, tmp_path_factory):
+def real_run(hdf5_program, yielding, tmp_path_factory):
     """What the ranks say under mpiexec, and the file they leave."""
     folder = tmp_path_factory.mktemp("real")
-    done = run(["mpiexec.mpich", "-n", str(RANKS), str(hdf5_program), "file.h5"], folder)
+    command = ["mpiexec.mpich", "-n", str(RANKS), str(hdf5_program), "file.h5"]
+    done = run(command, folder, env=yielding)
     assert done.status == 0, done.stderr
     return said(done.stdout), (folder / "file.h5").read_bytes()
 
