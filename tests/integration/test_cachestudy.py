@@ -110,7 +110,7 @@ def test_files_in_memory_are_not_called_a_disk(bench, program):
         (["--groups", "0"], "above 0"),
     ],
 )
-def test_bad_options_are_said_once(options, message, program, mpiexec, tmp_path):
+def test_bad_options_are_reported_once(options, message, program, mpiexec, tmp_path):
     outcome = mpiexec(2, program("cachestudy"), *options)
     outcome.assert_refused(message)
     assert list(tmp_path.iterdir()) == []

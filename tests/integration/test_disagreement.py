@@ -1,4 +1,4 @@
-"""Ranks that disagree in lengths, types, roots, operations or calls are told so."""
+"""Ranks that disagree in lengths, types, roots, operations or calls get an error that names it."""
 
 from __future__ import annotations
 

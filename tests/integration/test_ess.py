@@ -152,7 +152,7 @@ def test_density_of_the_blast_is_written_and_conserved(program, mpiexec, tmp_pat
         ("nbody", ["--body", "3"], "--body"),
     ],
 )
-def test_bad_input_is_said_once(name, options, message, program, mpiexec, tmp_path):
+def test_bad_input_is_reported_once(name, options, message, program, mpiexec, tmp_path):
     (tmp_path / "short.pgm").write_bytes(b"P5 64 48 255\n" + bytes(100))
     (tmp_path / "text.pgm").write_text("hello")
     outcome = mpiexec(2, program(name), *options)
@@ -172,7 +172,7 @@ def test_error_in_the_middle_leaves_no_part_of_the_results(program, mpiexec, sma
     assert [path.name for path in tmp_path.rglob("*")] == ["bands"]
 
 
-def test_fortran_without_its_wrapper_is_said(bench):
+def test_fortran_without_its_wrapper_is_reported(bench):
     wrapper = MPIS["wheel"].compilers["cc"]
     if shutil.which(wrapper) is None:
         pytest.skip("needs the mpich wheel")

@@ -15,28 +15,28 @@ RANKS = 4
 
 @pytest.fixture(scope="session")
 def hdf5_program(debian_program, tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("hdf5")
+    directory = tmp_path_factory.mktemp("hdf5")
     compiler = debian_program("libhdf5-mpich-dev", "h5pcc.mpich")
     source = ROOT / "tests/programs/hdf5/parallel.c"
     made = subprocess.run(
-        [compiler, "-O2", str(source), "-o", str(folder / "parallel")],
-        cwd=folder,
+        [compiler, "-O2", str(source), "-o", str(directory / "parallel")],
+        cwd=directory,
         capture_output=True,
         text=True,
         check=False,
     )
     assert made.returncode == 0, made.stdout + made.stderr
-    return folder / "parallel"
+    return directory / "parallel"
 
 
 @pytest.fixture(scope="session")
 def real_run(hdf5_program, yielding, tmp_path_factory):
     """What the ranks say under mpiexec, and the file they leave."""
-    folder = tmp_path_factory.mktemp("real")
+    directory = tmp_path_factory.mktemp("real")
     command = ["mpiexec.mpich", "-n", str(RANKS), str(hdf5_program), "file.h5"]
-    done = run(command, folder, env=yielding)
+    done = run(command, directory, env=yielding)
     assert done.status == 0, done.stderr
-    return said(done.stdout), (folder / "file.h5").read_bytes()
+    return said(done.stdout), (directory / "file.h5").read_bytes()
 
 
 def said(text: str) -> list[str]:

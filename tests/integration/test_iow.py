@@ -122,7 +122,7 @@ def test_simulation_without_times_of_files_says_so(bench, iow, tmp_path):
         (["--dir", "nowhere"], "--dir nowhere: cannot write there: No such file"),
     ],
 )
-def test_wrong_options_are_said_once(options, message, iow, mpiexec, tmp_path):
+def test_wrong_options_are_reported_once(options, message, iow, mpiexec, tmp_path):
     outcome = mpiexec(2, iow, *options)
     outcome.assert_refused(message)
     assert list(tmp_path.iterdir()) == []
@@ -138,7 +138,7 @@ def test_error_in_the_middle_ends_all_ranks(interface, iow, mpiexec, small_files
     assert list(tmp_path.iterdir()) == []
 
 
-def test_too_little_room_is_said_before_the_run(iow, mpiexec, small_disk):
+def test_too_little_space_is_reported_before_the_run(iow, mpiexec, small_disk):
     outcome = mpiexec(2, iow, "--dir", "disk", "--size", "1048576", "--operations", "4")
     assert outcome.status == 2
     assert "--dir disk: 6.29 MB are free, the run needs 8.39 MB" in outcome.stderr

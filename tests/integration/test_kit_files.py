@@ -46,7 +46,7 @@ def test_failing_write_ends_all_ranks(trouble, troubles, mpiexec, small_files, t
     assert list(tmp_path.iterdir()) == []
 
 
-def test_short_file_is_said(troubles, mpiexec, tmp_path):
+def test_short_file_is_reported(troubles, mpiexec, tmp_path):
     outcome = mpiexec(4, troubles, "--trouble", "read")
     assert outcome.status == 1
     assert "data.2: cannot read 1048576 bytes at byte 1000: the file ends at byte" in outcome.stderr
@@ -61,7 +61,7 @@ def test_short_file_ends_the_simulation(troubles, simulate, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_full_disk_is_said_once(troubles, mpiexec, small_disk):
+def test_full_disk_is_reported_once(troubles, mpiexec, small_disk):
     outcome = mpiexec(4, troubles, "--dir", "disk", "--trouble", "write-all", "--megabytes", "3")
     assert outcome.status == 1
     assert outcome.stderr.count("error: ") == 1
@@ -69,7 +69,7 @@ def test_full_disk_is_said_once(troubles, mpiexec, small_disk):
     assert list(small_disk.iterdir()) == []
 
 
-def test_too_little_room_is_said_before_the_run(troubles, mpiexec, small_disk):
+def test_too_little_space_is_reported_before_the_run(troubles, mpiexec, small_disk):
     outcome = mpiexec(4, troubles, "--dir", "disk", "--space", "1e7")
     assert outcome.status == 2
     message = "error: --dir disk: 6.29 MB are free, the run needs 10 MB"

@@ -62,8 +62,8 @@ def simulated(bench, program, tmp_path):
     return execute
 
 
-def steps_file(folder: Path) -> Path:
-    path = folder / "steps.toml"
+def steps_file(directory: Path) -> Path:
+    path = directory / "steps.toml"
     path.write_text(STEPS)
     return path
 
@@ -176,7 +176,7 @@ def test_messages_takes_any_number_of_ranks(ranks, program, simulate, tmp_path):
         ("ipc", [], "ipc needs 1 rank, which starts the other process itself; 2 given"),
     ],
 )
-def test_wrong_options_are_said_once(name, options, message, program, mpiexec):
+def test_wrong_options_are_reported_once(name, options, message, program, mpiexec):
     outcome = mpiexec(2, program(name), *options)
     outcome.assert_refused(message)
 

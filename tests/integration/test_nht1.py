@@ -63,7 +63,7 @@ def test_figures_fit_each_other(bench, nht1):
         (4, ["--dir", "nowhere"], "--dir nowhere: cannot write there: No such file"),
     ],
 )
-def test_wrong_options_are_said_once(ranks, options, message, nht1, mpiexec, tmp_path):
+def test_wrong_options_are_reported_once(ranks, options, message, nht1, mpiexec, tmp_path):
     outcome = mpiexec(ranks, nht1, *options)
     outcome.assert_refused(message)
     assert list(tmp_path.iterdir()) == []
@@ -87,7 +87,7 @@ def test_disk_that_is_full_after_some_dumps_ends_all_ranks(program, mpiexec, sma
     assert [path.name for path in small_disk.iterdir()] == ["other"]
 
 
-def test_too_little_room_is_said_before_the_run(nht1, mpiexec, small_disk):
+def test_too_little_space_is_reported_before_the_run(nht1, mpiexec, small_disk):
     outcome = mpiexec(1, nht1, "--dir", "disk")
     assert outcome.status == 2
     assert "--dir disk: 6.29 MB are free, the run needs 16.8 MB" in outcome.stderr

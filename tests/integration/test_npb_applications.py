@@ -17,7 +17,7 @@ def test_application_is_verified_under_a_real_mpi(name, ranks, program, mpiexec)
     assert outcome.stdout.endswith("verified\n")
 
 
-# Pieces of 3 points, of 1 and 2, and for bt and sp of 1 only; lu in oblong and square grids.
+# Subdomains of 3 points, of 1 and 2, and for bt and sp of 1 only; lu in oblong and square grids.
 @pytest.mark.parametrize(
     ("name", "ranks"),
     [(name, ranks) for name in ("bt", "sp") for ranks in (9, 16, 64, 144)]
@@ -103,7 +103,7 @@ def test_shared_file_is_the_same_however_it_is_written(program, mpiexec, tmp_pat
         (["--io", "epio", "--io-file", "own"], "own.1: cannot create: File exists"),
     ],
 )
-def test_file_that_cannot_be_written_is_said_once(options, message, program, mpiexec, tmp_path):
+def test_file_that_cannot_be_written_is_reported_once(options, message, program, mpiexec, tmp_path):
     (tmp_path / "mine").write_text("precious")
     (tmp_path / "own.1").write_text("precious")
     outcome = mpiexec(4, program("bt"), *options)

@@ -97,7 +97,7 @@ def test_product_is_right_in_the_simulator(ranks, program, simulate):
         (["--dir", "nowhere"], "--dir nowhere: cannot write there"),
     ],
 )
-def test_what_cannot_be_done_is_said_once(options, message, program, mpiexec, tmp_path):
+def test_what_cannot_be_done_is_reported_once(options, message, program, mpiexec, tmp_path):
     outcome = mpiexec(2, program("oocmm"), *options)
     outcome.assert_refused(message)
     assert list(tmp_path.iterdir()) == []

@@ -31,7 +31,7 @@ def seconds(done) -> list[float]:
 
 @pytest.mark.parametrize("ranks", [3, 8])
 def test_a_renumbered_program_takes_the_same_time(ranks, compiled, simulate):
-    """Large sends under way while the sender works and sends on, in either direction."""
+    """Large sends in flight while the sender computes and sends more, in either direction."""
     program = compiled("tests/programs/model/mirror.c")
     machine = (*COMPUTE, "--machine", "infiniband", "-n", ranks)
     up, down = (seconds(simulate(*machine, "--", program, way)) for way in ("up", "down"))

@@ -138,7 +138,7 @@ def test_all_programs_give_the_same_data_in_any_order(case, in_any_order):
 
 @pytest.mark.parametrize("machine", ["paragon", "pfssim"])
 def test_files_of_each_rank_lie_where_they_do_in_any_order(machine, compiled, simulate, tmp_path):
-    """Where a file begins, and what is told of it, does not depend on who asked first."""
+    """The position of a file and its attributes do not depend on which rank asked first."""
     program = compiled("tests/programs/model/own_files.c")
     options = ("--compute", "fixed:10us", "--placement", "cyclic")
     command = ["-n", 6, "--machine", machine, *options, "--", program, 10]

@@ -14,13 +14,13 @@ MACHINES = ["infiniband", "ethernet", "sp2", "paragon"]
 ROUNDS = 5
 
 
-def trace_real_run(ranks: int, command: list[object], folder: Path) -> Path:
+def trace_real_run(ranks: int, command: list[object], directory: Path) -> Path:
     if shutil.which("mpiexec.mpich") is None:
         pytest.skip("mpiexec.mpich is not installed")
     launch = map(str, ["mpiexec.mpich", "-n", ranks, *command])
-    traced = run([*SESAME, "trace", "-o", "real.sesame", "--", *launch], folder)
+    traced = run([*SESAME, "trace", "-o", "real.sesame", "--", *launch], directory)
     assert traced.status == 0, traced.stderr
-    return folder / "real.sesame"
+    return directory / "real.sesame"
 
 
 def played(outcome: Outcome) -> dict:
@@ -80,7 +80,7 @@ def test_files_elsewhere_take_the_time_that_they_took(ring, simulate, tmp_path: 
     assert mapped["file_bytes_written"] == 2 * ROUNDS * 4096
 
 
-def test_what_is_not_predicted_is_said_before_the_prediction(ring, simulate, tmp_path: Path):
+def test_what_is_not_predicted_is_reported_before_the_prediction(ring, simulate, tmp_path: Path):
     (tmp_path / "another").mkdir()
     outcome = simulate(ring, "--machine", "ethernet", cwd=tmp_path / "another")
     assert outcome.status == 0
@@ -112,10 +112,10 @@ def test_a_program_with_mpi_io_writes_as_many_bytes_as_in_the_simulator(
 
 
 def test_copies_read_one_file_and_write_the_other(compiled, simulate, tmp_path: Path):
-    folder = tmp_path / "data"
-    folder.mkdir()
-    trace = trace_real_run(1, [compiled("tests/programs/trace/copies.c"), folder], tmp_path)
-    options = ("--machine", "sp2", "--map", f"{folder}=.", "--json")
+    directory = tmp_path / "data"
+    directory.mkdir()
+    trace = trace_real_run(1, [compiled("tests/programs/trace/copies.c"), directory], tmp_path)
+    options = ("--machine", "sp2", "--map", f"{directory}=.", "--json")
     result = played(simulate(trace, *options, "-o", "played.sesame"))
     assert notes_of_io(result) == []
     files = {

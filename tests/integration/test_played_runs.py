@@ -96,11 +96,11 @@ def test_communicators_of_a_real_run_are_made(compiled, simulate, tmp_path: Path
     assert calls["MPI_Comm_split"] == splits
 
 
-def trace_real_run(ranks: int, program: list[object], folder: Path) -> None:
+def trace_real_run(ranks: int, program: list[object], directory: Path) -> None:
     if shutil.which("mpiexec.mpich") is None:
         pytest.skip("mpiexec.mpich is not installed")
     launch = map(str, ["mpiexec.mpich", "-n", ranks, *program])
-    traced = run([*SESAME, "trace", "-o", "real.sesame", "--", *launch], folder)
+    traced = run([*SESAME, "trace", "-o", "real.sesame", "--", *launch], directory)
     assert traced.status == 0, traced.stderr
 
 

@@ -48,7 +48,7 @@ def test_polling_is_no_computation_where_that_is_measured(compiled, simulate):
     assert float(seconds) < 0.2
 
 
-def test_a_loop_that_nobody_ends_is_said(compiled, simulate):
+def test_a_loop_that_no_rank_ends_is_reported(compiled, simulate):
     ours = simulate(*QUIET, compiled(SOURCE, flags=("-O0",)), "loads", "leave")
     assert ours.status == 1
     assert "rank 1 waits in a loop without a call for memory to change, at poll_flag" in ours.stderr

@@ -73,15 +73,15 @@ def test_the_kernel_sees_every_data_call_of_the_trace(traced_sort, debian_progra
         assert issued[SYSTEM_CALLS[name]] == recorded[name], name
 
 
-def trace_and_replay(command: list[str], folder: Path) -> dict[str, Any]:
-    """What `--json` of the replay says; the run was recorded in the folder."""
-    outcome = run([*SESAME, "trace", "-o", "run.sesame", "--", *command], folder)
+def trace_and_replay(command: list[str], directory: Path) -> dict[str, Any]:
+    """What `--json` of the replay says; the run was recorded in the directory."""
+    outcome = run([*SESAME, "trace", "-o", "run.sesame", "--", *command], directory)
     assert outcome.status == 0, outcome.stderr
-    (folder / "new").mkdir()
+    (directory / "new").mkdir()
     fast = ["--dir", "new", "--as-fast-as-possible", "--json"]
-    outcome = run([*SESAME, "replay", "run.sesame", *fast], folder)
+    outcome = run([*SESAME, "replay", "run.sesame", *fast], directory)
     assert outcome.status == 0, outcome.stderr
-    assert list((folder / "new").iterdir()) == []
+    assert list((directory / "new").iterdir()) == []
     answer: dict[str, Any] = outcome.json
     return answer
 

@@ -22,7 +22,7 @@ from sesame.reproduction.limits import memory_limit
 from tutorials import commands_of
 
 
-def test_table_8_3_comes_out(cache, program, tmp_path):
+def test_table_8_3_is_reproduced(cache, program, tmp_path):
     outcome = run([*SESAME, "reproduce", "table-8-3", "--json"], tmp_path)
     assert outcome.status == 0, outcome.stderr
     (table,) = json.loads(outcome.stdout)
@@ -31,7 +31,7 @@ def test_table_8_3_comes_out(cache, program, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_collective_strategies_come_out(cache, program, tmp_path):
+def test_collective_strategies_are_reproduced(cache, program, tmp_path):
     outcome = run([*SESAME, "reproduce", "figure-8-8", "--json"], tmp_path)
     assert outcome.status == 0, outcome.stderr
     (figure,) = json.loads(outcome.stdout)
@@ -103,7 +103,7 @@ def test_mpi_init_is_followed_message_by_message(cache, tmp_path, monkeypatch):
     assert counts["rank to proxy"] == counts["proxy to rank"]
     assert int(counts["rank to proxy"][1]) > int(counts["rank to proxy"][0]) > 0
     judged = {one.text: one.is_reproduced for one in outcome.judgements}
-    assert judged["It goes in phases, and nobody goes on before the last one has come."]
+    assert judged["It works in phases, and no rank continues before the last one has arrived."]
 
 
 @needs_root
@@ -119,7 +119,7 @@ def test_faults_of_a_sort_add_up(cache, tmp_path, monkeypatch):
 
 
 @needs_root
-def test_a_limit_of_memory_goes_with_whoever_is_left_in_it(tmp_path):
+def test_a_limit_of_memory_ends_the_processes_left_in_it(tmp_path):
     with memory_limit(64 << 20) as limit:
         process = subprocess.Popen([*limit, "sleep", "100"])
         (line,) = (word for word in limit if word.endswith("cgroup.procs"))

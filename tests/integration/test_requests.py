@@ -236,7 +236,7 @@ def test_disk_that_becomes_full_ends_all_and_leaves_nothing(
         (["--blocks", "1000000000", "--block-size", "1MiB"], "the run needs"),
     ],
 )
-def test_what_cannot_be_done_is_said_once(options, message, program, mpiexec, tmp_path):
+def test_what_cannot_be_done_is_reported_once(options, message, program, mpiexec, tmp_path):
     outcome = mpiexec(2, program("requests"), *options)
     outcome.assert_refused(message)
     assert list(tmp_path.iterdir()) == []

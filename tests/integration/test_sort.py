@@ -115,7 +115,7 @@ def test_time_of_messages_shows_in_the_phases(sesame_sort, simulate, tmp_path):
         (["--dir", "nowhere"], "--dir nowhere: cannot write there: No such file"),
     ],
 )
-def test_bad_input_is_said_once(options, message, sesame_sort, mpiexec, tmp_path):
+def test_bad_input_is_reported_once(options, message, sesame_sort, mpiexec, tmp_path):
     values = np.arange(10.0)
     values.tofile(tmp_path / "ten")
     (tmp_path / "odd").write_bytes(values.tobytes() + b"x")

@@ -70,8 +70,8 @@ def test_every_mode_of_posix_reads_every_row_once(mode, ranks, sparse):
 
 
 @pytest.mark.parametrize("interface", ["posix", "mpi"])
-@pytest.mark.parametrize("order", ["2", "97"])  # fewer and more pieces than workers
-def test_every_piece_is_handed_out_once(interface, order, sparse):
+@pytest.mark.parametrize("order", ["2", "97"])  # fewer and more chunks than workers
+def test_every_chunk_is_handed_out_once(interface, order, sparse):
     report = sparse(4, "--work", "dynamic", "--order", order, "--nonzeros", "4", "--interface",
                     interface, "--read-size", "1")  # fmt: skip
     assert report["verified"] is True
@@ -108,7 +108,7 @@ def test_made_matrices_have_the_figures_of_the_collection(name, order, nonzeros,
 
 
 def test_skewed_rows_load_the_ranks_unevenly(sparse):
-    # Two pieces of equal rows: sum of 1 / i over the first and the second half of 200.
+    # Two chunks of equal rows: sum of 1 / i over the first and the second half of 200.
     options = ["--order", "200", "--nonzeros", "1000", "--read-size", "160800"]
     even, skewed = sparse(2, *options), sparse(2, *options, "--skew", "1")
     assert even["tables"]["ranks"]["nonzeros"]["values"] == [500, 500]
@@ -166,7 +166,7 @@ def test_matrix_of_any_form_gives_the_same_file(bench, program, tmp_path):
         (["--read-size", "2GiB"], "must be less than 2 GiB"),
     ],
 )
-def test_what_cannot_be_read_is_said_once(options, message, program, mpiexec, tmp_path):
+def test_what_cannot_be_read_is_reported_once(options, message, program, mpiexec, tmp_path):
     (tmp_path / "short").write_bytes(b"abc")
     (tmp_path / "other").write_bytes(b"x" * 100)
     outcome = mpiexec(2, program("sparse"), *options)

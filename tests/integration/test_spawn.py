@@ -1,4 +1,4 @@
-"""Ranks that are spawned while the run goes on, ports and published names."""
+"""Ranks that are spawned during the run, ports and published names."""
 
 from __future__ import annotations
 

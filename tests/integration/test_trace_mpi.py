@@ -69,7 +69,7 @@ def test_every_function_of_the_library_is_recorded_or_listed(mpi, bench, table):
 # Two MPIs have trouble with connections, without tracer too: MPICH 4.0 may crash in
 # MPI_Close_port, and MPICH 5.0 may wait for ever in MPI_Comm_accept.
 CANNOT_CONNECT = ("mpich", "wheel")
-MEETING = {"MPI_Open_port", "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Close_port"}
+CONNECTING = {"MPI_Open_port", "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Close_port"}
 
 
 @EVERY_MPI
@@ -86,7 +86,7 @@ def test_every_recorded_function_makes_a_record(mpi, bench, table):
     functions = functions_of(library_of(program, mpi))
     wanted = {name for name in functions if table.get(name, (False, False))[1]}
     if mpi in CANNOT_CONNECT:
-        wanted -= MEETING
+        wanted -= CONNECTING
     assert wanted - set(called) == set()
     assert len(wanted) > 180
     # Each of two ranks calls the large-count twin as well.
@@ -284,12 +284,12 @@ def tracing_library() -> Path:
 
 
 @pytest.mark.parametrize("name", ["libmpi.so.99", "libvendor.so"])
-def test_an_unknown_mpi_is_said_and_left_alone(name, bench):
-    source, library = PROGRAMS / "mpi_unknown.c", bench.folder / name
-    program = bench.folder / "unknown"
+def test_an_unknown_mpi_is_reported_and_left_alone(name, bench):
+    source, library = PROGRAMS / "mpi_unknown.c", bench.directory / name
+    program = bench.directory / "unknown"
     make_library = ["-DLIBRARY", "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o", library]
     subprocess.run(["cc", "-w", source, *make_library], check=True)
-    use_library = [library, f"-Wl,-rpath,{bench.folder}", "-o", program]
+    use_library = [library, f"-Wl,-rpath,{bench.directory}", "-o", program]
     subprocess.run(["cc", "-w", source, *use_library], check=True)
     run = bench.start([program])
     assert (run.status, run.stdout) == (0, "sent 1099511627776 2.50 3.25\n")
@@ -357,9 +357,9 @@ def constants_of(header: str, mpi: str) -> list[str]:
     ]
 
 
-def values_by(compiler: str, header: str, prefix: str, names: list[str], folder: Path) -> str:
+def values_by(compiler: str, header: str, prefix: str, names: list[str], directory: Path) -> str:
     """What a program prints of the constants and of the layout of a status."""
-    source = folder / f"constants{prefix}.c"
+    source = directory / f"constants{prefix}.c"
     status = f"{prefix}Status"
     lines = [f'  printf("{name} %lld\\n", (long long)({prefix}{name}));' for name in names]
     lines += [

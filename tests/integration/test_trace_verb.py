@@ -124,8 +124,8 @@ def test_of_a_process_killed_at_once_is_known_when_it_ran(trace, writer, tmp_pat
     assert trace("-o", "run.sesame", "--", *writer, 1, 9).status == 128 + 9
     info = DataSet(tmp_path / "run.sesame").info
     assert info["result"]["records"] == 0
-    begun = datetime.fromisoformat(info["begin_time"]).timestamp()
-    assert before - 1 < begun < time.time()
+    begin = datetime.fromisoformat(info["begin_time"]).timestamp()
+    assert before - 1 < begin < time.time()
 
 
 def test_a_limit_of_size_loses_records_and_says_how_many(trace, writer, tmp_path):
@@ -151,7 +151,7 @@ def test_a_limit_below_a_buffer_keeps_what_fits(trace, writer, tmp_path):
 
 @pytest.fixture
 def small_disk(tmp_path: Path):
-    """Room for little more than the 4 KiB by which a destination is tried."""
+    """Space for little more than the 4 KiB by which a destination is tried."""
     disk = tmp_path / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k", "sesame-test", disk], check=True)
@@ -279,7 +279,7 @@ def test_ctrl_c_is_for_the_program_and_the_rest_is_kept(tmp_path):
         (["--from-raw", "nowhere"], "nowhere: there is no such directory"),
     ],
 )
-def test_wrong_use_is_said_once(arguments, message, trace, tmp_path):
+def test_wrong_use_is_reported_once(arguments, message, trace, tmp_path):
     trace(*arguments).assert_refused(message)
     assert list(tmp_path.iterdir()) == []
 
@@ -292,7 +292,7 @@ def test_a_data_set_is_not_written_over_unasked(trace):
     assert trace("-o", "run.sesame", "--force", "--", "cat", "/dev/null").status == 0
 
 
-def test_a_program_that_cannot_be_traced_is_said(trace, tmp_path):
+def test_a_program_that_cannot_be_traced_is_reported(trace, tmp_path):
     (tmp_path / "static.c").write_text("int main(void) { return 3; }\n")
     subprocess.run(["cc", "-static", "static.c", "-o", "static"], cwd=tmp_path, check=True)
     outcome = trace("-o", "run.sesame", "--", "./static")
@@ -311,7 +311,7 @@ def test_a_program_that_cannot_be_traced_is_said(trace, tmp_path):
         (["./static"], "static is statically linked"),
     ],
 )
-def test_what_a_launcher_could_not_run_is_said(words, message, trace, tmp_path):
+def test_what_a_launcher_could_not_run_is_reported(words, message, trace, tmp_path):
     if shutil.which("mpiexec.mpich") is None:
         pytest.skip("mpiexec.mpich is not installed")
     (tmp_path / "data.txt").write_text("data\n")
@@ -347,7 +347,7 @@ def test_a_newer_format_is_refused(trace, tmp_path):
     trace("-o", "new.sesame", "--from-raw", metadata.parent).assert_refused("99")
 
 
-def test_two_runs_in_one_directory_are_told_apart(compiled, trace, tmp_path):
+def test_two_runs_in_one_directory_are_distinguished(compiled, trace, tmp_path):
     variables = run([*SESAME, "trace", "--environment", "raw"], tmp_path).stdout
     heat = compiled("examples/heat.c")
     script = f"{variables}\nmpiexec.mpich -n 2 {heat} 64 5; mpiexec.mpich -n 2 {heat} 64 5\n"

@@ -17,7 +17,7 @@ from raw_records import tracing
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Each runs in a new directory that has a folder `tree` with files.
+# Each runs in a new directory that has a directory `tree` with files.
 DEBIAN = {
     "tar": "tar cf tree.tar tree && tar tvf tree.tar | wc -l && tar xf tree.tar -C . && ls -R tree",
     "cp": "cp -av tree copied && diff -r tree copied && cp --reflink=auto tree/0 y && cat y | wc",
@@ -205,7 +205,7 @@ def test_messages_of_the_tracer_do_not_get_into_files_of_data(program, tmp_path)
     assert (tmp_path / "work/second").read_text() == "second " * 10_000
 
 
-def test_a_directory_that_cannot_be_written_is_said_and_the_program_runs(tmp_path):
+def test_a_directory_that_cannot_be_written_is_reported_and_the_program_runs(tmp_path):
     environment = tracing(tmp_path / "not there")
     status, stdout, stderr = run_in(tmp_path / "work", ["cat", "tree/0"], environment)
     assert (status, stdout) == (0, "")

@@ -72,7 +72,9 @@ def test_lines_are_counted_with_zeros_and_over_the_buffer(traced):
     assert scan.fields["bytes"] == 8
 
 
-def test_a_descriptor_is_said_before_its_first_use_and_again_when_its_number_is(traced, tmp_path):
+def test_a_descriptor_is_reported_before_its_first_use_and_again_when_its_number_is(
+    traced, tmp_path
+):
     (process,) = traced("unseen")
     file, pair = of(process, "descriptor")
     assert file.fields["path"] == str(tmp_path / "unseen")

@@ -17,18 +17,18 @@ BYTES = 1_000_000
 OTHERS = {"operations": 0, "mapped_bytes": 0, "processes": 1}
 
 
-def build(name: str, folder: Path, *flags: str) -> str:
-    built = folder / name
+def build(name: str, directory: Path, *flags: str) -> str:
+    built = directory / name
     source = PROGRAMS / f"{name}.c"
     subprocess.run(["gcc", "-O1", "-w", "-o", str(built), str(source), *flags], check=True)
     return str(built)
 
 
-def traced(folder: Path, *command: str, status: int = 0) -> tuple[dict, str]:
-    """The result of a traced run, and what was said of it."""
-    outcome = run([*SESAME, "trace", "-o", "run.sesame", "--", *command], folder)
+def traced(directory: Path, *command: str, status: int = 0) -> tuple[dict, str]:
+    """The result of a traced run, and its messages."""
+    outcome = run([*SESAME, "trace", "-o", "run.sesame", "--", *command], directory)
     assert outcome.status == status, outcome.stderr
-    return DataSet(folder / "run.sesame").info["result"], outcome.stderr
+    return DataSet(directory / "run.sesame").info["result"], outcome.stderr
 
 
 @pytest.mark.parametrize(("how", "other"), [("read", "written"), ("write", "read")])
@@ -107,9 +107,9 @@ def test_a_run_lasts_from_the_start_of_its_program_to_its_end(tmp_path):
     assert 0.5 <= result["duration_s"] < 60
 
 
-def moved(folder: Path, name: str) -> tuple[int, int]:
+def moved(directory: Path, name: str) -> tuple[int, int]:
     """How many calls of this name there are, and the bytes that they moved together."""
-    table = DataSet(folder / "run.sesame").table("io", ["call", "bytes"])
+    table = DataSet(directory / "run.sesame").table("io", ["call", "bytes"])
     rows = zip(table["call"].to_pylist(), table["bytes"].to_pylist(), strict=True)
     sizes = [size for call, size in rows if call == name]
     return len(sizes), sum(sizes)
@@ -122,7 +122,7 @@ def needs(*programs: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["wait", "nowait"])
-def test_a_list_of_requests_has_its_bytes_though_nobody_fetches_them(tmp_path, how):
+def test_a_list_of_requests_has_its_bytes_though_they_are_never_fetched(tmp_path, how):
     result, _ = traced(tmp_path, build("list", tmp_path), how)
     assert moved(tmp_path, "aio_write") == (2, 10_000)
     assert moved(tmp_path, "aio_read") == (1, 5_000)

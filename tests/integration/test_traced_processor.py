@@ -35,13 +35,13 @@ def processor() -> Iterator[str]:
     rival.wait()
 
 
-def traced(folder: Path, processor: str, program: Path, how: str) -> tuple[int, list[int]]:
-    """The time between two writes, and how much of it is said to be lost; in ns."""
-    command = [str(program), how, "60", str(folder / "data")]
+def traced(directory: Path, processor: str, program: Path, how: str) -> tuple[int, list[int]]:
+    """The time between two writes, and how much of it is recorded as lost; in ns."""
+    command = [str(program), how, "60", str(directory / "data")]
     trace = [*SESAME, "trace", "-o", "run.sesame", "--", "taskset", "-c", processor, *command]
-    outcome = run(trace, folder)
+    outcome = run(trace, directory)
     assert outcome.status == 0, outcome.stderr
-    data_set = DataSet(folder / "run.sesame")
+    data_set = DataSet(directory / "run.sesame")
     io = data_set.table("io", ["rank", "call", "begin_ns", "duration_ns"]).to_pylist()
     first, second = (row for row in io if row["call"] == "write")
     lost = [0]

@@ -50,7 +50,7 @@ def test_keys_are_sorted_by_any_number_of_ranks(program, mpiexec):
 
 
 @pytest.mark.parametrize("name", ["cg", "mg", "ft"])
-def test_wrong_number_of_ranks_is_said_once(name, program, mpiexec):
+def test_wrong_number_of_ranks_is_reported_once(name, program, mpiexec):
     outcome = mpiexec(3, program(name))
     assert outcome.status == 2
     assert outcome.stderr.count(f"error: {name} needs a power of two of ranks; 3 given") == 1
@@ -70,7 +70,7 @@ def test_too_many_ranks_are_refused(program, simulate):
         (["--clas", "S"], "--clas"),
     ],
 )
-def test_wrong_options_are_said_once(options, message, program, mpiexec):
+def test_wrong_options_are_reported_once(options, message, program, mpiexec):
     outcome = mpiexec(2, program("cg"), *options)
     outcome.assert_refused(message)
 

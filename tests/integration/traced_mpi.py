@@ -86,10 +86,10 @@ def _without_compiler(mpi: str, suffix: str) -> str:
 
 
 class Bench:
-    """Compiles programs once, and runs them in a folder of the test."""
+    """Compiles programs once, and runs them in a directory of the test."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
 
     def compile(self, source: str, mpi: str, *flags: str, name: str = "") -> Path:
         path = ROOT / source if "/" in source else PROGRAMS / source
@@ -104,14 +104,14 @@ class Bench:
         return self.start([*MPIS[mpi].starter, "-n", str(ranks), *command], traced, **more)
 
     def start(self, command: list[str | Path], traced: bool = True, **more: str) -> Run:
-        raw = self.folder / "raw"
+        raw = self.directory / "raw"
         shutil.rmtree(raw, ignore_errors=True)
         raw.mkdir(parents=True)
         environment = tracing(raw, **AS_ROOT, **more) if traced else {**os.environ, **AS_ROOT}
         done = subprocess.run(
             [str(word) for word in command],
             env=environment,
-            cwd=self.folder,
+            cwd=self.directory,
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,

@@ -60,7 +60,7 @@ def events_of(requests: list[Request]) -> list[tuple[int, int, Request]]:
     return sorted(events, key=lambda e: (e[0], e[1]))
 
 
-def write_blktrace(folder: Path, requests: list[Request], cpus: int = 2) -> Path:
+def write_blktrace(directory: Path, requests: list[Request], cpus: int = 2) -> Path:
     """The files of all processors; gives the first."""
     files = [bytearray() for _ in range(cpus)]
     record = np.zeros(1, RECORD)
@@ -77,8 +77,8 @@ def write_blktrace(folder: Path, requests: list[Request], cpus: int = 2) -> Path
         record["cpu"] = cpu = number % cpus
         files[cpu] += record.tobytes()
     for cpu, data in enumerate(files):
-        (folder / f"sd.blktrace.{cpu}").write_bytes(data)
-    return folder / "sd.blktrace.0"
+        (directory / f"sd.blktrace.{cpu}").write_bytes(data)
+    return directory / "sd.blktrace.0"
 
 
 def write_perf(path: Path, requests: list[Request]) -> Path:

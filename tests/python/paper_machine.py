@@ -67,7 +67,7 @@ class Paper:
         return True
 
     def _end_of(self, rank: int, step: tuple[Any, ...], begin: int) -> int | None:
-        """None: it has to wait for somebody who has not come yet."""
+        """None: it has to wait for a rank that has not arrived yet."""
         if step[0] == "compute":
             return begin + int(step[1])
         if step[0] == "io":

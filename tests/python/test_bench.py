@@ -118,7 +118,9 @@ def test_show_prints_the_page(sesame):
         (["run", "cg", "--mpi", "no-such-mpicxx"], "--mpi no-such-mpicxx: no such compiler"),
     ],
 )
-def test_wrong_input_is_said_with_status_2_and_leaves_nothing(sesame, tmp_path, arguments, message):
+def test_wrong_input_is_reported_with_status_2_and_leaves_nothing(
+    sesame, tmp_path, arguments, message
+):
     outcome = sesame("bench", *arguments)
     assert outcome.status == 2
     assert message in outcome.stderr
@@ -260,7 +262,7 @@ def test_each_unit_has_a_plot_of_its_own_and_repetitions_a_band():
     assert line.has_range
 
 
-def test_series_are_told_apart_and_do_not_run_into_each_other():
+def test_series_are_distinguished_and_do_not_run_into_each_other():
     table = {
         "record": {"unit": "", "values": [0, 1, 0, 1]},
         "time": {"unit": "us", "values": [1.0, 2.0, 10.0, 20.0]},

@@ -217,7 +217,7 @@ def test_a_rate_limit_that_saves_up_is_found_behind_what_it_lets_pass():
 
 def test_a_line_has_no_negative_part():
     falling = fit_line(Curve([4096, 8192], [2e-3, 1.9e-3]))
-    assert falling.slope == pytest.approx(0.05 * 1.9e-3 / 8192)  # the least that is told
+    assert falling.slope == pytest.approx(0.05 * 1.9e-3 / 8192)  # the least that is assumed
     assert falling.at(8192) == pytest.approx(1.9e-3)
     assert falling.doubt() is not None
     steep = fit_line(Curve([4096, 8192], [1e-3, 3e-3]))
@@ -290,7 +290,7 @@ def test_levels_of_caches_are_found():
         (["check", "nomachine"], "no machine model called nomachine"),
     ],
 )
-def test_wrong_use_is_said_before_anything_is_measured(arguments, message, sesame, tmp_path):
+def test_wrong_use_is_reported_before_anything_is_measured(arguments, message, sesame, tmp_path):
     outcome = sesame("machine", *arguments)
     assert outcome.status in (1, 2)
     assert message in outcome.stderr

@@ -1,4 +1,4 @@
-"""Block traces in every form: the same requests come out, and blkparse sees what we see."""
+"""Block traces in every form: all give the same requests, and blkparse agrees."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def check(found: list[dict], requests: list[Request], *, device=None, command=na
 
 
 @pytest.mark.parametrize("cpus", [1, 2, 5])
-def test_requests_come_out_of_the_files_of_all_processors(tmp_path, cpus):
+def test_requests_are_read_from_the_files_of_all_processors(tmp_path, cpus):
     requests = random_requests(400)
     check(imported(write_blktrace(tmp_path, requests, cpus)), requests)
     check(imported(tmp_path, format_name="blktrace"), requests)
@@ -131,24 +131,24 @@ def test_requests_without_an_end_and_ends_without_a_request(tmp_path):
     assert info["result"]["not_imported"] == ["1 completions of requests from before the trace"]
 
 
-def perf_with_a_wrong_line(folder: Path) -> Path:
-    path = write_perf(folder / "f", random_requests(20))
+def perf_with_a_wrong_line(directory: Path) -> Path:
+    path = write_perf(directory / "f", random_requests(20))
     lines = path.read_text().splitlines()
     lines[9] = lines[9].replace(" + ", " - ")
     path.write_text("\n".join(lines) + "\n")
     return path
 
 
-def msr_with_a_wrong_line(folder: Path) -> Path:
-    path = write_msr(folder / "f", random_requests(20))
+def msr_with_a_wrong_line(directory: Path) -> Path:
+    path = write_msr(directory / "f", random_requests(20))
     lines = path.read_text().splitlines()
     lines[9] = lines[9].replace("web", "web,x")
     path.write_text("\n".join(lines) + "\n")
     return path
 
 
-def blktrace_with_a_wrong_record(folder: Path) -> Path:
-    path = write_blktrace(folder, random_requests(20), 1)
+def blktrace_with_a_wrong_record(directory: Path) -> Path:
+    path = write_blktrace(directory, random_requests(20), 1)
     data = bytearray(path.read_bytes())
     names = 3 * (RECORD.itemsize + 16)
     data[names + 5 * RECORD.itemsize] = 0x99

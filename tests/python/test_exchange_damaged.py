@@ -27,15 +27,15 @@ MOST_BYTES = 1 << 30  # that an import of some kilobytes may have more than this
 WORDS = (b"", b"-1", b"0", b"null", b"1e400", b"18446744073709551616", b"9" * 40, b"\xff\xfe", b"[")
 
 
-def dftracer(folder: Path) -> Path:
-    return Path(shutil.copy(GOLDEN / "second.pfw", folder))
+def dftracer(directory: Path) -> Path:
+    return Path(shutil.copy(GOLDEN / "second.pfw", directory))
 
 
-def dftracer_packed(folder: Path) -> Path:
-    return Path(shutil.copy(GOLDEN / "first.pfw.gz", folder))
+def dftracer_packed(directory: Path) -> Path:
+    return Path(shutil.copy(GOLDEN / "first.pfw.gz", directory))
 
 
-def darshan(folder: Path) -> Path:
+def darshan(directory: Path) -> Path:
     segments = np.array([[i * 100, 100, 0.1 * i, 0.1 * i + 0.05] for i in range(50)])
     counters = {"OPENS": 2, "WRITES": 50, "BYTES_WRITTEN": 5000, "F_WRITE_TIME": 0.5}
     contents = LogContents(
@@ -47,48 +47,48 @@ def darshan(folder: Path) -> Path:
             Trace("DXT_MPIIO", 2, 3, segments, segments),
         ],
     )
-    write_log(folder / "job.darshan", contents)
-    return folder / "job.darshan"
+    write_log(directory / "job.darshan", contents)
+    return directory / "job.darshan"
 
 
-def otf2(folder: Path) -> Path:
-    export_data_set(traced(folder / "source.sesame"), "otf2", folder / "archive")
-    shutil.rmtree(folder / "source.sesame")
-    return folder / "archive"
+def otf2(directory: Path) -> Path:
+    export_data_set(traced(directory / "source.sesame"), "otf2", directory / "archive")
+    shutil.rmtree(directory / "source.sesame")
+    return directory / "archive"
 
 
-def sddf(folder: Path) -> Path:
-    export_data_set(traced(folder / "source.sesame"), "sddf", folder / "run.sddf")
-    shutil.rmtree(folder / "source.sesame")
-    return folder / "run.sddf"
+def sddf(directory: Path) -> Path:
+    export_data_set(traced(directory / "source.sesame"), "sddf", directory / "run.sddf")
+    shutil.rmtree(directory / "source.sesame")
+    return directory / "run.sddf"
 
 
-def sddf_binary(folder: Path) -> Path:
-    export_data_set(traced(folder / "source.sesame"), "sddf-binary", folder / "run.sddf")
-    shutil.rmtree(folder / "source.sesame")
-    return folder / "run.sddf"
+def sddf_binary(directory: Path) -> Path:
+    export_data_set(traced(directory / "source.sesame"), "sddf-binary", directory / "run.sddf")
+    shutil.rmtree(directory / "source.sesame")
+    return directory / "run.sddf"
 
 
-def blktrace(folder: Path) -> Path:
-    return write_blktrace(folder, random_requests(60), cpus=1)
+def blktrace(directory: Path) -> Path:
+    return write_blktrace(directory, random_requests(60), cpus=1)
 
 
-def blkparse(folder: Path) -> Path:
+def blkparse(directory: Path) -> Path:
     lines = [
         f"  7,0 {i % 2} {i:8} {i * 0.001:14.9f} {100 + i % 3:5}  {'D' if i % 2 == 0 else 'C'}   R "
         f"{i // 2 * 8} + 8 [prog]"
         for i in range(120)
     ]
-    (folder / "trace.txt").write_text("\n".join(lines) + "\n")
-    return folder / "trace.txt"
+    (directory / "trace.txt").write_text("\n".join(lines) + "\n")
+    return directory / "trace.txt"
 
 
-def perf(folder: Path) -> Path:
-    return write_perf(folder / "perf.txt", random_requests(60))
+def perf(directory: Path) -> Path:
+    return write_perf(directory / "perf.txt", random_requests(60))
 
 
-def msr(folder: Path) -> Path:
-    return write_msr(folder / "msr.csv", random_requests(60))
+def msr(directory: Path) -> Path:
+    return write_msr(directory / "msr.csv", random_requests(60))
 
 
 SOURCES: dict[str, tuple[str, Callable[[Path], Path]]] = {
@@ -146,7 +146,7 @@ DAMAGES = (flip, cut, leave_out, repeat, fill, put_word)
 
 
 def mutants(source: Path, chance: random.Random) -> Iterator[None]:
-    """Damages one file of the source at a time, and mends it again."""
+    """Damages one file of the source at a time, and restores it."""
     files = [source] if source.is_file() else sorted(f for f in source.rglob("*") if f.is_file())
     for _ in range(MUTANTS):
         file = chance.choice(files)

@@ -192,7 +192,7 @@ def test_a_shared_file_keeps_its_fastest_and_slowest_rank(tmp_path):
     assert (row["max_offset_written"], row["max_offset_read"]) == (899, -1)
 
 
-def test_what_darshan_lost_is_said(tmp_path):
+def test_what_darshan_lost_is_reported(tmp_path):
     contents = LogContents(1, {1: "/a"}, [Record("POSIX", 1, 0, {})], partial=1 << 1)
     write_log(tmp_path / "log", contents)
     data_set = imported(tmp_path / "log", tmp_path)
@@ -301,7 +301,7 @@ def test_a_process_has_one_opening_of_each_file_and_layer(tmp_path):
 
 
 def test_a_log_of_darshan_with_its_accesses_is_replayed(sesame, tmp_path):
-    """DXT has no openings: each process has the files open from the beginning."""
+    """DXT does not record opens: each process has the files open from the beginning."""
     written = np.array([[0, 4096, 0.01, 0.02], [4096, 4096, 0.03, 0.04]])
     read = np.array([[0, 8192, 0.05, 0.06]])
     later = np.array([[0, 8192, 0.07, 0.08]])
@@ -343,7 +343,7 @@ def findings_of_counters(tmp_path: Path, rank: int, counters: dict[str, float]) 
 
 
 @pytest.mark.parametrize(("each", "is_found"), [(1, False), (9, False), (16, True)])
-def test_openings_that_all_processes_made_count_for_each(each, is_found, tmp_path):
+def test_opens_that_all_processes_made_count_for_each(each, is_found, tmp_path):
     counters = {"OPENS": 64 * each, "READS": 64 * each, "BYTES_READ": 1 << 20}
     found = findings_of_counters(tmp_path, -1, counters)
     assert ("re-opening" in found) == is_found

@@ -122,7 +122,7 @@ def test_the_second_form_has_letters_for_phases_and_numbers_for_hashes(tmp_path)
     assert data_set.info["result"]["not_imported"] == ["1 events of category ai"]
 
 
-def test_where_two_openings_of_a_file_read_is_not_known(tmp_path):
+def test_where_two_descriptors_of_a_file_read_is_not_known(tmp_path):
     args = {"hhash": "h", "fhash": "f"}
     opening = {**NEWEST, "name": "open", "ts": 1, "dur": 1, "args": {**args, "flags": 0}}
     read = {**NEWEST, "ts": 3, "dur": 1, "args": {**args, "ret": 4, "count": 4}}
@@ -235,7 +235,7 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("newest", [True, False])
 def test_ranks_of_mpi_are_those_of_the_trace(newest, tmp_path):
-    """DFTracer with MPI says the rank once MPI has begun; files come in any order."""
+    """DFTracer with MPI records the rank after MPI_Init; files come in any order."""
     (tmp_path / "t").mkdir()
     for pid, rank in ((11, 1), (12, 0), (13, None)):
         head = {**NEWEST, "pid": pid, "cat": "dftracer"}

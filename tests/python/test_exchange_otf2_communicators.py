@@ -82,12 +82,12 @@ class ScoreP:
 
     def make(self, rank: int, name: str, new, parent, end=None) -> None:
         kind = otf2.enums.CollectiveOp.CREATE_HANDLE
-        told = [
+        events = [
             lambda t: ev.MpiCollectiveBegin(t),
             *([lambda t: ev.CommCreate(t, new)] if new is not None else []),
             lambda t: ev.MpiCollectiveEnd(t, kind, end or parent, UNDEFINED, 0, 0),
         ]
-        self.call(rank, name, *(told if self.events else ()))
+        self.call(rank, name, *(events if self.events else ()))
 
     def collective(self, rank: int, name: str, kind, comm, size=0) -> None:
         self.call(
@@ -106,7 +106,7 @@ def written(path: Path, *, events: bool, silent_split: bool = False) -> Path:
         for rank in range(RANKS):
             half = run.halves[rank % 2]
             run.call(rank, "MPI_Init")
-            if silent_split:  # gives nobody a communicator
+            if silent_split:  # returns no communicator
                 run.make(rank, "MPI_Comm_split", None, run.world)
             run.make(rank, "MPI_Comm_split", half, run.world)
             run.make(rank, "MPI_Comm_dup", run.copy, run.world)
@@ -163,12 +163,12 @@ def test_communicators_are_those_of_the_definitions(events, tmp_path):
     assert plan_run(back).ranks == RANKS
 
 
-def test_a_call_that_makes_nothing_is_told_by_the_events(tmp_path):
+def test_a_call_that_makes_nothing_is_shown_by_the_events(tmp_path):
     back = imported(written(tmp_path / "archive", events=True, silent_split=True))
     assert plan_run(back).ranks == RANKS
 
 
-def test_where_the_order_does_not_tell_what_a_call_made_it_is_said(tmp_path):
+def test_where_the_order_does_not_show_what_a_call_made_it_is_reported(tmp_path):
     back = imported(written(tmp_path / "archive", events=False, silent_split=True))
     assert back.info["result"]["not_imported"] == [
         "12 calls that made communicators: which is which"

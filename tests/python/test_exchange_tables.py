@@ -209,7 +209,7 @@ def test_sddf_refuses_numbers_that_it_cannot_hold(tmp_path):
 
 
 @pytest.mark.parametrize("form", EXPORTS)
-def test_an_export_writes_over_nothing_unless_told(form, sesame, tmp_path):
+def test_an_export_writes_over_nothing_unless_asked_to(form, sesame, tmp_path):
     traced(tmp_path / "run.sesame")
     arguments = ("export", "run.sesame", "--to", form, "--file", "out")
     assert sesame(*arguments).status == 0

@@ -98,11 +98,11 @@ def test_edge_of_the_processors_cache_is_no_cache_of_the_disk():
         ({"caches": "emptied"}, "Caches were emptied before each pass"),
     ],
 )
-def test_what_was_measured_is_said(changed, said):
+def test_what_was_measured_is_reported(changed, said):
     assert said in words({**FILES, **changed})
 
 
-def test_prefetch_and_write_behind_are_told_apart():
+def test_prefetch_and_write_behind_are_distinguished():
     text = words(FILES)
     assert "A file of 4MiB stays in a cache once it is read" in text
     assert "A file of 256MiB is read no faster (1 times)" in text

@@ -86,7 +86,7 @@ def test_single_measurement_still_has_its_elbow():
     assert 4096 <= figures_of(found)["write elbow"] <= 65536
 
 
-def test_no_time_is_said():
+def test_no_time_is_reported():
     report = report_of(1e-4 + SIZES / 1e8)
     report["tables"]["write"]["time"]["values"][3] = 0.0
     assert with_findings(report)["findings"] == [
@@ -124,7 +124,7 @@ def test_period_is_found_among_other_stalls(noise):
     assert stalls.period == 32
 
 
-def test_stalls_are_told_in_words(noise):
+def test_stalls_are_described(noise):
     noise[63::64] *= 30
     noise[100:] *= 3
     report = report_of(1e-4 + SIZES / 1e8)

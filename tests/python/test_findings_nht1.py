@@ -20,7 +20,7 @@ def report_of(without, with_dumps):
     return {**given, "figures": figures, "tables": {"run": table}}
 
 
-def test_cost_of_io_is_told_with_its_interval():
+def test_cost_of_io_is_reported_with_its_interval():
     found = with_findings(report_of([1.0, 1.01, 0.99], [1.2, 1.21, 1.19]))["findings"]
     # Standard error sqrt(2 * 0.01^2 / 3), t of 4 degrees of freedom 2.776.
     assert found[0] == "I/O changes the time of 1.00 s by +20.0 % (95 %: +17.7 to +22.3 %)."
@@ -41,5 +41,5 @@ def test_one_run_of_each_kind_is_not_enough():
     assert "cannot tell this from noise" in with_findings(report_of([1.0], [2.0]))["findings"][0]
 
 
-def test_no_time_is_said():
+def test_no_time_is_reported():
     assert "No time was measured" in with_findings(report_of([0.0, 0.0], [0.0, 0.0]))["findings"][0]

@@ -37,7 +37,7 @@ def test_loss_is_called_a_loss():
     assert found["findings"][-1].startswith(expected)
 
 
-def test_waiting_for_messages_is_told_when_it_matters():
+def test_waiting_for_messages_is_reported_when_it_matters():
     found = with_findings(report([10.0, 10.0], [10.0, 10.0], [5.0, 5.0], [0.5, 8.0]))
     assert "workers wait for the manager up to 80 % of the time" in found["findings"][2]
     found = with_findings(report([10.0, 10.0], [10.0, 10.0], [5.0, 5.0], [0.5, 0.8]))
@@ -51,6 +51,6 @@ def test_reading_is_hidden_or_not():
     assert "30 % of the time goes to reading" in found["findings"][0]
 
 
-def test_nothing_is_said_of_times_that_are_zero():
+def test_nothing_is_reported_of_times_that_are_zero():
     found = with_findings(report([0.0, 0.0], [0.0, 0.0], [0.0, 0.0]))
     assert found["findings"] == []

@@ -46,7 +46,7 @@ def test_matrix_market_is_read_also_compressed(symmetry, tmp_path):
     assert np.array_equal(read_matrix(path).toarray(), FULL)
 
 
-def test_damaged_compression_is_said(tmp_path):
+def test_damaged_compression_is_reported(tmp_path):
     data = bytearray(gzip.compress(bytes(range(256)) * 20))
     data[20:40] = bytes(20)
     (tmp_path / "full.mtx.gz").write_bytes(data)

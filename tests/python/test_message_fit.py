@@ -55,7 +55,7 @@ def test_constants_lie_within_their_intervals(curve):
 
 
 def busy(seed):
-    """Whoever loses the processor waits for a slice of it: some milliseconds."""
+    """A process that loses the processor waits for a time slice: some milliseconds."""
     generator = np.random.default_rng(seed)
     times = STEP[0] * np.exp(generator.exponential(0.5, len(X)))
     waits = generator.random(len(X)) < 0.5
@@ -85,7 +85,7 @@ def test_curves_are_physical_whatever_was_measured(curve, seed, tmp_path):
     native.read_machine(str(tmp_path / "here.toml"))
 
 
-def test_a_calm_curve_is_believed(tmp_path):
+def test_an_undisturbed_curve_is_believed(tmp_path):
     fit = fit_network(*(with_times(disturbed(STEP[0], seed, share=0)) for seed in range(3)))
     assert fit.doubts() == []
     (tmp_path / "here.toml").write_text(text_of(fit))

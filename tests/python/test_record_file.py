@@ -85,7 +85,7 @@ def test_a_number_that_is_too_large_is_an_error(scratch):
         records.append((0, 0, 1 << 63, 0, 0))
 
 
-def test_nothing_stays_in_the_folder(tmp_path, monkeypatch):
+def test_nothing_stays_in_the_directory(tmp_path, monkeypatch):
     in_little_memory(monkeypatch)
     with Scratch(tmp_path) as scratch:
         in_order(filled(scratch, random_records(100)))

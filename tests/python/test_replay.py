@@ -25,14 +25,14 @@ ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a
 
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
-    folder = tmp_path / "target"
-    folder.mkdir()
-    return folder
+    directory = tmp_path / "target"
+    directory.mkdir()
+    return directory
 
 
 @pytest.fixture
 def replay(target, monkeypatch) -> Callable[..., Outcome]:
-    """replay(run, *options): the data set is written and replayed in the folder `target`."""
+    """replay(run, *options): the data set is written and replayed in the directory `target`."""
     monkeypatch.chdir(target.parent)
 
     def execute(run: TracedRun | None, *options: str) -> Outcome:
@@ -179,9 +179,9 @@ def test_payload_is_as_compressible_as_asked(replay, target, payload):
 def test_calls_of_all_kinds_do_what_they_did(replay, target):
     run = TracedRun()
     names = {name: run.file(f"/d/{name}") for name in ("log", "a", "b", "c")}
-    folder = run.file("/d/sub", kind="directory")
+    directory = run.file("/d/sub", kind="directory")
     steps: list[tuple[str, dict]] = [
-        ("mkdir", {"file": folder}),
+        ("mkdir", {"file": directory}),
         ("fopen", {"file": names["log"], "handle": 1, "size": CREATE}),
         ("setvbuf", {"file": names["log"], "handle": 1, "size": 1 << 16}),
         ("fprintf", {"file": names["log"], "handle": 1, "size": 60, "bytes": 60}),
@@ -204,9 +204,9 @@ def test_calls_of_all_kinds_do_what_they_did(replay, target):
         ("link", {"file": names["b"], "other_file": names["c"]}),
         ("stat", {"file": names["a"], "error": 2}),
         ("unlink", {"file": names["b"]}),
-        ("opendir", {"file": folder, "handle": 3}),
-        ("readdir", {"file": folder, "handle": 3}),
-        ("closedir", {"file": folder, "handle": 3}),
+        ("opendir", {"file": directory, "handle": 3}),
+        ("readdir", {"file": directory, "handle": 3}),
+        ("closedir", {"file": directory, "handle": 3}),
         ("sync", {}),
     ]
     for number, (call, fields) in enumerate(steps):
@@ -346,7 +346,7 @@ def test_paths_can_be_mapped(tmp_path):
     assert (elsewhere / "out.0").stat().st_size == 5120
 
 
-def test_existing_files_are_written_over_only_when_told(replay, target):
+def test_existing_files_are_written_over_only_when_asked_to(replay, target):
     (target / "data").mkdir()
     (target / "data/out.0").write_text("precious")
     outcome = replay(writer())
@@ -395,7 +395,7 @@ def test_a_target_that_is_too_small_is_refused_before_the_replay(replay, small_t
 @ROOT_ONLY
 def test_a_disk_that_is_full_in_the_middle_ends_the_replay_and_says_where(replay, small_target):
     run = TracedRun(2)
-    for number in range(8):  # more files than the file system has room for
+    for number in range(8):  # more files than the file system can hold
         file = run.file(f"/data/{number}")
         run.io(0, 1 + number, 0.1, "open", file=file, handle=number, size=CREATE)
     run.mpi(0, 90, 0.1, "MPI_Send", peer=1, tag=0)

@@ -48,14 +48,14 @@ def test_a_program_that_sleeps_on_a_quiet_machine_is_beyond_doubt(tmp_path):
 
 
 @pytest.mark.parametrize(("lost", "is_found"), [(10, True), (3, False)])
-def test_what_others_took_when_it_was_recorded_is_said(tmp_path, lost, is_found):
+def test_what_others_took_when_it_was_recorded_is_reported(tmp_path, lost, is_found):
     found = reasons(tmp_path, lost_ms=lost, processor_ms=82 - lost)
     assert [reason for reason, _ in found] == [Reason.DISTURBED_INPUT] * is_found
     if is_found:
         assert "others had the processor for 0.01 s beside 0.07 s of computation" in found[0][1]
 
 
-def test_time_without_the_processor_that_nobody_is_known_to_have_taken_is_said(tmp_path):
+def test_time_without_the_processor_of_unknown_cause_is_reported(tmp_path):
     """As on a busy machine: 8.2 s recorded, 1 s known to be lost, 3.1 s really computed."""
     (_, taken), (reason, text) = reasons(tmp_path, lost_ms=10, processor_ms=31)
     assert "0.07 s of computation" in taken
@@ -74,7 +74,7 @@ def test_nothing_is_doubtful_about_computation_that_is_not_waited_out(tmp_path):
 
 
 @pytest.mark.parametrize(("taken", "is_found"), [(20, True), (4, False)])
-def test_what_others_take_of_the_replay_is_said(tmp_path, taken, is_found):
+def test_what_others_take_of_the_replay_is_reported(tmp_path, taken, is_found):
     found = reasons(tmp_path, processor_ms=80, taken_ms=taken)
     assert [reason for reason, _ in found] == [Reason.BUSY_HOST] * is_found
 
@@ -91,7 +91,7 @@ def doubts_of_records(tmp_path: Path, result: dict | None = None, **process: obj
     return [doubt.text for doubt in found]
 
 
-def test_what_went_past_the_tracer_is_said_of_the_replay(tmp_path):
+def test_what_went_past_the_tracer_is_reported_of_the_replay(tmp_path):
     past = {"reason": "incomplete input", "text": "the kernel counted 7 bytes read", "hint": "so"}
     other = {"reason": "busy host", "text": "others ran"}
     assert doubts_of_records(tmp_path, {"doubts": [past, other]}) == [
@@ -99,16 +99,16 @@ def test_what_went_past_the_tracer_is_said_of_the_replay(tmp_path):
     ]
 
 
-def test_records_that_are_missing_are_said_of_the_replay(tmp_path):
+def test_records_that_are_missing_are_reported_of_the_replay(tmp_path):
     (text,) = doubts_of_records(tmp_path, discarded=1234)
     assert text.startswith("1,234 records of the run were lost")
 
 
-def test_records_that_end_too_soon_are_said_of_the_replay(tmp_path):
+def test_records_that_end_too_soon_are_reported_of_the_replay(tmp_path):
     (text,) = doubts_of_records(tmp_path, outcome="cut off")
     assert text.startswith("the records of 1 of 1 processes are cut off")
 
 
-def test_damage_is_said_of_the_replay(tmp_path):
+def test_damage_is_reported_of_the_replay(tmp_path):
     (text,) = doubts_of_records(tmp_path, {"damage": ["a.stream: it ends within a packet", "b"]})
     assert "damaged: a.stream: it ends within a packet" in text

@@ -27,8 +27,8 @@ def reads(run: TracedRun, begin: float, path: str, size: int, handle: int) -> No
 
 def test_what_is_written_and_renamed_is_not_made_beforehand(tmp_path):
     run = TracedRun()
-    folder, locked = run.file("/r", kind="directory"), run.file("/r/c.lock")
-    run.io(0, 1, 0.1, "mkdir", file=folder)
+    directory, locked = run.file("/r", kind="directory"), run.file("/r/c.lock")
+    run.io(0, 1, 0.1, "mkdir", file=directory)
     run.io(0, 2, 0.1, "open", file=locked, handle=0, size=CREATE | os.O_EXCL)
     final = run.file("/r/c", size_before=2)
     run.io(0, 4, 0.1, "rename", file=locked, other_file=final)

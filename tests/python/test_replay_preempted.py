@@ -75,7 +75,7 @@ def test_a_message_takes_no_longer_because_its_receiver_was_not_there(tmp_path):
     assert found == [0.01] * 8 + [0.5, 0.01, 2.0]
 
 
-def test_times_that_follow_each_other_are_told_apart(tmp_path):
+def test_times_that_follow_each_other_are_distinguished(tmp_path):
     run = writes(tmp_path, ranks=2)
     run.preempted(1, 0, 10, 6)
     run.preempted(1, 10, 1, 1)

@@ -95,17 +95,17 @@ def test_messages_with_one_end_are_counted_and_keep_their_time(tmp_path):
 
 def test_started_persistent_operations_are_messages_and_collectives(tmp_path):
     run = TracedRun(2)
-    begun = {"completion": 2, "flags": 8 | 16 | 128}
+    started = {"completion": 2, "flags": 8 | 16 | 128}
     for rank in range(2):
         run.mpi(rank, 1, 0.1, "MPI_Recv_init", peer=1 - rank, tag=4)
         begin = 10 + 10 * rank
         run.mpi(rank, begin, 0.1, "MPI_Startall")
-        run.mpi(rank, begin + 0.01, 0.02, "MPI_Isend", peer=1 - rank, tag=4, **begun)
-        more = begun | {"completion": 1}
+        run.mpi(rank, begin + 0.01, 0.02, "MPI_Isend", peer=1 - rank, tag=4, **started)
+        more = started | {"completion": 1}
         run.mpi(rank, begin + 0.04, 0.02, "MPI_Irecv", peer=1 - rank, tag=4, **more)
         run.mpi(rank, 11 if rank == 0 else 21, 11 - 10 * rank, "MPI_Waitall")
         run.mpi(rank, 40 + rank, 0.1, "MPI_Start")
-        more = begun | {"completion": 1}
+        more = started | {"completion": 1}
         run.mpi(rank, 40.01 + rank, 0.02, "MPI_Ibarrier", **more)
         run.mpi(rank, 40.5 + rank, 1.5 - rank, "MPI_Wait")
     schedule = schedule_of(run, tmp_path)
@@ -198,7 +198,7 @@ def test_a_thread_begins_behind_what_its_process_did_before_it(tmp_path):
     assert [by_source[row][0] / NS for row in (0, 2, 1)] == [10, 25, 46]
 
 
-def test_only_io_waits_for_nobody_and_speed_leaves_the_order(tmp_path):
+def test_only_io_waits_for_no_process_and_speed_leaves_the_order(tmp_path):
     run = TracedRun(2)
     file = run.file("/data/file")
     run.io(0, 10, 5, "open", file=file, handle=0, size=CREATE)
@@ -253,7 +253,7 @@ def issued_calls(schedule: Schedule) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("polls", [0, 3])
 @pytest.mark.parametrize("below", [False, True])
-def test_non_blocking_access_to_a_file_goes_on_until_it_is_waited_for(tmp_path, polls, below):
+def test_non_blocking_access_to_a_file_continues_until_it_is_waited_for(tmp_path, polls, below):
     """What the library did below is issued; without that, what the program asked for."""
     run = TracedRun(1)
     at = {"file": run.file("/data/one"), "size": 512, "offset": 1024}

@@ -85,7 +85,7 @@ def test_what_the_report_printed_fulfils_its_table() -> None:
     assert not matches("barrier", 4)(results)
 
 
-def test_the_page_says_what_comes_out_and_what_does_not(tmp_path: Path) -> None:
+def test_the_page_lists_what_is_reproduced_and_what_is_not(tmp_path: Path) -> None:
     results = printed()
     results[btio(16, "two-phase", *SIMPLE_DISK)] = measured(write_seeks=192, writes=192)
     page = tmp_path / "table.html"
@@ -97,7 +97,7 @@ def test_the_page_says_what_comes_out_and_what_does_not(tmp_path: Path) -> None:
     assert "57 for each of the 12 calls" in text
 
 
-def test_whoever_ends_an_experiment_ends_its_program() -> None:
+def test_ending_an_experiment_ends_its_program() -> None:
     def ended(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -241,7 +241,7 @@ def test_steps_are_printed_where_there_is_no_terminal(monkeypatch, tmp_path):
     assert line.split() == ["0", "s", "tracing"]
 
 
-def test_a_busy_machine_is_said_before_and_after(monkeypatch, tmp_path):
+def test_a_busy_machine_is_reported_before_and_after(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     busy = Doubt(Reason.BUSY_HOST, "other processes used 1.00 of 2 processors", "wait")
     lines = observed_with([busy], monkeypatch)

@@ -16,8 +16,8 @@ from conftest import SESAME
 MACHINE = ["--machine", "paragon"]
 
 
-def leftovers(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+def leftovers(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
 
 
 def test_program_output_goes_to_stdout_and_talk_to_stderr(sesame):
@@ -79,7 +79,9 @@ def test_failing_program_gives_its_status_and_still_a_data_set(sesame, tmp_path)
         (["--", "refused"], "refused: more ranks than mappings"),
     ],
 )
-def test_wrong_input_is_said_with_status_2_and_leaves_nothing(sesame, tmp_path, arguments, message):
+def test_wrong_input_is_reported_with_status_2_and_leaves_nothing(
+    sesame, tmp_path, arguments, message
+):
     run = sesame("simulate", *MACHINE, *arguments)
     assert run.status == 2, run.stderr
     assert message in run.stderr
@@ -120,14 +122,14 @@ def test_existing_data_set_is_kept_unless_forced(sesame, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["-o", "--report"])
-def test_unwritable_output_is_said_before_the_run(sesame, option):
+def test_unwritable_output_is_reported_before_the_run(sesame, option):
     run = sesame("simulate", *MACHINE, option, "missing/run.x", "--", "ring")
     assert run.status == 2
     assert "missing" in run.stderr
     assert "hello" not in run.stdout
 
 
-def test_full_disk_is_said_before_the_run(sesame):
+def test_full_disk_is_reported_before_the_run(sesame):
     run = sesame("simulate", *MACHINE, "--report", "/proc/report.html", "--", "ring")
     assert run.status == 2
     assert "cannot write there" in run.stderr

@@ -118,7 +118,7 @@ def test_options_about_files_need_a_machine_with_files(sesame, tmp_path, bare_ma
     assert not (tmp_path / "kept").exists()
 
 
-def test_wrong_strategy_is_said_with_the_known_ones(sesame):
+def test_wrong_strategy_is_reported_with_the_known_ones(sesame):
     run = sesame("simulate", *MACHINE, "--collective", "three-phase", "--", "files")
     assert run.status == 2
     assert "expected barrier, grouping, two-phase or disk-directed" in run.stderr

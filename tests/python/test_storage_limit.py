@@ -1,4 +1,4 @@
-"""Limits on a device's rate are found in how long the pieces of a run take."""
+"""Limits on a device's rate are found in how long the chunks of a run take."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import pytest
 
 from sesame.workloads.storage_limit import CHUNK, Limit, Pace, limit_of
 
-FAST = 60e-6  # s a piece
+FAST = 60e-6  # s a chunk
 RATE = 32e6
 BURST = 1_600_000
 PERIOD = 0.1
 
 
-def bucket(pieces: int) -> list[float]:
+def bucket(chunks: int) -> list[float]:
     """Bytes come all the time, and at most BURST are saved."""
     saved, times = float(BURST), []
-    for _ in range(pieces):
+    for _ in range(chunks):
         took = max(FAST, (CHUNK - saved) / RATE)
         saved = min(saved + took * RATE, BURST) - CHUNK
         times.append(took)
     return times
 
 
-def periods(pieces: int) -> list[float]:
+def periods(chunks: int) -> list[float]:
     """What a period allows is there at its begin."""
     now, end, left, times = 0.0, PERIOD, RATE * PERIOD, []
-    for _ in range(pieces):
+    for _ in range(chunks):
         begin = now
         if left < CHUNK:
             now, end, left = end, end + PERIOD, left + RATE * PERIOD
@@ -70,12 +70,12 @@ def test_a_device_without_a_limit_has_none():
     assert limit_of(held_up) is None
 
 
-def test_measuring_rests_before_a_limit_holds_it_back(monkeypatch):
-    rests: list[float] = []
-    monkeypatch.setattr("time.sleep", rests.append)
+def test_measuring_pauses_before_a_limit_holds_it_back(monkeypatch):
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
     pace = Pace(Limit(RATE, BURST, 0.0))
     for _ in range(6):
         pace.before(BURST // 4)
-    assert rests == pytest.approx([2 * BURST / RATE] * 3)
+    assert pauses == pytest.approx([2 * BURST / RATE] * 3)
     Pace(None).before(1 << 40)
-    assert len(rests) == 3
+    assert len(pauses) == 3

@@ -151,14 +151,14 @@ def test_a_collective_write_is_an_exchange_the_accesses_inside_and_a_barrier(pla
             inside(trace, 0, "pread", handle=3, offset=0, bytes=1600, duration_ns=5000)
         trace.call(rank, "MPI_Barrier", comm=0, gap=40)
     run, operations = planned(trace)
-    exchange, meeting = "MPI_Alltoallv", "MPI_Barrier"
+    exchange, barrier = "MPI_Alltoallv", "MPI_Barrier"
     assert calls(operations[0]) == [
-        *(exchange, "file_write", meeting),
-        *(meeting, "file_read", exchange),
-        *(meeting, "MPI_Finalize"),
+        *(exchange, "file_write", barrier),
+        *(barrier, "file_read", exchange),
+        *(barrier, "MPI_Finalize"),
     ]
     assert calls(operations[1]) == [
-        *(exchange, meeting, meeting, exchange, meeting, "MPI_Finalize")
+        *(exchange, barrier, barrier, exchange, barrier, "MPI_Finalize")
     ]
     assert operations[0][1][1]["bytes"] == 1600
     # What the collective calls took is the machine's affair: computation is what lies between.
@@ -187,12 +187,12 @@ def test_without_what_is_inside_the_call_itself_is_played(planned):
     assert operations[1][0][1]["list"] == 800
 
 
-def test_an_access_in_the_background_is_begun_and_waited_for(planned):
+def test_an_access_in_the_background_is_started_and_waited_for(planned):
     trace = one_rank()
     access = trace.file(0, "aio_write", file=0, handle=2, offset=8192, bytes=4096)
     trace.file(0, "aio_return", gap=7000, file=0, handle=2)
     trace.io[0][access]["completion"] = 1
     _, (operations,) = planned(trace)
     assert calls(operations) == ["file_start_write", "file_wait", "MPI_Finalize"]
-    begun, waited = operations[0][1], operations[1][1]
-    assert (begun["number"], begun["bytes"], begun["list"]) == (8192, 4096, waited["list"])
+    started, waited = operations[0][1], operations[1][1]
+    assert (started["number"], started["bytes"], started["list"]) == (8192, 4096, waited["list"])

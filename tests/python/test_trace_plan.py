@@ -326,7 +326,7 @@ def test_both_sides_of_an_intercommunicator_have_its_parents(planned):
     assert (receive["comm"], receive["peer"]) == (between, 0)
 
 
-def test_accesses_to_files_go_on_until_they_are_waited_for(planned):
+def test_accesses_to_files_continue_until_they_are_waited_for(planned):
     trace = TraceBuilder(1)
     first = trace.file(0, "MPI_File_iwrite_at", duration=10)
     second = trace.file(0, "MPI_File_iread_at", duration=20)
