@@ -102,7 +102,9 @@ def export_data_set(
 ) -> int:
     """Writes a data set in another format; returns the number of records written.
 
-    `kernel`: a trace of the kernel, recorded at the same time, for the same time line.
+    `kernel`: a measured data set with a kernel trace of the same time, which `chrome` adds to the
+    time line. Raises InputError where the format cannot hold the data set, OutputError where it
+    cannot be written.
     """
     from sesame.datasets import DataSet
 

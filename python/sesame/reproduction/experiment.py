@@ -113,6 +113,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Experiment:
+    """An experiment of a report: its runs, and the figures and findings to compare with."""
+
     name: str
     title: str
     source: str

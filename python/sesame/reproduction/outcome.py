@@ -12,6 +12,8 @@ from sesame.trust import Doubt
 
 @dataclass(frozen=True)
 class Table:
+    """A table of text cells."""
+
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -52,7 +54,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Arrow:
-    """From one lane to another, or to the same."""
+    """An arrow from one lane to another or the same one, for instance a message."""
 
     source: str
     begin: float
@@ -86,6 +88,8 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Outcome:
+    """All results of an experiment, for a page, JSON and a data set."""
+
     name: str
     title: str
     source: str

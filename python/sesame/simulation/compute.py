@@ -24,14 +24,16 @@ POLL = 1  # flag of a call, core/trace/record.h
 
 @dataclass(frozen=True)
 class Compute:
-    mode: str = "measured"
-    fixed_ps: int = 0
+    """How the simulator obtains the time of computation between two MPI calls."""
+
+    mode: str = "measured"  # measured, none, fixed or recorded
+    fixed_ps: int = 0  # time between two calls, ps, where mode is fixed
     recorded: Path | None = None  # a data set
     times: Path | None = None  # file with its times, if already written
-    text: str = "measured"  # as the user wrote it
-    save: Path | None = None  # gets measured times, for another run
+    text: str = "measured"  # the option's text
+    save: Path | None = None  # file for the measured times, to be reused by other runs
     shared: bool = False  # the times include the slowdown by other ranks of the node
-    copies: int = 1  # of the run that compute at once while it is measured
+    copies: int = 1  # copies of the run that compute at the same time while it is measured
     measuring: Measuring | None = None  # of recorded times that this command measured itself
 
     @property
@@ -53,7 +55,10 @@ class Compute:
 
 
 def parse_compute(text: str) -> Compute:
-    """Reads `measured`, `measured:2`, `none`, `fixed:1us` or `recorded:DATASET`."""
+    """Parses `measured`, `measured:2`, `none`, `fixed:1us` or `recorded:DATASET`.
+
+    `measured:2` measures while 2 copies of the run compute. Raises InputError for anything else.
+    """
     mode, colon, value = text.partition(":")
     if mode == "measured" and value.isdecimal() and int(value) > 0:
         check_copies(int(value), text)

@@ -22,7 +22,10 @@ PATIENCE_S = 5.0  # from SIGTERM to SIGKILL
 
 
 def find_host(interface: str) -> Path:
-    """The simulator for one MPI binary interface."""
+    """The path of the simulator for an MPI binary interface: `mpich` or `mpiabi`.
+
+    Raises SesameError where it is not installed.
+    """
     return find_installed(f"sesame-simulator-{interface}")
 
 
@@ -32,7 +35,10 @@ def find_player() -> Path:
 
 
 def inspect_program(program: str) -> str:
-    """The MPI binary interface of a program. Raises InputError with why it cannot be simulated."""
+    """The MPI binary interface that a program is linked to: `mpich` or `mpiabi`.
+
+    Raises InputError with the reason where the program cannot be simulated.
+    """
     answer = subprocess.run(
         [find_host("mpich"), "--inspect", program], capture_output=True, text=True, check=False
     )
@@ -51,10 +57,11 @@ def inspect_program(program: str) -> str:
 
 @dataclass(frozen=True)
 class HostRun:
+    """The end of a simulator process."""
+
     status: int  # exit status; 128 + n for a simulator ended by signal n
-    result: (
-        dict[str, Any] | None
-    )  # result.json; None when the simulator could not start or was ended
+    # result.json; None when the simulator could not start or was ended
+    result: dict[str, Any] | None
 
 
 class Host:

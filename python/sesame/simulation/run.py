@@ -169,8 +169,11 @@ def simulate_into(
     progress: Progress | None = None,
     **more: Any,
 ) -> RunResult:
-    """Runs a scenario and finishes the data set with what it gave. `repeated`: what repeats of the
-    run gave, for which this one stands."""
+    """Runs a scenario and writes its records and result to the data set, which is then finished.
+
+    `repeated`: the combined result of repeats, stored in place of this run's own. Raises as
+    `simulate`, and OutputError where the data set cannot be written.
+    """
     begin = datetime.now(UTC)
     outcome = _run(scenario, host, writer.directory, keep, progress, more)
     if repeated is not None:

@@ -12,11 +12,13 @@ from sesame.trust import Doubt
 
 @dataclass(frozen=True)
 class Scenario:
-    program: str
+    """The input of one simulation: program, machine and settings."""
+
+    program: str  # path
     arguments: tuple[str, ...]
     ranks: int
-    machine: Path
-    overrides: tuple[str, ...] = ()
+    machine: Path  # machine file
+    overrides: tuple[str, ...] = ()  # KEY=VALUE, each replaces a value of the machine file
     placement: str = "block"  # block, cyclic or file:PATH
     compute: Compute = field(default_factory=Compute)
     label_output: bool = False
@@ -26,12 +28,13 @@ class Scenario:
     environment: tuple[tuple[str, str], ...] = ()
     working_directory: Path | None = None
     seed: int = 1
-    shuffle: int | None = None  # seed of the order in which ready ranks run; None: as they come
+    shuffle: int | None = None  # seed of the order in which ready ranks run; None: in a fixed order
     files_directory: Path | None = None  # where simulated files are kept; None: removed
     discard_data: bool = False  # of simulated files only the sizes are kept
     # Files that a traced run found; with it the program sees no real files.
     initial_files: tuple[tuple[str, int], ...] | None = None
-    arguments_of_copies: tuple[str, ...] | None = None  # that compute beside it; None: the same
+    # Arguments of further copies (Compute.copies); None: those of the program.
+    arguments_of_copies: tuple[str, ...] | None = None
     # Not for the simulator: a title for the run, where it is not the program's name, and notes to
     # the user.
     trace: str | None = None

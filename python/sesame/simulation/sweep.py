@@ -24,6 +24,7 @@ class Sweep:
 
     @staticmethod
     def parse(text: str) -> Sweep:
+        """Parses KEY=VALUE,VALUE,…. Raises InputError."""
         key, equals, values = text.partition("=")
         parts = _split(values)
         if not key or not equals or not all(parts):
@@ -35,7 +36,7 @@ class Sweep:
 
 
 def _split(values: str) -> list[str]:
-    """At commas that are not inside brackets: topology.dims=[4,4],[8,2]."""
+    """Splits at commas outside brackets: topology.dims=[4,4],[8,2]."""
     parts, depth = [""], 0
     for character in values:
         depth += {"[": 1, "]": -1}.get(character, 0)
@@ -62,7 +63,10 @@ class Point:
 
 
 def points_of(ranks: Sequence[int], sweeps: Sequence[Sweep]) -> list[Point]:
-    """Every combination; the last sweep varies fastest."""
+    """Every combination of rank counts and values; the last sweep varies fastest.
+
+    Raises InputError where two sweeps have the same key.
+    """
     repeated = [s.key for i, s in enumerate(sweeps) if s.key in [t.key for t in sweeps[:i]]]
     if repeated:
         raise InputError(f"--sweep {repeated[0]}: given twice", hint="give all values at once")

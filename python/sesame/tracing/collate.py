@@ -31,10 +31,10 @@ def collate(
     threads: int | None = None,
     command: Sequence[str] = (),
 ) -> Info:
-    """Writes the tables; gives the info of the run. `command` is what was traced, where it is
-    known; else that of rank 0 is taken.
+    """Converts raw streams to tables; returns the info of the run.
 
-    `progress` is called with the share done, from 0 to 1.
+    `command`: the traced command; if empty, that of rank 0. `prune`: which messages to drop (none,
+    thesis or causal). `progress` is called with the share done, from 0 to 1.
     """
     started = time.monotonic()
     first_seen = (raw / "metadata").stat().st_mtime if (raw / "metadata").exists() else 0.0

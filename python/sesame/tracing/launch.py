@@ -24,12 +24,14 @@ OPEN_MPI_LIST = "OMPI_MCA_mca_base_env_list"
 
 @dataclass(frozen=True)
 class TraceOptions:
+    """What the tracer records."""
+
     only: str | None = None  # io or mpi; None for both
-    most_bytes: int | None = None  # of raw records, all processes together
+    most_bytes: int | None = None  # limit of raw records, summed over all processes
 
 
 def environment(raw: Path, options: TraceOptions) -> dict[str, str]:
-    """The variables that make a program record itself in `raw`, beyond those it has."""
+    """The additional environment variables with which a program is traced into `raw`."""
     variables = {"SESAME_TRACE_DIRECTORY": str(raw.resolve())}
     if options.only is not None:
         variables["SESAME_TRACE_ONLY"] = options.only
@@ -56,7 +58,7 @@ def _forwarded(variables: Mapping[str, str]) -> dict[str, str]:
 def run_traced(
     command: Sequence[str], raw: Path, options: TraceOptions, *, stdout: IO[str] | None = None
 ) -> int:
-    """Runs the command; its exit status, 128 + n when signal n ended it.
+    """Runs the command traced; returns its exit status, 128 + n when signal n ended it.
 
     Ctrl-C is left to the command: it ends as it would without the tracer, and its records until
     then are kept.
@@ -101,4 +103,5 @@ def _signals_passed_on() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def was_anything_recorded(raw: Path) -> bool:
+    """Whether any process left records in `raw`."""
     return any((raw / "state").glob("*"))

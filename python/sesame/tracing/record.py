@@ -62,7 +62,7 @@ def record(
 def make_data_set(
     path: Path, raw: Path, command: Sequence[str], status: int, making: Making
 ) -> dict[str, Any]:
-    """The data set of the raw streams in `raw`; its result."""
+    """Writes the data set of the raw streams in `raw`; returns its result. Raises as `record`."""
     with DataSetWriter(path, force=making.force) as writer:
         info = collate(raw, writer, prune=making.prune, progress=making.progress, command=command)
         info = replace(info, result={**info.result, "exit_status": status})

@@ -37,6 +37,8 @@ class Compiler:
 
 @dataclass(frozen=True)
 class Built:
+    """A workload's program, built with a compiler."""
+
     workload: Workload
     program: Path
     compiler: Compiler

@@ -19,11 +19,13 @@ PAGES = TREE / "docs/workloads" if IN_TREE else HERE / "pages"
 
 @dataclass(frozen=True)
 class Workload:
+    """An entry of the catalogue."""
+
     name: str
     purpose: str
     suite: str
-    ranks: str  # how many it takes, in words
-    options: dict[str, str]  # of the program: what they take
+    ranks: str  # valid numbers of ranks, in words
+    options: dict[str, str]  # of the program: their values, in words
     language: str = "C++"
 
     def page(self) -> str:
@@ -33,11 +35,13 @@ class Workload:
 
 @cache
 def all_workloads() -> dict[str, Workload]:
+    """The catalogue by name."""
     tables = tomllib.loads((SOURCES / "catalogue.toml").read_text(encoding="utf-8"))
     return {name: Workload(name=name, **table) for name, table in tables.items()}
 
 
 def find_workload(name: str) -> Workload:
+    """Raises InputError, with the nearest name, where there is no such workload."""
     if name in all_workloads():
         return all_workloads()[name]
     near = difflib.get_close_matches(name, all_workloads(), n=1)

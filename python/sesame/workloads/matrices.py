@@ -28,7 +28,10 @@ MATRIX_TYPE = slice(0, 3)  # in the third line of a Harwell-Boeing file
 
 
 def read_matrix(path: Path) -> Any:
-    """A square matrix in scipy's form of compressed rows, with both halves of a symmetric one."""
+    """Reads a square matrix as a scipy CSR array; both triangles of a symmetric one.
+
+    Raises InputError where the file is invalid or not square.
+    """
     require("matrices", f"{path}: this form of a matrix file")
     try:
         data = path.read_bytes()
@@ -101,7 +104,8 @@ def _whole(half: Any, structure: str) -> Any:
 
 
 def write_extended(matrix: Any, path: Path) -> None:
-    """Writes a matrix with all its zeros, whole or not at all."""
+    """Writes a matrix in extended form (zeros included), completely or not at all. Raises
+    OutputError."""
     order = matrix.shape[0]
     draft = path.with_name(path.name + ".part")
     try:
@@ -130,7 +134,8 @@ def is_extended(path: Path) -> bool:
 
 @contextmanager
 def in_extended_form(workload: str, options: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Options of a workload, where a matrix in another form is replaced by one in extended form."""
+    """A workload's options with --matrix replaced by a temporary copy in extended form, if
+    needed."""
     at = _matrix_option(options) if workload == "sparse" else None
     if at is None or is_extended(Path(at[1])):
         yield tuple(options)

@@ -19,6 +19,10 @@ from sesame.workloads.run import BenchRun
 
 
 def write_run(writer: DataSetWriter, run: BenchRun, begin: datetime) -> None:
+    """Writes figures, checks and tables of a run; finishes the data set.
+
+    `begin`: when the run started. Raises OutputError.
+    """
     report = run.report
     writer.write_records("figure", _columns(report["figures"], "name", "value", "unit"))
     checks = _columns(

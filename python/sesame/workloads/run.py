@@ -51,7 +51,11 @@ def run_here(
     quiet: bool = False,
     mpiexec_options: Sequence[str] = (),
 ) -> BenchRun:
-    """Runs a workload under mpiexec. Its output is passed on, or discarded with `quiet`."""
+    """Runs a workload under mpiexec on this machine. `options` are those of the program.
+
+    Its output is passed on, or discarded with `quiet`. Raises WorkloadError where the program left
+    no report, AlreadyReported where it printed why.
+    """
     command = _command(built, ranks, options, mpiexec_options)
     stdout = subprocess.DEVNULL if quiet else sys.stderr if output_to_stderr else None
     with tempfile.TemporaryDirectory(prefix="sesame-") as directory:
@@ -62,7 +66,7 @@ def run_here(
 
 
 def run_copies(built: Built, copies: int, options: Sequence[str]) -> list[BenchRun]:
-    """Real runs of one rank each, all at the same time; their output is left out."""
+    """Runs `copies` real runs of one rank each at the same time; discards their output."""
 
     def one_copy() -> BenchRun:
         return run_here(built, 1, options, quiet=True)
@@ -110,7 +114,7 @@ def run_simulated(
     placement: str = "block",
     output_to_stderr: bool = False,
 ) -> BenchRun:
-    """A run under the simulator, which `simulate` starts."""
+    """Runs a workload in the simulator: `simulate` runs the scenario. Raises as `run_here`."""
     with tempfile.TemporaryDirectory(prefix="sesame-", dir=_not_simulated()) as directory:
         file = Path(directory) / "report.json"
         scenario = Scenario(

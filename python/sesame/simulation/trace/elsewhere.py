@@ -20,7 +20,7 @@ MOST = 3
 
 
 def time_elsewhere(data_set: DataSet, placed: FilePlacement) -> dict[str, float]:
-    """Seconds in calls on stored files that are not placed, of all processes, by path."""
+    """Seconds in calls on stored files that are not simulated, summed over processes, by path."""
     if not data_set.has("io") or not data_set.has("file"):
         return {}
     io = data_set.table("io", ["file", "duration_ns", "flags"])
@@ -39,8 +39,11 @@ def time_elsewhere(data_set: DataSet, placed: FilePlacement) -> dict[str, float]
 
 
 def mappings_for(seconds: Mapping[str, float], mounts: Sequence[str]) -> list[str]:
-    """Options for a shell that put the directories with most of the time on the first mount. None
-    where the time is in too many directories, or of files in the root."""
+    """Shell options (--map OLD=NEW) that put the directories with most of the time on the first
+    mount.
+
+    Empty where the time is spread over too many directories, or spent on files in the root.
+    """
     if not mounts:
         return []
     where = mounts[0]

@@ -51,10 +51,12 @@ DROP = "file_drop"
 
 @dataclass(frozen=True)
 class FilePlacement:
-    """Where the files of a traced run are on the target machine: by index their path, or None."""
+    """Paths of a traced run's files on the target machine, by file index; None where not
+    simulated."""
 
     paths: tuple[str | None, ...]
-    initial: Mapping[str, int]  # what the run found; -1: nothing but the directory
+    # Size in bytes of each file that existed before the run; -1: only its directory did.
+    initial: Mapping[str, int]
 
     @property
     def known(self) -> Array:
@@ -67,8 +69,11 @@ def place_files(
     mappings: Sequence[tuple[str, str]],
     directory: str,
 ) -> FilePlacement:
-    """`directory` is what the mount "." means; of each mapping (OLD, NEW) what was below OLD when
-    traced is below NEW."""
+    """Places the files of a traced run on the mounts of the target machine.
+
+    `directory` is the directory that the mount "." stands for. A mapping (OLD, NEW) moves files
+    that were below OLD in the traced run to NEW.
+    """
     if not data_set.has("file") or not mounts:
         return FilePlacement((), {})
     columns = ["index", "path", "kind", "size_before"]

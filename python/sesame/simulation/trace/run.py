@@ -26,9 +26,11 @@ NO_FILES = FilePlacement((), {})
 
 @dataclass(frozen=True)
 class TracedRun:
+    """A traced run with its plan for the player."""
+
     data_set: DataSet
     plan: Plan
-    notes: tuple[str, ...]  # what is not as in the traced run
+    notes: tuple[str, ...]  # differences from the traced run
     placed: FilePlacement = NO_FILES
     doubts: tuple[Doubt, ...] = ()
 
@@ -38,7 +40,7 @@ class TracedRun:
 
     @property
     def io_s(self) -> Array:
-        """Time in file operations that are not modelled, of each rank."""
+        """Time of each rank in file operations that are not modelled, s."""
         return self.plan.io_s
 
     @property
@@ -55,8 +57,10 @@ class TracedRun:
 
 
 def plan_run(data_set: DataSet, placed: FilePlacement = NO_FILES) -> TracedRun:
-    """`placed`: which files are on file systems of the target machine. Raises InputError where the
-    trace cannot be played, with the record that is in the way."""
+    """Plans the calls and computation of each rank. `placed`: files on simulated file systems.
+
+    Raises InputError, with the record, where the trace cannot be played.
+    """
     try:
         return _plan_run(data_set, placed)
     except InputError as error:
