@@ -39,6 +39,10 @@ def test_the_site_has_every_page(site):
         assert f"sesame {name}" in (site / f"reference/commands/{name}.html").read_text()
     assert "sesame.simulate" in (site / "reference/python.html").read_text()
     assert "kernel_summary" in (site / "reference/tables.html").read_text()
+    replay = (site / "models/replay.html").read_text()
+    assert (
+        "<math" in replay and "$" not in replay.partition("<article")[2].partition("</article")[0]
+    )
     assert "compute_ratio" in (site / "reference/machine-keys.html").read_text()
 
 
@@ -65,3 +69,12 @@ def test_a_build_without_a_gallery_says_so(tmp_path, monkeypatch):
     text = gallery.page()
     assert text.count("did not make the page") == len(gallery.ENTRIES)
     assert gallery.files() == {}
+
+
+def test_text_of_the_reference_has_no_markup_of_its_own(monkeypatch):
+    monkeypatch.syspath_prepend(str(WEBSITE))
+    import reference
+
+    assert reference._escaped("a *b* of `c*d`") == "a \\*b\\* of `c*d`"
+    assert reference._escaped("one|two\n0<=x") == "one\\|two 0&lt;=x"
+    assert "compute: str = 'measured'" in reference.pages()["reference/python.md"]

@@ -1,7 +1,8 @@
 """MkDocs hooks: pages that are generated from code, and links that leave the directory docs/.
 
 Pages outside of docs/ (README.md, notebooks, …) become pages of the site, and links to them are
-rewritten. Navigation entries that name a directory (`models/`) get every page in it.
+rewritten. A navigation entry that names a directory (`decisions/`) gets every page in it, and "*"
+the pages of docs/ that no other entry names.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import gallery
 import notebooks
 import reference
+from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +33,10 @@ EXAMPLES = {
 }
 # Repository path of what is a page of the site, by the page's path in the site.
 ORIGINS = {page: path for path, page in (ROOT_PAGES | EXAMPLES).items()} | {"license.md": "LICENSE"}
+# Text in which $ is a dollar.
+CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.M | re.S)
+FORMULA = re.compile(r"\$\$(?P<block>.+?)\$\$|\$(?P<inline>[^$\n]+)\$", re.S)
+REST = "*"
 LINK = re.compile(r"(\]\()([^)#\s:]+)(#[^)\s]*)?(\))")
 
 
@@ -44,8 +50,9 @@ def generated_pages() -> dict[str, str]:
 
 
 def on_config(config: Any) -> Any:
-    """Replaces directories in the navigation by their pages."""
-    config.nav = _expanded(config.nav)
+    """Completes the navigation."""
+    named: set[str] = set()
+    config.nav = _with_rest(_expanded(config.nav, named), named)
     return config
 
 
@@ -59,10 +66,26 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links that are right in the repository become links that are right in the site."""
+    """Formulas become MathML, and links that are right in the repository, right in the site."""
     here = page.file.src_uri
     source = posixpath.dirname(ORIGINS.get(here, f"docs/{here}"))
-    return rewritten(markdown, source, posixpath.dirname(here))
+    return rewritten(with_formulas(markdown), source, posixpath.dirname(here))
+
+
+def with_formulas(markdown: str) -> str:
+    """Formulas between $ as MathML, which browsers draw without a script. A page without a $$
+    formula has none: there a $ is that of a shell."""
+    if "$$" not in markdown:
+        return markdown
+    parts = CODE.split(markdown)
+    parts[::2] = [FORMULA.sub(_mathml, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _mathml(formula: re.Match[str]) -> str:
+    if formula["block"]:
+        return convert(formula["block"].strip(), display="block")
+    return convert(formula["inline"])
 
 
 def rewritten(markdown: str, source: str, target: str) -> str:
@@ -86,12 +109,35 @@ def site_path(path: str) -> str | None:
     return path.removeprefix("docs/") if path.startswith("docs/") else None
 
 
-def _expanded(nav: Any) -> Any:
-    if isinstance(nav, list):
-        return [_expanded(entry) for entry in nav]
+def _expanded(nav: Any, named: set[str]) -> Any:
+    """The navigation with entries in place of directories and "*"; adds all pages to `named`."""
     if isinstance(nav, dict):
-        return {title: _expanded(entry) for title, entry in nav.items()}
-    return _pages_below(nav) if nav.endswith("/") else nav
+        return {title: _expanded(entry, named) for title, entry in nav.items()}
+    if isinstance(nav, list):
+        return [page for entry in nav for page in _pages(_expanded(entry, named))]
+    if nav == REST:
+        return nav
+    pages = _pages_below(nav) if nav.endswith("/") else [nav]
+    named |= set(pages)
+    return pages if nav.endswith("/") else nav
+
+
+def _pages(entry: Any) -> list[Any]:
+    return entry if isinstance(entry, list) else [entry]
+
+
+def _with_rest(nav: Any, named: set[str]) -> Any:
+    if isinstance(nav, dict):
+        return {title: _with_rest(entry, named) for title, entry in nav.items()}
+    if not isinstance(nav, list):
+        return nav
+    docs = ROOT / "docs"
+    every = sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*.md"))
+    rest = [page for page in every if page not in named]
+    found: list[Any] = []
+    for entry in nav:
+        found += rest if entry == REST else [_with_rest(entry, named)]
+    return found
 
 
 def _pages_below(directory: str) -> list[str]:

@@ -148,17 +148,29 @@ def _members(thing: type) -> Iterator[tuple[str, Any]]:
 
 
 def _signature(name: str, function: Any) -> str:
+    """On one line where it fits, otherwise with one parameter a line."""
     found = inspect.signature(function)
-    parameters = [one for one in found.parameters.values() if one.name not in ("self", "cls")]
-    text = str(found.replace(parameters=parameters)).replace("'", "")
-    if len(name + text) <= 80:
-        return name + text
-    result = text.rpartition(" -> ")[2]
-    shown = [str(one).replace("'", "") for one in parameters]
-    stars = next((i for i, one in enumerate(parameters) if one.kind is one.KEYWORD_ONLY), None)
-    if stars is not None and not any(one.kind is one.VAR_POSITIONAL for one in parameters):
-        shown.insert(stars, "*")
-    return f"{name}(\n    " + ",\n    ".join(shown) + f",\n) -> {result}"
+    shown = []
+    for one in found.parameters.values():
+        if one.name in ("self", "cls"):
+            continue
+        if one.kind is one.KEYWORD_ONLY and "*" not in shown:
+            shown.append("*")
+        shown.append(_parameter(one))
+    result = f" -> {_plain_type(found.return_annotation)}"
+    line = f"{name}({', '.join(shown)}){result}"
+    return line if len(line) <= 80 else f"{name}(\n    " + ",\n    ".join(shown) + f",\n){result}"
+
+
+def _parameter(one: inspect.Parameter) -> str:
+    stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+    typed = "" if one.annotation is one.empty else f": {_plain_type(one.annotation)}"
+    default = "" if one.default is one.empty else f" = {one.default!r}"
+    return f"{stars}{one.name}{typed}{default}"
+
+
+def _plain_type(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
 def _docstring(thing: Any) -> str:
@@ -196,16 +208,17 @@ def _tables_page() -> str:
 
 
 def _kinds_table() -> str:
-    names = [name for name in all_record_types() if _cells(name) != [""] * len(Kind)]
-    rows = [(f"[`{name}`](../formats/records.md#{name})", *_cells(name)) for name in names]
-    return _table(("table", *Kind), rows)
-
-
-def _cells(name: str) -> list[str]:
-    return [
-        "●" if name in tables.always else "○" if name in tables.sometimes else ""
-        for tables in (TABLES[kind] for kind in Kind)
+    kinds = [kind for kind in Kind if TABLES[kind].always or TABLES[kind].sometimes]
+    rows = [
+        (f"[`{name}`](../formats/records.md#{name})", *(_mark(name, kind) for kind in kinds))
+        for name in all_record_types()
     ]
+    return _table(("table", *kinds), rows)
+
+
+def _mark(name: str, kind: Kind) -> str:
+    tables = TABLES[kind]
+    return "●" if name in tables.always else "○" if name in tables.sometimes else ""
 
 
 # --- machine files
@@ -240,7 +253,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _escaped(text: str, in_table: bool = True) -> str:
     """Text in which Markdown sees no markup but `code`."""
     parts = text.split("`")
-    plain = [re.sub(r"([\\*_\[\]<>#])", r"\\\1", part) for part in parts[::2]]
-    text = "`".join(part for pair in zip(plain, [*parts[1::2], ""], strict=False) for part in pair)
-    text = text if len(parts) % 2 else text.rstrip("`")
+    parts[::2] = [re.sub(r"([\\*_\[\]#])", r"\\\1", part) for part in parts[::2]]
+    parts[::2] = [part.replace("<", "&lt;").replace(">", "&gt;") for part in parts[::2]]
+    text = "`".join(parts)
     return text.replace("|", "\\|").replace("\n", " ") if in_table else text
